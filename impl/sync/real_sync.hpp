@@ -1,0 +1,221 @@
+// real_sync: the policy that ships. std::atomic, futex-backed parking, the system's clock; nothing
+// is watched and nothing is paid. bench/probes compares its machine code with hand-written
+// std::atomic code.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <apiary/sync/sync_policy.hpp>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+namespace apiary {
+
+struct real_sync {
+    static constexpr bool checked = false;
+
+    struct site {
+        static constexpr site current() noexcept { return {}; }
+    };
+
+    template <class T>
+    class atomic {
+    public:
+        atomic() noexcept = default;
+        constexpr explicit atomic(T value) noexcept : value_(value) {}
+        atomic(const atomic&) = delete;
+        atomic& operator=(const atomic&) = delete;
+
+        T load(std::memory_order order, site = {}) const noexcept { return value_.load(order); }
+        void store(T value, std::memory_order order, site = {}) noexcept { value_.store(value, order); }
+        T exchange(T value, std::memory_order order, site = {}) noexcept { return value_.exchange(value, order); }
+        bool compare_exchange_weak(T& expected, T desired, std::memory_order success, std::memory_order failure,
+                                   site = {}) noexcept {
+            return value_.compare_exchange_weak(expected, desired, success, failure);
+        }
+        bool compare_exchange_strong(T& expected, T desired, std::memory_order success, std::memory_order failure,
+                                     site = {}) noexcept {
+            return value_.compare_exchange_strong(expected, desired, success, failure);
+        }
+        T fetch_add(T value, std::memory_order order, site = {}) noexcept { return value_.fetch_add(value, order); }
+        T fetch_sub(T value, std::memory_order order, site = {}) noexcept { return value_.fetch_sub(value, order); }
+        T fetch_or(T value, std::memory_order order, site = {}) noexcept { return value_.fetch_or(value, order); }
+        T fetch_and(T value, std::memory_order order, site = {}) noexcept { return value_.fetch_and(value, order); }
+
+    private:
+        std::atomic<T> value_;
+    };
+
+    static void fence(std::memory_order order, site = {}) noexcept { std::atomic_thread_fence(order); }
+
+    template <class T>
+    class cell {
+    public:
+        cell() noexcept = default;
+        constexpr explicit cell(T value) noexcept : value_(std::move(value)) {}
+        const T& read(site = {}) const noexcept { return value_; }
+        void write(T value, site = {}) noexcept { value_ = std::move(value); }
+        T take(site = {}) noexcept { return std::move(value_); }
+
+    private:
+        T value_;
+    };
+
+    class mutex {
+    public:
+        void lock(site = {}) { m_.lock(); }
+        bool try_lock(site = {}) { return m_.try_lock(); }
+        void unlock(site = {}) { m_.unlock(); }
+
+    private:
+        friend struct real_sync;
+        std::mutex m_;
+    };
+
+    class lock {
+    public:
+        explicit lock(mutex& m, site = {}) : held_(m.m_) {}
+
+    private:
+        friend struct real_sync;
+        std::unique_lock<std::mutex> held_;
+    };
+
+    class condvar {
+    public:
+        void wait(lock& l, site = {}) { cv_.wait(l.held_); }
+        void notify_one(site = {}) noexcept { cv_.notify_one(); }
+        void notify_all(site = {}) noexcept { cv_.notify_all(); }
+
+    private:
+        std::condition_variable cv_;
+    };
+
+    // Owner parks, anyone unparks. The word is `token` when a wake is due, `asleep` while the owner
+    // may be in the kernel. The exchange in unpark (release) pairs with the one in park (acquire).
+    class parker {
+    public:
+        void park(site = {}) noexcept { park_until(forever); }
+
+        // False when the deadline (now_ns) passed and no token was taken.
+        bool park_until(std::int64_t deadline_ns, site = {}) noexcept {
+            std::uint32_t seen = empty;
+            if (!word_.compare_exchange_strong(seen, asleep, std::memory_order_acquire, std::memory_order_acquire)) {
+                word_.store(empty, std::memory_order_relaxed);  // the token was there
+                return true;
+            }
+            bool timed_out = false;
+            while (!timed_out && word_.load(std::memory_order_relaxed) == asleep)
+                timed_out = !futex_wait(asleep, deadline_ns);
+            // A token that arrives together with the deadline counts.
+            return word_.exchange(empty, std::memory_order_acquire) == token;
+        }
+
+        void unpark(site = {}) noexcept {
+            if (word_.exchange(token, std::memory_order_release) == asleep) futex_wake();
+        }
+
+    private:
+        static constexpr std::uint32_t empty = 0, asleep = 1, token = 2;
+
+        bool futex_wait(std::uint32_t value, std::int64_t deadline_ns) noexcept {
+            timespec t{};
+            t.tv_sec = deadline_ns / 1'000'000'000;
+            t.tv_nsec = deadline_ns % 1'000'000'000;
+            // WAIT_BITSET takes an absolute CLOCK_MONOTONIC time.
+            const long rc = ::syscall(SYS_futex, &word_, FUTEX_WAIT_BITSET_PRIVATE, value,
+                                      deadline_ns == forever ? nullptr : &t, nullptr, FUTEX_BITSET_MATCH_ANY);
+            return !(rc == -1 && errno == ETIMEDOUT);
+        }
+        void futex_wake() noexcept { ::syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
+
+        std::atomic<std::uint32_t> word_{empty};
+    };
+
+    static constexpr std::int64_t forever = INT64_MAX;
+
+    template <class T, class Done>
+    static T await(const atomic<T>& a, Done done, site = {}) {
+        for (int spins = 0;; ++spins) {
+            T value = a.load(std::memory_order_acquire);
+            if (done(value)) return value;
+            if (spins < 64)
+                relax();
+            else
+                std::this_thread::yield();
+        }
+    }
+
+    static void relax(site = {}) noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+        _mm_pause();
+#elif defined(__aarch64__)
+        __asm__ __volatile__("yield");
+#endif
+    }
+
+    static std::int64_t now_ns() noexcept {
+        timespec t{};
+        ::clock_gettime(CLOCK_MONOTONIC, &t);
+        return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+    }
+
+    // xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016.
+    class random_source {
+    public:
+        explicit random_source(std::uint64_t seed) noexcept : state_(seed * 0x9E3779B97F4A7C15U | 1U) {}
+        std::uint32_t below(std::uint32_t n, site = {}) noexcept {
+            state_ ^= state_ >> 12;
+            state_ ^= state_ << 25;
+            state_ ^= state_ >> 27;
+            const auto high = static_cast<std::uint32_t>((state_ * 0x2545F4914F6CDD1DU) >> 32);
+            return static_cast<std::uint32_t>((std::uint64_t{high} * n) >> 32);
+        }
+
+    private:
+        std::uint64_t state_;
+    };
+
+    template <class T, class... Args>
+    static T* create(Args&&... args) {
+        return new T(std::forward<Args>(args)...);
+    }
+    template <class T>
+    static void destroy(T* p) noexcept {
+        delete p;
+    }
+    template <class T>
+    static T* create_array(std::size_t n) {
+        return new T[n];
+    }
+    template <class T>
+    static void destroy_array(T* p, std::size_t) noexcept {
+        delete[] p;
+    }
+
+    static constexpr void reach(const char*) noexcept {}
+
+    [[noreturn]] static void fail(const char* what, site = {}) noexcept {
+        std::fprintf(stderr, "apiary: law broken: %s\n", what);
+        std::fflush(stderr);
+        std::abort();
+    }
+};
+
+}  // namespace apiary

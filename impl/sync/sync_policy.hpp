@@ -1,0 +1,66 @@
+// The Sync policy: the world a lock-free structure lives in, as one template parameter.
+//
+// What it is. Every structure and handshake of this project is written once, as a template over a
+// policy `Sync`, and never names std::atomic, std::mutex or a clock itself. The same header then
+// ships (real_sync), is stressed (chaos_sync) and is model-checked (relacy_sync, explorer_sync).
+//
+// When to use it. For anything whose correctness rests on the order of memory operations of several
+// threads. When not: for code that one thread owns, or that a plain mutex already makes obvious.
+//
+// What a policy provides
+//   site                  where an operation stands in the source; empty in real_sync.
+//                         A helper that wraps an operation takes `site at = site::current()` and
+//                         passes it on, so that the operation is blamed on the helper's caller.
+//   atomic<T>             load, store, exchange, compare_exchange_{weak,strong}, fetch_{add,sub,or,and};
+//                         the order is never defaulted; both orders of a compare-exchange are named.
+//   fence(order)          a thread fence.
+//   cell<T>               data that is not atomic: read(), write(v), take(). A checker reports a race on it.
+//   mutex, lock, condvar  blocking primitives; `lock` is the scoped guard, `condvar::wait(lock&)`.
+//   parker                a binary token: unpark() leaves it, park() takes it or blocks for it.
+//                         unpark() synchronises with the park() that takes its token.
+//                         park_until(deadline_ns) may also return without the token.
+//   await(a, done)        waits until done(a.load(acquire)); a checker neither spins nor misses a livelock.
+//   relax()               a spin hint.
+//   now_ns()              monotonic clock, nanoseconds.
+//   random_source         seeded; below(n) gives a number in [0, n).
+//   create<T>, destroy    heap objects that a checker watches (leak, double free, use after free);
+//   create_array<T>(n), destroy_array(p, n)   arrays of default-constructed T.
+//   fail(what)            a broken law: reports and ends the run (or the execution under a checker).
+//   reach(name)           counts, under a checker, that an interesting branch was taken.
+//   checked               whether operations are watched by an engine.
+//
+// Capacities and the widths of indices and tags are a second template parameter, `Limits`, of the
+// structure that has them, so that one policy can check several widths (DECISIONS.md D2).
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+
+namespace apiary {
+
+template <class S>
+concept sync_policy = requires(typename S::template atomic<std::uint64_t>& a, typename S::template cell<int>& c,
+                               typename S::mutex& m, typename S::parker& p, std::uint64_t expected) {
+    { S::checked } -> std::convertible_to<bool>;
+    { S::site::current() };
+    { a.load(std::memory_order_acquire) } -> std::same_as<std::uint64_t>;
+    { a.store(1, std::memory_order_release) };
+    { a.exchange(1, std::memory_order_acq_rel) } -> std::same_as<std::uint64_t>;
+    {
+        a.compare_exchange_strong(expected, 1, std::memory_order_acq_rel, std::memory_order_relaxed)
+    } -> std::same_as<bool>;
+    { a.compare_exchange_weak(expected, 1, std::memory_order_acq_rel, std::memory_order_relaxed) } -> std::same_as<bool>;
+    { a.fetch_add(1, std::memory_order_relaxed) } -> std::same_as<std::uint64_t>;
+    { S::fence(std::memory_order_seq_cst) };
+    { c.read() } -> std::convertible_to<int>;
+    { c.write(1) };
+    { m.lock() };
+    { m.unlock() };
+    { p.park() };
+    { p.unpark() };
+    { S::now_ns() } -> std::convertible_to<std::int64_t>;
+    { S::relax() };
+};
+
+}  // namespace apiary

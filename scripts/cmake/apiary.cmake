@@ -1,0 +1,86 @@
+# What every kind of program of the suite needs, one function for each kind.
+#
+# The folders of the house become include paths: <apiary/queues/…> is impl/queues/…,
+# <apiary/model_check/…> is model_check/engine/…, <apiary/stress/…> is stress/harness/…, and
+# <apiary/bench/…> is bench/harness/…. The links live in the build folder; the compiler is told to name files by
+# their place in the source tree.
+set(APIARY_INCLUDE ${CMAKE_BINARY_DIR}/include)
+file(MAKE_DIRECTORY ${APIARY_INCLUDE}/apiary ${CMAKE_BINARY_DIR}/manifest)
+foreach(folder contract sync queues parking timers tasks schedulers)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/impl/${folder} ${APIARY_INCLUDE}/apiary/${folder} SYMBOLIC)
+endforeach()
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/model_check/engine ${APIARY_INCLUDE}/apiary/model_check SYMBOLIC)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/stress/harness ${APIARY_INCLUDE}/apiary/stress SYMBOLIC)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/bench/harness ${APIARY_INCLUDE}/apiary/bench SYMBOLIC)
+
+add_library(apiary_warnings INTERFACE)
+target_compile_options(apiary_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+  -Woverloaded-virtual -Wcast-align -Wformat=2 -Wundef
+  $<$<BOOL:${APIARY_WERROR}>:-Werror>)
+
+add_library(apiary_sanitizers INTERFACE)
+if(APIARY_SANITIZE STREQUAL "thread")
+  target_compile_options(apiary_sanitizers INTERFACE -fsanitize=thread -fno-omit-frame-pointer -g)
+  target_link_options(apiary_sanitizers INTERFACE -fsanitize=thread)
+  # ThreadSanitizer does not model fences, and g++ says so at each. Here payloads travel by release
+  # stores and acquire loads; fences only order store buffering, which no race detector looks at.
+  target_compile_options(apiary_sanitizers INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
+elseif(APIARY_SANITIZE STREQUAL "address-undefined")
+  target_compile_options(apiary_sanitizers INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  target_link_options(apiary_sanitizers INTERFACE -fsanitize=address,undefined)
+elseif(APIARY_SANITIZE)
+  message(FATAL_ERROR "APIARY_SANITIZE is '${APIARY_SANITIZE}'; it can be thread, address-undefined or empty")
+endif()
+
+# Headers only, whatever scheduler they serve.
+add_library(apiary INTERFACE)
+add_library(apiary::apiary ALIAS apiary)
+target_include_directories(apiary INTERFACE $<BUILD_INTERFACE:${APIARY_INCLUDE}>)
+target_compile_features(apiary INTERFACE cxx_std_20)
+# The compiler tries the last map first, so the general ones come first.
+target_compile_options(apiary INTERFACE
+  $<BUILD_INTERFACE:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>
+  $<BUILD_INTERFACE:-ffile-prefix-map=${APIARY_INCLUDE}/apiary/=impl/>
+  $<BUILD_INTERFACE:-ffile-prefix-map=${APIARY_INCLUDE}/apiary/model_check/=model_check/engine/>
+  $<BUILD_INTERFACE:-ffile-prefix-map=${APIARY_INCLUDE}/apiary/stress/=stress/harness/>
+  $<BUILD_INTERFACE:-ffile-prefix-map=${APIARY_INCLUDE}/apiary/bench/=bench/harness/>)
+target_link_libraries(apiary INTERFACE Threads::Threads)
+
+# Names a program in build/<preset>/manifest/<list>.txt, where scripts/apiary finds it.
+function(apiary_register list target)
+  set_property(GLOBAL APPEND PROPERTY APIARY_${list} $<TARGET_FILE:${target}>)
+endfunction()
+
+function(apiary_write_manifests)
+  foreach(list checks stress subjects micro)
+    get_property(programs GLOBAL PROPERTY APIARY_${list})
+    list(JOIN programs "\n" text)
+    file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/manifest/${list}.txt CONTENT "${text}\n")
+  endforeach()
+endfunction()
+cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL apiary_write_manifests)
+
+# apiary_add_test(name SOURCES … [LIBRARIES …]): a GoogleTest program, deterministic.
+function(apiary_add_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT APIARY_TESTS)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE
+    apiary apiary_warnings apiary_sanitizers GTest::gtest_main ${arg_LIBRARIES})
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
+endfunction()
+
+# apiary_add_stress(name SOURCES …): real threads; CTest runs it for a second, `scripts/apiary stress` for longer.
+function(apiary_add_stress name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE apiary apiary_warnings apiary_sanitizers ${arg_LIBRARIES})
+  apiary_register(stress ${name})
+  add_test(NAME ${name} COMMAND ${name} --seconds 1 --seed 1)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 180 LABELS stress RUN_SERIAL ON)
+endfunction()
