@@ -1,0 +1,108 @@
+// The inbox and the global pool from one thread: order, what push tells, and close.
+#include <apiary/queues/mpsc_inbox.hpp>
+
+#include <apiary/queues/global_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+namespace {
+
+using apiary::fifo_list;
+using apiary::push_result;
+
+struct node {
+    apiary::real_sync::cell<node*> next;
+    int id = 0;
+};
+using inbox = apiary::mpsc_inbox<node>;
+using pool = apiary::global_pool<node>;
+
+class queue_of_nodes : public testing::Test {
+protected:
+    queue_of_nodes() {
+        for (int i = 0; i < 10; ++i) nodes[static_cast<std::size_t>(i)].id = i;
+    }
+    static std::vector<int> ids(fifo_list<node> list) {
+        std::vector<int> out;
+        while (node* n = list.pop_front()) out.push_back(n->id);
+        return out;
+    }
+    fifo_list<node> list_of(std::size_t first, std::size_t last) {
+        fifo_list<node> list;
+        for (std::size_t i = first; i <= last; ++i) list.push_back(&nodes[i]);
+        return list;
+    }
+    std::array<node, 10> nodes;
+};
+using mpsc_inbox = queue_of_nodes;
+using global_pool = queue_of_nodes;
+
+TEST_F(mpsc_inbox, drains_in_the_order_of_the_pushes) {
+    inbox in;
+    EXPECT_TRUE(in.looks_empty());
+    EXPECT_EQ(in.push(&nodes[0]), push_result::was_empty);
+    EXPECT_EQ(in.push(&nodes[1]), push_result::was_not_empty);
+    auto more = list_of(2, 4);
+    EXPECT_EQ(in.push_list(more), push_result::was_not_empty);
+    EXPECT_FALSE(in.looks_empty());
+    EXPECT_EQ(ids(in.drain()), (std::vector{0, 1, 2, 3, 4}));
+    EXPECT_TRUE(in.looks_empty());
+    EXPECT_TRUE(in.drain().empty());
+    EXPECT_EQ(in.push(&nodes[0]), push_result::was_empty);
+    EXPECT_EQ(in.drain().size(), 1U);
+}
+
+TEST_F(mpsc_inbox, close_returns_the_rest_and_refuses_all_that_follows) {
+    inbox in;
+    EXPECT_EQ(in.push(&nodes[0]), push_result::was_empty);
+    EXPECT_EQ(ids(in.close()), std::vector{0});
+    EXPECT_EQ(in.push(&nodes[1]), push_result::closed);
+    auto refused = list_of(2, 4);
+    EXPECT_EQ(in.push_list(refused), push_result::closed);
+    EXPECT_EQ(ids(std::move(refused)), (std::vector{2, 3, 4})) << "a refused list is left as it was";
+    EXPECT_TRUE(in.drain().empty());
+    EXPECT_TRUE(in.close().empty());
+    EXPECT_TRUE(in.looks_empty());
+}
+
+TEST_F(global_pool, hands_out_a_fair_share_and_at_most_a_batch) {
+    pool p;
+    auto all = list_of(0, 9);
+    EXPECT_EQ(p.push_list(all), push_result::was_empty);
+    EXPECT_EQ(ids(p.take(16, 5)), (std::vector{0, 1})) << "ten tasks for five takers";
+    EXPECT_EQ(ids(p.take(3, 1)), (std::vector{2, 3, 4}));
+    EXPECT_FALSE(p.looks_empty());
+    EXPECT_EQ(ids(p.take(16, 100)), std::vector{5}) << "never less than one";
+    EXPECT_EQ(ids(p.take(16, 1)), (std::vector{6, 7, 8, 9}));
+    EXPECT_TRUE(p.looks_empty());
+    EXPECT_TRUE(p.take(16, 1).empty());
+}
+
+TEST_F(global_pool, a_closed_pool_still_hands_out_what_it_holds) {
+    pool p;
+    for (std::size_t i = 0; i < 4; ++i) (void)p.push(&nodes[i]);
+    EXPECT_EQ(ids(p.take(1, 1)), std::vector{0});
+    p.close();
+    EXPECT_EQ(p.push(&nodes[5]), push_result::closed);
+    EXPECT_FALSE(p.looks_empty());
+    EXPECT_EQ(ids(p.take(16, 1)), (std::vector{1, 2, 3}));
+    EXPECT_TRUE(p.looks_empty());
+}
+
+TEST_F(queue_of_nodes, fifo_list_splits_and_splices) {
+    auto list = list_of(0, 5);
+    auto front = list.split_front(2);
+    EXPECT_EQ(front.size(), 2U);
+    EXPECT_EQ(list.size(), 4U);
+    list.splice_back(std::move(front));
+    EXPECT_TRUE(list.split_front(0).empty());
+    EXPECT_EQ(ids(std::move(list)), (std::vector{2, 3, 4, 5, 0, 1}));
+    auto one = list_of(7, 7);
+    EXPECT_EQ(ids(one.split_front(9)), std::vector{7});
+    EXPECT_TRUE(one.empty());
+}
+
+}  // namespace
