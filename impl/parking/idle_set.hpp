@@ -1,0 +1,119 @@
+// idle_set: which workers sleep and how many search, in one word.
+//
+// A worker is in one of three states, and the word knows two of them:
+//   running     it has work, and will look for more before it sleeps; not in the word
+//   searching   it was woken to look for work and has not found any yet; counted
+//   sleeping    it sleeps, or has announced that it is about to; its bit is set
+//
+// When to use it. For pools whose workers take work from places that several of them can reach: who
+// posts wakes at most one sleeper, and none while a searcher is on its way. When not: to wake a fixed
+// thread, for which a parker alone is enough.
+//
+// Threads.   announce_sleep, withdraw, stop_searching: the worker they name. The rest: any.
+// Progress.  wait-free, but for claims, which are lock-free.
+//
+// Invariants
+//   I1  A set bit is cleared exactly once, by the worker (withdraw) or by a claimer; never both.
+//   I2  searching + sleeping + running = number of workers. A claim moves its worker from sleeping to
+//       searching in the same step, so the claimer alone owes that worker one wake.
+//   I3  claim_any claims nobody while somebody searches. Hence a searcher that finds work stops
+//       searching, looks once more, and claims the next; one that finds none announces its sleep and
+//       then looks once more at every source.
+//
+// Synchronisation: store buffering, made safe twice over.
+//   S1  Poster: push work, then `claim_any` loads the word. Worker: announce_sleep or stop_searching
+//       changes the word, then looks at every source of work. One of the two sees the other: push,
+//       word and look are seq_cst accesses (mpsc_inbox, global_pool).
+//   S2  Where the push is no seq_cst access (chase_lev_deque), the pusher puts a seq_cst fence before
+//       the load, which pairs with the fence behind the worker's change of the word.
+//
+// Checked by model_check/schedulers/idle_set_check.cpp and sleep_wake_check.cpp. A load in place of
+// the read-modify-write of stop_searching is the bug of tokio #1768; sleeping without the second look
+// is exhibit A01.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+
+#include <apiary/sync/cache_line.hpp>
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+// The packed word, readable.
+struct idle_word {
+    static constexpr unsigned sleeper_bits = 56;
+    static constexpr std::uint64_t one_searcher = std::uint64_t{1} << sleeper_bits;
+
+    std::uint64_t value = 0;
+
+    constexpr std::uint64_t sleepers() const { return value & (one_searcher - 1); }
+    constexpr unsigned searching() const { return static_cast<unsigned>(value >> sleeper_bits); }
+    constexpr bool sleeps(unsigned worker) const { return ((value >> worker) & 1U) != 0; }
+    constexpr unsigned first_sleeper() const { return static_cast<unsigned>(std::countr_zero(sleepers())); }
+    static constexpr std::uint64_t bit(unsigned worker) { return std::uint64_t{1} << worker; }
+};
+
+template <class Sync = real_sync>
+class idle_set {
+public:
+    static constexpr unsigned max_workers = idle_word::sleeper_bits;
+
+    idle_set() { word_.store(0, std::memory_order_relaxed); }
+
+    // The worker is about to sleep: from now on it may be claimed. It then looks at every source of
+    // work, and calls withdraw when it found some.
+    void announce_sleep(unsigned worker, bool was_searching) {
+        // Its own bit is clear and a searcher is counted, so one addition changes both fields.
+        const std::uint64_t change = idle_word::bit(worker) - (was_searching ? idle_word::one_searcher : 0);
+        word_.fetch_add(change, std::memory_order_seq_cst);  // S1
+        Sync::fence(std::memory_order_seq_cst);              // S2
+    }
+
+    // The worker is awake again. True: by itself, and it is running. False: it was claimed, is now
+    // searching, and a wake for it is on its way or has come.
+    [[nodiscard]] bool withdraw(unsigned worker) {
+        const idle_word before{word_.fetch_and(~idle_word::bit(worker), std::memory_order_seq_cst)};
+        return before.sleeps(worker);
+    }
+
+    // A searcher has found work. It then looks for more, since posts have counted on it until now, and
+    // claims another worker when there is some.
+    void stop_searching() {
+        word_.fetch_sub(idle_word::one_searcher, std::memory_order_seq_cst);  // S1
+        Sync::fence(std::memory_order_seq_cst);                               // S2
+    }
+
+    // Claims one sleeper, if there is one and nobody searches. The caller must wake it.
+    [[nodiscard]] std::optional<unsigned> claim_any() {
+        idle_word seen{word_.load(std::memory_order_seq_cst)};  // S1
+        while (seen.sleepers() != 0 && seen.searching() == 0) {
+            const unsigned worker = seen.first_sleeper();
+            if (move_to_searching(seen, worker)) return worker;
+        }
+        return std::nullopt;
+    }
+
+    // Claims this sleeper whoever else searches. False when it does not sleep. The caller must wake it.
+    [[nodiscard]] bool claim(unsigned worker) {
+        idle_word seen{word_.load(std::memory_order_seq_cst)};  // S1
+        while (seen.sleeps(worker))
+            if (move_to_searching(seen, worker)) return true;
+        return false;
+    }
+
+    idle_word snapshot() const { return {word_.load(std::memory_order_relaxed)}; }
+
+private:
+    bool move_to_searching(idle_word& seen, unsigned worker) {
+        const std::uint64_t claimed = seen.value - idle_word::bit(worker) + idle_word::one_searcher;
+        // Relaxed: what the claimed worker must see reaches it through its parker, and a decision not
+        // to claim rests on the load before the first attempt.
+        return word_.compare_exchange_weak(seen.value, claimed, std::memory_order_relaxed, std::memory_order_relaxed);
+    }
+
+    alignas(cache_line) typename Sync::template atomic<std::uint64_t> word_;
+};
+
+}  // namespace apiary

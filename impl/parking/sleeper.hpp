@@ -1,0 +1,58 @@
+// sleeper: how one worker of a pool goes to sleep without missing work.
+//
+// The protocol between a worker and whoever posts, on top of idle_set and a core to block in:
+//
+//   worker                                     poster
+//   1  announce_sleep (set my bit)             1  push the work
+//   2  look at every source of work            2  claim a sleeper, unless somebody searches
+//   3  found some: withdraw, work              3  wake the claimed worker's core
+//      none: block in the core
+//   4  withdraw: was I claimed?
+//
+// Step 1 of the worker comes before its step 2, and step 1 of the poster before its step 2: whatever the interleaving,
+// the worker sees the work or the poster sees the worker (idle_set S1, S2). The wake of step 3 is a
+// token that stays until it is taken, so it does not matter whether the worker blocks yet. A token that
+// comes after the worker went on by itself makes one later block return at once, and is harmless.
+//
+// Threads. The worker that owns it.
+// `Core` blocks in `wait(deadline_ns)` until `wake()` (any thread; sticky), the deadline, or an event.
+// Checked by model_check/schedulers/sleep_wake_check.cpp. Source: seed 002 sections 4.6, 5.5, 7.2 and 9.2.
+#pragma once
+
+#include <cstdint>
+
+#include <apiary/parking/idle_set.hpp>
+
+namespace apiary {
+
+template <class Sync, class Core>
+class sleeper {
+public:
+    sleeper(unsigned worker, idle_set<Sync>& idle, Core& core) : idle_(idle), core_(core), worker_(worker) {}
+
+    // Blocks until it is woken or the deadline passes, unless `work_visible()` tells of work. It must look
+    // at every source of work this worker can take from: what it leaves out can be stranded.
+    template <class WorkVisible>
+    void sleep(std::int64_t deadline_ns, WorkVisible work_visible) {
+        idle_.announce_sleep(worker_, searching_);
+        if (!work_visible()) core_.wait(deadline_ns);
+        searching_ = !idle_.withdraw(worker_);
+    }
+
+    // To be called when work was found and before it runs. True: this worker was searching; posts have
+    // counted on it, so if more work is visible it must wake another worker.
+    [[nodiscard]] bool found_work() {
+        if (!searching_) return false;
+        searching_ = false;
+        idle_.stop_searching();
+        return true;
+    }
+
+private:
+    idle_set<Sync>& idle_;
+    Core& core_;
+    const unsigned worker_;
+    bool searching_ = false;
+};
+
+}  // namespace apiary

@@ -1,0 +1,82 @@
+// task: one callable, to be run once, in one 64-byte cache line.
+//
+// What it is. A move-only callable behind one function pointer, and the link by which queues hold it.
+// Callables of up to 40 bytes live inside; larger ones in a heap object of their own.
+//
+// Threads.   A task belongs to one thread at a time; queues hand it over.
+// Lifetime.  Exactly one of run() and drop() is called, once; either destroys the callable, also when
+//            it throws. The memory of the task itself is the storage's business (task_storage.hpp).
+// Source:    seed 002 section 3.1, with a pointer in the queues in place of std::function (a thief
+//            would tear the latter: exhibit A07).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+template <class Sync = real_sync>
+class task {
+public:
+    static constexpr std::size_t inline_bytes = 40;
+
+    template <class F>
+        requires(std::is_invocable_v<std::decay_t<F>&> && !std::is_same_v<std::decay_t<F>, task>)
+    explicit task(F&& callable) {
+        using callable_type = std::decay_t<F>;
+        if constexpr (fits<callable_type>) {
+            ::new (static_cast<void*>(storage_)) callable_type(std::forward<F>(callable));
+            end_ = &end_inline<callable_type>;
+        } else {
+            ::new (static_cast<void*>(storage_)) callable_type*(new callable_type(std::forward<F>(callable)));
+            end_ = &end_boxed<callable_type>;
+        }
+    }
+    task(const task&) = delete;
+    task& operator=(const task&) = delete;
+
+    // Runs the callable and destroys it. Lets its exceptions out.
+    void run() { end_(*this, ending::run); }
+
+    // Destroys the callable without running it.
+    void drop() { end_(*this, ending::drop); }
+
+    // For queues and timers.
+    typename Sync::template cell<task*> next;
+    std::int64_t deadline_ns = 0;  // 0: as soon as possible
+
+private:
+    enum class ending : bool { run, drop };
+
+    template <class F>
+    static constexpr bool fits = sizeof(F) <= inline_bytes && alignof(F) <= alignof(std::max_align_t) / 2;
+
+    template <class F>
+    static void end_inline(task& t, ending how) {
+        F& callable = *std::launder(reinterpret_cast<F*>(t.storage_));
+        const struct guard {
+            F& f;
+            ~guard() { f.~F(); }
+        } destroy_at_end{callable};
+        if (how == ending::run) callable();
+    }
+
+    template <class F>
+    static void end_boxed(task& t, ending how) {
+        const std::unique_ptr<F> callable(*std::launder(reinterpret_cast<F**>(t.storage_)));
+        if (how == ending::run) (*callable)();
+    }
+
+    void (*end_)(task&, ending);
+    alignas(8) std::byte storage_[inline_bytes];
+};
+
+static_assert(sizeof(task<real_sync>) == 64);
+
+}  // namespace apiary

@@ -1,0 +1,162 @@
+// task_storage: where tasks live. Two kinds, one interface: make(callable), release(task).
+//
+//   heap_storage     one heap object per task, through the policy: a sanitizer or a checker sees every
+//                    use after free. For stress and checks.
+//   pooled_storage   recycled 64-byte blocks, for production: no heap call in the steady state.
+//
+// The pool follows Bonwick's magazines ("Magazines and vmem", USENIX 2001): each thread allocates from
+// and frees into an array of blocks of its own, and only a full or an empty array goes through the
+// shared depot, under a mutex, once in `magazine::size` operations. A block may be freed by another
+// thread than the one that allocated it: full magazines of the workers become the posters' next ones.
+//
+// Threads. Any. Memory goes back to the system when the process ends.
+// Errors.  std::bad_alloc; what the callable's constructor throws. Nothing is lost in either case.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <apiary/tasks/task.hpp>
+
+namespace apiary {
+
+template <class Sync>
+struct heap_storage {
+    using task_type = task<Sync>;
+
+    template <class F>
+    static task_type* make(F&& callable) {
+        return Sync::template create<task_type>(std::forward<F>(callable));
+    }
+    static void release(task_type* t) noexcept { Sync::destroy(t); }
+};
+
+class task_block_pool {
+public:
+    static constexpr std::size_t block_bytes = sizeof(task<real_sync>);
+
+    static void* allocate() {
+        magazine* m = loaded_;
+        if (m == nullptr || m->count == 0) [[unlikely]] {
+            exchange_empty();
+            m = loaded_;
+        }
+        void* block = m->blocks[--m->count];
+        // The block after next was last written by another core: ask for its line now.
+        if (m->count >= 2) __builtin_prefetch(m->blocks[m->count - 2], 1);
+        return block;
+    }
+
+    static void release(void* block) noexcept {
+        magazine* m = loaded_;
+        if (m == nullptr || m->count == magazine::size) [[unlikely]] {
+            exchange_full();
+            m = loaded_;
+        }
+        m->blocks[m->count++] = block;
+    }
+
+private:
+    struct magazine {
+        static constexpr std::size_t size = 126;  // with the count, 1 KiB
+        std::size_t count = 0;
+        std::array<void*, size> blocks;
+    };
+
+    struct depot {
+        std::mutex mutex;
+        std::vector<magazine*> full, empty;
+        std::vector<void*> slabs;
+
+        ~depot() {
+            for (magazine* m : full) delete m;
+            for (magazine* m : empty) delete m;
+            for (void* slab : slabs) ::operator delete(slab, std::align_val_t{64});
+        }
+    };
+
+    static depot& shared() {
+        static depot d;
+        return d;
+    }
+
+    // Gives the thread's magazines back when the thread ends.
+    struct thread_exit {
+        thread_exit() { shared(); }  // the depot must outlive the threads' magazines
+        ~thread_exit() {
+            depot& d = shared();
+            const std::lock_guard held(d.mutex);
+            for (magazine* m : {std::exchange(loaded_, nullptr), std::exchange(spare_, nullptr)})
+                if (m != nullptr) (m->count > 0 ? d.full : d.empty).push_back(m);
+        }
+    };
+    static void hand_back_at_thread_exit() { static thread_local thread_exit at_exit; }
+
+    // Makes loaded_ a magazine with at least one block.
+    static void exchange_empty() {
+        hand_back_at_thread_exit();
+        std::swap(loaded_, spare_);
+        if (loaded_ != nullptr && loaded_->count > 0) return;
+        depot& d = shared();
+        const std::lock_guard held(d.mutex);
+        if (!d.full.empty()) {
+            if (loaded_ != nullptr) d.empty.push_back(loaded_);
+            loaded_ = d.full.back();
+            d.full.pop_back();
+            return;
+        }
+        if (loaded_ == nullptr) loaded_ = empty_magazine(d);
+        d.slabs.reserve(d.slabs.size() + 1);
+        auto* slab = static_cast<std::byte*>(::operator new(magazine::size* block_bytes, std::align_val_t{64}));
+        d.slabs.push_back(slab);
+        // Handed out in ascending order, which suits the prefetcher of whoever walks a list of them.
+        for (std::size_t i = magazine::size; i-- > 0;) loaded_->blocks[loaded_->count++] = slab + i * block_bytes;
+    }
+
+    // Makes loaded_ a magazine with room. Does not fail: without memory for a new magazine the block's
+    // owner could not be served, so it ends the program like any failing deallocation would.
+    static void exchange_full() noexcept {
+        hand_back_at_thread_exit();
+        std::swap(loaded_, spare_);
+        if (loaded_ != nullptr && loaded_->count < magazine::size) return;
+        depot& d = shared();
+        const std::lock_guard held(d.mutex);
+        if (loaded_ != nullptr) d.full.push_back(loaded_);
+        loaded_ = empty_magazine(d);
+    }
+
+    static magazine* empty_magazine(depot& d) {
+        if (d.empty.empty()) return new magazine;
+        magazine* m = d.empty.back();
+        d.empty.pop_back();
+        return m;
+    }
+
+    static inline constinit thread_local magazine* loaded_ = nullptr;
+    static inline constinit thread_local magazine* spare_ = nullptr;
+};
+
+struct pooled_storage {
+    using task_type = task<real_sync>;
+
+    template <class F>
+    static task_type* make(F&& callable) {
+        void* block = task_block_pool::allocate();
+        try {
+            return ::new (block) task_type(std::forward<F>(callable));
+        } catch (...) {
+            task_block_pool::release(block);
+            throw;
+        }
+    }
+    static void release(task_type* t) noexcept {
+        t->~task_type();
+        task_block_pool::release(t);
+    }
+};
+
+}  // namespace apiary

@@ -1,0 +1,120 @@
+// Tasks and their storage: exactly one ending, whatever the callable's size and however it ends.
+#include <apiary/tasks/task_storage.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using apiary::pooled_storage;
+using task = apiary::task<>;
+using heap_storage = apiary::heap_storage<apiary::real_sync>;
+
+TEST(task, runs_a_small_callable_and_destroys_it) {
+    auto token = std::make_shared<int>(0);
+    task t([token] { ++*token; });
+    EXPECT_EQ(token.use_count(), 2);
+    t.run();
+    EXPECT_EQ(*token, 1);
+    EXPECT_EQ(token.use_count(), 1);
+}
+
+TEST(task, runs_a_large_callable_and_destroys_it) {
+    auto token = std::make_shared<int>(0);
+    task t([token, ballast = std::array<long, 20>{}] { *token += 1 + static_cast<int>(ballast[3]); });
+    t.run();
+    EXPECT_EQ(*token, 1);
+    EXPECT_EQ(token.use_count(), 1);
+}
+
+TEST(task, drop_destroys_without_running) {
+    auto token = std::make_shared<int>(0);
+    task small([token] { ++*token; });
+    task large([token, ballast = std::array<long, 20>{}] { *token += static_cast<int>(ballast[0]) + 1; });
+    small.drop();
+    large.drop();
+    EXPECT_EQ(*token, 0);
+    EXPECT_EQ(token.use_count(), 1);
+}
+
+TEST(task, takes_a_callable_that_can_only_be_moved) {
+    int seen = 0;
+    task t([p = std::make_unique<int>(7), &seen] { seen = *p; });
+    t.run();
+    EXPECT_EQ(seen, 7);
+}
+
+TEST(task, lets_an_exception_out_after_destroying_the_callable) {
+    auto token = std::make_shared<int>(0);
+    task small([token] { throw std::runtime_error("small"); });
+    task large([token, ballast = std::array<long, 20>{}] { throw ballast[0]; });
+    EXPECT_THROW(small.run(), std::runtime_error);
+    EXPECT_THROW(large.run(), long);
+    EXPECT_EQ(token.use_count(), 1);
+}
+
+template <class Storage>
+void makes_and_releases_many() {
+    std::vector<typename Storage::task_type*> tasks;
+    int runs = 0;
+    for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < 1000; ++i) tasks.push_back(Storage::make([&runs] { ++runs; }));
+        EXPECT_EQ(std::set(tasks.begin(), tasks.end()).size(), 1000U) << "no block is handed out twice";
+        for (auto* t : tasks) {
+            t->run();
+            Storage::release(t);
+        }
+        tasks.clear();
+    }
+    EXPECT_EQ(runs, 3000);
+}
+
+TEST(task_storage, heap) { makes_and_releases_many<heap_storage>(); }
+TEST(task_storage, pooled) { makes_and_releases_many<pooled_storage>(); }
+
+TEST(task_storage, blocks_may_be_freed_by_another_thread_and_come_back) {
+    std::set<void*> first_round;
+    for (int round = 0; round < 4; ++round) {
+        std::vector<task*> made;
+        for (int i = 0; i < 1000; ++i) made.push_back(pooled_storage::make([] {}));
+        std::thread([&made] {
+            for (auto* t : made) {
+                t->drop();
+                pooled_storage::release(t);
+            }
+        }).join();
+        if (round == 0) first_round.insert(made.begin(), made.end());
+        if (round == 3) {
+            std::size_t again = 0;
+            for (auto* t : made) again += first_round.count(t);
+            EXPECT_GT(again, 500U) << "the depot recycles what other threads freed";
+        }
+    }
+}
+
+struct refuses_to_be_copied_in {
+    refuses_to_be_copied_in() = default;
+    refuses_to_be_copied_in(const refuses_to_be_copied_in&) { throw std::runtime_error("copy"); }
+    refuses_to_be_copied_in& operator=(const refuses_to_be_copied_in&) = default;
+    void operator()() const {}
+};
+
+TEST(task_storage, a_throwing_callable_costs_no_block) {
+    const refuses_to_be_copied_in f;
+    task* before = pooled_storage::make([] {});
+    before->drop();
+    pooled_storage::release(before);
+    EXPECT_THROW((void)pooled_storage::make(f), std::runtime_error);
+    task* after = pooled_storage::make([] {});
+    EXPECT_EQ(before, after);
+    after->drop();
+    pooled_storage::release(after);
+}
+
+}  // namespace
