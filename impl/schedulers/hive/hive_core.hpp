@@ -1,0 +1,133 @@
+// hive_core: what the workers of a hive share, and the protocol of posting to them.
+//
+// A template over Sync, the core that IO workers block in, and the storage of tasks, so that the model
+// checks run the shipped scheduler itself: hive.hpp only adds threads to it.
+//
+// Threads. Everything: any thread, after the constructor has returned.
+//
+// Who must wake whom (README.md has the argument)
+//   post         -> one sleeping IO worker, unless one searches (idle_set)
+//   post_to      -> that worker, when its inbox was empty and it sleeps
+//   post_local   -> one sleeping IO worker, which may steal it
+//   post_compute -> one sleeping compute worker, unless one searches
+//   request_stop -> everybody
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <apiary/contract/scheduler.hpp>
+#include <apiary/parking/idle_set.hpp>
+#include <apiary/queues/global_pool.hpp>
+#include <apiary/schedulers/hive/compute_worker.hpp>
+#include <apiary/schedulers/hive/io_worker.hpp>
+#include <apiary/schedulers/hive/parameters.hpp>
+#include <apiary/tasks/task.hpp>
+
+namespace apiary {
+
+template <class Sync, class Core, class Storage>
+class hive_core {
+public:
+    using task_type = task<Sync>;
+    using list = fifo_list<task_type>;
+    using io_worker_type = io_worker<Sync, Core, Storage>;
+    using compute_worker_type = compute_worker<hive_core, Sync, Storage>;
+
+    // Precondition: 1 <= io_workers <= idle_set::max_workers, compute_workers <= the same.
+    hive_core(unsigned io_workers, unsigned compute_workers, const hive_parameters& parameters)
+        : parameters_(parameters) {
+        stop_.store(running, std::memory_order_relaxed);
+        for (unsigned id = 0; id < io_workers; ++id) io_.push_back(std::make_unique<io_worker_type>(*this, id));
+        for (unsigned id = 0; id < compute_workers; ++id)
+            compute_.push_back(std::make_unique<compute_worker_type>(*this, id));
+    }
+
+    // Precondition: no worker runs. Drops what a stop before run() has left.
+    ~hive_core() {
+        for (auto* pool : {&pool_, &compute_pool_})
+            while (task_type* t = pool->take(1, 1).pop_front()) {
+                t->drop();
+                Storage::release(t);
+            }
+    }
+
+    // The ways in. False: the hive has been stopped (or has no compute worker), and the task is still
+    // the caller's.
+    [[nodiscard]] bool post(task_type* t) {
+        if (pool_.push(t) == push_result::closed) return false;
+        wake_one_io();
+        return true;
+    }
+    // All or none.
+    [[nodiscard]] bool post_list(list& tasks) {
+        if (pool_.push_list(tasks) == push_result::closed) return false;
+        wake_one_io();
+        return true;
+    }
+    [[nodiscard]] bool post_to(unsigned worker, task_type* t) {
+        if (stopping()) return false;  // the inbox itself is closed by its worker, a moment later
+        const push_result pushed = io_[worker]->inbox().push(t);
+        if (pushed == push_result::closed) return false;
+        // Who found it empty wakes; whoever pushes behind relies on that (mpsc_inbox I2).
+        if (pushed == push_result::was_empty && idle_io_.claim(worker)) io_[worker]->core().wake();
+        return true;
+    }
+    [[nodiscard]] bool post_compute(task_type* t) {
+        if (compute_.empty() || compute_pool_.push(t) == push_result::closed) return false;
+        wake_one_compute();
+        return true;
+    }
+
+    // The first call decides how. Refuses all later posts, and wakes everybody to see it.
+    void request_stop(stop_mode how) {
+        // The pools close before the flag is up: a worker that sees the flag (acquire) may end as soon
+        // as the pool is empty, because nothing can come in any more.
+        pool_.close();
+        compute_pool_.close();
+        std::uint8_t expected = running;
+        if (!stop_.compare_exchange_strong(expected, static_cast<std::uint8_t>(how), std::memory_order_release,
+                                           std::memory_order_relaxed))
+            return;
+        // A wake is a token: who is not asleep yet finds it when it tries to sleep.
+        for (auto& w : io_) w->core().wake();
+        for (auto& w : compute_) w->core().wake();
+    }
+
+    bool stopping() const { return stop_.load(std::memory_order_acquire) != running; }
+    bool discarding() const {
+        return stop_.load(std::memory_order_acquire) == static_cast<std::uint8_t>(stop_mode::discard);
+    }
+
+    // Wakes at most one sleeper, and none while one that was woken is still looking.
+    void wake_one_io() {
+        if (const auto worker = idle_io_.claim_any()) io_[*worker]->core().wake();
+    }
+    void wake_one_compute() {
+        if (const auto worker = idle_compute_.claim_any()) compute_[*worker]->core().wake();
+    }
+
+    // For the workers.
+    const hive_parameters& parameters() const { return parameters_; }
+    global_pool<task_type, Sync>& pool() { return pool_; }
+    global_pool<task_type, Sync>& compute_pool() { return compute_pool_; }
+    idle_set<Sync>& idle_io() { return idle_io_; }
+    idle_set<Sync>& idle_compute() { return idle_compute_; }
+    const std::vector<std::unique_ptr<io_worker_type>>& io() const { return io_; }
+    const std::vector<std::unique_ptr<compute_worker_type>>& compute() const { return compute_; }
+
+private:
+    static constexpr std::uint8_t running = 0;
+
+    const hive_parameters parameters_;
+    global_pool<task_type, Sync> pool_;
+    global_pool<task_type, Sync> compute_pool_;
+    idle_set<Sync> idle_io_;
+    idle_set<Sync> idle_compute_;
+    typename Sync::template atomic<std::uint8_t> stop_;
+    std::vector<std::unique_ptr<io_worker_type>> io_;
+    std::vector<std::unique_ptr<compute_worker_type>> compute_;
+};
+
+}  // namespace apiary

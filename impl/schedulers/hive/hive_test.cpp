@@ -1,0 +1,286 @@
+// The hive as its users see it: what runs, what is refused, what is reported. Real threads, no timing
+// assertions but "never early".
+#include <apiary/schedulers/hive/hive.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using apiary::hive;
+using apiary::stop_mode;
+
+// Runs a hive on a thread of its own until stop().
+class running_hive {
+public:
+    explicit running_hive(const apiary::hive_config& config) : h(config), thread_([this] { h.run(); }) {}
+    ~running_hive() {
+        if (thread_.joinable()) stop();
+    }
+    apiary::stop_report stop(stop_mode how = stop_mode::drain) {
+        h.request_stop(how);
+        thread_.join();
+        return h.report();
+    }
+    hive h;
+
+private:
+    std::thread thread_;
+};
+
+void wait_for(const std::atomic<int>& n, int value) {
+    while (n.load() < value) std::this_thread::yield();
+}
+
+TEST(hive, runs_on_the_calling_thread_what_was_posted_before_run) {
+    hive h({});
+    std::thread::id ran_on;
+    ASSERT_TRUE(h.post([&] {
+        ran_on = std::this_thread::get_id();
+        h.request_stop();
+    }));
+    h.run();
+    EXPECT_EQ(ran_on, std::this_thread::get_id());
+    EXPECT_EQ(h.report().run, 1U);
+}
+
+class hive_of : public testing::TestWithParam<unsigned> {};
+INSTANTIATE_TEST_SUITE_P(workers, hive_of, testing::Values(1U, 2U, 4U));
+
+TEST_P(hive_of, every_task_of_two_outside_threads_runs_once) {
+    running_hive r({.io_workers = GetParam()});
+    constexpr int each = 5000;
+    std::vector<std::atomic<int>> ran(2 * each);
+    std::vector<std::thread> producers;
+    for (int p = 0; p < 2; ++p)
+        producers.emplace_back([&, p] {
+            for (int i = 0; i < each; ++i)
+                ASSERT_TRUE(r.h.post([&ran, id = static_cast<std::size_t>(p * each + i)] { ++ran[id]; }));
+        });
+    for (auto& t : producers) t.join();
+    const auto report = r.stop();
+    for (const auto& n : ran) EXPECT_EQ(n, 1);
+    EXPECT_EQ(report.run, 2U * each);
+    EXPECT_EQ(report.discarded + report.refused, 0U);
+}
+
+TEST_P(hive_of, tasks_post_tasks_beyond_the_capacity_of_a_deque) {
+    running_hive r({.io_workers = GetParam()});
+    constexpr int children = 20'000;
+    std::atomic<int> ran{0};
+    ASSERT_TRUE(r.h.post([&] {
+        for (int i = 0; i < children; ++i) ASSERT_TRUE(r.h.post([&ran] { ++ran; }));
+    }));
+    wait_for(ran, children);
+    EXPECT_EQ(r.stop().run, 1U + children);
+}
+
+TEST_P(hive_of, a_batch_is_all_or_nothing_and_keeps_its_order_on_one_worker) {
+    running_hive r({.io_workers = GetParam()});
+    std::vector<int> order;
+    std::atomic<int> ran{0};
+    std::vector<std::function<void()>> batch;
+    for (int i = 0; i < 100; ++i)
+        batch.emplace_back([&, i] {
+            if (GetParam() == 1) order.push_back(i);
+            ++ran;
+        });
+    EXPECT_EQ(r.h.post_batch(std::span(batch)), 100U);
+    wait_for(ran, 100);
+    for (int i = 0; i < static_cast<int>(order.size()); ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
+    r.stop();
+    batch.assign(3, [] { FAIL() << "refused tasks do not run"; });
+    EXPECT_EQ(r.h.post_batch(std::span(batch)), 0U);
+    EXPECT_EQ(r.h.report().refused, 3U);
+}
+
+TEST_P(hive_of, targeted_tasks_run_on_their_worker_in_order) {
+    const unsigned workers = GetParam();
+    running_hive r({.io_workers = workers});
+    std::vector<std::set<std::thread::id>> threads(workers);
+    std::vector<std::vector<int>> order(workers);
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 1000; ++i)
+        for (unsigned w = 0; w < workers; ++w)
+            ASSERT_TRUE(r.h.post_to_worker(w, [&, w, i] {
+                threads[w].insert(std::this_thread::get_id());
+                order[w].push_back(i);
+                ++ran;
+            }));
+    wait_for(ran, static_cast<int>(1000 * workers));
+    for (unsigned w = 0; w < workers; ++w) {
+        EXPECT_EQ(threads[w].size(), 1U);
+        for (int i = 0; i < 1000; ++i) EXPECT_EQ(order[w][static_cast<std::size_t>(i)], i);
+    }
+    EXPECT_THROW((void)r.h.post_to_worker(workers, [] {}), std::out_of_range);
+}
+
+TEST_P(hive_of, timers_are_never_early) {
+    running_hive r({.io_workers = GetParam()});
+    std::atomic<int> fired{0}, early{0};
+    for (int i = 0; i < 50; ++i) {
+        const auto delay = std::chrono::microseconds(100 * (i % 7));
+        const auto due = std::chrono::steady_clock::now() + delay;
+        ASSERT_TRUE(r.h.post_delayed(
+            [&, due] {
+                if (std::chrono::steady_clock::now() < due) ++early;
+                ++fired;
+            },
+            delay));
+    }
+    ASSERT_TRUE(r.h.post([&] { ASSERT_TRUE(r.h.post_delayed([&] { ++fired; }, 1ms)); }));
+    ASSERT_TRUE(r.h.post_delayed([&] { ++fired; }, -5ms));
+    wait_for(fired, 52);
+    EXPECT_EQ(early, 0);
+}
+
+TEST_P(hive_of, a_drained_stop_runs_what_was_accepted_and_refuses_what_comes_later) {
+    running_hive r({.io_workers = GetParam(), .compute_workers = 1});
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 1000; ++i) {
+        ASSERT_TRUE(r.h.post([&] { ++ran; }));
+        ASSERT_TRUE(r.h.post_to_worker(0, [&] { ++ran; }));
+        ASSERT_TRUE(r.h.post_compute([&] { ++ran; }));
+    }
+    const auto report = r.stop(stop_mode::drain);
+    EXPECT_EQ(ran, 3000);
+    EXPECT_EQ(report.run, 3000U);
+    EXPECT_FALSE(r.h.post([] {}));
+    EXPECT_FALSE(r.h.post_to_worker(0, [] {}));
+    EXPECT_FALSE(r.h.post_compute([] {}));
+    EXPECT_FALSE(r.h.post_delayed([] {}, 1ms));
+    EXPECT_EQ(r.h.report().refused, 4U);
+}
+
+TEST_P(hive_of, a_discarding_stop_accounts_for_every_task) {
+    running_hive r({.io_workers = GetParam(), .compute_workers = 1});
+    auto token = std::make_shared<int>(0);
+    std::atomic<std::uint64_t> ran{0};
+    std::uint64_t accepted = 0;
+    for (int i = 0; i < 1000; ++i) {
+        accepted += r.h.post([&ran, token] { ++ran; });
+        accepted += r.h.post_to_worker(0, [&ran, token] { ++ran; });
+        accepted += r.h.post_compute([&ran, token] { ++ran; });
+        accepted += r.h.post_delayed([&ran, token] { ++ran; }, 1h);
+    }
+    const auto report = r.stop(stop_mode::discard);
+    EXPECT_EQ(report.run, ran);
+    EXPECT_EQ(report.run + report.discarded, accepted);
+    EXPECT_GE(report.discarded, 1000U) << "at least the timers";
+    EXPECT_EQ(token.use_count(), 1) << "dropped callables are destroyed";
+}
+
+TEST_P(hive_of, an_exception_ends_its_task_only) {
+    running_hive r({.io_workers = GetParam(), .compute_workers = 1});
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 10; ++i) {
+        ASSERT_TRUE(r.h.post([&] {
+            ++ran;
+            throw std::runtime_error("task");
+        }));
+        ASSERT_TRUE(r.h.post_compute([&] {
+            ++ran;
+            throw 1;
+        }));
+    }
+    const auto report = r.stop();
+    EXPECT_EQ(ran, 20);
+    EXPECT_EQ(report.exceptions, 20U);
+    EXPECT_EQ(report.run, 20U);
+}
+
+TEST(hive, posts_after_a_stop_from_inside_a_task_are_refused) {
+    hive h({});
+    bool refused = false;
+    ASSERT_TRUE(h.post([&] {
+        h.request_stop();
+        refused = !h.post([] {});
+    }));
+    h.run();
+    EXPECT_TRUE(refused);
+}
+
+TEST(hive, a_stop_before_run_lets_run_end_at_once) {
+    hive h({.io_workers = 2, .compute_workers = 2});
+    int ran = 0;
+    ASSERT_TRUE(h.post([&] { ++ran; }));
+    h.request_stop();
+    h.run();
+    EXPECT_EQ(ran, 1) << "it was accepted before the stop, and the stop drains";
+}
+
+TEST(hive, a_hive_that_never_ran_drops_its_tasks) {
+    auto token = std::make_shared<int>(0);
+    {
+        hive h({.io_workers = 2, .compute_workers = 1});
+        ASSERT_TRUE(h.post([token] {}));
+        ASSERT_TRUE(h.post_compute([token] {}));
+        ASSERT_TRUE(h.post_to_worker(1, [token] {}));
+        ASSERT_TRUE(h.post_delayed([token] {}, 1s));
+    }
+    EXPECT_EQ(token.use_count(), 1);
+}
+
+TEST(hive, compute_tasks_need_a_compute_worker) {
+    hive h({});
+    EXPECT_FALSE(h.post_compute([] {}));
+}
+
+TEST(hive, compute_tasks_run_off_the_io_workers) {
+    running_hive r({.io_workers = 1, .compute_workers = 2});
+    std::atomic<int> ran{0};
+    std::thread::id io;
+    ASSERT_TRUE(r.h.post([&] {
+        io = std::this_thread::get_id();
+        ++ran;
+    }));
+    wait_for(ran, 1);
+    std::array<std::thread::id, 8> compute;
+    for (auto& id : compute)
+        ASSERT_TRUE(r.h.post_compute([&] {
+            id = std::this_thread::get_id();
+            ++ran;
+        }));
+    wait_for(ran, 9);
+    for (const auto& id : compute) EXPECT_NE(id, io);
+}
+
+TEST(hive, two_hives_do_not_mistake_each_others_workers) {
+    running_hive a({.io_workers = 1}), b({.io_workers = 1});
+    std::atomic<int> ran{0};
+    std::thread::id on_a, on_b;
+    ASSERT_TRUE(a.h.post([&] {
+        on_a = std::this_thread::get_id();
+        ASSERT_TRUE(b.h.post([&] {
+            on_b = std::this_thread::get_id();
+            ++ran;
+        }));
+        ++ran;
+    }));
+    wait_for(ran, 2);
+    EXPECT_NE(on_a, on_b);
+}
+
+TEST(hive, refuses_impossible_numbers_of_workers) {
+    EXPECT_THROW(hive({.io_workers = 0}), std::invalid_argument);
+    EXPECT_THROW(hive({.io_workers = 57}), std::invalid_argument);
+    EXPECT_THROW(hive({.io_workers = 1, .compute_workers = 57}), std::invalid_argument);
+}
+
+TEST(hive, runs_once) {
+    hive h({});
+    h.request_stop();
+    h.run();
+    EXPECT_THROW(h.run(), std::logic_error);
+}
+
+}  // namespace
