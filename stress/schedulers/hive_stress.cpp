@@ -1,0 +1,137 @@
+// The hive under everything at once: outside posts, batches, targeted posts, timers, compute tasks, tasks
+// that post tasks, exceptions, and a stop in the middle of it, drained or discarded. A lost wake-up ends
+// in the watchdog.
+#include <apiary/schedulers/hive/hive.hpp>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <apiary/stress/harness.hpp>
+#include <apiary/stress/ledger.hpp>
+#include <apiary/sync/chaos_sync.hpp>
+
+namespace {
+
+using apiary::chaos;
+using apiary::chaos_sync;
+using apiary::stop_mode;
+using hive = apiary::basic_hive<chaos_sync, apiary::epoll_core, apiary::heap_storage<chaos_sync>>;
+
+constexpr std::size_t ids_per_round = 6000;
+
+class workload {
+public:
+    workload(apiary::stress::run& r, hive& h) : run_(r), hive_(h), books_(r, ids_per_round) {}
+
+    // One post of a kind that the generator draws. False when the hive refused it or the ids are used up.
+    bool post_something(chaos_sync::random_source& random) {
+        switch (random.below(16)) {
+            case 0: return post_batch(1 + random.below(40));
+            case 1:
+            case 2: return post_one([&](auto f) { return hive_.post_to_worker(random.below(hive_.io_workers()), f); });
+            case 3:
+                return post_one([&](auto f) { return hive_.post_delayed(f, std::chrono::microseconds(random.below(300))); });
+            case 4:
+            case 5: return post_one([&](auto f) { return hive_.post_compute(f); });
+            default: return post_one([&](auto f) { return hive_.post(f); });
+        }
+    }
+
+    std::size_t accepted() const { return accepted_; }
+    std::size_t ended() const { return ended_; }
+    std::string state() const {
+        return "hive: accepted " + std::to_string(accepted_) + ", ended " + std::to_string(ended_);
+    }
+
+private:
+    // What every task does: ends its id, and by its number spawns children or throws.
+    void body(std::size_t id) {
+        books_.end(id);
+        if (id % 5 == 0) {
+            chaos_sync::random_source random(run_.seed ^ id);
+            for (std::uint32_t n = random.below(4); n > 0; --n) post_something(random);
+        }
+        ended_.fetch_add(1);
+        if (id % 97 == 0) throw id;
+    }
+
+    template <class Post>
+    bool post_one(Post post) {
+        const std::size_t id = next_id_.fetch_add(1);
+        if (id >= ids_per_round) return false;
+        // Counted before it is posted: a task may have ended before the post returns.
+        accepted_.fetch_add(1);
+        if (post([this, id] { body(id); })) return true;
+        accepted_.fetch_sub(1);
+        return false;
+    }
+
+    bool post_batch(std::size_t n) {
+        const std::size_t first = next_id_.fetch_add(n);
+        if (first + n > ids_per_round) return false;
+        std::vector<std::function<void()>> batch;
+        for (std::size_t i = 0; i < n; ++i) batch.emplace_back([this, id = first + i] { body(id); });
+        accepted_.fetch_add(n);
+        const std::size_t done = hive_.post_batch(std::span(batch));
+        if (done != 0 && done != n) run_.fail("a batch was split");
+        if (done == 0) accepted_.fetch_sub(n);
+        return done == n;
+    }
+
+    apiary::stress::run& run_;
+    hive& hive_;
+    apiary::stress::ledger books_;
+    std::atomic<std::size_t> next_id_{0}, accepted_{0}, ended_{0};
+};
+
+void body(apiary::stress::run& r) {
+    chaos_sync::random_source random(r.seed);
+    const unsigned producers = 1 + r.opts.threads / 3;
+    const unsigned workers = std::max(1U, r.opts.threads - producers);
+    hive h({.io_workers = workers, .compute_workers = 1 + random.below(2)});
+    workload work(r, h);
+    r.describe = [&] { return work.state(); };
+    const bool stop_in_the_middle = random.below(2) == 0;
+    const stop_mode how = random.below(2) == 0 ? stop_mode::drain : stop_mode::discard;
+
+    std::vector<std::thread> threads;
+    for (unsigned p = 0; p < producers; ++p)
+        threads.emplace_back([&, p] {
+            chaos::enter(p + 1);
+            chaos_sync::random_source own(r.seed * 31 + p);
+            while (work.post_something(own)) {
+                // Long enough now and then for every worker to fall asleep.
+                if (own.below(256) == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+            }
+        });
+    std::thread stopper([&] {
+        chaos::enter(50);
+        if (stop_in_the_middle) {
+            std::this_thread::sleep_for(std::chrono::microseconds(100 * random.below(200)));
+        } else {
+            for (auto& t : threads) t.join();
+            threads.clear();
+            // Quiescence: with nobody asking for a stop, all that was accepted must end by itself.
+            while (work.ended() != work.accepted()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+        h.request_stop(how);
+    });
+    h.run();
+    stopper.join();
+    for (auto& t : threads) t.join();
+
+    const auto report = h.report();
+    if (report.run != work.ended())
+        r.fail("the report says " + std::to_string(report.run) + " ran, the tasks say " + std::to_string(work.ended()));
+    if (report.run + report.discarded != work.accepted())
+        r.fail("accepted " + std::to_string(work.accepted()) + ", run " + std::to_string(report.run) + ", discarded " +
+               std::to_string(report.discarded));
+    if (!stop_in_the_middle && report.discarded != 0) r.fail("a task was discarded although all had ended before the stop");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return apiary::stress::main(argc, argv, "hive: posts, timers, stops, all at once", body); }
