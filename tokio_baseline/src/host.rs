@@ -1,0 +1,164 @@
+//! What the host gives: monotonic time, process time, absolute sleep, usage counters, and Tokio's runtime.
+use crate::failure::Failure;
+use std::mem::MaybeUninit;
+use tokio::runtime::{Builder, Runtime};
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// CLOCK_MONOTONIC in nanoseconds; also the clock behind Tokio's timers.
+#[inline]
+pub fn now_ns() -> u64 {
+    read_clock(libc::CLOCK_MONOTONIC)
+}
+
+/// Processor time of the whole process, all its threads, in nanoseconds.
+pub fn process_cpu_ns() -> u64 {
+    read_clock(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+#[inline]
+fn read_clock(clock: libc::clockid_t) -> u64 {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the kernel fills the timespec that it is handed; both clocks exist on every Linux.
+    let time = unsafe {
+        let status = libc::clock_gettime(clock, time.as_mut_ptr());
+        debug_assert_eq!(status, 0);
+        time.assume_init()
+    };
+    time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
+}
+
+/// Keeps the processor busy for `ns` nanoseconds of the monotonic clock.
+#[cold]
+#[inline(never)]
+pub fn busy_wait(ns: u64) {
+    let start = now_ns();
+    while now_ns() - start < ns {
+        std::hint::spin_loop();
+    }
+}
+
+/// Sleeps until the monotonic clock reads at least `due_ns`; signals do not shorten it.
+pub fn sleep_until(due_ns: u64) {
+    let due = libc::timespec { tv_sec: (due_ns / NS_PER_S) as _, tv_nsec: (due_ns % NS_PER_S) as _ };
+    // SAFETY: `due` is a valid timespec; with an absolute time the remainder may be null.
+    while unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &due, std::ptr::null_mut()) }
+        == libc::EINTR
+    {}
+}
+
+/// Asks the kernel to wake the calling thread on time instead of within its usual 50 µs.
+pub fn set_timer_slack_1ns() -> Result<(), Failure> {
+    // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory.
+    match unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) } {
+        0 => Ok(()),
+        _ => Err(Failure::machine("cannot set the timer slack", &std::io::Error::last_os_error())),
+    }
+}
+
+/// What `getrusage(RUSAGE_SELF)` says about the whole process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Voluntary context switches.
+    pub nvcsw: u64,
+    /// Involuntary context switches.
+    pub nivcsw: u64,
+    /// Page faults without input or output.
+    pub minflt: u64,
+    /// Greatest resident set, KiB.
+    pub maxrss_kib: u64,
+}
+
+/// Reads the usage counters of the process.
+pub fn usage() -> Usage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: zeroed is a valid rusage, and the kernel fills it.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    Usage {
+        nvcsw: usage.ru_nvcsw as u64,
+        nivcsw: usage.ru_nivcsw as u64,
+        minflt: usage.ru_minflt as u64,
+        maxrss_kib: usage.ru_maxrss as u64,
+    }
+}
+
+/// The runtime under test: Tokio's multi-threaded scheduler with its timers, otherwise as it comes.
+pub fn runtime(workers: usize) -> Result<Runtime, Failure> {
+    Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_time()
+        .build()
+        .map_err(|e| Failure::machine(&format!("cannot start Tokio with {workers} workers"), &e))
+}
+
+/// How often the workers have parked since the runtime started.
+pub fn parks(runtime: &Runtime) -> u64 {
+    let metrics = runtime.metrics();
+    (0..metrics.num_workers()).map(|worker| metrics.worker_park_count(worker)).sum()
+}
+
+/// Makes any panic end the process by a signal, after the usual message.
+///
+/// Tokio catches a panic inside a task and keeps it for the JoinHandle, which we drop: without this a panicking
+/// task would never be counted, and the run would hang instead of fail.
+pub fn abort_on_panic() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        print(info);
+        std::process::abort();
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_never_runs_backwards() {
+        let mut last = now_ns();
+        for _ in 0..1000 {
+            let next = now_ns();
+            assert!(next >= last);
+            last = next;
+        }
+    }
+
+    #[test]
+    fn sleeping_ends_at_or_after_the_due_time() {
+        let due = now_ns() + 200_000;
+        sleep_until(due);
+        assert!(now_ns() >= due);
+        sleep_until(0); // a time that has passed: returns at once
+    }
+
+    #[test]
+    fn busy_waiting_uses_processor_time() {
+        let (wall, cpu) = (now_ns(), process_cpu_ns());
+        busy_wait(2_000_000);
+        assert!(now_ns() - wall >= 2_000_000);
+        assert!(process_cpu_ns() > cpu);
+    }
+
+    #[test]
+    fn timer_slack_can_be_set() {
+        set_timer_slack_1ns().expect("Linux lets a thread set its own slack");
+        // SAFETY: PR_GET_TIMERSLACK takes no argument and touches no memory.
+        assert_eq!(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }, 1);
+    }
+
+    #[test]
+    fn usage_counts_something() {
+        let usage = usage();
+        assert!(usage.maxrss_kib > 0 && usage.minflt > 0, "seen: {usage:?}");
+    }
+
+    #[test]
+    fn the_runtime_has_the_workers_it_was_asked_for() {
+        let runtime = runtime(3).expect("three threads");
+        assert_eq!(runtime.metrics().num_workers(), 3);
+        let _ = parks(&runtime);
+    }
+}

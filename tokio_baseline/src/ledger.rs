@@ -1,0 +1,172 @@
+//! The ledger: every task adds its number's mark, so that a lost, doubled or swapped task shows in the sum.
+use crate::host;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, Thread};
+
+/// The finaliser of SplitMix64, the mark of task number `i`.
+pub fn mix(i: u64) -> u64 {
+    let mut z = i.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// The sum that a block of `n` tasks must end with: `mix(0) + … + mix(n − 1)`, wrapping.
+pub fn expected_sum(n: u64) -> u64 {
+    (0..n).fold(0, |sum, i| sum.wrapping_add(mix(i)))
+}
+
+/// One block's account. The words that tasks write share one cache line; what they only read lies on another.
+///
+/// A task calls [`Ledger::complete`] as its last act, the thread that called [`Ledger::open`] waits in
+/// [`Ledger::wait`]. The release in `complete` pairs with the acquire in `wait`.
+pub struct Ledger {
+    written: Written,
+    read: ReadOnly,
+}
+
+#[repr(align(64))]
+#[derive(Default)]
+struct Written {
+    sum: AtomicU64,
+    ran: AtomicU64,
+}
+
+#[repr(align(64))]
+struct ReadOnly {
+    expected: AtomicU64,
+    slowdown_ns: u64,
+    /// When the last task ended; 0 until then.
+    end_ns: AtomicU64,
+    waiter: Thread,
+}
+
+impl Ledger {
+    /// A ledger whose tasks busy-wait `slowdown_ns` each, and whose waiter is the calling thread.
+    ///
+    /// It lives as long as the process: tasks then hold a plain reference, and no task pays for the
+    /// shared reference count that an `Arc` would put between the workers.
+    pub fn leak(slowdown_ns: u64) -> &'static Ledger {
+        Box::leak(Box::new(Ledger {
+            written: Written::default(),
+            read: ReadOnly {
+                expected: AtomicU64::new(0),
+                slowdown_ns,
+                end_ns: AtomicU64::new(0),
+                waiter: thread::current(),
+            },
+        }))
+    }
+
+    /// Opens the account of a block of `n` tasks; none of them may exist yet, and none of the block before.
+    pub fn open(&self, n: u64) {
+        assert!(n > 0, "a block without tasks would never end");
+        self.written.sum.store(0, Ordering::Relaxed);
+        self.written.ran.store(0, Ordering::Relaxed);
+        self.read.end_ns.store(0, Ordering::Relaxed);
+        self.read.expected.store(n, Ordering::Release);
+    }
+
+    /// Task number `i` has run: slows down if asked to, adds its mark, and wakes the waiter if it was the last.
+    #[inline]
+    pub fn complete(&self, i: u64) {
+        if self.read.slowdown_ns != 0 {
+            host::busy_wait(self.read.slowdown_ns);
+        }
+        self.written.sum.fetch_add(mix(i), Ordering::Relaxed);
+        let ran = self.written.ran.fetch_add(1, Ordering::Release) + 1;
+        if ran == self.read.expected.load(Ordering::Relaxed) {
+            self.close();
+        }
+    }
+
+    #[cold]
+    fn close(&self) {
+        self.read.end_ns.store(host::now_ns(), Ordering::Release);
+        self.read.waiter.unpark();
+    }
+
+    /// Sleeps until all tasks of the block have run; returns when the last one ended.
+    pub fn wait(&self) -> u64 {
+        loop {
+            let ran = self.written.ran.load(Ordering::Acquire);
+            let end_ns = self.read.end_ns.load(Ordering::Acquire);
+            if ran >= self.read.expected.load(Ordering::Relaxed) && end_ns != 0 {
+                return end_ns;
+            }
+            thread::park();
+        }
+    }
+
+    /// The sum of the marks so far; final after [`Ledger::wait`].
+    pub fn sum(&self) -> u64 {
+        self.written.sum.load(Ordering::Relaxed)
+    }
+}
+
+/// Compares a finished account with the expected answer; the complaint names both sums.
+pub fn audit(what: &str, n: u64, sum: u64) -> Result<(), String> {
+    let expected = expected_sum(n);
+    if sum == expected {
+        return Ok(());
+    }
+    Err(format!(
+        "{what}: {n} tasks left the sum {sum:016x}, expected {expected:016x}: a task was lost, doubled or swapped"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_of_the_tasks_does_not_matter() {
+        let ledger = Ledger::leak(0);
+        ledger.open(100);
+        (0..100).rev().for_each(|i| ledger.complete(i));
+        assert!(ledger.wait() > 0);
+        assert_eq!(ledger.sum(), expected_sum(100));
+        assert_eq!(audit("block", 100, ledger.sum()), Ok(()));
+    }
+
+    #[test]
+    fn a_doubled_task_in_place_of_another_is_seen() {
+        let ledger = Ledger::leak(0);
+        ledger.open(3);
+        [0, 1, 1].into_iter().for_each(|i| ledger.complete(i));
+        ledger.wait();
+        let complaint = audit("block 2", 3, ledger.sum()).unwrap_err();
+        assert!(complaint.contains("block 2") && complaint.contains("expected"), "seen: {complaint}");
+    }
+
+    #[test]
+    fn a_ledger_serves_block_after_block() {
+        let ledger = Ledger::leak(0);
+        for n in [1, 5, 2] {
+            ledger.open(n);
+            (0..n).for_each(|i| ledger.complete(i));
+            ledger.wait();
+            assert_eq!(ledger.sum(), expected_sum(n));
+        }
+    }
+
+    #[test]
+    fn the_last_of_many_threads_wakes_the_waiter() {
+        let ledger = Ledger::leak(0);
+        ledger.open(4000);
+        for part in 0..4 {
+            thread::spawn(move || (part..4000).step_by(4).for_each(|i| ledger.complete(i)));
+        }
+        ledger.wait();
+        assert_eq!(ledger.sum(), expected_sum(4000));
+    }
+
+    #[test]
+    fn a_slowed_task_takes_at_least_its_time() {
+        let ledger = Ledger::leak(50_000);
+        ledger.open(2);
+        let before = host::now_ns();
+        (0..2).for_each(|i| ledger.complete(i));
+        assert!(ledger.wait() - before >= 100_000);
+    }
+}

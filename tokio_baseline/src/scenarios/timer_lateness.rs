@@ -1,0 +1,151 @@
+//! `timer_lateness`: timers are kept pending, each arms the next one when it fires; how late do they fire?
+use super::{discarded, Param, Report, Scenario};
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::hist::Histogram;
+use crate::host;
+use crate::ledger::{self, Ledger};
+use crate::row::Row;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+/// The entry in the list.
+pub static SCENARIO: Scenario = Scenario {
+    name: "timer_lateness",
+    params: &[
+        Param { name: "delay_us", default: Some(1000), least: 1, most: 60_000_000 },
+        Param { name: "pending", default: Some(1), least: 1, most: 1_000_000 },
+        Param { name: "ops", default: Some(200), least: 1, most: 100_000_000 },
+    ],
+    open_loop: false,
+    measure,
+};
+
+fn measure(run: &RunArgs) -> Result<Report, Failure> {
+    let (ops, pending) = (run.params.value("ops"), run.params.value("pending"));
+    if pending > ops {
+        return Err(Failure::bad(format!(
+            "--param pending={pending} is more than ops={ops}, the number of timers in all; \
+             give --param ops=N with N of at least {pending}"
+        )));
+    }
+    let delay = Duration::from_micros(run.params.value("delay_us"));
+    let ledger = Ledger::leak(run.slowdown_ns);
+    let runtime = host::runtime(run.workers)?;
+    let record = fire_all(runtime.handle(), ledger, delay, pending, ops);
+    let parks = host::parks(&runtime);
+    drop(runtime);
+
+    let mut complaints = Vec::from_iter(ledger::audit("the run", ops, record.check).err());
+    if record.earliest_ns < 0 {
+        complaints.push(format!("a timer fired {} ns before it was due", -record.earliest_ns));
+    }
+    let mut row = Row::new(run);
+    row.put("warmup_blocks", 0);
+    row.put("blocks", 1);
+    row.put("ops", ops);
+    row.put("wall_ns", record.wall_ns);
+    row.put("cpu_ns", record.cpu_ns);
+    row.put_latency(&record.lateness);
+    row.put("parks", parks);
+    row.put_usage(&host::usage());
+    row.put_verdict(record.check, complaints.is_empty());
+    Ok(Report { row, hist: record.lateness, complaints })
+}
+
+/// What the timers gave.
+struct Record {
+    lateness: Histogram,
+    /// The least lateness of all timers, also of those that the histogram leaves out.
+    earliest_ns: i64,
+    wall_ns: u64,
+    cpu_ns: u64,
+    check: u64,
+}
+
+/// What the timers of a run share; it lives as long as the process.
+struct Timers {
+    delay: Duration,
+    delay_ns: u64,
+    ledger: &'static Ledger,
+    /// The number of the next timer to arm. May run past the last one by those that found nothing left.
+    next: AtomicU64,
+    /// `started − due` by number, each written once by its own task.
+    lateness: Vec<AtomicI64>,
+}
+
+/// Keeps `pending` timers pending until `ops` have fired.
+fn fire_all(runtime: &Handle, ledger: &'static Ledger, delay: Duration, pending: u64, ops: u64) -> Record {
+    let timers: &'static Timers = Box::leak(Box::new(Timers {
+        delay,
+        delay_ns: delay.as_nanos() as u64,
+        ledger,
+        next: AtomicU64::new(0),
+        lateness: (0..ops).map(|_| AtomicI64::new(0)).collect(),
+    }));
+    ledger.open(ops);
+    let cpu_start = host::process_cpu_ns();
+    let wall_start = host::now_ns();
+    {
+        let _context = runtime.enter(); // what tokio::spawn and tokio::time::sleep ask of a thread outside
+        (0..pending).for_each(|_| timers.arm_next());
+    }
+    let wall_end = ledger.wait();
+    let cpu_ns = host::process_cpu_ns() - cpu_start;
+
+    let all = || timers.lateness.iter().map(|cell| cell.load(Ordering::Relaxed));
+    let mut lateness = Histogram::new();
+    all().skip(discarded(ops as usize)).for_each(|late| lateness.record(late.max(0) as u64));
+    Record {
+        lateness,
+        earliest_ns: all().min().unwrap_or(0),
+        wall_ns: wall_end - wall_start,
+        cpu_ns,
+        check: ledger.sum(),
+    }
+}
+
+impl Timers {
+    /// A delayed post as Tokio's users write it: a task that sleeps first. The delay counts from this call.
+    fn arm_next(&'static self) {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let Some(cell) = self.lateness.get(number as usize) else {
+            return;
+        };
+        let due = host::now_ns() + self.delay_ns;
+        let sleep = tokio::time::sleep(self.delay);
+        tokio::spawn(async move {
+            sleep.await;
+            let started = host::now_ns();
+            cell.store(started.wrapping_sub(due) as i64, Ordering::Relaxed);
+            self.arm_next();
+            self.ledger.complete(number);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fire(pending: u64, ops: u64) -> Record {
+        let runtime = host::runtime(2).expect("two workers");
+        fire_all(runtime.handle(), Ledger::leak(0), Duration::from_micros(100), pending, ops)
+    }
+
+    #[test]
+    fn every_timer_fires_once_and_none_early() {
+        for (pending, ops) in [(1, 1), (1, 12), (5, 40), (40, 40), (300, 1000)] {
+            let record = fire(pending, ops);
+            assert_eq!(record.check, ledger::expected_sum(ops), "pending={pending} ops={ops}");
+            assert!(record.earliest_ns >= 0);
+            assert_eq!(record.lateness.count(), ops - ops / 10);
+        }
+    }
+
+    #[test]
+    fn a_chain_of_timers_takes_at_least_its_delays() {
+        assert!(fire(1, 5).wall_ns >= 5 * 100_000);
+    }
+}

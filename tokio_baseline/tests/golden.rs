@@ -1,0 +1,69 @@
+//! The golden vectors of the treaty, computed elsewhere: both languages must reproduce them.
+use serde_json::Value;
+use tokio_baseline::hist::{self, Histogram, Permille};
+use tokio_baseline::ledger;
+
+fn golden(section: &str) -> Vec<Value> {
+    let text = include_str!("../../bench/contract/golden.json");
+    let json: Value = serde_json::from_str(text).expect("golden.json is JSON");
+    let rows = json[section].as_array().unwrap_or_else(|| panic!("golden.json has no `{section}`")).clone();
+    assert!(!rows.is_empty(), "`{section}` is empty");
+    rows
+}
+
+/// A number of golden.json: an integer, or a string `0x…` beyond 2^53.
+fn number(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => {
+            let digits = text.strip_prefix("0x").unwrap_or_else(|| panic!("`{text}` lacks 0x"));
+            u64::from_str_radix(digits, 16).unwrap_or_else(|e| panic!("`{text}`: {e}"))
+        }
+        other => other.as_u64().unwrap_or_else(|| panic!("`{other}` is no number")),
+    }
+}
+
+#[test]
+fn mix_marks_every_number_as_written() {
+    for row in golden("mix") {
+        assert_eq!(ledger::mix(number(&row["i"])), number(&row["mix"]), "{row}");
+    }
+}
+
+#[test]
+fn block_sums_are_as_written() {
+    for row in golden("block_sum") {
+        assert_eq!(ledger::expected_sum(number(&row["n"])), number(&row["sum"]), "{row}");
+    }
+}
+
+#[test]
+fn values_fall_into_the_buckets_written() {
+    for row in golden("bucket") {
+        let index = hist::index_of(number(&row["value"]));
+        assert_eq!(index as u64, number(&row["index"]), "{row}");
+        assert_eq!(hist::bounds_of(index), (number(&row["lo"]), number(&row["hi"])), "{row}");
+    }
+}
+
+#[test]
+fn percentiles_are_as_written() {
+    for row in golden("percentile") {
+        let name = &row["name"];
+        let list = |key: &str| -> Vec<u64> { row[key].as_array().expect("a list").iter().map(number).collect() };
+        let mut hist = Histogram::new();
+        for (value, count) in list("values").into_iter().zip(list("counts")) {
+            hist.record_n(value, count);
+        }
+        assert_eq!(hist.count(), number(&row["count"]), "{name}");
+        assert_eq!(hist.min(), Some(number(&row["min"])), "{name}");
+        assert_eq!(hist.max(), Some(number(&row["max"])), "{name}");
+        for quantile in row["quantiles"].as_array().expect("a list") {
+            let q = Permille(number(&quantile["permille"]));
+            let value = number(&quantile["value"]);
+            assert_eq!(q.rank(hist.count()), number(&quantile["rank"]), "{name} {quantile}");
+            assert_eq!(hist.percentile(q), Some(value), "{name} {quantile}");
+            let printed = (number(&quantile["printed"]) == 1).then_some(value);
+            assert_eq!(hist.printed_percentile(q), printed, "{name} {quantile}");
+        }
+    }
+}
