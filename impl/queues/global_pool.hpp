@@ -8,9 +8,14 @@
 //            a mutex, held for one walk over what has arrived since the last.
 // Order.     The nodes of one producer are taken in the order it pushed them.
 //
+// Memory.   Intrusive up to the arrival; then an array of pointers, which grows and is kept. Nodes are
+//           read once on the way through and never written, so that they stay in the line state in
+//           which the producer left them, and their lines can be fetched all at once.
+//
 // Invariants
-//   I1  Every node is in `incoming_`, in `ready_`, or was returned by take or by close; never in two.
-//   I2  `has_ready_` tells whether `ready_` holds nodes, except while a taker holds the mutex. A taker
+//   I1  Every node is in `incoming_`, in `ready_`, or was returned by take; never in two.
+//   I2  `ready_` is older than `incoming_`; its back is the oldest.
+//   I3  `has_ready_` tells whether `ready_` holds nodes, except while a taker holds the mutex. A taker
 //       that leaves some behind must look for a sleeper after take() (idle_set I3), so a worker that
 //       saw neither is woken.
 //
@@ -20,6 +25,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include <apiary/queues/fifo_list.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
@@ -37,27 +45,47 @@ public:
     // All or nothing; on `closed` the list is left as it was. Precondition: not empty.
     [[nodiscard]] push_result push_list(fifo_list<Node>& list) { return incoming_.push_list(list); }
 
-    // Up to `most` nodes, oldest first; an equal share of what waits when `sharers` workers take.
-    fifo_list<Node> take(std::size_t most, std::size_t sharers) {
-        if (looks_empty()) return {};
+    // Fills `out` with the oldest nodes, with no more than an equal share of what waits when `sharers`
+    // workers take; at least one if there is any. Returns how many.
+    [[nodiscard]] std::size_t take(std::span<Node*> out, std::size_t sharers) {
+        if (looks_empty()) return 0;
         const typename Sync::lock held(takers_);
-        if (ready_.empty()) ready_ = incoming_.drain();
-        const std::size_t share = std::clamp<std::size_t>(ready_.size() / sharers, 1, most);
-        fifo_list<Node> taken = ready_.split_front(share);
+        if (ready_.empty()) receive(incoming_.take_chain());
+        const std::size_t share = std::max<std::size_t>(ready_.size() / sharers, 1);
+        const std::size_t n = std::min({out.size(), share, ready_.size()});
+        for (std::size_t i = 0; i < n; ++i) {
+            out[i] = ready_.back();
+            ready_.pop_back();
+        }
         publish_ready();
-        return taken;
+        return n;
     }
 
-    // Refuses every later push. What is inside stays to be taken.
+    // The oldest node, or null.
+    [[nodiscard]] Node* take_one() {
+        Node* node = nullptr;
+        return take({&node, 1}, 1) == 1 ? node : nullptr;
+    }
+
+    // Refuses every later push. What is inside stays to be taken. Idempotent.
     void close() {
         const typename Sync::lock held(takers_);
-        ready_.splice_back(incoming_.close());
+        std::vector<Node*> older = std::exchange(ready_, {});
+        receive(incoming_.close_chain());
+        ready_.insert(ready_.end(), older.begin(), older.end());
         publish_ready();
     }
 
     bool looks_empty() const { return incoming_.looks_empty() && !has_ready_.load(std::memory_order_seq_cst); }
 
 private:
+    // With takers_ held, and ready_ empty. The chain comes newest first, which is the order of ready_.
+    // Without memory for the array the program cannot go on: the chain is out of the inbox, and could
+    // not be put back in order.
+    void receive(Node* newest) noexcept {
+        for (Node* node = newest; node != nullptr; node = node->next.read()) ready_.push_back(node);
+    }
+
     // With takers_ held.
     void publish_ready() {
         if (published_ == !ready_.empty()) return;
@@ -66,9 +94,9 @@ private:
     }
 
     mpsc_inbox<Node, Sync> incoming_;
-    typename Sync::mutex takers_;
-    fifo_list<Node> ready_;   // by takers_
-    bool published_ = false;  // by takers_
+    alignas(cache_line) typename Sync::mutex takers_;
+    std::vector<Node*> ready_;  // by takers_
+    bool published_ = false;    // by takers_
     typename Sync::template atomic<bool> has_ready_;
 };
 

@@ -62,15 +62,19 @@ public:
     }
 
     // Everything pushed so far, oldest first.
-    fifo_list<Node> drain() {
-        // Cheap look first: an exchange would take the line from the producers for nothing.
-        const word seen = head_.load(std::memory_order_relaxed);
-        if (seen == empty_word || seen == closed_word) return {};
-        return oldest_first(head_.exchange(empty_word, std::memory_order_acquire));  // S1
-    }
+    fifo_list<Node> drain() { return oldest_first(take_chain()); }
 
     // Refuses every later push and returns what was inside, oldest first. Idempotent.
-    fifo_list<Node> close() { return oldest_first(head_.exchange(closed_word, std::memory_order_acquire)); }  // S1
+    fifo_list<Node> close() { return oldest_first(close_chain()); }
+
+    // The same for receivers that need no list: the newest node, linked to the older ones, or null.
+    Node* take_chain() {
+        // Cheap look first: an exchange would take the line from the producers for nothing.
+        const word seen = head_.load(std::memory_order_relaxed);
+        if (seen == empty_word || seen == closed_word) return nullptr;
+        return as_node(head_.exchange(empty_word, std::memory_order_acquire));  // S1
+    }
+    Node* close_chain() { return as_node(head_.exchange(closed_word, std::memory_order_acquire)); }  // S1
 
     bool looks_empty() const {
         const word seen = head_.load(std::memory_order_seq_cst);  // S2
@@ -95,10 +99,11 @@ private:
         return seen == empty_word ? push_result::was_empty : push_result::was_not_empty;
     }
 
-    static fifo_list<Node> oldest_first(word newest) {
+    static Node* as_node(word w) { return w == closed_word ? nullptr : reinterpret_cast<Node*>(w); }
+
+    static fifo_list<Node> oldest_first(Node* newest) {
         fifo_list<Node> list;
-        if (newest == closed_word) return list;
-        for (Node* node = reinterpret_cast<Node*>(newest); node != nullptr;) {
+        for (Node* node = newest; node != nullptr;) {
             Node* older = node->next.read();
             list.push_front(node);
             node = older;

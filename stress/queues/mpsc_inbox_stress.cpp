@@ -3,6 +3,7 @@
 #include <apiary/queues/global_pool.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -133,9 +134,10 @@ void many_takers(apiary::stress::run& r) {
         threads.emplace_back([&, i] {
             chaos::enter(100 + i);
             while (got.load() < producers * each) {
-                auto batch = p.take(16, takers);
-                while (node* n = batch.pop_front()) {
-                    const std::unique_ptr<node> owned(n);
+                std::array<node*, 16> batch;
+                const std::size_t n = p.take(batch, takers);
+                for (std::size_t k = 0; k < n; ++k) {
+                    const std::unique_ptr<node> owned(batch[k]);
                     books.end(owned->number);
                     ++got;
                 }

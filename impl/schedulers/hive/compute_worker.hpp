@@ -23,7 +23,7 @@ public:
     // Until the hive is stopped and, when it drains, the compute pool is empty.
     void run() {
         for (;;) {
-            if (task_type* t = take())
+            if (task_type* t = hive_.compute_pool().take_one())
                 end(t);
             else if (hive_.stopping())
                 break;
@@ -38,8 +38,6 @@ public:
     std::uint64_t parks() const { return parks_.get(); }
 
 private:
-    task_type* take() { return hive_.compute_pool().take(1, 1).pop_front(); }
-
     void end(task_type* t) {
         // What is left must not wait for this one: wake the next worker, or pass the search on.
         (void)sleeper_.found_work();

@@ -47,7 +47,7 @@ public:
     // Precondition: no worker runs. Drops what a stop before run() has left.
     ~hive_core() {
         for (auto* pool : {&pool_, &compute_pool_})
-            while (task_type* t = pool->take(1, 1).pop_front()) {
+            while (task_type* t = pool->take_one()) {
                 t->drop();
                 Storage::release(t);
             }

@@ -13,8 +13,11 @@
 // Where this departs from the seed's listing, and why: DECISIONS.md D5 to D9.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <apiary/contract/stats.hpp>
 #include <apiary/parking/sleeper.hpp>
@@ -140,17 +143,17 @@ private:
     }
 
     bool run_from_pool() {
-        auto batch = hive_.pool().take(hive_.parameters().global_batch, hive_.io().size());
-        task_type* first = batch.pop_front();
-        if (first == nullptr) return false;
-        // The rest becomes stealable before the first one runs. Pushed newest first, so that the owner
+        std::array<task_type*, max_batch> batch;
+        const std::size_t most = std::min(hive_.parameters().global_batch, max_batch);
+        const std::size_t n = hive_.pool().take(std::span(batch).first(most), hive_.io().size());
+        if (n == 0) return false;
+        // The producer's core wrote them last: ask for all their lines at once.
+        for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(batch[i]);
+        // All but the first become stealable before it runs. Pushed newest first, so that the owner
         // pops them in the order they were posted.
-        std::array<task_type*, max_batch> rest;
-        std::size_t n = 0;
-        while (task_type* t = batch.pop_front()) rest[n++] = t;
-        for (std::size_t i = n; i-- > 0;)
-            if (!own_.try_push(rest[i])) private_.push_front(rest[i]);  // full: this worker runs it itself
-        run_task(first, n > 0 || !hive_.pool().looks_empty());
+        for (std::size_t i = n; i-- > 1;)
+            if (!own_.try_push(batch[i])) private_.push_front(batch[i]);  // full: this worker runs it itself
+        run_task(batch[0], n > 1 || !hive_.pool().looks_empty());
         return true;
     }
 
@@ -211,7 +214,7 @@ private:
         while (task_type* t = timers_.pop()) runner_.drop(t);
         for (;;) {
             task_type* t = private_.pop_front();
-            if (t == nullptr && !own_.try_pop(t)) t = hive_.pool().take(1, 1).pop_front();
+            if (t == nullptr && !own_.try_pop(t)) t = hive_.pool().take_one();
             if (t == nullptr) break;
             if (hive_.discarding())
                 runner_.drop(t);
