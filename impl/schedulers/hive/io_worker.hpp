@@ -32,10 +32,12 @@ namespace apiary {
 template <class Sync, class Core, class Storage>
 class hive_core;
 
+// Small under a checker, which then meets growth and overflow within a few tasks.
+template <class Sync>
 struct hive_deque_limits {
     static constexpr unsigned index_bits = 64;
-    static constexpr std::size_t initial_capacity = 256;
-    static constexpr std::size_t max_capacity = 4096;  // beyond, tasks go to the global pool
+    static constexpr std::size_t initial_capacity = Sync::checked ? 1 : 256;
+    static constexpr std::size_t max_capacity = Sync::checked ? 2 : 4096;  // beyond, tasks go to the global pool
 };
 
 template <class Sync, class Core, class Storage>
@@ -43,6 +45,7 @@ class io_worker {
 public:
     using task_type = task<Sync>;
     using hive = hive_core<Sync, Core, Storage>;
+    using deque_type = chase_lev_deque<task_type*, Sync, hive_deque_limits<Sync>>;
 
     io_worker(hive& h, unsigned id)
         : hive_(h), id_(id), sleeper_(id, h.idle_io(), core_), random_(id + 1), own_(deque_.own()) {}
@@ -238,8 +241,8 @@ private:
     tally<Sync> parks_, steals_, overflows_;
 
     mpsc_inbox<task_type, Sync> inbox_;
-    chase_lev_deque<task_type*, Sync, hive_deque_limits> deque_;
-    typename chase_lev_deque<task_type*, Sync, hive_deque_limits>::owner own_;
+    deque_type deque_;
+    typename deque_type::owner own_;
 };
 
 }  // namespace apiary

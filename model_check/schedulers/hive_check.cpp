@@ -1,0 +1,182 @@
+// The hive itself, down to the parker seam: hive_core and its workers as they ship, two IO workers and one
+// poster. Only threads, epoll and the block pool are left out.
+//
+// A task that waits for another one is the oracle for work conservation: if the second task is left lying
+// while a worker sleeps, nobody ever runs it, and the engine reports a deadlock.
+#include <array>
+
+#include <apiary/contract/laws.hpp>
+#include <apiary/model_check/register.hpp>
+#include <apiary/parking/parker_core.hpp>
+#include <apiary/schedulers/hive/hive_core.hpp>
+#include <apiary/tasks/task_storage.hpp>
+
+namespace {
+
+using namespace apiary;
+
+constexpr hive_parameters small_parameters{
+    .local_budget = 2, .global_batch = 2, .global_probe_interval = 3, .steal_rounds = 1};
+
+// A hive of IO workers 0 … Io-1 and compute workers behind them, on threads of the same number.
+template <class Sync, unsigned Io, unsigned Compute, unsigned Posters, std::size_t Tasks>
+struct hive_scenario {
+    static constexpr unsigned workers = Io + Compute;
+    static constexpr unsigned threads = workers + Posters;
+    using storage = heap_storage<Sync>;
+    using core_type = hive_core<Sync, parker_core<Sync>, storage>;
+
+    core_type hive{Io, Compute, small_parameters};
+    claim_ledger<Sync> ledger{Tasks};
+    typename Sync::template atomic<unsigned> ended;
+
+    void before() { ended.store(0, std::memory_order_relaxed); }
+
+    bool work_thread(unsigned i) {
+        if (i >= workers) return false;
+        if (i < Io)
+            hive.io()[i]->run();
+        else
+            hive.compute()[i - Io]->run();
+        return true;
+    }
+
+    // A task that ends `id` and, when it was the last one, stops the hive.
+    template <class Body>
+    task<Sync>* make(std::size_t id, Body body) {
+        return storage::make([this, id, body] {
+            body();
+            ledger.took(id);
+            if (ended.fetch_add(1, std::memory_order_acq_rel) + 1 == Tasks) hive.request_stop(stop_mode::drain);
+        });
+    }
+    task<Sync>* make(std::size_t id) {
+        return make(id, [] {});
+    }
+    static void must(bool accepted) {
+        if (!accepted) Sync::fail("a post was refused although nobody had asked for a stop");
+    }
+    void after() {
+        ledger.settle();
+        if (hive.idle_io().snapshot().value != 0 || hive.idle_compute().snapshot().value != 0)
+            Sync::fail("the books of the idle set do not balance");
+    }
+};
+
+template <class Sync>
+struct hive_runs_every_post : hive_scenario<Sync, 2, 0, 1, 2> {
+    static constexpr const char* what = "two workers that fall asleep, one poster of two tasks: both run, once";
+    void thread(unsigned i) {
+        if (this->work_thread(i)) return;
+        this->must(this->hive.post(this->make(0)));
+        this->must(this->hive.post(this->make(1)));
+    }
+};
+APIARY_CHECK(hive_runs_every_post);
+
+template <class Sync>
+struct hive_batch_feeds_both_workers : hive_scenario<Sync, 2, 0, 1, 2> {
+    static constexpr const char* what = "a batch of two whose first task waits for the second: the other worker is woken";
+    typename Sync::template atomic<unsigned> second;
+    void before() {
+        hive_scenario<Sync, 2, 0, 1, 2>::before();
+        second.store(0, std::memory_order_relaxed);
+    }
+    void thread(unsigned i) {
+        if (this->work_thread(i)) return;
+        fifo_list<task<Sync>> batch;
+        batch.push_back(this->make(0, [this] { Sync::await(second, [](unsigned v) { return v == 1; }); }));
+        batch.push_back(this->make(1, [this] { second.store(1, std::memory_order_release); }));
+        this->must(this->hive.post_list(batch));
+    }
+};
+APIARY_CHECK(hive_batch_feeds_both_workers);
+
+template <class Sync>
+struct hive_surplus_wakes_a_peer : hive_scenario<Sync, 2, 0, 1, 2> {
+    static constexpr const char* what = "a task posts a child and waits for it: the sleeping peer is woken and steals it";
+    typename Sync::template atomic<unsigned> child;
+    void before() {
+        hive_scenario<Sync, 2, 0, 1, 2>::before();
+        child.store(0, std::memory_order_relaxed);
+    }
+    void thread(unsigned i) {
+        if (this->work_thread(i)) return;
+        this->must(this->hive.post_to(0, this->make(0, [this] {
+            this->must(this->hive.io()[0]->post_local(
+                this->make(1, [this] { child.store(1, std::memory_order_release); })));
+            Sync::await(child, [](unsigned v) { return v == 1; });
+        })));
+    }
+};
+APIARY_CHECK(hive_surplus_wakes_a_peer);
+
+template <class Sync>
+struct hive_targeted_posts_arrive : hive_scenario<Sync, 2, 0, 1, 3> {
+    static constexpr const char* what = "posts to each worker's inbox wake that worker, beside an untargeted post";
+    void thread(unsigned i) {
+        if (this->work_thread(i)) return;
+        this->must(this->hive.post_to(1, this->make(0)));
+        this->must(this->hive.post(this->make(1)));
+        this->must(this->hive.post_to(0, this->make(2)));
+    }
+};
+APIARY_CHECK(hive_targeted_posts_arrive);
+
+template <class Sync>
+struct hive_compute_is_woken : hive_scenario<Sync, 1, 2, 1, 2> {
+    static constexpr const char* what = "two compute tasks, the first waits for the second: both compute workers are woken";
+    typename Sync::template atomic<unsigned> second;
+    void before() {
+        hive_scenario<Sync, 1, 2, 1, 2>::before();
+        second.store(0, std::memory_order_relaxed);
+    }
+    void thread(unsigned i) {
+        if (this->work_thread(i)) return;
+        this->must(this->hive.post_compute(this->make(0, [this] { Sync::await(second, [](unsigned v) { return v == 1; }); })));
+        this->must(this->hive.post_compute(this->make(1, [this] { second.store(1, std::memory_order_release); })));
+    }
+};
+APIARY_CHECK(hive_compute_is_woken);
+
+template <class Sync>
+struct hive_stop_races_posts : hive_scenario<Sync, 2, 0, 2, 4> {
+    static constexpr const char* what = "posts and a batch race a draining stop: each is run or refused, and every worker ends";
+    using base = hive_scenario<Sync, 2, 0, 2, 4>;
+    std::array<bool, 4> accepted{};
+    std::array<bool, 4> ran{};
+
+    void thread(unsigned i) {
+        if (this->work_thread(i)) return;
+        if (i == 3) {
+            this->hive.request_stop(stop_mode::drain);
+            return;
+        }
+        post(0, [this](auto* t) { return this->hive.post(t); });
+        fifo_list<task<Sync>> batch;
+        batch.push_back(marker(1));
+        batch.push_back(marker(2));
+        accepted[1] = accepted[2] = this->hive.post_list(batch);
+        while (task<Sync>* t = batch.pop_front()) give_up(t);
+        post(3, [this](auto* t) { return this->hive.post_to(1, t); });
+    }
+    task<Sync>* marker(std::size_t id) {
+        return base::storage::make([this, id] { ran[id] = true; });
+    }
+    static void give_up(task<Sync>* t) {
+        t->drop();
+        base::storage::release(t);
+    }
+    template <class Post>
+    void post(std::size_t id, Post how) {
+        task<Sync>* t = marker(id);
+        accepted[id] = how(t);
+        if (!accepted[id]) give_up(t);
+    }
+    void after() {
+        if (ran != accepted) Sync::fail("a task was accepted and stranded, or refused and run");
+    }
+};
+APIARY_CHECK(hive_stop_races_posts);
+
+}  // namespace

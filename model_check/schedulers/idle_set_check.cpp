@@ -1,0 +1,118 @@
+// The idle set and the sleeper by themselves: who is claimed, by whom, and that a worker that sleeps has
+// not overlooked work. Exhibits A01 show what happens without the second look or without its order.
+#include <array>
+
+#include <apiary/model_check/register.hpp>
+#include <apiary/parking/idle_set.hpp>
+#include <apiary/parking/parker_core.hpp>
+#include <apiary/parking/sleeper.hpp>
+
+namespace {
+
+using namespace apiary;
+
+// One sleeper, two claimers, and the worker itself leaving: one of the three gets it.
+template <class Sync>
+struct idle_one_sleeper_claimed_once {
+    static constexpr const char* what = "a sleeper that wakes by itself while two posters claim it belongs to one of the three";
+    static constexpr unsigned threads = 3;
+
+    idle_set<Sync> idle;
+    std::array<bool, 3> got{};
+
+    void before() { idle.announce_sleep(0, false); }
+    void thread(unsigned i) {
+        if (i == 0)
+            got[0] = idle.withdraw(0);
+        else if (i == 1)
+            got[1] = idle.claim_any().has_value();
+        else
+            got[2] = idle.claim(0);
+    }
+    void after() {
+        if (got[0] + got[1] + got[2] != 1) Sync::fail("a sleeper was claimed twice, or by nobody");
+        const idle_word end = idle.snapshot();
+        if (end.sleepers() != 0 || end.searching() != (got[0] ? 0U : 1U)) Sync::fail("the books do not balance");
+    }
+};
+APIARY_CHECK(idle_one_sleeper_claimed_once);
+
+// The core of the protocol with one word of work: the poster stores the work and claims; the worker sleeps
+// and looks. A missed wake is a deadlock.
+template <class Sync>
+struct sleeper_sees_the_post {
+    static constexpr const char* what = "a worker going to sleep and a poster: the work is seen or the worker is woken";
+    static constexpr unsigned threads = 2;
+
+    idle_set<Sync> idle;
+    parker_core<Sync> core;
+    typename Sync::template atomic<int> work;
+
+    void before() { work.store(0, std::memory_order_relaxed); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            sleeper<Sync, parker_core<Sync>> self(0, idle, core);
+            while (work.load(std::memory_order_relaxed) == 0)
+                self.sleep(parker_core<Sync>::forever, [this] { return work.load(std::memory_order_relaxed) != 0; });
+            (void)self.found_work();
+        } else {
+            work.store(1, std::memory_order_relaxed);
+            Sync::fence(std::memory_order_seq_cst);  // idle_set S2
+            if (idle.claim_any()) core.wake();
+        }
+    }
+    void after() {
+        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
+    }
+};
+APIARY_CHECK(sleeper_sees_the_post);
+
+// The search is passed on: two pieces of work, two sleepers, one wake by the poster of each while the
+// other's is still under way. Each worker takes one piece and keeps it until the other has its own.
+template <class Sync>
+struct searcher_recruits_the_next {
+    static constexpr const char* what = "two posts, two sleepers: whoever finds work first wakes the other";
+    static constexpr unsigned threads = 3;
+
+    idle_set<Sync> idle;
+    std::array<parker_core<Sync>, 2> cores;
+    typename Sync::template atomic<unsigned> pieces;  // not yet taken
+    typename Sync::template atomic<unsigned> taken;
+
+    void before() {
+        pieces.store(0, std::memory_order_relaxed);
+        taken.store(0, std::memory_order_relaxed);
+    }
+    bool take_one() {
+        unsigned n = pieces.load(std::memory_order_relaxed);
+        while (n != 0)
+            if (pieces.compare_exchange_strong(n, n - 1, std::memory_order_relaxed, std::memory_order_relaxed)) return true;
+        return false;
+    }
+    void wake_one() {
+        if (const auto worker = idle.claim_any()) cores[*worker].wake();
+    }
+    void thread(unsigned i) {
+        if (i == 2) {
+            for (int post = 0; post < 2; ++post) {
+                pieces.fetch_add(1, std::memory_order_relaxed);
+                Sync::fence(std::memory_order_seq_cst);  // idle_set S2
+                wake_one();
+            }
+            return;
+        }
+        sleeper<Sync, parker_core<Sync>> self(i, idle, cores[i]);
+        while (!take_one())
+            self.sleep(parker_core<Sync>::forever, [this] { return pieces.load(std::memory_order_relaxed) != 0; });
+        if (self.found_work() && pieces.load(std::memory_order_relaxed) != 0) wake_one();
+        // Holds its piece until both are taken: with the other worker asleep this would never end.
+        taken.fetch_add(1, std::memory_order_relaxed);
+        Sync::await(taken, [](unsigned n) { return n == 2; });
+    }
+    void after() {
+        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
+    }
+};
+APIARY_CHECK(searcher_recruits_the_next);
+
+}  // namespace
