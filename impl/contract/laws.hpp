@@ -45,8 +45,9 @@ public:
         for (std::size_t id = 0; id != Ids; ++id) {
             if (left[id] > 1) Sync::fail("identity: an element left twice");
             if (left[id] == 1 && !put_[id]) Sync::fail("identity: something left that was never put in");
-            if (left[id] == 0 && put_[id]) Sync::fail("identity: an element was lost");
         }
+        for (std::size_t id = 0; id != Ids; ++id)
+            if (left[id] == 0 && put_[id]) Sync::fail("identity: an element was lost");
     }
 
 private:

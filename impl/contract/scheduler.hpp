@@ -26,10 +26,10 @@ enum class stop_mode : std::uint8_t { drain = 1, discard = 2 };
 
 // How the accepted tasks ended. accepted = run + discarded.
 struct stop_report {
-    std::uint64_t run = 0;        // begun and ended, by return or by exception
-    std::uint64_t discarded = 0;  // dropped by the stop: never begun. Timers not yet due are among them
-    std::uint64_t refused = 0;    // posts that came after the stop
-    std::uint64_t exceptions = 0; // of those run, how many ended by an exception
+    std::uint64_t run = 0;         // begun and ended, by return or by exception
+    std::uint64_t discarded = 0;   // dropped by the stop: never begun. Timers not yet due are among them
+    std::uint64_t refused = 0;     // posts that came after the stop
+    std::uint64_t exceptions = 0;  // of those run, how many ended by an exception
 };
 
 namespace detail {

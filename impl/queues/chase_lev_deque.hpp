@@ -49,8 +49,8 @@ namespace apiary {
 
 struct deque_limits {
     static constexpr unsigned index_bits = 64;
-    static constexpr std::size_t initial_capacity = 256;       // slots; a power of two
-    static constexpr std::size_t max_capacity = 1U << 20;      // slots; try_push refuses beyond
+    static constexpr std::size_t initial_capacity = 256;   // slots; a power of two
+    static constexpr std::size_t max_capacity = 1U << 20;  // slots; try_push refuses beyond
 };
 
 enum class steal_status { taken, empty, lost_race };
@@ -68,7 +68,8 @@ class chase_lev_deque {
     using index = ring_index<Limits::index_bits>;
     using position = typename index::value;
     static_assert((Limits::initial_capacity & (Limits::initial_capacity - 1)) == 0);
-    static_assert(Limits::max_capacity <= index::mask / 2, "I1: the distance of two positions must fit the signed width");
+    static_assert(Limits::max_capacity <= index::mask / 2,
+                  "I1: the distance of two positions must fit the signed width");
 
 public:
     chase_lev_deque() {
@@ -181,8 +182,8 @@ private:
         out = a->at(b).load(std::memory_order_relaxed);
         if (left > 0) return true;
         // The last element: race the thieves for it.
-        const bool won = top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_seq_cst,
-                                                      std::memory_order_relaxed);
+        const bool won =
+            top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_seq_cst, std::memory_order_relaxed);
         if (!won) Sync::reach("deque.pop_lost_last");
         bottom_.store(old_bottom, std::memory_order_release);  // S1
         return won;
@@ -190,10 +191,10 @@ private:
 
     steal_result<T> steal() {
         position t = top_.load(std::memory_order_acquire);
-        Sync::fence(std::memory_order_seq_cst);                         // S3
-        const position b = bottom_.load(std::memory_order_acquire);     // S1
+        Sync::fence(std::memory_order_seq_cst);                      // S3
+        const position b = bottom_.load(std::memory_order_acquire);  // S1
         if (index::distance(t, b) <= 0) return {steal_status::empty, T{}};
-        array* a = array_.load(std::memory_order_acquire);              // S2
+        array* a = array_.load(std::memory_order_acquire);  // S2
         // Read before the compare-exchange: once `top` has moved, the owner may reuse the slot (I2).
         const T value = a->at(t).load(std::memory_order_relaxed);
         if (!top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_seq_cst,  // S4

@@ -94,7 +94,8 @@ private:
                 return push_result::closed;
             }
             oldest->next.write(reinterpret_cast<Node*>(seen));
-        } while (!head_.compare_exchange_weak(seen, reinterpret_cast<word>(newest), std::memory_order_seq_cst,  // S1, S2
+        } while (!head_.compare_exchange_weak(seen, reinterpret_cast<word>(newest),
+                                              std::memory_order_seq_cst,  // S1, S2
                                               std::memory_order_relaxed));
         return seen == empty_word ? push_result::was_empty : push_result::was_not_empty;
     }

@@ -50,7 +50,9 @@ concept sync_policy = requires(typename S::template atomic<std::uint64_t>& a, ty
     {
         a.compare_exchange_strong(expected, 1, std::memory_order_acq_rel, std::memory_order_relaxed)
     } -> std::same_as<bool>;
-    { a.compare_exchange_weak(expected, 1, std::memory_order_acq_rel, std::memory_order_relaxed) } -> std::same_as<bool>;
+    {
+        a.compare_exchange_weak(expected, 1, std::memory_order_acq_rel, std::memory_order_relaxed)
+    } -> std::same_as<bool>;
     { a.fetch_add(1, std::memory_order_relaxed) } -> std::same_as<std::uint64_t>;
     { S::fence(std::memory_order_seq_cst) };
     { c.read() } -> std::convertible_to<int>;

@@ -111,7 +111,7 @@ private:
         }
         if (loaded_ == nullptr) loaded_ = empty_magazine(d);
         d.slabs.reserve(d.slabs.size() + 1);
-        auto* slab = static_cast<std::byte*>(::operator new(magazine::size* block_bytes, std::align_val_t{64}));
+        auto* slab = static_cast<std::byte*>(::operator new(magazine::size * block_bytes, std::align_val_t{64}));
         d.slabs.push_back(slab);
         // Handed out in ascending order, which suits the prefetcher of whoever walks a list of them.
         for (std::size_t i = magazine::size; i-- > 0;) loaded_->blocks[loaded_->count++] = slab + i * block_bytes;

@@ -76,7 +76,8 @@ APIARY_CHECK(hive_runs_every_post);
 
 template <class Sync>
 struct hive_batch_feeds_both_workers : hive_scenario<Sync, 2, 0, 1, 2> {
-    static constexpr const char* what = "a batch of two whose first task waits for the second: the other worker is woken";
+    static constexpr const char* what =
+        "a batch of two whose first task waits for the second: the other worker is woken";
     typename Sync::template atomic<unsigned> second;
     void before() {
         hive_scenario<Sync, 2, 0, 1, 2>::before();
@@ -94,7 +95,8 @@ APIARY_CHECK(hive_batch_feeds_both_workers);
 
 template <class Sync>
 struct hive_surplus_wakes_a_peer : hive_scenario<Sync, 2, 0, 1, 2> {
-    static constexpr const char* what = "a task posts a child and waits for it: the sleeping peer is woken and steals it";
+    static constexpr const char* what =
+        "a task posts a child and waits for it: the sleeping peer is woken and steals it";
     typename Sync::template atomic<unsigned> child;
     void before() {
         hive_scenario<Sync, 2, 0, 1, 2>::before();
@@ -103,8 +105,8 @@ struct hive_surplus_wakes_a_peer : hive_scenario<Sync, 2, 0, 1, 2> {
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
         this->must(this->hive.post_to(0, this->make(0, [this] {
-            this->must(this->hive.io()[0]->post_local(
-                this->make(1, [this] { child.store(1, std::memory_order_release); })));
+            this->must(
+                this->hive.io()[0]->post_local(this->make(1, [this] { child.store(1, std::memory_order_release); })));
             Sync::await(child, [](unsigned v) { return v == 1; });
         })));
     }
@@ -125,7 +127,8 @@ APIARY_CHECK(hive_targeted_posts_arrive);
 
 template <class Sync>
 struct hive_compute_is_woken : hive_scenario<Sync, 1, 2, 1, 2> {
-    static constexpr const char* what = "two compute tasks, the first waits for the second: both compute workers are woken";
+    static constexpr const char* what =
+        "two compute tasks, the first waits for the second: both compute workers are woken";
     typename Sync::template atomic<unsigned> second;
     void before() {
         hive_scenario<Sync, 1, 2, 1, 2>::before();
@@ -133,7 +136,8 @@ struct hive_compute_is_woken : hive_scenario<Sync, 1, 2, 1, 2> {
     }
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
-        this->must(this->hive.post_compute(this->make(0, [this] { Sync::await(second, [](unsigned v) { return v == 1; }); })));
+        this->must(
+            this->hive.post_compute(this->make(0, [this] { Sync::await(second, [](unsigned v) { return v == 1; }); })));
         this->must(this->hive.post_compute(this->make(1, [this] { second.store(1, std::memory_order_release); })));
     }
 };
@@ -141,7 +145,8 @@ APIARY_CHECK(hive_compute_is_woken);
 
 template <class Sync>
 struct hive_stop_races_posts : hive_scenario<Sync, 2, 0, 2, 4> {
-    static constexpr const char* what = "posts and a batch race a draining stop: each is run or refused, and every worker ends";
+    static constexpr const char* what =
+        "posts and a batch race a draining stop: each is run or refused, and every worker ends";
     using base = hive_scenario<Sync, 2, 0, 2, 4>;
     std::array<bool, 4> accepted{};
     std::array<bool, 4> ran{};

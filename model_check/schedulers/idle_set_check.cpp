@@ -14,7 +14,8 @@ using namespace apiary;
 // One sleeper, two claimers, and the worker itself leaving: one of the three gets it.
 template <class Sync>
 struct idle_one_sleeper_claimed_once {
-    static constexpr const char* what = "a sleeper that wakes by itself while two posters claim it belongs to one of the three";
+    static constexpr const char* what =
+        "a sleeper that wakes by itself while two posters claim it belongs to one of the three";
     static constexpr unsigned threads = 3;
 
     idle_set<Sync> idle;
@@ -86,7 +87,8 @@ struct searcher_recruits_the_next {
     bool take_one() {
         unsigned n = pieces.load(std::memory_order_relaxed);
         while (n != 0)
-            if (pieces.compare_exchange_strong(n, n - 1, std::memory_order_relaxed, std::memory_order_relaxed)) return true;
+            if (pieces.compare_exchange_strong(n, n - 1, std::memory_order_relaxed, std::memory_order_relaxed))
+                return true;
         return false;
     }
     void wake_one() {

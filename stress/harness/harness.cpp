@@ -54,11 +54,11 @@ std::optional<options> parse_arguments(int argc, char** argv) {
             o.one_cpu = true;
             continue;
         }
-        const bool known = name == "--seconds" || name == "--seed" || name == "--threads" || name == "--watchdog" ||
-                           name == "--json";
+        const bool known =
+            name == "--seconds" || name == "--seed" || name == "--threads" || name == "--watchdog" || name == "--json";
         if (!known || i + 1 == argc) {
-            std::fprintf(stderr, "%s: %s '%s'. The options are:\n%s", program, known ? "no value after" : "unknown option",
-                         argv[i], usage);
+            std::fprintf(stderr, "%s: %s '%s'. The options are:\n%s", program,
+                         known ? "no value after" : "unknown option", argv[i], usage);
             return std::nullopt;
         }
         const std::string_view value = argv[++i];
@@ -69,7 +69,8 @@ std::optional<options> parse_arguments(int argc, char** argv) {
         if (name == "--watchdog") good = parse(value, o.watchdog_seconds) && o.watchdog_seconds > 0;
         if (name == "--json") o.json = value;
         if (!good) {
-            std::fprintf(stderr, "%s: '%s' is no value for %s. The options are:\n%s", program, argv[i], argv[i - 1], usage);
+            std::fprintf(stderr, "%s: '%s' is no value for %s. The options are:\n%s", program, argv[i], argv[i - 1],
+                         usage);
             return std::nullopt;
         }
     }
@@ -163,9 +164,11 @@ int main(int argc, char** argv, const char* what, const std::function<void(run&)
             std::perror(o.json.c_str());
             return 2;
         }
-        std::fprintf(f, "{\"program\":\"%s\",\"verdict\":\"pass\",\"seed\":%llu,\"rounds\":%llu,\"steps\":%llu,\"seconds\":%.1f}\n",
-                     program, static_cast<unsigned long long>(o.seed), static_cast<unsigned long long>(rounds),
-                     static_cast<unsigned long long>(steps), elapsed());
+        std::fprintf(
+            f,
+            "{\"program\":\"%s\",\"verdict\":\"pass\",\"seed\":%llu,\"rounds\":%llu,\"steps\":%llu,\"seconds\":%.1f}\n",
+            program, static_cast<unsigned long long>(o.seed), static_cast<unsigned long long>(rounds),
+            static_cast<unsigned long long>(steps), elapsed());
         std::fclose(f);
     }
     return 0;

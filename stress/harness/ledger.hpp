@@ -23,7 +23,8 @@ public:
     // Any thread.
     void end(std::size_t id) {
         if (id >= size_) run_.fail("id " + std::to_string(id) + " came out and never went in");
-        if (ends_[id].fetch_add(1, std::memory_order_relaxed) != 0) run_.fail("id " + std::to_string(id) + " came out twice");
+        if (ends_[id].fetch_add(1, std::memory_order_relaxed) != 0)
+            run_.fail("id " + std::to_string(id) + " came out twice");
         run_.progress();
     }
 
@@ -31,8 +32,7 @@ public:
     void settle(std::size_t count) const {
         for (std::size_t i = 0; i < size_; ++i) {
             const bool out = ends_[i].load(std::memory_order_relaxed) == 1;
-            if (i < count && !out)
-                run_.fail("id " + std::to_string(i) + " of " + std::to_string(count) + " was lost");
+            if (i < count && !out) run_.fail("id " + std::to_string(i) + " of " + std::to_string(count) + " was lost");
             if (i >= count && out) run_.fail("id " + std::to_string(i) + " came out and never went in");
         }
     }

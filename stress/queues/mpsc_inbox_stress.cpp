@@ -31,7 +31,8 @@ constexpr std::size_t each = 4000;
 // Each producer's nodes must come out in the order it pushed them, and only then be freed.
 class receiver_books {
 public:
-    receiver_books(apiary::stress::run& r, std::size_t producers) : run_(r), ledger_(r, producers * each), last_(producers, 0) {}
+    receiver_books(apiary::stress::run& r, std::size_t producers)
+        : run_(r), ledger_(r, producers * each), last_(producers, 0) {}
     void end(node* n) {
         const std::unique_ptr<node> owned(n);
         if (owned->number < last_[owned->producer])
@@ -78,7 +79,8 @@ void one_receiver(apiary::stress::run& r) {
     }
     for (auto& t : threads) t.join();
     if (drains != was_empty)
-        r.fail("'was empty' was told " + std::to_string(was_empty) + " times for " + std::to_string(drains) + " drains");
+        r.fail("'was empty' was told " + std::to_string(was_empty) + " times for " + std::to_string(drains) +
+               " drains");
     books.settle();
 }
 

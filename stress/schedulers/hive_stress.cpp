@@ -29,14 +29,19 @@ public:
     // One post of a kind that the generator draws. False when the hive refused it or the ids are used up.
     bool post_something(chaos_sync::random_source& random) {
         switch (random.below(16)) {
-            case 0: return post_batch(1 + random.below(40));
+            case 0:
+                return post_batch(1 + random.below(40));
             case 1:
-            case 2: return post_one([&](auto f) { return hive_.post_to_worker(random.below(hive_.io_workers()), f); });
+            case 2:
+                return post_one([&](auto f) { return hive_.post_to_worker(random.below(hive_.io_workers()), f); });
             case 3:
-                return post_one([&](auto f) { return hive_.post_delayed(f, std::chrono::microseconds(random.below(300))); });
+                return post_one(
+                    [&](auto f) { return hive_.post_delayed(f, std::chrono::microseconds(random.below(300))); });
             case 4:
-            case 5: return post_one([&](auto f) { return hive_.post_compute(f); });
-            default: return post_one([&](auto f) { return hive_.post(f); });
+            case 5:
+                return post_one([&](auto f) { return hive_.post_compute(f); });
+            default:
+                return post_one([&](auto f) { return hive_.post(f); });
         }
     }
 
@@ -129,9 +134,12 @@ void body(apiary::stress::run& r) {
     if (report.run + report.discarded != work.accepted())
         r.fail("accepted " + std::to_string(work.accepted()) + ", run " + std::to_string(report.run) + ", discarded " +
                std::to_string(report.discarded));
-    if (!stop_in_the_middle && report.discarded != 0) r.fail("a task was discarded although all had ended before the stop");
+    if (!stop_in_the_middle && report.discarded != 0)
+        r.fail("a task was discarded although all had ended before the stop");
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return apiary::stress::main(argc, argv, "hive: posts, timers, stops, all at once", body); }
+int main(int argc, char** argv) {
+    return apiary::stress::main(argc, argv, "hive: posts, timers, stops, all at once", body);
+}

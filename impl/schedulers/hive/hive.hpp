@@ -149,8 +149,12 @@ public:
     }
 
     // At any time: how often workers slept, and how many tasks they took from each other.
-    std::uint64_t parks() const { return sum([](const auto& w) { return w.parks(); }); }
-    std::uint64_t steals() const { return sum([](const auto& w) { return w.steals(); }); }
+    std::uint64_t parks() const {
+        return sum([](const auto& w) { return w.parks(); });
+    }
+    std::uint64_t steals() const {
+        return sum([](const auto& w) { return w.steals(); });
+    }
 
     unsigned io_workers() const { return static_cast<unsigned>(core_.io().size()); }
 

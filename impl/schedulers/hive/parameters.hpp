@@ -6,8 +6,8 @@
 namespace apiary {
 
 struct hive_parameters {
-    std::size_t local_budget = 64;           // tasks from private queue and deque before events and timers are looked at
-    std::size_t global_batch = 16;           // tasks taken from the global pool at once, at most
+    std::size_t local_budget = 64;  // tasks from private queue and deque before events and timers are looked at
+    std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
     std::size_t global_probe_interval = 47;  // turns with local work after which the global pool is probed all the same
     unsigned steal_rounds = 2;               // passes over the victims before a worker gives up
 };
