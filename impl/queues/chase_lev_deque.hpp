@@ -205,8 +205,8 @@ private:
         return {steal_status::taken, value};
     }
 
-    // Null when the capacity is at its limit.
-    array* grow(array* old, position t, position b) {
+    // Null when the capacity is at its limit. Out of line, so that push needs no registers saved.
+    [[gnu::noinline]] array* grow(array* old, position t, position b) {
         if (old->capacity >= Limits::max_capacity) {
             Sync::reach("deque.full");
             return nullptr;

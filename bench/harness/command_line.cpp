@@ -1,0 +1,141 @@
+// Parses a subject's command line with CLI11; every refusal says what was seen and what exists.
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include <apiary/bench/command_line.hpp>
+#include <apiary/bench/plan.hpp>
+
+namespace apiary::bench {
+
+namespace {
+
+template <class Range>
+std::string names_of(const Range& things) {
+    std::string all;
+    for (const auto& thing : things) all.append(all.empty() ? "" : ", ").append(thing.name);
+    return all.empty() ? "none" : all;
+}
+
+// A whole number in decimal digits; CLI11 would also take octal, hexadecimal and "+1".
+std::uint64_t whole_number(const std::string& what, const std::string& seen, std::uint64_t least, std::uint64_t most) {
+    std::uint64_t value = 0;
+    const char* const end = seen.data() + seen.size();
+    const auto [stop, error] = std::from_chars(seen.data(), end, value);
+    if (seen.empty() || error != std::errc() || stop != end || value < least || value > most)
+        throw bad_arguments(what + ": expected a whole number from " + std::to_string(least) + " to " +
+                            std::to_string(most) + ", seen '" + seen + "'");
+    return value;
+}
+
+// What was written, as text: the numbers are read by whole_number, for one kind of message.
+struct words {
+    std::string scenario, workers, seed = "1", warmup_blocks = "5", blocks = "3", block_ms = "100", slowdown_ns = "0";
+    std::string plan, hist;
+    std::vector<std::string> params;
+    bool version = false, list = false;
+};
+
+const scenario_entry& find_scenario(const subject& who, const std::string& name) {
+    for (const scenario_entry& s : who.scenarios)
+        if (s.name == name) return s;
+    throw bad_arguments("--scenario: unknown scenario '" + name + "'; there are: " + names_of(who.scenarios));
+}
+
+void read_params(run_options& options, const scenario_entry& scenario, const std::vector<std::string>& given) {
+    for (const std::string& text : given) {
+        const std::size_t sign = text.find('=');
+        if (sign == std::string::npos) throw bad_arguments("--param: expected KEY=VALUE, seen '" + text + "'");
+        const std::string key = text.substr(0, sign);
+        const auto known = std::find_if(scenario.parameters.begin(), scenario.parameters.end(),
+                                        [&](const parameter& p) { return p.name == key; });
+        if (known == scenario.parameters.end())
+            throw bad_arguments("--param: " + std::string(scenario.name) + " has no parameter '" + key +
+                                "'; there are: " + names_of(scenario.parameters));
+        const std::uint64_t value = whole_number("--param " + key, text.substr(sign + 1), known->least, known->most);
+        if (!options.params.emplace(key, value).second) throw bad_arguments("--param: '" + key + "' is given twice");
+    }
+    for (const parameter& p : scenario.parameters)
+        if (p.standard) options.params.emplace(p.name, *p.standard);
+}
+
+void read_plan_option(run_options& options, const scenario_entry& scenario, const std::string& path) {
+    if (scenario.open_loop && path.empty())
+        throw bad_arguments(std::string(scenario.name) + " is an open-loop scenario: --plan FILE is required");
+    if (!scenario.open_loop) return;  // a runner may hand the plan of a round to every scenario
+    try {
+        options.plan = read_plan_file(path);
+    } catch (const bad_plan& e) {
+        throw bad_arguments(std::string("--plan: ") + e.what());
+    }
+}
+
+run_call checked(const subject& who, const words& w) {
+    run_call call;
+    call.scenario = &find_scenario(who, w.scenario);
+    run_options& o = call.options;
+    o.workers = static_cast<unsigned>(whole_number("--workers", w.workers, 1, 1024));
+    o.seed = whole_number("--seed", w.seed, 0, UINT64_MAX);
+    o.blocks.warmup_blocks = static_cast<unsigned>(whole_number("--warmup-blocks", w.warmup_blocks, 0, 1000));
+    o.blocks.blocks = static_cast<unsigned>(whole_number("--blocks", w.blocks, 1, 1000));
+    o.blocks.block_ns = static_cast<std::int64_t>(whole_number("--block-ms", w.block_ms, 1, 60'000)) * 1'000'000;
+    o.slowdown_ns = static_cast<std::int64_t>(whole_number("--slowdown-ns", w.slowdown_ns, 0, 1'000'000'000));
+    if (!w.hist.empty()) call.hist_path = w.hist;
+    if (call.scenario->measure == nullptr) return call;
+    read_params(o, *call.scenario, w.params);
+    read_plan_option(o, *call.scenario, w.plan);
+    return call;
+}
+
+CLI::App* declare(CLI::App& app, words& w) {
+    app.require_subcommand(0, 1);
+    app.option_defaults()->always_capture_default();
+    app.add_flag("--version", w.version, "one JSON line: subject, its version, language, build");
+    app.add_flag("--list", w.list, "the scenarios that this subject can express");
+    CLI::App* run = app.add_subcommand("run", "measures one scenario and prints its row");
+    run->add_option("--scenario", w.scenario, "which scenario")->required();
+    run->add_option("--workers", w.workers, "threads that execute tasks")->required();
+    run->add_option("--param", w.params, "KEY=VALUE, may be repeated")->allow_extra_args(false);
+    run->add_option("--seed", w.seed, "recorded in the row");
+    run->add_option("--warmup-blocks", w.warmup_blocks, "at most so many");
+    run->add_option("--blocks", w.blocks, "measured blocks");
+    run->add_option("--block-ms", w.block_ms, "a calibrated block lasts at least this long");
+    run->add_option("--plan", w.plan, "release times of an open-loop scenario");
+    run->add_option("--hist", w.hist, "file for the latency histogram");
+    run->add_option("--slowdown-ns", w.slowdown_ns, "every task busy-waits this long besides");
+    return run;
+}
+
+std::string options_of(const CLI::App& app) {
+    std::string all;
+    for (const CLI::Option* option : app.get_options()) all.append(all.empty() ? "" : ", ").append(option->get_name());
+    return all;
+}
+
+}  // namespace
+
+call parse(const subject& who, int argc, const char* const* argv) {
+    words w;
+    CLI::App app("The subject '" + std::string(who.name) + "': one runtime behind bench/contract/CLI.md.",
+                 std::string(who.name));
+    const CLI::App* const run = declare(app, w);
+    call result;
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+        result.help_text = run->parsed() ? run->help() : app.help();
+        return result;
+    } catch (const CLI::ParseError& e) {
+        throw bad_arguments(std::string(e.what()) +
+                            "\nthe calls are: --version, --list, run; the options of run are: " + options_of(*run));
+    }
+    if (int{w.version} + int{w.list} + int{run->parsed()} != 1)
+        throw bad_arguments("expected exactly one of: --version, --list, run");
+    result.kind = w.version ? call::version : w.list ? call::list : call::run;
+    if (result.kind == call::run) result.run_words = checked(who, w);
+    return result;
+}
+
+}  // namespace apiary::bench

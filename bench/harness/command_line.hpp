@@ -1,0 +1,27 @@
+// The words of a subject's command line, checked: bench/contract/CLI.md.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <apiary/bench/subject.hpp>
+
+namespace apiary::bench {
+
+struct run_call {
+    const scenario_entry* scenario = nullptr;
+    run_options options;
+    std::optional<std::string> hist_path;
+};
+
+struct call {
+    enum { help, version, list, run } kind = help;
+    std::string help_text;
+    run_call run_words;
+};
+
+// Throws bad_arguments. A plan file is read here, so that a bad one is bad input too. An unsupported
+// scenario passes: its parameters are not looked at.
+[[nodiscard]] call parse(const subject& who, int argc, const char* const* argv);
+
+}  // namespace apiary::bench

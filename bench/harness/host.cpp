@@ -1,0 +1,55 @@
+// Clocks, sleep and usage counters by the calls of Linux.
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <ctime>
+#include <system_error>
+
+#include <apiary/bench/host.hpp>
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary::bench {
+
+namespace {
+
+constexpr std::int64_t ns_per_s = 1'000'000'000;
+
+std::int64_t read_clock(clockid_t clock) noexcept {
+    timespec t{};
+    ::clock_gettime(clock, &t);
+    return std::int64_t{t.tv_sec} * ns_per_s + t.tv_nsec;
+}
+
+}  // namespace
+
+std::int64_t now_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
+
+std::int64_t process_cpu_ns() noexcept { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
+
+void sleep_until_ns(std::int64_t due_ns) noexcept {
+    const timespec due{.tv_sec = due_ns / ns_per_s, .tv_nsec = due_ns % ns_per_s};
+    while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, nullptr) == EINTR) {
+    }
+}
+
+void set_timer_slack_1ns() {
+    if (::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL) != 0)
+        throw std::system_error(errno, std::generic_category(), "cannot set the timer slack");
+}
+
+void busy_wait_ns(std::int64_t ns) noexcept {
+    const std::int64_t start = now_ns();
+    while (now_ns() - start < ns) real_sync::relax();
+}
+
+usage process_usage() {
+    rusage u{};
+    if (::getrusage(RUSAGE_SELF, &u) != 0) throw std::system_error(errno, std::generic_category(), "getrusage");
+    return {.nvcsw = static_cast<std::uint64_t>(u.ru_nvcsw),
+            .nivcsw = static_cast<std::uint64_t>(u.ru_nivcsw),
+            .minflt = static_cast<std::uint64_t>(u.ru_minflt),
+            .maxrss_kib = static_cast<std::uint64_t>(u.ru_maxrss)};
+}
+
+}  // namespace apiary::bench

@@ -1,0 +1,33 @@
+// What the host gives: the clocks of the treaty, absolute sleep, usage counters.
+#pragma once
+
+#include <cstdint>
+
+namespace apiary::bench {
+
+// CLOCK_MONOTONIC, the clock of every figure.
+[[nodiscard]] std::int64_t now_ns() noexcept;
+
+// Processor time of the whole process, all its threads.
+[[nodiscard]] std::int64_t process_cpu_ns() noexcept;
+
+// Sleeps until now_ns() is at least due_ns. A signal does not shorten it.
+void sleep_until_ns(std::int64_t due_ns) noexcept;
+
+// Asks the kernel to wake the calling thread on time instead of within its usual 50 us.
+void set_timer_slack_1ns();
+
+// Keeps the processor busy for ns nanoseconds of now_ns(): the built-in slow-down of a control arm.
+void busy_wait_ns(std::int64_t ns) noexcept;
+
+struct usage {
+    std::uint64_t nvcsw = 0;
+    std::uint64_t nivcsw = 0;
+    std::uint64_t minflt = 0;
+    std::uint64_t maxrss_kib = 0;
+};
+
+// getrusage(RUSAGE_SELF): the whole process since it started.
+[[nodiscard]] usage process_usage();
+
+}  // namespace apiary::bench

@@ -1,0 +1,88 @@
+// The ledger: every task adds the mark of its number, so that a task lost, run twice or swapped for
+// another shows in the sum (bench/contract/CLI.md, "check, exactly").
+//
+// Threads.  open, wait, sum: the main thread. complete: any task, as its last act, once per number.
+// A ledger must outlive the runtime whose tasks hold a pointer to it.
+//
+// Synchronisation: complete adds to `ran` with release; wait loads `ran` with acquire. Each addition
+// continues the release sequences of those before it, so wait sees what every task wrote.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <apiary/bench/host.hpp>
+#include <apiary/sync/cache_line.hpp>
+
+namespace apiary::bench {
+
+// The finaliser of SplitMix64.
+[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t i) noexcept {
+    std::uint64_t z = i + 0x9E3779B97F4A7C15U;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+    return z ^ (z >> 31);
+}
+
+// mix(0) + … + mix(n - 1), wrapping.
+[[nodiscard]] constexpr std::uint64_t expected_sum(std::uint64_t n) noexcept {
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < n; ++i) sum += mix(i);
+    return sum;
+}
+
+class ledger {
+public:
+    explicit ledger(std::int64_t slowdown_ns) noexcept : slowdown_ns_(slowdown_ns) {}
+    ledger(const ledger&) = delete;
+    ledger& operator=(const ledger&) = delete;
+
+    // Opens the account of n >= 1 tasks. No task of this or an earlier account may be left.
+    void open(std::uint64_t n) noexcept {
+        sum_.store(0, std::memory_order_relaxed);
+        ran_.store(0, std::memory_order_relaxed);
+        finished_.store(0, std::memory_order_relaxed);
+        expected_ = n;
+    }
+
+    // Task number i has run.
+    void complete(std::uint64_t i) noexcept {
+        if (slowdown_ns_ != 0) [[unlikely]]
+            busy_wait_ns(slowdown_ns_);
+        // Read first: once this task is counted, the next account may be opened.
+        const std::uint64_t expected = expected_;
+        sum_.fetch_add(mix(i), std::memory_order_relaxed);
+        if (ran_.fetch_add(1, std::memory_order_release) + 1 == expected) [[unlikely]]
+            finish();
+    }
+
+    // Sleeps until all tasks have run; returns when the last one ended (now_ns).
+    std::int64_t wait() const noexcept {
+        finished_.wait(0, std::memory_order_acquire);
+        while (ran_.load(std::memory_order_acquire) < expected_) {
+        }
+        return end_ns_;
+    }
+
+    // Final after wait.
+    [[nodiscard]] std::uint64_t sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
+
+private:
+    // The last task stamps the end itself: waking the main thread is no part of the work.
+    [[gnu::noinline, gnu::cold]] void finish() noexcept {
+        end_ns_ = now_ns();
+        finished_.store(1, std::memory_order_release);
+        finished_.notify_one();
+    }
+
+    // What tasks write: two words on one line.
+    alignas(cache_line) std::atomic<std::uint64_t> sum_{0};
+    std::atomic<std::uint64_t> ran_{0};
+    // What they only read.
+    alignas(cache_line) std::uint64_t expected_ = 0;
+    const std::int64_t slowdown_ns_;
+    std::int64_t end_ns_ = 0;
+    std::atomic<std::uint32_t> finished_{0};
+};
+
+}  // namespace apiary::bench

@@ -1,0 +1,52 @@
+// The ledger sees what a checksum can see, and ends a block when the last task has run.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include <apiary/bench/ledger.hpp>
+
+namespace {
+
+using namespace apiary::bench;
+
+TEST(Ledger, TheOrderOfTheTasksDoesNotMatter) {
+    ledger l(0);
+    l.open(100);
+    for (std::uint64_t i = 100; i-- > 0;) l.complete(i);
+    EXPECT_GT(l.wait(), 0);
+    EXPECT_EQ(l.sum(), expected_sum(100));
+}
+
+TEST(Ledger, ATaskRunTwiceInPlaceOfAnotherShows) {
+    ledger l(0);
+    l.open(3);
+    for (const std::uint64_t i : {0U, 1U, 1U}) l.complete(i);
+    l.wait();
+    EXPECT_NE(l.sum(), expected_sum(3));
+}
+
+TEST(Ledger, ServesBlockAfterBlockAndWakesItsWaiter) {
+    ledger l(0);
+    for (const std::uint64_t n : {1U, 4000U, 2U, 20'000U}) {
+        l.open(n);
+        std::vector<std::jthread> threads;
+        for (std::uint64_t part = 0; part < 4; ++part)
+            threads.emplace_back([&l, part, n] {
+                for (std::uint64_t i = part; i < n; i += 4) l.complete(i);
+            });
+        l.wait();
+        EXPECT_EQ(l.sum(), expected_sum(n));
+    }
+}
+
+TEST(Ledger, ASlowedTaskTakesAtLeastItsTime) {
+    ledger l(50'000);
+    l.open(2);
+    const std::int64_t before = now_ns();
+    l.complete(0);
+    l.complete(1);
+    EXPECT_GE(l.wait() - before, 100'000);
+}
+
+}  // namespace

@@ -1,0 +1,88 @@
+// What a scenario is to the command line: a name, parameters, and a function that measures one runtime.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <apiary/bench/adapter.hpp>
+#include <apiary/bench/blocks.hpp>
+#include <apiary/bench/histogram.hpp>
+#include <apiary/bench/row.hpp>
+
+namespace apiary::bench {
+
+// Bad input: what was seen, and the names that exist. Exit status 2.
+struct bad_arguments : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct parameter {
+    std::string_view name;
+    std::optional<std::uint64_t> standard;  // none: the scenario works it out
+    std::uint64_t least = 1;
+    std::uint64_t most = std::uint64_t{1} << 32;
+};
+
+struct run_options {
+    unsigned workers = 0;
+    std::uint64_t seed = 1;
+    block_settings blocks;
+    std::int64_t slowdown_ns = 0;
+    std::vector<std::int64_t> plan;               // open-loop scenarios only
+    std::map<std::string, std::uint64_t> params;  // given or standard
+
+    [[nodiscard]] std::uint64_t param(const std::string& name) const { return params.at(name); }
+    [[nodiscard]] std::optional<std::uint64_t> optional_param(const std::string& name) const {
+        const auto found = params.find(name);
+        return found == params.end() ? std::nullopt : std::optional(found->second);
+    }
+};
+
+struct report {
+    row measured;
+    histogram latency;                    // empty where the scenario has none
+    std::vector<std::string> complaints;  // why status is `wrong`
+
+    void wrong(std::string why) {
+        measured.status = "wrong";
+        complaints.push_back(std::move(why));
+    }
+
+    // Compares a finished account with the expected answer.
+    void audit(const std::string& what, std::uint64_t sum, std::uint64_t expected);
+};
+
+struct scenario_entry {
+    std::string_view name;
+    bool open_loop;  // needs a plan
+    std::span<const parameter> parameters;
+    report (*measure)(const run_options&);  // null: this subject cannot express the scenario
+};
+
+// The entry of one scenario for one runtime. A Scenario has name, open_loop, parameters,
+// expressible<Runtime> and measure<Runtime>(options).
+template <class Scenario, runtime_adapter Runtime>
+[[nodiscard]] constexpr scenario_entry entry_of() {
+    scenario_entry e{Scenario::name, Scenario::open_loop, Scenario::parameters, nullptr};
+    if constexpr (Scenario::template expressible<Runtime>) e.measure = &Scenario::template measure<Runtime>;
+    return e;
+}
+
+// Counters that the runtime keeps itself, over its whole life.
+template <runtime_adapter Runtime>
+void fill_counters(row& r, const Runtime& runtime) {
+    if constexpr (counting_runtime<Runtime>) {
+        const runtime_counters seen = runtime.counters();
+        r.wakes = seen.wakes;
+        r.parks = seen.parks;
+        r.steals = seen.steals;
+    }
+}
+
+}  // namespace apiary::bench

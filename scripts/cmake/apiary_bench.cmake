@@ -1,0 +1,45 @@
+# Subjects and micro-benchmarks; included by bench/CMakeLists.txt.
+
+# apiary_add_subject(name SOURCES … [LIBRARIES …] [COUNT_ALLOCATIONS]): the program subject_<name>, one runtime
+# behind bench/contract/CLI.md. COUNT_ALLOCATIONS fills the column `allocs`; only for a runtime that
+# allocates by operator new.
+function(apiary_add_subject name)
+  cmake_parse_arguments(arg "COUNT_ALLOCATIONS" "" "SOURCES;LIBRARIES" ${ARGN})
+  set(target subject_${name})
+  set(counting off)
+  if(arg_COUNT_ALLOCATIONS)
+    set(counting on)
+  endif()
+  add_executable(${target} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/bench/harness/allocation_count_${counting}.cpp)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/bench)
+  target_compile_definitions(${target} PRIVATE APIARY_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(${target} PRIVATE
+    apiary apiary_bench_harness apiary_warnings apiary_sanitizers ${arg_LIBRARIES})
+  apiary_register(subjects ${target})
+  if(APIARY_TESTS)
+    apiary_smoke_test(${target} treaty post_throughput post_latency timer_lateness)
+  endif()
+endfunction()
+
+# apiary_smoke_test(target case…): holds the program to the treaty, a test for each case.
+function(apiary_smoke_test target)
+  foreach(case ${ARGN})
+    add_test(NAME ${target}.${case}
+      COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/bench/tests/subject_smoke_test.py $<TARGET_FILE:${target}> ${case})
+    set_tests_properties(${target}.${case} PROPERTIES TIMEOUT 120 LABELS bench)
+  endforeach()
+endfunction()
+
+# apiary_add_micro(name SOURCES …): a Google Benchmark program; CTest runs each benchmark once, briefly.
+function(apiary_add_micro name)
+  cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/bench)
+  target_link_libraries(${name} PRIVATE
+    apiary apiary_warnings apiary_sanitizers benchmark::benchmark)
+  apiary_register(micro ${name})
+  if(APIARY_TESTS)
+    add_test(NAME ${name}_smoke COMMAND ${name} --benchmark_min_time=0.001)
+    set_tests_properties(${name}_smoke PROPERTIES TIMEOUT 120 LABELS bench)
+  endif()
+endfunction()
