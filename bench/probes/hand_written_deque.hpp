@@ -115,7 +115,12 @@ private:
     [[gnu::noinline]] array* grow(array* old, std::uint64_t t, std::uint64_t b) {
         if (old->capacity >= max_capacity) return nullptr;
         const std::size_t doubled = old->capacity * 2;
-        array* bigger = new array(doubled, old);
+        array* bigger;
+        try {
+            bigger = new array(doubled, old);
+        } catch (const std::bad_alloc&) {
+            return nullptr;
+        }
         for (std::uint64_t i = t; i != b; ++i)
             bigger->slots[i & bigger->mask].store(old->slots[i & old->mask].load(std::memory_order_relaxed),
                                                   std::memory_order_relaxed);

@@ -4,7 +4,9 @@
 // until a wait reports it. That saves a system call per wake, and makes the wake as sticky as a token.
 //
 // Threads. wait, poll: the worker that owns it. wake: any.
-// Errors.  The constructor throws std::system_error when the process is out of descriptors.
+// Errors.  The constructor throws std::system_error when the process is out of descriptors, or the
+//          kernel has no epoll_pwait2.
+// The first wait with a deadline sets the thread's timer slack to 1 ns, and leaves it so.
 // Source:  seed 002 sections 6.3 and 10.
 #pragma once
 
@@ -33,6 +35,12 @@ public:
             const int error = errno;
             close_all();
             throw std::system_error(error, std::generic_category(), "eventfd for a worker's wake-ups");
+        }
+        const timespec none{};
+        if (::epoll_pwait2(epoll_, &e, 1, &none, nullptr) < 0 && errno != EINTR) {
+            const int error = errno;
+            close_all();
+            throw std::system_error(error, std::generic_category(), "epoll_pwait2 (it needs Linux 5.11 or newer)");
         }
     }
     ~epoll_core() { close_all(); }

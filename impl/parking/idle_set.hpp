@@ -27,7 +27,7 @@
 //   S2  Where the push is no seq_cst access (chase_lev_deque), the pusher puts a seq_cst fence before
 //       the load, which pairs with the fence behind the worker's change of the word.
 //
-// Checked by model_check/schedulers/idle_set_check.cpp and sleep_wake_check.cpp. A load in place of
+// Checked by model_check/schedulers/idle_set_check.cpp and hive_check.cpp. A load in place of
 // the read-modify-write of stop_searching is the bug of tokio #1768; sleeping without the second look
 // is exhibit A01.
 #pragma once
@@ -62,7 +62,7 @@ public:
 
     idle_set() { word_.store(0, std::memory_order_relaxed); }
 
-    // The worker is about to sleep: from now on it may be claimed. It then looks at every source of
+    // Precondition: its bit is clear. The worker is about to sleep: from now on it may be claimed. It then looks at every source of
     // work, and calls withdraw when it found some.
     void announce_sleep(unsigned worker, bool was_searching) {
         // Its own bit is clear and a searcher is counted, so one addition changes both fields.

@@ -39,6 +39,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <type_traits>
 
 #include <apiary/queues/ring_index.hpp>
@@ -72,6 +73,8 @@ class chase_lev_deque {
                   "I1: the distance of two positions must fit the signed width");
 
 public:
+    using limits = Limits;
+
     chase_lev_deque() {
         array* first = Sync::template create<array>(Limits::initial_capacity, nullptr);
         array_.store(first, std::memory_order_relaxed);
@@ -96,7 +99,7 @@ public:
         owner(owner&& other) noexcept : deque_(other.deque_) { other.deque_ = nullptr; }
         owner& operator=(owner&&) = delete;
 
-        // False when max_capacity elements are inside; nothing is changed then.
+        // False when max_capacity elements are inside, or there is no memory to grow; nothing is changed then.
         [[nodiscard]] bool try_push(T value) { return deque_->push(value); }
 
         // False when empty.
@@ -205,14 +208,19 @@ private:
         return {steal_status::taken, value};
     }
 
-    // Null when the capacity is at its limit. Out of line, so that push needs no registers saved.
+    // Null when the capacity is at its limit, or memory is. Out of line, so that push needs no registers saved.
     [[gnu::noinline]] array* grow(array* old, position t, position b) {
         if (old->capacity >= Limits::max_capacity) {
             Sync::reach("deque.full");
             return nullptr;
         }
         Sync::reach("deque.grow");
-        array* bigger = Sync::template create<array>(old->capacity * 2, old);
+        array* bigger;
+        try {
+            bigger = Sync::template create<array>(old->capacity * 2, old);
+        } catch (const std::bad_alloc&) {
+            return nullptr;
+        }
         for (position i = t; i != b; i = index::add(i, 1))
             bigger->at(i).store(old->at(i).load(std::memory_order_relaxed), std::memory_order_relaxed);
         array_.store(bigger, std::memory_order_release);  // S2

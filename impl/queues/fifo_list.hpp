@@ -71,22 +71,6 @@ public:
         other.size_ = 0;
     }
 
-    // The first n nodes, or all of them when there are fewer. O(n).
-    fifo_list split_front(std::size_t n) {
-        if (n >= size_) return std::move(*this);
-        fifo_list front;
-        if (n == 0) return front;
-        Node* last = head_;
-        for (std::size_t i = 1; i < n; ++i) last = last->next.read();
-        front.head_ = head_;
-        front.tail_ = last;
-        front.size_ = n;
-        head_ = last->next.read();
-        last->next.write(nullptr);
-        size_ -= n;
-        return front;
-    }
-
 private:
     Node* head_ = nullptr;
     Node* tail_ = nullptr;

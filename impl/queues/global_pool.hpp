@@ -67,8 +67,9 @@ public:
         return take({&node, 1}, 1) == 1 ? node : nullptr;
     }
 
-    // Refuses every later push. What is inside stays to be taken. Idempotent.
-    void close() {
+    // Refuses every later push. What is inside stays to be taken. Idempotent. Like receive, ends the
+    // program when there is no memory for the array.
+    void close() noexcept {
         const typename Sync::lock held(takers_);
         std::vector<Node*> older = std::exchange(ready_, {});
         receive(incoming_.close_chain());
@@ -95,9 +96,9 @@ private:
 
     mpsc_inbox<Node, Sync> incoming_;
     alignas(cache_line) typename Sync::mutex takers_;
-    std::vector<Node*> ready_;  // by takers_
-    bool published_ = false;    // by takers_
-    typename Sync::template atomic<bool> has_ready_;
+    std::vector<Node*> ready_;                                            // by takers_
+    bool published_ = false;                                              // by takers_
+    alignas(cache_line) typename Sync::template atomic<bool> has_ready_;  // apart: every idle worker looks at it
 };
 
 }  // namespace apiary

@@ -100,17 +100,16 @@ TEST_F(global_pool, a_closed_pool_still_hands_out_what_it_holds) {
     EXPECT_TRUE(p.looks_empty());
 }
 
-TEST_F(queue_of_nodes, fifo_list_splits_and_splices) {
-    auto list = list_of(0, 5);
-    auto front = list.split_front(2);
-    EXPECT_EQ(front.size(), 2U);
-    EXPECT_EQ(list.size(), 4U);
-    list.splice_back(std::move(front));
-    EXPECT_TRUE(list.split_front(0).empty());
-    EXPECT_EQ(ids(std::move(list)), (std::vector{2, 3, 4, 5, 0, 1}));
-    auto one = list_of(7, 7);
-    EXPECT_EQ(ids(one.split_front(9)), std::vector{7});
-    EXPECT_TRUE(one.empty());
+TEST_F(queue_of_nodes, fifo_list_splices) {
+    auto list = list_of(0, 3);
+    list.splice_back(list_of(4, 5));
+    list.splice_back({});
+    EXPECT_EQ(list.size(), 6U);
+    list.push_front(&nodes[9]);
+    EXPECT_EQ(ids(std::move(list)), (std::vector{9, 0, 1, 2, 3, 4, 5}));
+    fifo_list<node> empty;
+    empty.splice_back(list_of(7, 7));
+    EXPECT_EQ(ids(std::move(empty)), std::vector{7});
 }
 
 }  // namespace

@@ -113,11 +113,13 @@ struct real_sync {
     public:
         void park(site = {}) noexcept { park_until(forever); }
 
-        // False when the deadline (now_ns) passed and no token was taken.
+        // False when the deadline (now_ns; 0 or later) passed and no token was taken.
         bool park_until(std::int64_t deadline_ns, site = {}) noexcept {
             std::uint32_t seen = empty;
             if (!word_.compare_exchange_strong(seen, asleep, std::memory_order_acquire, std::memory_order_acquire)) {
-                word_.store(empty, std::memory_order_relaxed);  // the token was there
+                // The token was there. An exchange and not a store: a newer unpark may have left its token over
+                // the one just seen, and what it published must be acquired with it.
+                word_.exchange(empty, std::memory_order_acquire);
                 return true;
             }
             bool timed_out = false;
@@ -135,7 +137,8 @@ struct real_sync {
         static constexpr std::uint32_t empty = 0, asleep = 1, token = 2;
 
         bool futex_wait(std::uint32_t value, std::int64_t deadline_ns) noexcept {
-            timespec t{};
+            timespec t{};  // the kernel refuses a negative time
+            if (deadline_ns < 0) deadline_ns = 0;
             t.tv_sec = deadline_ns / 1'000'000'000;
             t.tv_nsec = deadline_ns % 1'000'000'000;
             // WAIT_BITSET takes an absolute CLOCK_MONOTONIC time.
@@ -211,11 +214,14 @@ struct real_sync {
 
     static constexpr void reach(const char*) noexcept {}
 
+    // Calls at_failure, which a test harness may replace to add what it knows, and aborts.
     [[noreturn]] static void fail(const char* what, site = {}) noexcept {
-        std::fprintf(stderr, "apiary: law broken: %s\n", what);
-        std::fflush(stderr);
+        at_failure(what);
         std::abort();
     }
+    static inline void (*at_failure)(const char* what) = [](const char* what) {
+        std::fprintf(stderr, "apiary: law broken: %s\n", what);
+    };
 };
 
 }  // namespace apiary

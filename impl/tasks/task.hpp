@@ -4,6 +4,7 @@
 // Callables of up to 40 bytes live inside; larger ones in a heap object of their own.
 //
 // Threads.   A task belongs to one thread at a time; queues hand it over.
+//            It must return or throw; pthread_exit inside it is not supported.
 // Lifetime.  Exactly one of run() and drop() is called, once; either destroys the callable, also when
 //            it throws. The memory of the task itself is the storage's business (task_storage.hpp).
 // Source:    seed 002 section 3.1, with a pointer in the queues in place of std::function (a thief
@@ -30,6 +31,7 @@ public:
         requires(std::is_invocable_v<std::decay_t<F>&> && !std::is_same_v<std::decay_t<F>, task>)
     explicit task(F&& callable) {
         using callable_type = std::decay_t<F>;
+        static_assert(std::is_nothrow_destructible_v<callable_type>, "a task is destroyed where nobody can catch");
         if constexpr (fits<callable_type>) {
             ::new (static_cast<void*>(storage_)) callable_type(std::forward<F>(callable));
             end_ = &end_inline<callable_type>;

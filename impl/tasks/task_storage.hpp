@@ -9,8 +9,9 @@
 // shared depot, under a mutex, once in `magazine::size` operations. A block may be freed by another
 // thread than the one that allocated it: full magazines of the workers become the posters' next ones.
 //
-// Threads. Any. Memory goes back to the system when the process ends.
-// Errors.  std::bad_alloc; what the callable's constructor throws. Nothing is lost in either case.
+// Threads. Any. Memory stays with the process. A block that is freed by a thread_local destructor later
+//          than this file's own is not recycled.
+// Errors.  make: std::bad_alloc; what the callable's constructor throws. Nothing is lost in either case.
 #pragma once
 
 #include <array>
@@ -23,6 +24,13 @@
 #include <apiary/tasks/task.hpp>
 
 namespace apiary {
+
+// Ends a task without running it.
+template <class Storage>
+void discard(typename Storage::task_type* t) {
+    t->drop();
+    Storage::release(t);
+}
 
 template <class Sync>
 struct heap_storage {
@@ -62,7 +70,7 @@ public:
 
 private:
     struct magazine {
-        static constexpr std::size_t size = 126;  // with the count, 1 KiB
+        static constexpr std::size_t size = 126;  // with the count, just below 1 KiB
         std::size_t count = 0;
         std::array<void*, size> blocks;
     };
@@ -71,22 +79,17 @@ private:
         std::mutex mutex;
         std::vector<magazine*> full, empty;
         std::vector<void*> slabs;
-
-        ~depot() {
-            for (magazine* m : full) delete m;
-            for (magazine* m : empty) delete m;
-            for (void* slab : slabs) ::operator delete(slab, std::align_val_t{64});
-        }
     };
 
+    // Never destroyed: a scheduler with static lifetime, or on a thread that outlives main, may free tasks
+    // after every destructor of this file could have run.
     static depot& shared() {
-        static depot d;
+        static depot& d = *new depot;
         return d;
     }
 
     // Gives the thread's magazines back when the thread ends.
     struct thread_exit {
-        thread_exit() { shared(); }  // the depot must outlive the threads' magazines
         ~thread_exit() {
             depot& d = shared();
             const std::lock_guard held(d.mutex);
@@ -110,9 +113,9 @@ private:
             return;
         }
         if (loaded_ == nullptr) loaded_ = empty_magazine(d);
-        d.slabs.reserve(d.slabs.size() + 1);
+        d.slabs.push_back(nullptr);  // before the allocation, which may throw
         auto* slab = static_cast<std::byte*>(::operator new(magazine::size * block_bytes, std::align_val_t{64}));
-        d.slabs.push_back(slab);
+        d.slabs.back() = slab;
         // Handed out in ascending order, which suits the prefetcher of whoever walks a list of them.
         for (std::size_t i = magazine::size; i-- > 0;) loaded_->blocks[loaded_->count++] = slab + i * block_bytes;
     }
@@ -140,8 +143,10 @@ private:
     static inline constinit thread_local magazine* spare_ = nullptr;
 };
 
+template <class Sync = real_sync>
 struct pooled_storage {
-    using task_type = task<real_sync>;
+    using task_type = task<Sync>;
+    static_assert(sizeof(task_type) <= task_block_pool::block_bytes);
 
     template <class F>
     static task_type* make(F&& callable) {

@@ -12,7 +12,7 @@
 
 namespace {
 
-using apiary::pooled_storage;
+using pooled_storage = apiary::pooled_storage<>;
 using task = apiary::task<>;
 using heap_storage = apiary::heap_storage<apiary::real_sync>;
 

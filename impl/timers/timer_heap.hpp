@@ -22,6 +22,7 @@ public:
 
     timer_heap() { size_.store(0, std::memory_order_relaxed); }
 
+    // Throws std::bad_alloc; the node is then still the caller's.
     void add(Node* node) {
         heap_.push_back({node->deadline_ns, added_++, node});
         std::push_heap(heap_.begin(), heap_.end(), later);

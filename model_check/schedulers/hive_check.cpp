@@ -18,19 +18,50 @@ using namespace apiary;
 constexpr hive_parameters small_parameters{
     .local_budget = 2, .global_batch = 2, .global_probe_interval = 3, .steal_rounds = 1};
 
+// Tells the law when its worker blocks, and who was woken.
+template <class Sync, unsigned Workers>
+class watched_core : public parker_core<Sync> {
+public:
+    void watch(quiescence_law<Sync, Workers>& law, unsigned worker) {
+        law_ = &law;
+        worker_ = worker;
+    }
+    void wait(std::int64_t deadline_ns) {
+        law_->parks(worker_);
+        parker_core<Sync>::wait(deadline_ns);
+        law_->resumed(worker_);
+    }
+    void wake() {
+        law_->post_begins();
+        parker_core<Sync>::wake();
+        law_->wake_sent(worker_);
+        law_->post_ends();
+    }
+
+private:
+    quiescence_law<Sync, Workers>* law_ = nullptr;
+    unsigned worker_ = 0;
+};
+
 // A hive of IO workers 0 … Io-1 and compute workers behind them, on threads of the same number.
 template <class Sync, unsigned Io, unsigned Compute, unsigned Posters, std::size_t Tasks>
 struct hive_scenario {
     static constexpr unsigned workers = Io + Compute;
     static constexpr unsigned threads = workers + Posters;
+    static constexpr bool too_large_to_exhaust = true;
     using storage = heap_storage<Sync>;
-    using core_type = hive_core<Sync, parker_core<Sync>, storage>;
+    using core_type = hive_core<Sync, watched_core<Sync, Io>, storage>;
 
     core_type hive{Io, Compute, small_parameters};
     claim_ledger<Sync> ledger{Tasks};
+    quiescence_law<Sync, Io> quiescence;
     typename Sync::template atomic<unsigned> ended;
 
+    hive_scenario() {
+        for (unsigned w = 0; w < Io; ++w) hive.io()[w]->core().watch(quiescence, w);
+    }
     void before() { ended.store(0, std::memory_order_relaxed); }
+    void invariant() { quiescence.verify(); }
 
     bool work_thread(unsigned i) {
         if (i >= workers) return false;
@@ -45,6 +76,7 @@ struct hive_scenario {
     template <class Body>
     task<Sync>* make(std::size_t id, Body body) {
         return storage::make([this, id, body] {
+            if (Compute == 0) quiescence.finished_one();  // it has begun: nobody needs to be woken for it any more
             body();
             ledger.took(id);
             if (ended.fetch_add(1, std::memory_order_acq_rel) + 1 == Tasks) hive.request_stop(stop_mode::drain);
@@ -53,8 +85,13 @@ struct hive_scenario {
     task<Sync>* make(std::size_t id) {
         return make(id, [] {});
     }
-    static void must(bool accepted) {
-        if (!accepted) Sync::fail("a post was refused although nobody had asked for a stop");
+    // A post to IO workers, with the law told before and after.
+    template <class Post>
+    void must(Post post, int tasks = 1) {
+        quiescence.post_begins();
+        for (int i = 0; i < tasks; ++i) quiescence.published();
+        if (!post()) Sync::fail("a post was refused although nobody had asked for a stop");
+        quiescence.post_ends();
     }
     void after() {
         ledger.settle();
@@ -68,8 +105,8 @@ struct hive_runs_every_post : hive_scenario<Sync, 2, 0, 1, 2> {
     static constexpr const char* what = "two workers that fall asleep, one poster of two tasks: both run, once";
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
-        this->must(this->hive.post(this->make(0)));
-        this->must(this->hive.post(this->make(1)));
+        this->must([this] { return this->hive.post(this->make(0)); });
+        this->must([this] { return this->hive.post(this->make(1)); });
     }
 };
 APIARY_CHECK(hive_runs_every_post);
@@ -88,7 +125,7 @@ struct hive_batch_feeds_both_workers : hive_scenario<Sync, 2, 0, 1, 2> {
         fifo_list<task<Sync>> batch;
         batch.push_back(this->make(0, [this] { Sync::await(second, [](unsigned v) { return v == 1; }); }));
         batch.push_back(this->make(1, [this] { second.store(1, std::memory_order_release); }));
-        this->must(this->hive.post_list(batch));
+        this->must([&] { return this->hive.post_list(batch); }, 2);
     }
 };
 APIARY_CHECK(hive_batch_feeds_both_workers);
@@ -104,11 +141,12 @@ struct hive_surplus_wakes_a_peer : hive_scenario<Sync, 2, 0, 1, 2> {
     }
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
-        this->must(this->hive.post_to(0, this->make(0, [this] {
-            this->must(
-                this->hive.io()[0]->post_local(this->make(1, [this] { child.store(1, std::memory_order_release); })));
+        auto* parent = this->make(0, [this] {
+            auto* t = this->make(1, [this] { child.store(1, std::memory_order_release); });
+            this->must([&] { return this->hive.io()[0]->post_local(t); });
             Sync::await(child, [](unsigned v) { return v == 1; });
-        })));
+        });
+        this->must([&] { return this->hive.post_to(0, parent); });
     }
 };
 APIARY_CHECK(hive_surplus_wakes_a_peer);
@@ -118,9 +156,9 @@ struct hive_targeted_posts_arrive : hive_scenario<Sync, 2, 0, 1, 3> {
     static constexpr const char* what = "posts to each worker's inbox wake that worker, beside an untargeted post";
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
-        this->must(this->hive.post_to(1, this->make(0)));
-        this->must(this->hive.post(this->make(1)));
-        this->must(this->hive.post_to(0, this->make(2)));
+        this->must([this] { return this->hive.post_to(1, this->make(0)); });
+        this->must([this] { return this->hive.post(this->make(1)); });
+        this->must([this] { return this->hive.post_to(0, this->make(2)); });
     }
 };
 APIARY_CHECK(hive_targeted_posts_arrive);
@@ -136,9 +174,9 @@ struct hive_compute_is_woken : hive_scenario<Sync, 1, 2, 1, 2> {
     }
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
-        this->must(
-            this->hive.post_compute(this->make(0, [this] { Sync::await(second, [](unsigned v) { return v == 1; }); })));
-        this->must(this->hive.post_compute(this->make(1, [this] { second.store(1, std::memory_order_release); })));
+        auto* first = this->make(0, [this] { Sync::await(second, [](unsigned v) { return v == 1; }); });
+        auto* then = this->make(1, [this] { second.store(1, std::memory_order_release); });
+        if (!this->hive.post_compute(first) || !this->hive.post_compute(then)) Sync::fail("a post was refused");
     }
 };
 APIARY_CHECK(hive_compute_is_woken);
@@ -162,26 +200,47 @@ struct hive_stop_races_posts : hive_scenario<Sync, 2, 0, 2, 4> {
         batch.push_back(marker(1));
         batch.push_back(marker(2));
         accepted[1] = accepted[2] = this->hive.post_list(batch);
-        while (task<Sync>* t = batch.pop_front()) give_up(t);
+        while (task<Sync>* t = batch.pop_front()) discard<typename base::storage>(t);
         post(3, [this](auto* t) { return this->hive.post_to(1, t); });
     }
     task<Sync>* marker(std::size_t id) {
         return base::storage::make([this, id] { ran[id] = true; });
     }
-    static void give_up(task<Sync>* t) {
-        t->drop();
-        base::storage::release(t);
-    }
     template <class Post>
     void post(std::size_t id, Post how) {
         task<Sync>* t = marker(id);
         accepted[id] = how(t);
-        if (!accepted[id]) give_up(t);
+        if (!accepted[id]) discard<typename base::storage>(t);
     }
     void after() {
         if (ran != accepted) Sync::fail("a task was accepted and stranded, or refused and run");
     }
 };
 APIARY_CHECK(hive_stop_races_posts);
+
+template <class Sync>
+struct hive_stop_races_compute_posts : hive_scenario<Sync, 1, 1, 2, 2> {
+    static constexpr const char* what = "compute posts race a draining stop: each is run or refused";
+    using base = hive_scenario<Sync, 1, 1, 2, 2>;
+    std::array<bool, 2> accepted{};
+    std::array<bool, 2> ran{};
+
+    void thread(unsigned i) {
+        if (this->work_thread(i)) return;
+        if (i == 3) {
+            this->hive.request_stop(stop_mode::drain);
+            return;
+        }
+        for (std::size_t id = 0; id < 2; ++id) {
+            task<Sync>* t = base::storage::make([this, id] { ran[id] = true; });
+            accepted[id] = this->hive.post_compute(t);
+            if (!accepted[id]) discard<typename base::storage>(t);
+        }
+    }
+    void after() {
+        if (ran != accepted) Sync::fail("a compute task was accepted and stranded, or refused and run");
+    }
+};
+APIARY_CHECK(hive_stop_races_compute_posts);
 
 }  // namespace

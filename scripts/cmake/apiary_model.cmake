@@ -1,26 +1,24 @@
 # Programs of model checks. Each holds some checks and a common main; each verdict is a forked simulation.
 #
-#   apiary_add_model_check(NAME SOURCES … [ENGINES …] [BUDGET …] [LABELS …])
-#       NAME.cpp-style sources with APIARY_CHECK or APIARY_LITMUS lines
-#   apiary_add_exhibit(NAME SOURCES …)     the same for the museum: must fail, its twin must pass
+#   apiary_add_litmus(NAME SOURCES …)        APIARY_LITMUS: what each engine can and cannot see; runs first
+#   apiary_add_model_check(NAME SOURCES …)   APIARY_CHECK: must pass
+#   apiary_add_exhibit(NAME SOURCES …)       APIARY_EXHIBIT: must fail for its reason; its twin must pass
+# Each takes ARGUMENTS … for its CTest; without, every search gets the runner's own budget.
 #
-# Both register the program for scripts/apiary (manifest/checks.txt) and add a CTest that waits for the litmus
-# tests: an engine that has changed its mind about those makes every other verdict worthless.
+# All register the program for scripts/apiary (manifest/checks.txt) and add a CTest; checks and exhibits wait for
+# the litmus tests: an engine that has changed its mind about those makes every other verdict worthless.
 
 # What Relacy asks of whoever includes it; relacy_include.hpp says why.
 add_library(apiary_relacy INTERFACE)
-target_compile_options(apiary_relacy INTERFACE -fno-sized-deallocation -fno-lifetime-dse -U_FORTIFY_SOURCE)
+target_compile_options(apiary_relacy INTERFACE -fno-sized-deallocation -U_FORTIFY_SOURCE)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ finds these in Relacy's own code once it is inlined into ours, where a system header no longer counts.
-  target_compile_options(apiary_relacy INTERFACE
+  target_compile_options(apiary_relacy INTERFACE -fno-lifetime-dse
     -Wno-array-bounds -Wno-stringop-overflow -Wno-mismatched-new-delete -Wno-alloc-size-larger-than)
-elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # Relacy's replacement operators are inline; clang knows -fno-lifetime-dse from version 20 on only.
-  target_compile_options(apiary_relacy INTERFACE -Wno-inline-new-delete -Wno-ignored-optimization-argument)
 endif()
 
 function(apiary_add_check_program name)
-  cmake_parse_arguments(arg "" "FIXTURE;REQUIRES" "SOURCES;ARGUMENTS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "FIXTURE;REQUIRES;LABELS" "SOURCES;ARGUMENTS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE apiary apiary_warnings apiary_relacy apiary_model_engine)
   apiary_register(checks ${name})

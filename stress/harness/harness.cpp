@@ -39,7 +39,7 @@ bool parse(std::string_view text, Number& out) {
 constexpr const char* usage =
     "  --seconds S    how long, at least one round (1)\n"
     "  --seed N       repeats the decisions of a run (drawn from the clock, and printed)\n"
-    "  --threads T    how many threads work, 2 to 64 (3)\n"
+    "  --threads T    how many threads work, 2 to 64 (6)\n"
     "  --watchdog S   seconds without progress that count as a hang (60)\n"
     "  --one-cpu      all threads on one CPU\n"
     "  --json FILE    appends the verdict as one JSON line\n"
@@ -115,6 +115,26 @@ private:
     std::thread thread_;
 };
 
+// One JSON line, when the options ask for it.
+void write_verdict(const options& o, const char* verdict, std::uint64_t seed, std::uint64_t rounds, std::uint64_t steps,
+                   double seconds) {
+    if (o.json.empty()) return;
+    std::FILE* f = std::fopen(o.json.c_str(), "a");
+    if (f == nullptr) {
+        std::perror(o.json.c_str());
+        std::_Exit(2);
+    }
+    std::fprintf(f,
+                 "{\"program\":\"%s\",\"verdict\":\"%s\",\"seed\":%llu,\"rounds\":%llu,\"steps\":%llu,"
+                 "\"seconds\":%.1f}\n",
+                 program, verdict, static_cast<unsigned long long>(seed), static_cast<unsigned long long>(rounds),
+                 static_cast<unsigned long long>(steps), seconds);
+    std::fclose(f);
+}
+
+// The round at work, for laws that break far from it.
+const run* current_run = nullptr;
+
 void stay_on_one_cpu() {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -125,6 +145,7 @@ void stay_on_one_cpu() {
 }  // namespace
 
 void run::fail(const std::string& what) const {
+    write_verdict(opts, "fail", seed, 0, steps(), 0);
     std::fprintf(stderr, "%s: FAILED: %s\n  repeat with: %s\n", program, what.c_str(), repeat_line(opts, seed).c_str());
     std::fflush(stderr);
     std::_Exit(1);
@@ -143,6 +164,8 @@ int main(int argc, char** argv, const char* what, const std::function<void(run&)
     std::printf("%s: %s; seed %llu, %u threads\n", program, what, static_cast<unsigned long long>(o.seed), o.threads);
     std::fflush(stdout);
 
+    real_sync::at_failure = [](const char* law) { current_run->fail(law); };
+
     const auto start = steady::now();
     const auto elapsed = [&start] { return std::chrono::duration<double>(steady::now() - start).count(); };
     std::uint64_t rounds = 0, steps = 0;
@@ -150,6 +173,7 @@ int main(int argc, char** argv, const char* what, const std::function<void(run&)
         run r(o, o.seed + rounds);
         chaos::set_seed(r.seed);
         chaos::enter(0);
+        current_run = &r;
         const watchdog guard(r);
         body(r);
         steps += r.steps();
@@ -158,19 +182,7 @@ int main(int argc, char** argv, const char* what, const std::function<void(run&)
 
     std::printf("%s: ok, %llu rounds, %llu steps, %.1f s\n", program, static_cast<unsigned long long>(rounds),
                 static_cast<unsigned long long>(steps), elapsed());
-    if (!o.json.empty()) {
-        std::FILE* f = std::fopen(o.json.c_str(), "a");
-        if (f == nullptr) {
-            std::perror(o.json.c_str());
-            return 2;
-        }
-        std::fprintf(
-            f,
-            "{\"program\":\"%s\",\"verdict\":\"pass\",\"seed\":%llu,\"rounds\":%llu,\"steps\":%llu,\"seconds\":%.1f}\n",
-            program, static_cast<unsigned long long>(o.seed), static_cast<unsigned long long>(rounds),
-            static_cast<unsigned long long>(steps), elapsed());
-        std::fclose(f);
-    }
+    write_verdict(o, "pass", o.seed, rounds, steps, elapsed());
     return 0;
 }
 

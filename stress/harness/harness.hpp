@@ -19,7 +19,7 @@ namespace apiary::stress {
 struct options {
     double seconds = 1;
     std::uint64_t seed = 0;  // 0: drawn from the clock, and printed
-    unsigned threads = 3;
+    unsigned threads = 6;
     double watchdog_seconds = 60;
     bool one_cpu = false;  // every thread on one CPU: preemption in place of parallelism
     std::string json;

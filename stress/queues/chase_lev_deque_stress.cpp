@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include <apiary/contract/laws.hpp>
 #include <apiary/stress/harness.hpp>
-#include <apiary/stress/ledger.hpp>
 #include <apiary/sync/chaos_sync.hpp>
 
 namespace {
@@ -17,6 +17,7 @@ namespace {
 using apiary::chaos;
 using apiary::chaos_sync;
 using apiary::steal_status;
+using ledger = apiary::claim_ledger<>;
 
 // A heap object per element, so that a sanitizer sees an element used twice or not at all, and plain
 // data written before the push and read after the theft.
@@ -32,15 +33,16 @@ struct small_limits {
 };
 using deque = apiary::chase_lev_deque<payload*, chaos_sync, small_limits>;
 
-void consume(apiary::stress::ledger& books, apiary::stress::run& r, payload* p) {
+void consume(ledger& books, apiary::stress::run& r, payload* p) {
     const std::unique_ptr<payload> owned(p);
     if (owned->copy != ~owned->id) r.fail("a payload arrived torn");
-    books.end(owned->id);
+    books.took(owned->id);
+    r.progress();
 }
 
 void body(apiary::stress::run& r) {
     constexpr std::size_t ids = 20'000;
-    apiary::stress::ledger books(r, ids);
+    ledger books(ids);
     deque d;
     std::atomic<bool> done{false};
     r.describe = [&] { return "deque: the owner " + std::string(done ? "has ended" : "is still at work"); };
@@ -84,7 +86,7 @@ void body(apiary::stress::run& r) {
     }
     done = true;
     for (auto& t : thieves) t.join();
-    books.settle(ids);
+    books.settle();
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include <apiary/contract/laws.hpp>
 #include <apiary/stress/harness.hpp>
-#include <apiary/stress/ledger.hpp>
 #include <apiary/sync/chaos_sync.hpp>
 
 namespace {
@@ -32,20 +32,21 @@ constexpr std::size_t each = 4000;
 class receiver_books {
 public:
     receiver_books(apiary::stress::run& r, std::size_t producers)
-        : run_(r), ledger_(r, producers * each), last_(producers, 0) {}
+        : run_(r), ledger_(producers * each), last_(producers, 0) {}
     void end(node* n) {
         const std::unique_ptr<node> owned(n);
         if (owned->number < last_[owned->producer])
             run_.fail("producer " + std::to_string(owned->producer) + ": number " + std::to_string(owned->number) +
                       " came after " + std::to_string(last_[owned->producer]));
         last_[owned->producer] = owned->number;
-        ledger_.end(owned->producer * each + owned->number);
+        ledger_.took(owned->producer * each + owned->number);
+        run_.progress();
     }
-    void settle() const { ledger_.settle(ledger_.size()); }
+    void settle() const { ledger_.settle(); }
 
 private:
     apiary::stress::run& run_;
-    apiary::stress::ledger ledger_;
+    apiary::claim_ledger<> ledger_;
     std::vector<std::size_t> last_;
 };
 
@@ -53,8 +54,8 @@ void one_receiver(apiary::stress::run& r) {
     const std::size_t producers = r.opts.threads - 1;
     inbox in;
     receiver_books books(r, producers);
-    std::atomic<std::uint64_t> was_empty{0}, refused{0};
-    r.describe = [&] { return "inbox: was_empty told " + std::to_string(was_empty) + " times"; };
+    std::atomic<std::uint64_t> was_empty{0};
+    r.describe = [&] { return "inbox, one receiver: was_empty told " + std::to_string(was_empty) + " times"; };
 
     std::vector<std::thread> threads;
     for (std::size_t p = 0; p < producers; ++p)
@@ -88,6 +89,7 @@ void close_in_flight(apiary::stress::run& r) {
     const std::size_t producers = r.opts.threads - 1;
     inbox in;
     std::atomic<std::size_t> accepted{0};
+    r.describe = [&] { return "inbox, close in flight: " + std::to_string(accepted) + " accepted"; };
     std::vector<std::thread> threads;
     for (std::size_t p = 0; p < producers; ++p)
         threads.emplace_back([&, p] {
@@ -120,8 +122,9 @@ void many_takers(apiary::stress::run& r) {
     const std::size_t takers = r.opts.threads > 3 ? 2 : 1;
     const std::size_t producers = r.opts.threads - takers;
     pool p;
-    apiary::stress::ledger books(r, producers * each);
+    apiary::claim_ledger<> books(producers * each);
     std::atomic<std::size_t> got{0};
+    r.describe = [&] { return "global pool: " + std::to_string(got) + " taken"; };
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < producers; ++i)
         threads.emplace_back([&, i] {
@@ -140,13 +143,14 @@ void many_takers(apiary::stress::run& r) {
                 const std::size_t n = p.take(batch, takers);
                 for (std::size_t k = 0; k < n; ++k) {
                     const std::unique_ptr<node> owned(batch[k]);
-                    books.end(owned->number);
+                    books.took(owned->number);
+                    r.progress();
                     ++got;
                 }
             }
         });
     for (auto& t : threads) t.join();
-    books.settle(books.size());
+    books.settle();
 }
 
 }  // namespace

@@ -23,9 +23,12 @@ public:
     // Until the hive is stopped and, when it drains, the compute pool is empty.
     void run() {
         for (;;) {
+            // The flag before the pool: it rises after the pool was closed, so an empty pool seen
+            // afterwards stays empty.
+            const bool last_look = hive_.stopping();
             if (task_type* t = hive_.compute_pool().take_one())
                 end(t);
-            else if (hive_.stopping())
+            else if (last_look)
                 break;
             else
                 sleep();
@@ -35,7 +38,6 @@ public:
 
     parker_core<Sync>& core() { return core_; }
     const task_runner<Sync, Storage>& books() const { return runner_; }
-    std::uint64_t parks() const { return parks_.get(); }
 
 private:
     void end(task_type* t) {
@@ -49,7 +51,6 @@ private:
     }
 
     void sleep() {
-        parks_.add();
         sleeper_.sleep(parker_core<Sync>::forever,
                        [this] { return !hive_.compute_pool().looks_empty() || hive_.stopping(); });
     }
@@ -58,7 +59,6 @@ private:
     parker_core<Sync> core_;
     sleeper<Sync, parker_core<Sync>> sleeper_;
     task_runner<Sync, Storage> runner_;
-    tally<Sync> parks_;
 };
 
 }  // namespace apiary

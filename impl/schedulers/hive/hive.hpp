@@ -8,11 +8,13 @@
 // certain thread; with compute workers for long ones. When not: for tasks that block, or wait for
 // their children inside a worker.
 //
-// Threads. The posting calls and request_stop: any thread, and tasks. run: one thread, once.
-//          Construction and destruction: while no other thread uses the hive.
+// Threads. The posting calls and request_stop: any thread, and tasks; not signal handlers. run: one
+//          thread, once. Construction and destruction: while no other thread uses the hive, which
+//          includes threads still inside a post or a request_stop when run() returns.
 // Memory.  No heap call per task in the steady state, for callables of up to 40 bytes.
-// Order.   Tasks that one outside thread posts begin in the order of the posts as long as one worker
-//          runs them; across workers there is none.
+// Order.   What one thread posts to one worker (post_to_worker) begins in the order of the posts. For the
+//          rest there is no order; a single worker with nothing but outside posts keeps theirs.
+// Fairness. Every accepted task begins after finitely many others, whatever tasks post.
 // Errors.  A posting call throws std::bad_alloc, or what copying the callable throws, and has then
 //          posted nothing. An exception that leaves a task is counted (stop_report) and swallowed.
 //
@@ -20,8 +22,10 @@
 #pragma once
 
 #include <chrono>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -49,10 +53,11 @@ class basic_hive {
     using worker_type = typename core_type::io_worker_type;
 
 public:
-    // Throws std::invalid_argument when a number of workers is out of range.
+    // Throws std::invalid_argument when a number of workers or a parameter is out of range, and
+    // std::system_error when a worker's event loop cannot be made.
     explicit basic_hive(const hive_config& config)
-        : core_(in_range(config.io_workers, 1, "io_workers"), in_range(config.compute_workers, 0, "compute_workers"),
-                config.parameters) {
+        : core_(in_range(config.io_workers, 1U, max_workers, "io_workers"),
+                in_range(config.compute_workers, 0U, max_workers, "compute_workers"), valid(config.parameters)) {
         refused_.store(0, std::memory_order_relaxed);
     }
 
@@ -60,9 +65,9 @@ public:
     // for every post below.
     template <class F>
     [[nodiscard]] bool post(F&& callable) {
-        task_type* t = Storage::make(std::forward<F>(callable));
+        pending t = make(std::forward<F>(callable));
         worker_type* here = current();
-        return accepted(here != nullptr ? here->post_local(t) : core_.post(t), t);
+        return accepted(here != nullptr ? here->post_local(t.get()) : core_.post(t.get()), t);
     }
 
     // Moves from every element. All of them or none: returns the size of the batch, or 0.
@@ -73,12 +78,12 @@ public:
         try {
             for (F& callable : callables) tasks.push_back(Storage::make(std::move(callable)));
         } catch (...) {
-            discard(tasks);
+            while (task_type* t = tasks.pop_front()) apiary::discard<Storage>(t);
             throw;
         }
         if (core_.post_list(tasks)) return callables.size();
         refused_.fetch_add(callables.size(), std::memory_order_relaxed);
-        discard(tasks);
+        while (task_type* t = tasks.pop_front()) apiary::discard<Storage>(t);
         return 0;
     }
 
@@ -88,29 +93,30 @@ public:
         if (worker >= core_.io().size())
             throw std::out_of_range("post_to_worker: there is no IO worker " + std::to_string(worker) + "; there are " +
                                     std::to_string(core_.io().size()));
-        task_type* t = Storage::make(std::forward<F>(callable));
-        return accepted(core_.post_to(worker, t), t);
+        pending t = make(std::forward<F>(callable));
+        return accepted(core_.post_to(worker, t.get()), t);
     }
 
-    // Runs no earlier than `delay` from now; a negative delay counts as none. Of two random IO workers
+    // Runs no earlier than `delay` from now; a negative delay counts as none, and one beyond the clock's
+    // range as "never". Of two random IO workers
     // the one with fewer timers keeps it (seed 002 section 5.4). A timer that is not due when the hive
     // stops is discarded.
     template <class F, class Rep, class Period>
     [[nodiscard]] bool post_delayed(F&& callable, std::chrono::duration<Rep, Period> delay) {
-        const std::int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(delay).count();
-        const std::int64_t deadline = Sync::now_ns() + (ns > 0 ? ns : 0);
-        task_type* t = Storage::make(std::forward<F>(callable));
+        const std::int64_t deadline = deadline_after(delay);
+        pending t = make(std::forward<F>(callable));
         t->deadline_ns = deadline;
         const unsigned worker = less_busy_of_two();
         worker_type* here = current();
-        return accepted(here == core_.io()[worker].get() ? here->post_local_delayed(t) : core_.post_to(worker, t), t);
+        const bool mine = here == core_.io()[worker].get();
+        return accepted(mine ? here->post_local_delayed(t.get()) : core_.post_to(worker, t.get()), t);
     }
 
     // Also false when the hive has no compute worker.
     template <class F>
     [[nodiscard]] bool post_compute(F&& callable) {
-        task_type* t = Storage::make(std::forward<F>(callable));
-        return accepted(core_.post_compute(t), t);
+        pending t = make(std::forward<F>(callable));
+        return accepted(core_.post_compute(t.get()), t);
     }
 
     // Blocks until the hive was stopped and every worker has ended. Throws std::logic_error when called
@@ -148,22 +154,67 @@ public:
         return r;
     }
 
-    // At any time: how often workers slept, and how many tasks they took from each other.
+    // At any time. How often IO workers announced a sleep, how many tasks they took from each other, and
+    // how many did not fit into a deque.
     std::uint64_t parks() const {
         return sum([](const auto& w) { return w.parks(); });
     }
     std::uint64_t steals() const {
         return sum([](const auto& w) { return w.steals(); });
     }
+    std::uint64_t overflows() const {
+        return sum([](const auto& w) { return w.overflows(); });
+    }
 
     unsigned io_workers() const { return static_cast<unsigned>(core_.io().size()); }
 
 private:
-    static unsigned in_range(unsigned n, unsigned least, const char* what) {
-        if (n < least || n > idle_set<Sync>::max_workers)
+    static constexpr unsigned max_workers = idle_set<Sync>::max_workers;
+
+    template <class Number>
+    static Number in_range(Number n, Number least, Number most, const char* what) {
+        if (n < least || n > most)
             throw std::invalid_argument("hive: " + std::string(what) + " is " + std::to_string(n) + "; it can be " +
-                                        std::to_string(least) + " to " + std::to_string(idle_set<Sync>::max_workers));
+                                        std::to_string(least) + " to " + std::to_string(most));
         return n;
+    }
+
+    static const hive_parameters& valid(const hive_parameters& p) {
+        in_range<std::size_t>(p.local_budget, 1, SIZE_MAX, "local_budget");
+        in_range<std::size_t>(p.global_batch, 1, worker_type::max_batch, "global_batch");
+        in_range<std::size_t>(p.global_probe_interval, 1, SIZE_MAX, "global_probe_interval");
+        in_range<unsigned>(p.steal_rounds, 1, UINT_MAX, "steal_rounds");
+        return p;
+    }
+
+    // A task that nobody has accepted yet. Destroyed with this, unless released.
+    struct discarder {
+        void operator()(task_type* t) const { apiary::discard<Storage>(t); }
+    };
+    using pending = std::unique_ptr<task_type, discarder>;
+
+    template <class F>
+    static pending make(F&& callable) {
+        return pending(Storage::make(std::forward<F>(callable)));
+    }
+
+    bool accepted(bool yes, pending& t) {
+        if (yes)
+            (void)t.release();
+        else
+            refused_.fetch_add(1, std::memory_order_relaxed);
+        return yes;
+    }
+
+    // When a delay that starts now ends: rounded up, and "never" when it is beyond the clock.
+    template <class Rep, class Period>
+    static std::int64_t deadline_after(std::chrono::duration<Rep, Period> delay) {
+        const std::int64_t now = Sync::now_ns();
+        if (delay <= delay.zero()) return now;
+        constexpr std::int64_t never = timer_heap<task_type, Sync>::never;
+        const std::chrono::duration<double> most(static_cast<double>(never - now) / 1e9);
+        if (std::chrono::duration<double>(delay) >= most) return never;
+        return now + std::chrono::ceil<std::chrono::nanoseconds>(delay).count();
     }
 
     // The worker whose task is running on this thread, if it is one of this hive.
@@ -173,21 +224,6 @@ private:
         worker_type* outer = std::exchange(here_, &worker);
         worker.run();
         here_ = outer;
-    }
-
-    bool accepted(bool yes, task_type* t) {
-        if (yes) return true;
-        refused_.fetch_add(1, std::memory_order_relaxed);
-        t->drop();
-        Storage::release(t);
-        return false;
-    }
-
-    static void discard(fifo_list<task_type>& tasks) {
-        while (task_type* t = tasks.pop_front()) {
-            t->drop();
-            Storage::release(t);
-        }
     }
 
     unsigned less_busy_of_two() const {
@@ -214,7 +250,7 @@ private:
     bool ran_ = false;
 };
 
-using hive = basic_hive<real_sync, epoll_core, pooled_storage>;
+using hive = basic_hive<real_sync, epoll_core, pooled_storage<>>;
 
 static_assert(batch_posting<hive> && targeted_posting<hive> && delayed_posting<hive> && compute_posting<hive>);
 

@@ -23,7 +23,7 @@
 #include <apiary/schedulers/hive/compute_worker.hpp>
 #include <apiary/schedulers/hive/io_worker.hpp>
 #include <apiary/schedulers/hive/parameters.hpp>
-#include <apiary/tasks/task.hpp>
+#include <apiary/tasks/task_storage.hpp>
 
 namespace apiary {
 
@@ -46,11 +46,10 @@ public:
 
     // Precondition: no worker runs. Drops what a stop before run() has left.
     ~hive_core() {
+        // What a dropped callable's destructor posts is refused.
+        request_stop(stop_mode::discard);
         for (auto* pool : {&pool_, &compute_pool_})
-            while (task_type* t = pool->take_one()) {
-                t->drop();
-                Storage::release(t);
-            }
+            while (task_type* t = pool->take_one()) discard<Storage>(t);
     }
 
     // The ways in. False: the hive has been stopped (or has no compute worker), and the task is still
@@ -81,7 +80,7 @@ public:
     }
 
     // The first call decides how. Refuses all later posts, and wakes everybody to see it.
-    void request_stop(stop_mode how) {
+    void request_stop(stop_mode how) noexcept {
         // The pools close before the flag is up: a worker that sees the flag (acquire) may end as soon
         // as the pool is empty, because nothing can come in any more.
         pool_.close();

@@ -1,5 +1,5 @@
-// The hive as its users see it: what runs, what is refused, what is reported. Real threads, no timing
-// assertions but "never early".
+// What the hive offers beyond the contract (contract_test): targeted posts, timers, compute workers. Real
+// threads, no timing assertions but "never early".
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
@@ -55,53 +55,6 @@ TEST(hive, runs_on_the_calling_thread_what_was_posted_before_run) {
 
 class hive_of : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(workers, hive_of, testing::Values(1U, 2U, 4U));
-
-TEST_P(hive_of, every_task_of_two_outside_threads_runs_once) {
-    running_hive r({.io_workers = GetParam()});
-    constexpr int each = 5000;
-    std::vector<std::atomic<int>> ran(2 * each);
-    std::vector<std::thread> producers;
-    for (int p = 0; p < 2; ++p)
-        producers.emplace_back([&, p] {
-            for (int i = 0; i < each; ++i)
-                ASSERT_TRUE(r.h.post([&ran, id = static_cast<std::size_t>(p * each + i)] { ++ran[id]; }));
-        });
-    for (auto& t : producers) t.join();
-    const auto report = r.stop();
-    for (const auto& n : ran) EXPECT_EQ(n, 1);
-    EXPECT_EQ(report.run, 2U * each);
-    EXPECT_EQ(report.discarded + report.refused, 0U);
-}
-
-TEST_P(hive_of, tasks_post_tasks_beyond_the_capacity_of_a_deque) {
-    running_hive r({.io_workers = GetParam()});
-    constexpr int children = 20'000;
-    std::atomic<int> ran{0};
-    ASSERT_TRUE(r.h.post([&] {
-        for (int i = 0; i < children; ++i) ASSERT_TRUE(r.h.post([&ran] { ++ran; }));
-    }));
-    wait_for(ran, children);
-    EXPECT_EQ(r.stop().run, 1U + children);
-}
-
-TEST_P(hive_of, a_batch_is_all_or_nothing_and_keeps_its_order_on_one_worker) {
-    running_hive r({.io_workers = GetParam()});
-    std::vector<int> order;
-    std::atomic<int> ran{0};
-    std::vector<std::function<void()>> batch;
-    for (int i = 0; i < 100; ++i)
-        batch.emplace_back([&, i] {
-            if (GetParam() == 1) order.push_back(i);
-            ++ran;
-        });
-    EXPECT_EQ(r.h.post_batch(std::span(batch)), 100U);
-    wait_for(ran, 100);
-    for (int i = 0; i < static_cast<int>(order.size()); ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
-    r.stop();
-    batch.assign(3, [] { FAIL() << "refused tasks do not run"; });
-    EXPECT_EQ(r.h.post_batch(std::span(batch)), 0U);
-    EXPECT_EQ(r.h.report().refused, 3U);
-}
 
 TEST_P(hive_of, targeted_tasks_run_on_their_worker_in_order) {
     const unsigned workers = GetParam();
@@ -198,26 +151,6 @@ TEST_P(hive_of, an_exception_ends_its_task_only) {
     EXPECT_EQ(report.run, 20U);
 }
 
-TEST(hive, posts_after_a_stop_from_inside_a_task_are_refused) {
-    hive h({});
-    bool refused = false;
-    ASSERT_TRUE(h.post([&] {
-        h.request_stop();
-        refused = !h.post([] {});
-    }));
-    h.run();
-    EXPECT_TRUE(refused);
-}
-
-TEST(hive, a_stop_before_run_lets_run_end_at_once) {
-    hive h({.io_workers = 2, .compute_workers = 2});
-    int ran = 0;
-    ASSERT_TRUE(h.post([&] { ++ran; }));
-    h.request_stop();
-    h.run();
-    EXPECT_EQ(ran, 1) << "it was accepted before the stop, and the stop drains";
-}
-
 TEST(hive, a_hive_that_never_ran_drops_its_tasks) {
     auto token = std::make_shared<int>(0);
     {
@@ -270,17 +203,87 @@ TEST(hive, two_hives_do_not_mistake_each_others_workers) {
     EXPECT_NE(on_a, on_b);
 }
 
+TEST_P(hive_of, a_drain_runs_the_timers_that_are_due) {
+    running_hive r({.io_workers = GetParam()});
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(r.h.post_delayed([&ran] { ++ran; }, 0ns));
+    ASSERT_TRUE(r.h.post_delayed([&ran] { ++ran; }, 1h));
+    const auto report = r.stop(stop_mode::drain);
+    EXPECT_EQ(ran, 20);
+    EXPECT_EQ(report.discarded, 1U);
+}
+
+TEST(hive, a_delay_beyond_the_clock_is_never) {
+    running_hive r({});
+    std::atomic<int> ran{0};
+    ASSERT_TRUE(r.h.post_delayed([&ran] { ++ran; }, std::chrono::nanoseconds::max()));
+    ASSERT_TRUE(r.h.post_delayed([&ran] { ++ran; }, std::chrono::hours::max()));
+    ASSERT_TRUE(r.h.post_delayed([&ran] { ++ran; }, std::chrono::hours::min()));
+    wait_for(ran, 1);
+    EXPECT_EQ(r.stop().discarded, 2U);
+    EXPECT_EQ(ran, 1);
+}
+
+// Posts its successor for ever, until told to end.
+struct endless {
+    hive& h;
+    std::atomic<bool>& enough;
+    bool targeted;
+    void operator()() const {
+        if (enough) return;
+        ASSERT_TRUE(targeted ? h.post_to_worker(0, *this) : h.post(*this));
+    }
+};
+
+class hive_with_an_endless_chain : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(targeted, hive_with_an_endless_chain, testing::Bool());
+
+TEST_P(hive_with_an_endless_chain, starves_nobody) {
+    std::atomic<bool> enough{false};
+    std::atomic<int> ran{0};
+    running_hive r({});
+    std::vector<std::function<void()>> batch{endless{r.h, enough, GetParam()}};
+    for (int i = 0; i < 40; ++i) batch.emplace_back([&ran] { ++ran; });
+    EXPECT_EQ(r.h.post_batch(std::span(batch)), 41U);
+    for (int i = 0; i < 40; ++i) ASSERT_TRUE(r.h.post([&ran] { ++ran; }));
+    wait_for(ran, 80);
+    enough = true;
+}
+
+// Its destructor posts, as a promise might that is broken.
+struct posts_when_destroyed {
+    hive* h;
+    explicit posts_when_destroyed(hive& target) : h(&target) {}
+    posts_when_destroyed(posts_when_destroyed&& other) noexcept : h(std::exchange(other.h, nullptr)) {}
+    posts_when_destroyed& operator=(posts_when_destroyed&&) = delete;
+    ~posts_when_destroyed() {
+        if (h == nullptr) return;
+        EXPECT_FALSE(h->post([] {}));
+        EXPECT_FALSE(h->post_to_worker(0, [] {}));
+        EXPECT_FALSE(h->post_compute([] {}));
+    }
+    void operator()() const {}
+};
+
+TEST(hive, posts_from_the_destructor_of_a_dropped_task_are_refused) {
+    hive h({.io_workers = 2, .compute_workers = 1});
+    ASSERT_TRUE(h.post(posts_when_destroyed(h)));
+    ASSERT_TRUE(h.post_to_worker(1, posts_when_destroyed(h)));
+    ASSERT_TRUE(h.post_compute(posts_when_destroyed(h)));
+}
+
+TEST(hive, refuses_impossible_parameters) {
+    EXPECT_THROW(hive({.parameters = {.local_budget = 0}}), std::invalid_argument);
+    EXPECT_THROW(hive({.parameters = {.global_batch = 0}}), std::invalid_argument);
+    EXPECT_THROW(hive({.parameters = {.global_batch = 65}}), std::invalid_argument);
+    EXPECT_THROW(hive({.parameters = {.global_probe_interval = 0}}), std::invalid_argument);
+    EXPECT_THROW(hive({.parameters = {.steal_rounds = 0}}), std::invalid_argument);
+}
+
 TEST(hive, refuses_impossible_numbers_of_workers) {
     EXPECT_THROW(hive({.io_workers = 0}), std::invalid_argument);
     EXPECT_THROW(hive({.io_workers = 57}), std::invalid_argument);
     EXPECT_THROW(hive({.io_workers = 1, .compute_workers = 57}), std::invalid_argument);
-}
-
-TEST(hive, runs_once) {
-    hive h({});
-    h.request_stop();
-    h.run();
-    EXPECT_THROW(h.run(), std::logic_error);
 }
 
 }  // namespace

@@ -46,12 +46,14 @@ public:
     using task_type = task<Sync>;
     using hive = hive_core<Sync, Core, Storage>;
     using deque_type = chase_lev_deque<task_type*, Sync, hive_deque_limits<Sync>>;
+    static constexpr std::size_t max_batch = 64;  // the largest hive_parameters::global_batch
 
     io_worker(hive& h, unsigned id)
         : hive_(h), id_(id), sleeper_(id, h.idle_io(), core_), random_(id + 1), own_(deque_.own()) {}
 
-    // Until the hive is stopped. At the end every task this worker held was run or dropped.
-    void run() {
+    // Until the hive is stopped. At the end every task this worker held was run or dropped. A worker that
+    // gets no memory for its own books ends the program.
+    void run() noexcept {
         while (!hive_.stopping()) {
             if (!turn()) sleep();
         }
@@ -96,16 +98,17 @@ public:
     std::uint64_t overflows() const { return overflows_.get(); }
 
 private:
-    friend hive;
-
     // One beat. False when there was nothing to do.
     bool turn() {
         core_.poll();
         collect_inbox();
         bool worked = run_due_timers();
         worked |= run_local();
-        const bool probe = ++turns_ % hive_.parameters().global_probe_interval == 0;
-        if (!worked || probe) worked |= run_from_pool();
+        if (!worked || --turns_to_probe_ == 0) {
+            turns_to_probe_ = hive_.parameters().global_probe_interval;
+            if (worked) run_oldest_own();
+            worked |= run_from_pool();
+        }
         return worked || steal();
     }
 
@@ -132,22 +135,34 @@ private:
         return any;
     }
 
-    // What nobody else may run, then what others may steal, until the budget is used up or something
-    // has come for this worker alone.
+    // What nobody else may run, then what others may steal, until the budget is used up, something has
+    // come for this worker alone, or a timer is due.
     bool run_local() {
         std::size_t left = hive_.parameters().local_budget;
         for (; left > 0 && !hive_.stopping(); --left) {
             task_type* t = private_.pop_front();
             if (t == nullptr && !own_.try_pop(t)) break;
             run_task(t);
-            if (!inbox_.looks_empty()) return true;
+            if (!inbox_.looks_empty() || timer_due()) return true;
         }
         return left != hive_.parameters().local_budget;
     }
 
+    // Asks the clock only when there is something to ask for.
+    bool timer_due() const { return !timers_.empty() && timers_.next_deadline() <= Sync::now_ns(); }
+
+    // The deque is last in, first out: without this a task that posts its successor for ever would bury
+    // the others. The owner's thread may steal like any other.
+    void run_oldest_own() {
+        const auto oldest = deque_.share().steal();
+        if (oldest.status == steal_status::taken) run_task(oldest.value);
+    }
+
     bool run_from_pool() {
         std::array<task_type*, max_batch> batch;
-        const std::size_t most = std::min(hive_.parameters().global_batch, max_batch);
+        // No more than can be made stealable; the first one runs at once.
+        const std::size_t room = deque_type::limits::max_capacity - own_.size() + 1;
+        const std::size_t most = std::min({hive_.parameters().global_batch, max_batch, room});
         const std::size_t n = hive_.pool().take(std::span(batch).first(most), hive_.io().size());
         if (n == 0) return false;
         // The producer's core wrote them last: ask for all their lines at once.
@@ -155,7 +170,7 @@ private:
         // All but the first become stealable before it runs. Pushed newest first, so that the owner
         // pops them in the order they were posted.
         for (std::size_t i = n; i-- > 1;)
-            if (!own_.try_push(batch[i])) private_.push_front(batch[i]);  // full: this worker runs it itself
+            if (!own_.try_push(batch[i])) private_.push_front(batch[i]);  // no memory: this worker runs it itself
         run_task(batch[0], n > 1 || !hive_.pool().looks_empty());
         return true;
     }
@@ -214,11 +229,19 @@ private:
     // After the stop: everything that this worker holds, and what is left in the pool, is run or dropped.
     void finish() {
         sort_in(inbox_.close());  // from here on post_to is refused
+        if (!hive_.discarding()) {
+            const std::int64_t now = timers_.empty() ? 0 : Sync::now_ns();
+            while (task_type* t = timers_.pop_due(now)) private_.push_back(t);
+        }
         while (task_type* t = timers_.pop()) runner_.drop(t);
         for (;;) {
             task_type* t = private_.pop_front();
             if (t == nullptr && !own_.try_pop(t)) t = hive_.pool().take_one();
-            if (t == nullptr) break;
+            if (t == nullptr) {
+                // Posts are refused by now, so what others still hold only gets less.
+                if (!hive_.discarding() && steal()) continue;
+                break;
+            }
             if (hive_.discarding())
                 runner_.drop(t);
             else
@@ -227,20 +250,20 @@ private:
         (void)sleeper_.found_work();  // leave the idle set as a running worker
     }
 
-    static constexpr std::size_t max_batch = 64;
-
+    // This worker's own.
     hive& hive_;
     const unsigned id_;
-    Core core_;
     sleeper<Sync, Core> sleeper_;
     typename Sync::random_source random_;
     fifo_list<task_type> private_;
     timer_heap<task_type, Sync> timers_;
-    std::size_t turns_ = 0;
+    std::size_t turns_to_probe_ = hive_.parameters().global_probe_interval;
     task_runner<Sync, Storage> runner_;
     tally<Sync> parks_, steals_, overflows_;
 
+    // Others' too.
     mpsc_inbox<task_type, Sync> inbox_;
+    Core core_;
     deque_type deque_;
     typename deque_type::owner own_;
 };

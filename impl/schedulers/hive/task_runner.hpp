@@ -4,7 +4,7 @@
 #pragma once
 
 #include <apiary/contract/stats.hpp>
-#include <apiary/tasks/task.hpp>
+#include <apiary/tasks/task_storage.hpp>
 
 namespace apiary {
 
@@ -23,8 +23,7 @@ public:
     }
 
     void drop(task<Sync>* t) {
-        t->drop();
-        Storage::release(t);
+        discard<Storage>(t);
         dropped_.add();
     }
 

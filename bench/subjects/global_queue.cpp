@@ -1,0 +1,42 @@
+// Subject `global_queue`: one mutex, one condition variable, one queue. The honest floor: what anybody
+// writes in an hour. It has no timers.
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <apiary/schedulers/global_queue/global_queue.hpp>
+
+#include "scenarios/list.hpp"
+
+namespace {
+
+class global_queue {
+public:
+    static constexpr std::string_view name = "global_queue";
+    static std::string version() { return APIARY_VERSION; }
+
+    explicit global_queue(unsigned workers)
+        : scheduler_(apiary::global_queue_config{.workers = workers}), worker_zero_([this] { scheduler_.run(); }) {}
+    ~global_queue() { scheduler_.request_stop(); }
+    global_queue(const global_queue&) = delete;
+    global_queue& operator=(const global_queue&) = delete;
+
+    template <class F>
+    void post(F&& task) {
+        apiary::bench::must_accept(scheduler_.post(std::forward<F>(task)));
+    }
+
+    template <class F>
+    void post_batch(std::span<F> tasks) {
+        apiary::bench::must_accept(scheduler_.post_batch(tasks) == tasks.size());
+    }
+
+private:
+    apiary::global_queue scheduler_;
+    std::jthread worker_zero_;  // run() blocks. Joined before the scheduler goes.
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return apiary::bench::subject_main<global_queue>(argc, argv); }

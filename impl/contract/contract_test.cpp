@@ -1,0 +1,211 @@
+// The contract, held against every scheduler in all.hpp: what is posted runs once or is refused, and a stop
+// accounts for everything. What one scheduler offers beyond the contract is tested beside that scheduler.
+#include <apiary/schedulers/all.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <apiary/contract/laws.hpp>
+
+namespace {
+
+using apiary::stop_mode;
+
+// Runs a scheduler on a thread of its own until stop().
+template <class Scheduler>
+class running {
+public:
+    explicit running(unsigned workers) : s(apiary::make_scheduler<Scheduler>(workers)), thread_([this] { s->run(); }) {}
+    ~running() {
+        if (thread_.joinable()) stop();
+    }
+    apiary::stop_report stop(stop_mode how = stop_mode::drain) {
+        s->request_stop(how);
+        thread_.join();
+        return s->report();
+    }
+    const std::unique_ptr<Scheduler> s;
+
+private:
+    std::thread thread_;
+};
+
+void wait_for(const std::atomic<int>& n, int value) {
+    while (n.load() < value) std::this_thread::yield();
+}
+
+template <class Scheduler>
+class contract : public testing::Test {};
+
+template <class Tuple>
+struct to_types;
+template <class... S>
+struct to_types<std::tuple<S...>> {
+    using type = testing::Types<S...>;
+};
+using schedulers = to_types<apiary::all_schedulers>::type;
+TYPED_TEST_SUITE(contract, schedulers);
+
+constexpr unsigned worker_counts[] = {1, 2, 4};
+
+TYPED_TEST(contract, every_post_of_two_threads_runs_once) {
+    for (const unsigned workers : worker_counts) {
+        running<TypeParam> r(workers);
+        constexpr std::size_t each = 3000;
+        apiary::claim_ledger<> ledger(2 * each);
+        std::vector<std::thread> producers;
+        for (std::size_t p = 0; p < 2; ++p)
+            producers.emplace_back([&, p] {
+                for (std::size_t i = 0; i < each; ++i)
+                    ASSERT_TRUE(r.s->post([&ledger, id = p * each + i] { ledger.took(id); }));
+            });
+        for (auto& t : producers) t.join();
+        const auto report = r.stop();
+        ledger.settle();
+        EXPECT_EQ(report.run, 2 * each);
+        EXPECT_EQ(report.discarded + report.refused, 0U);
+    }
+}
+
+TYPED_TEST(contract, tasks_post_tasks) {
+    for (const unsigned workers : worker_counts) {
+        running<TypeParam> r(workers);
+        constexpr int children = 6000;  // beyond the capacity of a deque
+        std::atomic<int> ran{0};
+        ASSERT_TRUE(r.s->post([&] {
+            for (int i = 0; i < children; ++i) ASSERT_TRUE(r.s->post([&ran] { ++ran; }));
+        }));
+        wait_for(ran, children);
+        EXPECT_EQ(r.stop().run, 1U + children);
+    }
+}
+
+TYPED_TEST(contract, one_worker_keeps_the_order_of_outside_posts) {
+    running<TypeParam> r(1);
+    std::vector<int> order;
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 500; ++i)
+        ASSERT_TRUE(r.s->post([&, i] {
+            order.push_back(i);
+            ++ran;
+        }));
+    wait_for(ran, 500);
+    for (int i = 0; i < 500; ++i) ASSERT_EQ(order[static_cast<std::size_t>(i)], i);
+}
+
+TYPED_TEST(contract, a_batch_is_accepted_whole_or_refused_whole) {
+    running<TypeParam> r(2);
+    std::atomic<int> ran{0};
+    std::vector<std::function<void()>> batch(100, [&ran] { ++ran; });
+    EXPECT_EQ(r.s->post_batch(std::span(batch)), 100U);
+    wait_for(ran, 100);
+    r.stop();
+    batch.assign(3, [] { FAIL() << "refused tasks do not run"; });
+    EXPECT_EQ(r.s->post_batch(std::span(batch)), 0U);
+    EXPECT_EQ(r.s->report().refused, 3U);
+}
+
+TYPED_TEST(contract, takes_a_callable_that_can_only_be_moved) {
+    running<TypeParam> r(1);
+    std::atomic<int> seen{0};
+    ASSERT_TRUE(r.s->post([p = std::make_unique<int>(7), &seen] { seen = *p; }));
+    r.stop();
+    EXPECT_EQ(seen, 7);
+}
+
+TYPED_TEST(contract, a_drain_runs_what_was_accepted_and_refuses_the_rest) {
+    for (const unsigned workers : worker_counts) {
+        running<TypeParam> r(workers);
+        std::atomic<int> ran{0};
+        for (int i = 0; i < 1000; ++i) ASSERT_TRUE(r.s->post([&ran] { ++ran; }));
+        const auto report = r.stop(stop_mode::drain);
+        EXPECT_EQ(ran, 1000);
+        EXPECT_EQ(report.run, 1000U);
+        EXPECT_FALSE(r.s->post([] { FAIL() << "refused tasks do not run"; }));
+        EXPECT_EQ(r.s->report().refused, 1U);
+    }
+}
+
+TYPED_TEST(contract, a_discard_accounts_for_every_task) {
+    for (const unsigned workers : worker_counts) {
+        running<TypeParam> r(workers);
+        auto token = std::make_shared<int>(0);
+        std::atomic<std::uint64_t> ran{0};
+        std::uint64_t accepted = 0;
+        for (int i = 0; i < 1000; ++i) accepted += r.s->post([&ran, token] { ++ran; });
+        const auto report = r.stop(stop_mode::discard);
+        EXPECT_EQ(report.run, ran);
+        EXPECT_EQ(report.run + report.discarded, accepted);
+        EXPECT_EQ(token.use_count(), 1) << "dropped callables are destroyed";
+    }
+}
+
+TYPED_TEST(contract, posts_from_tasks_are_refused_after_a_stop) {
+    auto s = apiary::make_scheduler<TypeParam>(1);
+    bool refused = false;
+    ASSERT_TRUE(s->post([&] {
+        s->request_stop();
+        refused = !s->post([] {});
+    }));
+    s->run();
+    EXPECT_TRUE(refused);
+}
+
+TYPED_TEST(contract, a_stop_before_run_still_drains) {
+    auto s = apiary::make_scheduler<TypeParam>(2);
+    int ran = 0;
+    ASSERT_TRUE(s->post([&ran] { ++ran; }));
+    s->request_stop();
+    s->run();
+    EXPECT_EQ(ran, 1);
+    EXPECT_THROW(s->run(), std::logic_error) << "it runs once";
+}
+
+TYPED_TEST(contract, what_never_ran_is_destroyed) {
+    auto token = std::make_shared<int>(0);
+    {
+        auto s = apiary::make_scheduler<TypeParam>(2);
+        ASSERT_TRUE(s->post([token] {}));
+    }
+    EXPECT_EQ(token.use_count(), 1);
+}
+
+TYPED_TEST(contract, an_exception_ends_its_task_only) {
+    running<TypeParam> r(2);
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 10; ++i)
+        ASSERT_TRUE(r.s->post([&ran] {
+            ++ran;
+            throw std::runtime_error("task");
+        }));
+    const auto report = r.stop();
+    EXPECT_EQ(ran, 10);
+    EXPECT_EQ(report.exceptions, 10U);
+    EXPECT_EQ(report.run, 10U);
+}
+
+TYPED_TEST(contract, refuses_to_exist_without_workers) {
+    EXPECT_THROW((void)apiary::make_scheduler<TypeParam>(0), std::invalid_argument);
+}
+
+TEST(global_queue, idle_means_that_all_have_ended_and_not_that_the_queue_is_empty) {
+    running<apiary::global_queue> r(2);
+    std::atomic<int> ended{0};
+    ASSERT_TRUE(r.s->post([&] {
+        ASSERT_TRUE(r.s->post([&] {
+            std::this_thread::yield();
+            ++ended;
+        }));
+        ++ended;
+    }));
+    r.s->wait_idle();
+    EXPECT_EQ(ended, 2);
+}
+
+}  // namespace
