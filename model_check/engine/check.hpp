@@ -1,0 +1,86 @@
+// A check: a small program of a few threads, written once, run by any engine.
+//
+//     template <class Sync>
+//     struct last_element {                       // fresh object for every execution
+//         static constexpr const char* what = "one element, the owner and one thief";
+//         static constexpr unsigned threads = 2;
+//         void before();                          // one thread, before the others start
+//         void thread(unsigned i);                // each thread
+//         void invariant();                       // optional: after every step of any thread
+//         void after();                           // one thread, when all have ended
+//         static constexpr std::array must_reach{"deque.pop_lost_last"};   // optional: red when never reached
+//         static constexpr bool too_large_to_exhaust = true;               // optional: the explorer need not finish
+//     };
+//     APIARY_CHECK(last_element);                          // must pass
+//     APIARY_EXHIBIT(b01_publish, "uninitialised", apiary::model::both_engines);   // must fail, for this reason
+//
+// A law is broken by Sync::fail("why"), by a data race, a bad access, a leak, a deadlock or a livelock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace apiary::model {
+
+enum class engine : unsigned { relacy = 1, explorer = 2 };
+constexpr unsigned relacy_only = 1, explorer_only = 2, both_engines = 3;
+
+enum class search_mode { standard, random, pct, bound, full };
+enum class check_kind { check, exhibit, litmus };
+enum class outcome { pass, fail, budget_ended, error };
+
+// What to run and how far. Zero means the engine's own default.
+struct search_options {
+    search_mode mode = search_mode::standard;
+    std::uint64_t seed = 1;
+    std::uint64_t max_executions = 0;
+    double max_seconds = 0;
+    unsigned bound = 0;  // preemptions, for the hunting modes
+    std::string replay;  // token of an earlier verdict; runs that one execution and prints it
+    unsigned shard = 0, shards = 1;
+    unsigned jobs = 1;
+    // Mutation (explorer): the site to weaken, "file:line:column:operation", and the order it gets
+    // ("relaxed", "acquire", "release", "acq_rel", "dropped").
+    std::string mutate_site, mutate_order;
+};
+
+struct [[nodiscard]] verdict {
+    outcome result = outcome::error;
+    std::string mode;   // as run: "random", "pct(3)", "bound(2)", "full", "exhaustive"
+    std::string bound;  // in words: what the verdict is limited to
+    std::uint64_t executions = 0;
+    std::uint64_t graphs = 0;   // distinct complete execution graphs; 0 where the engine does not know
+    std::uint64_t blocked = 0;  // runs that ended without a complete graph
+    double seconds = 0;
+    std::string reason;                             // of a failure, one line
+    std::string trace;                              // of a failure, for a person
+    std::string replay;                             // token
+    std::string blind;                              // what this engine cannot see, one line
+    std::map<std::string, std::uint64_t> reached;   // Sync::reach names
+    std::map<std::string, std::uint64_t> outcomes;  // litmus: outcome -> executions
+    std::map<std::string, std::string> sites;       // atomic sites executed: site -> order as written
+};
+
+struct check_entry {
+    std::string name;
+    std::string what;
+    std::string file;
+    check_kind kind = check_kind::check;
+    unsigned threads = 0;
+    std::string expected_reason;  // exhibits: a part of the reason
+    unsigned engines = both_engines;
+    std::vector<std::string> must_reach;
+    std::vector<std::string> expected_rc11, expected_relacy;  // litmus: the sets of outcomes, per engine
+    bool too_large_to_exhaust = false;  // the explorer may end by its budget, and the verdict says so
+    std::string relacy_differs;         // litmus: why the two sets differ
+    std::function<verdict(const search_options&)> run_relacy, run_explorer;
+};
+
+std::vector<check_entry>& registry();
+
+}  // namespace apiary::model

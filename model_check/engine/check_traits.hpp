@@ -1,0 +1,42 @@
+// What a check template may leave out, and how an engine calls what is there.
+//
+// Only `threads`, `what` and `thread(i)` are required; before(), after(), invariant() and must_reach are
+// optional. An engine calls through these functions, so that both engines agree on the defaults.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace apiary::model {
+
+template <class Check>
+concept has_before = requires(Check& check) { check.before(); };
+template <class Check>
+concept has_after = requires(Check& check) { check.after(); };
+template <class Check>
+concept has_invariant = requires(Check& check) { check.invariant(); };
+template <class Check>
+concept has_must_reach = requires { Check::must_reach; };
+
+template <class Check>
+void call_before(Check& check) {
+    if constexpr (has_before<Check>) check.before();
+}
+template <class Check>
+void call_after(Check& check) {
+    if constexpr (has_after<Check>) check.after();
+}
+template <class Check>
+void call_invariant(Check& check) {
+    if constexpr (has_invariant<Check>) check.invariant();
+}
+
+template <class Check>
+std::vector<std::string> must_reach_of() {
+    std::vector<std::string> names;
+    if constexpr (has_must_reach<Check>)
+        for (const char* name : Check::must_reach) names.emplace_back(name);
+    return names;
+}
+
+}  // namespace apiary::model

@@ -1,0 +1,382 @@
+// api: the policy's operations, turned into events.
+#include <apiary/model_check/explorer/api.hpp>
+
+#include <apiary/model_check/explorer/engine.hpp>
+
+namespace apiary::model::explorer {
+
+namespace {
+
+// The engine allocates for itself: modelled code's arena is off while it works.
+class inside {
+public:
+    inside() : outer_(program_heap) { program_heap = {}; }
+    ~inside() { program_heap = outer_; }
+    inside(const inside&) = delete;
+    inside& operator=(const inside&) = delete;
+
+private:
+    allocation_scope outer_;
+};
+
+engine& self() { return *engine::active(); }
+
+constexpr auto number(std::memory_order order) { return static_cast<std::uint8_t>(order); }
+
+operation make(engine& e, const object& o, const code_place& at, const char* name, std::memory_order order) {
+    operation op;
+    op.site = e.sites().intern(at, name, number(order));
+    op.order = op.failure_order = e.sites().effective(op.site, number(order));
+    const location_info& info = e.locate(o, op.site);
+    op.loc = info.loc;
+    op.object = o.id;
+    return op;
+}
+
+// In before() and after() there is one thread: a location has one value.
+std::uint64_t sequential_read(engine& e, const operation& op) {
+    const location_info& info = e.heap().objects[op.object];
+    if (info.uninitialised) e.fail("uninitialised read: " + e.describe(op.site) + " of an atomic that has no value yet");
+    e.trace_sequential(op, info);
+    return info.value;
+}
+void sequential_write(engine& e, const operation& op, std::uint64_t value) {
+    location_info& info = e.heap().objects[op.object];
+    info.value = value;
+    info.uninitialised = false;
+}
+
+std::uint64_t do_read(engine& e, operation& op, std::uint8_t* flags) {
+    op.kind = event_kind::read;
+    if (!e.sequential()) return e.read(op, flags);
+    const std::uint64_t value = sequential_read(e, op);
+    const bool match = (value & op.mask) == op.expect;
+    switch (op.mode) {
+        case read_mode::plain: *flags = 0; break;
+        case read_mode::rmw: *flags = std::uint8_t{exclusive}; break;
+        case read_mode::cas:
+        case read_mode::weak_cas: *flags = static_cast<std::uint8_t>(match ? exclusive : 0); break;
+        case read_mode::timed_rmw: *flags = static_cast<std::uint8_t>(match ? exclusive : exclusive | forced); break;
+        case read_mode::wait_rmw:
+        case read_mode::spurious_rmw:
+            if (!match) e.fail("deadlock: " + e.describe(op.site) + " waits outside the threads");
+            *flags = exclusive;
+            break;
+        case read_mode::await:
+            if (!op.done.holds(op.done.closure, value)) e.fail("deadlock: " + e.describe(op.site) + " waits outside the threads");
+            *flags = 0;
+            break;
+    }
+    return value;
+}
+
+void do_write(engine& e, operation& op, std::uint64_t value, bool in_rmw) {
+    op.kind = event_kind::write;
+    op.mode = read_mode::plain;
+    op.expect = 0;
+    op.value = value;
+    op.in_rmw = in_rmw;
+    if (e.sequential())
+        sequential_write(e, op, value);
+    else
+        e.write(op);
+}
+
+// What is written does not depend on what was read.
+std::uint64_t constant(const void* closure, std::uint64_t) { return *static_cast<const std::uint64_t*>(closure); }
+
+std::uint64_t set_bits(const void* bits, std::uint64_t old) { return old | *static_cast<const std::uint64_t*>(bits); }
+std::uint64_t clear_bits(const void* bits, std::uint64_t old) { return old & ~*static_cast<const std::uint64_t*>(bits); }
+std::uint64_t notify_bits(const void*, std::uint64_t old) { return (old & ~std::uint64_t{0xFFFF}) | (old & 0xFFFFU) << 16; }
+
+constexpr std::uint64_t every_bit = ~std::uint64_t{0};
+constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto acquire = std::memory_order_acquire;
+
+// One read-modify-write of a blocking primitive.
+std::uint64_t primitive(engine& e, object& o, const code_place& at, const char* name, std::memory_order order, read_mode mode,
+                        std::uint64_t expect, std::uint64_t mask, std::uint64_t (*next)(const void*, std::uint64_t),
+                        const void* closure, std::uint8_t* flags, operation& op) {
+    op = make(e, o, at, name, relaxed);
+    op.order = op.failure_order = number(order);
+    op.mode = mode;
+    op.expect = expect;
+    op.mask = mask;
+    op.next = next;
+    op.closure = closure;
+    return do_read(e, op, flags);
+}
+
+}  // namespace
+
+void construct_atomic(object& o, bool has_value, std::uint64_t value) {
+    if (engine::active() == nullptr) return;
+    const inside scope;
+    self().constructed(o, has_value, value, false);
+}
+
+void construct_cell(object& o, bool has_value) {
+    if (engine::active() == nullptr) return;
+    const inside scope;
+    self().constructed(o, has_value, 0, true);
+}
+
+void construct_blocker(object& o) { construct_atomic(o, true, 0); }
+
+std::uint64_t load(const object& o, std::memory_order order, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    if (e.peeking()) return e.peek(o);
+    operation op = make(e, o, at, "load", order);
+    op.expect = 0;
+    std::uint8_t flags = 0;
+    return do_read(e, op, &flags);
+}
+
+void store(object& o, std::uint64_t value, std::memory_order order, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    if (e.peeking()) e.fail("the invariant stores to an atomic");
+    operation op = make(e, o, at, "store", order);
+    do_write(e, op, value, false);
+}
+
+std::uint64_t read_modify_write(object& o, change to, std::memory_order order, const code_place& at, const char* name) {
+    const inside scope;
+    engine& e = self();
+    if (e.peeking()) e.fail("the invariant changes an atomic");
+    operation op = make(e, o, at, name, order);
+    op.mode = read_mode::rmw;
+    op.expect = 0;
+    op.next = to.of;
+    op.closure = to.closure;
+    std::uint8_t flags = 0;
+    const std::uint64_t old = do_read(e, op, &flags);
+    do_write(e, op, to.of(to.closure, old), true);
+    return old;
+}
+
+bool compare_exchange(object& o, std::uint64_t& expected, std::uint64_t desired, std::memory_order success,
+                      std::memory_order failure, bool weak, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    if (e.peeking()) e.fail("the invariant changes an atomic");
+    const char* name = weak ? "compare_exchange_weak" : "compare_exchange_strong";
+    operation op = make(e, o, at, name, success);
+    const std::uint32_t failure_site = e.sites().intern(at, name, number(failure), true);
+    op.failure_order = e.sites().effective(failure_site, number(failure));
+    op.mode = weak ? read_mode::weak_cas : read_mode::cas;
+    op.expect = expected;
+    op.next = constant;
+    op.closure = &desired;
+    std::uint8_t flags = 0;
+    const std::uint64_t value = do_read(e, op, &flags);
+    if ((flags & exclusive) == 0) {
+        expected = value;
+        return false;
+    }
+    do_write(e, op, desired, true);
+    return true;
+}
+
+std::uint64_t await(const object& o, predicate done, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    operation op = make(e, o, at, "await", acquire);
+    op.mode = read_mode::await;
+    op.expect = 0;
+    op.done = done;
+    std::uint8_t flags = 0;
+    return do_read(e, op, &flags);
+}
+
+void fence(std::memory_order order, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    if (e.peeking()) return;
+    operation op;
+    op.kind = event_kind::fence;
+    op.site = e.sites().intern(at, "fence", number(order));
+    op.order = e.sites().effective(op.site, number(order));
+    if (e.sites()[op.site].dropped || op.order == number(relaxed) || e.sequential()) return;
+    e.fence(op);
+}
+
+void read_cell(const object& o, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    if (e.peeking()) return;
+    e.touch_cell(o, false, e.sites().intern(at, "read", site_table::no_order));
+}
+
+void write_cell(object& o, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    if (e.peeking()) e.fail("the invariant writes a cell");
+    e.touch_cell(o, true, e.sites().intern(at, "write", site_table::no_order));
+}
+
+// ---- blocking primitives: each is one location, changed by read-modify-writes ------------------------
+
+void lock(object& mutex, const code_place& at) {  // 0 is free, else 1 + the owner
+    const inside scope;
+    engine& e = self();
+    operation op;
+    std::uint8_t flags = 0;
+    const std::uint64_t owner = 1 + e.current_thread();
+    primitive(e, mutex, at, "lock", acquire, read_mode::wait_rmw, 0, every_bit, constant, &owner, &flags, op);
+    do_write(e, op, owner, true);
+    e.heap().objects[mutex.id].holder = static_cast<std::uint8_t>(owner);
+}
+
+bool try_lock(object& mutex, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    operation op;
+    std::uint8_t flags = 0;
+    // The standard lets try_lock fail spuriously, and then it orders nothing.
+    op = make(e, mutex, at, "try_lock", relaxed);
+    op.order = number(acquire);
+    op.mode = read_mode::weak_cas;
+    op.expect = 0;
+    const std::uint64_t owner = 1 + e.current_thread();
+    op.next = constant;
+    op.closure = &owner;
+    do_read(e, op, &flags);
+    if ((flags & exclusive) == 0) return false;
+    do_write(e, op, owner, true);
+    e.heap().objects[mutex.id].holder = static_cast<std::uint8_t>(owner);
+    return true;
+}
+
+void unlock(object& mutex, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    operation op = make(e, mutex, at, "unlock", relaxed);
+    op.order = number(std::memory_order_release);
+    std::uint8_t& holder = e.heap().objects[mutex.id].holder;
+    if (holder != 1 + e.current_thread()) e.fail("unlock of a mutex that this thread does not hold");
+    holder = 0;
+    do_write(e, op, 0, false);
+}
+
+// A condition variable: bit t, thread t waits; bit 16 + t, it has been notified.
+void wait(object& condvar, object& mutex, const code_place& at) {
+    engine& e = self();
+    const std::uint64_t waits = std::uint64_t{1} << e.current_thread(), notified = waits << 16, both = waits | notified;
+    {
+        const inside scope;
+        operation op;
+        std::uint8_t flags = 0;
+        const std::uint64_t before =
+            primitive(e, condvar, at, "wait", relaxed, read_mode::rmw, 0, every_bit, set_bits, &waits, &flags, op);
+        do_write(e, op, before | waits, true);
+    }
+    unlock(mutex, at);
+    {
+        const inside scope;
+        operation op;
+        std::uint8_t flags = 0;
+        const std::uint64_t before =
+            primitive(e, condvar, at, "wait (blocked)", relaxed, read_mode::spurious_rmw, notified, notified, clear_bits, &both,
+                      &flags, op);
+        do_write(e, op, before & ~both, true);
+    }
+    lock(mutex, at);
+}
+
+namespace {
+void notify(object& condvar, const code_place& at, bool all) {
+    const inside scope;
+    engine& e = self();
+    operation op;
+    std::uint8_t flags = 0;
+    const char* name = all ? "notify_all" : "notify_one";
+    const std::uint64_t state = primitive(e, condvar, at, name, relaxed, read_mode::rmw, 0, every_bit,
+                                          all ? notify_bits : nullptr, nullptr, &flags, op);
+    const std::uint64_t waiting = state & 0xFFFF;
+    std::uint64_t woken = waiting;
+    if (!all && waiting != 0) {
+        const auto n = static_cast<std::uint32_t>(__builtin_popcountll(waiting));
+        std::uint32_t which = 0;
+        if (n > 1) {
+            operation pick;
+            pick.kind = event_kind::choice;
+            pick.site = op.site;
+            pick.alternatives = n;
+            pick.in_rmw = true;
+            which = e.choose(pick);
+        }
+        for (woken = waiting; which > 0; --which) woken &= woken - 1;
+        woken &= ~(woken - 1);
+    }
+    do_write(e, op, (state & ~woken) | woken << 16, true);
+}
+}  // namespace
+
+void notify_one(object& condvar, const code_place& at) { notify(condvar, at, false); }
+void notify_all(object& condvar, const code_place& at) { notify(condvar, at, true); }
+
+bool park(object& parker, bool may_time_out, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    operation op;
+    std::uint8_t flags = 0;
+    const std::uint64_t none = 0;
+    primitive(e, parker, at, may_time_out ? "park_until" : "park", acquire,
+              may_time_out ? read_mode::timed_rmw : read_mode::wait_rmw, 1, every_bit, constant, &none, &flags, op);
+    do_write(e, op, 0, true);
+    return (flags & forced) == 0;
+}
+
+void unpark(object& parker, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    operation op;
+    std::uint8_t flags = 0;
+    const std::uint64_t token = 1;
+    primitive(e, parker, at, "unpark", std::memory_order_release, read_mode::rmw, 0, every_bit, constant, &token, &flags,
+              op);
+    do_write(e, op, 1, true);
+}
+
+// ---- choices, time, memory, verdicts ------------------------------------------------------------------
+
+std::uint32_t choose(std::uint32_t n, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    if (n <= 1 || e.sequential() || e.peeking()) return 0;
+    operation op;
+    op.kind = event_kind::choice;
+    op.site = e.sites().intern(at, "below", site_table::no_order);
+    op.alternatives = n;
+    return e.choose(op);
+}
+
+std::int64_t& thread_clock() { return self().clocks[self().current_thread()]; }
+
+void* allocate(std::size_t size, std::size_t alignment, const char* type) {
+    const inside scope;
+    return self().allocate(size, alignment, type);
+}
+void before_destroy(void* p) {
+    const inside scope;
+    self().before_destroy(p);
+}
+void release(void* p) {
+    const inside scope;
+    self().release(p);
+}
+
+void reach(const char* name) {
+    const inside scope;
+    self().reach(name);
+}
+
+void fail(const char* what, const code_place& at) {
+    program_heap = {};
+    engine& e = self();
+    e.fail(what + std::string(" (") + at.file_name() + ":" + std::to_string(at.line()) + ")");
+}
+
+}  // namespace apiary::model::explorer

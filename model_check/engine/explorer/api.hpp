@@ -1,0 +1,87 @@
+// api: what explorer_sync asks of the explorer. Values are 64-bit words; every call comes from a modelled
+// thread (a fiber), and may never return when the execution ends there.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+
+#include <apiary/model_check/check.hpp>
+
+namespace apiary::model::explorer {
+
+using code_place = std::source_location;
+
+// Stands in every watched object and ties it to the execution that constructed it.
+struct object {
+    std::uint32_t run = 0;
+    std::uint32_t id = 0;
+};
+
+// A predicate that outlives nothing: it is asked while its thread stands in await().
+struct predicate {
+    bool (*holds)(const void* closure, std::uint64_t value);
+    const void* closure;
+};
+
+// Atomics.
+void construct_atomic(object& o, bool has_value, std::uint64_t value);
+std::uint64_t load(const object& o, std::memory_order order, const code_place& at);
+void store(object& o, std::uint64_t value, std::memory_order order, const code_place& at);
+// What a read-modify-write makes of the value it read; pure.
+struct change {
+    std::uint64_t (*of)(const void* closure, std::uint64_t old);
+    const void* closure;
+};
+std::uint64_t read_modify_write(object& o, change to, std::memory_order order, const code_place& at, const char* operation);
+bool compare_exchange(object& o, std::uint64_t& expected, std::uint64_t desired, std::memory_order success,
+                      std::memory_order failure, bool weak, const code_place& at);
+std::uint64_t await(const object& o, predicate done, const code_place& at);
+void fence(std::memory_order order, const code_place& at);
+
+// Plain data.
+void construct_cell(object& o, bool has_value);
+void read_cell(const object& o, const code_place& at);
+void write_cell(object& o, const code_place& at);
+
+// Blocking primitives, each one location.
+void construct_blocker(object& o);
+void lock(object& mutex, const code_place& at);
+bool try_lock(object& mutex, const code_place& at);
+void unlock(object& mutex, const code_place& at);
+void wait(object& condvar, object& mutex, const code_place& at);
+void notify_one(object& condvar, const code_place& at);
+void notify_all(object& condvar, const code_place& at);
+// False when it gave up; never gives up when `may_time_out` is false.
+bool park(object& parker, bool may_time_out, const code_place& at);
+void unpark(object& parker, const code_place& at);
+
+// Choices, time, memory, verdicts.
+std::uint32_t choose(std::uint32_t n, const code_place& at);
+std::int64_t& thread_clock();
+void* allocate(std::size_t size, std::size_t alignment, const char* type);
+void before_destroy(void* p);
+void release(void* p);
+void reach(const char* name);
+[[noreturn]] void fail(const char* what, const code_place& at);
+
+// A check without its type.
+struct program {
+    const char* name;
+    unsigned threads;
+    std::size_t size, alignment;
+    void (*construct)(void* where);
+    void (*before)(void* check);
+    void (*thread)(void* check, unsigned i);
+    void (*invariant)(void* check);  // may be null
+    void (*after)(void* check);
+    std::string_view (*outcome)(void* check, std::array<char, 128>& buffer);  // may be null
+    void (*destroy)(void* check);
+};
+
+verdict explore(const program& p, const search_options& options);
+
+}  // namespace apiary::model::explorer

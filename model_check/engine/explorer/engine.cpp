@@ -1,0 +1,368 @@
+// engine: fibers, replay of a graph, and the order in which threads go on.
+#include <apiary/model_check/explorer/engine.hpp>
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include <apiary/model_check/explorer/context.hpp>
+
+namespace apiary::model::explorer {
+
+namespace {
+constexpr std::size_t stack_bytes = std::size_t{256} << 10;
+engine* the_active = nullptr;
+constexpr vector_clock all_knowing = [] {
+    vector_clock c{};
+    c.fill(0xFFFF);
+    return c;
+}();
+}  // namespace
+
+struct engine::fiber {
+    context where = nullptr;
+    char* stack = nullptr;
+    state status = state::fresh;
+    operation* pending = nullptr;
+    std::uint64_t since_step = 0;
+};
+
+struct fiber_entry {
+    static void run(void* self) { engine::fiber_main(self); }
+};
+
+engine* engine::active() { return the_active; }
+
+engine::engine(const program& p, const run_limits& limits) : program_(p), limits_(limits), g_(std::make_unique<graph>()) {
+    for (unsigned i = 0; i <= max_threads; ++i) {
+        fibers_.push_back(std::make_unique<fiber>());
+        if (i >= p.threads && i != main_thread) continue;
+        void* m = ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+        if (m == MAP_FAILED) std::abort();
+        ::mprotect(m, 4096, PROT_NONE);
+        fibers_.back()->stack = static_cast<char*>(m);
+    }
+}
+
+engine::~engine() {
+    for (auto& f : fibers_)
+        if (f->stack != nullptr) ::munmap(f->stack, stack_bytes);
+}
+
+void engine::fiber_main(void* data) {
+    engine& e = *static_cast<engine*>(data);
+    const unsigned me = e.current_;
+    const auto enter = [&] { program_heap = {&e.memory_, me}; };
+    enter();
+    try {
+        if (me == main_thread) {
+            e.program_.construct(e.check_);
+            e.program_.before(e.check_);
+            program_heap = {};
+            e.fibers_[me]->status = state::finished;
+            e.suspend();  // until all threads have ended
+            enter();
+            e.program_.after(e.check_);
+            program_heap = {};
+            if (e.program_.outcome != nullptr) e.outcome_ = e.program_.outcome(e.check_, e.outcome_buffer_);
+            enter();
+            e.program_.destroy(e.check_);
+        } else {
+            e.program_.thread(e.check_, me);
+        }
+        program_heap = {};
+    } catch (const std::exception& x) {
+        program_heap = {};
+        e.fail(std::string("an exception left the thread: ") + x.what());
+    } catch (...) {
+        program_heap = {};
+        e.fail("an exception left the thread");
+    }
+    if (me != main_thread && e.phase_ == phase::add) e.step_done();
+    e.fibers_[me]->status = state::finished;
+    e.suspend();
+    std::abort();  // a finished fiber is never resumed
+}
+
+void engine::reset() {
+    memory_.reset();
+    position_.fill(0);
+    clocks.fill(0);
+    stopped_ = peeking_ = false;
+    end_ = run_end::complete;
+    reached_now_.clear();
+    outcome_.clear();
+    failure_.reason.clear();
+    phase_ = phase::sequential;
+    check_ = memory_.take(main_thread, program_.size, program_.alignment);
+    for (auto& f : fibers_) {
+        f->status = state::fresh;
+        f->pending = nullptr;
+    }
+}
+
+void engine::resume(unsigned thread) {
+    fiber& f = *fibers_[thread];
+    current_ = thread;
+    // The page below the stack is a guard.
+    if (f.status == state::fresh) f.where = make_context(f.stack + 4096, stack_bytes - 4096, &fiber_entry::run, this);
+    f.status = state::runnable;
+    switch_context(&scheduler_context_, f.where);
+}
+
+void engine::suspend() { switch_context(&fibers_[current_]->where, scheduler_context_); }
+
+void engine::stop(run_end how) {
+    stopped_ = true;
+    end_ = how;
+    program_heap = {};
+    fibers_[current_]->status = state::blocked;
+    suspend();
+    std::abort();
+}
+
+void engine::fiber_blocks(operation& op) {
+    fibers_[current_]->pending = &op;
+    fibers_[current_]->status = state::blocked;
+    suspend();
+    std::abort();
+}
+
+void engine::fail(std::string reason) {
+    failure_.reason = std::move(reason);
+    failure_.thread = current_ == main_thread ? -1 : static_cast<int>(current_);
+    trace_failure(failure_.reason, failure_.thread);
+    stop(run_end::failed);
+}
+
+void engine::reach(const char* name) {
+    for (const char* known : reached_now_)
+        if (known == name) return;
+    reached_now_.push_back(name);
+}
+
+std::string engine::describe(std::uint32_t site) const {
+    const site_info& s = sites_[site];
+    return std::string(s.operation) + " at " + s.at.file_name() + ":" + std::to_string(s.at.line());
+}
+
+const vector_clock& engine::knowledge() const {
+    if (current_ == main_thread) return all_knowing;
+    static constexpr vector_clock nothing{};
+    const unsigned at = position_[current_];
+    return at == 0 ? nothing : g_->threads[current_][at - 1].hb;
+}
+
+std::uint16_t engine::next_index() const {
+    return current_ == main_thread ? std::uint16_t{0} : static_cast<std::uint16_t>(position_[current_]);
+}
+
+run_end engine::run() {
+    engine* const outer = the_active;
+    the_active = this;
+    reset();
+    run_end result = run_end::complete;
+    resume(main_thread);
+    if (!stopped_) {
+        phase_ = phase::replay;
+        if (replay_all()) {
+            phase_ = phase::add;
+            add_all();
+        }
+    }
+    result = stopped_ ? end_ : conclude();
+    if (result == run_end::failed) failure_.g = *g_;
+    the_active = outer;
+    return result;
+}
+
+// Every thread up to the end of its recorded events. False when the run has ended on the way.
+bool engine::replay_all() {
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (unsigned t = 0; t < program_.threads; ++t) {
+            const state s = fibers_[t]->status;
+            if (s != state::fresh && s != state::waiting) continue;
+            const unsigned had = position_[t];
+            resume(t);
+            if (stopped_) return false;
+            progress = progress || position_[t] != had || fibers_[t]->status != state::waiting;
+        }
+    }
+    for (unsigned t = 0; t < program_.threads; ++t)
+        if (fibers_[t]->status == state::waiting || position_[t] != g_->size(t)) {
+            stopped_ = true;
+            end_ = run_end::nondeterministic;
+            return false;
+        }
+    return true;
+}
+
+void engine::add_all() {
+    while (!stopped_) {
+        unsigned next = max_threads;
+        if (decider_ != nullptr) {
+            if (!pick_forward(next)) return;
+        } else {
+            for (unsigned t = 0; t < program_.threads; ++t) {
+                if (fibers_[t]->status != state::frontier) continue;
+                if (next == max_threads || fibers_[t]->pending->in_rmw) next = t;
+                if (fibers_[t]->pending->in_rmw) break;
+            }
+            if (next == max_threads) return;
+        }
+        resume(next);
+    }
+}
+
+bool engine::pick_forward(unsigned& thread) {
+    std::vector<unsigned> ready;
+    std::array<const operation*, max_threads> pending{};
+    for (unsigned t = 0; t < program_.threads; ++t) {
+        if (fibers_[t]->status != state::frontier) continue;
+        pending[t] = fibers_[t]->pending;
+        if (pending[t]->in_rmw) {
+            thread = t;
+            return true;
+        }
+        if (can_go_on(*pending[t])) ready.push_back(t);
+    }
+    if (ready.empty()) return false;
+    thread = decider_->pick_thread(*g_, ready, pending);
+    return thread < max_threads;
+}
+
+run_end engine::conclude() {
+    std::string waiting;
+    bool bounded = false;
+    for (unsigned t = 0; t < program_.threads; ++t) {
+        if (fibers_[t]->status == state::finished) continue;
+        const operation* op = fibers_[t]->pending;
+        const std::uint32_t slot = slot_of(op->object);
+        const location& l = g_->slots[slot];
+        const auto top = static_cast<unsigned>(l.co.size());
+        // A thread that has not seen the latest store, or may time out, would go on in the end.
+        if (op->mode == read_mode::timed_rmw) bounded = true;
+        const auto& events = g_->threads[t];
+        if (!events.empty() && events.back().has(blocked)) {
+            if (g_->position(events.back().rf) != top) return run_end::blocked;
+        } else {
+            const std::uint64_t value = g_->value_of(slot, g_->store_at(slot, top));
+            const bool match = op->mode == read_mode::await ? op->done.holds(op->done.closure, value)
+                                                            : (value & op->mask) == op->expect;
+            if (match) return run_end::blocked;
+        }
+        const site_info& site = sites_[op->site];
+        waiting += (waiting.empty() ? "" : ", ") + ("thread " + std::to_string(t)) + " in " + site.operation + " at " +
+                   site.at.file_name() + ":" + std::to_string(site.at.line());
+    }
+    if (!waiting.empty()) {
+        if (bounded) return run_end::blocked;
+        failure_.reason = "deadlock: every thread that has not ended waits for ever: " + waiting;
+        failure_.thread = -1;
+        trace_failure(failure_.reason, -1);
+        return run_end::failed;
+    }
+    for (location_info& o : memory_.objects)
+        if (!o.cell && o.slot != event::no_slot) {
+            const auto top = static_cast<unsigned>(g_->slots[o.slot].co.size());
+            if (top > 0) o.uninitialised = false;
+            o.value = g_->value_of(o.slot, g_->store_at(o.slot, top));
+        }
+    phase_ = phase::sequential;
+    resume(main_thread);
+    if (stopped_) return end_;
+    if (attacks().no_lifetime) return run_end::complete;
+    for (const block& b : memory_.blocks)
+        if (!b.freed) {
+            failure_.reason = std::string("memory leak: ") + b.type + " (" + std::to_string(b.size) + " bytes) was never destroyed";
+            failure_.thread = -1;
+            trace_failure(failure_.reason, -1);
+            return run_end::failed;
+        }
+    return run_end::complete;
+}
+
+run_end engine::explore_next() {
+    work_item item = std::move(stack_.back());
+    stack_.pop_back();
+    spare_.push_back(std::move(g_));
+    g_ = std::move(item.g);
+    path_ = item.path;
+    depth_ = item.depth;
+    weight_ = item.weight;
+    decider_ = nullptr;
+    trace_ = nullptr;
+    const run_end end = run();
+    if (end != run_end::failed && end != run_end::nondeterministic && depth_ < shard_depth_ && !owns(path_))
+        return run_end::not_mine;
+    count_reached(end);
+    return end;
+}
+
+void engine::count_reached(run_end end) {
+    if (end != run_end::complete && end != run_end::failed) return;
+    for (const char* name : reached_now_) ++reached_[name];
+}
+
+run_end engine::follow(decider& d, std::vector<trace_row>* trace) {
+    g_->clear();
+    decider_ = &d;
+    trace_ = trace;
+    d.start();
+    const run_end end = run();
+    count_reached(end);
+    decider_ = nullptr;
+    trace_ = nullptr;
+    return end;
+}
+
+void engine::push_root() { stack_.push_back({std::make_unique<graph>(), 0x9E37, 0, 1}); }
+
+double engine::remaining_weight() const {
+    double sum = 0;
+    for (const work_item& w : stack_) sum += w.weight;
+    return sum;
+}
+
+event* engine::replay(const operation& op) {
+    const unsigned t = current_;
+    if (position_[t] >= g_->size(t)) return nullptr;
+    event* e = &g_->threads[t][position_[t]];
+    const bool same = e->kind == op.kind && e->loc == op.loc && e->site == op.site && e->mode == op.mode &&
+                      (e->kind == event_kind::write ? e->value == op.value : e->kind != event_kind::read || e->expect == op.expect);
+    if (!same) stop(run_end::nondeterministic);
+    if ((e->kind == event_kind::read || e->kind == event_kind::alloc) && is_event(e->rf))
+        while (position_[thread_of(e->rf)] <= index_of(e->rf)) {
+            fibers_[t]->status = state::waiting;
+            suspend();
+        }
+    ++position_[t];
+    return e;
+}
+
+void engine::at_frontier(operation& op) {
+    fiber& f = *fibers_[current_];
+    f.pending = &op;
+    const unsigned me = current_;
+    if (phase_ == phase::add) step_done();
+    if (phase_ == phase::replay || decider_ != nullptr) {
+        f.status = state::frontier;
+        suspend();
+        current_ = me;
+    }
+    if (position_[me] >= limits_.steps_per_thread)
+        fail("livelock: more than " + std::to_string(limits_.steps_per_thread) + " steps in one thread; a waiting loop needs await()");
+}
+
+void engine::step_done() {
+    if (program_.invariant == nullptr || peeking_ || sequential()) return;
+    peeking_ = true;
+    program_heap = {&memory_, current_};
+    program_.invariant(check_);
+    program_heap = {};
+    peeking_ = false;
+}
+
+}  // namespace apiary::model::explorer

@@ -1,0 +1,210 @@
+// engine: runs one program again and again, each time along a given graph and then beyond it.
+//
+// A run replays the events of its starting graph (operations return what the graph says), in an order that
+// respects sb ∪ rf so that plain memory is right too, and then adds events. In exploration the next event
+// is always the one of the first thread that can go on, which makes it a function of the graph; whatever else
+// could have been (other stores, other places in co, revisits of earlier reads) is left on the stack as a
+// graph to start from. In the other modes a decider picks thread and option, and nothing is left behind.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <apiary/model_check/explorer/api.hpp>
+#include <apiary/model_check/explorer/graph.hpp>
+#include <apiary/model_check/explorer/memory.hpp>
+#include <apiary/model_check/explorer/sites.hpp>
+#include <apiary/model_check/trace_table.hpp>
+
+namespace apiary::model::explorer {
+
+// What a thread is about to do.
+struct operation {
+    event_kind kind = event_kind::fence;
+    read_mode mode = read_mode::plain;
+    std::uint8_t order = 0, failure_order = 0;
+    bool in_rmw = false;        // nothing may be added before it
+    std::uint32_t loc = 0;
+    std::uint32_t object = 0;   // index into memory::objects
+    std::uint32_t site = 0;
+    std::uint64_t value = 0;    // write: what is written; release: the address
+    std::uint64_t expect = 0, mask = ~std::uint64_t{0};
+    std::uint32_t alternatives = 0;  // choice
+    predicate done{nullptr, nullptr};
+    // Of a read-modify-write, where it is known: what it writes after having read `old`.
+    std::uint64_t (*next)(const void* closure, std::uint64_t old) = nullptr;
+    const void* closure = nullptr;
+};
+
+// One way to add an event.
+struct option {
+    event_id rf = no_event;   // read, alloc
+    std::uint8_t flags = 0;
+    unsigned place = 0;       // write: place in co; choice: the number chosen
+};
+
+// A graph to start a run from, and where it stands in the search tree.
+struct work_item {
+    std::unique_ptr<graph> g;
+    std::uint64_t path = 0;
+    unsigned depth = 0;
+    double weight = 1;
+};
+
+// Picks in the modes that follow one line: random, pct, replay of a token, and drawing of a counterexample.
+class decider {
+public:
+    virtual ~decider() = default;
+    virtual void start() {}
+    // Which of the threads that can go on does so; `pending` gives what each would do.
+    virtual unsigned pick_thread(const graph& g, const std::vector<unsigned>& can_go_on,
+                                 const std::array<const operation*, max_threads>& pending) = 0;
+    virtual unsigned pick_option(const graph& g, const event& e, const std::vector<option>& options) = 0;
+};
+
+enum class run_end { complete, blocked, failed, not_mine, nondeterministic };
+
+struct failure {
+    std::string reason;
+    int thread = -1;
+    graph g;
+    unsigned switches = 0;
+};
+
+struct run_limits {
+    std::array<unsigned, bounded_choices> most{1, 1, 1, 1};
+    unsigned steps_per_thread = 1000;
+};
+
+class engine {
+public:
+    engine(const program& p, const run_limits& limits);
+    ~engine();
+    engine(const engine&) = delete;
+    engine& operator=(const engine&) = delete;
+
+    // Exploration: one run from the top of the stack.
+    void push_root();
+    [[nodiscard]] bool has_work() const { return !stack_.empty(); }
+    run_end explore_next();
+    [[nodiscard]] double remaining_weight() const;
+    void shard(unsigned index, unsigned count, unsigned depth) { shard_ = index, shards_ = count, shard_depth_ = depth; }
+
+    // The other modes: one run along `d`. With a trace, rows are collected.
+    run_end follow(decider& d, std::vector<trace_row>* trace);
+
+    [[nodiscard]] const graph& current() const { return *g_; }
+    [[nodiscard]] const failure& last_failure() const { return failure_; }
+    [[nodiscard]] std::string_view outcome() const { return outcome_; }
+    std::map<std::string, std::uint64_t>& reached() { return reached_; }
+    site_table& sites() { return sites_; }
+
+    // Called by the api, from a fiber.
+    static engine* active();
+    std::uint64_t read(operation& op, std::uint8_t* flags);
+    void write(operation& op);
+    void fence(operation& op);
+    std::uint32_t choose(operation& op);
+    void* allocate(std::size_t size, std::size_t alignment, const char* type);
+    void before_destroy(void* p);
+    void release(void* p);
+    [[noreturn]] void fail(std::string reason);
+    [[nodiscard]] std::string describe(std::uint32_t site) const;
+    void reach(const char* name);
+    [[nodiscard]] bool sequential() const { return phase_ == phase::sequential; }
+    [[nodiscard]] bool peeking() const { return peeking_; }
+    [[nodiscard]] unsigned current_thread() const { return current_; }
+    memory& heap() { return memory_; }
+    [[nodiscard]] const vector_clock& knowledge() const;   // of the current thread
+    [[nodiscard]] std::uint16_t next_index() const;        // of the current thread's next event
+    // The object, after checking that it is alive and that its construction happens before this access.
+    location_info& locate(const object& o, std::uint32_t site);
+    void constructed(object& o, bool has_value, std::uint64_t value, bool cell);
+    void touch_cell(const object& o, bool writes, std::uint32_t site);
+    [[nodiscard]] std::uint64_t peek(const object& o);
+    void trace_sequential(const operation& op, const location_info& info);
+    std::array<std::int64_t, max_threads + 1> clocks{};
+
+private:
+    enum class phase { sequential, replay, add };
+    enum class state { fresh, runnable, waiting, frontier, blocked, finished };
+    struct fiber;
+
+    static void fiber_main(void* data);
+    friend struct fiber_entry;
+    void reset();
+    void start_fibers();
+    void resume(unsigned thread);
+    void suspend();  // from a fiber to the scheduler
+    run_end run();
+    run_end conclude();
+    void count_reached(run_end end);
+    bool replay_all();
+    void add_all();
+    bool pick_forward(unsigned& thread);
+    [[nodiscard]] bool can_go_on(const operation& op);
+    void step_done();
+    [[noreturn]] void stop(run_end how);  // from a fiber: ends the run
+    [[noreturn]] void fiber_blocks(operation& op);
+
+    // The current thread's event for `op`: replayed, or null when it has to be added.
+    event* replay(const operation& op);
+    void at_frontier(operation& op);
+    event& append(const operation& op);
+    void read_options(event_id id, const operation& op, std::vector<option>& options, bool strict);
+    void alloc_options(event& e, std::vector<option>& options);
+    void apply(event& e, const option& o);
+    void settle_read(event& e) const;
+    void branch(event& e, std::vector<option>& options);
+    void add_write(event& e);
+    void add_release(event& e);
+    void places(const graph& g, const event& write, unsigned least, std::vector<unsigned>& out);
+    void revisit(const event& from, event_id target, std::vector<work_item>& out);
+    bool conflict_can_resolve(const event& read);
+    void resolve_conflict(const operation& op, const option& o);
+    void push_children(std::vector<work_item>& children, bool forward);
+    [[nodiscard]] bool owns(std::uint64_t path) const { return shards_ <= 1 || path % shards_ == shard_; }
+    bool descend(unsigned child, unsigned children);
+    std::unique_ptr<graph> copy(const graph& g);
+    std::uint32_t slot_of(std::uint32_t loc);
+    void trace_event(const event& e);
+    void trace_row_at(std::uint32_t site, std::uint64_t address, std::string text);
+    [[nodiscard]] std::string missing_edge(unsigned thread, unsigned index) const;
+    void trace_failure(const std::string& reason, int thread);
+
+    const program& program_;
+    run_limits limits_;
+    memory memory_;
+    site_table sites_;
+    std::vector<std::unique_ptr<fiber>> fibers_;  // threads, then the main one
+    std::unique_ptr<graph> g_;
+    std::vector<work_item> stack_;
+    std::vector<std::unique_ptr<graph>> spare_;
+    std::vector<option> options_;
+    std::vector<unsigned> places_;
+    std::vector<work_item> children_;
+    std::array<unsigned, max_threads> position_{};  // events of each thread that this run has passed
+    unsigned current_ = main_thread;
+    phase phase_ = phase::sequential;
+    bool peeking_ = false, stopped_ = false;
+    run_end end_ = run_end::complete;
+    decider* decider_ = nullptr;
+    std::vector<trace_row>* trace_ = nullptr;
+    void* scheduler_context_ = nullptr;
+    void* check_ = nullptr;
+    std::uint64_t path_ = 0;
+    unsigned depth_ = 0;
+    double weight_ = 1;
+    unsigned shard_ = 0, shards_ = 1, shard_depth_ = 0;
+    failure failure_;
+    std::string outcome_;
+    std::array<char, 128> outcome_buffer_{};
+    std::map<std::string, std::uint64_t> reached_;
+    std::vector<const char*> reached_now_;
+};
+
+}  // namespace apiary::model::explorer

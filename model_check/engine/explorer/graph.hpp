@@ -1,0 +1,170 @@
+// graph: one execution graph. The events of every thread in program order, the store each read took its
+// value from (rf), and for every location the order of its stores (co).
+//
+// Invariants
+//   G1  sb ∪ rf is acyclic: an event is only ever added after what it reads from.
+//   G2  hb, porf, rel, pend and relf of an event depend on its sb ∪ rf predecessors alone, so that they stay
+//       right when a revisit removes other events.
+//   G3  Stamps grow along sb within a thread, so that what a revisit removes is a suffix of every thread.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace apiary::model::explorer {
+
+inline constexpr unsigned max_threads = 8;
+inline constexpr unsigned main_thread = max_threads;  // before() and after(): it has no events
+
+using vector_clock = std::array<std::uint16_t, max_threads>;
+
+inline void join(vector_clock& into, const vector_clock& from) {
+    for (unsigned i = 0; i < max_threads; ++i) into[i] = std::max(into[i], from[i]);
+}
+
+// Names an event: thread and index, or one of two that are none.
+using event_id = std::uint32_t;
+inline constexpr event_id initial_store = 0xFFFF'FFFFU;
+inline constexpr event_id no_event = 0xFFFF'FFFEU;
+constexpr event_id make_id(unsigned thread, unsigned index) { return thread << 16 | index; }
+constexpr unsigned thread_of(event_id id) { return id >> 16; }
+constexpr unsigned index_of(event_id id) { return id & 0xFFFFU; }
+constexpr bool is_event(event_id id) { return id < no_event; }
+
+enum class event_kind : std::uint8_t { read, write, fence, choice, alloc, release };
+
+// What a read does with the value it gets.
+enum class read_mode : std::uint8_t {
+    plain,
+    rmw,           // always followed by its write
+    cas,           // writes when the value matches
+    weak_cas,      // the same, and may fail on a match (bounded)
+    wait_rmw,      // blocks until the value matches, then writes: lock, park
+    timed_rmw,     // the same, and may give up (bounded): park_until
+    spurious_rmw,  // the same, and may wake for nothing (bounded): condvar::wait
+    await,         // blocks until a predicate holds
+};
+
+enum event_flag : std::uint8_t {
+    exclusive = 1,   // a read whose write follows, or that write
+    forced = 2,      // took the way out that only a bounded choice offers
+    blocked = 4,     // the thread waits here for another store
+    recheck = 8,     // the predicate of an await has to be asked again
+};
+
+enum bounded_choice : unsigned { weak_failures, timeouts, spurious_wakes, reuses, bounded_choices };
+
+struct event {
+    vector_clock hb{};    // happens-before, this event included
+    vector_clock porf{};  // sb ∪ rf, this event included
+    vector_clock rel{};   // write: what an acquire read of it learns
+    vector_clock pend{};  // what a later acquire fence of this thread learns
+    vector_clock relf{};  // clock of the latest release fence
+    std::uint64_t value = 0;   // read, written, chosen; alloc and release: the address
+    std::uint64_t expect = 0;  // reads: match is (value & mask) == expect; alloc, release: the size
+    std::uint64_t mask = 0;
+    std::uint32_t loc = 0;     // stable name of the location
+    std::uint32_t slot = no_slot;  // index into graph::slots
+    event_id rf = no_event;    // read: the store; alloc: the release whose memory it reuses
+    std::uint32_t stamp = 0;
+    std::uint32_t site = 0;
+    std::uint16_t thread = 0, index = 0;
+    std::uint16_t position = 0;  // write: 1-based place in co; 0 is the initial store
+    event_kind kind = event_kind::fence;
+    read_mode mode = read_mode::plain;
+    std::uint8_t order = 0;  // std::memory_order in force
+    std::uint8_t success_order = 0, failure_order = 0;
+    std::uint8_t flags = 0;
+
+    static constexpr std::uint32_t no_slot = 0xFFFF'FFFFU;
+
+    [[nodiscard]] event_id id() const { return make_id(thread, index); }
+    [[nodiscard]] bool has(event_flag f) const { return (flags & f) != 0; }
+    [[nodiscard]] bool seq_cst() const { return order == static_cast<std::uint8_t>(std::memory_order_seq_cst); }
+    [[nodiscard]] bool acquires() const {
+        return order == static_cast<std::uint8_t>(std::memory_order_acquire) ||
+               order == static_cast<std::uint8_t>(std::memory_order_consume) ||
+               order == static_cast<std::uint8_t>(std::memory_order_acq_rel) || seq_cst();
+    }
+    [[nodiscard]] bool releases() const {
+        return order == static_cast<std::uint8_t>(std::memory_order_release) ||
+               order == static_cast<std::uint8_t>(std::memory_order_acq_rel) || seq_cst();
+    }
+};
+
+struct location {
+    std::uint32_t loc = 0;
+    std::uint64_t initial = 0;
+    bool uninitialised = false;
+    std::vector<event_id> co;  // without the initial store
+};
+
+struct graph {
+    std::array<std::vector<event>, max_threads> threads;
+    std::vector<location> slots;
+    std::uint32_t next_stamp = 1;
+
+    [[nodiscard]] event& at(event_id id) { return threads[thread_of(id)][index_of(id)]; }
+    [[nodiscard]] const event& at(event_id id) const { return threads[thread_of(id)][index_of(id)]; }
+    [[nodiscard]] unsigned size(unsigned thread) const { return static_cast<unsigned>(threads[thread].size()); }
+    [[nodiscard]] unsigned position(event_id store) const { return is_event(store) ? at(store).position : 0; }
+    // The store at a place of co; place 0 is the initial one.
+    [[nodiscard]] event_id store_at(unsigned slot, unsigned place) const {
+        return place == 0 ? initial_store : slots[slot].co[place - 1];
+    }
+    [[nodiscard]] std::uint64_t value_of(unsigned slot, event_id store) const {
+        return is_event(store) ? at(store).value : slots[slot].initial;
+    }
+    // Whether the store at `place` is followed at once by the write of a read-modify-write that read it.
+    [[nodiscard]] bool has_rmw_successor(unsigned slot, unsigned place) const {
+        const auto& co = slots[slot].co;
+        if (place >= co.size()) return false;
+        const event& next = at(co[place]);
+        return next.has(exclusive) && read_of(next).rf == store_at(slot, place);
+    }
+    // The read half of a read-modify-write, given its write half. A choice may stand between them.
+    [[nodiscard]] const event& read_of(const event& write) const {
+        unsigned i = write.index;
+        do --i;
+        while (threads[write.thread][i].kind != event_kind::read);
+        return threads[write.thread][i];
+    }
+    [[nodiscard]] unsigned count() const {
+        std::size_t n = 0;
+        for (const auto& t : threads) n += t.size();
+        return static_cast<unsigned>(n);
+    }
+    void clear() {
+        for (auto& t : threads) t.clear();
+        slots.clear();
+        next_stamp = 1;
+    }
+
+    // Computes the clocks of the last event of its thread from its predecessors.
+    void link(event& e) const;
+    void insert_in_co(event& write, unsigned place);  // place: number of stores in front of it, the initial one apart
+    void remove_from_co(const event& write);
+    // How often a bounded choice has been made.
+    [[nodiscard]] unsigned used(bounded_choice what) const;
+    // A number that two graphs share when they have the same sb, rf and co.
+    [[nodiscard]] std::uint64_t fingerprint() const;
+};
+
+// Parts of the model that a test deletes, one at a time, to see that something notices.
+struct attack {
+    bool no_read_coherence = false, no_write_coherence = false, no_atomicity = false;
+    bool no_psc_base = false, no_psc_fence = false;
+    bool no_synchronisation = false, no_release_sequence = false, no_acquire_fence = false, no_release_fence = false;
+    bool old_release_sequence = false;  // C++11: a thread's own later store continues its release
+    bool no_weak_failure = false, no_reuse = false, no_spurious_wake = false, no_timeout = false;
+    bool no_race_detection = false, no_lifetime = false, no_revisit = false;
+    bool verify_increments = false;     // not an attack: compares the fast psc check with the whole one
+    bool go_on_after_failure = false;   // not an attack: counts failures as outcomes, to compare searches
+};
+inline constinit attack attack_switches;
+inline attack& attacks() { return attack_switches; }
+
+}  // namespace apiary::model::explorer

@@ -1,0 +1,221 @@
+// revisit: maximality, and the graphs that a new store makes by serving an earlier read (TruSt, POPL 2022).
+#include <apiary/model_check/explorer/revisit.hpp>
+
+#include <apiary/model_check/explorer/consistency.hpp>
+
+namespace apiary::model::explorer {
+
+namespace {
+
+bool matches(const event& e, std::uint64_t value) { return (value & e.mask) == e.expect; }
+
+// Whether `e` stands as it would if it had been added last to what was there (its predecessors in time and
+// the past of the revisiting store).
+bool maximal(const graph& g, const event& e, const vector_clock& past) {
+    const auto previous = [&](const event& x) { return x.stamp <= e.stamp || x.index < past[x.thread]; };
+    const auto latest_in_previous = [&](unsigned slot, unsigned place) {
+        const auto& co = g.slots[slot].co;
+        for (std::size_t i = place; i < co.size(); ++i)
+            if (previous(g.at(co[i]))) return false;
+        return true;
+    };
+    const auto read_by_previous = [&] {
+        for (const auto& t : g.threads)
+            for (const event& x : t)
+                if (x.rf == e.id() && (x.kind == event_kind::read || x.kind == event_kind::alloc) && previous(x)) return true;
+        return false;
+    };
+    switch (e.kind) {
+        case event_kind::fence: return true;
+        case event_kind::choice: return e.value == 0;
+        case event_kind::alloc: return !is_event(e.rf);
+        case event_kind::release: return !read_by_previous();
+        case event_kind::write: return !read_by_previous() && latest_in_previous(e.slot, e.position);
+        case event_kind::read:
+            if (e.has(forced)) return false;
+            if (is_event(e.rf) && !previous(g.at(e.rf))) return false;
+            return latest_in_previous(e.slot, g.position(e.rf));
+    }
+    return false;
+}
+
+}  // namespace
+
+bounded_choice bound_of(read_mode mode) {
+    return mode == read_mode::weak_cas ? weak_failures : mode == read_mode::timed_rmw ? timeouts : spurious_wakes;
+}
+
+bool switched_off(read_mode mode) {
+    const attack& off = attacks();
+    return mode == read_mode::weak_cas ? off.no_weak_failure : mode == read_mode::timed_rmw ? off.no_timeout : off.no_spurious_wake;
+}
+
+vector_clock knowledge_before(const graph& g, const event& e) {
+    return e.index == 0 ? vector_clock{} : g.threads[e.thread][e.index - 1U].hb;
+}
+
+ways ways_to_read(const graph& g, const event& e, std::uint64_t value, bool latest, const unsigned most[]) {
+    ways w;
+    const bool match = matches(e, value);
+    const auto may_force = [&] { return !switched_off(e.mode) && g.used(bound_of(e.mode)) < most[bound_of(e.mode)]; };
+    switch (e.mode) {
+        case read_mode::plain: w.add(0); break;
+        case read_mode::rmw: w.add(exclusive); break;
+        case read_mode::cas: w.add(match ? exclusive : 0); break;
+        case read_mode::weak_cas:
+            w.add(match ? exclusive : 0);
+            if (match && may_force()) w.add(forced);
+            break;
+        case read_mode::wait_rmw:
+        case read_mode::timed_rmw:
+        case read_mode::spurious_rmw:
+            // Waiting on a store that is not the latest is never the end of an execution, nor can a later
+            // store revisit it (it is not maximal), so that only the latest is waited on.
+            if (match)
+                w.add(exclusive);
+            else if (latest)
+                w.add(blocked);
+            if (!match && e.mode != read_mode::wait_rmw && may_force()) w.add(forced | exclusive);
+            break;
+        case read_mode::await: w.add(recheck); break;
+    }
+    return w;
+}
+
+bool revisit_allowed(const graph& g, const event& r, const vector_clock& past, kept_sizes& keep) {
+    if (r.index < past[r.thread]) return false;
+    for (unsigned t = 0; t < max_threads; ++t) {
+        const auto& events = g.threads[t];
+        unsigned n = past[t];
+        while (n < events.size() && events[n].stamp <= r.stamp) ++n;
+        keep[t] = n;
+    }
+    if (!maximal(g, r, past)) return false;
+    for (unsigned t = 0; t < max_threads; ++t)
+        for (std::size_t i = keep[t]; i < g.threads[t].size(); ++i)
+            if (!maximal(g, g.threads[t][i], past)) return false;
+    return true;
+}
+
+void restrict_to(graph& g, const kept_sizes& keep) {
+    for (location& s : g.slots) {
+        std::size_t n = 0;
+        for (const event_id id : s.co)
+            if (index_of(id) < keep[thread_of(id)]) {
+                g.at(id).position = static_cast<std::uint16_t>(n + 1);
+                s.co[n++] = id;
+            }
+        s.co.resize(n);
+    }
+    for (unsigned t = 0; t < max_threads; ++t) g.threads[t].resize(keep[t]);
+}
+
+unsigned least_place(const graph& g, const event& write) {
+    return attacks().no_write_coherence ? 0 : earliest_store(g, write.slot, knowledge_before(g, write));
+}
+
+void engine::revisit(const event& from, event_id target, std::vector<work_item>& out) {
+    const graph& g = *g_;
+    const event& old = g.at(target);
+    kept_sizes keep{};
+    if (!revisit_allowed(g, old, from.porf, keep)) return;
+    std::unique_ptr<graph> base = copy(g);
+    restrict_to(*base, keep);
+    const event_id from_id = from.id();
+    event& r = base->at(target);
+    event& w = base->at(from_id);
+    r.rf = from_id;
+    r.flags = 0;
+    unsigned least = least_place(*base, w);
+    if (!attacks().no_read_coherence) least = std::max(least, earliest_store(*base, r.slot, knowledge_before(*base, r)));
+    std::vector<unsigned> where;
+    places(*base, w, least, where);
+    if (w.has(exclusive) && !where.empty() && where[0] < least) where.clear();
+    const auto top = static_cast<unsigned>(base->slots[w.slot].co.size());
+    for (const unsigned place : where) {
+        const ways how = ways_to_read(*base, r, w.value, place == top, limits_.most.data());
+        for (unsigned i = 0; i < how.count; ++i) {
+            std::unique_ptr<graph> next = copy(*base);
+            event& read = next->at(target);
+            next->insert_in_co(next->at(from_id), place);
+            read.flags = how.flags[i];
+            read.value = w.value;
+            if (read.mode == read_mode::cas || read.mode == read_mode::weak_cas)
+                read.order = read.has(exclusive) ? read.success_order : read.failure_order;
+            next->link(read);
+            if (still_seq_cst_consistent(*next, read, &next->at(from_id)))
+                out.push_back({std::move(next), 0, 0, 1});
+            else
+                spare_.push_back(std::move(next));
+        }
+    }
+    spare_.push_back(std::move(base));
+}
+
+// Two read-modify-writes read one store. That is only a way to a graph if the write that follows `read` can
+// take another read's place, and the rival with it.
+bool engine::conflict_can_resolve(const event& read) {
+    const graph& g = *g_;
+    const event_id rival = g.slots[read.slot].co[g.position(read.rf)];
+    kept_sizes keep{};
+    for (const auto& t : g.threads)
+        for (const event& r : t)
+            if (r.kind == event_kind::read && r.slot == read.slot && r.id() != read.id() &&
+                revisit_allowed(g, r, read.porf, keep) && index_of(rival) >= keep[thread_of(rival)])
+                return true;
+    return false;
+}
+
+// The write that would follow cannot stay, since a rival's stands there: it is added, asked which reads it
+// could serve, and taken away again.
+void engine::resolve_conflict(const operation& op, const option& o) {
+    graph& g = *g_;
+    operation write = op;
+    write.kind = event_kind::write;
+    write.mode = read_mode::plain;
+    write.expect = 0;
+    write.value = op.next(op.closure, g.value_of(memory_.objects[op.object].slot, o.rf));
+    const std::uint32_t stamp = g.next_stamp;
+    const unsigned t = current_;
+    event& w = append(write);
+    w.flags = exclusive;
+    g.link(w);
+    const event_id id = w.id();
+    for (const auto& events : g.threads)
+        for (const event& r : events)
+            if (r.kind == event_kind::read && r.slot == w.slot) revisit(g.at(id), r.id(), children_);
+    g.threads[t].pop_back();
+    --position_[t];
+    g.next_stamp = stamp;
+}
+
+// Freed memory may be what an earlier allocation got.
+void engine::add_release(event& e) {
+    graph& g = *g_;
+    g.link(e);
+    if (decider_ != nullptr) return;
+    children_.clear();
+    const event_id id = e.id();
+    if (!attacks().no_reuse && !attacks().no_revisit)
+        for (const auto& t : g.threads)
+            for (const event& a : t) {
+                const event& f = g.at(id);
+                kept_sizes keep{};
+                if (a.kind != event_kind::alloc || a.expect != f.expect || f.value % a.mask != 0) continue;
+                if (!revisit_allowed(g, a, f.porf, keep)) continue;
+                std::unique_ptr<graph> next = copy(g);
+                restrict_to(*next, keep);
+                if (next->used(reuses) >= limits_.most[reuses]) {
+                    spare_.push_back(std::move(next));
+                    continue;
+                }
+                event& again = next->at(a.id());
+                again.rf = id;
+                again.value = f.value;
+                next->link(again);
+                children_.push_back({std::move(next), 0, 0, 1});  // it only adds hb into an event without successors
+            }
+    push_children(children_, true);
+}
+
+}  // namespace apiary::model::explorer

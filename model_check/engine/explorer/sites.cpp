@@ -1,0 +1,83 @@
+// sites: interning of source locations, and mutation by name.
+#include <apiary/model_check/explorer/sites.hpp>
+
+#include <array>
+#include <cstring>
+#include <string_view>
+
+namespace apiary::model::explorer {
+
+namespace {
+constexpr std::array<const char*, 6> names{"relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"};
+
+}  // namespace
+
+const char* order_name(unsigned order) { return order < names.size() ? names[order] : ""; }
+
+std::uint32_t site_table::intern(const std::source_location& at, const char* operation, std::uint8_t order, bool failure) {
+    const std::uint64_t key = std::uint64_t{at.line()} << 32 | std::uint64_t{at.column()} << 1 | (failure ? 1U : 0U);
+    const char* file = at.file_name();
+    std::size_t i = bucket(key, file);
+    for (; index_[i].file != nullptr; i = (i + 1) % index_.size())
+        if (index_[i].key == key && index_[i].file == file &&
+            (index_[i].operation == operation || std::strcmp(index_[i].operation, operation) == 0))
+            return index_[i].id;
+
+    site_info info{at, operation, failure, order, order, false, false, {}};
+    info.name = std::string(file) + ":" + std::to_string(at.line()) + ":" + std::to_string(at.column()) + ":" + operation +
+                (failure ? ".failure" : "");
+    // A name may leave out the operation, or column and operation; a failure order has to be named in full.
+    const bool named = info.name == mutated_ || (!failure && !mutated_.empty() && info.name.rfind(mutated_ + ":", 0) == 0);
+    if (named && order != no_order) {
+        info.mutated = true;
+        info.effective = mutated_order_;
+        info.dropped = mutated_drop_;
+        mutation_seen_ = true;
+    }
+    // One file may come under two pointers, from two translation units; the name decides.
+    std::uint32_t id = 0;
+    for (std::uint32_t known = 1; known < sites_.size() && id == 0; ++known)
+        if (sites_[known].name == info.name) id = known;
+    if (id == 0) {
+        id = static_cast<std::uint32_t>(sites_.size());
+        sites_.push_back(std::move(info));
+    }
+    index_[i] = {file, operation, key, id};
+    if (++used_ * 2 > index_.size()) {
+        std::vector<entry> old(index_.size() * 2);
+        old.swap(index_);
+        for (const entry& e : old) {
+            if (e.file == nullptr) continue;
+            std::size_t j = bucket(e.key, e.file);
+            while (index_[j].file != nullptr) j = (j + 1) % index_.size();
+            index_[j] = e;
+        }
+    }
+    return id;
+}
+
+std::size_t site_table::bucket(std::uint64_t key, const char* file) const {
+    const std::uint64_t h = (key ^ reinterpret_cast<std::uintptr_t>(file)) * 0x9E37'79B9'7F4A'7C15U;
+    return (h >> 33) % index_.size();
+}
+
+bool site_table::mutate(const std::string& name, const std::string& order) {
+    mutated_ = name;
+    mutated_drop_ = order == "dropped";
+    if (mutated_drop_) return true;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (order == names[i]) {
+            mutated_order_ = static_cast<std::uint8_t>(i);
+            return true;
+        }
+    return false;
+}
+
+std::map<std::string, std::string> site_table::executed() const {
+    std::map<std::string, std::string> all;
+    for (std::size_t i = 1; i < sites_.size(); ++i)
+        if (sites_[i].written != no_order) all[sites_[i].name] = order_name(sites_[i].written);
+    return all;
+}
+
+}  // namespace apiary::model::explorer

@@ -1,0 +1,225 @@
+// What the explorer reports, that it repeats, that its parts add up, and that nothing of the model can be taken away
+// unnoticed.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "../../../litmus/explorer_programs.hpp"
+
+#include <apiary/model_check/explorer/graph.hpp>
+#include <apiary/model_check/explorer/tests/exhibits.hpp>
+#include <apiary/model_check/explorer/tests/interpreter.hpp>
+
+namespace {
+
+using namespace apiary::model;
+using namespace apiary::model::explorer;
+
+unsigned complaints = 0;
+
+void expect(bool fine, const std::string& what) {
+    if (fine) return;
+    std::printf("NOT SO: %s\n", what.c_str());
+    ++complaints;
+}
+
+bool fails_with(const verdict& v, const char* reason) {
+    return v.result == apiary::model::outcome::fail && v.reason.find(reason) != std::string::npos;
+}
+
+// ---- every kind of failure, and its replay -------------------------------------------------------------
+
+template <class Check>
+void must_fail(const char* name, const char* reason) {
+    const verdict v = run_explorer<Check>({});
+    expect(fails_with(v, reason), std::string(name) + " fails with '" + reason + "', but: " + v.reason);
+    expect(!v.trace.empty(), std::string(name) + " has a trace");
+    search_options again;
+    again.replay = v.replay;
+    const verdict r = run_explorer<Check>(again);
+    expect(fails_with(r, reason) && r.trace == v.trace, std::string(name) + " replays " + v.replay + ": " + r.reason);
+}
+
+template <class Check>
+void must_pass(const char* name) {
+    const verdict v = run_explorer<Check>({});
+    expect(v.result == apiary::model::outcome::pass, std::string(name) + " passes, but: " + v.reason + "\n" + v.trace);
+    expect(v.executions == v.graphs + v.blocked, std::string(name) + " explores nothing twice");
+}
+
+void reports() {
+    must_fail<race<explorer_sync>>("race", "data race");
+    must_fail<use_after_free<explorer_sync>>("use_after_free", "access to freed memory");
+    must_fail<double_free<explorer_sync>>("double_free", "double free");
+    must_fail<leak<explorer_sync>>("leak", "memory leak");
+    must_fail<uninitialised_atomic<explorer_sync>>("uninitialised_atomic", "uninitialised read");
+    must_fail<uninitialised_cell<explorer_sync>>("uninitialised_cell", "uninitialised read");
+    must_fail<relaxed_publication<explorer_sync>>("relaxed_publication", "uninitialised read");
+    must_fail<abba<explorer_sync>>("abba", "deadlock");
+    must_fail<lost_wake<explorer_sync>>("lost_wake", "deadlock");
+    must_fail<missed_pulse<explorer_sync>>("missed_pulse", "deadlock");
+    must_fail<endless<explorer_sync>>("endless", "livelock");
+    must_fail<throws<explorer_sync>>("throws", "exception");
+    must_fail<foreign_unlock<explorer_sync>>("foreign_unlock", "unlock");
+    must_fail<store_buffering<explorer_sync>>("store_buffering", "both missed");
+    must_fail<broken_invariant<explorer_sync>>("broken_invariant", "never two");
+    must_fail<aba<explorer_sync>>("aba", "another node");
+    must_fail<weak_failure<explorer_sync>>("weak_failure", "failed although");
+    must_fail<spurious_wake<explorer_sync>>("spurious_wake", "woke for nothing");
+    must_fail<timeout<explorer_sync>>("timeout", "timed out");
+    must_fail<two_waiters<explorer_sync>>("two_waiters", "second waiter");
+    must_pass<locked_counter<explorer_sync>>("locked_counter");
+    must_pass<wait_with_predicate<explorer_sync>>("wait_with_predicate");
+    must_pass<parked_handover<explorer_sync>>("parked_handover");
+    must_pass<publication<explorer_sync>>("publication");
+    must_pass<awaited<explorer_sync>>("awaited");
+}
+
+// ---- shards, jobs, hunting ------------------------------------------------------------------------------
+
+template <class Check>
+void parts_add_up(const char* name) {
+    const verdict whole = run_explorer<Check>({});
+    for (const unsigned n : {2U, 3U, 7U}) {
+        std::uint64_t executions = 0, graphs = 0, blocked = 0;
+        for (unsigned i = 0; i < n; ++i) {
+            search_options part;
+            part.shard = i;
+            part.shards = n;
+            const verdict v = run_explorer<Check>(part);
+            executions += v.executions;
+            graphs += v.graphs;
+            blocked += v.blocked;
+        }
+        expect(executions == whole.executions && graphs == whole.graphs && blocked == whole.blocked,
+               std::string(name) + ": " + std::to_string(n) + " shards have " + std::to_string(executions) + " executions, the whole " +
+                   std::to_string(whole.executions));
+    }
+    search_options two;
+    two.jobs = 2;
+    const verdict v = run_explorer<Check>(two);
+    expect(v.executions == whole.executions && v.graphs == whole.graphs && v.sites == whole.sites && v.reached == whole.reached,
+           std::string(name) + ": two jobs");
+}
+
+void hunts() {
+    for (const search_mode mode : {search_mode::random, search_mode::pct}) {
+        search_options o;
+        o.mode = mode;
+        o.max_executions = 20'000;
+        const verdict v = run_explorer<store_buffering<explorer_sync>>(o);
+        expect(fails_with(v, "both missed"), "hunting finds store buffering");
+        search_options again;
+        again.replay = v.replay;
+        const verdict r = run_explorer<store_buffering<explorer_sync>>(again);
+        expect(fails_with(r, "both missed"), "what was hunted replays");
+    }
+    search_options small;
+    small.max_executions = 100;
+    const verdict v = run_explorer<deque_payload<explorer_sync>>(small);
+    expect(v.result == apiary::model::outcome::budget_ended && v.bound.find("% of the search") != std::string::npos, "a budget ends");
+}
+
+// ---- mutation --------------------------------------------------------------------------------------------
+
+void mutation() {
+    const verdict plain = run_explorer<deque_payload<explorer_sync>>({});
+    expect(plain.result == apiary::model::outcome::pass, "the shipped deque passes: " + plain.reason + plain.trace);
+    unsigned killed = 0, tried = 0;
+    std::string survivors;
+    for (const auto& [site, order] : plain.sites) {
+        if (site.find("chase_lev_deque") == std::string::npos || order == "relaxed") continue;
+        const bool is_fence = site.find(":fence") != std::string::npos;
+        search_options o;
+        o.mutate_site = site;
+        o.mutate_order = is_fence ? "dropped" : "relaxed";
+        const verdict v = run_explorer<deque_payload<explorer_sync>>(o);
+        ++tried;
+        expect(v.result != apiary::model::outcome::error, "mutation of " + site + ": " + v.reason);
+        if (v.result == apiary::model::outcome::fail)
+            ++killed;
+        else
+            survivors += "\n    " + site + " (" + order + ")";
+    }
+    std::printf("mutation of the deque by one check: %u of %u killed; the rest needs other checks or is free here:%s\n", killed, tried,
+                survivors.c_str());
+    // The two fences and the publication by bottom have to be noticed.
+    expect(killed >= 4, "mutations are noticed");
+    search_options nowhere;
+    nowhere.mutate_site = "no/such/file.hpp:1:1:store";
+    nowhere.mutate_order = "relaxed";
+    expect(run_explorer<store_buffering<explorer_sync>>(nowhere).result != apiary::model::outcome::pass, "a mutation of nothing is no pass");
+}
+
+// ---- attacks: delete a part of the model; something must notice ------------------------------------------
+
+std::string all_sets() {
+    std::string text;
+    for (const litmus_line& line : litmus_lines) {
+        oracle::current = oracle::parse(line.code);
+        const verdict v = run_explorer<oracle::interpreted>({});
+        for (const auto& [name, n] : v.outcomes) text += name + "|";
+        text += "\n";
+    }
+    return text;
+}
+
+void attack_litmus(const char* name, bool attack::*part, const std::string& right) {
+    attacks().*part = true;
+    const std::string wrong = all_sets();
+    attacks().*part = false;
+    unsigned changed = 0;
+    std::size_t a = 0, b = 0;
+    for (std::size_t i = 0; i < litmus_lines.size(); ++i) {
+        const std::size_t an = right.find('\n', a), bn = wrong.find('\n', b);
+        changed += right.substr(a, an - a) != wrong.substr(b, bn - b) ? 1U : 0U;
+        a = an + 1;
+        b = bn + 1;
+    }
+    std::printf("without %-22s %2u litmus tests change\n", name, changed);
+    expect(changed > 0, std::string("a litmus test notices the loss of ") + name);
+}
+
+template <class Check>
+void attack_exhibit(const char* name, bool attack::*part) {
+    attacks().*part = true;
+    const verdict v = run_explorer<Check>({});
+    attacks().*part = false;
+    std::printf("without %-22s its exhibit %s\n", name, v.result == apiary::model::outcome::pass ? "passes, and is missed" : "still fails");
+    expect(v.result == apiary::model::outcome::pass, std::string("an exhibit depends on ") + name + ": " + v.reason);
+}
+
+void attack_everything() {
+    const std::string right = all_sets();
+    attack_litmus("read coherence", &attack::no_read_coherence, right);
+    attack_litmus("write coherence", &attack::no_write_coherence, right);
+    attack_litmus("atomicity", &attack::no_atomicity, right);
+    attack_litmus("psc_base", &attack::no_psc_base, right);
+    attack_litmus("psc_F", &attack::no_psc_fence, right);
+    attack_litmus("synchronises-with", &attack::no_synchronisation, right);
+    attack_litmus("release sequences", &attack::no_release_sequence, right);
+    attack_litmus("acquire fences", &attack::no_acquire_fence, right);
+    attack_litmus("release fences", &attack::no_release_fence, right);
+    attack_litmus("C++20 (C++11 instead)", &attack::old_release_sequence, right);
+    attack_litmus("revisits", &attack::no_revisit, right);
+    attack_exhibit<weak_failure<explorer_sync>>("weak failures", &attack::no_weak_failure);
+    attack_exhibit<aba<explorer_sync>>("reuse of memory", &attack::no_reuse);
+    attack_exhibit<spurious_wake<explorer_sync>>("spurious wakes", &attack::no_spurious_wake);
+    attack_exhibit<timeout<explorer_sync>>("timeouts", &attack::no_timeout);
+    attack_exhibit<race<explorer_sync>>("race detection", &attack::no_race_detection);
+    attack_exhibit<leak<explorer_sync>>("lifetimes", &attack::no_lifetime);
+}
+
+}  // namespace
+
+int main() {
+    reports();
+    parts_add_up<deque_payload<explorer_sync>>("deque");
+    parts_add_up<locked_counter<explorer_sync>>("locked_counter");
+    parts_add_up<two_waiters_fixed<explorer_sync>>("two_waiters_fixed");
+    hunts();
+    mutation();
+    attack_everything();
+    std::printf("%u complaints\n", complaints);
+    return complaints == 0 ? 0 : 1;
+}

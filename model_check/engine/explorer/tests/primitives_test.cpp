@@ -1,0 +1,199 @@
+// Two searches against each other on random programs with mutexes, condition variables, parkers, awaits, spurious
+// failures and heap objects: whatever random runs show, revisits included nowhere, the exhaustive search must have found.
+//
+// Usage: explorer_primitives_test [--programs N] [--seed S] [--runs N]
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <apiary/model_check/explorer/graph.hpp>
+#include <apiary/model_check/explorer/run.hpp>
+
+namespace {
+
+using namespace apiary::model;
+using sync = explorer_sync;
+
+enum class act { load, store, add, weak, critical, trial, park, park_until, unpark, wait, notify_one, notify_all, await, below, create };
+
+struct step {
+    act what = act::load;
+    unsigned which = 0;
+    int order = 0;
+};
+std::vector<std::vector<step>> code;
+
+struct node {
+    sync::atomic<int> value{7};
+};
+
+struct interpreted {
+    static constexpr unsigned threads = 3;
+    sync::atomic<int> x{0}, y{0};
+    sync::atomic<node*> shared{nullptr};
+    sync::mutex m;
+    sync::condvar cv;
+    sync::parker parkers[3];
+    sync::cell<int> guarded{0};
+    bool posted = false;  // guarded by m
+    std::vector<int> seen[3];
+
+    void thread(unsigned t) {
+        if (t >= code.size()) return;
+        const auto put = [&](int v) { seen[t].push_back(v); };
+        for (const step& s : code[t]) {
+            auto& a = s.which == 0 ? x : y;
+            const auto store_order = s.order == 0 ? std::memory_order_relaxed : s.order == 1 ? std::memory_order_release : std::memory_order_seq_cst;
+            const auto load_order = s.order == 0 ? std::memory_order_relaxed : s.order == 1 ? std::memory_order_acquire : std::memory_order_seq_cst;
+            switch (s.what) {
+                case act::load: put(a.load(load_order)); break;
+                case act::store: a.store(static_cast<int>(t) + 1, store_order); break;
+                case act::add: put(a.fetch_add(1, std::memory_order_acq_rel)); break;
+                case act::weak: {
+                    int expected = 0;
+                    put(a.compare_exchange_weak(expected, 5, std::memory_order_acq_rel, std::memory_order_relaxed) ? 100 : expected);
+                    break;
+                }
+                case act::critical: {
+                    const sync::lock held(m);
+                    guarded.write(guarded.read() * 3 + static_cast<int>(t) + 1);
+                    put(guarded.read());
+                    break;
+                }
+                case act::trial:
+                    if (m.try_lock()) {
+                        guarded.write(guarded.read() + 10);
+                        m.unlock();
+                        put(1);
+                    } else {
+                        put(0);
+                    }
+                    break;
+                case act::park: parkers[t].park(); break;
+                case act::park_until: put(parkers[t].park_until(5) ? 1 : 0); break;
+                case act::unpark: parkers[(t + 1 + s.which) % 3].unpark(); break;
+                case act::wait: {
+                    sync::lock held(m);
+                    if (s.which == 0) {
+                        while (!posted) cv.wait(held);
+                    } else {
+                        cv.wait(held);  // without a predicate: spurious wakes are seen
+                    }
+                    put(posted ? 1 : 0);
+                    break;
+                }
+                case act::notify_one:
+                case act::notify_all: {
+                    {
+                        const sync::lock held(m);
+                        posted = true;
+                    }
+                    if (s.what == act::notify_one)
+                        cv.notify_one();
+                    else
+                        cv.notify_all();
+                    break;
+                }
+                case act::await: put(sync::await(a, [](int v) { return v != 0; })); break;
+                case act::below: put(static_cast<int>(sync::random_source(1).below(2))); break;
+                case act::create: {
+                    node* mine = sync::create<node>();
+                    node* old = shared.exchange(mine, std::memory_order_acq_rel);
+                    put(old == nullptr ? 0 : old == mine ? 2 : 1);
+                    if (old != nullptr) {
+                        put(old->value.load(std::memory_order_relaxed));
+                        sync::destroy(old);
+                    }
+                    break;
+                }
+            }
+        }
+    }
+    void after() { sync::destroy(shared.load(std::memory_order_relaxed)); }
+    std::vector<int> outcome() const {
+        std::vector<int> all;
+        for (const auto& s : seen) {
+            all.insert(all.end(), s.begin(), s.end());
+            all.push_back(-1);
+        }
+        return all;
+    }
+};
+
+std::uint64_t state = 1;
+unsigned below(unsigned n) {
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return static_cast<unsigned>((state * 0x2545'F491'4F6C'DD1DU >> 40) % n);
+}
+
+void make() {
+    code.assign(2 + below(2), {});
+    const unsigned steps = code.size() == 2 ? 6 : 5;
+    // A few kinds for each program, so that they meet.
+    const unsigned kinds[] = {below(15), below(15), below(15), below(4)};
+    for (unsigned i = 0; i < steps; ++i)
+        code[below(static_cast<unsigned>(code.size()))].push_back({static_cast<act>(kinds[below(4)]), below(2), static_cast<int>(below(3))});
+}
+
+std::string print() {
+    static constexpr const char* names[] = {"load", "store", "add", "weak", "critical", "trial", "park", "park_until", "unpark",
+                                            "wait", "notify_one", "notify_all", "await", "below", "create"};
+    std::string text;
+    for (const auto& t : code) {
+        text += "  T:";
+        for (const step& s : t) {
+            text += ' ';
+            text += names[static_cast<unsigned>(s.what)];
+            text += std::to_string(s.which) + "." + std::to_string(s.order);
+        }
+        text += '\n';
+    }
+    return text;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::uint64_t programs = 400, runs = 2000;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (std::strcmp(argv[i], "--programs") == 0) programs = std::strtoull(argv[i + 1], nullptr, 10);
+        if (std::strcmp(argv[i], "--runs") == 0) runs = std::strtoull(argv[i + 1], nullptr, 10);
+        if (std::strcmp(argv[i], "--seed") == 0) state = std::strtoull(argv[i + 1], nullptr, 10) * 0x9E37'79B9U | 1U;
+    }
+    explorer::attacks().go_on_after_failure = true;
+    explorer::attacks().verify_increments = true;
+    std::uint64_t graphs = 0, executions = 0, blocked = 0, bad = 0, outcomes = 0, unseen = 0;
+    for (std::uint64_t n = 0; n < programs; ++n) {
+        make();
+        search_options all;
+        all.max_seconds = 5;
+        const verdict exhaustive = run_explorer<interpreted>(all);
+        if (exhaustive.result == outcome::budget_ended) continue;
+        search_options some;
+        some.mode = n % 2 == 0 ? search_mode::random : search_mode::pct;
+        some.seed = n + 1;
+        some.max_executions = runs;
+        const verdict random = run_explorer<interpreted>(some);
+        graphs += exhaustive.graphs;
+        executions += exhaustive.executions;
+        blocked += exhaustive.blocked;
+        outcomes += exhaustive.outcomes.size();
+        std::string missing;
+        for (const auto& [name, count] : random.outcomes)
+            if (exhaustive.outcomes.count(name) == 0) missing += " [" + name + "]";
+        for (const auto& [name, count] : exhaustive.outcomes) unseen += random.outcomes.count(name) == 0 ? 1U : 0U;
+        if (exhaustive.result == outcome::error || !missing.empty()) {
+            std::printf("random runs show what the exhaustive search has not:%s %s\n%s", missing.c_str(), exhaustive.reason.c_str(), print().c_str());
+            if (++bad == 5) break;
+        }
+    }
+    const auto number = [](std::uint64_t x) { return static_cast<unsigned long long>(x); };
+    std::printf("%llu programs: %llu graphs, %llu executions, %llu blocked, %llu twice; %llu outcomes, of which random runs missed %llu; "
+                "%llu disagreements\n",
+                number(programs), number(graphs), number(executions), number(blocked), number(executions - blocked - graphs),
+                number(outcomes), number(unseen), number(bad));
+    return bad == 0 ? 0 : 1;
+}

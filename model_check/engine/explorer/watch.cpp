@@ -1,0 +1,200 @@
+// watch: lifetime of objects, races on plain data, and the heap, as the engine sees them.
+#include <apiary/model_check/explorer/engine.hpp>
+
+namespace apiary::model::explorer {
+
+void engine::constructed(object& o, bool has_value, std::uint64_t value, bool cell) {
+    location_info info;
+    info.cell = cell;
+    info.loc = cell ? 0 : memory_.stable_name(current_);
+    info.uninitialised = !has_value;
+    info.value = value;
+    info.address = reinterpret_cast<std::uintptr_t>(&o);
+    info.block = memory_.find_block(&o);
+    info.constructed = {static_cast<std::uint16_t>(current_), next_index()};
+    if (cell) {
+        info.history = static_cast<std::uint32_t>(memory_.histories.size());
+        memory_.histories.emplace_back();
+        if (current_ != main_thread) memory_.histories.back().writes[current_] = static_cast<std::uint16_t>(next_index() + 1);
+    }
+    o = {memory_.run, static_cast<std::uint32_t>(memory_.objects.size())};
+    memory_.objects.push_back(info);
+}
+
+location_info& engine::locate(const object& o, std::uint32_t site) {
+    if (o.run != memory_.run || o.id >= memory_.objects.size()) {
+        const std::uint32_t around = memory_.find_block(&o);
+        if (around != 0 && memory_.blocks[around - 1].freed) fail("access to freed memory: " + describe(site));
+        fail("uninitialised read: " + describe(site) + " uses an object that has not been constructed");
+    }
+    location_info& info = memory_.objects[o.id];
+    if (attacks().no_lifetime) return info;
+    if (info.block != 0) {
+        block& b = memory_.blocks[info.block - 1];
+        if (b.freed)
+            fail("access to freed memory: " + describe(site) + " after the " + b.type + " around it was destroyed");
+        if (current_ != main_thread) b.accesses[current_] = static_cast<std::uint16_t>(next_index() + 1);
+    }
+    if (!info.constructed.happens_before(knowledge(), current_)) {
+        // The object that the accessor has in mind may be one that was destroyed before this one was put there.
+        if (info.block != 0)
+            for (std::size_t i = 0; i + 1 < info.block; ++i)
+                if (memory_.blocks[i].freed && memory_.blocks[i].begin == memory_.blocks[info.block - 1].begin)
+                    fail("access to freed memory: " + describe(site) + " uses memory that has been given to another " +
+                         memory_.blocks[info.block - 1].type + " since");
+        if (info.cell) fail("data race: " + describe(site) + " and the construction of this cell, which does not happen before it");
+        fail("uninitialised read: " + describe(site) + " uses an atomic whose construction does not happen before it" +
+             missing_edge(info.constructed.thread, info.constructed.index));
+    }
+    return info;
+}
+
+// Why what `thread` did in front of its event `index` is not known here: the first read of a later store of that
+// thread that could have carried it, and what was missing there.
+std::string engine::missing_edge(unsigned thread, unsigned index) const {
+    for (unsigned i = 0; i < position_[current_]; ++i) {
+        const event& r = g_->threads[current_][i];
+        if (r.kind != event_kind::read || !is_event(r.rf)) continue;
+        const event& w = g_->at(r.rf);
+        const bool carries = w.rel[thread] > index;
+        if (!carries && !(w.thread == thread && w.index >= index)) continue;
+        const auto order_at = [&](const event& e) { return describe(e.site) + " (" + order_name(e.order) + ")"; };
+        if (!carries) return "; " + order_at(r) + " reads from " + order_at(w) + ", which does not release it";
+        return "; " + order_at(r) + " reads from " + order_at(w) + ", which releases it, and does not acquire it";
+    }
+    return "; no read of this thread takes a store that comes after it";
+}
+
+void engine::touch_cell(const object& o, bool writes, std::uint32_t site) {
+    location_info& info = locate(o, site);
+    if (!writes && info.uninitialised) fail("uninitialised read: " + describe(site) + " of a cell that has no value yet");
+    if (writes) info.uninitialised = false;
+    if (trace_ != nullptr) trace_row_at(site, info.address, writes ? "(plain write)" : "(plain read)");
+    if (current_ == main_thread || attacks().no_race_detection) return;
+    access_history& h = memory_.histories[info.history];
+    const vector_clock& hb = knowledge();
+    for (unsigned t = 0; t < program_.threads; ++t) {
+        if (t == current_) continue;
+        const auto unordered = [&](std::uint16_t access) { return access != 0 && hb[t] < access; };
+        const auto race = [&](std::uint32_t other, const char* what, unsigned access) {
+            fail("data race: " + describe(site) + " (thread " + std::to_string(current_) + ") and " +
+                 (other == 0 ? std::string("the construction of the cell") : describe(other)) + " (thread " +
+                 std::to_string(t) + "), a " + what + ", are not ordered by happens-before" + missing_edge(t, access - 1U));
+        };
+        if (unordered(h.writes[t])) race(h.write_sites[t], "write", h.writes[t]);
+        if (writes && unordered(h.reads[t])) race(h.read_sites[t], "read", h.reads[t]);
+    }
+    const auto now = static_cast<std::uint16_t>(next_index() + 1);
+    if (writes) {
+        h.writes[current_] = now;
+        h.write_sites[current_] = site;
+    } else {
+        h.reads[current_] = now;
+        h.read_sites[current_] = site;
+    }
+}
+
+std::uint64_t engine::peek(const object& o) {
+    if (o.run != memory_.run || o.id >= memory_.objects.size()) return 0;
+    const location_info& info = memory_.objects[o.id];
+    if (sequential() || info.slot == event::no_slot) {
+        for (const location& s : g_->slots)
+            if (!sequential() && s.loc == info.loc) return g_->value_of(static_cast<unsigned>(&s - g_->slots.data()), s.co.empty() ? initial_store : s.co.back());
+        return info.value;
+    }
+    const location& s = g_->slots[info.slot];
+    return g_->value_of(info.slot, s.co.empty() ? initial_store : s.co.back());
+}
+
+void* engine::allocate(std::size_t size, std::size_t alignment, const char* type) {
+    const std::size_t rounded = size == 0 ? 1 : size;
+    void* p = nullptr;
+    if (sequential()) {
+        p = memory_.take(main_thread, rounded, alignment);
+    } else {
+        operation op;
+        op.kind = event_kind::alloc;
+        op.expect = rounded;
+        op.mask = alignment;
+        event* e = replay(op);
+        const bool added = e == nullptr;
+        if (added) {
+            at_frontier(op);
+            e = &append(op);
+            alloc_options(*e, options_);
+            const auto take = [&](event& x, const option& o) {
+                x.rf = o.rf;
+                x.value = is_event(o.rf) ? g_->at(o.rf).value : 0;
+                g_->link(x);
+            };
+            if (decider_ != nullptr) {
+                take(*e, options_[decider_->pick_option(*g_, *e, options_)]);
+            } else {
+                children_.clear();
+                for (std::size_t i = 1; i < options_.size(); ++i) {
+                    take(*e, options_[i]);
+                    children_.push_back({copy(*g_), 0, 0, 1});
+                }
+                take(*e, options_[0]);
+                push_children(children_, true);
+                e = &g_->threads[current_].back();
+            }
+        }
+        if (is_event(e->rf)) {
+            p = reinterpret_cast<void*>(e->value);
+        } else {
+            p = memory_.take(current_, rounded, alignment);
+            if (!added && e->value != 0 && e->value != reinterpret_cast<std::uintptr_t>(p)) stop(run_end::nondeterministic);
+            e->value = reinterpret_cast<std::uintptr_t>(p);
+        }
+        if (trace_ != nullptr) trace_event(*e);
+    }
+    block b;
+    b.begin = static_cast<char*>(p);
+    b.size = rounded;
+    b.type = type;
+    // The event itself is the allocation, so that only what comes after it may use the memory.
+    b.allocated = {static_cast<std::uint16_t>(current_), next_index()};
+    memory_.blocks.push_back(b);
+    return p;
+}
+
+void engine::before_destroy(void* p) {
+    if (attacks().no_lifetime) return;
+    const std::uint32_t around = memory_.find_block(p);
+    if (around == 0 || memory_.blocks[around - 1].begin != p) fail("bad destroy: the address was not given by create");
+    const block& b = memory_.blocks[around - 1];
+    if (b.freed) fail(std::string("double free: a ") + b.type + " is destroyed a second time");
+    if (!b.allocated.happens_before(knowledge(), current_))
+        fail(std::string("access to freed memory: a ") + b.type + " is destroyed by a thread that does not know of its creation");
+}
+
+void engine::release(void* p) {
+    const std::uint32_t around = memory_.find_block(p);
+    if (around == 0) return;
+    std::uint64_t size = memory_.blocks[around - 1].size;
+    if (!sequential()) {
+        const vector_clock hb = knowledge();
+        for (unsigned t = 0; t < program_.threads && !attacks().no_lifetime; ++t) {
+            const std::uint16_t access = memory_.blocks[around - 1].accesses[t];
+            if (t != current_ && access != 0 && hb[t] < access)
+                fail(std::string("access to freed memory: a ") + memory_.blocks[around - 1].type + " is destroyed by thread " +
+                     std::to_string(current_) + " while thread " + std::to_string(t) + " uses it; the use does not happen before");
+        }
+        operation op;
+        op.kind = event_kind::release;
+        op.value = reinterpret_cast<std::uintptr_t>(p);
+        op.expect = size;
+        event* e = replay(op);
+        if (e == nullptr) {
+            at_frontier(op);
+            e = &append(op);
+            add_release(*e);
+            e = &g_->threads[current_].back();
+        }
+        if (trace_ != nullptr) trace_event(*e);
+    }
+    memory_.blocks[around - 1].freed = true;
+}
+
+}  // namespace apiary::model::explorer

@@ -1,0 +1,81 @@
+// The main function of every check program.
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+#include <apiary/model_check/options.hpp>
+#include <apiary/model_check/report.hpp>
+#include <apiary/model_check/runner.hpp>
+
+namespace {
+
+using namespace apiary::model;
+
+int nonsense(const std::string& what) {
+    std::cerr << what << '\n';
+    return 2;
+}
+
+// The checks that were named, or an error that says which name does not exist.
+bool select(const command& c, std::vector<task>& tasks, std::string& error) {
+    for (const std::string& name : c.names) {
+        bool exists = false;
+        for (const check_entry& e : registry()) exists = exists || e.name == name;
+        if (exists) continue;
+        error = "there is no check '" + name + "' in this program; there are:\n" + list_text(registry());
+        return false;
+    }
+    for (const check_entry& e : registry()) {
+        bool wanted = c.names.empty();
+        for (const std::string& name : c.names) wanted = wanted || e.name == name;
+        for (const engine with : {engine::relacy, engine::explorer})
+            if (wanted && (e.engines & c.engines & static_cast<unsigned>(with)) != 0) tasks.push_back({&e, with});
+    }
+    if (tasks.empty()) {
+        error = "nothing to run: no such check for this engine; --list tells which engine runs what";
+        return false;
+    }
+    if (!c.search.replay.empty() && tasks.size() != 1) {
+        error = "two engines run this check; say whose token this is by --engine relacy or --engine explorer";
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const command c = parse(argc, argv);
+    if (c.help) {
+        std::cout << usage;
+        return 0;
+    }
+    if (!c.error.empty()) return nonsense(c.error);
+    if (c.list) {
+        std::cout << (c.json_list ? list_json(registry()) : list_text(registry()));
+        return 0;
+    }
+    std::vector<task> tasks;
+    std::string error;
+    if (!select(c, tasks, error)) return nonsense(error);
+
+    std::ofstream file;
+    if (!c.json_file.empty() && c.json_file != "-") {
+        file.open(c.json_file);
+        if (!file) return nonsense("cannot write '" + c.json_file + "'");
+    }
+    const bool show_traces = c.show_traces || !c.search.replay.empty();
+    bool mutation_met = c.search.mutate_site.empty();
+    const bool good = run_all(tasks, c.search, c.timeout_seconds, [&](const judged& j) {
+        mutation_met = mutation_met || j.found.reached.contains(mutated_operation_ran);
+        if (c.json_file == "-")
+            std::cout << verdict_json(j) << std::endl;
+        else
+            std::cout << verdict_text(j, argv[0], show_traces) << std::flush;
+        if (file.is_open()) file << verdict_json(j) << std::endl;
+    });
+    if (!mutation_met)
+        return nonsense("no operation at " + c.search.mutate_site +
+                        " ran; \"sites\" of a --json verdict lists those that do");
+    return good ? 0 : 1;
+}

@@ -1,0 +1,156 @@
+// See options.hpp.
+#include <apiary/model_check/options.hpp>
+
+#include <charconv>
+#include <cstdlib>
+
+namespace apiary::model {
+
+const char* const usage =
+    R"(usage: PROGRAM [NAME...] [options]      runs the checks named, or all
+
+  --list [--json]           what there is: name, kind, engines, threads, what it checks
+  --engine relacy|explorer|all
+  --mode standard|random|pct|bound|full
+                            relacy: standard varies uniform, burst and pct executions; bound and full
+                            are systematic. explorer: standard is exhaustive
+  --seed S                  of the random modes; default 1
+  --budget 5s | 20000x      seconds or executions; may be given twice, the first to end counts
+  --bound N                 preemptions (bound), depth (pct)
+  --timeout S               seconds until a simulation that says nothing is stopped
+  --shard I/N               the I-th of N parts, I from 0
+  --jobs N                  simulations at a time; default 1
+  --mutate SITE=ORDER       weakens one operation: SITE is FILE:LINE[:COLUMN[:OPERATION]]
+  --replay TOKEN            runs the one execution of a failure again and prints it
+  --trace                   prints the trace of every failure, the expected ones too
+  --json FILE               one line per verdict; - is standard output
+
+exit: 0 everything as expected, 1 not, 2 the command line makes no sense
+)";
+
+namespace {
+
+template <class N>
+bool number(std::string_view text, N& out) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool budget(const std::string& text, search_options& o) {
+    if (text.size() < 2) return false;
+    const std::string_view amount = std::string_view(text).substr(0, text.size() - 1);
+    if (text.back() == 'x') return number(amount, o.max_executions) && o.max_executions != 0;
+    if (text.back() == 's') return number(amount, o.max_seconds) && o.max_seconds > 0;
+    return false;
+}
+
+bool mode(const std::string& text, search_mode& m) {
+    if (text == "standard")
+        m = search_mode::standard;
+    else if (text == "random")
+        m = search_mode::random;
+    else if (text == "pct")
+        m = search_mode::pct;
+    else if (text == "bound")
+        m = search_mode::bound;
+    else if (text == "full")
+        m = search_mode::full;
+    else
+        return false;
+    return true;
+}
+
+bool engines(const std::string& text, unsigned& e) {
+    if (text == "relacy")
+        e = relacy_only;
+    else if (text == "explorer")
+        e = explorer_only;
+    else if (text == "all")
+        e = both_engines;
+    else
+        return false;
+    return true;
+}
+
+bool shard(const std::string& text, search_options& o) {
+    const std::size_t slash = text.find('/');
+    return slash != std::string::npos && number(std::string_view(text).substr(0, slash), o.shard) &&
+           number(std::string_view(text).substr(slash + 1), o.shards) && o.shards != 0 && o.shard < o.shards;
+}
+
+bool mutation(const std::string& text, search_options& o) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == std::string::npos) return false;
+    o.mutate_site = text.substr(0, equals);
+    o.mutate_order = text.substr(equals + 1);
+    return !o.mutate_site.empty() && !o.mutate_order.empty();
+}
+
+}  // namespace
+
+command parse(int argc, const char* const* argv) {
+    command c;
+    bool json = false;
+    for (int i = 1; i < argc && c.error.empty(); ++i) {
+        const std::string option = argv[i];
+        if (!option.starts_with("--")) {
+            c.names.push_back(option);
+            continue;
+        }
+        if (option == "--list") {
+            c.list = true;
+            continue;
+        }
+        if (option == "--help") {
+            c.help = true;
+            continue;
+        }
+        if (option == "--trace") {
+            c.show_traces = true;
+            continue;
+        }
+        if (option == "--json" && (c.list || (i + 1 < argc && std::string(argv[i + 1]) == "--list"))) {
+            json = true;
+            continue;
+        }
+        if (i + 1 == argc) {
+            c.error = "'" + option + "' needs a value, or is no option; --help lists the options";
+            break;
+        }
+        const std::string value = argv[++i];
+        bool good = true;
+        if (option == "--engine")
+            good = engines(value, c.engines);
+        else if (option == "--mode")
+            good = mode(value, c.search.mode);
+        else if (option == "--seed")
+            good = number(value, c.search.seed);
+        else if (option == "--budget")
+            good = budget(value, c.search);
+        else if (option == "--bound")
+            good = number(value, c.search.bound);
+        else if (option == "--shard")
+            good = shard(value, c.search);
+        else if (option == "--jobs")
+            good = number(value, c.search.jobs) && c.search.jobs != 0;
+        else if (option == "--mutate")
+            good = mutation(value, c.search);
+        else if (option == "--timeout")
+            good = number(value, c.timeout_seconds) && c.timeout_seconds > 0;
+        else if (option == "--replay")
+            c.search.replay = value;
+        else if (option == "--json")
+            c.json_file = value;
+        else {
+            c.error = "'" + option + "' is no option; --help lists the options";
+            break;
+        }
+        if (!good) c.error = "'" + value + "' is no value for " + option + "; --help shows the form";
+    }
+    c.json_list = c.list && json;
+    if (c.error.empty() && !c.search.replay.empty() && c.names.size() != 1)
+        c.error = "--replay runs one execution of one check; name that check";
+    return c;
+}
+
+}  // namespace apiary::model

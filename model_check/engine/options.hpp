@@ -1,0 +1,25 @@
+// The command line of a check program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <apiary/model_check/check.hpp>
+
+namespace apiary::model {
+
+struct command {
+    bool list = false, json_list = false, help = false, show_traces = false;
+    std::vector<std::string> names;  // empty: all
+    unsigned engines = both_engines;
+    search_options search;
+    double timeout_seconds = 0;  // 0: by the budget
+    std::string json_file;       // one line per verdict; "-" is standard output
+    std::string error;           // not empty: what is wrong with the line, and the remedy
+};
+
+command parse(int argc, const char* const* argv);
+
+extern const char* const usage;
+
+}  // namespace apiary::model

@@ -1,0 +1,85 @@
+// APIARY_CHECK, APIARY_EXHIBIT, APIARY_LITMUS: name a check template once, get it under every engine.
+//
+//     APIARY_CHECK(last_element);                                  // must pass, both engines
+//     APIARY_CHECK(last_element, model::relacy_only);
+//     APIARY_EXHIBIT(b01_stale_array, "uninitialised", model::both_engines);
+//     APIARY_LITMUS(sb_relaxed);
+//
+// An exhibit names the engines that must see it; the others are not asked.
+#pragma once
+
+#include <source_location>
+#include <utility>
+
+#include <apiary/model_check/check.hpp>
+#include <apiary/model_check/check_traits.hpp>
+#include <apiary/model_check/litmus.hpp>
+#if !defined(APIARY_MODEL_NO_RELACY)
+#include <apiary/model_check/relacy/run.hpp>
+#endif
+#if __has_include(<apiary/model_check/explorer/run.hpp>) && !defined(APIARY_MODEL_NO_EXPLORER)
+#define APIARY_MODEL_HAS_EXPLORER 1
+#include <apiary/model_check/explorer/explorer_sync.hpp>
+#include <apiary/model_check/explorer/run.hpp>
+#endif
+
+namespace apiary::model {
+
+template <template <class> class Check, class Sync>
+void describe(check_entry& entry) {
+    using check = Check<Sync>;
+    entry.what = check::what;
+    entry.threads = check::threads;
+    entry.must_reach = must_reach_of<check>();
+    if constexpr (requires { check::too_large_to_exhaust; }) entry.too_large_to_exhaust = check::too_large_to_exhaust;
+    if constexpr (requires { check::rc11; }) {
+        entry.expected_rc11 = check::rc11.copy();
+        entry.expected_relacy = entry.expected_rc11;
+    }
+    if constexpr (requires { check::relacy; }) {
+        entry.expected_relacy = check::relacy.copy();
+        entry.relacy_differs = check::relacy_differs;
+    }
+}
+
+template <template <class> class Check, unsigned Engines>
+bool add_check(const char* name, check_kind kind, const char* reason,
+               std::source_location at = std::source_location::current()) {
+    check_entry entry;
+    entry.name = name;
+    entry.file = at.file_name();
+    entry.kind = kind;
+    entry.expected_reason = reason;
+    entry.engines = 0;
+#if !defined(APIARY_MODEL_NO_RELACY)
+    if constexpr ((Engines & relacy_only) != 0) {
+        describe<Check, relacy_sync>(entry);
+        entry.engines |= relacy_only;
+        entry.run_relacy = [](const search_options& o) { return run_relacy<Check<relacy_sync>>(o); };
+    }
+#endif
+#if defined(APIARY_MODEL_HAS_EXPLORER)
+    if constexpr ((Engines & explorer_only) != 0) {
+        describe<Check, explorer_sync>(entry);
+        entry.engines |= explorer_only;
+        entry.run_explorer = [](const search_options& o) { return run_explorer<Check<explorer_sync>>(o); };
+    }
+#endif
+    if (entry.engines != 0) registry().push_back(std::move(entry));
+    return true;
+}
+
+}  // namespace apiary::model
+
+#define APIARY_MODEL_REGISTER(name, kind, reason, engines)        \
+    [[maybe_unused]] static const bool apiary_registered_##name = \
+        ::apiary::model::add_check<name, engines>(#name, ::apiary::model::check_kind::kind, reason)
+
+#define APIARY_MODEL_FIRST(first, ...) first
+#define APIARY_CHECK(name, ...) \
+    APIARY_MODEL_REGISTER(name, check, "", APIARY_MODEL_FIRST(__VA_ARGS__ __VA_OPT__(, )::apiary::model::both_engines))
+#define APIARY_LITMUS(name, ...) \
+    APIARY_MODEL_REGISTER(name, litmus, "", APIARY_MODEL_FIRST(__VA_ARGS__ __VA_OPT__(, )::apiary::model::both_engines))
+#define APIARY_EXHIBIT(name, reason, ...)        \
+    APIARY_MODEL_REGISTER(name, exhibit, reason, \
+                          APIARY_MODEL_FIRST(__VA_ARGS__ __VA_OPT__(, )::apiary::model::both_engines))

@@ -1,0 +1,230 @@
+// relacy_sync: the policy under which a structure runs in the Relacy Race Detector.
+//
+// What blocks here blocks for real: a parked or awaiting thread is not scheduled until its word changes, so
+// a lost wake is a deadlock that Relacy reports, and nobody spins. Blocking adds no happens-before of its
+// own; only the orders on the words count.
+//
+//   parker       a word with acquire and release exchanges, and blocking on it. park() never returns
+//                spuriously; park_until() may time out at any moment, and the virtual clock then stands
+//                at its deadline.
+//   condvar      Relacy's: spurious wake-ups in the random modes.
+//   mutex        Relacy's: try_lock may fail spuriously.
+//   random_source, weak compare-exchange: the engine decides.
+//   heap         create and destroy go through Relacy: leak, double free, use after free. A member that is
+//                no atomic, cell or mutex is not watched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <utility>
+
+#include <apiary/model_check/relacy/relacy_atomic.hpp>
+#include <apiary/sync/sync_policy.hpp>
+
+namespace apiary::model {
+
+struct relacy_sync {
+    static constexpr bool checked = true;
+    static constexpr std::int64_t forever = INT64_MAX;
+
+    using site = std::source_location;
+
+    template <class T>
+    using atomic = relacy_detail::atomic<T>;
+    template <class T>
+    using cell = relacy_detail::cell<T>;
+
+    static void fence(std::memory_order order, site at = site::current()) { relacy_detail::fence(order, at); }
+
+    class mutex {
+    public:
+        void lock(site at = site::current()) {
+            const relacy_detail::recorder record(at, "lock", this);
+            impl_.lock(relacy_detail::place(at));
+            close(record);
+        }
+        bool try_lock(site at = site::current()) {
+            const relacy_detail::recorder record(at, "try_lock", this);
+            const bool got = impl_.try_lock(relacy_detail::place(at));
+            close(record, got ? "-> true" : "-> false");
+            return got;
+        }
+        void unlock(site at = site::current()) {
+            const relacy_detail::recorder record(at, "unlock", this);
+            impl_.unlock(relacy_detail::place(at));
+            close(record);
+        }
+
+    private:
+        friend struct relacy_sync;
+        rl::mutex impl_;
+    };
+
+    class lock {
+    public:
+        explicit lock(mutex& m, site at = site::current()) : mutex_(m), at_(at) { mutex_.lock(at); }
+        ~lock() { mutex_.unlock(at_); }
+        lock(const lock&) = delete;
+        lock& operator=(const lock&) = delete;
+
+    private:
+        friend struct relacy_sync;
+        mutex& mutex_;
+        const site at_;
+    };
+
+    class condvar {
+    public:
+        void wait(lock& l, site at = site::current()) {
+            {
+                const relacy_detail::recorder enters(at, "wait", this);
+                close(enters, "lets the mutex go");
+            }
+            const relacy_detail::recorder record(at, "wait", this);
+            held adapter{l.mutex_.impl_};
+            impl_.wait(adapter, relacy_detail::place(at));
+            close(record, "awake, holds the mutex");
+        }
+        void notify_one(site at = site::current()) {
+            const relacy_detail::recorder record(at, "notify_one", this);
+            impl_.notify_one(relacy_detail::place(at));
+            close(record);
+        }
+        void notify_all(site at = site::current()) {
+            const relacy_detail::recorder record(at, "notify_all", this);
+            impl_.notify_all(relacy_detail::place(at));
+            close(record);
+        }
+
+    private:
+        struct held {
+            rl::mutex& m;
+            void lock(rl::debug_info_param info) { m.lock(info); }
+            void unlock(rl::debug_info_param info) { m.unlock(info); }
+        };
+        rl::condition_variable_std<condvar> impl_;
+    };
+
+    class parker {
+    public:
+        parker() { word_.store({0, 0}, rl::mo_relaxed, relacy_detail::place(site::current())); }
+
+        void park(site at = site::current()) { park_until(forever, at); }
+
+        bool park_until(std::int64_t deadline_ns, site at = site::current()) {
+            for (;;) {
+                const relacy_detail::recorder record(at, "park", this);
+                stamped seen{1, 0};
+                const bool token = word_.compare_exchange(rl::bool_t<false>(), seen, stamped{0, 0}, rl::mo_acquire,
+                                                          rl::mo_relaxed, relacy_detail::place(at));
+                if (token || relacy_detail::the_world.now >= deadline_ns) {
+                    close(record, token ? "takes the token" : "the deadline has passed");
+                    return token;
+                }
+                close(record, "no token, blocks");
+                const relacy_detail::recorder blocked(at, "park", this);
+                const rl::unpark_reason why = waiting_.block(deadline_ns != forever, at);
+                if (why == rl::unpark_reason_timeout && relacy_detail::the_world.now < deadline_ns)
+                    relacy_detail::the_world.now = deadline_ns;
+                close(blocked, why == rl::unpark_reason_timeout ? "times out" : "wakes up");
+            }
+        }
+
+        void unpark(site at = site::current()) {
+            const relacy_detail::recorder record(at, "unpark", this);
+            const stamped before =
+                word_.rmw(rl::rmw_type_t<rl::rmw_type_swap>(), stamped{1, 0}, rl::mo_release, relacy_detail::place(at));
+            close(record, before.value != 0 ? "the token was there already" : "leaves the token");
+            waiting_.wake_all(at);
+        }
+
+    private:
+        using stamped = relacy_detail::stamped<unsigned>;
+        rl::generic_atomic<stamped, false> word_;
+        relacy_detail::waiters waiting_;
+    };
+
+    template <class T, class Done>
+    static T await(const atomic<T>& a, Done done, site at = site::current()) {
+        for (;;) {
+            const T value = a.load(std::memory_order_acquire, at);
+            if (done(value)) return value;
+            a.wait_for_change(value, at);
+        }
+    }
+
+    static void relax(site at = site::current()) { rl::yield(1, relacy_detail::place(at)); }
+
+    // A virtual clock: it moves when somebody times out.
+    static std::int64_t now_ns() { return relacy_detail::the_world.now; }
+
+    class random_source {
+    public:
+        explicit random_source(std::uint64_t) {}
+        std::uint32_t below(std::uint32_t n, site = site::current()) { return n < 2 ? 0 : rl::rand(n); }
+    };
+
+    template <class T, class... Args>
+    static T* create(Args&&... args) {
+        T* object = new (take_memory(sizeof(T), alignof(T), "create")) T(std::forward<Args>(args)...);
+        return object;
+    }
+    template <class T>
+    static void destroy(T* p) {
+        if (p == nullptr) return;
+        p->~T();
+        give_memory(p, alignof(T));
+    }
+    template <class T>
+    static T* create_array(std::size_t n) {
+        T* first = static_cast<T*>(take_memory(n * sizeof(T), alignof(T), "create_array"));
+        for (std::size_t i = 0; i != n; ++i) new (first + i) T;
+        return first;
+    }
+    template <class T>
+    static void destroy_array(T* p, std::size_t n) {
+        if (p == nullptr) return;
+        for (std::size_t i = 0; i != n; ++i) p[i].~T();
+        give_memory(p, alignof(T));
+    }
+
+    static void reach(const char* name, site at = site::current()) {
+        if (rl::ctx().invariant_executing) return;
+        relacy_detail::the_world.count_reach(name);
+        const relacy_detail::recorder record(at, "reach", nullptr);
+        close(record, name);
+    }
+
+    [[noreturn]] static void fail(const char* what, site at = site::current()) {
+        const relacy_detail::recorder record(at, "fail", nullptr);
+        relacy_detail::end_execution(what, rl::test_result_user_assert_failed, at);
+    }
+
+private:
+    static void close(const relacy_detail::recorder& record, const char* text = "") {
+        if (record) relacy_detail::text_writer(record.close().text) << text;
+    }
+
+    // Relacy's blocks are aligned to 16. For more, the block's address stands in front of the object.
+    static void* take_memory(std::size_t size, std::size_t alignment, const char* what) {
+        const site at = site::current();
+        const bool wide = alignment > rl::alignment;
+        void* block = rl::ctx().alloc(wide ? size + alignment + sizeof(void*) : size, false,
+                                      rl::debug_info(what, at.file_name(), at.line()));
+        if (!wide) return block;
+        const std::uintptr_t lowest = reinterpret_cast<std::uintptr_t>(block) + sizeof(void*);
+        void** object = reinterpret_cast<void**>((lowest + alignment - 1) / alignment * alignment);
+        object[-1] = block;
+        return object;
+    }
+    static void give_memory(void* p, std::size_t alignment) {
+        const site at = site::current();
+        rl::ctx().free(alignment > rl::alignment ? static_cast<void**>(p)[-1] : p, false, relacy_detail::place(at));
+    }
+};
+
+static_assert(sync_policy<relacy_sync>);
+
+}  // namespace apiary::model

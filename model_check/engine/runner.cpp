@@ -1,0 +1,361 @@
+// See runner.hpp.
+#include <apiary/model_check/runner.hpp>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <list>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <apiary/model_check/verdict_wire.hpp>
+
+namespace apiary::model {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+// What a search gets that was given no budget. Relacy's is counted in executions, so that its verdict does not
+// depend on the machine; an exhibit stops at its failure and may therefore look longer. The explorer's is for a
+// search that should end by itself: seconds that a slow machine does not use up.
+search_options with_default_budget(search_options o, const task& t) {
+    if (o.max_executions != 0 || o.max_seconds > 0) return o;
+    if (t.with == engine::explorer) {
+        o.max_seconds = t.check->too_large_to_exhaust ? 4 : 120;
+        return o;
+    }
+    switch (t.check->kind) {
+        case check_kind::check:
+            o.max_executions = 60'000;
+            break;
+        case check_kind::litmus:
+            o.max_executions = 20'000;
+            break;
+        case check_kind::exhibit:
+            o.max_executions = 2'000'000;
+            break;
+    }
+    return o;
+}
+
+verdict error_verdict(std::string reason) {
+    verdict v;
+    v.reason = std::move(reason);
+    return v;
+}
+
+// One child with one simulation.
+class child {
+public:
+    child(const task& t, const search_options& options, double timeout_seconds) {
+        const search_options o = with_default_budget(options, t);
+        if (timeout_seconds <= 0) timeout_seconds = o.max_seconds > 0 ? o.max_seconds * 2 + 120 : 1800;
+        deadline_ = clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(timeout_seconds * 1000));
+        int ends[2];
+        if (::pipe(ends) != 0) {
+            result_ = error_verdict(std::string("pipe: ") + std::strerror(errno));
+            return;
+        }
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            ::close(ends[0]);
+            ::dup2(STDERR_FILENO, STDOUT_FILENO);  // what an engine says of itself is no verdict
+            simulate(t, o, ends[1]);
+        }
+        ::close(ends[1]);
+        in_ = ends[0];
+        if (pid_ < 0) {
+            result_ = error_verdict(std::string("fork: ") + std::strerror(errno));
+            finish();
+        }
+    }
+    child(const child&) = delete;
+    child& operator=(const child&) = delete;
+    ~child() {
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);
+            ::waitpid(pid_, nullptr, 0);
+        }
+        finish();
+    }
+
+    int descriptor() const { return in_; }
+    bool done() const { return in_ < 0; }
+    verdict& result() { return result_; }
+
+    // Past the deadline the verdict is an error.
+    void watch_clock() {
+        if (done() || clock::now() <= deadline_) return;
+        ::kill(pid_, SIGKILL);
+        reap();
+        result_ = error_verdict("the simulation did not end within its time; it was stopped");
+        finish();
+    }
+
+    // To be called when there is something to read; at the end makes the verdict.
+    void pump() {
+        char buffer[65536];
+        const ssize_t n = ::read(in_, buffer, sizeof buffer);
+        if (n > 0) {
+            bytes_.append(buffer, static_cast<std::size_t>(n));
+            return;
+        }
+        if (n < 0 && errno == EINTR) return;
+        const int status = reap();
+        if (std::optional<verdict> v = from_wire(bytes_); v.has_value())
+            result_ = std::move(*v);
+        else if (WIFSIGNALED(status))
+            result_ =
+                error_verdict(std::string("the simulation was ended by a signal: ") + ::strsignal(WTERMSIG(status)));
+        else
+            result_ = error_verdict("the simulation ended without a verdict, status " +
+                                    std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : status));
+        finish();
+    }
+
+private:
+    [[noreturn]] static void simulate(const task& t, const search_options& o, int out) {
+        verdict v;
+        try {
+            v = t.with == engine::relacy ? t.check->run_relacy(o) : t.check->run_explorer(o);
+        } catch (const std::exception& e) {
+            v = error_verdict(std::string("an exception left the check: ") + e.what());
+        }
+        const std::string bytes = to_wire(v);
+        for (std::size_t at = 0; at != bytes.size();) {
+            const ssize_t n = ::write(out, bytes.data() + at, bytes.size() - at);
+            if (n < 0 && errno != EINTR) break;
+            if (n > 0) at += static_cast<std::size_t>(n);
+        }
+        ::_exit(0);
+    }
+
+    int reap() {
+        int status = 0;
+        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+        }
+        pid_ = -1;
+        return status;
+    }
+    void finish() {
+        if (in_ >= 0) ::close(in_);
+        in_ = -1;
+    }
+
+    pid_t pid_ = -1;
+    int in_ = -1;
+    clock::time_point deadline_;
+    std::string bytes_;
+    verdict result_;
+};
+
+// The outcomes that one set has and the other lacks, as text.
+std::string lacking(const std::set<std::string>& have, const std::set<std::string>& other) {
+    std::string text;
+    for (const std::string& o : have)
+        if (!other.contains(o)) text += (text.empty() ? "" : ", ") + std::string("(") + o + ")";
+    return text;
+}
+
+void judge_litmus(const task& t, verdict& v) {
+    if (v.result != outcome::pass) return;
+    const std::vector<std::string>& list = t.with == engine::relacy ? t.check->expected_relacy : t.check->expected_rc11;
+    const std::set<std::string> expected(list.begin(), list.end());
+    std::set<std::string> seen;
+    for (const auto& [text, count] : v.outcomes) seen.insert(text);
+    const std::string extra = lacking(seen, expected), missing = lacking(expected, seen);
+    if (extra.empty() && missing.empty()) return;
+    v.result = outcome::fail;
+    v.reason = (extra.empty() ? "" : "saw " + extra + ", not expected") +
+               (extra.empty() || missing.empty() ? "" : "; ") +
+               (missing.empty() ? "" : "never saw " + missing + ", expected");
+}
+
+bool as_expected(const task& t, verdict& v, bool replaying) {
+    if (t.check->kind == check_kind::exhibit) {
+        if (v.result == outcome::fail && v.reason.find(t.check->expected_reason) != std::string::npos) return true;
+        if (v.result == outcome::fail) v.reason += " (expected: \"" + t.check->expected_reason + "\")";
+        if (v.result == outcome::pass) v.reason = "not caught; expected to fail: \"" + t.check->expected_reason + "\"";
+        return false;
+    }
+    // Relacy never proves anything, so a search cut short says as much as any other; the explorer's pass
+    // means "all", and must not be claimed for less.
+    if (v.result == outcome::budget_ended) {
+        if (v.reason.empty()) v.reason = "not finished: " + v.bound;
+        return t.with == engine::relacy || t.check->too_large_to_exhaust;
+    }
+    if (v.result != outcome::pass || replaying) return v.result == outcome::pass;
+    std::string never;
+    for (const std::string& name : t.check->must_reach)
+        if (!v.reached.contains(name)) never += (never.empty() ? "" : ", ") + name;
+    if (never.empty()) return true;
+    v.reason = "never reached " + never;
+    return false;
+}
+
+const char* word_of(outcome o) {
+    switch (o) {
+        case outcome::pass:
+            return "pass";
+        case outcome::fail:
+            return "fail";
+        case outcome::budget_ended:
+            return "budget";
+        case outcome::error:
+            break;
+    }
+    return "error";
+}
+
+judged judge(const task& t, verdict v, const search_options& o) {
+    judged j;
+    j.ran = t;
+    if (t.check->kind == check_kind::litmus && o.replay.empty()) judge_litmus(t, v);
+    // A mutation elsewhere is no error of this check; main says when it ran nowhere.
+    if (v.result == outcome::error && v.reason.find("mutated site") != std::string::npos)
+        v.result = outcome::pass, v.reason = "the mutated operation does not run here";
+    else if (!o.mutate_site.empty())
+        v.reached.try_emplace(mutated_operation_ran, 1);
+    j.as_expected = as_expected(t, v, !o.replay.empty());
+    j.verdict_word = word_of(v.result);
+    if (!v.replay.empty()) {
+        j.replay_line = t.check->name + " --engine " + engine_name(t.with) + " --replay " + v.replay;
+        if (!o.mutate_site.empty()) j.replay_line += " --mutate " + o.mutate_site + "=" + o.mutate_order;
+    }
+    j.found = std::move(v);
+    return j;
+}
+
+// One check on its way to a verdict: searched; after a failure of a random search, looked for again with few
+// preemptions, which gives a shorter story; then replayed for its trace.
+struct running {
+    enum class step { search, shorten, replay };
+    static constexpr unsigned most_preemptions = 3;
+
+    running(std::size_t i, const task& t, const search_options& o, double timeout_seconds, step s, verdict first,
+            unsigned n)
+        : index(i), process(t, o, timeout_seconds), at(s), found(std::move(first)), preemptions(n) {}
+
+    std::size_t index;
+    child process;
+    step at;
+    verdict found;         // by the search; its token may be the shortened one's
+    unsigned preemptions;  // while shortening
+};
+
+search_options to_shorten(search_options o, unsigned preemptions) {
+    o.mode = search_mode::bound;
+    o.bound = preemptions;
+    o.max_executions = 100'000;
+    o.max_seconds = 3;
+    o.shard = 0, o.shards = 1;
+    return o;
+}
+
+search_options to_replay(search_options o, const std::string& token) {
+    o.replay = token;
+    return o;
+}
+
+}  // namespace
+
+const char* engine_name(engine e) { return e == engine::relacy ? "relacy" : "explorer"; }
+
+const char* kind_name(check_kind k) {
+    switch (k) {
+        case check_kind::check:
+            return "check";
+        case check_kind::exhibit:
+            return "exhibit";
+        case check_kind::litmus:
+            break;
+    }
+    return "litmus";
+}
+
+bool run_all(const std::vector<task>& tasks, const search_options& options, double timeout_seconds,
+             const std::function<void(const judged&)>& told) {
+    std::vector<std::optional<verdict>> verdicts(tasks.size());
+    std::list<running> now;
+    std::size_t next = 0, tell = 0;
+    bool all_good = true;
+
+    using step = running::step;
+    const auto start = [&](std::size_t index, const search_options& o, step s, verdict found, unsigned preemptions) {
+        now.emplace_back(index, tasks[index], o, timeout_seconds, s, std::move(found), preemptions);
+    };
+    const auto fetch_trace = [&](std::size_t index, verdict found) {
+        const search_options o = to_replay(options, found.replay);
+        start(index, o, step::replay, std::move(found), 0);
+    };
+    const auto shorten = [&](std::size_t index, verdict found, unsigned preemptions) {
+        start(index, to_shorten(options, preemptions), step::shorten, std::move(found), preemptions);
+    };
+    const auto settle = [&](running& r) {
+        verdict v = std::move(r.process.result());
+        switch (r.at) {
+            case step::search:
+                if (v.result != outcome::fail || !v.trace.empty() || v.replay.empty())
+                    verdicts[r.index] = std::move(v);
+                else if (options.mode == search_mode::bound || options.mode == search_mode::full)
+                    fetch_trace(r.index, std::move(v));
+                else
+                    shorten(r.index, std::move(v), 1);
+                return;
+            case step::shorten:
+                if (v.result == outcome::fail && v.reason == r.found.reason)
+                    r.found.replay = v.replay;
+                else if (r.preemptions != running::most_preemptions)
+                    return shorten(r.index, std::move(r.found), r.preemptions + 1);
+                return fetch_trace(r.index, std::move(r.found));
+            case step::replay:
+                if (v.result != outcome::fail || v.reason != r.found.reason) {
+                    r.found.result = outcome::error;
+                    r.found.reason += " — but its replay said: " + std::string(word_of(v.result)) + " " + v.reason;
+                }
+                r.found.trace = std::move(v.trace);
+                verdicts[r.index] = std::move(r.found);
+                return;
+        }
+    };
+
+    while (tell != tasks.size()) {
+        while (now.size() < std::max(1U, options.jobs) && next != tasks.size()) {
+            start(next, options, step::search, {}, 0);
+            ++next;
+        }
+        std::vector<pollfd> wait;
+        for (const running& r : now) wait.push_back({r.process.descriptor(), POLLIN, 0});
+        ::poll(wait.data(), wait.size(), 1000);
+        std::size_t i = 0;
+        for (running& r : now) {
+            if (wait[i++].revents != 0) r.process.pump();
+            r.process.watch_clock();
+        }
+        for (auto r = now.begin(); r != now.end();) {
+            if (r->process.done()) {
+                settle(*r);  // may append to `now`
+                r = now.erase(r);
+            } else {
+                ++r;
+            }
+        }
+        for (; tell != tasks.size() && verdicts[tell].has_value(); ++tell) {
+            const judged j = judge(tasks[tell], std::move(*verdicts[tell]), options);
+            all_good = all_good && j.as_expected;
+            told(j);
+        }
+    }
+    return all_good;
+}
+
+}  // namespace apiary::model

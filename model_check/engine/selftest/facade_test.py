@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""What the façade makes of checks that do wrong on purpose: facade_test.py PROGRAM."""
+import json
+import subprocess
+import sys
+import unittest
+
+PROGRAM = sys.argv.pop(1)
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+
+
+def verdict(name, *arguments, engine="relacy"):
+    done = run(name, "--engine", engine, "--json", "-", *arguments)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 1, done.stdout + done.stderr
+    return json.loads(lines[0]), done.returncode
+
+
+class Verdicts(unittest.TestCase):
+    def expect(self, name, word, as_expected, reason, *arguments):
+        v, code = verdict(name, *arguments)
+        self.assertEqual((v["verdict"], v["as_expected"]), (word, as_expected), v)
+        self.assertIn(reason, v["reason"])
+        self.assertEqual(code, 0 if as_expected else 1)
+        return v
+
+    def test_a_quiet_check_passes(self):
+        self.expect("quiet", "pass", True, "")
+
+    def test_a_broken_law_fails_the_check(self):
+        self.expect("loses_a_count", "fail", False, "increment was lost")
+
+    def test_an_exhibit_must_fail_for_the_stated_reason(self):
+        self.expect("exhibit_seen", "fail", True, "increment was lost")
+        self.expect("exhibit_for_another_reason", "fail", False, 'expected: "some other reason"')
+        self.expect("exhibit_not_caught", "pass", False, "not caught", "--budget", "1000x")
+
+    def test_a_branch_that_is_never_reached_is_red(self):
+        self.expect("never_reaches", "pass", False, "never reached facade.never")
+
+    def test_a_crash_is_an_error(self):
+        self.expect("crashes", "error", False, "signal")
+
+    def test_a_simulation_that_hangs_is_stopped(self):
+        self.expect("hangs", "error", False, "did not end within its time", "--timeout", "1")
+
+    def test_memory_laws(self):
+        self.expect("leaks", "fail", False, "leak")
+        self.expect("uses_after_free", "fail", False, "freed memory")
+
+    def test_waiting(self):
+        self.expect("spins_for_ever", "fail", False, "livelock")
+        self.expect("awaits_for_ever", "fail", False, "deadlock")
+        self.expect("awaits", "pass", True, "")
+        self.expect("awaits", "pass", True, "", "--mode", "full")
+
+    def test_an_invariant_is_asked_after_every_step(self):
+        self.expect("breaks_an_invariant", "fail", False, "n is two")
+
+    def test_a_litmus_test_needs_its_exact_set(self):
+        self.expect("wrong_set", "fail", False, "never saw (2)")
+
+
+class Replay(unittest.TestCase):
+    def replays(self, *mode):
+        found, _ = verdict("loses_a_count", *mode)
+        self.assertTrue(found["trace"])
+        line = found["replay"].split()
+        first, second = run(*line), run(*line)
+        self.assertEqual(first.returncode, 1)
+        self.assertIn("1 executions", first.stdout)
+        # The same steps, the same rows: only the time may differ.
+        self.assertEqual(first.stdout.splitlines()[1:], second.stdout.splitlines()[1:])
+        again, _ = verdict(*line, "--engine", "relacy")
+        self.assertEqual((again["reason"], again["trace"]), (found["reason"], found["trace"]))
+
+    def test_every_mode_reproduces_its_failure(self):
+        for mode in (["--mode", "standard"], ["--mode", "random", "--seed", "7"], ["--mode", "pct", "--bound", "2"],
+                     ["--mode", "bound", "--bound", "1"], ["--mode", "full"]):
+            with self.subTest(mode=mode):
+                self.replays(*mode)
+
+    def test_a_token_of_a_random_mode_reproduces_without_shortening(self):
+        found, _ = verdict("loses_a_count", "--replay", "random-7-5-16")
+        again, _ = verdict("loses_a_count", "--replay", "random-7-5-16")
+        self.assertEqual((found["verdict"], found["trace"]), (again["verdict"], again["trace"]))
+        self.assertEqual(found["executions"], 1)
+
+    def test_the_same_seed_gives_the_same_search(self):
+        one, _ = verdict("loses_a_count", "--seed", "3", "--mode", "random")
+        two, _ = verdict("loses_a_count", "--seed", "3", "--mode", "random")
+        self.assertEqual(one["executions"], two["executions"])
+
+
+class Searching(unittest.TestCase):
+    def test_full_search_ends_and_says_how_many(self):
+        v, _ = verdict("quiet", "--mode", "full")
+        self.assertEqual((v["verdict"], v["mode"]), ("pass", "full"))
+        self.assertGreater(v["executions"], 1)
+
+    def test_a_cut_search_is_no_pass(self):
+        v, _ = verdict("quiet", "--mode", "full", "--budget", "1x")
+        self.assertEqual(v["verdict"], "budget")
+
+    def test_shards_of_the_random_mode_find_what_the_whole_finds(self):
+        found = [verdict("loses_a_count", "--shard", f"{i}/2", "--mode", "random")[0]["verdict"] for i in (0, 1)]
+        self.assertEqual(found, ["fail", "fail"])
+
+    def test_a_mutation_names_its_place(self):
+        done = run("quiet", "--engine", "relacy", "--mutate", "nowhere.cpp:1=relaxed")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no operation at nowhere.cpp:1 ran", done.stderr)
+        sites = verdict("quiet")[0]["sites"]
+        site = next(s for s in sites if s.endswith("fetch_add"))
+        self.assertEqual(verdict("quiet", "--mutate", f"{site}=seq_cst")[1], 0)
+
+
+class CommandLine(unittest.TestCase):
+    def nonsense(self, text, *arguments):
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn(text, done.stderr)
+
+    def test_unknown_names_print_those_that_exist(self):
+        self.nonsense("loses_a_count", "loses_a_cuont")
+        self.nonsense("--help lists the options", "--bugdet", "5s")
+        self.nonsense("no value for --mode", "--mode", "fast")
+        self.nonsense("no value for --budget", "--budget", "5")
+        self.nonsense("no value for --shard", "--shard", "2/2")
+        self.nonsense("name that check", "--replay", "random-1-1-1")
+
+    def test_a_bad_token_is_an_error(self):
+        v, code = verdict("quiet", "--replay", "random-x")
+        self.assertEqual((v["verdict"], code), ("error", 1))
+        self.assertIn("no token of this engine", v["reason"])
+
+    def test_the_list_is_machine_readable(self):
+        done = run("--list", "--json")
+        entries = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertIn({"name": "wrong_set", "kind": "litmus", "engines": ["relacy"], "threads": 2,
+                       "what": "nothing wrong at all"}, entries)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,144 @@
+// Checks that do wrong on purpose, so that facade_test.py can see what the façade makes of them. Not in the
+// manifest: as a gate this program is red.
+#include <csignal>
+#include <stdexcept>
+
+#include <apiary/contract/laws.hpp>
+#include <apiary/model_check/register.hpp>
+
+namespace {
+
+using namespace apiary;
+
+// Two threads count without a read-modify-write.
+template <class Sync>
+struct loses_a_count {
+    static constexpr const char* what = "two increments by load and store";
+    static constexpr unsigned threads = 2;
+    typename Sync::template atomic<int> n{0};
+    void thread(unsigned) {
+        const int seen = n.load(std::memory_order_relaxed);
+        n.store(seen + 1, std::memory_order_relaxed);
+    }
+    void after() {
+        if (n.load(std::memory_order_relaxed) != 2) Sync::fail("an increment was lost");
+    }
+};
+APIARY_CHECK(loses_a_count);
+
+template <class Sync>
+struct exhibit_seen : loses_a_count<Sync> {};
+APIARY_EXHIBIT(exhibit_seen, "increment was lost");
+
+template <class Sync>
+struct exhibit_for_another_reason : loses_a_count<Sync> {};
+APIARY_EXHIBIT(exhibit_for_another_reason, "some other reason");
+
+template <class Sync>
+struct quiet {
+    static constexpr const char* what = "nothing wrong at all";
+    static constexpr unsigned threads = 2;
+    typename Sync::template atomic<int> n{0};
+    void thread(unsigned i) {
+        n.fetch_add(1, std::memory_order_relaxed);
+        if (i == 7) Sync::reach("facade.never");
+    }
+};
+APIARY_CHECK(quiet);
+
+template <class Sync>
+struct exhibit_not_caught : quiet<Sync> {};
+APIARY_EXHIBIT(exhibit_not_caught, "anything", model::relacy_only);
+
+template <class Sync>
+struct never_reaches : quiet<Sync> {
+    static constexpr std::array must_reach{"facade.never"};
+};
+APIARY_CHECK(never_reaches, model::relacy_only);
+
+template <class Sync>
+struct crashes : quiet<Sync> {
+    void thread(unsigned) { std::raise(SIGSEGV); }
+};
+APIARY_CHECK(crashes, model::relacy_only);
+
+template <class Sync>
+struct hangs : quiet<Sync> {
+    void thread(unsigned) {
+        for (volatile int forever = 1; forever != 0;) {
+        }
+    }
+};
+APIARY_CHECK(hangs, model::relacy_only);
+
+template <class Sync>
+struct leaks : quiet<Sync> {
+    void thread(unsigned i) {
+        if (i == 0) (void)Sync::template create<int>(1);
+    }
+};
+APIARY_CHECK(leaks, model::relacy_only);
+
+template <class Sync>
+struct uses_after_free : quiet<Sync> {
+    struct object {
+        typename Sync::template atomic<int> value{1};
+    };
+    object* shared = nullptr;
+    void before() { shared = Sync::template create<object>(); }
+    void thread(unsigned i) {
+        if (i == 0)
+            Sync::destroy(shared);
+        else
+            (void)shared->value.load(std::memory_order_relaxed);
+    }
+};
+APIARY_CHECK(uses_after_free, model::relacy_only);
+
+template <class Sync>
+struct spins_for_ever : quiet<Sync> {
+    void thread(unsigned i) {
+        while (i == 0 && this->n.load(std::memory_order_relaxed) != 2) Sync::relax();
+    }
+};
+APIARY_CHECK(spins_for_ever, model::relacy_only);
+
+template <class Sync>
+struct awaits_for_ever : quiet<Sync> {
+    void thread(unsigned i) {
+        if (i == 0)
+            Sync::await(this->n, [](int v) { return v == 2; });
+        else
+            this->n.store(1, std::memory_order_release);
+    }
+};
+APIARY_CHECK(awaits_for_ever, model::relacy_only);
+
+template <class Sync>
+struct awaits : quiet<Sync> {
+    void thread(unsigned i) {
+        if (i == 0)
+            Sync::await(this->n, [](int v) { return v == 2; });
+        else
+            this->n.store(1, std::memory_order_release), this->n.store(2, std::memory_order_release);
+    }
+};
+APIARY_CHECK(awaits, model::relacy_only);
+
+template <class Sync>
+struct breaks_an_invariant : quiet<Sync> {
+    void thread(unsigned i) { this->n.store(static_cast<int>(i) + 1, std::memory_order_relaxed); }
+    void invariant() {
+        if (this->n.load(std::memory_order_relaxed) == 2) Sync::fail("n is two");
+    }
+};
+APIARY_CHECK(breaks_an_invariant, model::relacy_only);
+
+template <class Sync>
+struct wrong_set : quiet<Sync> {
+    auto outcome() const { return std::array{1}; }
+    static constexpr model::outcomes rc11{"1", "2"};
+};
+APIARY_LITMUS(wrong_set, model::relacy_only);
+
+}  // namespace

@@ -1,0 +1,250 @@
+// See trace_table.hpp.
+#include <apiary/model_check/trace_table.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace apiary::model {
+
+namespace {
+
+// The lines of the files that a trace names.
+class sources {
+public:
+    // What stands in front of ".operation(" or "->operation(" on that line: "a->at(b)", "bottom_".
+    std::string object_at(const trace_row& row) {
+        const std::vector<std::string>& lines = file(row.file);
+        if (row.line == 0 || row.line > lines.size()) return "";
+        // A call may be broken over lines; its location is its first or its last one.
+        for (unsigned line = row.line; line != 0 && line + 3 > row.line; --line) {
+            const std::string found = object_in(lines[line - 1], row.operation, line == row.line ? row.column : 0);
+            if (!found.empty()) return found;
+        }
+        return "";
+    }
+
+private:
+    const std::vector<std::string>& file(const std::string& name) {
+        const auto [at, is_new] = lines_.try_emplace(name);
+        if (is_new) {
+            std::ifstream in(name.starts_with("/") ? name : source_root() + "/" + name);
+            for (std::string line; std::getline(in, line);) at->second.push_back(line);
+        }
+        return at->second;
+    }
+
+    // With several such calls on a line, the one nearest to the column.
+    static std::string object_in(const std::string& line, const std::string& operation, unsigned column) {
+        std::size_t best = std::string::npos;
+        for (const char* joint : {".", "->"}) {
+            const std::string call = joint + operation + "(";
+            for (std::size_t at = line.find(call); at != std::string::npos; at = line.find(call, at + 1)) {
+                const auto distance = [&](std::size_t p) { return p > column ? p - column : column - p; };
+                if (best == std::string::npos || distance(at) < distance(best)) best = at;
+            }
+        }
+        if (best == std::string::npos) return "";
+        std::size_t begin = best;
+        int depth = 0;
+        while (begin != 0) {
+            const char c = line[begin - 1];
+            const bool arrow = c == '>' && begin >= 2 && line[begin - 2] == '-';
+            if (c == ')' || c == ']')
+                ++depth;
+            else if (c == '(' || c == '[') {
+                if (depth-- == 0) break;
+            } else if (depth == 0 && !arrow && std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' &&
+                       c != '.' && c != ':')
+                break;
+            begin -= arrow ? 2 : 1;
+        }
+        return line.substr(begin, best - begin);
+    }
+
+    std::map<std::string, std::vector<std::string>> lines_;
+};
+
+// Addresses differ from run to run; the first one met is called @1, and so on.
+class addresses {
+public:
+    std::string shorten(const std::string& text) {
+        std::string out;
+        for (std::size_t at = 0; at != text.size();) {
+            if (text.compare(at, 2, "0x") != 0) {
+                out += text[at++];
+                continue;
+            }
+            std::size_t end = at + 2;
+            while (end != text.size() && std::isxdigit(static_cast<unsigned char>(text[end])) != 0) ++end;
+            const std::string hex = text.substr(at, end - at);
+            // Twelve digits: what user space addresses have on the machines of today.
+            if (hex.size() == 14)
+                out.append("@").append(std::to_string(names_.try_emplace(hex, names_.size() + 1).first->second));
+            else
+                out += hex;
+            at = end;
+        }
+        return out;
+    }
+
+private:
+    std::map<std::string, std::size_t> names_;
+};
+
+// "bool ns::deque<T>::pop(T&) [with T = int]" becomes "pop".
+std::string short_function(const std::string& pretty) {
+    std::size_t end = std::string::npos;
+    int depth = 0;
+    for (std::size_t i = 0; i != pretty.size(); ++i) {
+        if (pretty[i] == '<') ++depth;
+        if (pretty[i] == '>') --depth;
+        if (pretty[i] == '(' && depth == 0) {
+            end = i;
+            break;
+        }
+    }
+    if (end == std::string::npos) return pretty;
+    std::size_t begin = end;
+    while (begin != 0 && (std::isalnum(static_cast<unsigned char>(pretty[begin - 1])) != 0 ||
+                          pretty[begin - 1] == '_' || pretty[begin - 1] == '~'))
+        --begin;
+    return pretty.substr(begin, end - begin);
+}
+
+std::string rows_text(const std::vector<std::size_t>& rows) {
+    std::string text = rows.size() == 1 ? "row " : "rows ";
+    for (std::size_t i = 0; i != rows.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(rows[i] + 1);
+    return text;
+}
+
+// For each row: which store it read, and which newer ones it could have seen and did not.
+std::vector<std::string> reads_from(const std::vector<trace_row>& rows) {
+    std::vector<std::string> notes(rows.size());
+    std::map<std::uint64_t, std::vector<std::size_t>> stores;  // by object, in modification order
+    for (std::size_t i = 0; i != rows.size(); ++i) {
+        const trace_row& row = rows[i];
+        std::vector<std::size_t>& history = stores[row.object];
+        if (row.reads && !row.writes && !history.empty()) {
+            std::vector<std::size_t> skipped;
+            std::size_t from = rows.size();
+            for (std::size_t k = history.size(); k-- != 0;) {
+                if (rows[history[k]].wrote == row.read) {
+                    from = history[k];
+                    break;
+                }
+                skipped.insert(skipped.begin(), history[k]);
+            }
+            if (!skipped.empty())
+                notes[i] = std::string("stale: reads ") +
+                           (from == rows.size() ? "the initial value" : "row " + std::to_string(from + 1)) + ", not " +
+                           rows_text(skipped);
+        }
+        if (row.writes) history.push_back(i);
+    }
+    return notes;
+}
+
+std::vector<std::string> wrap(const std::string& text, std::size_t width) {
+    std::vector<std::string> lines;
+    std::string line;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        if (!line.empty() && line.size() + 1 + word.size() > width) {
+            lines.push_back(line);
+            line = "  ";
+        } else if (!line.empty()) {
+            line += ' ';
+        }
+        line += word;
+    }
+    lines.push_back(line);
+    return lines;
+}
+
+}  // namespace
+
+std::string source_root() {
+    if (const char* set = std::getenv("APIARY_SOURCE_ROOT"); set != nullptr) return set;
+#if defined(APIARY_SOURCE_ROOT)
+    return APIARY_SOURCE_ROOT;
+#else
+    return ".";
+#endif
+}
+
+std::string render_trace(const std::vector<trace_row>& rows, unsigned threads) {
+    constexpr std::size_t widest = 44;
+    sources source;
+    addresses address;
+    std::vector<std::string> cells, places;
+    const std::vector<std::string> stale = reads_from(rows);
+
+    // An object that is only initialised at one place takes its name from where it is used.
+    std::map<std::uint64_t, std::string> names;
+    for (const trace_row& row : rows)
+        if (row.object != 0 && names[row.object].empty()) names[row.object] = source.object_at(row);
+
+    for (std::size_t i = 0; i != rows.size(); ++i) {
+        const trace_row& row = rows[i];
+        std::string cell = row.operation == "end" ? "" : row.operation;
+        if (row.object != 0) {
+            std::string name = source.object_at(row);
+            if (name.empty()) name = names[row.object];
+            if (!name.empty()) cell.append(" ").append(name);
+        }
+        if (!row.text.empty()) cell += (cell.empty() ? "" : " ") + address.shorten(row.text);
+        if (!stale[i].empty()) cell += " (" + stale[i] + ")";
+        if (!row.note.empty()) cell += " (" + row.note + ")";
+        if (row.failed) cell = "*** " + cell + " ***";
+        cells.push_back(cell);
+        std::string where = row.line == 0 ? "" : row.file + ":" + std::to_string(row.line);
+        if (const std::string function = short_function(row.function); !where.empty() && !function.empty())
+            where += " " + function;
+        places.push_back(where);
+    }
+
+    std::vector<std::size_t> width(threads, 8);
+    for (std::size_t i = 0; i != rows.size(); ++i)
+        if (rows[i].thread >= 0) {
+            std::size_t& w = width[static_cast<std::size_t>(rows[i].thread)];
+            w = std::max(w, std::min(widest, cells[i].size()));
+        }
+    std::size_t all = 0;
+    for (const std::size_t w : width) all += w + 3;
+
+    std::string out;
+    const auto pad = [&](std::string text, std::size_t to) {
+        text.resize(std::max(text.size(), to), ' ');
+        return text;
+    };
+    out += pad(" row", 6);
+    for (unsigned t = 0; t != threads; ++t) out += "| " + pad("thread " + std::to_string(t), width[t]) + " ";
+    out += "| where\n" + std::string(6, '-');
+    for (unsigned t = 0; t != threads; ++t) out += "+" + std::string(width[t] + 2, '-');
+    out += "+------\n";
+    for (std::size_t i = 0; i != rows.size(); ++i) {
+        const bool shared = rows[i].thread < 0;
+        const std::vector<std::string> lines =
+            wrap(cells[i], shared ? all - 3 : width[static_cast<std::size_t>(rows[i].thread)]);
+        for (std::size_t k = 0; k != lines.size(); ++k) {
+            std::string number = k == 0 ? std::to_string(i + 1) : "";
+            out += std::string(4 - std::min<std::size_t>(4, number.size()), ' ') + number + "  ";
+            if (shared) {
+                out += "| " + pad(lines[k], all - 3) + " ";
+            } else {
+                for (unsigned t = 0; t != threads; ++t)
+                    out += "| " + pad(static_cast<int>(t) == rows[i].thread ? lines[k] : "", width[t]) + " ";
+            }
+            out += "| " + (k == 0 ? places[i] : "");
+            while (out.back() == ' ') out.pop_back();
+            out += '\n';
+        }
+    }
+    return out;
+}
+
+}  // namespace apiary::model

@@ -1,0 +1,38 @@
+// A counterexample for a person: one column per thread, one row per step.
+//
+// An engine hands over what happened; names of objects, reads-from and skipped stores are worked out here,
+// so that every engine's trace reads the same. The name of an object is the expression in front of the
+// operation, taken from the source line it stands on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace apiary::model {
+
+struct trace_row {
+    static constexpr int everyone = -1;  // before the threads, after them, or a remark
+
+    int thread = everyone;
+    std::string file;  // relative to the repository; empty: no place
+    unsigned line = 0;
+    unsigned column = 0;
+    std::string function;      // as the compiler names it; shown by its last name
+    std::string operation;     // "load", "store", "fence", …: as it is called in the source
+    std::uint64_t object = 0;  // 0: none
+    std::string text;          // what is shown behind the object's name: "-> 3 acquire"
+    std::uint64_t wrote = 0;   // id of the store this row made, 0: none
+    std::uint64_t read = 0;    // id of the store this row read, 0: none or the initial value
+    bool reads = false, writes = false;
+    std::string note;  // a line of its own under the row
+    bool failed = false;
+};
+
+// `threads`: the number of columns. `source_root`: where `file` is looked up.
+std::string render_trace(const std::vector<trace_row>& rows, unsigned threads);
+
+// Where the sources are; the build sets it (APIARY_SOURCE_ROOT), an environment variable of that name wins.
+std::string source_root();
+
+}  // namespace apiary::model

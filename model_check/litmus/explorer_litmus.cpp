@@ -1,0 +1,39 @@
+// The litmus tests of explorer_programs.hpp under the common runner: the explorer must show exactly RC11's sets.
+#include "explorer_programs.hpp"
+
+#include <apiary/model_check/check.hpp>
+#include <apiary/model_check/explorer/tests/interpreter.hpp>
+
+namespace {
+
+using namespace apiary::model;
+
+std::vector<std::string> split(std::string_view text) {
+    std::vector<std::string> all;
+    for (std::size_t end = 0; end != std::string_view::npos; text.remove_prefix(end == std::string_view::npos ? 0 : end + 1)) {
+        end = text.find('|');
+        all.emplace_back(text.substr(0, end));
+    }
+    return all;
+}
+
+const bool registered = [] {
+    for (const litmus_line& line : litmus_lines) {
+        check_entry entry;
+        entry.name = "rc11_" + std::string(line.name);
+        entry.what = std::string(line.code) + " (" + std::string(line.source) + ")";
+        entry.file = "model_check/litmus/explorer_table.inc";
+        entry.kind = check_kind::litmus;
+        entry.threads = explorer::oracle::interpreted::threads;
+        entry.engines = explorer_only;
+        entry.expected_rc11 = split(line.rc11);
+        entry.run_explorer = [code = line.code](const search_options& options) {
+            explorer::oracle::current = explorer::oracle::parse(code);
+            return run_explorer<explorer::oracle::interpreted>(options);
+        };
+        registry().push_back(std::move(entry));
+    }
+    return true;
+}();
+
+}  // namespace
