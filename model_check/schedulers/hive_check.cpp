@@ -100,6 +100,53 @@ struct hive_scenario {
     }
 };
 
+// Small enough for a verdict on every behaviour.
+template <class Sync>
+struct hive_one_worker_one_post : hive_scenario<Sync, 1, 0, 1, 1> {
+    static constexpr const char* what = "one worker that falls asleep, one post, one stop: every behaviour";
+    static constexpr bool too_large_to_exhaust = false;
+    void thread(unsigned i) {
+        if (this->work_thread(i)) return;
+        this->must([this] { return this->hive.post(this->make(0)); });
+    }
+};
+APIARY_CHECK(hive_one_worker_one_post);
+
+template <class Sync>
+struct hive_one_worker_targeted_post : hive_scenario<Sync, 1, 0, 1, 1> {
+    static constexpr const char* what =
+        "one worker that falls asleep, one post to its inbox, one stop: every behaviour";
+    static constexpr bool too_large_to_exhaust = false;
+    void thread(unsigned i) {
+        if (this->work_thread(i)) return;
+        this->must([this] { return this->hive.post_to(0, this->make(0)); });
+    }
+};
+APIARY_CHECK(hive_one_worker_targeted_post);
+
+template <class Sync>
+struct hive_two_workers_one_post : hive_scenario<Sync, 2, 0, 1, 1> {
+    // Exhausted in about two million graphs: `prove --budget 300s hive_two_workers_one_post`.
+    static constexpr const char* what = "two workers that fall asleep, one post, one stop";
+    void thread(unsigned i) {
+        if (this->work_thread(i)) return;
+        this->must([this] { return this->hive.post(this->make(0)); });
+    }
+};
+APIARY_CHECK(hive_two_workers_one_post);
+
+template <class Sync>
+struct hive_one_compute_worker_one_post : hive_scenario<Sync, 1, 1, 1, 1> {
+    static constexpr const char* what =
+        "an IO and a compute worker that fall asleep, one compute post, one stop: every behaviour";
+    static constexpr bool too_large_to_exhaust = false;
+    void thread(unsigned i) {
+        if (this->work_thread(i)) return;
+        if (!this->hive.post_compute(this->make(0))) Sync::fail("a post was refused");
+    }
+};
+APIARY_CHECK(hive_one_compute_worker_one_post);
+
 template <class Sync>
 struct hive_runs_every_post : hive_scenario<Sync, 2, 0, 1, 2> {
     static constexpr const char* what = "two workers that fall asleep, one poster of two tasks: both run, once";
