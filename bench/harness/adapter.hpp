@@ -50,14 +50,11 @@ concept runtime_adapter = std::constructible_from<R, unsigned> && requires(R& r,
 };
 
 template <class R>
-concept batch_poster = runtime_adapter<R> && requires(R& r, std::span<example_task> tasks) {
-    r.post_batch(tasks);
-};
+concept batch_poster = runtime_adapter<R> && requires(R& r, std::span<example_task> tasks) { r.post_batch(tasks); };
 
 template <class R>
-concept delayed_poster = runtime_adapter<R> && requires(R& r, std::chrono::nanoseconds delay, example_task t) {
-    r.post_delayed(delay, t);
-};
+concept delayed_poster =
+    runtime_adapter<R> && requires(R& r, std::chrono::nanoseconds delay, example_task t) { r.post_delayed(delay, t); };
 
 template <class R>
 concept counting_runtime = requires(const R& r) {

@@ -2,7 +2,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <ctime>
 #include <system_error>
 
@@ -38,7 +40,37 @@ void set_timer_slack_1ns() {
         throw std::system_error(errno, std::generic_category(), "cannot set the timer slack");
 }
 
+namespace {
+
+// A chain of dependent multiplications, which no processor can hurry.
+void multiply(std::int64_t times) noexcept {
+    std::uint64_t x = 1;
+    for (std::int64_t i = 0; i < times; ++i) {
+        x = x * 0x9E3779B97F4A7C15U + 1;
+        __asm__ __volatile__("" : "+r"(x));
+    }
+}
+
+// The best of several tries: an interrupted one only looks slower.
+double multiplications_per_ns() noexcept {
+    constexpr std::int64_t times = 100'000;
+    std::int64_t best = INT64_MAX;
+    for (int i = 0; i < 20; ++i) {
+        const std::int64_t start = now_ns();
+        multiply(times);
+        best = std::min(best, std::max<std::int64_t>(now_ns() - start, 1));
+    }
+    return static_cast<double>(times) / static_cast<double>(best);
+}
+
+}  // namespace
+
 void busy_wait_ns(std::int64_t ns) noexcept {
+    if (ns < 2'000) {
+        static const double per_ns = multiplications_per_ns();
+        multiply(std::max<std::int64_t>(std::llround(static_cast<double>(ns) * per_ns), 1));
+        return;
+    }
     const std::int64_t start = now_ns();
     while (now_ns() - start < ns) real_sync::relax();
 }

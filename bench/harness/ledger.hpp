@@ -47,13 +47,18 @@ public:
 
     // Task number i has run.
     void complete(std::uint64_t i) noexcept {
-        if (slowdown_ns_ != 0) [[unlikely]]
-            busy_wait_ns(slowdown_ns_);
+        slow_down();
         // Read first: once this task is counted, the next account may be opened.
         const std::uint64_t expected = expected_;
         sum_.fetch_add(mix(i), std::memory_order_relaxed);
         if (ran_.fetch_add(1, std::memory_order_release) + 1 == expected) [[unlikely]]
             finish();
+    }
+
+    // The built-in slow-down of a control arm. Producers take it, too: whichever side is the bottleneck, it shows.
+    void slow_down() const noexcept {
+        if (slowdown_ns_ != 0) [[unlikely]]
+            busy_wait_ns(slowdown_ns_);
     }
 
     // Sleeps until all tasks have run; returns when the last one ended (now_ns).

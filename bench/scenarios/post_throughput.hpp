@@ -115,7 +115,10 @@ private:
 
     template <class Runtime, class LineUp>
     static void produce(Runtime& runtime, ledger& account, share mine, LineUp line_up) {
-        const auto task = [&account](std::uint64_t i) { return [a = &account, i] { a->complete(i); }; };
+        const auto task = [&account](std::uint64_t i) {
+            account.slow_down();
+            return [a = &account, i] { a->complete(i); };
+        };
         if constexpr (batch_poster<Runtime>) {
             if (mine.batch > 1) {
                 using task_type = decltype(task(0));

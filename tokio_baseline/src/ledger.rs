@@ -70,13 +70,20 @@ impl Ledger {
     /// Task number `i` has run: slows down if asked to, adds its mark, and wakes the waiter if it was the last.
     #[inline]
     pub fn complete(&self, i: u64) {
-        if self.read.slowdown_ns != 0 {
-            host::busy_wait(self.read.slowdown_ns);
-        }
+        self.slow_down();
         self.written.sum.fetch_add(mix(i), Ordering::Relaxed);
         let ran = self.written.ran.fetch_add(1, Ordering::Release) + 1;
         if ran == self.read.expected.load(Ordering::Relaxed) {
             self.close();
+        }
+    }
+
+    /// The built-in slow-down of a control arm. Producers take it, too: whichever side is the bottleneck, it
+    /// shows.
+    #[inline]
+    pub fn slow_down(&self) {
+        if self.read.slowdown_ns != 0 {
+            host::busy_wait(self.read.slowdown_ns);
         }
     }
 

@@ -78,6 +78,7 @@ fn run_block(runtime: &Handle, ledger: &'static Ledger, producers: u64, ops: u64
                 ready.fetch_add(1, Ordering::Release);
                 wait_for(|| start.load(Ordering::Acquire));
                 for i in (producer..ops).step_by(producers as usize) {
+                    ledger.slow_down();
                     // The JoinHandle is dropped: fire and forget, as a post is.
                     runtime.spawn(async move { ledger.complete(i) });
                 }
