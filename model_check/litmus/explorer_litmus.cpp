@@ -10,7 +10,8 @@ using namespace apiary::model;
 
 std::vector<std::string> split(std::string_view text) {
     std::vector<std::string> all;
-    for (std::size_t end = 0; end != std::string_view::npos; text.remove_prefix(end == std::string_view::npos ? 0 : end + 1)) {
+    for (std::size_t end = 0; end != std::string_view::npos;
+         text.remove_prefix(end == std::string_view::npos ? 0 : end + 1)) {
         end = text.find('|');
         all.emplace_back(text.substr(0, end));
     }

@@ -36,7 +36,8 @@ operation make(engine& e, const object& o, const code_place& at, const char* nam
 // In before() and after() there is one thread: a location has one value.
 std::uint64_t sequential_read(engine& e, const operation& op) {
     const location_info& info = e.heap().objects[op.object];
-    if (info.uninitialised) e.fail("uninitialised read: " + e.describe(op.site) + " of an atomic that has no value yet");
+    if (info.uninitialised)
+        e.fail("uninitialised read: " + e.describe(op.site) + " of an atomic that has no value yet");
     e.trace_sequential(op, info);
     return info.value;
 }
@@ -52,18 +53,27 @@ std::uint64_t do_read(engine& e, operation& op, std::uint8_t* flags) {
     const std::uint64_t value = sequential_read(e, op);
     const bool match = (value & op.mask) == op.expect;
     switch (op.mode) {
-        case read_mode::plain: *flags = 0; break;
-        case read_mode::rmw: *flags = std::uint8_t{exclusive}; break;
+        case read_mode::plain:
+            *flags = 0;
+            break;
+        case read_mode::rmw:
+            *flags = std::uint8_t{exclusive};
+            break;
         case read_mode::cas:
-        case read_mode::weak_cas: *flags = static_cast<std::uint8_t>(match ? exclusive : 0); break;
-        case read_mode::timed_rmw: *flags = static_cast<std::uint8_t>(match ? exclusive : exclusive | forced); break;
+        case read_mode::weak_cas:
+            *flags = static_cast<std::uint8_t>(match ? exclusive : 0);
+            break;
+        case read_mode::timed_rmw:
+            *flags = static_cast<std::uint8_t>(match ? exclusive : exclusive | forced);
+            break;
         case read_mode::wait_rmw:
         case read_mode::spurious_rmw:
             if (!match) e.fail("deadlock: " + e.describe(op.site) + " waits outside the threads");
             *flags = exclusive;
             break;
         case read_mode::await:
-            if (!op.done.holds(op.done.closure, value)) e.fail("deadlock: " + e.describe(op.site) + " waits outside the threads");
+            if (!op.done.holds(op.done.closure, value))
+                e.fail("deadlock: " + e.describe(op.site) + " waits outside the threads");
             *flags = 0;
             break;
     }
@@ -86,17 +96,22 @@ void do_write(engine& e, operation& op, std::uint64_t value, bool in_rmw) {
 std::uint64_t constant(const void* closure, std::uint64_t) { return *static_cast<const std::uint64_t*>(closure); }
 
 std::uint64_t set_bits(const void* bits, std::uint64_t old) { return old | *static_cast<const std::uint64_t*>(bits); }
-std::uint64_t clear_bits(const void* bits, std::uint64_t old) { return old & ~*static_cast<const std::uint64_t*>(bits); }
-std::uint64_t notify_bits(const void*, std::uint64_t old) { return (old & ~std::uint64_t{0xFFFF}) | (old & 0xFFFFU) << 16; }
+std::uint64_t clear_bits(const void* bits, std::uint64_t old) {
+    return old & ~*static_cast<const std::uint64_t*>(bits);
+}
+std::uint64_t notify_bits(const void*, std::uint64_t old) {
+    return (old & ~std::uint64_t{0xFFFF}) | (old & 0xFFFFU) << 16;
+}
 
 constexpr std::uint64_t every_bit = ~std::uint64_t{0};
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr auto acquire = std::memory_order_acquire;
 
 // One read-modify-write of a blocking primitive.
-std::uint64_t primitive(engine& e, object& o, const code_place& at, const char* name, std::memory_order order, read_mode mode,
-                        std::uint64_t expect, std::uint64_t mask, std::uint64_t (*next)(const void*, std::uint64_t),
-                        const void* closure, std::uint8_t* flags, operation& op) {
+std::uint64_t primitive(engine& e, object& o, const code_place& at, const char* name, std::memory_order order,
+                        read_mode mode, std::uint64_t expect, std::uint64_t mask,
+                        std::uint64_t (*next)(const void*, std::uint64_t), const void* closure, std::uint8_t* flags,
+                        operation& op) {
     op = make(e, o, at, name, relaxed);
     op.order = op.failure_order = number(order);
     op.mode = mode;
@@ -277,9 +292,8 @@ void wait(object& condvar, object& mutex, const code_place& at) {
         const inside scope;
         operation op;
         std::uint8_t flags = 0;
-        const std::uint64_t before =
-            primitive(e, condvar, at, "wait (blocked)", relaxed, read_mode::spurious_rmw, notified, notified, clear_bits, &both,
-                      &flags, op);
+        const std::uint64_t before = primitive(e, condvar, at, "wait (blocked)", relaxed, read_mode::spurious_rmw,
+                                               notified, notified, clear_bits, &both, &flags, op);
         do_write(e, op, before & ~both, true);
     }
     lock(mutex, at);
@@ -335,8 +349,8 @@ void unpark(object& parker, const code_place& at) {
     operation op;
     std::uint8_t flags = 0;
     const std::uint64_t token = 1;
-    primitive(e, parker, at, "unpark", std::memory_order_release, read_mode::rmw, 0, every_bit, constant, &token, &flags,
-              op);
+    primitive(e, parker, at, "unpark", std::memory_order_release, read_mode::rmw, 0, every_bit, constant, &token,
+              &flags, op);
     do_write(e, op, 1, true);
 }
 

@@ -36,7 +36,8 @@ struct change {
     std::uint64_t (*of)(const void* closure, std::uint64_t old);
     const void* closure;
 };
-std::uint64_t read_modify_write(object& o, change to, std::memory_order order, const code_place& at, const char* operation);
+std::uint64_t read_modify_write(object& o, change to, std::memory_order order, const code_place& at,
+                                const char* operation);
 bool compare_exchange(object& o, std::uint64_t& expected, std::uint64_t desired, std::memory_order success,
                       std::memory_order failure, bool weak, const code_place& at);
 std::uint64_t await(const object& o, predicate done, const code_place& at);

@@ -71,7 +71,8 @@ public:
             for (std::size_t i = 0; i < n; ++i) {
                 if ((alive[i / 64] >> (i % 64) & 1) == 0) continue;
                 bool successor = false;
-                for (std::size_t w = 0; w < words && !successor; ++w) successor = (edges[i * words + w] & alive[w]) != 0;
+                for (std::size_t w = 0; w < words && !successor; ++w)
+                    successor = (edges[i * words + w] & alive[w]) != 0;
                 if (successor) continue;
                 alive[i / 64] &= ~(std::uint64_t{1} << (i % 64));
                 ++removed;
@@ -91,8 +92,9 @@ public:
         s_.colour.assign(s_.nodes.size(), unvisited);
         for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
             const node& n = s_.nodes[i];
-            const bool starts = n.e == &added || n.e == also ||
-                                (n.fence != never && (last_before(*n.e, added) || (also != nullptr && last_before(*n.e, *also))));
+            const bool starts =
+                n.e == &added || n.e == also ||
+                (n.fence != never && (last_before(*n.e, added) || (also != nullptr && last_before(*n.e, *also))));
             if (starts && s_.colour[i] == unvisited && on_a_cycle(i)) return false;
         }
         return true;
@@ -117,7 +119,8 @@ private:
     [[nodiscard]] bool last_before(const event& fence, const event& e) const {
         if (e.hb[fence.thread] <= fence.index) return false;
         for (unsigned i = e.hb[fence.thread]; --i > fence.index;)
-            if (g_.threads[fence.thread][i].kind == event_kind::fence && g_.threads[fence.thread][i].seq_cst()) return false;
+            if (g_.threads[fence.thread][i].kind == event_kind::fence && g_.threads[fence.thread][i].seq_cst())
+                return false;
         return true;
     }
 
@@ -193,7 +196,8 @@ private:
     [[nodiscard]] bool edge(const node& a, const node& b) const {
         const bool fence_a = a.fence != never, fence_b = b.fence != never;
         // Within a thread sb decides: the other direction would go against coherence.
-        if (a.e->thread == b.e->thread && !attacks().no_psc_base && !attacks().no_psc_fence) return a.e->index < b.e->index;
+        if (a.e->thread == b.e->thread && !attacks().no_psc_base && !attacks().no_psc_fence)
+            return a.e->index < b.e->index;
         if (fence_a && fence_b) return fence_fence(a, b);
         if (attacks().no_psc_base) return false;
         if (fence_a) return fence_access(a, *b.e);
@@ -209,7 +213,8 @@ private:
         const fence_levels& to = levels(b);
         for (std::size_t s = 0; s < g_.slots.size(); ++s) {
             const unsigned mw = from.min_write[s], mr = from.min_read[s];
-            if (to.max_write[s] != 0 && to.max_write[s] - 1 > std::min(mw, mr) && std::min(mw, mr) != never) return true;
+            if (to.max_write[s] != 0 && to.max_write[s] - 1 > std::min(mw, mr) && std::min(mw, mr) != never)
+                return true;
             if (to.max_read[s] != 0) {
                 const unsigned top = to.max_read[s] - 1;
                 if (mw != never && top >= mw) return true;  // rf, or co then rf
@@ -223,7 +228,7 @@ private:
     [[nodiscard]] bool access_access(const event& a, const event& b) const {
         if (a.thread == b.thread) return a.index < b.index;  // sb; the rest would go against coherence
         if (a.slot == b.slot) {
-            if (before(a, b)) return true;                       // hb|loc
+            if (before(a, b)) return true;                              // hb|loc
             return b.kind == event_kind::write && place(b) > place(a);  // co, rb
         }
         // sb|≠loc ; hb ; sb|≠loc, by the earliest first step and the latest last one.
@@ -257,7 +262,7 @@ private:
         if (b.e->hb[a.thread] > a.index + 1U) return true;  // sb ; …
         const fence_levels& to = levels(b);
         if (to.max_write[a.slot] != 0 && to.max_write[a.slot] - 1 > place(a)) return true;  // (co ∪ rb) ; …
-        return through_same_location(a, a.slot, *b.e);  // hb|loc ; …
+        return through_same_location(a, a.slot, *b.e);                                      // hb|loc ; …
     }
 
     // from ; hb ; [an access of the slot] ; hb ; to. Of each thread the last such access before `to` decides.

@@ -45,13 +45,13 @@ context make_context(char* stack, std::size_t bytes, void (*entry)(void*), void*
     *--top = 0;
     *--top = 0;  // keeps the stack aligned at the call
     *--top = reinterpret_cast<std::uint64_t>(&apiary_start_context);
-    *--top = 0;                                         // rbp
-    *--top = 0;                                         // rbx
-    *--top = reinterpret_cast<std::uint64_t>(entry);    // r12
-    *--top = reinterpret_cast<std::uint64_t>(argument); // r13
-    *--top = 0;                                         // r14
-    *--top = 0;                                         // r15
-    *--top = std::uint64_t{0x037F} << 32 | 0x1F80;      // x87 and SSE control words, as a program starts
+    *--top = 0;                                          // rbp
+    *--top = 0;                                          // rbx
+    *--top = reinterpret_cast<std::uint64_t>(entry);     // r12
+    *--top = reinterpret_cast<std::uint64_t>(argument);  // r13
+    *--top = 0;                                          // r14
+    *--top = 0;                                          // r15
+    *--top = std::uint64_t{0x037F} << 32 | 0x1F80;       // x87 and SSE control words, as a program starts
     return top;
 }
 
@@ -81,7 +81,8 @@ context make_context(char* stack, std::size_t bytes, void (*entry)(void*), void*
     p->u.uc_stack.ss_size = bytes - sizeof(portable);
     p->u.uc_link = nullptr;
     const auto address = reinterpret_cast<std::uintptr_t>(p);
-    ::makecontext(&p->u, reinterpret_cast<void (*)()>(&start), 2, static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
+    ::makecontext(&p->u, reinterpret_cast<void (*)()>(&start), 2, static_cast<unsigned>(address >> 32),
+                  static_cast<unsigned>(address));
     return p;
 }
 

@@ -14,7 +14,8 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr const char* blind =
-    "load buffering (RC11 forbids sb-rf cycles); more spurious failures, timeouts or reuses than stated; invariants are asked "
+    "load buffering (RC11 forbids sb-rf cycles); more spurious failures, timeouts or reuses than stated; invariants "
+    "are asked "
     "along one order of each graph; plain members are not watched";
 
 // Fingerprints of complete graphs: tells a duplicate from a new one.
@@ -53,9 +54,10 @@ class search {
 public:
     search(const program& p, const search_options& options) : options_(options), engine_(p, limits_), program_(p) {
         v_.blind = blind;
-        v_.bound = "RC11; at most " + std::to_string(limits_.most[weak_failures]) + " spurious compare-exchange failure, " +
-                   std::to_string(limits_.most[timeouts]) + " timeout, " + std::to_string(limits_.most[spurious_wakes]) +
-                   " spurious wake, " + std::to_string(limits_.most[reuses]) + " reuse of freed memory; " +
+        v_.bound = "RC11; at most " + std::to_string(limits_.most[weak_failures]) +
+                   " spurious compare-exchange failure, " + std::to_string(limits_.most[timeouts]) + " timeout, " +
+                   std::to_string(limits_.most[spurious_wakes]) + " spurious wake, " +
+                   std::to_string(limits_.most[reuses]) + " reuse of freed memory; " +
                    std::to_string(limits_.steps_per_thread) + " steps a thread";
     }
 
@@ -98,7 +100,8 @@ private:
     // Counts one run. True when the search goes on.
     bool count(run_end end) {
         switch (end) {
-            case run_end::not_mine: return true;
+            case run_end::not_mine:
+                return true;
             case run_end::blocked:
                 ++v_.executions;
                 ++v_.blocked;
@@ -122,7 +125,8 @@ private:
             case run_end::nondeterministic:
                 v_.result = outcome::error;
                 v_.reason =
-                    "the program does not repeat: an operation was not the one of the earlier run. Cause: state that outlives an "
+                    "the program does not repeat: an operation was not the one of the earlier run. Cause: state that "
+                    "outlives an "
                     "execution, addresses that do not come from Sync::create, or uninitialised plain memory";
                 return false;
         }
@@ -131,7 +135,9 @@ private:
 
     void exhaust() {
         v_.mode = "exhaustive";
-        const double most = options_.max_seconds > 0 ? options_.max_seconds : options_.mode == search_mode::full ? 0 : 30;
+        const double most = options_.max_seconds > 0             ? options_.max_seconds
+                            : options_.mode == search_mode::full ? 0
+                                                                 : 30;
         engine_.shard(options_.shard, options_.shards, options_.shards > 1 ? 8 : 0);
         engine_.push_root();
         v_.result = outcome::pass;
@@ -144,10 +150,12 @@ private:
         }
         v_.graphs = seen_.count();
         if (v_.graphs > seen_graphs::most)
-            v_.bound += "; graphs after the first " + std::to_string(seen_graphs::most) + " were not compared with each other";
+            v_.bound +=
+                "; graphs after the first " + std::to_string(seen_graphs::most) + " were not compared with each other";
         if (v_.result == outcome::budget_ended) {
             const double covered = 1 - engine_.remaining_weight();
-            v_.bound += "; budget ended, about " + std::to_string(static_cast<int>(covered * 100)) + " % of the search tree covered";
+            v_.bound += "; budget ended, about " + std::to_string(static_cast<int>(covered * 100)) +
+                        " % of the search tree covered";
         }
         if (v_.result == outcome::fail) {
             failure best = engine_.last_failure();
@@ -209,7 +217,8 @@ private:
         v_.trace = render_trace(rows, program_.threads);
         if (line.off()) {
             v_.result = outcome::error;
-            v_.reason = "the token does not fit this program: it was made by another version of the check or of the code";
+            v_.reason =
+                "the token does not fit this program: it was made by another version of the check or of the code";
         }
     }
 
@@ -291,10 +300,14 @@ verdict unpack(const std::string& text) {
 // The worst of two: an error hides nothing, a failure outranks an ended budget.
 unsigned rank(outcome o) {
     switch (o) {
-        case outcome::pass: return 0;
-        case outcome::budget_ended: return 1;
-        case outcome::error: return 2;
-        case outcome::fail: return 3;
+        case outcome::pass:
+            return 0;
+        case outcome::budget_ended:
+            return 1;
+        case outcome::error:
+            return 2;
+        case outcome::fail:
+            return 3;
     }
     return 2;
 }
@@ -351,7 +364,8 @@ verdict run_jobs(const program& p, const search_options& options) {
     for (const job& j : jobs) {
         std::string text;
         char buffer[65536];
-        for (ssize_t n; (n = ::read(j.from, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+        for (ssize_t n; (n = ::read(j.from, buffer, sizeof buffer)) > 0;)
+            text.append(buffer, static_cast<std::size_t>(n));
         ::close(j.from);
         int status = 0;
         ::waitpid(j.pid, &status, 0);

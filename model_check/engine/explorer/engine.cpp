@@ -34,7 +34,8 @@ struct fiber_entry {
 
 engine* engine::active() { return the_active; }
 
-engine::engine(const program& p, const run_limits& limits) : program_(p), limits_(limits), g_(std::make_unique<graph>()) {
+engine::engine(const program& p, const run_limits& limits)
+    : program_(p), limits_(limits), g_(std::make_unique<graph>()) {
     for (unsigned i = 0; i <= max_threads; ++i) {
         fibers_.push_back(std::make_unique<fiber>());
         if (i >= p.threads && i != main_thread) continue;
@@ -276,7 +277,8 @@ run_end engine::conclude() {
     if (attacks().no_lifetime) return run_end::complete;
     for (const block& b : memory_.blocks)
         if (!b.freed) {
-            failure_.reason = std::string("memory leak: ") + b.type + " (" + std::to_string(b.size) + " bytes) was never destroyed";
+            failure_.reason =
+                std::string("memory leak: ") + b.type + " (" + std::to_string(b.size) + " bytes) was never destroyed";
             failure_.thread = -1;
             trace_failure(failure_.reason, -1);
             return run_end::failed;
@@ -330,8 +332,9 @@ event* engine::replay(const operation& op) {
     const unsigned t = current_;
     if (position_[t] >= g_->size(t)) return nullptr;
     event* e = &g_->threads[t][position_[t]];
-    const bool same = e->kind == op.kind && e->loc == op.loc && e->site == op.site && e->mode == op.mode &&
-                      (e->kind == event_kind::write ? e->value == op.value : e->kind != event_kind::read || e->expect == op.expect);
+    const bool same =
+        e->kind == op.kind && e->loc == op.loc && e->site == op.site && e->mode == op.mode &&
+        (e->kind == event_kind::write ? e->value == op.value : e->kind != event_kind::read || e->expect == op.expect);
     if (!same) stop(run_end::nondeterministic);
     if ((e->kind == event_kind::read || e->kind == event_kind::alloc) && is_event(e->rf))
         while (position_[thread_of(e->rf)] <= index_of(e->rf)) {
@@ -353,7 +356,8 @@ void engine::at_frontier(operation& op) {
         current_ = me;
     }
     if (position_[me] >= limits_.steps_per_thread)
-        fail("livelock: more than " + std::to_string(limits_.steps_per_thread) + " steps in one thread; a waiting loop needs await()");
+        fail("livelock: more than " + std::to_string(limits_.steps_per_thread) +
+             " steps in one thread; a waiting loop needs await()");
 }
 
 void engine::step_done() {

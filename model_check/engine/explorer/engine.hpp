@@ -27,11 +27,11 @@ struct operation {
     event_kind kind = event_kind::fence;
     read_mode mode = read_mode::plain;
     std::uint8_t order = 0, failure_order = 0;
-    bool in_rmw = false;        // nothing may be added before it
+    bool in_rmw = false;  // nothing may be added before it
     std::uint32_t loc = 0;
-    std::uint32_t object = 0;   // index into memory::objects
+    std::uint32_t object = 0;  // index into memory::objects
     std::uint32_t site = 0;
-    std::uint64_t value = 0;    // write: what is written; release: the address
+    std::uint64_t value = 0;  // write: what is written; release: the address
     std::uint64_t expect = 0, mask = ~std::uint64_t{0};
     std::uint32_t alternatives = 0;  // choice
     predicate done{nullptr, nullptr};
@@ -42,9 +42,9 @@ struct operation {
 
 // One way to add an event.
 struct option {
-    event_id rf = no_event;   // read, alloc
+    event_id rf = no_event;  // read, alloc
     std::uint8_t flags = 0;
-    unsigned place = 0;       // write: place in co; choice: the number chosen
+    unsigned place = 0;  // write: place in co; choice: the number chosen
 };
 
 // A graph to start a run from, and where it stands in the search tree.
@@ -92,7 +92,9 @@ public:
     [[nodiscard]] bool has_work() const { return !stack_.empty(); }
     run_end explore_next();
     [[nodiscard]] double remaining_weight() const;
-    void shard(unsigned index, unsigned count, unsigned depth) { shard_ = index, shards_ = count, shard_depth_ = depth; }
+    void shard(unsigned index, unsigned count, unsigned depth) {
+        shard_ = index, shards_ = count, shard_depth_ = depth;
+    }
 
     // The other modes: one run along `d`. With a trace, rows are collected.
     run_end follow(decider& d, std::vector<trace_row>* trace);
@@ -119,8 +121,8 @@ public:
     [[nodiscard]] bool peeking() const { return peeking_; }
     [[nodiscard]] unsigned current_thread() const { return current_; }
     memory& heap() { return memory_; }
-    [[nodiscard]] const vector_clock& knowledge() const;   // of the current thread
-    [[nodiscard]] std::uint16_t next_index() const;        // of the current thread's next event
+    [[nodiscard]] const vector_clock& knowledge() const;  // of the current thread
+    [[nodiscard]] std::uint16_t next_index() const;       // of the current thread's next event
     // The object, after checking that it is alive and that its construction happens before this access.
     location_info& locate(const object& o, std::uint32_t site);
     void constructed(object& o, bool has_value, std::uint64_t value, bool cell);

@@ -25,7 +25,9 @@ struct explorer_sync {
 
     struct site {
         explorer::code_place where;
-        static constexpr site current(explorer::code_place at = explorer::code_place::current()) noexcept { return {at}; }
+        static constexpr site current(explorer::code_place at = explorer::code_place::current()) noexcept {
+            return {at};
+        }
     };
 
     template <class T>
@@ -83,8 +85,10 @@ struct explorer_sync {
         }
         template <class F>
         T change(std::memory_order order, const site& at, const char* operation, F f) {
-            const explorer::change to{
-                [](const void* closure, std::uint64_t old) { return word((*static_cast<const F*>(closure))(value(old))); }, &f};
+            const explorer::change to{[](const void* closure, std::uint64_t old) {
+                                          return word((*static_cast<const F*>(closure))(value(old)));
+                                      },
+                                      &f};
             return value(explorer::read_modify_write(o_, to, order, at.where, operation));
         }
         bool compare_exchange(T& expected, T desired, std::memory_order success, std::memory_order failure, bool weak,

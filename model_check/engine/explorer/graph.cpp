@@ -55,7 +55,8 @@ void graph::link(event& e) const {
             }
             break;
         case event_kind::choice:
-        case event_kind::release: break;
+        case event_kind::release:
+            break;
     }
 }
 

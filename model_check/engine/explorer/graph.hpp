@@ -49,26 +49,26 @@ enum class read_mode : std::uint8_t {
 };
 
 enum event_flag : std::uint8_t {
-    exclusive = 1,   // a read whose write follows, or that write
-    forced = 2,      // took the way out that only a bounded choice offers
-    blocked = 4,     // the thread waits here for another store
-    recheck = 8,     // the predicate of an await has to be asked again
+    exclusive = 1,  // a read whose write follows, or that write
+    forced = 2,     // took the way out that only a bounded choice offers
+    blocked = 4,    // the thread waits here for another store
+    recheck = 8,    // the predicate of an await has to be asked again
 };
 
 enum bounded_choice : unsigned { weak_failures, timeouts, spurious_wakes, reuses, bounded_choices };
 
 struct event {
-    vector_clock hb{};    // happens-before, this event included
-    vector_clock porf{};  // sb ∪ rf, this event included
-    vector_clock rel{};   // write: what an acquire read of it learns
-    vector_clock pend{};  // what a later acquire fence of this thread learns
-    vector_clock relf{};  // clock of the latest release fence
+    vector_clock hb{};         // happens-before, this event included
+    vector_clock porf{};       // sb ∪ rf, this event included
+    vector_clock rel{};        // write: what an acquire read of it learns
+    vector_clock pend{};       // what a later acquire fence of this thread learns
+    vector_clock relf{};       // clock of the latest release fence
     std::uint64_t value = 0;   // read, written, chosen; alloc and release: the address
     std::uint64_t expect = 0;  // reads: match is (value & mask) == expect; alloc, release: the size
     std::uint64_t mask = 0;
-    std::uint32_t loc = 0;     // stable name of the location
+    std::uint32_t loc = 0;         // stable name of the location
     std::uint32_t slot = no_slot;  // index into graph::slots
-    event_id rf = no_event;    // read: the store; alloc: the release whose memory it reuses
+    event_id rf = no_event;        // read: the store; alloc: the release whose memory it reuses
     std::uint32_t stamp = 0;
     std::uint32_t site = 0;
     std::uint16_t thread = 0, index = 0;
@@ -161,8 +161,8 @@ struct attack {
     bool old_release_sequence = false;  // C++11: a thread's own later store continues its release
     bool no_weak_failure = false, no_reuse = false, no_spurious_wake = false, no_timeout = false;
     bool no_race_detection = false, no_lifetime = false, no_revisit = false;
-    bool verify_increments = false;     // not an attack: compares the fast psc check with the whole one
-    bool go_on_after_failure = false;   // not an attack: counts failures as outcomes, to compare searches
+    bool verify_increments = false;    // not an attack: compares the fast psc check with the whole one
+    bool go_on_after_failure = false;  // not an attack: counts failures as outcomes, to compare searches
 };
 inline constinit attack attack_switches;
 inline attack& attacks() { return attack_switches; }

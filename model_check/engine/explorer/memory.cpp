@@ -16,12 +16,15 @@ namespace {
 // One engine at a time; deletes must recognise arena addresses after the program has ended, too.
 std::uintptr_t arena_begin = 0;
 constexpr std::size_t all_arenas = memory::arena_bytes * (max_threads + 1);
-bool in_arena(const void* p) { return reinterpret_cast<std::uintptr_t>(p) - arena_begin < all_arenas && arena_begin != 0; }
+bool in_arena(const void* p) {
+    return reinterpret_cast<std::uintptr_t>(p) - arena_begin < all_arenas && arena_begin != 0;
+}
 
 // The arenas are never unmapped: a stray pointer into them stays recognisable.
 char* arenas() {
     static char* const base = [] {
-        void* p = ::mmap(nullptr, all_arenas, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* p =
+            ::mmap(nullptr, all_arenas, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) std::abort();
         arena_begin = reinterpret_cast<std::uintptr_t>(p);
         return static_cast<char*>(p);
@@ -66,8 +69,9 @@ std::uint32_t memory::find_block(const void* p) const {
 namespace {
 void* obtain(std::size_t size, std::size_t alignment) {
     if (program_heap.heap != nullptr) return program_heap.heap->take(program_heap.thread, size, alignment);
-    void* p = alignment <= alignof(std::max_align_t) ? std::malloc(size == 0 ? 1 : size)
-                                                     : std::aligned_alloc(alignment, (size + alignment - 1) & ~(alignment - 1));
+    void* p = alignment <= alignof(std::max_align_t)
+                  ? std::malloc(size == 0 ? 1 : size)
+                  : std::aligned_alloc(alignment, (size + alignment - 1) & ~(alignment - 1));
     if (p == nullptr) throw std::bad_alloc();
     return p;
 }
@@ -88,6 +92,10 @@ __attribute__((weak)) void operator delete(void* p) noexcept { apiary::model::ex
 __attribute__((weak)) void* operator new(std::size_t n, std::align_val_t a) {
     return apiary::model::explorer::obtain(n, static_cast<std::size_t>(a));
 }
-__attribute__((weak)) void operator delete(void* p, std::align_val_t) noexcept { apiary::model::explorer::give_back(p); }
+__attribute__((weak)) void operator delete(void* p, std::align_val_t) noexcept {
+    apiary::model::explorer::give_back(p);
+}
 __attribute__((weak)) void operator delete(void* p, std::size_t) noexcept { ::operator delete(p); }
-__attribute__((weak)) void operator delete(void* p, std::size_t, std::align_val_t a) noexcept { ::operator delete(p, a); }
+__attribute__((weak)) void operator delete(void* p, std::size_t, std::align_val_t a) noexcept {
+    ::operator delete(p, a);
+}

@@ -27,15 +27,15 @@ struct access_history {
 };
 
 struct location_info {
-    std::uint32_t loc = 0;          // stable from run to run
+    std::uint32_t loc = 0;  // stable from run to run
     std::uint32_t slot = event::no_slot;
-    std::uint32_t block = 0;        // index into memory::blocks plus one; 0: not on the watched heap
-    std::uint32_t history = 0;      // cells: index into memory::histories
+    std::uint32_t block = 0;    // index into memory::blocks plus one; 0: not on the watched heap
+    std::uint32_t history = 0;  // cells: index into memory::histories
     bool cell = false;
     bool uninitialised = false;
-    std::uint8_t holder = 0;        // mutexes: one plus the thread that holds it
+    std::uint8_t holder = 0;  // mutexes: one plus the thread that holds it
     moment constructed;
-    std::uint64_t value = 0;        // initial; in before() and after() the current one
+    std::uint64_t value = 0;  // initial; in before() and after() the current one
     std::uint64_t address = 0;
 };
 

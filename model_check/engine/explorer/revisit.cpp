@@ -22,15 +22,21 @@ bool maximal(const graph& g, const event& e, const vector_clock& past) {
     const auto read_by_previous = [&] {
         for (const auto& t : g.threads)
             for (const event& x : t)
-                if (x.rf == e.id() && (x.kind == event_kind::read || x.kind == event_kind::alloc) && previous(x)) return true;
+                if (x.rf == e.id() && (x.kind == event_kind::read || x.kind == event_kind::alloc) && previous(x))
+                    return true;
         return false;
     };
     switch (e.kind) {
-        case event_kind::fence: return true;
-        case event_kind::choice: return e.value == 0;
-        case event_kind::alloc: return !is_event(e.rf);
-        case event_kind::release: return !read_by_previous();
-        case event_kind::write: return !read_by_previous() && latest_in_previous(e.slot, e.position);
+        case event_kind::fence:
+            return true;
+        case event_kind::choice:
+            return e.value == 0;
+        case event_kind::alloc:
+            return !is_event(e.rf);
+        case event_kind::release:
+            return !read_by_previous();
+        case event_kind::write:
+            return !read_by_previous() && latest_in_previous(e.slot, e.position);
         case event_kind::read:
             if (e.has(forced)) return false;
             if (is_event(e.rf) && !previous(g.at(e.rf))) return false;
@@ -47,7 +53,9 @@ bounded_choice bound_of(read_mode mode) {
 
 bool switched_off(read_mode mode) {
     const attack& off = attacks();
-    return mode == read_mode::weak_cas ? off.no_weak_failure : mode == read_mode::timed_rmw ? off.no_timeout : off.no_spurious_wake;
+    return mode == read_mode::weak_cas    ? off.no_weak_failure
+           : mode == read_mode::timed_rmw ? off.no_timeout
+                                          : off.no_spurious_wake;
 }
 
 vector_clock knowledge_before(const graph& g, const event& e) {
@@ -59,9 +67,15 @@ ways ways_to_read(const graph& g, const event& e, std::uint64_t value, bool late
     const bool match = matches(e, value);
     const auto may_force = [&] { return !switched_off(e.mode) && g.used(bound_of(e.mode)) < most[bound_of(e.mode)]; };
     switch (e.mode) {
-        case read_mode::plain: w.add(0); break;
-        case read_mode::rmw: w.add(exclusive); break;
-        case read_mode::cas: w.add(match ? exclusive : 0); break;
+        case read_mode::plain:
+            w.add(0);
+            break;
+        case read_mode::rmw:
+            w.add(exclusive);
+            break;
+        case read_mode::cas:
+            w.add(match ? exclusive : 0);
+            break;
         case read_mode::weak_cas:
             w.add(match ? exclusive : 0);
             if (match && may_force()) w.add(forced);
@@ -77,7 +91,9 @@ ways ways_to_read(const graph& g, const event& e, std::uint64_t value, bool late
                 w.add(blocked);
             if (!match && e.mode != read_mode::wait_rmw && may_force()) w.add(forced | exclusive);
             break;
-        case read_mode::await: w.add(recheck); break;
+        case read_mode::await:
+            w.add(recheck);
+            break;
     }
     return w;
 }
@@ -127,7 +143,8 @@ void engine::revisit(const event& from, event_id target, std::vector<work_item>&
     r.rf = from_id;
     r.flags = 0;
     unsigned least = least_place(*base, w);
-    if (!attacks().no_read_coherence) least = std::max(least, earliest_store(*base, r.slot, knowledge_before(*base, r)));
+    if (!attacks().no_read_coherence)
+        least = std::max(least, earliest_store(*base, r.slot, knowledge_before(*base, r)));
     std::vector<unsigned> where;
     places(*base, w, least, where);
     if (w.has(exclusive) && !where.empty() && where[0] < least) where.clear();

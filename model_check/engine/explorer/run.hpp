@@ -27,7 +27,9 @@ verdict run_explorer(const search_options& options) {
     p.destroy = [](void* c) { static_cast<Check*>(c)->~Check(); };
     if constexpr (has_invariant<Check>) p.invariant = [](void* c) { call_invariant(*static_cast<Check*>(c)); };
     if constexpr (records_outcome<Check>)
-        p.outcome = [](void* c, std::array<char, 128>& buffer) { return outcome_text(*static_cast<Check*>(c), buffer); };
+        p.outcome = [](void* c, std::array<char, 128>& buffer) {
+            return outcome_text(*static_cast<Check*>(c), buffer);
+        };
     return explorer::explore(p, options);
 }
 

@@ -217,7 +217,8 @@ void engine::alloc_options(event& e, std::vector<option>& options) {
             if (f.kind != event_kind::release || f.expect != e.expect || f.value % e.mask != 0) continue;
             bool taken = false;
             for (const auto& u : g_->threads)
-                for (const event& a : u) taken = taken || (a.kind == event_kind::alloc && a.rf == f.id() && a.id() != e.id());
+                for (const event& a : u)
+                    taken = taken || (a.kind == event_kind::alloc && a.rf == f.id() && a.id() != e.id());
             if (!taken) options.push_back({f.id(), 0, 0});
         }
 }
@@ -236,7 +237,8 @@ bool engine::can_go_on(const operation& op) {
     if (op.mode != read_mode::await) {  // a read-modify-write of a chain of them: the latest store
         const std::uint64_t value = g_->value_of(slot, g_->store_at(slot, top));
         if (holds(value)) return true;
-        return op.mode != read_mode::wait_rmw && !switched_off(op.mode) && g_->used(bound_of(op.mode)) < limits_.most[bound_of(op.mode)];
+        return op.mode != read_mode::wait_rmw && !switched_off(op.mode) &&
+               g_->used(bound_of(op.mode)) < limits_.most[bound_of(op.mode)];
     }
     return holds(g_->value_of(slot, g_->store_at(slot, top)));
 }

@@ -14,7 +14,8 @@ constexpr std::array<const char*, 6> names{"relaxed", "consume", "acquire", "rel
 
 const char* order_name(unsigned order) { return order < names.size() ? names[order] : ""; }
 
-std::uint32_t site_table::intern(const std::source_location& at, const char* operation, std::uint8_t order, bool failure) {
+std::uint32_t site_table::intern(const std::source_location& at, const char* operation, std::uint8_t order,
+                                 bool failure) {
     const std::uint64_t key = std::uint64_t{at.line()} << 32 | std::uint64_t{at.column()} << 1 | (failure ? 1U : 0U);
     const char* file = at.file_name();
     std::size_t i = bucket(key, file);
@@ -24,10 +25,11 @@ std::uint32_t site_table::intern(const std::source_location& at, const char* ope
             return index_[i].id;
 
     site_info info{at, operation, failure, order, order, false, false, {}};
-    info.name = std::string(file) + ":" + std::to_string(at.line()) + ":" + std::to_string(at.column()) + ":" + operation +
-                (failure ? ".failure" : "");
+    info.name = std::string(file) + ":" + std::to_string(at.line()) + ":" + std::to_string(at.column()) + ":" +
+                operation + (failure ? ".failure" : "");
     // A name may leave out the operation, or column and operation; a failure order has to be named in full.
-    const bool named = info.name == mutated_ || (!failure && !mutated_.empty() && info.name.rfind(mutated_ + ":", 0) == 0);
+    const bool named =
+        info.name == mutated_ || (!failure && !mutated_.empty() && info.name.rfind(mutated_ + ":", 0) == 0);
     if (named && order != no_order) {
         info.mutated = true;
         info.effective = mutated_order_;

@@ -15,19 +15,20 @@ const char* order_name(unsigned order);
 struct site_info {
     std::source_location at;
     const char* operation = "";
-    bool failure = false;        // the failure order of a compare-exchange
-    std::uint8_t written = 0;    // std::memory_order; 255 for operations without one
+    bool failure = false;      // the failure order of a compare-exchange
+    std::uint8_t written = 0;  // std::memory_order; 255 for operations without one
     std::uint8_t effective = 0;
     bool mutated = false;
-    bool dropped = false;        // a fence taken out
-    std::string name;            // file:line:column:operation
+    bool dropped = false;  // a fence taken out
+    std::string name;      // file:line:column:operation
 };
 
 class site_table {
 public:
     static constexpr std::uint8_t no_order = 255;
 
-    std::uint32_t intern(const std::source_location& at, const char* operation, std::uint8_t order, bool failure = false);
+    std::uint32_t intern(const std::source_location& at, const char* operation, std::uint8_t order,
+                         bool failure = false);
     [[nodiscard]] const site_info& operator[](std::uint32_t id) const { return sites_[id]; }
 
     // Gives the named site another order ("relaxed", …, "dropped"). False: no such order.

@@ -64,8 +64,8 @@ void engine::trace_event(const event& e) {
             const unsigned from = g_->position(e.rf);
             if (from < co.size() && !e.has(exclusive)) {
                 const event& newer = g_->at(co[from]);
-                row.note = "nothing makes the newer store of thread " + std::to_string(newer.thread) + " (" + describe(newer.site) +
-                           ") happen before this read";
+                row.note = "nothing makes the newer store of thread " + std::to_string(newer.thread) + " (" +
+                           describe(newer.site) + ") happen before this read";
                 if (e.seq_cst() != newer.seq_cst()) row.note += "; seq_cst stands on one side only";
             }
             break;
@@ -81,15 +81,22 @@ void engine::trace_event(const event& e) {
                 trace_->back().writes = true;
                 trace_->back().wrote = row_id(e.id());
                 if (e.position < g_->slots[e.slot].co.size())
-                    trace_->back().note = "takes a place before stores that are already there, in the order of stores to this location";
+                    trace_->back().note =
+                        "takes a place before stores that are already there, in the order of stores to this location";
             }
             break;
-        case event_kind::fence: trace_row_at(e.site, 0, order_name(e.order)); break;
-        case event_kind::choice: trace_row_at(e.site, 0, "chooses " + std::to_string(e.value)); break;
+        case event_kind::fence:
+            trace_row_at(e.site, 0, order_name(e.order));
+            break;
+        case event_kind::choice:
+            trace_row_at(e.site, 0, "chooses " + std::to_string(e.value));
+            break;
         case event_kind::alloc:
             trace_row_at(0, 0, "create " + number_text(e.value) + (is_event(e.rf) ? ", memory freed before" : ""));
             break;
-        case event_kind::release: trace_row_at(0, 0, "destroy " + number_text(e.value)); break;
+        case event_kind::release:
+            trace_row_at(0, 0, "destroy " + number_text(e.value));
+            break;
     }
 }
 
@@ -160,16 +167,21 @@ unsigned along_graph::pick_option(const graph& g, const event& e, const std::vec
         const event& want = target_.threads[e.thread][e.index];
         const auto fits = [&](const option& o) {
             switch (e.kind) {
-                case event_kind::read: return o.rf == want.rf && o.flags == (want.flags & ~unsigned{recheck});
-                case event_kind::alloc: return o.rf == want.rf;
-                case event_kind::choice: return o.place == want.value;
+                case event_kind::read:
+                    return o.rf == want.rf && o.flags == (want.flags & ~unsigned{recheck});
+                case event_kind::alloc:
+                    return o.rf == want.rf;
+                case event_kind::choice:
+                    return o.place == want.value;
                 case event_kind::write: {
                     unsigned earlier = 0;
-                    for (const event_id id : g.slots[e.slot].co) earlier += target_.at(id).position < want.position ? 1U : 0U;
+                    for (const event_id id : g.slots[e.slot].co)
+                        earlier += target_.at(id).position < want.position ? 1U : 0U;
                     return o.place == earlier;
                 }
                 case event_kind::fence:
-                case event_kind::release: return true;
+                case event_kind::release:
+                    return true;
             }
             return true;
         };
@@ -261,7 +273,8 @@ unsigned hunter::pick_thread(const graph&, const std::vector<unsigned>& can_go_o
 
 unsigned hunter::pick_option(const graph&, const event& e, const std::vector<option>& options) {
     std::size_t index = 0;
-    if (options.size() > 1 && (e.kind == event_kind::choice || next() % (depth_ > 0 ? 4 : 2) == 0)) index = next() % options.size();
+    if (options.size() > 1 && (e.kind == event_kind::choice || next() % (depth_ > 0 ? 4 : 2) == 0))
+        index = next() % options.size();
     note_option(index, options.size());
     return static_cast<unsigned>(index);
 }

@@ -15,7 +15,8 @@ void engine::constructed(object& o, bool has_value, std::uint64_t value, bool ce
     if (cell) {
         info.history = static_cast<std::uint32_t>(memory_.histories.size());
         memory_.histories.emplace_back();
-        if (current_ != main_thread) memory_.histories.back().writes[current_] = static_cast<std::uint16_t>(next_index() + 1);
+        if (current_ != main_thread)
+            memory_.histories.back().writes[current_] = static_cast<std::uint16_t>(next_index() + 1);
     }
     o = {memory_.run, static_cast<std::uint32_t>(memory_.objects.size())};
     memory_.objects.push_back(info);
@@ -42,7 +43,9 @@ location_info& engine::locate(const object& o, std::uint32_t site) {
                 if (memory_.blocks[i].freed && memory_.blocks[i].begin == memory_.blocks[info.block - 1].begin)
                     fail("access to freed memory: " + describe(site) + " uses memory that has been given to another " +
                          memory_.blocks[info.block - 1].type + " since");
-        if (info.cell) fail("data race: " + describe(site) + " and the construction of this cell, which does not happen before it");
+        if (info.cell)
+            fail("data race: " + describe(site) +
+                 " and the construction of this cell, which does not happen before it");
         fail("uninitialised read: " + describe(site) + " uses an atomic whose construction does not happen before it" +
              missing_edge(info.constructed.thread, info.constructed.index));
     }
@@ -67,7 +70,8 @@ std::string engine::missing_edge(unsigned thread, unsigned index) const {
 
 void engine::touch_cell(const object& o, bool writes, std::uint32_t site) {
     location_info& info = locate(o, site);
-    if (!writes && info.uninitialised) fail("uninitialised read: " + describe(site) + " of a cell that has no value yet");
+    if (!writes && info.uninitialised)
+        fail("uninitialised read: " + describe(site) + " of a cell that has no value yet");
     if (writes) info.uninitialised = false;
     if (trace_ != nullptr) trace_row_at(site, info.address, writes ? "(plain write)" : "(plain read)");
     if (current_ == main_thread || attacks().no_race_detection) return;
@@ -79,7 +83,8 @@ void engine::touch_cell(const object& o, bool writes, std::uint32_t site) {
         const auto race = [&](std::uint32_t other, const char* what, unsigned access) {
             fail("data race: " + describe(site) + " (thread " + std::to_string(current_) + ") and " +
                  (other == 0 ? std::string("the construction of the cell") : describe(other)) + " (thread " +
-                 std::to_string(t) + "), a " + what + ", are not ordered by happens-before" + missing_edge(t, access - 1U));
+                 std::to_string(t) + "), a " + what + ", are not ordered by happens-before" +
+                 missing_edge(t, access - 1U));
         };
         if (unordered(h.writes[t])) race(h.write_sites[t], "write", h.writes[t]);
         if (writes && unordered(h.reads[t])) race(h.read_sites[t], "read", h.reads[t]);
@@ -99,7 +104,9 @@ std::uint64_t engine::peek(const object& o) {
     const location_info& info = memory_.objects[o.id];
     if (sequential() || info.slot == event::no_slot) {
         for (const location& s : g_->slots)
-            if (!sequential() && s.loc == info.loc) return g_->value_of(static_cast<unsigned>(&s - g_->slots.data()), s.co.empty() ? initial_store : s.co.back());
+            if (!sequential() && s.loc == info.loc)
+                return g_->value_of(static_cast<unsigned>(&s - g_->slots.data()),
+                                    s.co.empty() ? initial_store : s.co.back());
         return info.value;
     }
     const location& s = g_->slots[info.slot];
@@ -144,7 +151,8 @@ void* engine::allocate(std::size_t size, std::size_t alignment, const char* type
             p = reinterpret_cast<void*>(e->value);
         } else {
             p = memory_.take(current_, rounded, alignment);
-            if (!added && e->value != 0 && e->value != reinterpret_cast<std::uintptr_t>(p)) stop(run_end::nondeterministic);
+            if (!added && e->value != 0 && e->value != reinterpret_cast<std::uintptr_t>(p))
+                stop(run_end::nondeterministic);
             e->value = reinterpret_cast<std::uintptr_t>(p);
         }
         if (trace_ != nullptr) trace_event(*e);
@@ -166,7 +174,8 @@ void engine::before_destroy(void* p) {
     const block& b = memory_.blocks[around - 1];
     if (b.freed) fail(std::string("double free: a ") + b.type + " is destroyed a second time");
     if (!b.allocated.happens_before(knowledge(), current_))
-        fail(std::string("access to freed memory: a ") + b.type + " is destroyed by a thread that does not know of its creation");
+        fail(std::string("access to freed memory: a ") + b.type +
+             " is destroyed by a thread that does not know of its creation");
 }
 
 void engine::release(void* p) {
@@ -178,8 +187,9 @@ void engine::release(void* p) {
         for (unsigned t = 0; t < program_.threads && !attacks().no_lifetime; ++t) {
             const std::uint16_t access = memory_.blocks[around - 1].accesses[t];
             if (t != current_ && access != 0 && hb[t] < access)
-                fail(std::string("access to freed memory: a ") + memory_.blocks[around - 1].type + " is destroyed by thread " +
-                     std::to_string(current_) + " while thread " + std::to_string(t) + " uses it; the use does not happen before");
+                fail(std::string("access to freed memory: a ") + memory_.blocks[around - 1].type +
+                     " is destroyed by thread " + std::to_string(current_) + " while thread " + std::to_string(t) +
+                     " uses it; the use does not happen before");
         }
         operation op;
         op.kind = event_kind::release;

@@ -252,7 +252,8 @@ template <class Sync>
 struct weak_failure : two_threads<Sync> {
     void thread(unsigned i) {
         int expected = 0;
-        if (i == 0 && !this->x.compare_exchange_weak(expected, 1, rlx, rlx)) Sync::fail("failed although the value matched");
+        if (i == 0 && !this->x.compare_exchange_weak(expected, 1, rlx, rlx))
+            Sync::fail("failed although the value matched");
     }
 };
 

@@ -92,13 +92,14 @@ void parts_add_up(const char* name) {
             blocked += v.blocked;
         }
         expect(executions == whole.executions && graphs == whole.graphs && blocked == whole.blocked,
-               std::string(name) + ": " + std::to_string(n) + " shards have " + std::to_string(executions) + " executions, the whole " +
-                   std::to_string(whole.executions));
+               std::string(name) + ": " + std::to_string(n) + " shards have " + std::to_string(executions) +
+                   " executions, the whole " + std::to_string(whole.executions));
     }
     search_options two;
     two.jobs = 2;
     const verdict v = run_explorer<Check>(two);
-    expect(v.executions == whole.executions && v.graphs == whole.graphs && v.sites == whole.sites && v.reached == whole.reached,
+    expect(v.executions == whole.executions && v.graphs == whole.graphs && v.sites == whole.sites &&
+               v.reached == whole.reached,
            std::string(name) + ": two jobs");
 }
 
@@ -117,7 +118,8 @@ void hunts() {
     search_options small;
     small.max_executions = 100;
     const verdict v = run_explorer<deque_payload<explorer_sync>>(small);
-    expect(v.result == apiary::model::outcome::budget_ended && v.bound.find("% of the search") != std::string::npos, "a budget ends");
+    expect(v.result == apiary::model::outcome::budget_ended && v.bound.find("% of the search") != std::string::npos,
+           "a budget ends");
 }
 
 // ---- mutation --------------------------------------------------------------------------------------------
@@ -141,14 +143,15 @@ void mutation() {
         else
             survivors += "\n    " + site + " (" + order + ")";
     }
-    std::printf("mutation of the deque by one check: %u of %u killed; the rest needs other checks or is free here:%s\n", killed, tried,
-                survivors.c_str());
+    std::printf("mutation of the deque by one check: %u of %u killed; the rest needs other checks or is free here:%s\n",
+                killed, tried, survivors.c_str());
     // The two fences and the publication by bottom have to be noticed.
     expect(killed >= 4, "mutations are noticed");
     search_options nowhere;
     nowhere.mutate_site = "no/such/file.hpp:1:1:store";
     nowhere.mutate_order = "relaxed";
-    expect(run_explorer<store_buffering<explorer_sync>>(nowhere).result != apiary::model::outcome::pass, "a mutation of nothing is no pass");
+    expect(run_explorer<store_buffering<explorer_sync>>(nowhere).result != apiary::model::outcome::pass,
+           "a mutation of nothing is no pass");
 }
 
 // ---- attacks: delete a part of the model; something must notice ------------------------------------------
@@ -164,7 +167,7 @@ std::string all_sets() {
     return text;
 }
 
-void attack_litmus(const char* name, bool attack::*part, const std::string& right) {
+void attack_litmus(const char* name, bool attack::* part, const std::string& right) {
     attacks().*part = true;
     const std::string wrong = all_sets();
     attacks().*part = false;
@@ -181,11 +184,12 @@ void attack_litmus(const char* name, bool attack::*part, const std::string& righ
 }
 
 template <class Check>
-void attack_exhibit(const char* name, bool attack::*part) {
+void attack_exhibit(const char* name, bool attack::* part) {
     attacks().*part = true;
     const verdict v = run_explorer<Check>({});
     attacks().*part = false;
-    std::printf("without %-22s its exhibit %s\n", name, v.result == apiary::model::outcome::pass ? "passes, and is missed" : "still fails");
+    std::printf("without %-22s its exhibit %s\n", name,
+                v.result == apiary::model::outcome::pass ? "passes, and is missed" : "still fails");
     expect(v.result == apiary::model::outcome::pass, std::string("an exhibit depends on ") + name + ": " + v.reason);
 }
 

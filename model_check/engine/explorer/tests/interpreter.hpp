@@ -26,14 +26,24 @@ struct interpreted {
             const auto order = static_cast<std::memory_order>(i.order);
             std::uint64_t expected = i.expected;
             switch (i.what) {
-                case op::load: seen[t][count[t]++] = at(i.location).load(order); break;
-                case op::store: at(i.location).store(i.value, order); break;
-                case op::fetch_add: seen[t][count[t]++] = at(i.location).fetch_add(i.value, order); break;
+                case op::load:
+                    seen[t][count[t]++] = at(i.location).load(order);
+                    break;
+                case op::store:
+                    at(i.location).store(i.value, order);
+                    break;
+                case op::fetch_add:
+                    seen[t][count[t]++] = at(i.location).fetch_add(i.value, order);
+                    break;
                 case op::cas:
-                    at(i.location).compare_exchange_strong(expected, i.value, order, static_cast<std::memory_order>(i.failure_order));
+                    at(i.location)
+                        .compare_exchange_strong(expected, i.value, order,
+                                                 static_cast<std::memory_order>(i.failure_order));
                     seen[t][count[t]++] = expected;
                     break;
-                case op::fence: explorer_sync::fence(order); break;
+                case op::fence:
+                    explorer_sync::fence(order);
+                    break;
             }
         }
     }

@@ -37,11 +37,12 @@ int main(int argc, char** argv) {
         const std::string seen = set_of(v.outcomes), expected = set_of(a.outcomes);
         const bool allowed = a.outcomes.count(std::string(line.famous)) != 0;
         if (print)
-            std::printf("    litmus_line{\"%s\", \"%s\", \"%s\", \"%s\", %s,\n                \"%s\"},\n", line.name.data(),
-                        line.source.data(), line.code.data(), line.famous.data(), line.allowed ? "true" : "false", expected.c_str());
+            std::printf("    litmus_line{\"%s\", \"%s\", \"%s\", \"%s\", %s,\n                \"%s\"},\n",
+                        line.name.data(), line.source.data(), line.code.data(), line.famous.data(),
+                        line.allowed ? "true" : "false", expected.c_str());
         const auto complain = [&](const char* what) {
-            std::fprintf(stderr, "%s: %s\n  code      %s\n  explorer  %s\n  oracle    %s\n  written   %s\n", line.name.data(), what,
-                         line.code.data(), seen.c_str(), expected.c_str(), line.rc11.data());
+            std::fprintf(stderr, "%s: %s\n  code      %s\n  explorer  %s\n  oracle    %s\n  written   %s\n",
+                         line.name.data(), what, line.code.data(), seen.c_str(), expected.c_str(), line.rc11.data());
             ++bad;
         };
         if (allowed != line.allowed) complain("the famous outcome is not as its source says");

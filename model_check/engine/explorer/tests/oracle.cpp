@@ -112,7 +112,8 @@ private:
                 const bool rmw = i.what == op::fetch_add || (i.what == op::cas && wins);
                 if (i.what == op::fence) nodes_.push_back({kind::fence, -1, i.order, t, &i, false});
                 if (i.what == op::load || i.what == op::fetch_add || i.what == op::cas)
-                    nodes_.push_back({kind::read, l, i.what == op::cas && !wins ? i.failure_order : i.order, t, &i, rmw});
+                    nodes_.push_back(
+                        {kind::read, l, i.what == op::cas && !wins ? i.failure_order : i.order, t, &i, rmw});
                 if (i.what == op::store || rmw) {
                     if (rmw) rmw_.set(nodes_.size() - 1, nodes_.size());
                     nodes_.push_back({kind::write, l, i.order, t, &i, rmw});
@@ -127,7 +128,9 @@ private:
         choose_rf(inits_);
     }
 
-    [[nodiscard]] bool writes(std::size_t n) const { return nodes_[n].what == kind::write || nodes_[n].what == kind::init; }
+    [[nodiscard]] bool writes(std::size_t n) const {
+        return nodes_[n].what == kind::write || nodes_[n].what == kind::init;
+    }
 
     void choose_rf(std::size_t n) {
         if (n == nodes_.size()) return with_rf();
@@ -150,7 +153,8 @@ private:
             for (std::size_t n = inits_; n < nodes_.size(); ++n) {
                 const instruction& i = *nodes_[n].from;
                 if (nodes_[n].what == kind::read) value_[n] = value_[rf_of_[n]];
-                if (nodes_[n].what == kind::write) value_[n] = i.what == op::fetch_add ? value_[n - 1] + i.value : i.value;
+                if (nodes_[n].what == kind::write)
+                    value_[n] = i.what == op::fetch_add ? value_[n - 1] + i.value : i.value;
             }
         for (std::size_t n = inits_; n < nodes_.size(); ++n)
             if (nodes_[n].what == kind::read && nodes_[n].from->what == op::cas &&
@@ -195,7 +199,8 @@ private:
         for (std::size_t a = inits_; a < nodes_.size(); ++a) {
             if (!is_release(nodes_[a].order) || nodes_[a].what == kind::read) continue;
             for (std::size_t w = inits_; w < nodes_.size(); ++w) {
-                const bool head = nodes_[w].what == kind::write && (w == a || (nodes_[a].what == kind::fence && sb_(a, w)));
+                const bool head =
+                    nodes_[w].what == kind::write && (w == a || (nodes_[a].what == kind::fence && sb_(a, w)));
                 if (!head) continue;
                 for (std::size_t u = inits_; u < nodes_.size(); ++u) {
                     if (!chain(w, u)) continue;
@@ -228,7 +233,8 @@ private:
                 if (sc_fence(b) && hb(a, b)) to.set(a, b);
             }
         }
-        const relation psc_fence = (hb | (hb * eco * hb)).filter([&](auto a, auto b) { return sc_fence(a) && sc_fence(b); });
+        const relation psc_fence =
+            (hb | (hb * eco * hb)).filter([&](auto a, auto b) { return sc_fence(a) && sc_fence(b); });
         return !((from * scb * to) | psc_fence).closure().reflexive_somewhere();
     }
 
@@ -270,14 +276,22 @@ std::string print(const program& p) {
             const std::string where(1, static_cast<char>('x' + i.location));
             const std::string order = orders[i.order];
             switch (i.what) {
-                case op::load: text += " R" + where + "." + order; break;
-                case op::store: text += " W" + where + "=" + std::to_string(i.value) + "." + order; break;
-                case op::fetch_add: text += " U" + where + "+" + std::to_string(i.value) + "." + order; break;
-                case op::cas:
-                    text += " C" + where + ":" + std::to_string(i.expected) + "->" + std::to_string(i.value) + "." + order + "/" +
-                            orders[i.failure_order];
+                case op::load:
+                    text += " R" + where + "." + order;
                     break;
-                case op::fence: text += " F." + order; break;
+                case op::store:
+                    text += " W" + where + "=" + std::to_string(i.value) + "." + order;
+                    break;
+                case op::fetch_add:
+                    text += " U" + where + "+" + std::to_string(i.value) + "." + order;
+                    break;
+                case op::cas:
+                    text += " C" + where + ":" + std::to_string(i.expected) + "->" + std::to_string(i.value) + "." +
+                            order + "/" + orders[i.failure_order];
+                    break;
+                case op::fence:
+                    text += " F." + order;
+                    break;
             }
             text += ";";
         }

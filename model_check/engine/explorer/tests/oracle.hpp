@@ -15,9 +15,9 @@ enum class op { load, store, fetch_add, cas, fence };
 struct instruction {
     op what = op::load;
     unsigned location = 0;
-    int order = 0;           // std::memory_order
-    int failure_order = 0;   // cas
-    std::uint64_t value = 0; // store, fetch_add, cas: desired
+    int order = 0;            // std::memory_order
+    int failure_order = 0;    // cas
+    std::uint64_t value = 0;  // store, fetch_add, cas: desired
     std::uint64_t expected = 0;
 };
 
@@ -29,7 +29,8 @@ struct program {
 
 struct answer {
     std::uint64_t graphs = 0;
-    std::map<std::string, std::uint64_t> outcomes;  // what each reading instruction saw, thread by thread, then finals -> graphs
+    std::map<std::string, std::uint64_t>
+        outcomes;  // what each reading instruction saw, thread by thread, then finals -> graphs
 };
 
 answer enumerate(const program& p);

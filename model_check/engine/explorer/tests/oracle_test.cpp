@@ -37,7 +37,10 @@ public:
             oracle::instruction i;
             i.location = below(locations);
             const unsigned pick = below(10);
-            i.what = pick < 4 ? oracle::op::load : pick < 8 ? oracle::op::store : pick == 8 ? oracle::op::fetch_add : oracle::op::cas;
+            i.what = pick < 4    ? oracle::op::load
+                     : pick < 8  ? oracle::op::store
+                     : pick == 8 ? oracle::op::fetch_add
+                                 : oracle::op::cas;
             if (flavour == 2 && below(3) == 0) i.what = oracle::op::fence;
             if (flavour == 0 && below(8) == 0) i.what = oracle::op::fence;
             if (flavour == 3 && below(2) == 0) i.what = below(2) == 0 ? oracle::op::fetch_add : oracle::op::cas;
@@ -53,7 +56,8 @@ public:
 
 private:
     int order(oracle::op what, unsigned flavour) {
-        static constexpr int loads[] = {0, 2, 5}, stores[] = {0, 3, 5}, both[] = {0, 2, 3, 4, 5}, fences[] = {2, 3, 4, 5};
+        static constexpr int loads[] = {0, 2, 5}, stores[] = {0, 3, 5}, both[] = {0, 2, 3, 4, 5},
+                             fences[] = {2, 3, 4, 5};
         if (flavour == 4 && below(4) != 0) return what == oracle::op::fence ? 5 : 0;
         if (flavour == 1 && below(4) != 0) return 5;
         if (what == oracle::op::fence) return flavour == 2 && below(2) == 0 ? 5 : fences[below(4)];
@@ -93,8 +97,8 @@ int main(int argc, char** argv) {
         graphs += v.graphs;
         if (!same(oracle::current, v) && ++bad == 5) break;
     }
-    std::printf("%llu programs, %llu graphs, %llu disagreements (seed %llu)\n", static_cast<unsigned long long>(programs),
-                static_cast<unsigned long long>(graphs), static_cast<unsigned long long>(bad),
-                static_cast<unsigned long long>(seed));
+    std::printf("%llu programs, %llu graphs, %llu disagreements (seed %llu)\n",
+                static_cast<unsigned long long>(programs), static_cast<unsigned long long>(graphs),
+                static_cast<unsigned long long>(bad), static_cast<unsigned long long>(seed));
     return bad == 0 ? 0 : 1;
 }

@@ -15,7 +15,23 @@ namespace {
 using namespace apiary::model;
 using sync = explorer_sync;
 
-enum class act { load, store, add, weak, critical, trial, park, park_until, unpark, wait, notify_one, notify_all, await, below, create };
+enum class act {
+    load,
+    store,
+    add,
+    weak,
+    critical,
+    trial,
+    park,
+    park_until,
+    unpark,
+    wait,
+    notify_one,
+    notify_all,
+    await,
+    below,
+    create
+};
 
 struct step {
     act what = act::load;
@@ -44,15 +60,27 @@ struct interpreted {
         const auto put = [&](int v) { seen[t].push_back(v); };
         for (const step& s : code[t]) {
             auto& a = s.which == 0 ? x : y;
-            const auto store_order = s.order == 0 ? std::memory_order_relaxed : s.order == 1 ? std::memory_order_release : std::memory_order_seq_cst;
-            const auto load_order = s.order == 0 ? std::memory_order_relaxed : s.order == 1 ? std::memory_order_acquire : std::memory_order_seq_cst;
+            const auto store_order = s.order == 0   ? std::memory_order_relaxed
+                                     : s.order == 1 ? std::memory_order_release
+                                                    : std::memory_order_seq_cst;
+            const auto load_order = s.order == 0   ? std::memory_order_relaxed
+                                    : s.order == 1 ? std::memory_order_acquire
+                                                   : std::memory_order_seq_cst;
             switch (s.what) {
-                case act::load: put(a.load(load_order)); break;
-                case act::store: a.store(static_cast<int>(t) + 1, store_order); break;
-                case act::add: put(a.fetch_add(1, std::memory_order_acq_rel)); break;
+                case act::load:
+                    put(a.load(load_order));
+                    break;
+                case act::store:
+                    a.store(static_cast<int>(t) + 1, store_order);
+                    break;
+                case act::add:
+                    put(a.fetch_add(1, std::memory_order_acq_rel));
+                    break;
                 case act::weak: {
                     int expected = 0;
-                    put(a.compare_exchange_weak(expected, 5, std::memory_order_acq_rel, std::memory_order_relaxed) ? 100 : expected);
+                    put(a.compare_exchange_weak(expected, 5, std::memory_order_acq_rel, std::memory_order_relaxed)
+                            ? 100
+                            : expected);
                     break;
                 }
                 case act::critical: {
@@ -70,9 +98,15 @@ struct interpreted {
                         put(0);
                     }
                     break;
-                case act::park: parkers[t].park(); break;
-                case act::park_until: put(parkers[t].park_until(5) ? 1 : 0); break;
-                case act::unpark: parkers[(t + 1 + s.which) % 3].unpark(); break;
+                case act::park:
+                    parkers[t].park();
+                    break;
+                case act::park_until:
+                    put(parkers[t].park_until(5) ? 1 : 0);
+                    break;
+                case act::unpark:
+                    parkers[(t + 1 + s.which) % 3].unpark();
+                    break;
                 case act::wait: {
                     sync::lock held(m);
                     if (s.which == 0) {
@@ -95,8 +129,12 @@ struct interpreted {
                         cv.notify_all();
                     break;
                 }
-                case act::await: put(sync::await(a, [](int v) { return v != 0; })); break;
-                case act::below: put(static_cast<int>(sync::random_source(1).below(2))); break;
+                case act::await:
+                    put(sync::await(a, [](int v) { return v != 0; }));
+                    break;
+                case act::below:
+                    put(static_cast<int>(sync::random_source(1).below(2)));
+                    break;
                 case act::create: {
                     node* mine = sync::create<node>();
                     node* old = shared.exchange(mine, std::memory_order_acq_rel);
@@ -135,12 +173,14 @@ void make() {
     // A few kinds for each program, so that they meet.
     const unsigned kinds[] = {below(15), below(15), below(15), below(4)};
     for (unsigned i = 0; i < steps; ++i)
-        code[below(static_cast<unsigned>(code.size()))].push_back({static_cast<act>(kinds[below(4)]), below(2), static_cast<int>(below(3))});
+        code[below(static_cast<unsigned>(code.size()))].push_back(
+            {static_cast<act>(kinds[below(4)]), below(2), static_cast<int>(below(3))});
 }
 
 std::string print() {
-    static constexpr const char* names[] = {"load", "store", "add", "weak", "critical", "trial", "park", "park_until", "unpark",
-                                            "wait", "notify_one", "notify_all", "await", "below", "create"};
+    static constexpr const char* names[] = {"load",       "store",      "add",        "weak",   "critical",
+                                            "trial",      "park",       "park_until", "unpark", "wait",
+                                            "notify_one", "notify_all", "await",      "below",  "create"};
     std::string text;
     for (const auto& t : code) {
         text += "  T:";
@@ -165,7 +205,8 @@ int main(int argc, char** argv) {
     }
     explorer::attacks().go_on_after_failure = true;
     explorer::attacks().verify_increments = true;
-    std::uint64_t graphs = 0, executions = 0, blocked = 0, bad = 0, outcomes = 0, unseen = 0;
+    std::uint64_t graphs = 0, executions = 0, blocked = 0, bad = 0, outcomes = 0, unseen = 0, all_graphs = 0,
+                  random_graphs = 0;
     for (std::uint64_t n = 0; n < programs; ++n) {
         make();
         search_options all;
@@ -183,17 +224,30 @@ int main(int argc, char** argv) {
         outcomes += exhaustive.outcomes.size();
         std::string missing;
         for (const auto& [name, count] : random.outcomes)
-            if (exhaustive.outcomes.count(name) == 0) missing += " [" + name + "]";
+            if (exhaustive.outcomes.count(name) == 0) missing.append(" [").append(name).append("]");
         for (const auto& [name, count] : exhaustive.outcomes) unseen += random.outcomes.count(name) == 0 ? 1U : 0U;
+        bool failures = false;
+        for (const auto& [name, count] : exhaustive.outcomes) failures = failures || name[0] == '!';
+        if (!failures && random.graphs > exhaustive.graphs)
+            missing.append(" ")
+                .append(std::to_string(random.graphs))
+                .append(" graphs, not ")
+                .append(std::to_string(exhaustive.graphs));
+        if (!failures) all_graphs += exhaustive.graphs, random_graphs += random.graphs;
         if (exhaustive.result == outcome::error || !missing.empty()) {
-            std::printf("random runs show what the exhaustive search has not:%s %s\n%s", missing.c_str(), exhaustive.reason.c_str(), print().c_str());
+            std::printf("random runs show what the exhaustive search has not:%s %s\n%s", missing.c_str(),
+                        exhaustive.reason.c_str(), print().c_str());
             if (++bad == 5) break;
         }
     }
     const auto number = [](std::uint64_t x) { return static_cast<unsigned long long>(x); };
-    std::printf("%llu programs: %llu graphs, %llu executions, %llu blocked, %llu twice; %llu outcomes, of which random runs missed %llu; "
-                "%llu disagreements\n",
-                number(programs), number(graphs), number(executions), number(blocked), number(executions - blocked - graphs),
-                number(outcomes), number(unseen), number(bad));
+    std::printf(
+        "%llu programs: %llu graphs, %llu executions, %llu blocked, %llu twice; %llu outcomes, of which random runs "
+        "missed %llu; "
+        "%llu disagreements\n",
+        number(programs), number(graphs), number(executions), number(blocked), number(executions - blocked - graphs),
+        number(outcomes), number(unseen), number(bad));
+    std::printf("of %llu graphs of programs without failures random runs met %llu\n", number(all_graphs),
+                number(random_graphs));
     return bad == 0 ? 0 : 1;
 }
