@@ -1,0 +1,1 @@
+"""The apiary command: shared parts here, one file per verb in verbs/."""

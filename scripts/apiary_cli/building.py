@@ -1,0 +1,149 @@
+"""Configures and builds presets, and the Rust twin: quiet unless something fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+import tomllib
+from pathlib import Path
+
+from . import packages, proc, repo
+from .errors import Fault
+from .say import Progress, duration, say
+
+NINJA_LINE = re.compile(r"^\[(\d+)/(\d+)\] ")
+CARGO_LINE = re.compile(r"^\s+Compiling (\S+)")
+
+
+def stale(folder: Path) -> bool:
+    """True when the folder must be configured (again) before Ninja can look after itself."""
+    cache, rules = folder / "CMakeCache.txt", folder / "build.ninja"
+    if not (cache.exists() and rules.exists() and (folder / "manifest").is_dir()):
+        return True
+    presets = repo.ROOT / "CMakePresets.json"
+    return presets.stat().st_mtime > cache.stat().st_mtime
+
+
+def configure(preset: str) -> None:
+    done = proc.run(["cmake", "--preset", preset], cwd=repo.ROOT, merge=True)
+    if not done.ok:
+        raise Fault(
+            f"configuring {preset} failed", done.out.strip()[-6000:], f"cmake --preset {preset}   shows it again"
+        )
+    (repo.BUILD / preset / "CMakeCache.txt").touch()
+
+
+def failing_part(lines: list[str], limit: int = 150) -> str:
+    """From the first failed command on, without progress lines."""
+    start = next((i for i, line in enumerate(lines) if line.startswith("FAILED:")), 0)
+    kept = [line for line in lines[start:] if not NINJA_LINE.match(line)]
+    cut = [f"… {len(kept) - limit} more lines in the log"] if len(kept) > limit else []
+    return "\n".join(kept[:limit] + cut)
+
+
+def build(preset: str, jobs: int | None = None, only: str | None = None) -> float:
+    """Configure if needed and build: everything, or only the programs of one manifest. Returns seconds."""
+    packages.require("cmake", "ninja", "g++")
+    repo.check_preset(preset)
+    folder, started = repo.BUILD / preset, time.monotonic()
+    with repo.locked(preset):
+        if stale(folder):
+            configure(preset)
+        command = ["cmake", "--build", str(folder)]
+        command += ["--target", *(path.name for path in repo.manifest(preset, only))] if only else []
+        command += ["-j", str(jobs)] if jobs else []
+        lines: list[str] = []
+        with Progress(f"build {preset}", 0) as progress:
+
+            def on_line(line: str) -> None:
+                match = NINJA_LINE.match(line)
+                if match:
+                    progress.update(int(match[1]), int(match[2]))
+                lines.append(line)
+
+            done = proc.run(
+                command, cwd=repo.ROOT, merge=True, on_line=on_line, env=os.environ | {"NINJA_STATUS": "[%f/%t] "}
+            )
+        log = folder / "apiary-build.log"
+        log.write_text(done.out)
+    if not done.ok:
+        raise Fault(
+            f"building {preset} failed ({done.how()})",
+            failing_part(lines),
+            f"the whole log: {log.relative_to(repo.ROOT)}",
+        )
+    seconds = time.monotonic() - started
+    say(f"build {preset}: done in {duration(seconds)}")
+    return seconds
+
+
+def crate() -> dict:
+    """The Rust twin's Cargo.toml."""
+    path = repo.RUST / "Cargo.toml"
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise Fault(f"{path.relative_to(repo.ROOT)} cannot be read", str(error.strerror), "") from error
+
+
+def cargo_targets() -> dict[str, list[str]]:
+    """The variants of the Rust twin: folder below the crate -> extra cargo options."""
+    variants = {"target": []}
+    if "mimalloc" in crate().get("features", {}):
+        variants["target/mimalloc"] = ["--features", "mimalloc"]
+    return variants
+
+
+def cargo_command(*words: str) -> list[str]:
+    return [packages.cargo(), *words, "--locked", "--manifest-path", str(repo.RUST / "Cargo.toml")]
+
+
+def build_rust() -> list[Path]:
+    """Build every variant of the Rust twin in release mode; returns the programs."""
+    programs, binary = [], crate().get("bin", [{}])[0].get("name") or crate()["package"]["name"]
+    with repo.locked("rust"):
+        for folder, extra in cargo_targets().items():
+            started = time.monotonic()
+            command = [*cargo_command("build", "--release"), *extra, "--target-dir", str(repo.RUST / folder)]
+            with Progress(f"cargo {folder}", 0) as progress:
+
+                def on_line(line: str) -> None:
+                    if CARGO_LINE.match(line):
+                        progress.advance(CARGO_LINE.match(line)[1])
+
+                done = proc.run(
+                    command,
+                    cwd=repo.RUST,
+                    merge=True,
+                    on_line=on_line,
+                    env=packages.cargo_env() | {"CARGO_TERM_COLOR": "never"},
+                )
+            if not done.ok:
+                raise Fault(
+                    f"cargo build {done.how()}",
+                    done.out.strip()[-6000:],
+                    "cd tokio_baseline && cargo build --release --locked",
+                )
+            programs.append(repo.RUST / folder / "release" / binary)
+            say(f"build tokio_baseline/{folder}: done in {duration(time.monotonic() - started)}")
+    return programs
+
+
+def compile_flags(preset: str) -> str:
+    """The compiler and flags that a preset uses, as CMake recorded them."""
+    cache = repo.BUILD / preset / "CMakeCache.txt"
+    wanted = ("CMAKE_CXX_COMPILER:", "CMAKE_CXX_FLAGS:", "CMAKE_BUILD_TYPE:", "CMAKE_CXX_FLAGS_RELEASE:")
+    try:
+        lines = cache.read_text().splitlines()
+    except OSError:
+        return ""
+    return " ".join(line.split("=", 1)[1] for line in lines if line.startswith(wanted)).strip()
+
+
+def compile_commands(preset: str) -> list[dict]:
+    try:
+        return json.loads((repo.BUILD / preset / "compile_commands.json").read_text())
+    except (OSError, ValueError):
+        return []

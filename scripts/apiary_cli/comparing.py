@@ -1,0 +1,255 @@
+"""From rows.csv to compare.csv: pairs, ratios, margins from the controls, verdicts; and is the batch valid."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from . import stats, tables
+from .plans import SCENARIOS, Metric
+
+Row = dict[str, str]
+Key = tuple[str, str, str]  # scenario, scenario_params, placement
+
+COARSE = 1.25  # a control slower than this does not qualify "+10 %"
+
+VALID, WEAK, INVALID, NONE = "VALID", "WEAK", "INVALID", "NO CONTROLS"
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Two labels to compare, and why."""
+
+    candidate: str
+    baseline: str
+    kind: str  # peer, baseline, aa, slow10
+
+
+@dataclass
+class Comparison:
+    """One row of compare.csv, with what the report needs besides."""
+
+    key: Key
+    metric: Metric
+    pairing: Pairing
+    found: stats.Estimate
+    pairs: list[tuple[float, float]]
+    margin: float = stats.LEAST_MARGIN
+    aa: float | None = None
+    verdict: str = stats.INCONCLUSIVE
+    confirmed: str = ""
+    p_bh: float | None = None
+    batches: int = 1
+    per_batch: list[stats.Estimate] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+
+    @property
+    def control(self) -> bool:
+        return self.pairing.kind in ("aa", "slow10")
+
+
+def good(rows: list[Row]) -> list[Row]:
+    return [row for row in rows if row["status"] == "ok"]
+
+
+def key_of(row: Row) -> Key:
+    return row["scenario"], row["scenario_params"], row["placement"]
+
+
+def pairings(rows: list[Row]) -> list[Pairing]:
+    """Own schedulers against everybody else, and the controls against what they copy."""
+    role = {row["subject"]: row["role"] for row in rows}
+    ours = [name for name, what in role.items() if what == "candidate"]
+    others = [name for name, what in role.items() if what in ("peer", "baseline")]
+    out = [Pairing(mine, other, role[other]) for mine in sorted(ours) for other in sorted(others)]
+    for name, what in sorted(role.items()):
+        if what in ("aa", "slow10") and name.removesuffix(f"-{what}") in role:
+            out.append(Pairing(name, name.removesuffix(f"-{what}"), what))
+    return out
+
+
+def paired(rows: list[Row], pairing: Pairing, column: str) -> dict[str, list[tuple[float, float]]]:
+    """Batch -> the pairs of its rounds in which both sides have a value."""
+    cells: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
+    for row in rows:
+        if row["subject"] in (pairing.candidate, pairing.baseline) and row[column] and float(row[column]) > 0:
+            cells[row["batch"], int(row["round"])][row["subject"]] = float(row[column])
+    out: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for (batch, _), cell in sorted(cells.items()):
+        if len(cell) == 2:
+            out[batch].append((cell[pairing.candidate], cell[pairing.baseline]))
+    return dict(out)
+
+
+def flags_of(rows: list[Row], pairing: Pairing) -> list[str]:
+    """What a reader must know of the rows behind a comparison."""
+    used = [row for row in rows if row["subject"] in (pairing.candidate, pairing.baseline)]
+    out = []
+    for flag in ("injector_limited", "disturbed"):
+        count = sum(flag in row["flags"].split(";") for row in used)
+        if count:
+            out.append(f"{flag}={count}/{len(used)}")
+    unsteady = sum(row["steady"] == "0" for row in used)
+    return out + ([f"unsteady={unsteady}/{len(used)}"] if unsteady else [])
+
+
+def injector_limited(flags: list[str]) -> bool:
+    """True when at least half of the runs were limited by their injector: shown, never ranked."""
+    for flag in flags:
+        name, _, share = flag.partition("=")
+        if name == "injector_limited":
+            part, whole = map(int, share.split("/"))
+            return 2 * part >= whole
+    return False
+
+
+def compare(rows: list[Row]) -> list[Comparison]:
+    """Every comparison that the rows allow, verdicts included."""
+    usable, out = good(rows), []
+    by_key: dict[Key, list[Row]] = defaultdict(list)
+    for row in usable:
+        by_key[key_of(row)].append(row)
+    for key, group in sorted(by_key.items()):
+        scenario = SCENARIOS.get(key[0])
+        for metric in scenario.metrics if scenario else ():
+            found = [comparison(key, metric, pairing, group) for pairing in pairings(group)]
+            out += with_verdicts([one for one in found if one])
+    rank(out)
+    return out
+
+
+def comparison(key: Key, metric: Metric, pairing: Pairing, group: list[Row]) -> Comparison | None:
+    batches = paired(group, pairing, metric.column)
+    pairs = [pair for batch in sorted(batches) for pair in batches[batch]]
+    if not pairs:
+        return None
+    return Comparison(
+        key,
+        metric,
+        pairing,
+        stats.estimate(pairs),
+        pairs,
+        batches=len(batches),
+        per_batch=[stats.estimate(batches[batch]) for batch in sorted(batches)],
+        flags=flags_of(group, pairing),
+    )
+
+
+def with_verdicts(found: list[Comparison]) -> list[Comparison]:
+    """The margin comes from the A/A pair of the same scenario, point and metric."""
+    aa = next((one.found.half_width for one in found if one.pairing.kind == "aa"), None)
+    for one in found:
+        one.aa, one.margin = aa, stats.margin(aa)
+        one.verdict = stats.verdict(one.found, one.margin, one.metric.better)
+        if one.batches > 1:
+            words = {stats.verdict(part, one.margin, one.metric.better) for part in one.per_batch}
+            one.confirmed = "1" if words == {one.verdict} else "0"
+        if one.control:
+            one.flags.insert(0, "control")
+        elif injector_limited(one.flags):
+            one.verdict = stats.INCONCLUSIVE
+            one.flags.insert(0, "not_ranked")
+    return found
+
+
+def rank(comparisons: list[Comparison]) -> None:
+    """Benjamini–Hochberg over everything that is claimed (controls claim nothing)."""
+    claims = [one for one in comparisons if not one.control and one.found.n >= stats.LEAST_PAIRS]
+    adjusted = stats.benjamini_hochberg([stats.p_value(one.found, one.margin) for one in claims])
+    for one, p in zip(claims, adjusted):
+        one.p_bh = p
+        one.verdict = stats.after_discovery_control(one.verdict, p)
+
+
+def to_row(one: Comparison, run_id: str) -> Row:
+    n = tables.number
+    return {
+        "schema_version": str(tables.SCHEMA_VERSION),
+        "run_id": run_id,
+        "scenario": one.key[0],
+        "scenario_params": one.key[1],
+        "placement": one.key[2],
+        "metric": one.metric.column,
+        "unit": one.metric.unit,
+        "better": one.metric.better,
+        "candidate": one.pairing.candidate,
+        "baseline": one.pairing.baseline,
+        "n_pairs": str(one.found.n),
+        "batches": str(one.batches),
+        "ratio": n(one.found.ratio),
+        "ci_lo": n(one.found.lo),
+        "ci_hi": n(one.found.hi),
+        "margin": n(one.margin),
+        "aa_halfwidth": n(one.aa),
+        "verdict": one.verdict,
+        "confirmed": one.confirmed,
+        "p_bh": n(one.p_bh),
+        "flags": ";".join(one.flags),
+    }
+
+
+@dataclass(frozen=True)
+class Validity:
+    """Whether the controls did what they must, and what they did."""
+
+    word: str
+    reasons: tuple[str, ...]
+    aa: tuple[Comparison, ...]
+    slow10: tuple[Comparison, ...]
+
+
+def place_name(one: Comparison) -> str:
+    return " ".join(filter(None, (one.key[0], one.key[1], "" if one.key[2] == "free" else one.key[2])))
+
+
+def validity(comparisons: list[Comparison]) -> Validity:
+    """INVALID: an A/A pair differs, or a built-in slow-down is not seen. WEAK: too few rounds
+    or too coarse a slow-down to say."""
+    aa = tuple(one for one in comparisons if one.pairing.kind == "aa")
+    slow = tuple(one for one in comparisons if one.pairing.kind == "slow10")
+    if not aa:
+        return Validity(NONE, ("no A/A pair was run",), aa, slow)
+    reasons, word = [], VALID
+    for one in aa:
+        if one.verdict in (stats.REGRESSED, stats.IMPROVED):
+            reasons.append(f"A/A differs: {place_name(one)} {one.metric.what} ×{one.found.ratio:.3f}")
+    for one in slow:
+        if one.found.n >= stats.LEAST_PAIRS and one.verdict != stats.REGRESSED:
+            reasons.append(
+                f"+10 % not seen: {place_name(one)} ×{one.found.ratio:.3f} "
+                f"[{one.found.lo:.3f}, {one.found.hi:.3f}] at margin {100 * one.margin:.1f} %"
+            )
+    coarse = [one for one in slow if one.found.ratio > COARSE]
+    if reasons:
+        word = INVALID
+    elif coarse:
+        word = WEAK
+        reasons = [
+            f"the built-in slow-down is ×{one.found.ratio:.2f} in {place_name(one)}: one wait per task is "
+            "no finer, so that nothing shows that 10 % would be seen"
+            for one in coarse
+        ]
+    elif not slow or any(one.found.n < stats.LEAST_PAIRS for one in aa + slow):
+        word, reasons = WEAK, ["too few rounds, or no slow-down control, to qualify the batch"]
+    return Validity(word, tuple(reasons), aa, slow)
+
+
+def peers_that_win(comparisons: list[Comparison]) -> list[Comparison]:
+    """Where somebody else is better than ours: said first."""
+    return [one for one in comparisons if one.pairing.kind == "peer" and one.verdict == stats.REGRESSED]
+
+
+def regressions(comparisons: list[Comparison]) -> list[Comparison]:
+    """Against our own baseline, confirmed by a second batch."""
+    return [
+        one
+        for one in comparisons
+        if one.pairing.kind == "baseline" and one.verdict == stats.REGRESSED and one.confirmed != "0"
+    ]
+
+
+def incorrect(rows: list[Row]) -> Counter:
+    """subject, status -> how many rows did wrong work or none."""
+    return Counter(
+        (row["subject"], row["status"]) for row in rows if row["status"] in ("wrong", "crash", "hang", "malformed")
+    )

@@ -1,0 +1,53 @@
+"""How apiary fails: what was seen, the cause, the remedy, and an exit code."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Iterable
+
+OK, INCORRECT, USAGE, INVALID_BATCH, HARNESS = 0, 1, 2, 2, 3
+
+
+class Fault(Exception):
+    """An error told to a person. `seen` is a fact; cause and remedy may be empty."""
+
+    def __init__(self, seen: str, cause: str = "", remedy: str = "", code: int = HARNESS):
+        super().__init__(seen)
+        self.seen, self.cause, self.remedy, self.code = seen, cause, remedy, code
+
+    def text(self) -> str:
+        lines = [f"apiary: {self.seen}"]
+        for label, body in (("cause:  ", self.cause), ("remedy: ", self.remedy)):
+            if body:
+                first, *rest = body.splitlines()
+                lines.append(f"  {label}{first}")
+                lines += [f"          {line}" for line in rest]
+        return "\n".join(lines)
+
+
+class Stopped(BaseException):
+    """Ctrl-C or SIGTERM arrived. Not an Exception, so that no handler swallows it."""
+
+    def __init__(self, signum: int):
+        super().__init__(f"signal {signum}")
+        self.signum = signum
+
+
+def columns(names: Iterable[str], width: int = 88, indent: str = "  ") -> str:
+    """Names in sorted order, wrapped to a readable block."""
+    lines, line = [], ""
+    for name in names:
+        if line and len(line) + len(name) + 2 > width:
+            lines.append(line)
+            line = ""
+        line += ("  " if line else "") + name
+    return "\n".join(indent + text for text in lines + ([line] if line else []))
+
+
+def unknown(kind: str, seen: str, names: Iterable[str]) -> Fault:
+    """An unknown name: what was seen, the nearest one, and every name that exists. Exit 2."""
+    known = sorted(set(names))
+    near = difflib.get_close_matches(seen, known, n=1, cutoff=0.5)
+    cause = f"did you mean '{near[0]}'?" if near else ""
+    listing = columns(known, indent="") if known else "(none exist)"
+    return Fault(f"there is no {kind} '{seen}'", cause, f"the names that exist:\n{listing}", USAGE)

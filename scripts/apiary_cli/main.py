@@ -1,0 +1,104 @@
+"""Finds the verb, reads its options, runs it, and turns faults and signals into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from typing import NoReturn
+
+from . import proc
+from .errors import Fault, Stopped, USAGE, columns, unknown
+
+VERBS = ("setup", "build", "check", "prove", "museum", "stress", "race", "report", "nightly", "doctor", "clean")
+
+INTRO = """\
+apiary: a proving ground for task schedulers.
+
+usage: scripts/apiary VERB [options]      scripts/apiary VERB --help says what a verb does
+
+two to begin with:
+  scripts/apiary race --quick     set up, build, a short proof and stress, then a race and its report
+  scripts/apiary check            set up, build, all tests
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but an unknown option is answered with the options that exist."""
+
+    def error(self, message: str) -> NoReturn:
+        options = sorted(
+            {name for action in self._actions for name in action.option_strings if name.startswith("--")}
+        )
+        raise Fault(
+            f"{self.prog}: {message}",
+            "",
+            f"the options that exist:\n{columns(options, indent='')}\n" f"what they mean: {self.prog} --help",
+            USAGE,
+        )
+
+
+def verb_module(name: str):
+    return importlib.import_module(f".verbs.{name}", __package__)
+
+
+def overview() -> str:
+    lines = [INTRO, "verbs:"]
+    for name in VERBS:
+        lines.append(f"  {name:<9} {verb_module(name).SUMMARY}")
+    return "\n".join(lines)
+
+
+def parse(name: str, words: list[str]) -> argparse.Namespace:
+    module = verb_module(name)
+    parser = Parser(
+        prog=f"scripts/apiary {name}",
+        description=module.DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.arguments(parser)
+    return parser.parse_args(words)
+
+
+def dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0 if words else USAGE
+    name, *rest = words
+    if name not in VERBS:
+        raise unknown("verb", name, VERBS)
+    return verb_module(name).run(parse(name, rest))
+
+
+def main(words: list[str]) -> int:
+    proc.install_signals()
+    proc.become_subreaper()
+    try:
+        code = dispatch(words)
+        sys.stdout.flush()
+        return code
+    except Fault as fault:
+        _flush()
+        print(fault.text(), file=sys.stderr)
+        return fault.code
+    except Stopped as stopped:
+        _flush()
+        print(f"\napiary: stopped by signal {stopped.signum}; nothing was left running", file=sys.stderr)
+        return 128 + stopped.signum
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    finally:
+        proc.kill_all()
+
+
+def _flush() -> None:
+    from .say import Progress
+
+    Progress.hide()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pass

@@ -1,0 +1,153 @@
+"""THE list of what apiary needs from the system, and how to see whether it is there."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import Fault
+
+RUST_AT_LEAST = (1, 85)
+DEBIAN_AT_LEAST = 12
+
+
+@dataclass(frozen=True)
+class Package:
+    """A Debian package and the commands or files (globs) by which its presence is seen."""
+
+    name: str
+    why: str
+    commands: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def present(self) -> bool:
+        return all(shutil.which(command) for command in self.commands) and all(
+            glob.glob(pattern) for pattern in self.files
+        )
+
+
+REQUIRED = (
+    Package("ca-certificates", "lets cargo fetch crates", files=("/etc/ssl/certs/ca-certificates.crt",)),
+    Package("git", "names the commit in every record", commands=("git",)),
+    Package("python3", "runs this command", commands=("python3",)),
+    Package("cmake", "configures, runs the tests (CTest)", commands=("cmake", "ctest")),
+    Package("ninja-build", "builds", commands=("ninja",)),
+    Package("g++", "C++20 compiler", commands=("g++", "gcc")),
+    Package("binutils", "objdump: the disassembly test of the Sync policy", commands=("objdump",)),
+    Package("relacy-dev", "Relacy Race Detector", files=("/usr/include/relacy/relacy.hpp",)),
+    Package("libgtest-dev", "unit tests", files=("/usr/include/gtest/gtest.h",)),
+    Package("libbenchmark-dev", "micro-benchmarks", files=("/usr/include/benchmark/benchmark.h",)),
+    Package("libtbb-dev", "the peer oneTBB", files=("/usr/include/tbb/version.h",)),
+    Package("libcli11-dev", "the subjects' command line", files=("/usr/include/CLI/CLI.hpp",)),
+    Package("nlohmann-json3-dev", "tests read the golden vectors", files=("/usr/include/nlohmann/json.hpp",)),
+    Package("hyperfine", "whole-process times", commands=("hyperfine",)),
+)
+
+LINT = (
+    Package("clang-19", "second compiler", commands=("clang++-19",)),
+    Package("clang-tidy-19", "lint", commands=("clang-tidy-19",)),
+    Package("clang-format-19", "format", commands=("clang-format-19",)),
+)
+
+TOOL_FOR = {command: package.name for package in REQUIRED + LINT for command in package.commands}
+
+
+def missing(packages: tuple[Package, ...]) -> list[Package]:
+    return [package for package in packages if not package.present()]
+
+
+def parse_os_release(text: str) -> dict[str, str]:
+    """The KEY=VALUE lines of /etc/os-release, quotes removed."""
+    pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line and line[0] != "#")
+    return {key.strip(): value.strip().strip("\"'") for key, value in pairs}
+
+
+def debian_version(os_release: dict[str, str]) -> int | None:
+    """The major version if this is Debian, else None (derivatives are not Debian here)."""
+    if os_release.get("ID") != "debian":
+        return None
+    match = re.match(r"\d+", os_release.get("VERSION_ID", ""))
+    return int(match.group()) if match else 99  # testing and unstable have no number
+
+
+def read_os_release(path: str = "/etc/os-release") -> dict[str, str]:
+    try:
+        return parse_os_release(Path(path).read_text())
+    except OSError:
+        return {}
+
+
+def cargo_package(version: int) -> str:
+    """Debian 12's own cargo is too old; a newer one is packaged as cargo-web."""
+    return "cargo-web" if version == 12 else "cargo"
+
+
+def parse_version(text: str) -> tuple[int, int, int] | None:
+    """'cargo 1.95.0 (…)' -> (1, 95, 0)."""
+    match = re.search(r"\b(\d+)\.(\d+)(?:\.(\d+))?", text)
+    return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else None
+
+
+def cargo_candidates() -> list[str]:
+    homes = [os.environ.get("CARGO_HOME"), str(Path.home() / ".cargo")]
+    places = [shutil.which("cargo"), *(f"{home}/bin/cargo" for home in homes if home), "/usr/bin/cargo"]
+    seen = dict.fromkeys(place for place in places if place and os.access(place, os.X_OK))
+    return list(seen)
+
+
+def tool_version(path: str) -> str:
+    """The first line of `path --version`, or an empty string."""
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.splitlines()[0].strip() if done.returncode == 0 and done.stdout else ""
+
+
+def find_cargo(candidates: list[str] | None = None) -> tuple[str | None, list[str]]:
+    """The first cargo that is new enough, and what was seen of the others."""
+    seen = []
+    for path in cargo_candidates() if candidates is None else candidates:
+        version = parse_version(tool_version(path))
+        if version and version[:2] >= RUST_AT_LEAST:
+            return path, seen
+        seen.append(f"{path}: " + (".".join(map(str, version)) if version else "does not run"))
+    return None, seen
+
+
+def cargo() -> str:
+    """A cargo that is new enough, or a fault that says how to get one."""
+    path, seen = find_cargo()
+    if path is None:
+        wanted = ".".join(map(str, RUST_AT_LEAST))
+        raise Fault(
+            f"no cargo of version {wanted} or newer",
+            "; ".join(seen) or "none was found",
+            "scripts/apiary setup   (Debian 12: sudo apt-get install cargo-web)",
+        )
+    return path
+
+
+def cargo_env() -> dict[str, str]:
+    """The environment in which cargo finds its own rustc before any other."""
+    folder = str(Path(cargo()).parent)
+    return os.environ | {"PATH": folder + os.pathsep + os.environ.get("PATH", "")}
+
+
+def require(*commands: str) -> None:
+    """A fault that names the missing tool and the command that installs it."""
+    absent = [command for command in commands if not shutil.which(command)]
+    if absent:
+        names = " ".join(dict.fromkeys(TOOL_FOR.get(command, command) for command in absent))
+        raise Fault(
+            f"{', '.join(absent)} not found",
+            "the toolchain is not complete",
+            f"scripts/apiary setup   (or: sudo apt-get install {names})",
+        )

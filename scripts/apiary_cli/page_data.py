@@ -1,0 +1,229 @@
+"""What report.html shows, computed from a result folder: medians, spectra, colours, commands."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import comparing, plans, stats, summary, tables, verification
+
+DEPTHS = [
+    0.05,
+    0.1,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.75,
+    0.8,
+    0.85,
+    0.9,
+    0.925,
+    0.95,
+    0.965,
+    0.98,
+    0.985,
+    0.99,
+    0.9925,
+    0.995,
+    0.9975,
+    0.999,
+    0.9995,
+    0.9999,
+    0.99995,
+    0.99999,
+]
+ABOVE = 100
+
+Buckets = list[tuple[int, int, int]]
+
+
+@dataclass
+class Report:
+    """Everything that the sections read."""
+
+    folder: Path
+    env: dict
+    rows: list[dict[str, str]]
+    comparisons: list[comparing.Comparison]
+    hist: dict[tuple[str, str, str], dict[int, Buckets]]
+    micro: list[dict[str, str]]
+    startup: list[dict[str, str]]
+    validity: comparing.Validity = None
+    statuses: list[verification.Status] = field(default_factory=list)
+    colours: dict[str, str] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def race(self) -> dict:
+        return self.env.get("race", {})
+
+    @property
+    def own(self) -> set[str]:
+        """The arms built from the source that was proved and stressed: ours, the floor among them."""
+        marked = {arm["label"] for arm in self.race.get("arms", []) if arm.get("own") and arm["role"] != "baseline"}
+        return marked | set(self.ours)
+
+    @property
+    def ours(self) -> list[str]:
+        return [name for name, role in self.roles.items() if role == "candidate"]
+
+    @property
+    def peers(self) -> list[str]:
+        return [name for name, role in self.roles.items() if role in ("peer", "baseline")]
+
+
+def optional(path: Path, header: list[str]) -> list[dict[str, str]]:
+    try:
+        return tables.read(path, header)
+    except (OSError, ValueError):
+        return []
+
+
+def read_hist(path: Path) -> dict[tuple[str, str, str], dict[int, Buckets]]:
+    """scenario, params, subject -> round -> buckets in ascending order."""
+    out: dict[tuple[str, str, str], dict[int, Buckets]] = defaultdict(lambda: defaultdict(list))
+    if path.exists():
+        with path.open(newline="") as handle:
+            for row in csv.DictReader(handle):
+                key = row["scenario"], row["scenario_params"], row["subject"]
+                out[key][int(row["round"])].append(
+                    (int(row["value_lo_ns"]), int(row["value_hi_ns"]), int(row["count"]))
+                )
+    return out
+
+
+def load(folder: Path) -> Report:
+    env, rows, comparisons = summary.load(folder)
+    made = Report(
+        folder,
+        env,
+        rows,
+        comparisons,
+        read_hist(folder / "hist.csv"),
+        optional(folder / "micro.csv", tables.MICRO),
+        optional(folder / "startup.csv", tables.STARTUP),
+    )
+    made.validity = comparing.validity(comparisons)
+    made.statuses = verification.statuses(env.get("verification"))
+    made.roles = {row["subject"]: row["role"] for row in rows}
+    order = made.ours + sorted(made.peers)
+    made.colours = {name: f"c{i % 6}" for i, name in enumerate(order)}
+    return made
+
+
+def merged(rounds: dict[int, Buckets]) -> Buckets:
+    """Histograms merge by addition."""
+    total: dict[tuple[int, int], int] = defaultdict(int)
+    for buckets in rounds.values():
+        for lo, hi, count in buckets:
+            total[lo, hi] += count
+    return [(lo, hi, count) for (lo, hi), count in sorted(total.items())]
+
+
+def percentile(buckets: Buckets, q: float) -> int | None:
+    """By CSV.md's rule; None with fewer than 100 samples above (the median needs one)."""
+    n = sum(count for _, _, count in buckets)
+    place = max(1, -(-round(q * n * 1e9) // 10**9))
+    if n == 0 or (n - place < ABOVE and q > 0.5):
+        return None
+    seen = 0
+    for _, hi, count in buckets:
+        seen += count
+        if seen >= place:
+            return hi
+    return buckets[-1][1]
+
+
+def curve(buckets: Buckets) -> list[tuple[float, float]]:
+    points = [(q, percentile(buckets, q)) for q in DEPTHS]
+    return [(q, float(v)) for q, v in points if v is not None]
+
+
+def spread(rounds: dict[int, Buckets]) -> list[tuple[float, float, float]]:
+    """The interquartile range over rounds of each percentile that most rounds can tell."""
+    out = []
+    for q in DEPTHS:
+        values = [v for v in (percentile(sorted(b), q) for b in rounds.values()) if v is not None]
+        if len(values) >= 3 and 2 * len(values) > len(rounds):
+            out.append((q, stats.quantile(values, 0.25), stats.quantile(values, 0.75)))
+    return out
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The median of a metric over rounds, for one subject at one point."""
+
+    key: comparing.Key
+    metric: plans.Metric
+    subject: str
+    median: float
+    low: float
+    high: float
+    n: int
+    limited: bool
+    series: tuple[tuple[int, float], ...]
+
+
+def cells(report: Report, controls: bool = False) -> list[Cell]:
+    """Medians with their interquartile range; ours first, then the peers by name."""
+    groups: dict[tuple, list[dict[str, str]]] = defaultdict(list)
+    for row in comparing.good(report.rows):
+        if controls or row["row_kind"] == "measure":
+            groups[comparing.key_of(row), row["subject"]].append(row)
+    out = []
+    for (key, subject), rows in sorted(groups.items(), key=lambda item: (item[0][0], rank(report, item[0][1]))):
+        scenario = plans.SCENARIOS.get(key[0])
+        for metric in scenario.metrics if scenario else ():
+            series = tuple(
+                (int(r["round"]), float(r[metric.column]))
+                for r in rows
+                if r[metric.column] and float(r[metric.column]) > 0
+            )
+            if series:
+                values = [value for _, value in series]
+                limited = sum("injector_limited" in r["flags"].split(";") for r in rows) * 2 >= len(rows)
+                out.append(
+                    Cell(
+                        key,
+                        metric,
+                        subject,
+                        stats.median(values),
+                        stats.quantile(values, 0.25),
+                        stats.quantile(values, 0.75),
+                        len(values),
+                        limited,
+                        series,
+                    )
+                )
+    order = {metric.column: i for i, metric in enumerate(m for s in plans.SCENARIOS.values() for m in s.metrics)}
+    return sorted(out, key=lambda c: (c.key, order[c.metric.column], rank(report, c.subject)))
+
+
+def rank(report: Report, subject: str) -> tuple[bool, str]:
+    return report.roles.get(subject) != "candidate", subject
+
+
+def race_command(report: Report, key: comparing.Key, names: list[str]) -> str:
+    """The command that measures one point again, in the same order and with the same plans."""
+    race = report.race
+    words = ["scripts/apiary race", f"--plan {race.get('plan', 'quick')}", f"--scenario {key[0]}"]
+    words += [f"--subject {name}" for name in names]
+    words += [
+        f"--workers {race.get('workers', 2)}",
+        f"--rounds {race.get('rounds', 7)}",
+        f"--seed {race.get('seed', 1)}",
+    ]
+    return " ".join(words + (["--placement one_cpu"] if key[2] == "one_cpu" else []))
+
+
+def subject_command(report: Report, key: comparing.Key, subject: str) -> str:
+    """The bare call of one subject, without pairing: a figure of it proves nothing by itself."""
+    program = next((arm["program"] for arm in report.race.get("arms", []) if arm["label"] == subject), subject)
+    params = " ".join(f"--param {part}" for part in key[1].split(";") if part)
+    plan = " --plan PLAN" if plans.SCENARIOS[key[0]].open_loop else ""
+    return f"{program} run --scenario {key[0]} {params} --workers {report.race.get('workers', 2)}{plan}"

@@ -1,0 +1,346 @@
+"""The sections of report.html, one function each; every one returns HTML or an empty string."""
+
+from __future__ import annotations
+
+from . import comparing, page_data, plans, stats, summary, svg, verification
+from .comparing import Comparison
+from .page_data import Report
+from .svg import escape, human
+
+CLASS = {stats.IMPROVED: "good", stats.REGRESSED: "bad", stats.EQUIVALENT: "open", stats.INCONCLUSIVE: "open"}
+WORDS = {
+    stats.IMPROVED: "{c} is faster",
+    stats.REGRESSED: "{b} is faster",
+    stats.EQUIVALENT: "no difference that matters",
+    stats.INCONCLUSIVE: "undecided",
+}
+
+
+def section(heading: str, body: str, anchor: str = "") -> str:
+    return f'<section{f" id={anchor}" if anchor else ""}><h2>{escape(heading)}</h2>\n{body}\n</section>'
+
+
+def tile(kind: str, head: str, text: str) -> str:
+    return f'<div class="tile {kind}"><b>{escape(head)}</b><p>{escape(text)}</p></div>'
+
+
+def table(header: list[tuple[str, str]], rows: list[tuple[str, list[str]]]) -> str:
+    """header: (title, class); rows: (class, cells that are HTML already)."""
+    head = "".join(f'<th class="{cls}">{escape(name)}</th>' for name, cls in header)
+    body = "".join(
+        f'<tr class="{cls}">'
+        + "".join(f'<td class="{header[i][1]}">{cell}</td>' for i, cell in enumerate(cells))
+        + "</tr>"
+        for cls, cells in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def params(text: str) -> str:
+    return ", ".join(part.replace("=", " ") for part in text.split(";") if part)
+
+
+def place(key: comparing.Key) -> str:
+    return " · ".join(filter(None, (key[0], params(key[1]), "" if key[2] == "free" else "all on one CPU")))
+
+
+# --------------------------------------------------------------------------------- the strip and who wins
+
+
+def strip(report: Report) -> str:
+    """The verdict strip: controls, proofs, sanitizers, disturbance."""
+    found = report.validity
+    kind = {comparing.VALID: "good", comparing.INVALID: "bad"}.get(found.word, "note")
+    meaning = {
+        comparing.VALID: "The controls did what they must.",
+        comparing.INVALID: "The controls failed: no figure below decides anything.",
+    }
+    tiles = [tile(kind, f"Batch {found.word}", "; ".join(found.reasons) or meaning.get(found.word, ""))]
+    if found.aa:
+        widest = max(one.found.half_width for one in found.aa)
+        alarms = sum(one.verdict in (stats.IMPROVED, stats.REGRESSED) for one in found.aa)
+        tiles.append(
+            tile(
+                "bad" if alarms else "good",
+                "Same against same",
+                f"{len(found.aa)} comparisons of a program with its own copy, {alarms} false alarms; "
+                f"half-width at most {100 * widest:.1f} %",
+            )
+        )
+    if found.slow10:
+        seen = sum(one.verdict == stats.REGRESSED for one in found.slow10)
+        ratios = ", ".join(f"×{one.found.ratio:.2f}" for one in found.slow10)
+        tiles.append(
+            tile(
+                "good" if seen == len(found.slow10) else "bad",
+                "Built-in slow-down",
+                f"seen in {seen} of {len(found.slow10)} ({ratios})",
+            )
+        )
+    tiles += [tile(s.level, s.name[0].upper() + s.name[1:], s.text) for s in report.statuses]
+    disturbed = summary.disturbance_line(report.rows)
+    tiles.append(
+        tile("note" if disturbed else "good", "Other work on the machine", disturbed or "no run was disturbed")
+    )
+    return f'<div class="strip">{"".join(tiles)}</div>'
+
+
+def failures(report: Report) -> str:
+    bad = summary.failures(report.rows) + report.race.get("problems", []) + report.race.get("side_failures", [])
+    return (
+        section("What went wrong", "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in bad) + "</ul>")
+        if bad
+        else ""
+    )
+
+
+def short_ratio(one: Comparison) -> str:
+    interval = f"[{one.found.lo:.2f}, {one.found.hi:.2f}]"
+    return f'<span class="num">×{one.found.ratio:.2f}</span> <small class="soft num">{interval}</small>'
+
+
+def lost_item(one: Comparison) -> str:
+    """A peer that wins gets a line of its own."""
+    return (
+        f'<li class="lost"><span class="soft">{escape(place(one.key))}, {escape(one.metric.what)}:</span> '
+        f"<b>{escape(one.pairing.baseline)}</b> beats {escape(one.pairing.candidate)}, "
+        f"which takes {short_ratio(one)} of its time</li>"
+    )
+
+
+def won_items(won: list[Comparison]) -> list[str]:
+    """Wins are gathered: one line for each scenario and metric."""
+    groups: dict[tuple, list[Comparison]] = {}
+    for one in won:
+        groups.setdefault((one.key, one.metric.what, one.pairing.candidate), []).append(one)
+    return [
+        f'<li class="won"><span class="soft">{escape(place(key))}, {escape(what)}:</span> <b>{escape(ours)}</b> beats '
+        + ", ".join(f"{escape(one.pairing.baseline)} {short_ratio(one)}" for one in group)
+        + "</li>"
+        for (key, what, ours), group in groups.items()
+    ]
+
+
+def who_wins(report: Report) -> str:
+    claims = [one for one in report.comparisons if not one.control]
+    lost = [one for one in claims if one.verdict == stats.REGRESSED]
+    won = [one for one in claims if one.verdict == stats.IMPROVED]
+    rest = len(claims) - len(lost) - len(won)
+    items = [lost_item(one) for one in lost] + won_items(won)
+    if rest:
+        items.append(
+            f'<li class="open">{rest} further comparison{"s are" if rest > 1 else " is"} undecided or equivalent.</li>'
+        )
+    void = (
+        "<p><b>The batch is invalid; read these as hints.</b></p>"
+        if report.validity.word == comparing.INVALID
+        else ""
+    )
+    note = (
+        '<p class="caption">Ratios of times, with 95 % intervals: ×0.50 is half the time.</p>' if lost or won else ""
+    )
+    return section(
+        "Who wins",
+        f'{void}{note}<ul class="wins">{"".join(items) or "<li class=open>Nothing was compared.</li>"}</ul>',
+    )
+
+
+# --------------------------------------------------------------------------------------------- the forest
+
+
+def forest_entry(one: Comparison, scale: svg.LogScale) -> str:
+    unranked = "not_ranked" in one.flags
+    cls = CLASS[one.verdict] + (" unranked" if unranked else "")
+    raw = [a / b for a, b in one.pairs]
+    words = (
+        "not ranked: injector-limited"
+        if unranked
+        else WORDS[one.verdict].format(c=one.pairing.candidate, b=one.pairing.baseline)
+    )
+    if one.control:
+        met = (one.verdict == stats.REGRESSED) == (one.pairing.kind == "slow10") and one.verdict != stats.IMPROVED
+        cls = "good" if met else "bad"
+        words = {"aa": "must be 1", "slow10": "must be seen"}[one.pairing.kind]
+    label = f"{one.pairing.candidate} over {one.pairing.baseline}, {place(one.key)}, {one.metric.what}"
+    return (
+        f'<div class="who">{escape(one.pairing.candidate)} / {escape(one.pairing.baseline)}'
+        f"<br><small>{escape(one.metric.what)}</small></div>"
+        + svg.forest_row(scale, one.found.ratio, one.found.lo, one.found.hi, one.margin, raw, cls, label)
+        + f'<div class="what num">×{one.found.ratio:.3f} [{one.found.lo:.3f}, {one.found.hi:.3f}]'
+        f'<br><span class="word {cls}">{escape(words)}</span> '
+        f"<small>{one.found.n} pairs, ±{100 * one.margin:.1f} %</small></div>"
+    )
+
+
+def forest_of(comparisons: list[Comparison], left: str, right: str) -> str:
+    edges = [v for one in comparisons for v in (one.found.lo, one.found.hi, 1 / (1 + one.margin), 1 + one.margin)]
+    scale = svg.log_scale(edges, pad=0.05)
+    body = f'<div class="axis-left"></div>{svg.forest_axis(scale, left, right)}<div class="axis-right"></div>'
+    for key in dict.fromkeys(one.key for one in comparisons):
+        body += f'<div class="group">{escape(place(key))}</div>'
+        body += "".join(forest_entry(one, scale) for one in comparisons if one.key == key)
+    return f'<div class="forest">{body}</div>'
+
+
+def forest(report: Report) -> str:
+    """Ratios with intervals and the margin band; the controls below, on their own axis."""
+    claims = [one for one in report.comparisons if not one.control]
+    controls = [one for one in report.comparisons if one.control]
+    body = ""
+    if claims:
+        ours = " and ".join(report.ours)
+        body += (
+            '<p class="caption">Each row is a ratio of times, ours over the other. The coloured line is the 95 % '
+            "interval, the dot the estimate; small dots are the paired rounds. The band is the margin, within which "
+            "a difference does not matter.</p>"
+        )
+        body += forest_of(claims, f"{ours} faster", "the other faster")
+    if controls:
+        body += (
+            '<h3>Controls</h3><p class="caption">The same machinery on a program and its copy, and on a program '
+            "slowed down on purpose.</p>"
+        )
+        body += forest_of(controls, "copy faster", "copy slower")
+    return section("Ratios", body) if body else ""
+
+
+# ------------------------------------------------------------------------------------------ medians, points
+
+
+def badge(report: Report, subject: str) -> str:
+    """The verification status of the source behind a number."""
+    role = report.roles.get(subject)
+    if role == "baseline":
+        return '<span class="badge bad">not verified (other source)</span>'
+    if subject not in report.own:
+        return '<span class="badge none">peer</span>'
+    level, words = verification.word(report.statuses)
+    return f'<span class="badge {level}">{words}</span>'
+
+
+def medians(report: Report) -> str:
+    rows, last = [], None
+    for cell in page_data.cells(report):
+        head = (cell.key, cell.metric.column)
+        name = escape(f"{place(cell.key)}, {cell.metric.what}") if head != last else ""
+        limited = " <small class=soft>injector-limited</small>" if cell.limited else ""
+        rows.append(
+            (
+                "first" if head != last else "inner",
+                [
+                    name,
+                    escape(cell.subject),
+                    f"<b>{human(cell.median)}</b>{limited}",
+                    f"{human(cell.low)} – {human(cell.high)}",
+                    str(cell.n),
+                    badge(report, cell.subject),
+                ],
+            )
+        )
+        last = head
+    if not rows:
+        return ""
+    note = (
+        '<p class="caption">Medians over rounds, each round a fresh process, with the interquartile range. '
+        "Ratios of these are not the paired ratios above.</p>"
+    )
+    return section(
+        "Medians",
+        note
+        + table(
+            [
+                ("scenario and metric", ""),
+                ("subject", ""),
+                ("median", "n"),
+                ("quartiles", "n"),
+                ("rounds", "n"),
+                ("verification", ""),
+            ],
+            rows,
+        ),
+    )
+
+
+def keys(report: Report, names: list[str]) -> str:
+    return (
+        '<div class="keys">'
+        + "".join(f'<span class="key {report.colours[n]}"><i></i>{escape(n)}</span>' for n in names)
+        + "</div>"
+    )
+
+
+def scenario(report: Report, key: comparing.Key) -> str:
+    """Raw points by round, and for latencies the percentile spectrum."""
+    found = [cell for cell in page_data.cells(report) if cell.key == key]
+    known = plans.SCENARIOS.get(key[0])
+    if not found or not known:
+        return ""
+    metric = known.metrics[0]
+    series = {cell.subject: list(cell.series) for cell in found if cell.metric == metric}
+    curves, bands = {}, {}
+    for name in report.colours:
+        rounds = report.hist.get((key[0], key[1], name)) if known.histogram else None
+        if rounds and page_data.curve(page_data.merged(rounds)):
+            curves[name], bands[name] = page_data.curve(page_data.merged(rounds)), page_data.spread(rounds)
+    names = [name for name in report.colours if name in series or name in curves]
+    raw = (
+        (
+            f'<div><p class="caption">{escape(metric.what)} of every process, by round</p>'
+            + svg.rounds_chart(series, report.colours, f"{place(key)}: {metric.what} by round")
+            + "</div>"
+        )
+        if series
+        else ""
+    )
+    spectrum = (
+        (
+            f'<div><p class="caption">percentiles over all rounds; the band is the quartiles between rounds; a curve '
+            f"ends where fewer than 100 samples lie above</p>"
+            + svg.spectrum_chart(curves, bands, report.colours, f"{place(key)}: percentile spectrum")
+            + "</div>"
+        )
+        if curves
+        else ""
+    )
+    both = f'<div class="pair">{raw}{spectrum}</div>' if raw and spectrum else raw + spectrum
+    return section(
+        place(key),
+        f'<p class="soft">{escape(known.what)}</p>{keys(report, names)}<figure style="margin:0">{both}</figure>',
+    )
+
+
+def sidecars(report: Report) -> str:
+    """Micro-benchmarks and whole-process times: unpaired, so no ratios are claimed."""
+    parts = []
+    if report.startup:
+        rows = [
+            ("", [escape(r["command"]), f"{float(r['median']):.2f} ms", f"{r['min']} – {r['max']} ms", r["runs"]])
+            for r in report.startup
+        ]
+        parts.append(
+            "<h3>Whole process, start to finish</h3>"
+            "<p class=caption>16,384 posts and out, by hyperfine; not interleaved</p>"
+            + table([("subject", ""), ("median", "n"), ("range", "n"), ("runs", "n")], rows)
+        )
+    if report.micro:
+        rows = [
+            (
+                "",
+                [
+                    f"<code>{escape(r['benchmark'])}</code>",
+                    human(float(r["median"])),
+                    f"{human(float(r['min']))} – {human(float(r['max']))}",
+                    f"{100 * float(r['cv']):.1f} %",
+                    r["repetitions"],
+                ],
+            )
+            for r in report.micro
+        ]
+        parts.append(
+            "<h3>Structures alone</h3>"
+            "<p class=caption>Google Benchmark, real time for each operation; not interleaved</p>"
+            + table(
+                [("benchmark", ""), ("median", "n"), ("range", "n"), ("variation", "n"), ("repetitions", "n")], rows
+            )
+        )
+    return section("Beside the race", "".join(parts)) if parts else ""

@@ -1,0 +1,78 @@
+"""The style sheet of report.html: light and dark, phone and paper."""
+
+CSS = (
+    """
+:root { color-scheme: light dark;
+  --paper: #fdfcf9; --ink: #22231f; --soft: #66665e; --rule: #dedbd1; --panel: #f5f3ec;
+  --good: #2c7a4b; --bad: #b3261e; --note: #8a6100; --margin: #e9e5d8;
+  --c0: #b26a00; --c1: #2f6db0; --c2: #23857a; --c3: #8a4f9e; --c4: #6f7178; --c5: #a83e5b; }
+@media (prefers-color-scheme: dark) { :root {
+  --paper: #17181a; --ink: #e6e4dd; --soft: #a09e95; --rule: #35363a; --panel: #1f2124;
+  --good: #6fc48f; --bad: #ff8a7f; --note: #e0b24f; --margin: #2a2b2c;
+  --c0: #f2a93b; --c1: #74aef0; --c2: #5cc4b6; --c3: #c793da; --c4: #a3a5ad; --c5: #ee87a2; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink);
+  font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+main { max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; font-weight: 650; letter-spacing: -.01em; }
+h2 { font-size: 1.2rem; margin: 3rem 0 .5rem; padding-top: .8rem; border-top: 1px solid var(--rule); font-weight: 650; }
+h3 { font-size: 1rem; margin: 1.8rem 0 .3rem; font-weight: 650; }
+p, li { max-width: 46rem; } p { margin: .5rem 0; } ul { padding-left: 1.2rem; }
+.soft, .meta { color: var(--soft); } .meta { font-size: .9rem; margin: 0; }
+code, .num, td.n { font-variant-numeric: tabular-nums; }
+code, pre { font: .82em/1.45 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+code { overflow-wrap: anywhere; }
+.strip { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: .75rem; margin: 1.6rem 0; }
+.tile { background: var(--panel); border-left: 4px solid var(--soft); padding: .65rem .9rem; font-size: .88rem; line-height: 1.4; }
+.tile b { display: block; font-size: .95rem; } .tile p { margin: .15rem 0 0; }
+.tile.good { border-color: var(--good); } .tile.bad { border-color: var(--bad); } .tile.note { border-color: var(--note); }
+.tile.good b { color: var(--good); } .tile.bad b { color: var(--bad); } .tile.note b { color: var(--note); }
+.wins { padding: 0; list-style: none; margin: .8rem 0; } .wins li { padding: .28rem 0 .28rem 1.5rem; position: relative; }
+.wins li::before { position: absolute; left: 0; font-weight: 700; }
+.wins .lost::before { content: "−"; color: var(--bad); } .wins .won::before { content: "+"; color: var(--good); }
+.wins .open::before { content: "·"; color: var(--soft); }
+.forest { display: grid; grid-template-columns: minmax(11rem, 15rem) 1fr minmax(12.5rem, 15rem); gap: .35rem 1rem; align-items: center; }
+.forest .group { grid-column: 1 / -1; font-weight: 650; font-size: .9rem; margin-top: .9rem; }
+.forest .who { font-size: .88rem; line-height: 1.25; } .forest .what { font-size: .85rem; line-height: 1.25; }
+.forest small { color: var(--soft); white-space: nowrap; }
+.word { font-weight: 650; } .word.good { color: var(--good); } .word.bad { color: var(--bad); } .word.open { color: var(--soft); }
+svg { display: block; overflow: visible; } svg text { font-size: 11px; fill: var(--ink); }
+svg .tick { fill: var(--soft); font-size: 10.5px; } svg .side { fill: var(--soft); font-size: 11px; font-weight: 600; }
+svg .grid { stroke: var(--rule); stroke-width: 1; } svg .one { stroke: var(--ink); stroke-width: 1; }
+svg .margin { fill: var(--margin); } svg .raw { fill: var(--soft); opacity: .55; }
+svg .interval { stroke-width: 2.5; stroke-linecap: round; } svg .estimate { stroke: var(--paper); stroke-width: 1.5; }
+svg .good { stroke: var(--good); } svg .bad { stroke: var(--bad); } svg .open { stroke: var(--soft); }
+svg circle.good { fill: var(--good); stroke: var(--paper); } svg circle.bad { fill: var(--bad); stroke: var(--paper); }
+svg circle.open { fill: var(--soft); stroke: var(--paper); }
+svg .unranked { stroke-dasharray: 3 4; } svg circle.unranked { fill: var(--paper); stroke: var(--soft); }
+.paths polyline { fill: none; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
+.paths .thread { stroke-width: 1; opacity: .45; } .paths .curve { stroke-width: 2; } .paths .band { opacity: .16; stroke: none; }
+"""
+    + "".join(
+        f"""
+svg .c{i}.mark, .paths .c{i}.band {{ fill: var(--c{i}); }} .paths .c{i} {{ stroke: var(--c{i}); }} .key.c{i} i {{ background: var(--c{i}); }}"""
+        for i in range(6)
+    )
+    + """
+.keys { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; font-size: .85rem; margin: .4rem 0; }
+.key i { display: inline-block; width: .7rem; height: .7rem; border-radius: 50%; margin-right: .4rem; }
+.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1.5rem; } .pair > div { min-width: 0; }
+.caption { font-size: .85rem; color: var(--soft); margin: .2rem 0 .5rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .86rem; width: 100%; margin: .6rem 0; }
+th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 1px solid var(--rule); padding: .3rem .7rem .3rem 0; vertical-align: bottom; }
+td { border-bottom: 1px solid var(--rule); padding: .32rem .7rem .32rem 0; vertical-align: top; }
+td.n, th.n { text-align: right; white-space: nowrap; } tr.first td, tr.inner td { border-bottom: 0; } tr.first td { border-top: 1px solid var(--rule); } tr.inner td { padding-top: 0; }
+.badge { font-size: .8rem; white-space: nowrap; } .badge.good { color: var(--good); } .badge.note { color: var(--note); } .badge.bad { color: var(--bad); font-weight: 650; }
+.badge.none { color: var(--soft); }
+ol.commands { padding-left: 1.6rem; font-size: .86rem; } ol.commands li { margin: .5rem 0; max-width: none; }
+a { color: inherit; text-decoration-color: var(--rule); }
+@media (max-width: 44rem) { body { font-size: 15px; } main { padding: 1.4rem 1rem 3rem; } h1 { font-size: 1.5rem; }
+  .forest { grid-template-columns: 1fr; } .forest .what { margin-bottom: .7rem; } .forest .axis-left, .forest .axis-right { display: none; }
+  .pair { grid-template-columns: 1fr; gap: .5rem; } }
+@media print { :root { --paper: #fff; --ink: #000; --soft: #555; --rule: #ccc; --panel: #f4f4f4; --margin: #e8e8e8;
+  --good: #1d6b3c; --bad: #a01810; --note: #7a5500; } body { font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  main { max-width: none; padding: 0; } h2 { break-after: avoid; } figure, .tile, tr, .forest > *, .pair { break-inside: avoid; }
+  .scroll { overflow: visible; } }
+"""
+)

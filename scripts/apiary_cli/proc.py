@@ -1,0 +1,307 @@
+"""Child processes: own process groups, time-outs, and nothing left behind when apiary stops."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import selectors
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable, Iterable, Sequence
+
+from .errors import Fault, Stopped
+
+_libc = ctypes.CDLL(None, use_errno=True)
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+LIVE: set["Child"] = set()
+
+
+@dataclass
+class Done:
+    """What a finished child left. `rc` is negative for a signal, as in subprocess."""
+
+    argv: list[str]
+    rc: int
+    out: str
+    err: str
+    seconds: float
+    timed_out: bool = False
+    cpu_seconds: float = 0.0
+    tag: object = None
+
+    @property
+    def ok(self) -> bool:
+        return self.rc == 0 and not self.timed_out
+
+    def how(self) -> str:
+        """How it ended, in words."""
+        if self.timed_out:
+            return f"did not end within {self.seconds:.0f} s"
+        if self.rc < 0:
+            try:
+                return f"was ended by {signal.Signals(-self.rc).name}"
+            except ValueError:
+                return f"was ended by signal {-self.rc}"
+        return f"exited with status {self.rc}"
+
+
+@dataclass
+class Spec:
+    """A child to start."""
+
+    argv: Sequence[str | os.PathLike]
+    cwd: Path | None = None
+    env: dict[str, str] | None = None
+    timeout: float | None = None
+    merge: bool = False  # standard error into standard output
+    on_line: Callable[[str], None] | None = None
+    affinity: set[int] | None = None
+    tag: object = None
+    extra: dict = field(default_factory=dict)
+
+
+def become_subreaper() -> None:
+    """Orphaned grandchildren come back to this process, so that it can end them."""
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+class Child:
+    """One running child and what it has printed so far."""
+
+    def __init__(self, spec: Spec):
+        self.spec = spec
+        self.argv = [os.fspath(word) for word in spec.argv]
+        self.buffers = {"out": bytearray(), "err": bytearray()}
+        self._line = bytearray()
+        affinity, parent = spec.affinity, os.getpid()
+
+        def before_exec() -> None:
+            os.setsid()
+            _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != parent:
+                os._exit(127)
+            if affinity:
+                os.sched_setaffinity(0, affinity)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
+
+        self.started = time.monotonic()
+        try:
+            self.popen = subprocess.Popen(
+                self.argv,
+                cwd=spec.cwd,
+                env=spec.env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if spec.merge else subprocess.PIPE,
+                preexec_fn=before_exec,
+            )
+        except FileNotFoundError as error:
+            raise Fault(
+                f"cannot start {self.argv[0]}", str(error.strerror), "scripts/apiary setup, then scripts/apiary build"
+            ) from error
+        except PermissionError as error:
+            raise Fault(f"cannot start {self.argv[0]}", "it is not executable", "") from error
+        LIVE.add(self)
+        self.streams = [
+            (name, stream) for name, stream in (("out", self.popen.stdout), ("err", self.popen.stderr)) if stream
+        ]
+        for _, stream in self.streams:
+            os.set_blocking(stream.fileno(), False)
+        self.pidfd = os.pidfd_open(self.popen.pid)
+        self.timed_out = False
+
+    def deadline(self) -> float | None:
+        return None if self.spec.timeout is None else self.started + self.spec.timeout
+
+    def drain(self) -> None:
+        """Read what there is; a stream at its end is closed and forgotten."""
+        for name, stream in list(self.streams):
+            while True:
+                try:
+                    chunk = os.read(stream.fileno(), 65536)
+                except BlockingIOError:
+                    break
+                if not chunk:
+                    stream.close()
+                    self.streams.remove((name, stream))
+                    break
+                self.buffers[name] += chunk
+                if name == "out" and self.spec.on_line:
+                    self._lines(chunk)
+
+    def _lines(self, chunk: bytes) -> None:
+        self._line += chunk
+        *whole, rest = self._line.split(b"\n")
+        self._line = bytearray(rest)
+        for line in whole:
+            self.spec.on_line(line.decode("utf-8", "replace"))
+
+    def finish(self) -> Done:
+        """Reap it, end what it left in its group, and collect the output."""
+        _, status, usage = os.wait4(self.popen.pid, 0)
+        self.popen.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.monotonic() - self.started
+        self.signal_group(signal.SIGKILL)
+        self.drain()
+        if self._line and self.spec.on_line:
+            self.spec.on_line(self._line.decode("utf-8", "replace"))
+        self.close()
+        text = {name: bytes(data).decode("utf-8", "replace") for name, data in self.buffers.items()}
+        return Done(
+            self.argv,
+            self.popen.returncode,
+            text["out"],
+            text["err"],
+            seconds,
+            self.timed_out,
+            usage.ru_utime + usage.ru_stime,
+            self.spec.tag,
+        )
+
+    def close(self) -> None:
+        LIVE.discard(self)
+        for _, stream in self.streams:
+            stream.close()
+        self.streams = []
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1
+
+    def signal_group(self, number: int) -> None:
+        try:
+            os.killpg(self.popen.pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def _pump(active: list[Child], timeout: float = 1.0) -> list[Child]:
+    """Wait for output or an end, once; return the children that have ended."""
+    limits = [child.deadline() for child in active if child.deadline() is not None]
+    now = time.monotonic()
+    wait = max(0.0, min([timeout, *(limit - now for limit in limits)]))
+    with selectors.DefaultSelector() as selector:
+        for child in active:
+            selector.register(child.pidfd, selectors.EVENT_READ, (child, True))
+            for _, stream in child.streams:
+                selector.register(stream.fileno(), selectors.EVENT_READ, (child, False))
+        events = [key.data for key, _ in selector.select(wait)]
+    ended = [child for child, is_end in events if is_end]
+    for child, is_end in events:
+        if not is_end:
+            child.drain()
+    late = [
+        child
+        for child in active
+        if child not in ended and child.deadline() is not None and time.monotonic() >= child.deadline()
+    ]
+    for child in late:
+        child.timed_out = True
+        end_group(child)
+    return ended + late
+
+
+def end_group(child: Child, grace: float = 1.0) -> None:
+    """SIGTERM, a moment, SIGKILL: to the child's whole group."""
+    child.signal_group(signal.SIGTERM)
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.pidfd, selectors.EVENT_READ)
+        selector.select(grace)
+    child.signal_group(signal.SIGKILL)
+
+
+def run(argv: Sequence[str | os.PathLike], **options) -> Done:
+    """Run one child to its end."""
+    return next(iter(run_many([Spec(argv, **options)], 1)))
+
+
+def run_many(specs: Iterable[Spec], parallel: int) -> Iterable[Done]:
+    """Run children, at most `parallel` at a time; yield each as it ends."""
+    waiting, active = iter(specs), []
+    exhausted = False
+    try:
+        while True:
+            while not exhausted and len(active) < parallel:
+                spec = next(waiting, None)
+                if spec is None:
+                    exhausted = True
+                else:
+                    active.append(Child(spec))
+            if not active:
+                return
+            for child in _pump(active):
+                active.remove(child)
+                yield child.finish()
+    finally:
+        for child in active:
+            end_group(child, 0.5)
+            try:
+                child.finish()
+            except ChildProcessError:
+                child.close()
+
+
+def descendants(root: int) -> list[int]:
+    """Every live process below `root`, from /proc."""
+    parents: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                stat = Path(f"/proc/{entry}/stat").read_text()
+            except OSError:
+                continue
+            fields = stat.rpartition(")")[2].split()
+            parents.setdefault(int(fields[1]), []).append(int(entry))
+    found, queue = [], [root]
+    while queue:
+        for pid in parents.get(queue.pop(), []):
+            found.append(pid)
+            queue.append(pid)
+    return found
+
+
+def kill_all(grace: float = 1.0) -> None:
+    """End every child and every descendant. Called once, on the way out."""
+    for child in list(LIVE):
+        child.signal_group(signal.SIGTERM)
+    limit = time.monotonic() + grace
+    while descendants(os.getpid()) and time.monotonic() < limit:
+        _reap()
+        time.sleep(0.02)
+    for child in list(LIVE):
+        child.signal_group(signal.SIGKILL)
+    for _ in range(50):
+        left = descendants(os.getpid())
+        if not left:
+            break
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        _reap()
+        time.sleep(0.02)
+    LIVE.clear()
+
+
+def _reap() -> None:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def install_signals() -> None:
+    """Ctrl-C, SIGTERM and SIGHUP raise Stopped once; later ones are ignored while it cleans up."""
+
+    def stop(signum: int, _frame: object) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        raise Stopped(signum)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)

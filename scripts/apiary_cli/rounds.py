@@ -1,0 +1,289 @@
+"""The race itself: every round runs every arm of every point once, in a fresh process, shuffled."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Callable
+
+from . import disturbance, planfile, proc, subjects, tables
+from .plans import Plan, Point
+from .subjects import Arm
+
+REPEATS = 2
+CALIBRATION_TRIALS = 5
+SLOW_TARGET, SLOW_RANGE = 1.10, (1.07, 1.14)
+PADDING_STEP, PADDING_STEPS = 16, 256
+
+
+@dataclass
+class Race:
+    """Everything that stays the same during a race, and what has been measured so far."""
+
+    plan: Plan
+    arms: list[Arm]
+    workers: int
+    seed: int
+    run_id: str
+    env_id: str
+    commit: str
+    folder: Path  # for plan files and histograms
+    timeout: float | None = None
+    most_repeats: int = REPEATS  # of a disturbed point in a round
+    deadline: float | None = None  # time.monotonic() after which no further round begins
+    rows: list[dict[str, str]] = field(default_factory=list)
+    hist: list[dict[str, str]] = field(default_factory=list)
+    calibration: list[dict] = field(default_factory=list)
+    rounds_done: dict[int, int] = field(default_factory=dict)
+    repeats: int = 0
+
+
+def base_environment(padding: int = 0) -> dict[str, str]:
+    """A small, equal environment; its size moves the stack, so it varies from round to round."""
+    kept = {key: os.environ[key] for key in ("PATH", "LD_LIBRARY_PATH", "HOME", "TMPDIR") if key in os.environ}
+    return kept | {"LC_ALL": "C", "APIARY_PADDING": "x" * padding}
+
+
+def affinity(placement: str) -> set[int] | None:
+    return {min(os.sched_getaffinity(0))} if placement == "one_cpu" else None
+
+
+def arms_of(race: Race, point: Point) -> list[Arm]:
+    """The arms that run at this point: slow10 only where it is calibrated."""
+    return [
+        arm
+        for arm in race.arms
+        if point.scenario.name in arm.subject.scenarios and (arm.role != "slow10" or point in arm.slowdown)
+    ]
+
+
+def host_columns(race: Race, point: Point, arm: Arm, batch: int) -> dict[str, str]:
+    return {
+        "schema_version": str(tables.SCHEMA_VERSION),
+        "row_kind": "control" if arm.control else "measure",
+        "run_id": race.run_id,
+        "batch": str(batch),
+        "env_id": race.env_id,
+        "utc_start": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "suite_commit": race.commit,
+        "scenario_params": point.params_text,
+        "metric_class": point.scenario.metric_class,
+        "subject": arm.label,
+        "subject_version": arm.subject.version,
+        "language": arm.subject.language,
+        "build_id": arm.subject.build_id,
+        "role": arm.role,
+        "placement": point.placement,
+    }
+
+
+def call(race: Race, point: Point, arm: Arm, seed: int, plan: Path | None, hist: Path | None) -> list[str]:
+    return subjects.command(
+        arm.program,
+        point,
+        race.workers,
+        seed,
+        block_ms=race.plan.block_ms,
+        blocks=race.plan.blocks,
+        warmup_blocks=race.plan.warmup_blocks,
+        plan=plan,
+        hist=hist,
+        slowdown_ns=arm.slowdown.get(point, 0),
+    )
+
+
+def measure(
+    race: Race,
+    point: Point,
+    arm: Arm,
+    batch: int,
+    number: int,
+    order: int,
+    seed: int,
+    plan: Path | None,
+    padding: int,
+) -> tuple[dict[str, str], list[dict[str, str]], bool]:
+    """One run: its row, its histogram, and whether others disturbed it."""
+    hist = race.folder / "hist.csv" if point.scenario.histogram else None
+    if hist:
+        hist.unlink(missing_ok=True)
+    host = host_columns(race, point, arm, batch) | {"round": str(number), "arm_order": str(order)}
+    before = disturbance.sample()
+    done = proc.run(
+        call(race, point, arm, seed, plan, hist),
+        cwd=race.folder,
+        env=base_environment(padding),
+        timeout=race.timeout or point.time_limit(),
+        affinity=affinity(point.placement),
+    )
+    found = disturbance.between(before, disturbance.sample())
+    row = subjects.judge(done, point, race.workers, seed)
+    buckets: list[dict[str, str]] = []
+    if hist and row["status"] == "ok":
+        try:
+            buckets = subjects.read_hist(hist)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            row |= {"status": "malformed", "error": f"histogram: {error}"}
+    return host | row | found.columns(), hist_rows(race, point, arm, number, buckets), found.disturbed
+
+
+def hist_rows(race: Race, point: Point, arm: Arm, number: int, buckets: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [
+        {
+            "schema_version": str(tables.SCHEMA_VERSION),
+            "run_id": race.run_id,
+            "scenario": point.scenario.name,
+            "scenario_params": point.params_text,
+            "subject": arm.label,
+            "workers": str(race.workers),
+            "round": str(number),
+            **bucket,
+        }
+        for bucket in buckets
+    ]
+
+
+def run_point(
+    race: Race, point: Point, batch: int, number: int, rng: random.Random, after_run: Callable[[str], None]
+) -> None:
+    """Every arm of one point once. Disturbed by others: all arms again, at most twice."""
+    seed, padding = rng.randrange(1, 2**31), PADDING_STEP * rng.randrange(PADDING_STEPS)
+    plan = None
+    if point.scenario.open_loop:
+        plan = planfile.write(race.folder / "plan.txt", int(dict(point.params)["rate"]), point.plan_seconds, seed)
+    for attempt in range(race.most_repeats + 1):
+        arms = arms_of(race, point)
+        rng.shuffle(arms)
+        rows, buckets, disturbed = [], [], False
+        for order, arm in enumerate(arms):
+            row, found, hit = measure(race, point, arm, batch, number, order, seed, plan, padding)
+            rows.append(row)
+            buckets += found
+            disturbed |= hit
+            after_run(f"{arm.label} {point.label}")
+        again = disturbed and attempt < race.most_repeats and may_repeat(race)
+        if not again:
+            break
+        race.repeats += 1
+        race.rows += [row | {"status": "disturbed"} if row["status"] == "ok" else row for row in rows]
+    if disturbed:
+        rows = [row | {"flags": ";".join(filter(None, [row["flags"], "disturbed"]))} for row in rows]
+    race.rows += rows
+    race.hist += buckets
+
+
+def may_repeat(race: Race) -> bool:
+    """Where time is limited, at most a quarter of the points is run again."""
+    limit = race.plan.rounds * len(race.plan.points) // 4
+    return race.deadline is None or (in_time(race, 0.0) and race.repeats < limit)
+
+
+def in_time(race: Race, needed: float) -> bool:
+    return race.deadline is None or time.monotonic() + needed <= race.deadline
+
+
+def run_batch(race: Race, batch: int, progress: Callable[[int, str], None]) -> None:
+    """One batch of rounds, numbered on from the batch before. Their number may shrink to what fits
+    the time, never by what was measured."""
+    rng = random.Random(race.seed * 1000 + batch)
+    started, earlier = time.monotonic(), sum(race.rounds_done.values())
+
+    def after_run(note: str) -> None:
+        progress(number, note)
+
+    for number in range(1, race.plan.rounds + 1):
+        each = (time.monotonic() - started) / max(1, number - 1)
+        if number > race.plan.least_rounds and not in_time(race, each):
+            break
+        points = list(race.plan.points)
+        rng.shuffle(points)
+        for point in points:
+            run_point(race, point, batch, earlier + number, rng, after_run)
+        race.rounds_done[batch] = number
+
+
+def unsupported_rows(race: Race, batch: int) -> list[dict[str, str]]:
+    """One row for each scenario that a subject does not list: said, not silent."""
+    rows = []
+    for point in race.plan.points:
+        for arm in race.arms:
+            if not arm.control and point.scenario.name not in arm.subject.scenarios:
+                blank = dict.fromkeys(tables.SUBJECT, "")
+                rows.append(
+                    host_columns(race, point, arm, batch)
+                    | blank
+                    | {"scenario": point.scenario.name, "workers": str(race.workers), "status": "unsupported"}
+                )
+    return rows
+
+
+def trial(race: Race, point: Point, arm: Arm, slowdown: int, seed: int) -> float | None:
+    """ns_per_op of one short calibration run, or None where it failed."""
+    slow = dataclasses.replace(arm, slowdown={point: slowdown})
+    words = subjects.command(
+        slow.program,
+        point,
+        race.workers,
+        seed,
+        block_ms=min(50, race.plan.block_ms),
+        blocks=3,
+        warmup_blocks=2,
+        slowdown_ns=slowdown,
+    )
+    done = proc.run(
+        words,
+        cwd=race.folder,
+        env=base_environment(),
+        timeout=race.timeout or point.time_limit(),
+        affinity=affinity(point.placement),
+    )
+    row = subjects.judge(done, point, race.workers, seed)
+    return float(row["ns_per_op"]) if row["status"] == "ok" else None
+
+
+def calibrate(race: Race, point: Point, arm: Arm) -> dict:
+    """Find the --slowdown-ns that makes a run about 10 % slower. Tasks run beside the producers, so
+    the effect is measured, not computed: each trial is a pair of runs."""
+    plain = trial(race, point, arm, 0, 1)
+
+    def effect(slowdown: int, number: int) -> float | None:
+        before, slow = trial(race, point, arm, 0, number), trial(race, point, arm, slowdown, number)
+        return slow / before if before and slow else None
+
+    best = search_slowdown(effect, max(8, round(0.1 * plain))) if plain else None
+    return {
+        "scenario": point.scenario.name,
+        "scenario_params": point.params_text,
+        "placement": point.placement,
+        "subject": arm.subject.name,
+        "slowdown_ns": best[0] if best else None,
+        "calibrated_effect": round(best[1], 4) if best else None,
+    }
+
+
+def search_slowdown(effect: Callable[[int, int], float | None], start: int) -> tuple[int, float] | None:
+    """Bracket the target effect; returns the best (slowdown, effect) seen."""
+    low, high, slowdown = 0, None, start
+    best: tuple[int, float] | None = None
+    for number in range(1, CALIBRATION_TRIALS + 1):
+        ratio = effect(slowdown, number)
+        if ratio is None:
+            break
+        if best is None or abs(ratio - SLOW_TARGET) < abs(best[1] - SLOW_TARGET):
+            best = slowdown, ratio
+        if SLOW_RANGE[0] <= ratio <= SLOW_RANGE[1]:
+            break
+        if ratio > SLOW_TARGET:
+            high = slowdown
+        else:
+            low = slowdown
+        following = slowdown * 3 if high is None else (low + high) // 2
+        if following in (slowdown, 0):
+            break
+        slowdown = following
+    return best

@@ -1,0 +1,124 @@
+"""What a person sees: lines, colours, and progress (a bar on a terminal, plain lines elsewhere)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from typing import TextIO
+
+CODES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
+
+
+def colour(text: str, name: str, stream: TextIO | None = None) -> str:
+    stream = stream or sys.stdout
+    if os.environ.get("NO_COLOR") or not stream.isatty():
+        return text
+    return f"\x1b[{CODES[name]}m{text}\x1b[0m"
+
+
+def say(text: str = "") -> None:
+    Progress.hide()
+    print(text, flush=True)
+
+
+def heading(text: str) -> None:
+    say(colour(f"== {text}", "bold"))
+
+
+def warn(text: str) -> None:
+    Progress.hide()
+    print(colour(f"warning: {text}", "yellow", sys.stderr), file=sys.stderr, flush=True)
+
+
+def duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+
+
+def table(header: list[str], rows: list[list[str]], right: set[int] = frozenset()) -> str:
+    """A plain text table; the columns in `right` are aligned to the right."""
+    cells = [header] + rows
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    lines = []
+    for number, row in enumerate(cells):
+        parts = [cell.rjust(widths[i]) if i in right else cell.ljust(widths[i]) for i, cell in enumerate(row)]
+        lines.append("  ".join(parts).rstrip())
+        if number == 0:
+            lines.append("  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+class Progress:
+    """Counted progress. On a terminal one line is redrawn; elsewhere a line at each tenth."""
+
+    active: "Progress | None" = None
+
+    def __init__(self, label: str, total: int, stream: TextIO | None = None):
+        self.label, self.total, self.done = label, max(total, 0), 0
+        self.stream = stream or sys.stderr
+        self.live = self.stream.isatty()
+        self.started = time.monotonic()
+        self._tenth, self._last, self._drawn = -1, 0.0, False
+
+    def __enter__(self) -> "Progress":
+        Progress.active = self
+        self.update(0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._erase()
+        Progress.active = None
+
+    @classmethod
+    def hide(cls) -> None:
+        if cls.active:
+            cls.active._erase()
+
+    def advance(self, note: str = "") -> None:
+        self.update(self.done + 1, note=note)
+
+    def update(self, done: int, total: int | None = None, note: str = "") -> None:
+        self.done = done
+        if total is not None:
+            self.total = total
+        if self.live:
+            self._draw(note)
+        else:
+            self._line(note)
+
+    def _fraction(self) -> float:
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
+    def _line(self, note: str) -> None:
+        tenth, now = int(self._fraction() * 10), time.monotonic()
+        if not self.total and now - max(self._last, self.started) < 30.0:
+            return
+        due = tenth > self._tenth and (now - self._last >= 2.0 or tenth in (0, 10))
+        if not due and now - self._last < 30.0:
+            return
+        self._tenth, self._last = tenth, now
+        tail = f"  {note}" if note else ""
+        counted = f"{self.done}/{self.total}" if self.total else "started" if not self.done else f"{self.done}"
+        print(f"{self.label}: {counted} after {duration(now - self.started)}{tail}", file=self.stream, flush=True)
+
+    def _draw(self, note: str) -> None:
+        now = time.monotonic()
+        if now - self._last < 0.05 and self.done < self.total:
+            return
+        self._last = now
+        width = shutil.get_terminal_size((80, 24)).columns
+        filled = int(24 * self._fraction())
+        bar = "█" * filled + "·" * (24 - filled)
+        text = f"{self.label} {bar} {self.done}/{self.total} {duration(now - self.started)} {note}"
+        self.stream.write("\r\x1b[2K" + text[: width - 1])
+        self.stream.flush()
+        self._drawn = True
+
+    def _erase(self) -> None:
+        if self._drawn:
+            self.stream.write("\r\x1b[2K")
+            self.stream.flush()
+            self._drawn = False

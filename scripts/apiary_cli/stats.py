@@ -1,0 +1,173 @@
+"""THE statistics: paired log ratios, trimmed mean, bootstrap interval, verdict, false-discovery control.
+
+A round gives one pair (candidate, baseline). The estimate is the 20 % trimmed mean of
+ln(candidate / baseline) over rounds; its interval is the percentile bootstrap over rounds.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+from dataclasses import dataclass
+from typing import Sequence
+
+TRIM = 0.20
+RESAMPLES = 4000
+SEED = 20240229
+CONFIDENCE = 0.95
+LEAST_MARGIN = 0.03
+LEAST_PAIRS = 5
+FALSE_DISCOVERY = 0.05
+
+IMPROVED, REGRESSED, EQUIVALENT, INCONCLUSIVE = "IMPROVED", "REGRESSED", "EQUIVALENT", "INCONCLUSIVE"
+
+
+def trimmed_mean(values: Sequence[float], trim: float = TRIM) -> float:
+    """The mean without the lowest and the highest `trim` share."""
+    ordered = sorted(values)
+    cut = math.floor(trim * len(ordered))
+    kept = ordered[cut : len(ordered) - cut]
+    return math.fsum(kept) / len(kept)
+
+
+def median(values: Sequence[float]) -> float:
+    return quantile(values, 0.5)
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    """Linear interpolation between order statistics (type 7)."""
+    ordered = sorted(values)
+    place = q * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def coefficient_of_variation(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2 or mean == 0:
+        return 0.0
+    return math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)) / abs(mean)
+
+
+@functools.lru_cache(maxsize=16)
+def resample_indices(n: int, resamples: int, seed: int) -> tuple[tuple[int, ...], ...]:
+    """The same resamples for every row of the same length: rows differ by data, not by luck."""
+    pick = random.Random(seed * 1_000_003 + n)
+    return tuple(tuple(int(pick.random() * n) for _ in range(n)) for _ in range(resamples))
+
+
+def bootstrap(values: Sequence[float], resamples: int = RESAMPLES, seed: int = SEED) -> list[float]:
+    """The sorted bootstrap distribution of the trimmed mean."""
+    return sorted(trimmed_mean([values[i] for i in row]) for row in resample_indices(len(values), resamples, seed))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A log ratio with its interval; the bootstrap distribution is kept for p-values."""
+
+    n: int
+    log_ratio: float
+    log_lo: float
+    log_hi: float
+    distribution: tuple[float, ...] = ()
+
+    @property
+    def ratio(self) -> float:
+        return math.exp(self.log_ratio)
+
+    @property
+    def lo(self) -> float:
+        return math.exp(self.log_lo)
+
+    @property
+    def hi(self) -> float:
+        return math.exp(self.log_hi)
+
+    @property
+    def half_width(self) -> float:
+        """As a share: 0.02 means plus or minus two per cent."""
+        return math.exp((self.log_hi - self.log_lo) / 2) - 1
+
+
+def log_ratios(pairs: Sequence[tuple[float, float]]) -> list[float]:
+    """ln(candidate / baseline) of each pair; a value that is not positive is an error of the caller."""
+    return [math.log(candidate / baseline) for candidate, baseline in pairs]
+
+
+def estimate(pairs: Sequence[tuple[float, float]], resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
+    d = log_ratios(pairs)
+    distribution = bootstrap(d, resamples, seed)
+    tail = (1 - CONFIDENCE) / 2
+    return Estimate(
+        len(d), trimmed_mean(d), quantile(distribution, tail), quantile(distribution, 1 - tail), tuple(distribution)
+    )
+
+
+def margin(aa_half_width: float | None) -> float:
+    """max(3 %, twice the A/A half-width)."""
+    return max(LEAST_MARGIN, 2 * (aa_half_width or 0.0))
+
+
+def toward_worse(found: Estimate, better: str) -> tuple[float, float]:
+    """The interval on an axis where positive is worse."""
+    if better == "lower":
+        return found.log_lo, found.log_hi
+    if better == "higher":
+        return -found.log_hi, -found.log_lo
+    raise ValueError(f"better is {better!r}; it can be lower or higher")
+
+
+def verdict(found: Estimate, m: float, better: str) -> str:
+    """The candidate against the baseline at margin m."""
+    if found.n < LEAST_PAIRS:
+        return INCONCLUSIVE
+    low, high = toward_worse(found, better)
+    bound = math.log1p(m)
+    if low > bound:
+        return REGRESSED
+    if high < -bound:
+        return IMPROVED
+    if -bound <= low and high <= bound:
+        return EQUIVALENT
+    return INCONCLUSIVE
+
+
+def p_value(found: Estimate, m: float) -> float:
+    """Two-sided bootstrap p of 'the difference lies outside the margin on neither side'."""
+    bound, size = math.log1p(m), len(found.distribution)
+    above = (1 + sum(d <= bound for d in found.distribution)) / (size + 1)
+    below = (1 + sum(d >= -bound for d in found.distribution)) / (size + 1)
+    return min(1.0, 2 * min(above, below))
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values, in the order given."""
+    n = len(p_values)
+    adjusted, running = [0.0] * n, 1.0
+    for rank, index in sorted(enumerate(sorted(range(n), key=p_values.__getitem__), start=1), reverse=True):
+        running = min(running, p_values[index] * n / rank)
+        adjusted[index] = running
+    return adjusted
+
+
+def after_discovery_control(word: str, p_adjusted: float) -> str:
+    """A difference that does not survive the correction over rows is not claimed."""
+    if word in (REGRESSED, IMPROVED) and p_adjusted > FALSE_DISCOVERY:
+        return INCONCLUSIVE
+    return word
+
+
+def modes(values: Sequence[float], gap: float = 0.15) -> int:
+    """How many clusters, where a relative step above `gap` between neighbours separates two,
+    each of at least a fifth of the values."""
+    ordered = sorted(values)
+    groups, size = [], 1
+    for before, after in zip(ordered, ordered[1:]):
+        if after > before * (1 + gap):
+            groups.append(size)
+            size = 0
+        size += 1
+    groups.append(size)
+    return max(1, sum(group >= max(2, len(ordered) / 5) for group in groups))

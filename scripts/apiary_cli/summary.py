@@ -1,0 +1,123 @@
+"""summary.md and the lines at the end of a race: who wins where, and what may be believed of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import comparing, repo, stats, tables, verification
+from .comparing import Comparison, Validity
+
+MEANING = {
+    stats.IMPROVED: "faster",
+    stats.REGRESSED: "SLOWER",
+    stats.EQUIVALENT: "the same",
+    stats.INCONCLUSIVE: "undecided",
+}
+
+
+def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
+    """env.json, rows, and the comparisons computed from the rows."""
+    env = repo.read_json(folder / "env.json")
+    if env is None:
+        raise FileNotFoundError(f"{folder}/env.json")
+    rows = tables.read(folder / "rows.csv", tables.ROWS)
+    return env, rows, comparing.compare(rows)
+
+
+def ratio_text(one: Comparison) -> str:
+    return f"×{one.found.ratio:.3f} [{one.found.lo:.3f}, {one.found.hi:.3f}]"
+
+
+def lead(comparisons: list[Comparison]) -> list[str]:
+    """The first sentences: where a peer wins, it says so first."""
+    losses = comparing.peers_that_win(comparisons)
+    lines = [
+        f"{one.pairing.baseline} beats {one.pairing.candidate} in {comparing.place_name(one)}, "
+        f"{one.metric.what}: {one.pairing.candidate} takes {ratio_text(one)}"
+        for one in losses
+    ]
+    wins = [one for one in comparisons if one.pairing.kind == "peer" and one.verdict == stats.IMPROVED]
+    lines += [
+        f"{one.pairing.candidate} beats {one.pairing.baseline} in {comparing.place_name(one)}, "
+        f"{one.metric.what}: {ratio_text(one)}"
+        for one in wins
+    ]
+    rest = sum(one.pairing.kind == "peer" for one in comparisons) - len(losses) - len(wins)
+    if rest:
+        lines.append(f"{rest} further comparisons with peers are undecided or equivalent")
+    return lines
+
+
+def control_lines(found: Validity) -> list[str]:
+    lines = [f"Batch: {found.word}"]
+    lines += [f"  {reason}" for reason in found.reasons]
+    if found.aa:
+        widest = max(found.aa, key=lambda one: one.found.half_width)
+        lines.append(
+            f"  A/A half-width at most {100 * widest.found.half_width:.1f} % ({comparing.place_name(widest)}, "
+            f"{widest.metric.what})"
+        )
+    lines += [
+        f"  built-in slow-down seen as {ratio_text(one)} in {comparing.place_name(one)}" for one in found.slow10
+    ]
+    return lines
+
+
+def failures(rows: list[dict[str, str]]) -> list[str]:
+    out = []
+    for (subject, status), count in sorted(comparing.incorrect(rows).items()):
+        example = next(r for r in rows if r["subject"] == subject and r["status"] == status)
+        out.append(
+            f"{subject}: {count} × {status}, e.g. {example['scenario']} {example['scenario_params']}: "
+            f"{example['error']}"
+        )
+    return out
+
+
+def disturbance_line(rows: list[dict[str, str]]) -> str:
+    disturbed = sum("disturbed" in row["flags"].split(";") or row["status"] == "disturbed" for row in rows)
+    return (
+        f"{disturbed} of {len(rows)} runs stand in rounds that other work on this machine disturbed"
+        if disturbed
+        else ""
+    )
+
+
+def comparison_table(comparisons: list[Comparison]) -> list[str]:
+    lines = [
+        "| scenario | metric | candidate / baseline | ratio [95 %] | pairs | margin | verdict |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for one in comparisons:
+        flags = f" ({', '.join(one.flags)})" if one.flags else ""
+        lines.append(
+            f"| {comparing.place_name(one)} | {one.metric.what} | {one.pairing.candidate} / "
+            f"{one.pairing.baseline} | {ratio_text(one)} | {one.found.n} | {100 * one.margin:.1f} % | "
+            f"{one.verdict}{flags} |"
+        )
+    return lines
+
+
+def markdown(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison]) -> str:
+    """summary.md: one page."""
+    race, found = env.get("race", {}), comparing.validity(comparisons)
+    lines = [
+        f"# Race {env['run_id']}",
+        "",
+        f"`{race.get('command', '')}`, plan {race.get('plan')}, "
+        f"{race.get('rounds')} rounds, {race.get('workers')} workers, commit {race.get('commit', '')[:12]}"
+        f"{' (dirty)' if race.get('dirty') else ''}, env {env['env_id']}",
+        "",
+        "## Who wins",
+        "",
+    ]
+    lines += [f"- {line}" for line in lead(comparisons) or ["nothing was compared"]]
+    lines += ["", "## May it be believed", ""]
+    lines += [f"- {line.strip()}" for line in control_lines(found)]
+    lines += [f"- {status.name}: {status.text}" for status in verification.statuses(env.get("verification"))]
+    disturbed = disturbance_line(rows)
+    lines += [f"- {disturbed}"] if disturbed else []
+    bad = failures(rows) + race.get("problems", []) + race.get("side_failures", [])
+    if bad:
+        lines += ["", "## What went wrong", ""] + [f"- {line}" for line in bad]
+    return "\n".join(lines + ["", "## Comparisons", ""] + comparison_table(comparisons)) + "\n"

@@ -1,0 +1,89 @@
+"""The frozen headers of bench/contract/CSV.md, and reading and writing such files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Iterable
+
+SCHEMA_VERSION = 1
+
+ROWS = (
+    "schema_version,row_kind,run_id,batch,env_id,utc_start,suite_commit,scenario,scenario_params,"
+    "metric_class,subject,subject_version,language,build_id,role,placement,workers,round,arm_order,"
+    "seed,warmup_blocks,steady,blocks,ops,wall_ns,cpu_ns,ns_per_op,ops_per_s,offered_per_s,"
+    "achieved_per_s,lat_count,lat_min_ns,lat_p50_ns,lat_p90_ns,lat_p95_ns,lat_p99_ns,lat_p999_ns,"
+    "lat_max_ns,lateness_p99_ns,nvcsw,nivcsw,migrations,minflt,run_delay_ns,psi_cpu_some_us,"
+    "foreign_cpu_ppm,maxrss_kib,allocs,wakes,parks,steals,check,flags,status,error"
+).split(",")
+
+SUBJECT = (
+    "scenario,workers,seed,warmup_blocks,steady,blocks,ops,wall_ns,cpu_ns,ns_per_op,ops_per_s,"
+    "offered_per_s,achieved_per_s,lat_count,lat_min_ns,lat_p50_ns,lat_p90_ns,lat_p95_ns,lat_p99_ns,"
+    "lat_p999_ns,lat_max_ns,lateness_p99_ns,nvcsw,nivcsw,minflt,maxrss_kib,allocs,wakes,parks,steals,"
+    "check,flags,status"
+).split(",")
+
+HIST = "schema_version,run_id,scenario,scenario_params,subject,workers,round,value_lo_ns,value_hi_ns,count".split(",")
+SUBJECT_HIST = "value_lo_ns,value_hi_ns,count".split(",")
+
+COMPARE = (
+    "schema_version,run_id,scenario,scenario_params,placement,metric,unit,better,candidate,baseline,"
+    "n_pairs,batches,ratio,ci_lo,ci_hi,margin,aa_halfwidth,verdict,confirmed,p_bh,flags"
+).split(",")
+
+MICRO = "schema_version,run_id,benchmark,metric,unit,iterations,repetitions,median,min,max,cv".split(",")
+STARTUP = "schema_version,run_id,command,metric,unit,runs,median,min,max,stddev".split(",")
+
+# Columns of a subject that are not numbers.
+WORDS = {"scenario", "check", "flags", "status"}
+
+
+def params_text(params: dict[str, str]) -> str:
+    """key=value in key order, joined by semicolons."""
+    return ";".join(f"{key}={params[key]}" for key in sorted(params))
+
+
+def params_of(text: str) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in text.split(";") if part)
+
+
+def number(value: float | int | None, digits: int = 6) -> str:
+    """A cell: empty for None, no exponent, no trailing zeros."""
+    if value is None:
+        return ""
+    if isinstance(value, int):
+        return str(value)
+    text = f"{value:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+class Writer:
+    """Appends rows to a file whose header is one of the above; an unknown column is an error."""
+
+    def __init__(self, path: Path, header: list[str]):
+        self.path, self.header = path, header
+        if not path.exists():
+            path.write_text(",".join(header) + "\n")
+
+    def add(self, rows: Iterable[dict]) -> None:
+        buffer = io.StringIO()
+        writer = csv.DictWriter(buffer, self.header, restval="", extrasaction="raise", lineterminator="\n")
+        writer.writerows(rows)
+        with self.path.open("a") as handle:
+            handle.write(buffer.getvalue())
+
+
+def write(path: Path, header: list[str], rows: Iterable[dict]) -> None:
+    path.unlink(missing_ok=True)
+    Writer(path, header).add(rows)
+
+
+def read(path: Path, header: list[str]) -> list[dict[str, str]]:
+    """All rows; a file with another header is refused."""
+    with path.open(newline="") as handle:
+        reader = csv.DictReader(handle)
+        if reader.fieldnames != header:
+            raise ValueError(f"{path.name}: the header is not that of schema {SCHEMA_VERSION}")
+        return list(reader)

@@ -1,0 +1,182 @@
+"""check: set-up, build, and every test there is."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import time
+from dataclasses import dataclass, field
+
+from .. import building, packages, proc, repo
+from ..errors import Fault, unknown
+from ..say import Progress, colour, duration, heading, say, table
+from . import setup
+
+SUMMARY = "set up, build, run all tests"
+DESCRIPTION = """\
+Runs set-up, then builds and runs the unit tests (ci), the tests and stresses under the
+sanitizers (asan-ubsan, tsan), the model checks (model), the Rust twin's tests (rust) and the
+tests of these scripts (python). Prints each tool's own closing lines and a summary.
+A part that has no tests fails.
+
+writes:  build/ci, build/asan-ubsan, build/tsan, build/model, tokio_baseline/target
+takes:   10 to 25 minutes on two cores from nothing; a few minutes when little changed
+exit:    0 when every part passed, else 1"""
+
+PRESETS = ("ci", "asan-ubsan", "tsan", "model")
+PARTS = ("python", *PRESETS, "rust")
+CTEST_LINE = re.compile(r"^\s*(\d+)/(\d+) Test +#\d+: (\S+)")
+CTEST_CLOSING = re.compile(
+    r"^(\d+% tests passed|Total Test time|The following tests FAILED|\s+\d+ - \S+ \()" r"|No tests were found"
+)
+CARGO_CLOSING = re.compile(r"^test result: ")
+CARGO_COUNTS = re.compile(r"(\d+) passed; (\d+) failed")
+UNITTEST_CLOSING = re.compile(r"^(Ran \d+ tests?|OK|FAILED)\b")
+
+
+@dataclass
+class Part:
+    """How one part of the tests went."""
+
+    name: str
+    passed: bool
+    seconds: float
+    closing: list[str] = field(default_factory=list)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", metavar="PARTS", help="some of: " + ",".join(PARTS))
+    parser.add_argument("--no-setup", action="store_true", help="do not look for missing packages")
+
+
+def chosen(only: str | None) -> list[str]:
+    names = [name for name in (only or ",".join(PARTS)).split(",") if name]
+    for name in names:
+        if name not in PARTS:
+            raise unknown("part", name, PARTS)
+    return names
+
+
+def closing_lines(text: str, pattern: re.Pattern[str]) -> list[str]:
+    return [line.rstrip() for line in text.splitlines() if pattern.match(line)]
+
+
+def ctest(preset: str, extra: list[str] | None = None) -> tuple[bool, str]:
+    """Run a preset's tests; returns whether all passed and what CTest printed."""
+    with Progress(f"ctest {preset}", 0) as progress:
+
+        def on_line(line: str) -> None:
+            match = CTEST_LINE.match(line)
+            if match:
+                progress.update(int(match[1]), int(match[2]), match[3])
+
+        command = [
+            "ctest",
+            "--preset",
+            preset,
+            "--output-on-failure",
+            "--no-tests=error",
+            "--parallel",
+            str(os.cpu_count() or 1),
+            *(extra or []),
+        ]
+        done = proc.run(command, cwd=repo.ROOT, merge=True, on_line=on_line)
+    return done.ok, done.out
+
+
+def run_preset(name: str) -> tuple[bool, list[str]]:
+    building.build(name)
+    passed, text = ctest(name)
+    (repo.BUILD / name / "apiary-ctest.log").write_text(text)
+    if not passed:
+        say(text.rstrip())
+    return passed, closing_lines(text, CTEST_CLOSING)
+
+
+def run_rust() -> tuple[bool, list[str]]:
+    building.crate()
+    with repo.locked("rust"), Progress("cargo test", 0) as progress:
+
+        def on_line(line: str) -> None:
+            if building.CARGO_LINE.match(line):
+                progress.advance()
+
+        done = proc.run(
+            building.cargo_command("test"),
+            cwd=repo.RUST,
+            merge=True,
+            on_line=on_line,
+            env=packages.cargo_env() | {"CARGO_TERM_COLOR": "never"},
+        )
+    closing = closing_lines(done.out, CARGO_CLOSING)
+    counted = any(not line.startswith("test result: ok. 0 passed") for line in closing)
+    if not (done.ok and counted):
+        say(done.out.rstrip())
+    return done.ok and counted, closing or ["cargo test ran no tests"]
+
+
+def run_python() -> tuple[bool, list[str]]:
+    done = proc.run(
+        [sys.executable, "-m", "unittest", "discover", "-s", "scripts/tests", "-t", "scripts"],
+        cwd=repo.ROOT,
+        merge=True,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    closing = closing_lines(done.out, UNITTEST_CLOSING)
+    passed = done.ok and bool(closing) and not closing[0].startswith("Ran 0")
+    if not passed:
+        say(done.out.rstrip())
+    return passed, closing
+
+
+def run_part(name: str) -> Part:
+    started = time.monotonic()
+    heading(f"check {name}")
+    try:
+        work = {"rust": run_rust, "python": run_python}.get(name)
+        passed, closing = work() if work else run_preset(name)
+    except Fault as fault:
+        say(fault.text())
+        passed, closing = False, [f"{fault.seen}"]
+    for line in closing:
+        say(line)
+    return Part(name, passed, time.monotonic() - started, closing)
+
+
+def in_short(closing: list[str]) -> str:
+    """One line for the summary: cargo's many results added up, else the line that counts."""
+    results = [CARGO_COUNTS.search(line) for line in closing if CARGO_CLOSING.match(line)]
+    if results and all(results):
+        passed, failed = (sum(int(result[i]) for result in results) for i in (1, 2))
+        return f"{passed} passed, {failed} failed in {len(results)} test programs"
+    counting = (line for line in closing if line.startswith("Ran") or "tests passed" in line)
+    return next(counting, closing[0] if closing else "")
+
+
+def summary(parts: list[Part]) -> str:
+    rows = [
+        [
+            part.name,
+            colour("passed", "green") if part.passed else colour("FAILED", "red"),
+            duration(part.seconds),
+            in_short(part.closing),
+        ]
+        for part in parts
+    ]
+    return table(["part", "result", "time", "in short"], rows)
+
+
+def run_parts(names: list[str]) -> list[Part]:
+    return [run_part(name) for name in names]
+
+
+def run(args: argparse.Namespace) -> int:
+    names = chosen(args.only)
+    if not args.no_setup:
+        setup.ensure()
+    parts = run_parts(names)
+    heading("check: summary")
+    say(summary(parts))
+    return 0 if all(part.passed for part in parts) else 1

@@ -1,0 +1,41 @@
+"""clean: remove what can be made again."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from .. import repo
+from ..say import say
+
+SUMMARY = "remove build folders and caches (results only when asked)"
+DESCRIPTION = """\
+Removes build/, tokio_baseline/target/, Python caches and half-made result folders
+(results/.tmp-*). Results stay unless --results is given.
+
+writes:  nothing; removes the above
+takes:   a second"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--results", action="store_true", help="also remove every finished result folder")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be removed")
+
+
+def doomed(results: bool) -> list[Path]:
+    """What to remove. Only folders that this tool or its builds made."""
+    paths = [repo.BUILD, repo.RUST / "target"]
+    paths += sorted((repo.ROOT / "scripts").rglob("__pycache__"))
+    paths += sorted(repo.RESULTS.glob(".tmp-*"))
+    if results:
+        paths += sorted(path.parent for path in repo.RESULTS.glob("*/env.json"))
+    return [path for path in paths if path.exists()]
+
+
+def run(args: argparse.Namespace) -> int:
+    for path in doomed(args.results):
+        say(f"{'would remove' if args.dry_run else 'removing'} {path.relative_to(repo.ROOT)}")
+        if not args.dry_run:
+            shutil.rmtree(path)
+    return 0

@@ -1,0 +1,270 @@
+"""nightly: everything there is, with budgets, one page and one exit code."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Callable
+
+from .. import building, checks, comparing, junit, plans, repo, rounds, stressing, summary
+from ..errors import Fault, INVALID_BATCH, USAGE
+from ..junit import FAILED, PASSED, SKIPPED, Case, Part
+from ..verdicts import closing, unfinished, wrong
+from ..say import duration, heading, say
+from . import check, prove, race, setup, stress
+
+SUMMARY = "everything, with long budgets; one page and one exit code"
+DESCRIPTION = """\
+Sets up, builds everything, and divides what is left of the budget: the tests, then the model
+checks, the stresses under the sanitizers, and the race. With 25 minutes or more all tests run;
+with less, the unit tests. The race is the plan nightly where the time allows, else quick, else
+smoke. Nothing is left out silently: the page says what did not fit.
+
+writes:  build/nightly/summary.md, build/nightly/junit.xml, and what prove, stress and race write
+takes:   about the budget, plus what building takes beyond it
+exit:    0 fine; 1 wrong or regressed; 2 the race's controls failed and nothing else; 3 harness"""
+
+SHARES = {"prove": 0.35, "stress": 0.25, "race": 0.40}
+ALL_TESTS_FROM, NIGHTLY_RACE_FROM, QUICK_RACE_FROM = 25 * 60.0, 25 * 60.0, 90.0
+LEAST_REST = 40.0
+LONGEST_STRESS = 60.0
+FOLDER = repo.BUILD / "nightly"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--budget", default="60m", help="seconds, minutes or hours: 90s, 60m, 3h (default 60m)")
+    parser.add_argument("--junit", metavar="FILE", help="also write the JUnit file here")
+    parser.add_argument("--workers", type=int, default=2, help="worker threads of the race (default 2)")
+    parser.add_argument("--no-build", action="store_true", help="take the builds as they are; unit tests are skipped")
+
+
+def parse_budget(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
+    if not match or float(match[1]) <= 0:
+        raise Fault(f"--budget {text} cannot be read", "", "a number and s, m or h: 90s, 60m, 3h", USAGE)
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def prove_budget(seconds: float, checks_to_run: int, jobs: int) -> int:
+    """Seconds for each check, so that all of them fill the share."""
+    return max(1, int(seconds * jobs / max(1, checks_to_run)))
+
+
+def stress_budget(seconds: float, programs: int) -> tuple[int, float]:
+    """(seeds, seconds for each run): long shares become more seeds rather than longer runs."""
+    each = max(1.0, seconds / max(1, programs))
+    seeds = max(1, int(each // LONGEST_STRESS))
+    return seeds, round(each / seeds, 1)
+
+
+def race_plan(seconds: float) -> plans.Plan:
+    """What fits. Rounds end with the time; with too few of them the batch calls itself weak."""
+    if seconds >= NIGHTLY_RACE_FROM:
+        return plans.plan("nightly")
+    if seconds >= QUICK_RACE_FROM:
+        return dataclasses.replace(plans.plan("quick"), rounds=30, least_rounds=1)
+    return dataclasses.replace(plans.plan("smoke"), points=plans.QUICK)
+
+
+# ------------------------------------------------------------------------------------------------- the parts
+
+
+def tests_part(names: list[str]) -> Part:
+    done = check.run_parts(names)
+    cases = [Case(p.name, PASSED if p.passed else FAILED, p.seconds, "\n".join(p.closing)) for p in done]
+    cases += [Case(name, SKIPPED, 0.0, "did not fit the budget") for name in check.PARTS if name not in names]
+    return Part("tests", cases, lines=[f"{p.name}: {'; '.join(p.closing)}" for p in done])
+
+
+def prove_part(seconds: float) -> Part:
+    jobs = os.cpu_count() or 1
+    entries = [entry for entry in checks.all_entries() if entry.kind != "litmus"]
+    each = prove_budget(seconds, len(entries), jobs)
+    verdicts, record = prove.prove_and_record([], checks.Options(budgets=(f"{each}s",), jobs=jobs))
+    cases = [
+        Case(
+            f"{v['name']} {v.get('engine', '')} {v.get('mode', '')}".strip(),
+            FAILED if wrong(v) else SKIPPED if unfinished(v) else PASSED,
+            float(v.get("seconds") or 0),
+            v.get("reason") or v.get("verdict", ""),
+        )
+        for v in verdicts
+    ]
+    ran = {v["name"] for v in verdicts}
+    cases += [Case(entry.name, SKIPPED, 0.0, "a litmus test deviates") for entry in entries if entry.name not in ran]
+    return Part("prove", cases, lines=[closing(verdicts), f"{each} s for each check, source {record['source_hash']}"])
+
+
+def stress_part(seconds: float) -> Part:
+    programs = sum(len(repo.built(preset, "stress")) for preset in stressing.PRESETS)
+    number, each = stress_budget(seconds, programs)
+    seeds = stress.seeds(None, number)
+    results, record = stress.run_and_record(list(stressing.PRESETS), [], seeds, each, None)
+    cases = [
+        Case(
+            f"{r['program']} {r['preset']} seed {r['seed']}",
+            PASSED if r["passed"] else FAILED,
+            r["seconds"],
+            f"{r['reason']}\nreplay: {r['replay']}" if r["reason"] else "",
+        )
+        for r in results
+    ]
+    bad = sum(not r["passed"] for r in results)
+    return Part(
+        "stress",
+        cases,
+        lines=[
+            f"{len(results)} runs of {each:g} s, {bad} failed, seeds {' '.join(map(str, seeds))}, "
+            f"source {record['source_hash']}"
+        ],
+    )
+
+
+def race_part(seconds: float, workers: int) -> Part:
+    args = argparse.Namespace(
+        program=[],
+        baseline=None,
+        subject=[],
+        no_build=True,
+        workers=workers,
+        seed=None,
+        timeout=None,
+        repeats=rounds.REPEATS,
+        no_sidecars=seconds < QUICK_RACE_FROM,
+    )
+    started, plan = time.monotonic(), race_plan(seconds)
+    found, wrong = race.gather(args)
+    outcome = race.perform(plan, found, args, wrong, started + seconds, " ".join(["scripts/apiary", *sys.argv[1:]]))
+    _, rows, comparisons = summary.load(outcome.folder)
+    bad = comparing.incorrect(rows)
+    cases = [
+        Case(
+            s.name,
+            FAILED if any(subject == s.name for subject, _ in bad) else PASSED,
+            0.0,
+            "\n".join(line for line in summary.failures(rows) if line.startswith(f"{s.name}:")),
+        )
+        for s in found
+    ]
+    cases += [Case(text[:60], FAILED, 0.0, text) for text in wrong]
+    cases += [
+        Case(
+            f"{comparing.place_name(one)} {one.metric.what} against the baseline",
+            FAILED,
+            0.0,
+            summary.ratio_text(one),
+        )
+        for one in comparing.regressions(comparisons)
+    ]
+    validity = comparing.validity(comparisons)
+    lines = [
+        f"plan {plan.name}",
+        *summary.lead(comparisons),
+        *summary.control_lines(validity),
+        f"report: {outcome.folder.name}/report.html",
+    ]
+    return Part("race", cases, lines=lines, invalid=outcome.code == INVALID_BATCH)
+
+
+def guarded(name: str, work: Callable[[], Part]) -> Part:
+    """A part that cannot run is a failed part; the others go on."""
+    heading(f"nightly: {name}")
+    started = time.monotonic()
+    try:
+        part = work()
+    except Fault as fault:
+        say(fault.text())
+        part = Part(name, [Case(name, FAILED, 0.0, fault.text())], lines=[fault.seen])
+    part.seconds = time.monotonic() - started
+    return part
+
+
+def build_part(no_build: bool) -> Part:
+    """Everything is built first, so that what is left of the budget is for running."""
+    if no_build:
+        return Part("build", [Case("build", SKIPPED, 0.0, "--no-build")])
+    cases = []
+    for name in ("ci", "model", *stressing.PRESETS, "release", "rust"):
+        started = time.monotonic()
+        try:
+            building.build_rust() if name == "rust" else building.build(name)
+            cases.append(Case(name, PASSED, time.monotonic() - started))
+        except Fault as fault:
+            say(fault.text())
+            cases.append(Case(name, FAILED, time.monotonic() - started, fault.text()))
+    return Part("build", cases, lines=[f"{c.name}: {c.message.splitlines()[0]}" for c in cases if c.status == FAILED])
+
+
+# -------------------------------------------------------------------------------------- the page and the code
+
+
+def page(parts: list[Part], budget: str, seconds: float) -> str:
+    """One page of Markdown."""
+    code = exit_code(parts)
+    word = {0: "fine", 1: "RED", 2: "the race is invalid, all else is fine"}[code]
+    lines = [
+        f"# Night of {repo.utc_stamp()}: {word}",
+        "",
+        f"commit {repo.commit()[:12]}{' (dirty)' if repo.dirty() else ''}, "
+        f"budget {budget}, took {duration(seconds)}",
+        "",
+        "| part | result | passed | failed | not run | time |",
+        "|---|---|---|---|---|---|",
+    ]
+    for part in parts:
+        result = "invalid" if part.invalid else part.status
+        lines.append(
+            f"| {part.name} | {result} | {part.count(PASSED)} | {part.count(FAILED)} | {part.count(SKIPPED)} | "
+            f"{duration(part.seconds)} |"
+        )
+    for part in parts:
+        lines += ["", f"## {part.name}", ""] + [f"- {line}" for line in part.lines]
+        for status, words in ((FAILED, "failed"), (SKIPPED, "not run")):
+            lines += [
+                f"- {words}: {case.name}: {' / '.join(case.message.splitlines()[:3])}"
+                for case in part.cases
+                if case.status == status
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def exit_code(parts: list[Part]) -> int:
+    if any(part.status == FAILED for part in parts):
+        return 1
+    return INVALID_BATCH if any(part.invalid for part in parts) else 0
+
+
+def publish(parts: list[Part], args: argparse.Namespace, seconds: float) -> str:
+    text = page(parts, args.budget, seconds)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / "summary.md").write_text(text)
+    for path in filter(None, (FOLDER / "junit.xml", args.junit and Path(args.junit))):
+        junit.write(path, parts)
+    if os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(os.environ["GITHUB_STEP_SUMMARY"], "a") as handle:
+            handle.write(text)
+    return text
+
+
+def run(args: argparse.Namespace) -> int:
+    budget, started = parse_budget(args.budget), time.monotonic()
+    if not args.no_build:
+        setup.ensure(quiet=True)
+    parts = [guarded("build", lambda: build_part(args.no_build))]
+    if not args.no_build:
+        names = list(check.PARTS) if budget >= ALL_TESTS_FROM else ["python", "ci"]
+        parts.append(guarded("tests", lambda: tests_part(names)))
+    rest = max(LEAST_REST, budget - (time.monotonic() - started))
+    say(f"nightly: {duration(rest)} left to divide")
+    parts.append(guarded("prove", lambda: prove_part(SHARES["prove"] * rest)))
+    parts.append(guarded("stress", lambda: stress_part(SHARES["stress"] * rest)))
+    left = max(SHARES["race"] * LEAST_REST, budget - (time.monotonic() - started))
+    parts.append(guarded("race", lambda: race_part(min(left, 0.9 * budget), args.workers)))
+    say(publish(parts, args, time.monotonic() - started).rstrip())
+    say(f"page: {(FOLDER / 'summary.md').relative_to(repo.ROOT)}")
+    return exit_code(parts)

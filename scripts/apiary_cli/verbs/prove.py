@@ -1,0 +1,105 @@
+"""prove: run the model checks and record their verdicts."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from .. import building, checks, repo
+from ..errors import Fault, USAGE, unknown
+from ..say import say
+from ..verdicts import closing, expected, verdict_table
+from . import setup
+
+SUMMARY = "run the model checks: litmus first, then checks, then exhibits"
+DESCRIPTION = """\
+Builds the model preset and runs, each in its own process: the litmus tests (if one deviates,
+the engine has changed its mind and nothing after it counts), the checks (which must pass), and
+the museum's exhibits (which must fail, for their stated reason). NAMES are names or patterns
+('deque*'); without any, everything runs. What deviates is printed whole, with its replay line.
+
+writes:  build/model/, and build/model/prove.json: the verdicts, with commit and source hash,
+         so that a race can show beside each number what is proved about the same source
+takes:   one to three minutes to build, then about a minute; --budget scales it
+exit:    0 when every verdict is as expected, else 1"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="checks by name or pattern (default: all)")
+    parser.add_argument("--engine", help="relacy, explorer or all")
+    parser.add_argument("--mode", help="standard, random, pct, bound or full")
+    parser.add_argument("--bound", type=int, metavar="N", help="preemptions (bound), depth (pct)")
+    parser.add_argument(
+        "--budget",
+        action="append",
+        default=[],
+        help="for each check: 5s, or 20000x executions; the first to end counts",
+    )
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--replay", metavar="TOKEN", help="replay one counterexample (with one NAME)")
+    parser.add_argument(
+        "--mutate",
+        metavar="SITE=ORDER",
+        help="weaken one atomic operation, FILE:LINE[:COLUMN]=ORDER: some check must fail",
+    )
+    parser.add_argument("--trace", action="store_true", help="print the traces of expected failures, too")
+    parser.add_argument("--jobs", type=int, help="checks at a time (default: one for each CPU)")
+    parser.add_argument("--json", metavar="FILE", help="also write the record to FILE")
+    parser.add_argument("--list", action="store_true", help="list the checks and what each shows")
+    parser.add_argument("--no-build", action="store_true", help="take build/model as it is")
+
+
+def valid_budget(text: str) -> bool:
+    return re.fullmatch(r"\d+(\.\d+)?s|\d+x", text) is not None
+
+
+def options(args: argparse.Namespace) -> checks.Options:
+    if args.engine and args.engine not in checks.ENGINES:
+        raise unknown("engine", args.engine, checks.ENGINES)
+    if args.mode and args.mode not in checks.MODES:
+        raise unknown("mode", args.mode, checks.MODES)
+    for budget in args.budget:
+        if valid_budget(budget):
+            continue
+        raise Fault(
+            f"--budget {budget} cannot be read", "", "seconds for each check as 5s, or executions as 20000x", USAGE
+        )
+    if args.replay and len(args.names) != 1:
+        raise Fault("--replay needs exactly one NAME", "", "scripts/apiary prove NAME --replay TOKEN", USAGE)
+    chosen = checks.Options(
+        args.engine, args.mode, args.seed, tuple(args.budget), args.replay, args.bound, args.mutate, args.trace
+    )
+    if args.jobs:
+        chosen.jobs = args.jobs
+    return chosen
+
+
+def show_list() -> None:
+    for entry in sorted(checks.listing(repo.built("model", "checks")), key=lambda e: (e.kind, e.name)):
+        say(f"{entry.kind:<8} {entry.name:<40} {','.join(entry.engines):<16} {entry.what}")
+
+
+def prove_and_record(names: list[str], chosen: checks.Options) -> tuple[list[dict], dict]:
+    stamp = repo.identity(*repo.PROVED_FOLDERS)
+    verdicts, entries = checks.prove(names, chosen)
+    if not chosen.proves():
+        return verdicts, stamp
+    return verdicts, checks.write_record(verdicts, entries, stamp)
+
+
+def run(args: argparse.Namespace) -> int:
+    chosen = options(args)
+    if not args.no_build:
+        setup.ensure(quiet=True)
+        building.build("model")
+    if args.list:
+        show_list()
+        return 0
+    verdicts, record = prove_and_record(args.names, chosen)
+    say(verdict_table(verdicts))
+    say(closing(verdicts))
+    if chosen.proves():
+        say(f"record: {checks.RECORD.relative_to(repo.ROOT)} (source {record['source_hash']})")
+    if args.json:
+        repo.write_json(repo.Path(args.json), record)
+    return 0 if verdicts and all(map(expected, verdicts)) else 1

@@ -1,0 +1,349 @@
+"""race: run subjects against each other and write a result folder."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import random
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from .. import (
+    building,
+    checks,
+    comparing,
+    environment,
+    folder,
+    ledger,
+    plans,
+    probes,
+    repo,
+    rounds,
+    sidecars,
+    stressing,
+    subjects,
+    summary,
+    tables,
+    verification,
+)
+from ..errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
+from ..say import Progress, colour, duration, heading, say, warn
+from ..verdicts import closing, wrong as deviates
+from . import prove, report, setup, stress
+
+SUMMARY = "race the schedulers against each other; leaves a report"
+DESCRIPTION = """\
+Sets up, builds the subjects (C++ in the preset release, Tokio by cargo) and races them: in every
+round each arm runs once in a fresh process, shuffled; an A/A pair and an arm with a built-in
+slow-down qualify the batch. --quick first runs a short proof and a short stress of what it races.
+
+  smoke    one short round of everything: is the work right?            about a minute
+  quick    7 rounds of a short list                                    3 minutes after building
+  nightly  30 rounds of everything                                     about an hour
+  publish  60 rounds of a curated list, twice                          up to three hours
+
+writes:  results/DATE-HOST/ (report.html, summary.md, rows.csv, compare.csv, hist.csv, micro.*,
+         startup.*, env.json); never overwritten, whole or not there at all
+takes:   as above, and a few minutes to build the first time; race --quick 10 minutes in all
+exit:    0 fine; 1 wrong work, a refused subject, or a regression against --baseline;
+         2 the controls say that the batch is invalid (nightly and publish; for quick a warning);
+         3 the harness failed. Being slower than another runtime is a result, not an error."""
+
+SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS, QUICK_LIMIT = ("60000x", "4s"), 1.0, 270.0
+FLOORS = {"global_queue"}
+TINT = {"good": "green", "note": "yellow", "bad": "red"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quick", action="store_true", help="the plan quick, after a short proof and stress")
+    parser.add_argument("--plan", help="smoke, quick, nightly or publish (default quick)")
+    parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
+    parser.add_argument("--subject", action="append", default=[], metavar="NAME", help="only this (repeatable)")
+    parser.add_argument(
+        "--program",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="another subject: any program that speaks bench/contract/CLI.md",
+    )
+    parser.add_argument("--baseline", metavar="FILE", help="an older build of our subject; slower than it is red")
+    parser.add_argument("--rounds", type=int, metavar="N", help="instead of the plan's number")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
+    parser.add_argument("--seed", type=int, help="of order, plans and padding (default: random, recorded)")
+    parser.add_argument("--timeout", type=float, metavar="S", help="for one run, before it counts as hung")
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=rounds.REPEATS,
+        metavar="N",
+        help=f"how often a disturbed round is run again (default {rounds.REPEATS})",
+    )
+    parser.add_argument(
+        "--no-build", action="store_true", help="take the builds as they are, prove and stress nothing"
+    )
+    parser.add_argument("--no-sidecars", action="store_true", help="no micro-benchmarks, no whole-process times")
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What a race left behind."""
+
+    folder: Path
+    code: int
+    rows: list[dict[str, str]]
+
+
+def chosen_plan(args: argparse.Namespace) -> plans.Plan:
+    if args.quick and args.plan not in (None, "quick"):
+        raise Fault(f"--quick and --plan {args.plan}", "they name different plans", "give one of them", USAGE)
+    if args.placement not in (None, *plans.PLACEMENTS):
+        raise unknown("placement", args.placement, plans.PLACEMENTS)
+    if args.workers < 1:
+        raise Fault(f"--workers {args.workers}", "a runtime needs at least one worker", "--workers 2", USAGE)
+    return plans.narrowed(plans.plan(args.plan or "quick"), args.scenario, args.rounds, args.placement)
+
+
+def existing_programs() -> list[Path]:
+    """The subjects that are built already."""
+    rust = [repo.RUST / path / "release" / "tokio_baseline" for path in ("target", "target/mimalloc")]
+    return repo.built("release", "subjects") + [path for path in rust if path.exists()]
+
+
+def gather(args: argparse.Namespace) -> tuple[list[subjects.Subject], list[str]]:
+    """Build and introduce the subjects; the reasons why some were refused."""
+    for name in args.program + ([args.baseline] if args.baseline else []):
+        if not os.access(name, os.X_OK) or not Path(name).is_file():
+            raise Fault(f"{name} is not a program", "it is absent or not executable", "", USAGE)
+    programs = existing_programs() if args.no_build else subjects.build_all()
+    found, refused = subjects.discover(programs + [Path(name).resolve() for name in args.program])
+    for fault in refused:
+        warn(fault.text())
+    chosen = subjects.select(found, args.subject)
+    if not chosen:
+        raise Fault(
+            "there is no subject to race",
+            "; ".join(f.seen for f in refused) or "none is built",
+            "scripts/apiary build release rust",
+        )
+    return chosen, [fault.seen for fault in refused]
+
+
+def short_verification(names: list[str]) -> list[str]:
+    """What --quick does before it races. Returns what went wrong; a failure reddens the race."""
+    wrong = []
+    heading("a short proof")
+    building.build("model")
+    verdicts, _ = prove.prove_and_record([], checks.Options(budgets=SHORT_PROOF_BUDGETS))
+    say(closing(verdicts))
+    if any(map(deviates, verdicts)):
+        wrong.append("a model check did not go as expected")
+    heading("a short stress")
+    for preset in stressing.PRESETS:
+        building.build(preset, only="stress")
+    results, _ = stress.run_and_record(list(stressing.PRESETS), [], stress.seeds(None, 1), SHORT_STRESS_SECONDS, None)
+    bad = [r["program"] for r in results if not r["passed"]]
+    say(f"{len(results)} stress runs under the sanitizers, {len(bad)} failed")
+    return wrong + ([f"stress failed: {', '.join(bad)}"] if bad else [])
+
+
+def line_up(found: list[subjects.Subject], baseline: str | None, controls: bool) -> list[tuple]:
+    """(subject, role, label) of every arm. The controls copy our first subject, else the first. The floor is
+    ours, but others are measured against it: it is a candidate only where nothing else of ours runs."""
+    ours = [s for s in found if s.own and s.name not in FLOORS] or [s for s in found if s.own]
+    arms = [(s, "candidate" if s in ours else "peer", s.name) for s in found]
+    reference = ours[0] if ours else found[0]
+    if baseline:
+        old = subjects.introduce(Path(baseline).resolve())
+        arms.append((old, "baseline", f"{old.name}-base"))
+    if controls:
+        arms += [(reference, "aa", f"{reference.name}-aa"), (reference, "slow10", f"{reference.name}-slow10")]
+    return arms
+
+
+def calibrate(race: rounds.Race) -> None:
+    """Set the built-in slow-down of the slow10 arm for every throughput point."""
+    slow = next((arm for arm in race.arms if arm.role == "slow10"), None)
+    points = [p for p in race.plan.points if p.scenario.metric_class == "throughput"]
+    if not slow or not points:
+        return
+    with Progress("calibrate the slow-down control", len(points)) as progress:
+        for point in points:
+            found = rounds.calibrate(race, point, slow)
+            race.calibration.append(found)
+            if found["slowdown_ns"]:
+                slow.slowdown[point] = found["slowdown_ns"]
+            progress.advance()
+
+
+def run_rounds(race: rounds.Race) -> None:
+    """The batches; a regression against a baseline is measured twice before it counts."""
+    batches, batch = race.plan.batches, 0
+    while batch < batches:
+        batch += 1
+        if batch == 1:
+            calibrate(race)
+            race.rows += rounds.unsupported_rows(race, batch)
+        with Progress(f"race, batch {batch}" if batches > 1 else "race", race.plan.rounds) as progress:
+            rounds.run_batch(race, batch, lambda number, note: progress.update(number - 1, note=note))
+            progress.update(race.rounds_done.get(batch, 0))
+        if batch == batches == 1 and comparing.regressions(comparing.compare(race.rows)):
+            say("a regression against the baseline: a second batch must agree before it counts")
+            batches = 2
+
+
+def settle_checks(rows: list[dict[str, str]]) -> None:
+    """Equal work must give equal checks across subjects."""
+    for row, reason in ledger.disagreements(rows):
+        row |= {"status": "wrong", "error": reason}
+
+
+def exit_code(
+    plan: plans.Plan, rows: list[dict[str, str]], comparisons: list[comparing.Comparison], wrong: list[str]
+) -> int:
+    if wrong or comparing.incorrect(rows) or comparing.regressions(comparisons):
+        return INCORRECT
+    if not any(row["status"] == "ok" for row in rows):
+        return HARNESS
+    if plan.gates and comparing.validity(comparisons).word == comparing.INVALID:
+        return INVALID_BATCH
+    return 0
+
+
+def perform(
+    plan: plans.Plan,
+    found: list[subjects.Subject],
+    args: argparse.Namespace,
+    wrong: list[str],
+    deadline: float | None = None,
+    command: str = "",
+    built: tuple[str, str] | None = None,
+) -> Outcome:
+    """Race and write the folder. `built` is the hash of the source that the builds began with."""
+    seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
+    machine, toolchain = environment.machine(), environment.toolchain()
+    env_id, before, taken = environment.env_id(machine, toolchain), environment.load(), verification.snapshot(built)
+    with folder.begun() as (run_id, out, scratch):
+        arms = subjects.place(line_up(found, args.baseline, plan.controls), scratch)
+        race = rounds.Race(
+            plan,
+            arms,
+            args.workers,
+            seed,
+            run_id,
+            env_id,
+            repo.commit(),
+            scratch,
+            args.timeout,
+            args.repeats,
+            deadline,
+        )
+        probed = probes.all_probes()
+        run_rounds(race)
+        settle_checks(race.rows)
+        tables.write(out / "rows.csv", tables.ROWS, race.rows)
+        tables.write(out / "hist.csv", tables.HIST, race.hist)
+        comparisons = comparing.compare(race.rows)
+        tables.write(out / "compare.csv", tables.COMPARE, [comparing.to_row(one, run_id) for one in comparisons])
+        failed = [] if args.no_sidecars else side_runs(arms, out, run_id, args.workers, plan)
+        env = {
+            "schema_version": 1,
+            "run_id": run_id,
+            "env_id": env_id,
+            "machine": machine,
+            "toolchain": toolchain,
+            "probes": probed,
+            "load_before": before,
+            "load_after": environment.load(),
+            "verification": taken,
+            "race": describe(race, plan, command, wrong, failed),
+        }
+        repo.write_json(out / "env.json", env)
+        (out / "summary.md").write_text(summary.markdown(env, race.rows, comparisons))
+        report.write(out)
+    return Outcome(repo.RESULTS / run_id, exit_code(plan, race.rows, comparisons, wrong + failed), race.rows)
+
+
+def side_runs(arms: list[subjects.Arm], out: Path, run_id: str, workers: int, plan: plans.Plan) -> list[str]:
+    short = plan.name in ("smoke", "quick")
+    failed = sidecars.run_micro(
+        repo.manifest("release", "micro"), out, run_id, 5 if short else 15, 0.02 if short else 0.1
+    )
+    return failed + sidecars.run_startup(arms, out, run_id, workers, 10 if short else 40)
+
+
+def describe(race: rounds.Race, plan: plans.Plan, command: str, wrong: list[str], failed: list[str]) -> dict:
+    """What was run, so that it can be run again."""
+    return {
+        "command": command,
+        "plan": plan.name,
+        "rounds": max(race.rounds_done.values(), default=0),
+        "rounds_planned": plan.rounds,
+        "batches": len(race.rounds_done),
+        "seed": race.seed,
+        "workers": race.workers,
+        "commit": race.commit,
+        "dirty": repo.dirty(),
+        "repeats": race.repeats,
+        "block_ms": plan.block_ms,
+        "blocks": plan.blocks,
+        "warmup_blocks": plan.warmup_blocks,
+        "points": [p.label for p in plan.points],
+        "plan_seconds": {p.params_text: p.plan_seconds for p in plan.points if p.scenario.open_loop},
+        "arms": [
+            {
+                "label": arm.label,
+                "role": arm.role,
+                "own": arm.subject.own,
+                "program": str(relative(arm.subject.program)),
+                "subject_version": arm.subject.version,
+                "build_id": arm.subject.build_id,
+            }
+            for arm in race.arms
+        ],
+        "calibration": race.calibration,
+        "problems": wrong,
+        "side_failures": failed,
+    }
+
+
+def relative(path: Path) -> Path:
+    return path.relative_to(repo.ROOT) if path.is_relative_to(repo.ROOT) else Path(path.name)
+
+
+def tell(outcome: Outcome) -> None:
+    """The closing lines: who wins, may it be believed, where is the report."""
+    env, rows, comparisons = summary.load(outcome.folder)
+    heading("result")
+    for line in summary.lead(comparisons):
+        say(line)
+    for line in summary.control_lines(comparing.validity(comparisons)):
+        say(line)
+    for status in verification.statuses(env["verification"]):
+        say(f"{status.name}: {colour(status.text, TINT[status.level])}")
+    for line in filter(None, [summary.disturbance_line(rows)]):
+        say(line)
+    for line in summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"]:
+        say(colour(f"WRONG: {line}", "red"))
+    shown = outcome.folder.relative_to(repo.ROOT) if outcome.folder.is_relative_to(repo.ROOT) else outcome.folder
+    say(f"report: {shown}/report.html")
+
+
+def run(args: argparse.Namespace) -> int:
+    plan = chosen_plan(args)
+    built = None if args.no_build else verification.hashes()
+    started, command = time.monotonic(), shlex.join(["scripts/apiary", *sys.argv[1:]])
+    if not args.no_build:
+        setup.ensure()
+    found, wrong = gather(args)
+    if args.quick and not args.no_build:
+        wrong += short_verification([s.name for s in found if s.own])
+    heading(f"race: {', '.join(s.name for s in found)}; plan {plan.name}, at most {plan.rounds} rounds")
+    deadline = time.monotonic() + QUICK_LIMIT if plan.name == "quick" and args.rounds is None else None
+    outcome = perform(plan, found, args, wrong, deadline, command, built)
+    tell(outcome)
+    say(f"took {duration(time.monotonic() - started)}")
+    return outcome.code

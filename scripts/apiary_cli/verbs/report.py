@@ -1,0 +1,49 @@
+"""report: make report.html again from the CSVs of a result folder."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .. import repo
+from ..errors import Fault, USAGE, unknown
+from ..say import say
+
+SUMMARY = "make report.html (and compare.csv, summary.md) again from a result folder"
+DESCRIPTION = """\
+Reads rows.csv, hist.csv, micro.csv, startup.csv and env.json of a result folder and writes
+report.html: one self-contained file, no network, light and dark, readable on a phone and on paper.
+
+writes:  DIR/report.html
+takes:   a few seconds"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", nargs="?", metavar="DIR", help="the result folder (default: the newest)")
+
+
+def write(folder: Path) -> Path:
+    """Write folder/report.html."""
+    from .. import page
+
+    path = folder / "report.html"
+    path.write_text(page.render(folder))
+    return path
+
+
+def find(name: str | None) -> Path:
+    known = sorted(path.parent for path in repo.RESULTS.glob("*/env.json"))
+    if name is None:
+        if not known:
+            raise Fault("there is no result folder yet", "", "scripts/apiary race --quick", USAGE)
+        return known[-1]
+    for candidate in (Path(name), repo.RESULTS / name):
+        if (candidate / "env.json").exists():
+            return candidate
+    raise unknown("result folder", name, [path.name for path in known])
+
+
+def run(args: argparse.Namespace) -> int:
+    folder = find(args.dir)
+    say(f"report: {write(folder)}")
+    return 0

@@ -1,0 +1,197 @@
+"""Fake subjects, check programs and stress programs: small scripts that speak the treaty, well or badly."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from apiary_cli import ledger, tables
+
+SUBJECT = '''#!{python} -ISE
+"""A fake subject: it measures nothing and prints plausible figures."""
+import json, os, random, signal, sys, time
+NAME, BEHAVIOUR, NS, EFFECT = {name!r}, {behaviour!r}, {ns!r}, {effect!r}
+COLUMNS = {columns!r}
+words = sys.argv[1:]
+if words == ["--version"]:
+    version = "" if BEHAVIOUR == "no_version" else "1.0"
+    print(json.dumps(dict(subject=NAME, subject_version=version, language="python", build_id="fake")))
+    sys.exit(0)
+if words == ["--list"]:
+    print("\\n".join({scenarios!r}))
+    sys.exit(0)
+options, params = {{}}, {{}}
+for key, value in zip(words[1::2], words[2::2]):
+    if key == "--param":
+        params.update([value.split("=", 1)])
+    else:
+        options[key] = value
+scenario = options["--scenario"]
+if BEHAVIOUR == "crash":
+    print("about to fail", file=sys.stderr); sys.stderr.flush()
+    os.kill(os.getpid(), signal.SIGSEGV)
+if BEHAVIOUR == "hang":
+    os.fork()
+    time.sleep(600)
+if BEHAVIOUR == "slow_run":
+    time.sleep(1)
+if BEHAVIOUR == "malformed":
+    print("hello"); sys.exit(0)
+if BEHAVIOUR == "unsupported":
+    sys.exit(3)
+rng = random.Random(repr((NAME, options["--seed"], os.getpid())))
+noise = lambda: rng.lognormvariate(0, 0.01)
+def mix(i):
+    z = (i + 0x9E3779B97F4A7C15) & (2**64 - 1)
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & (2**64 - 1)
+    return z ^ (z >> 31)
+row = dict.fromkeys(COLUMNS, "")
+row.update(scenario=scenario, workers=options["--workers"], seed=options["--seed"], status="ok",
+           warmup_blocks=2, steady=1, blocks=options["--blocks"], nvcsw=3, nivcsw=1, minflt=100, maxrss_kib=4000)
+if scenario == "post_throughput":
+    ops = int(params.get("ops", 16384))
+    slow = int(options.get("--slowdown-ns", 0))
+    ns = NS * noise() + EFFECT * slow
+    row.update(ops=ops, wall_ns=round(ns * ops), cpu_ns=round(2 * ns * ops), ns_per_op=f"{{ns:.3f}}",
+               ops_per_s=f"{{1e9 / ns:.3f}}")
+else:
+    if scenario == "post_latency":
+        ops = sum(1 for line in open(options["--plan"]) if line[0] != "#")
+        row.update(offered_per_s=params["rate"], achieved_per_s=params["rate"], lateness_p99_ns=1000)
+    else:
+        ops = int(params["ops"])
+    late = sorted(round(NS * 100 * rng.lognormvariate(0, 0.5)) for _ in range(ops - ops // 10))
+    at = lambda q: late[min(len(late) - 1, int(q * len(late)))]
+    row.update(ops=ops, lat_count=len(late), lat_min_ns=late[0], lat_p50_ns=at(.5), lat_max_ns=late[-1], cpu_ns=5000)
+    for q, column in ((.9, "lat_p90_ns"), (.95, "lat_p95_ns"), (.99, "lat_p99_ns")):
+        if (1 - q) * len(late) >= 100:
+            row[column] = at(q)
+    if "--hist" in options:
+        counts = {{}}
+        for v in late:
+            b = v.bit_length() - 1
+            lo, width = (v, 1) if v < 256 else (v >> (b - 7) << (b - 7), 1 << (b - 7))
+            counts[lo, lo + width - 1] = counts.get((lo, lo + width - 1), 0) + 1
+        with open(options["--hist"], "w") as out:
+            out.write("value_lo_ns,value_hi_ns,count\\n")
+            for (lo, hi), n in sorted(counts.items()):
+                out.write(f"{{lo}},{{hi}},{{n}}\\n")
+row["check"] = {known!r}.get(ops) or f"{{sum(map(mix, range(ops))) & (2**64 - 1):016x}}"
+if BEHAVIOUR == "wrong_check":
+    row["check"] = "0123456789abcdef"
+if BEHAVIOUR == "says_wrong":
+    row["status"] = "wrong"
+    print("task 17 ran twice", file=sys.stderr)
+if BEHAVIOUR == "bad_number":
+    row["ops"] = "many"
+print(",".join(COLUMNS))
+print(",".join(str(row[c]) for c in COLUMNS))
+sys.exit(4 if row["status"] == "wrong" else 0)
+'''
+
+CHECKS = '''#!{python} -ISE
+"""A fake check program."""
+import json, sys, time
+ENTRIES = {entries!r}
+words = sys.argv[1:]
+if words == ["--list", "--json"]:
+    for name, kind, verdict in ENTRIES:
+        print(json.dumps(dict(name=name, kind=kind, engines=["relacy"], threads=2, what="what " + name)))
+    sys.exit(0)
+out = words[words.index("--json") + 1]
+bad = 0
+for name, kind, verdict in ENTRIES:
+    if name not in words:
+        continue
+    if verdict == "crash":
+        print("assertion failed", file=sys.stderr)
+        sys.exit(70)
+    if verdict == "silent":
+        sys.exit(0)
+    expected = (verdict == "fail") == (kind == "exhibit")
+    bad += not expected
+    print(name, verdict)
+    if verdict == "fail":
+        print("thread 0 | thread 1")
+    with open(out, "a") as file:
+        file.write(json.dumps(dict(name=name, kind=kind, engine="relacy", mode="random", bound="", verdict=verdict,
+            as_expected=expected, executions=1000, graphs=None, seconds=0.01, reason="r", replay=name + " --replay 7",
+            reach={{}}, blind="no load buffering")) + "\\n")
+sys.exit(1 if bad else 0)
+'''
+
+STRESS = '''#!{python} -ISE
+"""A fake stress program."""
+import json, sys
+words = sys.argv[1:]
+if {passes!r}:
+    print("seed", words[words.index("--seed") + 1])
+    if "--json" in words:
+        open(words[words.index("--json") + 1], "w").write(json.dumps(dict(tasks=5)))
+    sys.exit(0)
+print("WARNING: ThreadSanitizer: data race (fake)", file=sys.stderr)
+sys.exit(66)
+'''
+
+EXPECTED_16384 = ledger.POWERS[0]
+ALL = ("post_throughput", "post_latency", "timer_lateness")
+
+
+def script(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def subject(
+    path: Path,
+    name: str = "fake",
+    behaviour: str = "ok",
+    ns: float = 100.0,
+    effect: float = 1.0,
+    scenarios: tuple[str, ...] = ALL,
+) -> Path:
+    """A subject program; behaviour: ok, crash, hang, malformed, wrong_check, says_wrong, bad_number,
+    unsupported, no_version, slow_run."""
+    return script(
+        path,
+        SUBJECT.format(
+            python=sys.executable,
+            name=name,
+            behaviour=behaviour,
+            ns=ns,
+            effect=effect,
+            columns=tables.SUBJECT,
+            scenarios=scenarios,
+            known={16384: EXPECTED_16384},
+        ),
+    )
+
+
+def checks(path: Path, entries: list[tuple[str, str, str]]) -> Path:
+    """A check program with (name, kind, verdict) entries; verdict may also be crash or silent."""
+    return script(path, CHECKS.format(python=sys.executable, entries=entries))
+
+
+def stress(path: Path, passes: bool = True) -> Path:
+    return script(path, STRESS.format(python=sys.executable, passes=passes))
+
+
+def manifest(root: Path, preset: str, kind: str, programs: list[Path]) -> None:
+    folder = root / "build" / preset / "manifest"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{kind}.txt").write_text("".join(f"{path}\n" for path in programs))
+
+
+def tree(root: Path) -> Path:
+    """An empty repository as far as the tool looks at it."""
+    (root / "impl" / "schedulers" / "hive").mkdir(parents=True)
+    (root / "impl" / "schedulers" / "hive" / "hive.hpp").write_text("// hive\n")
+    for name in ("model_check", "stress", "results", "build"):
+        (root / name).mkdir()
+    (root / "CMakePresets.json").write_text(
+        '{"configurePresets": [{"name": "base", "hidden": true}, ' '{"name": "release"}, {"name": "model"}]}'
+    )
+    return root

@@ -1,0 +1,76 @@
+"""What the tests share: running the command as a person would, in a made-up repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from . import fakes
+
+APIARY = Path(__file__).resolve().parents[1] / "apiary"
+REAL_ROOT = Path(__file__).resolve().parents[2]
+
+
+def environment(root: Path) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if key not in ("APIARY_ROOT", "GITHUB_STEP_SUMMARY")}
+    return kept | {"APIARY_ROOT": str(root), "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def start(root: Path, *words: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, str(APIARY), *words],
+        env=environment(root),
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def apiary(root: Path, *words: str) -> subprocess.CompletedProcess:
+    process = start(root, *words)
+    out, err = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
+def processes_of(folder: Path) -> list[str]:
+    """The command lines of live processes that name a folder."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            line = Path(f"/proc/{entry}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            state = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if str(folder) in line and state != "Z":
+            found.append(line)
+    return found
+
+
+class TreeCase(unittest.TestCase):
+    """A test with an empty made-up repository in self.root."""
+
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory(prefix="apiary-test-")
+        self.addCleanup(holder.cleanup)
+        self.root = fakes.tree(Path(holder.name))
+
+    def subjects(self, *given: dict) -> list[Path]:
+        """Fake subjects in the manifest of the release preset."""
+        folder = self.root / "build" / "release" / "bin"
+        programs = [fakes.subject(folder / f"program{i}", **one) for i, one in enumerate(given)]
+        fakes.manifest(self.root, "release", "subjects", programs)
+        return programs
+
+    def race(self, *words: str) -> subprocess.CompletedProcess:
+        return apiary(self.root, "race", "--no-build", "--no-sidecars", "--seed", "7", "--repeats", "0", *words)
+
+    def result(self) -> Path:
+        """The one result folder."""
+        folders = list((self.root / "results").iterdir())
+        self.assertEqual(len(folders), 1, folders)
+        return folders[0]

@@ -1,0 +1,198 @@
+"""prove, museum and stress: order, verdicts, records, and what becomes of programs that misbehave."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from pathlib import Path
+
+from apiary_cli import checks, repo, stressing, verdicts, verification
+from apiary_cli.errors import Fault
+
+from . import fakes
+from .support import TreeCase, apiary
+
+GOOD = [
+    ("store_buffering", "litmus", "pass"),
+    ("deque_last", "check", "pass"),
+    ("inbox_close", "check", "pass"),
+    ("a01_lost_wake", "exhibit", "fail"),
+]
+
+
+class Prove(TreeCase):
+    def programs(self, *groups: list[tuple[str, str, str]]) -> None:
+        paths = [fakes.checks(self.root / f"build/model/bin/c{i}", group) for i, group in enumerate(groups)]
+        fakes.manifest(self.root, "model", "checks", paths)
+
+    def record(self) -> dict:
+        return json.loads((self.root / "build/model/prove.json").read_text())
+
+    def test_all_as_expected(self) -> None:
+        self.programs(GOOD[:2], GOOD[2:])
+        done = apiary(self.root, "prove", "--no-build")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = [line.split()[0] for line in done.stdout.splitlines()[2:6]]
+        self.assertEqual(
+            names, ["store_buffering", "deque_last", "inbox_close", "a01_lost_wake"], "litmus, checks, exhibits"
+        )
+        self.assertIn("all as expected", done.stdout)
+        self.assertTrue(self.record()["complete"])
+        self.assertTrue(self.record()["as_expected"])
+
+    def test_a_deviating_litmus_stops_everything(self) -> None:
+        self.programs([("store_buffering", "litmus", "fail"), *GOOD[1:]])
+        done = apiary(self.root, "prove", "--no-build")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nothing after it counts", done.stdout)
+        self.assertEqual([v["name"] for v in self.record()["verdicts"]], ["store_buffering"])
+
+    def test_a_failing_check_is_printed_whole_with_its_replay(self) -> None:
+        self.programs([*GOOD[:1], ("deque_last", "check", "fail")])
+        done = apiary(self.root, "prove", "--no-build")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("thread 0 | thread 1", done.stdout)
+        self.assertIn("replay: build/model/bin/c0 deque_last --replay 7", done.stdout)
+
+    def test_an_exhibit_that_is_not_caught_is_red(self) -> None:
+        self.programs([*GOOD[:2], ("a01_lost_wake", "exhibit", "pass")])
+        self.assertEqual(apiary(self.root, "prove", "--no-build").returncode, 1)
+        done = apiary(self.root, "museum", "--no-build")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("NOT CAUGHT", done.stdout)
+
+    def test_crash_and_silence_are_no_proofs(self) -> None:
+        for verdict, told in (("crash", "exited with status 70"), ("silent", "gave no verdict")):
+            with self.subTest(verdict):
+                self.programs([*GOOD[:1], ("deque_last", "check", verdict)])
+                self.assertEqual(apiary(self.root, "prove", "--no-build").returncode, 1)
+                reasons = " ".join(v["reason"] for v in self.record()["verdicts"])
+                self.assertIn(told, reasons)
+
+    def test_a_pattern_runs_litmus_and_the_matching(self) -> None:
+        self.programs(GOOD)
+        self.assertEqual(apiary(self.root, "prove", "--no-build", "deque*").returncode, 0)
+        self.assertEqual({v["name"] for v in self.record()["verdicts"]}, {"store_buffering", "deque_last"})
+        self.assertFalse(self.record()["complete"])
+        self.assertEqual(apiary(self.root, "prove", "--no-build", "inbox*", "a01*").returncode, 0)
+        self.assertTrue(self.record()["complete"], "verdicts on the same source add up")
+
+    def test_another_source_starts_a_new_record(self) -> None:
+        self.programs(GOOD)
+        apiary(self.root, "prove", "--no-build")
+        (self.root / "impl/schedulers/hive/hive.hpp").write_text("// changed\n")
+        apiary(self.root, "prove", "--no-build", "deque*")
+        self.assertEqual({v["name"] for v in self.record()["verdicts"]}, {"store_buffering", "deque_last"})
+
+    def test_a_replay_and_a_mutant_prove_nothing(self) -> None:
+        self.programs(GOOD)
+        self.assertEqual(apiary(self.root, "prove", "--no-build", "deque_last", "--replay", "7").returncode, 0)
+        self.assertEqual(
+            apiary(self.root, "prove", "--no-build", "deque_last", "--mutate", "x:1=relaxed").returncode, 0
+        )
+        self.assertFalse((self.root / "build/model/prove.json").exists())
+        self.assertEqual(apiary(self.root, "prove", "--no-build", "--replay", "7").returncode, 2)
+
+    def test_one_name_twice(self) -> None:
+        self.programs(GOOD, GOOD[:1])
+        done = apiary(self.root, "prove", "--no-build")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("two checks are called store_buffering", done.stderr)
+
+
+class Listing(unittest.TestCase):
+    def test_nonsense_is_refused(self) -> None:
+        for text in ("nonsense\n", '{"name": "x"}\n', '{"name": "x", "kind": "poem"}\n'):
+            with self.subTest(text), self.assertRaises(Fault):
+                checks.parse_listing(text, Path("c"))
+
+    def test_replay_lines(self) -> None:
+        self.assertEqual(checks.replay_line(Path("/x/bin/c"), "d --replay 7"), "/x/bin/c d --replay 7")
+        program = repo.ROOT / "build/model/bin/c"
+        for replay in ("d --replay 7", "./c d --replay 7", f"{program} d --replay 7"):
+            self.assertEqual(checks.replay_line(program, replay), "build/model/bin/c d --replay 7")
+
+    def test_long_bounds_stand_below_the_table(self) -> None:
+        verdict = {
+            "name": "d",
+            "kind": "check",
+            "verdict": "pass",
+            "as_expected": True,
+            "bound": "1000 steps a thread",
+        }
+        lines = verdicts.verdict_table([verdict, verdict]).splitlines()
+        self.assertNotIn("steps", lines[2])
+        self.assertEqual(lines[-1], "bound a: 1000 steps a thread")
+
+
+class Stress(TreeCase):
+    def programs(self, **passes: bool) -> None:
+        for preset, good in passes.items():
+            preset = preset.replace("_", "-")
+            path = fakes.stress(self.root / f"build/{preset}/bin/stress_deque", good)
+            fakes.manifest(self.root, preset, "stress", [path])
+
+    def test_both_presets_and_every_seed(self) -> None:
+        self.programs(tsan=True, asan_ubsan=True)
+        done = apiary(self.root, "stress", "--no-build", "--seconds", "1", "--seeds", "2", "--seed", "40")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("seeds 40 41", done.stdout)
+        record = json.loads((self.root / "build/stress.json").read_text())
+        self.assertEqual(
+            {(r["preset"], r["seed"]) for r in record["runs"]},
+            {("tsan", 40), ("tsan", 41), ("asan-ubsan", 40), ("asan-ubsan", 41)},
+        )
+        self.assertTrue(record["passed"])
+
+    def test_a_race_found_is_red_and_repeatable(self) -> None:
+        self.programs(tsan=False, asan_ubsan=True)
+        done = apiary(self.root, "stress", "--no-build", "--seed", "9", "--seconds", "1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("data race", done.stdout)
+        self.assertIn("replay: build/tsan/bin/stress_deque --seconds 1 --seed 9", done.stdout)
+
+    def test_a_failure_stays_in_the_record_while_the_source_is_the_same(self) -> None:
+        stamp = {"source_hash": "h"}
+        bad = {"program": "p", "preset": "tsan", "seed": 1, "seconds": 1.0, "passed": False}
+        record = stressing.merge_record(None, stamp, [bad])
+        self.assertFalse(stressing.merge_record(record, stamp, [bad | {"seed": 2, "passed": True}])["passed"])
+        self.assertTrue(stressing.merge_record(record, {"source_hash": "i"}, [bad | {"passed": True}])["passed"])
+
+
+class Verification(unittest.TestCase):
+    VERDICT = {"name": "d", "kind": "check", "engine": "relacy", "as_expected": True, "executions": 10}
+
+    def test_only_the_same_source_counts(self) -> None:
+        record = {"source_hash": "h", "listed": {"check": ["d", "e"]}, "verdicts": [self.VERDICT]}
+        self.assertEqual(verification.prove_status(record, "h").level, "note")
+        self.assertIn("1 of 2 checks", verification.prove_status(record, "h").text)
+        self.assertEqual(verification.prove_status(record, "other").level, "bad")
+        self.assertEqual(verification.prove_status(None, "h").level, "bad")
+        whole = record | {"listed": {"check": ["d"]}}
+        self.assertEqual(verification.prove_status(whole, "h").level, "good")
+
+    def test_a_deviation_is_not_good(self) -> None:
+        record = {"source_hash": "h", "verdicts": [self.VERDICT | {"as_expected": False}]}
+        self.assertEqual(verification.prove_status(record, "h").level, "bad")
+
+    def test_a_search_without_time_is_neither_good_nor_wrong(self) -> None:
+        late = self.VERDICT | {"as_expected": False, "verdict": "budget"}
+        status = verification.prove_status({"source_hash": "h", "verdicts": [late]}, "h")
+        self.assertEqual(status.level, "note")
+        self.assertIn("not finished: d", status.text)
+        self.assertFalse(verdicts.wrong(late))
+        self.assertIn("1 not finished within the budget: d", verdicts.closing([late]))
+
+    def test_the_word_beside_a_number(self) -> None:
+        def word(*levels: str) -> str:
+            return verification.word([verification.Status("", level, "") for level in levels])[1]
+
+        self.assertEqual(word("good", "good"), "proved ✓ stressed ✓")
+        self.assertEqual(word("good", "note"), "verified in part")
+        self.assertEqual(word("note", "bad"), "not verified")
+
+    def test_stress_needs_both_sanitizers(self) -> None:
+        run = {"program": "p", "preset": "tsan", "seed": 1, "seconds": 2.0, "passed": True}
+        self.assertEqual(verification.stress_status({"source_hash": "h", "runs": [run]}, "h").level, "note")
+        both = [run, run | {"preset": "asan-ubsan"}]
+        self.assertEqual(verification.stress_status({"source_hash": "h", "runs": both}, "h").level, "good")

@@ -1,0 +1,111 @@
+"""A night: how the budget is divided, the page, the JUnit file, the exit code."""
+
+from __future__ import annotations
+
+import unittest
+import xml.etree.ElementTree as ET
+
+from apiary_cli import junit
+from apiary_cli.errors import Fault
+from apiary_cli.junit import FAILED, PASSED, SKIPPED, Case, Part
+from apiary_cli.verbs import check, nightly
+
+from . import fakes
+from .support import TreeCase, apiary
+
+
+class Budget(unittest.TestCase):
+    def test_reading(self) -> None:
+        self.assertEqual([nightly.parse_budget(t) for t in ("90s", "2m", "1.5h")], [90, 120, 5400])
+        for text in ("", "5", "m", "-1m", "0s", "5 m"):
+            with self.subTest(text), self.assertRaises(Fault):
+                nightly.parse_budget(text)
+
+    def test_shares(self) -> None:
+        self.assertAlmostEqual(sum(nightly.SHARES.values()), 1.0)
+
+    def test_checks_fill_their_share(self) -> None:
+        self.assertEqual(nightly.prove_budget(1200, 40, 2), 60)
+        self.assertEqual(nightly.prove_budget(3, 40, 2), 1, "never nothing")
+
+    def test_long_stresses_become_more_seeds(self) -> None:
+        self.assertEqual(nightly.stress_budget(12, 6), (1, 2.0))
+        self.assertEqual(nightly.stress_budget(1800, 6), (5, 60.0))
+
+    def test_the_race_fits(self) -> None:
+        self.assertEqual(nightly.race_plan(1800).name, "nightly")
+        self.assertEqual(nightly.race_plan(300).name, "quick")
+        self.assertEqual(nightly.race_plan(30).name, "smoke")
+
+
+class Outcome(unittest.TestCase):
+    def test_exit_codes(self) -> None:
+        good, bad, none = (Part(s, [Case("x", s)]) for s in (PASSED, FAILED, SKIPPED))
+        invalid = Part("race", [Case("x", PASSED)], invalid=True)
+        self.assertEqual(nightly.exit_code([good, none]), 0)
+        self.assertEqual(nightly.exit_code([good, invalid]), 2)
+        self.assertEqual(nightly.exit_code([bad, invalid]), 1)
+
+    def test_the_page_names_what_failed_and_what_did_not_run(self) -> None:
+        parts = [
+            Part("prove", [Case("deque", FAILED, 1, "thread 0 lost a task"), Case("inbox", SKIPPED, 0, "no time")])
+        ]
+        text = nightly.page(parts, "2m", 100)
+        for words in ("RED", "failed: deque: thread 0 lost a task", "not run: inbox: no time"):
+            self.assertIn(words, text)
+
+    def test_junit(self) -> None:
+        parts = [
+            Part(
+                "prove",
+                [Case("a<b", FAILED, 1.5, "bad \x1b[31m & worse"), Case("c", PASSED), Case("d", SKIPPED, 0, "why")],
+            )
+        ]
+        suite = ET.fromstring(junit.xml(parts)).find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("skipped")), ("3", "1", "1"))
+        self.assertIn("& worse", suite.find("testcase/failure").text)
+
+
+class Night(TreeCase):
+    def night(self) -> int:
+        program = fakes.checks(
+            self.root / "build/model/bin/c", [("sb", "litmus", "pass"), ("deque", "check", "pass")]
+        )
+        fakes.manifest(self.root, "model", "checks", [program])
+        for preset in ("tsan", "asan-ubsan"):
+            fakes.manifest(self.root, preset, "stress", [fakes.stress(self.root / f"build/{preset}/bin/s")])
+        return apiary(
+            self.root, "nightly", "--no-build", "--budget", "10s", "--junit", str(self.root / "j.xml")
+        ).returncode
+
+    def test_a_good_night(self) -> None:
+        self.subjects({"name": "hive"}, {"name": "tokio"})
+        self.assertEqual(self.night(), 0)
+        self.assertIn(": fine", (self.root / "build/nightly/summary.md").read_text())
+        ET.parse(self.root / "j.xml")
+        self.assertTrue((self.result() / "report.html").exists())
+
+    def test_a_part_that_cannot_run_is_red_and_the_others_go_on(self) -> None:
+        self.assertEqual(self.night(), 1)  # there is no subject to race
+        text = (self.root / "build/nightly/summary.md").read_text()
+        self.assertIn("| race | failed |", text)
+        self.assertIn("| prove | passed |", text)
+
+
+class Closing(unittest.TestCase):
+    def test_closing_lines_are_the_tools_own(self) -> None:
+        ctest = "1/2 Test #1: a ... Passed\n\n100% tests passed, 0 tests failed out of 2\n\nTotal Test time (real) =   0.1 sec\n"
+        self.assertEqual(
+            check.closing_lines(ctest, check.CTEST_CLOSING),
+            ["100% tests passed, 0 tests failed out of 2", "Total Test time (real) =   0.1 sec"],
+        )
+        self.assertEqual(
+            check.closing_lines("x\nRan 3 tests in 0.1s\n\nOK\n", check.UNITTEST_CLOSING),
+            ["Ran 3 tests in 0.1s", "OK"],
+        )
+        two = ["test result: ok. 2 passed; 0 failed; 0 ignored", "test result: FAILED. 3 passed; 1 failed; 0 ignored"]
+        self.assertEqual(check.in_short(two), "5 passed, 1 failed in 2 test programs")
+        cargo = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ignored\n"
+        self.assertEqual(
+            check.closing_lines(cargo, check.CARGO_CLOSING), ["test result: ok. 2 passed; 0 failed; 0 ignored"]
+        )

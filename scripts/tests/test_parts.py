@@ -1,0 +1,228 @@
+"""Small parts: progress, plan files, disturbance, result folders, side tables, child processes."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from apiary_cli import building, disturbance, folder, planfile, plans, proc, repo, sidecars
+from apiary_cli.errors import Fault
+from apiary_cli.say import Progress, duration, table
+
+from . import fakes
+
+
+class Screen(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Showing(unittest.TestCase):
+    def drawn(self, stream: io.StringIO) -> str:
+        with Progress("build", 20, stream) as progress:
+            for _ in range(20):
+                progress._last -= 2.5  # as if each took a while
+                progress.advance("file.cpp")
+        return stream.getvalue()
+
+    def test_a_bar_on_a_terminal(self) -> None:
+        text = self.drawn(Screen())
+        self.assertIn("█", text)
+        self.assertIn("\r", text)
+        self.assertNotIn("\n", text)
+        self.assertTrue(text.endswith("\r\x1b[2K"), "the bar is wiped at the end")
+
+    def test_plain_lines_elsewhere(self) -> None:
+        text = self.drawn(io.StringIO())
+        self.assertNotIn("\r", text)
+        self.assertNotIn("\x1b", text)
+        self.assertIn("build: 20/20", text)
+        self.assertLessEqual(len(text.splitlines()), 12, "a line at each tenth, not for each file")
+
+    def test_durations_and_tables(self) -> None:
+        self.assertEqual(duration(3.04), "3.0 s")
+        self.assertEqual(duration(125), "2 min 05 s")
+        self.assertEqual(
+            table(["a", "n"], [["x", "1"], ["yy", "10"]], right={1}).splitlines()[2:], ["x    1", "yy  10"]
+        )
+
+
+class PlanFiles(unittest.TestCase):
+    def test_the_same_seed_gives_the_same_times(self) -> None:
+        self.assertEqual(planfile.times(1000, 1.0, 3), planfile.times(1000, 1.0, 3))
+        self.assertNotEqual(planfile.times(1000, 1.0, 3), planfile.times(1000, 1.0, 4))
+
+    def test_equal_work_in_every_round(self) -> None:
+        for seed in range(5):
+            self.assertEqual(len(planfile.times(1000, 1.25, seed)), 1250)
+
+    def test_times_ascend_and_keep_the_rate(self) -> None:
+        times = planfile.times(10_000, 2.0, 1)
+        self.assertEqual(times, sorted(times))
+        self.assertGreaterEqual(times[0], 0)
+        self.assertAlmostEqual(times[-1] / 1e9, 2.0, delta=0.1)
+        self.assertEqual(planfile.times(4, 1.0, 0, "fixed"), [0, 250_000_000, 500_000_000, 750_000_000])
+
+    def test_the_file_has_integers_and_comments_only(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            path = planfile.write(Path(name) / "plan", 100, 0.5, 9)
+            lines = path.read_text().splitlines()
+            self.assertTrue(all(line.startswith("#") or line.isdigit() for line in lines))
+            self.assertEqual(planfile.read(path), planfile.times(100, 0.5, 9))
+
+    def test_points_know_their_operations(self) -> None:
+        self.assertEqual(plans.latency(1000, 1.25).ops(), 1250)
+        self.assertEqual(plans.timers(1000, 1, 1250).ops(), 1250)
+        self.assertIsNone(plans.throughput(1).ops())
+
+    def test_quick_can_print_p90(self) -> None:
+        for point in plans.QUICK:
+            if point.scenario.histogram:
+                kept = point.ops() - point.ops() // 10
+                self.assertGreaterEqual(kept - -(-kept * 9 // 10), 100, point.label)
+
+
+class Disturbances(unittest.TestCase):
+    STAT = "cpu  100 10 50 9000 5 1 2 {steal} 0 0\ncpu0 50 5 25 4500 2 0 1 0 0 0\n"
+
+    def test_steal_counts_and_idling_does_not(self) -> None:
+        self.assertEqual(disturbance.parse_busy_ticks(self.STAT.format(steal=7)), 170)
+        self.assertIsNone(disturbance.parse_busy_ticks(""))
+
+    def test_pressure(self) -> None:
+        self.assertEqual(
+            disturbance.parse_psi_total("some avg10=0.00 avg60=0.00 avg300=0.00 total=42\nfull avg10=0 total=1\n"), 42
+        )
+        self.assertIsNone(disturbance.parse_psi_total(""))
+
+    def test_foreign_share(self) -> None:
+        before, after = disturbance.Sample(0, 0, 0, 0), disturbance.Sample(1, 5, 150, 1.0)
+        found = disturbance.between(before, after, cpus=2, ticks_per_s=100)
+        self.assertEqual(found, disturbance.Disturbance(5, 250_000, 10_000))  # 0.5 s of 2 CPU seconds
+        self.assertTrue(found.disturbed)
+        self.assertFalse(disturbance.Disturbance(0, 105_000, 10_000).disturbed, "within the grain of the count")
+        self.assertFalse(disturbance.Disturbance(None, None).disturbed)
+
+    def test_own_children_are_not_foreign(self) -> None:
+        before, after = disturbance.Sample(0, 0, 0, 0), disturbance.Sample(1, 0, 150, 1.5)
+        self.assertEqual(disturbance.between(before, after, 2, 100).foreign_ppm, 0)
+
+
+class Folders(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.results = Path(holder.name)
+
+    def test_a_failure_leaves_nothing(self) -> None:
+        with self.assertRaises(RuntimeError), folder.begun(self.results) as (_, out, _scratch):
+            (out / "rows.csv").write_text("half")
+            raise RuntimeError
+        self.assertEqual(list(self.results.iterdir()), [])
+
+    def test_names_do_not_collide(self) -> None:
+        made = []
+        for _ in range(3):
+            with folder.begun(self.results) as (run_id, out, _scratch):
+                (out / "x").write_text(run_id)
+            made.append(run_id)
+        self.assertEqual(len(set(made)), 3)
+
+    def test_an_existing_folder_is_never_touched(self) -> None:
+        (self.results / "a").mkdir()
+        (self.results / "b").mkdir()
+        with self.assertRaises(FileExistsError):
+            folder.finish(self.results / "a", self.results / "b")
+
+    def test_the_folder_of_a_live_run_stays(self) -> None:
+        (self.results / f".tmp-x-{os.getpid()}").mkdir()
+        folder.sweep(self.results)
+        self.assertEqual(len(list(self.results.iterdir())), 1)
+
+
+class SideTables(unittest.TestCase):
+    def test_google_benchmark(self) -> None:
+        entry = {
+            "name": "push/64",
+            "run_name": "push/64",
+            "run_type": "iteration",
+            "iterations": 100,
+            "time_unit": "us",
+        }
+        report = {
+            "benchmarks": [entry | {"real_time": t} for t in (1.0, 3.0, 2.0)]
+            + [entry | {"run_type": "aggregate", "name": "push/64_mean", "real_time": 2.0}]
+        }
+        (row,) = sidecars.micro_rows(report, "r")
+        self.assertEqual(
+            (row["benchmark"], row["median"], row["min"], row["max"], row["repetitions"], row["unit"]),
+            ("push/64", "2000", "1000", "3000", "3", "ns"),
+        )
+
+    def test_hyperfine(self) -> None:
+        report = {
+            "results": [
+                {"command": "hive", "median": 0.0123, "min": 0.01, "max": 0.02, "stddev": None, "times": [1, 2]}
+            ]
+        }
+        (row,) = sidecars.startup_rows(report, "r")
+        self.assertEqual((row["median"], row["unit"], row["runs"], row["stddev"]), ("12.3", "ms", "2", ""))
+
+
+class Children(unittest.TestCase):
+    def test_output_status_and_time_limit(self) -> None:
+        done = proc.run(
+            [sys.executable, "-c", "import sys; print('out'); print('err', file=sys.stderr); sys.exit(5)"]
+        )
+        self.assertEqual((done.rc, done.out, done.err), (5, "out\n", "err\n"))
+        self.assertTrue(proc.run(["sleep", "60"], timeout=0.2).timed_out)
+
+    def test_lines_arrive_one_by_one(self) -> None:
+        seen: list[str] = []
+        proc.run(["sh", "-c", "printf 'a\\nb\\nc'"], merge=True, on_line=seen.append)
+        self.assertEqual(seen, ["a", "b", "c"])
+
+    def test_what_a_child_leaves_in_its_group_is_ended(self) -> None:
+        done = proc.run(["sh", "-c", "sleep 600 & echo $!"])
+        for _ in range(200):
+            if not _lives(int(done.out)):
+                break
+            time.sleep(0.01)
+        self.assertFalse(_lives(int(done.out)))
+
+    def test_a_missing_program_is_a_fault(self) -> None:
+        with self.assertRaises(Fault):
+            proc.run(["/no/such/program"])
+
+    def test_at_most_so_many_at_a_time(self) -> None:
+        specs = [proc.Spec(["sh", "-c", "exit 3"], tag=i) for i in range(5)]
+        self.assertEqual(sorted(done.tag for done in proc.run_many(specs, 2)), [0, 1, 2, 3, 4])
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Sources(unittest.TestCase):
+    def test_the_hash_follows_names_and_contents_but_not_prose(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            root = fakes.tree(Path(name))
+            first = repo.source_hash("impl", root=root)
+            (root / "impl" / "README.md").write_text("prose")
+            self.assertEqual(repo.source_hash("impl", root=root), first)
+            (root / "impl" / "schedulers" / "hive" / "hive.hpp").write_text("// other")
+            self.assertNotEqual(repo.source_hash("impl", root=root), first)
+
+    def test_the_failing_part_of_a_build_log(self) -> None:
+        log = ["[1/3] CXX a.o", "FAILED: b.o", "b.cpp:1: error: x", "[2/3] CXX c.o", "ninja: build stopped"]
+        self.assertEqual(building.failing_part(log), "FAILED: b.o\nb.cpp:1: error: x\nninja: build stopped")

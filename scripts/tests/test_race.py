@@ -1,0 +1,220 @@
+"""A whole race with fake subjects: the folder it leaves, its controls, and how it takes failures."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from collections import Counter
+from pathlib import Path
+from unittest import mock
+
+from apiary_cli import comparing, plans, rounds, stats, subjects, tables
+from apiary_cli.verbs import race as race_verb
+
+from . import fakes
+from .support import TreeCase, processes_of
+
+FILES = {"env.json", "rows.csv", "compare.csv", "hist.csv", "report.html", "summary.md"}
+SHORT = ("--scenario", "post_throughput")
+
+
+class GoodRace(TreeCase):
+    def test_a_race_leaves_a_whole_folder(self) -> None:
+        self.subjects({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        done = self.race("--rounds", "5")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        folder = self.result()
+        self.assertLessEqual(FILES, {path.name for path in folder.iterdir()})
+        self.assertFalse(list((self.root / "results").glob(".tmp-*")))
+        self.assertIn(f"report: results/{folder.name}/report.html", done.stdout)
+        self.rounds_and_arms(folder)
+        self.comparisons(folder)
+        self.environment(folder)
+
+    def rounds_and_arms(self, folder: Path) -> None:
+        rows = [r for r in tables.read(folder / "rows.csv", tables.ROWS) if r["status"] == "ok"]
+        self.assertEqual({r["subject"] for r in rows}, {"hive", "tokio", "hive-aa", "hive-slow10"})
+        self.assertEqual(
+            {(r["subject"], r["role"], r["row_kind"]) for r in rows},
+            {
+                ("hive", "candidate", "measure"),
+                ("tokio", "peer", "measure"),
+                ("hive-aa", "aa", "control"),
+                ("hive-slow10", "slow10", "control"),
+            },
+        )
+        runs = Counter((r["scenario"], r["scenario_params"], r["subject"]) for r in rows)
+        self.assertEqual(set(runs.values()), {5})
+        for key in {(r["scenario"], r["scenario_params"], r["round"]) for r in rows}:
+            group = [r for r in rows if (r["scenario"], r["scenario_params"], r["round"]) == key]
+            self.assertEqual(len({r["seed"] for r in group}), 1, "one seed, hence one plan, for all arms of a round")
+            self.assertEqual(sorted(int(r["arm_order"]) for r in group), list(range(len(group))))
+        orders = {
+            tuple(r["subject"] for r in rows if r["round"] == n and r["scenario_params"] == "batch=1;producers=1")
+            for n in "12345"
+        }
+        self.assertGreater(len(orders), 1, "the order of the arms is shuffled")
+        hist = tables.read(folder / "hist.csv", tables.HIST)
+        self.assertEqual({r["scenario"] for r in hist}, {"post_latency", "timer_lateness"})
+
+    def comparisons(self, folder: Path) -> None:
+        found = {
+            (r["scenario_params"], r["metric"], r["candidate"], r["baseline"]): r
+            for r in tables.read(folder / "compare.csv", tables.COMPARE)
+        }
+        one = found["batch=1;producers=1", "ns_per_op", "hive", "tokio"]
+        self.assertEqual(one["verdict"], stats.IMPROVED)
+        self.assertAlmostEqual(float(one["ratio"]), 1 / 3, delta=0.02)
+        self.assertEqual(found["batch=1;producers=1", "ns_per_op", "hive-slow10", "hive"]["verdict"], stats.REGRESSED)
+        self.assertIn("control", found["batch=1;producers=1", "ns_per_op", "hive-aa", "hive"]["flags"])
+
+    def environment(self, folder: Path) -> None:
+        env = json.loads((folder / "env.json").read_text())
+        rows = tables.read(folder / "rows.csv", tables.ROWS)
+        self.assertEqual({r["env_id"] for r in rows}, {env["env_id"]})
+        self.assertEqual(env["race"]["seed"], 7)
+        self.assertEqual(env["race"]["rounds"], 5)
+        self.assertNotIn(str(self.root), (folder / "env.json").read_text(), "no path of this machine")
+
+    def test_two_races_leave_two_folders(self) -> None:
+        self.subjects({"name": "hive"}, {"name": "tokio"})
+        for _ in range(2):
+            self.assertEqual(self.race("--rounds", "1", *SHORT).returncode, 0)
+        self.assertEqual(len(list((self.root / "results").iterdir())), 2)
+
+    def test_a_stranger_s_program(self) -> None:
+        self.subjects({"name": "hive"})
+        other = fakes.subject(self.root / "elsewhere", "mine")
+        self.assertEqual(self.race("--program", str(other), "--rounds", "1", *SHORT).returncode, 0)
+        self.assertIn("mine", {r["subject"] for r in tables.read(self.result() / "rows.csv", tables.ROWS)})
+
+    def test_what_a_subject_does_not_list_is_said(self) -> None:
+        self.subjects({"name": "hive"}, {"name": "pool", "scenarios": ("post_throughput",)})
+        self.assertEqual(self.race("--rounds", "1").returncode, 0)
+        rows = tables.read(self.result() / "rows.csv", tables.ROWS)
+        self.assertEqual(
+            {r["scenario"] for r in rows if r["status"] == "unsupported"}, {"post_latency", "timer_lateness"}
+        )
+        self.assertEqual({r["subject"] for r in rows if r["status"] == "unsupported"}, {"pool"})
+
+
+class BadSubjects(TreeCase):
+    def test_bad_subjects_get_error_rows_and_the_others_go_on(self) -> None:
+        self.subjects(
+            {"name": "hive"},
+            {"name": "crasher", "behaviour": "crash"},
+            {"name": "hanger", "behaviour": "hang"},
+            {"name": "babbler", "behaviour": "malformed"},
+            {"name": "liar", "behaviour": "wrong_check"},
+        )
+        done = self.race("--rounds", "1", "--timeout", "1.5", *SHORT)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        rows = tables.read(self.result() / "rows.csv", tables.ROWS)
+        self.assertEqual(
+            {(r["subject"], r["status"]) for r in rows if r["status"] != "disturbed"},
+            {
+                ("hive", "ok"),
+                ("hive-aa", "ok"),
+                ("hive-slow10", "ok"),
+                ("crasher", "crash"),
+                ("hanger", "hang"),
+                ("babbler", "malformed"),
+                ("liar", "wrong"),
+            },
+        )
+        for text in ("crasher: ", "hanger: ", "babbler: ", "liar: "):
+            self.assertIn(text, done.stdout)
+            self.assertIn(text, (self.result() / "summary.md").read_text())
+        self.assertEqual(processes_of(self.root), [], "the hanging subject and its child are gone")
+
+    def test_a_subject_without_a_version_reddens_the_race(self) -> None:
+        self.subjects({"name": "hive"}, {"name": "mute", "behaviour": "no_version"})
+        done = self.race("--rounds", "1", *SHORT)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("refused", done.stderr)
+        self.assertNotIn("mute", {r["subject"] for r in tables.read(self.result() / "rows.csv", tables.ROWS)})
+
+    def test_slower_than_a_peer_is_no_error_but_slower_than_the_baseline_is(self) -> None:
+        hive, _ = self.subjects({"name": "hive", "ns": 150.0}, {"name": "tokio", "ns": 100.0})
+        done = self.race("--rounds", "5", *SHORT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("tokio beats hive", done.stdout)
+        old = fakes.subject(self.root / "old_hive", "hive", ns=100.0)
+        done = self.race("--rounds", "5", "--subject", "hive", "--baseline", str(old), *SHORT)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("a second batch must agree", done.stdout)
+
+
+class Order(unittest.TestCase):
+    def comparison(self, kind: str, ratio: float, n: int = 9) -> comparing.Comparison:
+        pairs = [(100.0 * ratio * (1 + 0.001 * i), 100.0) for i in range(n)]
+        one = comparing.Comparison(
+            ("s", "", "free"),
+            plans.THROUGHPUT[0],
+            comparing.Pairing("a", "b", kind),
+            stats.estimate(pairs, resamples=200),
+            pairs,
+        )
+        one.verdict = stats.verdict(one.found, one.margin, "lower")
+        return one
+
+    def test_validity(self) -> None:
+        good = [self.comparison("aa", 1.0), self.comparison("slow10", 1.1)]
+        self.assertEqual(comparing.validity(good).word, comparing.VALID)
+        self.assertEqual(comparing.validity([self.comparison("aa", 1.2), good[1]]).word, comparing.INVALID)
+        self.assertEqual(comparing.validity([good[0], self.comparison("slow10", 1.0)]).word, comparing.INVALID)
+        self.assertEqual(comparing.validity([good[0]]).word, comparing.WEAK)
+        self.assertEqual(comparing.validity([]).word, comparing.NONE)
+
+    def test_exit_codes(self) -> None:
+        ok, bad = {"status": "ok", "subject": "a"}, {"status": "hang", "subject": "a"}
+        invalid = [self.comparison("aa", 1.2)]
+        self.assertEqual(race_verb.exit_code(plans.plan("quick"), [ok], [], []), 0)
+        self.assertEqual(race_verb.exit_code(plans.plan("quick"), [ok], invalid, []), 0, "quick warns")
+        self.assertEqual(race_verb.exit_code(plans.plan("nightly"), [ok], invalid, []), 2)
+        self.assertEqual(race_verb.exit_code(plans.plan("nightly"), [ok, bad], invalid, []), 1)
+        self.assertEqual(race_verb.exit_code(plans.plan("quick"), [], [], []), 3)
+        self.assertEqual(race_verb.exit_code(plans.plan("quick"), [ok], [], ["a proof failed"]), 1)
+
+    def test_who_runs_in_which_role(self) -> None:
+        def subject(name: str, own: bool) -> subjects.Subject:
+            return subjects.Subject(name, "1", "c++", "", Path("x"), (), own)
+
+        def roles(*given: tuple[str, bool]) -> list[tuple[str, str]]:
+            return [
+                (label, role) for _, role, label in race_verb.line_up([subject(*one) for one in given], None, True)
+            ]
+
+        self.assertEqual(
+            roles(("global_queue", True), ("tokio", False), ("hive", True)),
+            [
+                ("global_queue", "peer"),
+                ("tokio", "peer"),
+                ("hive", "candidate"),
+                ("hive-aa", "aa"),
+                ("hive-slow10", "slow10"),
+            ],
+        )
+        self.assertEqual(roles(("global_queue", True), ("tokio", False))[0], ("global_queue", "candidate"))
+        self.assertEqual(roles(("tokio", False))[1], ("tokio-aa", "aa"), "controls qualify any batch")
+
+    def test_injector_limited_rows_are_never_ranked(self) -> None:
+        self.assertTrue(comparing.injector_limited(["injector_limited=7/14"]))
+        self.assertFalse(comparing.injector_limited(["injector_limited=6/14", "unsteady=14/14"]))
+
+    def test_the_slow_down_search_brackets_ten_per_cent(self) -> None:
+        for per_ns in (0.0001, 0.002, 0.01):
+            found = rounds.search_slowdown(lambda ns, _: 1 + per_ns * ns, 8)
+            self.assertLess(abs(found[1] - 1.10), 0.07, f"{per_ns}: {found}")
+        self.assertEqual(rounds.search_slowdown(lambda ns, _: 1.5, 1), (1, 1.5), "it cannot go below one")
+        self.assertIsNone(rounds.search_slowdown(lambda ns, _: None, 8))
+
+    def test_placement_binds_to_one_cpu(self) -> None:
+        self.assertEqual(len(rounds.affinity("one_cpu")), 1)
+        self.assertIsNone(rounds.affinity("free"))
+
+    def test_the_environment_is_small_and_padded(self) -> None:
+        with mock.patch.dict("os.environ", {"SECRET": "x"}):
+            made = rounds.base_environment(32)
+        self.assertNotIn("SECRET", made)
+        self.assertEqual(len(made["APIARY_PADDING"]), 32)

@@ -1,0 +1,159 @@
+"""report.html: self-contained, honest about who wins and about what is not verified."""
+
+from __future__ import annotations
+
+import json
+import re
+import unittest
+from html.parser import HTMLParser
+
+from apiary_cli import page_data, svg
+
+from .support import TreeCase, apiary
+
+VOID = {"meta", "br", "circle", "line", "rect", "polyline", "polygon"}
+
+
+class Balanced(HTMLParser):
+    """Fails on tags that do not close in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in VOID:
+            return
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+
+class Page(TreeCase):
+    def page(self, *given: dict) -> str:
+        self.subjects(*given)
+        done = self.race("--rounds", "5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return (self.result() / "report.html").read_text()
+
+    def test_self_contained_and_well_formed(self) -> None:
+        text = self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        for forbidden in ("http://", "https://", "//cdn", "<script", "<link", "@import", "url(", "<img", "src="):
+            self.assertNotIn(forbidden, text)
+        parser = Balanced()
+        parser.feed(text)
+        self.assertEqual(parser.open, [])
+        for part in (
+            "Batch VALID",
+            "Who wins",
+            "Ratios",
+            "Medians",
+            "Controls",
+            "Environment",
+            "How to read this",
+            "What it does not show",
+            "Measure it again",
+            "prefers-color-scheme: dark",
+            "@media print",
+        ):
+            self.assertIn(part, text)
+        self.every_chart_has_a_title(text)
+        self.commands(text)
+        self.a_page_made_again_is_the_same(text)
+        self.verified_only_with_matching_records(text)
+
+    def every_chart_has_a_title(self, text: str) -> None:
+        charts = re.findall(r'<svg class="chart[^>]*>(<title>)?', text)
+        self.assertGreater(len(charts), 10)
+        self.assertTrue(all(charts))
+
+    def commands(self, text: str) -> None:
+        self.assertIn(
+            "scripts/apiary race --plan quick --scenario post_latency --subject hive --subject tokio "
+            "--workers 2 --rounds 5 --seed 7",
+            text,
+        )
+        self.assertIn(
+            "build/release/bin/program0 run --scenario post_throughput --param batch=1 --param producers=2", text
+        )
+
+    def a_page_made_again_is_the_same(self, text: str) -> None:
+        (self.result() / "report.html").unlink()
+        self.assertEqual(apiary(self.root, "report", self.result().name).returncode, 0)
+        self.assertEqual((self.result() / "report.html").read_text(), text)
+
+    def verified_only_with_matching_records(self, text: str) -> None:
+        self.assertIn('class="badge bad">not verified', text)
+        self.assertNotIn("proved ✓", text)
+        path = self.result() / "env.json"
+        env = json.loads(path.read_text())
+        taken = env["verification"]
+        taken["prove"] = {
+            "source_hash": taken["prove_hash"],
+            "listed": {},
+            "verdicts": [
+                {
+                    "name": "deque",
+                    "kind": "check",
+                    "engine": "relacy",
+                    "mode": "random",
+                    "verdict": "pass",
+                    "as_expected": True,
+                    "executions": 9,
+                    "seconds": 1,
+                    "blind": "no load buffering",
+                }
+            ],
+        }
+        taken["stress"] = {
+            "source_hash": taken["stress_hash"],
+            "runs": [
+                {"program": "p", "preset": preset, "seed": 1, "seconds": 2.0, "passed": True}
+                for preset in ("tsan", "asan-ubsan")
+            ],
+        }
+        path.write_text(json.dumps(env))
+        apiary(self.root, "report", self.result().name)
+        again = (self.result() / "report.html").read_text()
+        self.assertIn("proved ✓ stressed ✓", again)
+        self.assertIn("no load buffering", again)
+
+    def test_where_a_peer_wins_it_says_so_first(self) -> None:
+        text = self.page({"name": "hive", "ns": 200.0}, {"name": "slow", "ns": 500.0}, {"name": "quick", "ns": 100.0})
+        wins = text[text.index("<h2>Who wins") : text.index("<h2>Ratios")]
+        self.assertLess(wins.index("<b>quick</b> beats hive"), wins.index("<b>hive</b> beats"))
+
+    def test_text_from_subjects_is_escaped(self) -> None:
+        self.subjects({"name": "hive"}, {"name": "<b>&evil"})
+        self.assertEqual(self.race("--rounds", "1", "--scenario", "post_throughput").returncode, 0)
+        text = (self.result() / "report.html").read_text()
+        self.assertNotIn("<b>&evil", text)
+        self.assertIn("&lt;b&gt;&amp;evil", text)
+
+
+class Numbers(unittest.TestCase):
+    def test_human(self) -> None:
+        self.assertEqual(
+            [svg.human(v) for v in (0.5, 83.21, 1240, 12_400, 250e6, 3e9)],
+            ["0.50 ns", "83.2 ns", "1.24 µs", "12.4 µs", "250 ms", "3.00 s"],
+        )
+
+    def test_scale(self) -> None:
+        scale = svg.log_scale([10, 1000])
+        self.assertAlmostEqual(scale.at(100), 0.5)
+        self.assertLess(scale.low, 10)
+        self.assertGreaterEqual(len(svg.log_ticks(scale)), 3)
+        self.assertGreaterEqual(len(svg.log_ticks(svg.log_scale([100, 101]))), 2)
+        self.assertIn(1, svg.ratio_ticks(svg.log_scale([0.2, 1.1])))
+
+    def test_percentiles_need_a_hundred_samples_above(self) -> None:
+        buckets = [(i, i, 1) for i in range(1000)]
+        self.assertIsNone(page_data.percentile(buckets, 0.95))
+        self.assertEqual(page_data.percentile(buckets, 0.9), 899)
+        self.assertEqual(page_data.percentile([(7, 7, 1)], 0.5), 7)

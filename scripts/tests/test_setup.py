@@ -1,0 +1,141 @@
+"""Set-up: what is missing, how it is installed, and where it stops."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from apiary_cli import packages
+from apiary_cli.errors import Fault
+from apiary_cli.verbs import setup
+
+from . import fakes
+
+DEBIAN_12 = 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\nVERSION_ID="12"\n'
+UBUNTU = 'PRETTY_NAME="Ubuntu 24.04"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\n'
+
+
+def release(text: str) -> dict[str, str]:
+    return packages.parse_os_release(text)
+
+
+class System(unittest.TestCase):
+    def test_debian_versions(self) -> None:
+        self.assertEqual(packages.debian_version(release(DEBIAN_12)), 12)
+        self.assertEqual(packages.debian_version(release("ID=debian\n")), 99)
+        self.assertIsNone(packages.debian_version(release(UBUNTU)))
+        self.assertIsNone(packages.debian_version({}))
+
+    def test_cargo_package(self) -> None:
+        self.assertEqual(packages.cargo_package(12), "cargo-web")
+        self.assertEqual(packages.cargo_package(13), "cargo")
+
+
+class Missing(unittest.TestCase):
+    def test_presence_is_seen_by_commands_and_files(self) -> None:
+        self.assertTrue(packages.Package("x", "", commands=("sh",), files=("/etc/*",)).present())
+        self.assertFalse(packages.Package("x", "", commands=("no-such-command",)).present())
+        self.assertFalse(packages.Package("x", "", files=("/no/such/file",)).present())
+
+    def test_a_missing_tool_is_named_with_its_package(self) -> None:
+        with mock.patch("shutil.which", return_value=None), self.assertRaises(Fault) as caught:
+            packages.require("cmake", "ninja")
+        self.assertIn("cmake, ninja not found", caught.exception.text())
+        self.assertIn("apt-get install cmake ninja-build", caught.exception.text())
+
+
+class Cargo(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+
+    def cargo(self, name: str, version: str) -> str:
+        return str(fakes.script(self.folder / name, f"#!/bin/sh\necho 'cargo {version} (abc 2025-01-01)'\n"))
+
+    def test_the_first_that_is_new_enough(self) -> None:
+        old, new = self.cargo("old", "1.63.0"), self.cargo("new", "1.85.1")
+        self.assertEqual(packages.find_cargo([old, new]), (new, [f"{old}: 1.63.0"]))
+
+    def test_none_is_new_enough(self) -> None:
+        old, broken = self.cargo("old", "1.84.9"), str(fakes.script(self.folder / "broken", "#!/bin/sh\nexit 1\n"))
+        found, seen = packages.find_cargo([old, broken])
+        self.assertIsNone(found)
+        self.assertIn("1.84.9", seen[0])
+        self.assertIn("does not run", seen[1])
+
+
+class Ensure(unittest.TestCase):
+    def ensure(self, names: list[str], text: str, **options: bool) -> str:
+        out = io.StringIO()
+        with mock.patch.object(setup, "needed", return_value=names), contextlib.redirect_stdout(out), mock.patch(
+            "apiary_cli.proc.run", side_effect=AssertionError("nothing may be started")
+        ):
+            setup.ensure(os_release=release(text), **options)
+        return out.getvalue()
+
+    def test_nothing_missing_starts_nothing(self) -> None:
+        self.assertIn("nothing to install", self.ensure([], DEBIAN_12))
+        self.assertIn("nothing to install", self.ensure([], UBUNTU))
+
+    def test_dry_run_names_what_it_would_install(self) -> None:
+        self.assertIn("would install: cmake hyperfine", self.ensure(["cmake", "hyperfine"], DEBIAN_12, dry_run=True))
+
+    def test_another_system_gets_the_list_and_stops(self) -> None:
+        with self.assertRaises(Fault) as caught:
+            self.ensure(["cmake", "cargo-web"], UBUNTU)
+        text = caught.exception.text()
+        for part in ("Ubuntu 24.04", "cmake", "cargo-web", "Debian 12"):
+            self.assertIn(part, text)
+
+    def test_old_debian_stops(self) -> None:
+        with self.assertRaises(Fault):
+            self.ensure(["cmake"], DEBIAN_12.replace("12", "11"))
+
+    def test_commands_ask_nothing(self) -> None:
+        update, install = setup.install_commands(["cmake"], 0, None)
+        self.assertEqual(update[:2], ["env", "DEBIAN_FRONTEND=noninteractive"])
+        self.assertIn("-y", install)
+        self.assertIn("--no-install-recommends", install)
+        self.assertEqual(setup.install_commands(["cmake"], 1000, "/usr/bin/sudo")[0][:2], ["/usr/bin/sudo", "-n"])
+
+    def test_without_root_or_sudo_it_says_so(self) -> None:
+        with mock.patch("os.geteuid", return_value=1000), mock.patch(
+            "shutil.which", return_value=None
+        ), self.assertRaises(Fault) as caught:
+            self.ensure(["cmake"], DEBIAN_12)
+        self.assertIn("as root: apt-get update && apt-get install -y cmake", caught.exception.text())
+
+
+class BareSystem(unittest.TestCase):
+    """The sh half of scripts/apiary, which runs where there is no Python."""
+
+    def test_dry_run_without_python(self) -> None:
+        import subprocess
+        from .support import APIARY
+
+        with tempfile.TemporaryDirectory() as empty:
+            done = subprocess.run(
+                ["/bin/sh", str(APIARY), "setup", "--dry-run"],
+                env={"PATH": empty},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("would install: python3", done.stdout)
+
+    def test_no_python_and_no_apt(self) -> None:
+        import subprocess
+        from .support import APIARY
+
+        with tempfile.TemporaryDirectory() as empty:
+            done = subprocess.run(
+                ["/bin/sh", str(APIARY), "doctor"], env={"PATH": empty}, capture_output=True, text=True, check=False
+            )
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("python3 is not installed", done.stderr)
