@@ -225,8 +225,8 @@ def validity(comparisons: list[Comparison]) -> Validity:
     elif coarse:
         word = WEAK
         reasons = [
-            f"the built-in slow-down is ×{one.found.ratio:.2f} in {place_name(one)}: one wait per task is "
-            "no finer, so that nothing shows that 10 % would be seen"
+            f"the built-in slow-down came out as ×{one.found.ratio:.2f} in {place_name(one)}: nothing shows that "
+            "10 % would be seen"
             for one in coarse
         ]
     elif not slow or any(one.found.n < stats.LEAST_PAIRS for one in aa + slow):

@@ -11,12 +11,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Callable
 
-from . import disturbance, planfile, proc, subjects, tables
+from . import disturbance, planfile, proc, stats, subjects, tables
 from .plans import Plan, Point
 from .subjects import Arm
 
 REPEATS = 2
-CALIBRATION_TRIALS = 5
+CALIBRATION_TRIALS, CALIBRATION_PAIRS = 5, 3
 SLOW_TARGET, SLOW_RANGE = 1.10, (1.07, 1.14)
 PADDING_STEP, PADDING_STEPS = 16, 256
 
@@ -248,14 +248,18 @@ def trial(race: Race, point: Point, arm: Arm, slowdown: int, seed: int) -> float
 
 def calibrate(race: Race, point: Point, arm: Arm) -> dict:
     """Find the --slowdown-ns that makes a run about 10 % slower. Tasks run beside the producers, so
-    the effect is measured, not computed: each trial is a pair of runs."""
+    the effect is measured, not computed: each trial is the median of a few pairs of runs."""
     plain = trial(race, point, arm, 0, 1)
 
     def effect(slowdown: int, number: int) -> float | None:
-        before, slow = trial(race, point, arm, 0, number), trial(race, point, arm, slowdown, number)
-        return slow / before if before and slow else None
+        ratios = []
+        for pair in range(CALIBRATION_PAIRS):
+            before, slow = (trial(race, point, arm, n, 10 * number + pair) for n in (0, slowdown))
+            if before and slow:
+                ratios.append(slow / before)
+        return stats.median(ratios) if ratios else None
 
-    best = search_slowdown(effect, max(8, round(0.1 * plain))) if plain else None
+    best = search_slowdown(effect, max(1, round(0.1 * plain))) if plain else None
     return {
         "scenario": point.scenario.name,
         "scenario_params": point.params_text,
