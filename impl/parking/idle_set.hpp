@@ -74,7 +74,8 @@ public:
     // The worker is awake again. True: by itself, and it is running. False: it was claimed, is now
     // searching, and a wake for it is on its way or has come.
     [[nodiscard]] bool withdraw(unsigned worker) {
-        const idle_word before{word_.fetch_and(~idle_word::bit(worker), std::memory_order_seq_cst)};
+        // Relaxed: it decides who owns the bit, and orders nothing.
+        const idle_word before{word_.fetch_and(~idle_word::bit(worker), std::memory_order_relaxed)};
         return before.sleeps(worker);
     }
 

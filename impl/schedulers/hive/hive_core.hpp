@@ -96,7 +96,7 @@ public:
 
     bool stopping() const { return stop_.load(std::memory_order_acquire) != running; }
     bool discarding() const {
-        return stop_.load(std::memory_order_acquire) == static_cast<std::uint8_t>(stop_mode::discard);
+        return stop_.load(std::memory_order_relaxed) == static_cast<std::uint8_t>(stop_mode::discard);
     }
 
     // Wakes at most one sleeper, and none while one that was woken is still looking.
