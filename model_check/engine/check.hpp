@@ -34,6 +34,14 @@ enum class search_mode { standard, random, pct, bound, full };
 enum class check_kind { check, exhibit, litmus };
 enum class outcome { pass, fail, budget_ended, error };
 
+// How often an execution may take what the program cannot see coming, and how long a thread may go on: what the
+// word "all" of an explorer's verdict is limited to.
+struct choice_bounds {
+    unsigned weak_failures = 1, timeouts = 1, spurious_wakes = 1, reuses = 1;
+    unsigned steps = 1000;  // of one thread; one step more is a livelock
+    bool operator==(const choice_bounds&) const = default;
+};
+
 // What to run and how far. Zero means the engine's own default.
 struct search_options {
     search_mode mode = search_mode::standard;
@@ -44,6 +52,10 @@ struct search_options {
     std::string replay;  // token of an earlier verdict; runs that one execution and prints it
     unsigned shard = 0, shards = 1;
     unsigned jobs = 1;
+    choice_bounds bounds;   // explorer
+    bool estimate = false;  // explorer: says how large the exhaustive search may be, before it starts
+    bool progress = false;  // explorer: a line on stderr every two seconds
+    std::string label;      // what those lines call the check
     // Mutation (explorer): the site to weaken, "file:line:column:operation", and the order it gets
     // ("relaxed", "acquire", "release", "acq_rel", "dropped").
     std::string mutate_site, mutate_order;
@@ -54,8 +66,9 @@ struct [[nodiscard]] verdict {
     std::string mode;   // as run: "random", "pct(3)", "bound(2)", "full", "exhaustive"
     std::string bound;  // in words: what the verdict is limited to
     std::uint64_t executions = 0;
-    std::uint64_t graphs = 0;   // distinct complete execution graphs; 0 where the engine does not know
-    std::uint64_t blocked = 0;  // runs that ended without a complete graph
+    std::uint64_t graphs = 0;                // distinct complete execution graphs; 0 where the engine does not know
+    std::uint64_t blocked = 0;               // runs that ended without a complete graph
+    std::uint64_t estimated_executions = 0;  // before the start, where asked for; a guess
     double seconds = 0;
     std::string reason;                             // of a failure, one line
     std::string trace;                              // of a failure, for a person

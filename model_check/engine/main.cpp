@@ -1,4 +1,6 @@
 // The main function of every check program.
+#include <unistd.h>
+
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -45,7 +47,8 @@ bool select(const command& c, std::vector<task>& tasks, std::string& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const command c = parse(argc, argv);
+    command c = parse(argc, argv);
+    c.search.progress = c.search.progress || ::isatty(STDERR_FILENO) == 1;
     if (c.help) {
         std::cout << usage;
         return 0;

@@ -13,10 +13,17 @@ const char* const usage =
   --engine relacy|explorer|all
   --mode standard|random|pct|bound|full
                             relacy: standard varies uniform, burst and pct executions; bound and full
-                            are systematic. explorer: standard is exhaustive
+                            are systematic. explorer: standard and full are exhaustive; random, pct and
+                            bound hunt
   --seed S                  of the random modes; default 1
   --budget 5s | 20000x      seconds or executions; may be given twice, the first to end counts
   --bound N                 preemptions (bound), depth (pct)
+  --bounds NAME=N,...       explorer: what an execution may contain at most; default
+                            cas=1,timeout=1,spurious=1,reuse=1,steps=1000 (failures of a weak
+                            compare-exchange on a match, timeouts, wakes for nothing, reuses of freed memory;
+                            steps of a thread, one more is a livelock)
+  --estimate                explorer: guesses the size of the exhaustive search on stderr, then starts it
+  --progress                explorer: a line on stderr every two seconds; a terminal gets it unasked
   --timeout S               seconds until a simulation that says nothing is stopped
   --shard I/N               the I-th of N parts, I from 0
   --jobs N                  simulations at a time; default 1
@@ -78,6 +85,43 @@ bool shard(const std::string& text, search_options& o) {
            number(std::string_view(text).substr(slash + 1), o.shards) && o.shards != 0 && o.shard < o.shards;
 }
 
+struct named_bound {
+    const char* name;
+    unsigned choice_bounds::* value;
+    unsigned least;
+};
+constexpr named_bound bound_names[] = {{"cas", &choice_bounds::weak_failures, 0},
+                                       {"timeout", &choice_bounds::timeouts, 0},
+                                       {"spurious", &choice_bounds::spurious_wakes, 0},
+                                       {"reuse", &choice_bounds::reuses, 0},
+                                       {"steps", &choice_bounds::steps, 1}};
+constexpr unsigned most_of_a_bound = 60'000;  // events of a thread are numbered in 16 bits
+
+// What is wrong with it, or nothing.
+std::string bounds(std::string_view text, choice_bounds& b) {
+    std::string names;
+    for (const named_bound& n : bound_names) names.append(names.empty() ? "" : ", ").append(n.name);
+    for (bool more = true; more;) {
+        const std::size_t comma = text.find(',');
+        const std::string part(text.substr(0, comma));
+        more = comma != std::string_view::npos;
+        if (more) text.remove_prefix(comma + 1);
+        const std::size_t equals = part.find('=');
+        if (equals == std::string::npos) return "'" + part + "' of --bounds is not NAME=N; there are " + names;
+        const std::string name = part.substr(0, equals), value = part.substr(equals + 1);
+        const named_bound* known = nullptr;
+        for (const named_bound& n : bound_names)
+            if (name == n.name) known = &n;
+        if (known == nullptr) return "'" + name + "' is no bound; there are " + names;
+        unsigned n = 0;
+        if (!number(std::string_view(value), n) || n < known->least || n > most_of_a_bound)
+            return "'" + value + "' is no value for the bound " + name + "; it is a number from " +
+                   std::to_string(known->least) + " to " + std::to_string(most_of_a_bound);
+        b.*known->value = n;
+    }
+    return {};
+}
+
 bool mutation(const std::string& text, search_options& o) {
     const std::size_t equals = text.rfind('=');
     if (equals == std::string::npos) return false;
@@ -88,9 +132,19 @@ bool mutation(const std::string& text, search_options& o) {
 
 }  // namespace
 
+std::string bounds_text(const choice_bounds& b) {
+    std::string out;
+    for (const named_bound& n : bound_names) {
+        if (!out.empty()) out += ',';
+        out.append(n.name).append("=").append(std::to_string(b.*n.value));
+    }
+    return out;
+}
+
 command parse(int argc, const char* const* argv) {
     command c;
     bool json = false;
+    std::string explorers;  // an option given that is the explorer's alone
     for (int i = 1; i < argc && c.error.empty(); ++i) {
         const std::string option = argv[i];
         if (!option.starts_with("--")) {
@@ -107,6 +161,11 @@ command parse(int argc, const char* const* argv) {
         }
         if (option == "--trace") {
             c.show_traces = true;
+            continue;
+        }
+        if (option == "--estimate" || option == "--progress") {
+            (option == "--estimate" ? c.search.estimate : c.search.progress) = true;
+            explorers = option;
             continue;
         }
         if (option == "--json" && (c.list || (i + 1 < argc && std::string(argv[i + 1]) == "--list"))) {
@@ -129,7 +188,10 @@ command parse(int argc, const char* const* argv) {
             good = budget(value, c.search);
         else if (option == "--bound")
             good = number(value, c.search.bound);
-        else if (option == "--shard")
+        else if (option == "--bounds") {
+            c.error = bounds(value, c.search.bounds);
+            explorers = option;
+        } else if (option == "--shard")
             good = shard(value, c.search);
         else if (option == "--jobs")
             good = number(value, c.search.jobs) && c.search.jobs != 0;
@@ -148,6 +210,11 @@ command parse(int argc, const char* const* argv) {
         if (!good) c.error = "'" + value + "' is no value for " + option + "; --help shows the form";
     }
     c.json_list = c.list && json;
+    const bool hunts = c.search.mode != search_mode::standard && c.search.mode != search_mode::full;
+    if (c.error.empty() && !explorers.empty() && (c.engines & explorer_only) == 0)
+        c.error = "'" + explorers + "' is the explorer's; relacy has nothing of the kind";
+    if (c.error.empty() && c.search.estimate && hunts)
+        c.error = "--estimate is of the exhaustive search; a hunting mode ends by its budget: leave out --mode";
     if (c.error.empty() && !c.search.replay.empty() && c.names.size() != 1)
         c.error = "--replay runs one execution of one check; name that check";
     return c;

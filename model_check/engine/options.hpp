@@ -18,6 +18,9 @@ struct command {
     std::string error;           // not empty: what is wrong with the line, and the remedy
 };
 
+// The value of --bounds that gives `b`.
+std::string bounds_text(const choice_bounds& b);
+
 command parse(int argc, const char* const* argv);
 
 extern const char* const usage;

@@ -116,16 +116,17 @@ std::string verdict_text(const judged& j, const std::string& program, bool alway
 
 std::string verdict_json(const judged& j) {
     const verdict& v = j.found;
-    std::string out = "{\"name\":" + quoted(j.ran.check->name) + ",\"kind\":" + quoted(kind_name(j.ran.check->kind)) +
-                      ",\"engine\":" + quoted(engine_name(j.ran.with)) + ",\"mode\":" + quoted(v.mode) +
-                      ",\"bound\":" + quoted(v.bound) + ",\"verdict\":" + quoted(j.verdict_word) +
-                      ",\"as_expected\":" + (j.as_expected ? "true" : "false") +
-                      ",\"executions\":" + std::to_string(v.executions) + ",\"graphs\":" + std::to_string(v.graphs) +
-                      ",\"blocked\":" + std::to_string(v.blocked) + ",\"seconds\":" + seconds_text(v.seconds) +
-                      ",\"reason\":" + quoted(v.reason) + ",\"replay\":" + quoted(j.replay_line) +
-                      ",\"reach\":" + map_json(v.reached) + ",\"outcomes\":" + map_json(v.outcomes) +
-                      ",\"sites\":" + map_json(v.sites) + ",\"blind\":" + quoted(v.blind) +
-                      ",\"trace\":" + quoted(v.trace) + "}";
+    std::string out =
+        "{\"name\":" + quoted(j.ran.check->name) + ",\"kind\":" + quoted(kind_name(j.ran.check->kind)) +
+        ",\"engine\":" + quoted(engine_name(j.ran.with)) + ",\"mode\":" + quoted(v.mode) +
+        ",\"bound\":" + quoted(v.bound) + ",\"verdict\":" + quoted(j.verdict_word) +
+        ",\"as_expected\":" + (j.as_expected ? "true" : "false") + ",\"executions\":" + std::to_string(v.executions) +
+        ",\"graphs\":" + std::to_string(v.graphs) + ",\"blocked\":" + std::to_string(v.blocked) +
+        (v.estimated_executions == 0 ? "" : ",\"estimated_executions\":" + std::to_string(v.estimated_executions)) +
+        ",\"seconds\":" + seconds_text(v.seconds) + ",\"reason\":" + quoted(v.reason) +
+        ",\"replay\":" + quoted(j.replay_line) + ",\"reach\":" + map_json(v.reached) +
+        ",\"outcomes\":" + map_json(v.outcomes) + ",\"sites\":" + map_json(v.sites) + ",\"blind\":" + quoted(v.blind) +
+        ",\"trace\":" + quoted(v.trace) + "}";
     return out;
 }
 

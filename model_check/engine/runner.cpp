@@ -16,6 +16,7 @@
 #include <set>
 #include <utility>
 
+#include <apiary/model_check/options.hpp>
 #include <apiary/model_check/verdict_wire.hpp>
 
 namespace apiary::model {
@@ -57,7 +58,8 @@ verdict error_verdict(std::string reason) {
 class child {
 public:
     child(const task& t, const search_options& options, double timeout_seconds) {
-        const search_options o = with_default_budget(options, t);
+        search_options o = with_default_budget(options, t);
+        o.label = t.check->name;
         if (timeout_seconds <= 0) timeout_seconds = o.max_seconds > 0 ? o.max_seconds * 2 + 120 : 1800;
         deadline_ = clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(timeout_seconds * 1000));
         int ends[2];
@@ -180,7 +182,7 @@ void judge_litmus(const task& t, verdict& v) {
                (missing.empty() ? "" : "never saw " + missing + ", expected");
 }
 
-bool as_expected(const task& t, verdict& v, bool replaying) {
+bool as_expected(const task& t, verdict& v, search_mode mode, bool replaying) {
     if (t.check->kind == check_kind::exhibit) {
         if (v.result == outcome::fail && v.reason.find(t.check->expected_reason) != std::string::npos) return true;
         if (v.result == outcome::fail) v.reason += " (expected: \"" + t.check->expected_reason + "\")";
@@ -191,7 +193,7 @@ bool as_expected(const task& t, verdict& v, bool replaying) {
     // means "all", and must not be claimed for less.
     if (v.result == outcome::budget_ended) {
         if (v.reason.empty()) v.reason = "not finished: " + v.bound;
-        return t.with == engine::relacy || t.check->too_large_to_exhaust;
+        return t.with == engine::relacy || t.check->too_large_to_exhaust || mode == search_mode::bound;
     }
     if (v.result != outcome::pass || replaying) return v.result == outcome::pass;
     std::string never;
@@ -225,10 +227,12 @@ judged judge(const task& t, verdict v, const search_options& o) {
         v.result = outcome::pass, v.reason = "the mutated operation does not run here";
     else if (!o.mutate_site.empty())
         v.reached.try_emplace(mutated_operation_ran, 1);
-    j.as_expected = as_expected(t, v, !o.replay.empty());
+    j.as_expected = as_expected(t, v, o.mode, !o.replay.empty());
     j.verdict_word = word_of(v.result);
     if (!v.replay.empty()) {
         j.replay_line = t.check->name + " --engine " + engine_name(t.with) + " --replay " + v.replay;
+        if (t.with == engine::explorer && o.bounds != choice_bounds{})
+            j.replay_line += " --bounds " + bounds_text(o.bounds);
         if (!o.mutate_site.empty()) j.replay_line += " --mutate " + o.mutate_site + "=" + o.mutate_order;
     }
     j.found = std::move(v);

@@ -2,6 +2,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstring>
 
 #include <apiary/model_check/explorer/engine.hpp>
@@ -50,31 +53,41 @@ private:
     std::uint64_t count_ = 0;
 };
 
+run_limits limits_of(const choice_bounds& b) {
+    run_limits l;
+    l.most[weak_failures] = b.weak_failures;
+    l.most[timeouts] = b.timeouts;
+    l.most[spurious_wakes] = b.spurious_wakes;
+    l.most[reuses] = b.reuses;
+    l.steps_per_thread = b.steps;
+    return l;
+}
+
+std::string counted(unsigned n, const char* one, const char* rest = "") {
+    return std::to_string(n) + " " + one + (n == 1 ? "" : "s") + rest;
+}
+
+bool exhaustive(search_mode m) { return m == search_mode::standard || m == search_mode::full; }
+
 class search {
 public:
-    search(const program& p, const search_options& options) : options_(options), engine_(p, limits_), program_(p) {
+    search(const program& p, const search_options& options)
+        : options_(options), engine_(p, limits_of(options.bounds)), program_(p) {
+        const choice_bounds& b = options.bounds;
         v_.blind = blind;
-        v_.bound = "RC11; at most " + std::to_string(limits_.most[weak_failures]) +
-                   " spurious compare-exchange failure, " + std::to_string(limits_.most[timeouts]) + " timeout, " +
-                   std::to_string(limits_.most[spurious_wakes]) + " spurious wake, " +
-                   std::to_string(limits_.most[reuses]) + " reuse of freed memory; " +
-                   std::to_string(limits_.steps_per_thread) + " steps a thread";
+        v_.bound = "RC11; at most " + counted(b.weak_failures, "spurious compare-exchange failure") + ", " +
+                   counted(b.timeouts, "timeout") + ", " + counted(b.spurious_wakes, "spurious wake") + ", " +
+                   counted(b.reuses, "reuse", " of freed memory") + "; " + counted(b.steps, "step", " a thread");
     }
 
     verdict run() {
-        if (!options_.mutate_site.empty() && !engine_.sites().mutate(options_.mutate_site, options_.mutate_order)) {
-            v_.reason = "mutate_order is '" + options_.mutate_order +
-                        "'; it can be relaxed, acquire, release, acq_rel, seq_cst or dropped";
-            return std::move(v_);
-        }
-        if (program_.threads > max_threads) {
-            v_.reason = "the explorer takes at most " + std::to_string(max_threads) + " threads";
-            return std::move(v_);
-        }
+        if (!possible()) return std::move(v_);
         if (!options_.replay.empty())
             replay();
-        else if (options_.mode == search_mode::standard || options_.mode == search_mode::full)
+        else if (exhaustive(options_.mode))
             exhaust();
+        else if (options_.mode == search_mode::bound)
+            hunt_with_few_preemptions();
         else
             hunt();
         v_.seconds = elapsed();
@@ -87,14 +100,83 @@ public:
         return std::move(v_);
     }
 
+    // Guesses how many executions the exhaustive search will have (Knuth 1975), and says so on stderr.
+    std::uint64_t estimate() {
+        constexpr unsigned least = 200, most = 5000;
+        constexpr double most_seconds = 1;
+        if (!possible()) return 0;
+        std::uint64_t random = options_.seed * 0x9E37'79B9'7F4A'7C15U | 1U;
+        double sum = 0, squares = 0, largest = 0;
+        unsigned probes = 0, runs = 0, failures = 0;
+        while (probes < least || (probes < most && elapsed() < most_seconds)) {
+            const probe p = engine_.probe_once(random);
+            if (p.end == run_end::nondeterministic) return 0;  // the search will say why
+            failures += p.end == run_end::failed ? 1U : 0U;
+            runs += p.runs;
+            sum += p.executions;
+            squares += p.executions * p.executions;
+            largest = std::max(largest, p.executions);
+            if (++probes >= least && elapsed() > 4 * most_seconds) break;
+        }
+        const double mean = sum / probes;
+        const double error = std::sqrt(std::max(0.0, squares / probes - mean * mean) / (probes - 1));
+        const double seconds = mean * elapsed() / runs;
+        std::fprintf(stderr,
+                     "estimate %s: about %.3g executions (standard error %.2g, largest probe %.2g, %u probes), %.2g s "
+                     "in one job; only an estimate, more often too low than too high",
+                     options_.label.c_str(), mean, error, largest, probes, seconds);
+        if (failures != 0) std::fprintf(stderr, "; %u probes met a failure, where the search will end", failures);
+        std::fputc('\n', stderr);
+        return static_cast<std::uint64_t>(std::min(mean, 1e18) + 0.5);
+    }
+
 private:
+    // False, with a reason, when there is nothing that could be run.
+    bool possible() {
+        if (!options_.mutate_site.empty() && !engine_.sites().mutate(options_.mutate_site, options_.mutate_order)) {
+            v_.reason = "mutate_order is '" + options_.mutate_order +
+                        "'; it can be relaxed, acquire, release, acq_rel, seq_cst or dropped";
+            return false;
+        }
+        if (program_.threads > max_threads) {
+            v_.reason = "the explorer takes at most " + std::to_string(max_threads) + " threads";
+            return false;
+        }
+        return true;
+    }
+
     [[nodiscard]] double elapsed() const { return std::chrono::duration<double>(steady::now() - started_).count(); }
 
     // True when the budget is spent.
     [[nodiscard]] bool spent(double most_seconds) {
         if (options_.max_executions != 0 && v_.executions >= options_.max_executions) return true;
-        if (most_seconds <= 0 || (++ticks_ & 63U) != 0) return false;
-        return elapsed() > most_seconds;
+        if ((++ticks_ & 63U) != 0) return false;
+        const double now = elapsed();
+        if (options_.progress && now >= next_progress_) show_progress(now);
+        return most_seconds > 0 && now > most_seconds;
+    }
+
+    // Of the search tree, by weights (Knuth 1975). A shard's part weighs what the others' do, more or less.
+    [[nodiscard]] double covered() const {
+        return std::max(0.0, 1 - engine_.remaining_weight() * std::max(1U, options_.shards));
+    }
+
+    void show_progress(double now) {
+        constexpr double seconds_between = 2;
+        next_progress_ = now + seconds_between;
+        std::string text = "progress " + options_.label;
+        if (options_.shards > 1)
+            text += " (part " + std::to_string(options_.shard) + "/" + std::to_string(options_.shards) + ")";
+        char numbers[160];
+        std::snprintf(numbers, sizeof numbers, ": %.0f s, %llu graphs, %llu executions, %.0f/s", now,
+                      static_cast<unsigned long long>(seen_.count()), static_cast<unsigned long long>(v_.executions),
+                      static_cast<double>(v_.executions) / now);
+        text += numbers;
+        if (exhaustive(options_.mode)) {
+            std::snprintf(numbers, sizeof numbers, ", about %.1f %% covered", 100 * covered());
+            text += numbers;
+        }
+        std::fprintf(stderr, "%s\n", text.c_str());
     }
 
     // Counts one run. True when the search goes on.
@@ -153,8 +235,7 @@ private:
             v_.bound +=
                 "; graphs after the first " + std::to_string(seen_graphs::most) + " were not compared with each other";
         if (v_.result == outcome::budget_ended) {
-            const double covered = 1 - engine_.remaining_weight();
-            v_.bound += "; budget ended, about " + std::to_string(static_cast<int>(covered * 100)) +
+            v_.bound += "; budget ended, about " + std::to_string(static_cast<int>(covered() * 100)) +
                         " % of the search tree covered";
         }
         if (v_.result == outcome::fail) {
@@ -189,11 +270,46 @@ private:
     void hunt() {
         const unsigned depth = options_.mode == search_mode::random ? 0 : options_.bound != 0 ? options_.bound : 3;
         v_.mode = depth == 0 ? "random" : "pct(" + std::to_string(depth) + ")";
+        v_.bound += "; executions drawn at random, not all";
         hunter h(options_.seed + options_.shard * 0x1'0001U, depth);
         if (options_.max_executions == 0 && options_.max_seconds <= 0) options_.max_executions = 100'000;
         v_.result = outcome::pass;
         while (!spent(options_.max_seconds))
             if (!count(engine_.follow(h, nullptr))) break;
+        v_.graphs = seen_.count();
+        if (v_.result == outcome::fail) {
+            const failure f = engine_.last_failure();
+            draw(f);
+        }
+    }
+
+    // Every line of execution with no preemption, then with one, and so on: systematic, and yet not all executions.
+    void hunt_with_few_preemptions() {
+        const unsigned most = options_.bound != 0 ? options_.bound : 2;
+        v_.mode = "bound(" + std::to_string(most) + ")";
+        if (options_.max_executions == 0 && options_.max_seconds <= 0) options_.max_seconds = 30;
+        v_.result = outcome::pass;
+        unsigned n = 0;
+        for (bool more = true; more && n <= most; ++n) {
+            few_preemptions lines(n, options_.shard, options_.shards);
+            do {
+                if (spent(options_.max_seconds)) {
+                    v_.result = outcome::budget_ended;
+                    more = false;
+                    break;
+                }
+                const run_end end = engine_.follow(lines, nullptr);
+                // What has fewer preemptions was counted in an earlier round.
+                const bool is_new = lines.used() == n && lines.mine();
+                if ((is_new || end == run_end::nondeterministic) && !count(end)) more = false;
+            } while (more && lines.next());
+            if (!more) break;
+        }
+        if (v_.result == outcome::pass)
+            v_.bound +=
+                "; every line of execution with at most " + counted(most, "preemption") + ", not all executions";
+        if (v_.result == outcome::budget_ended)
+            v_.bound += "; budget ended among the lines of execution with " + counted(n, "preemption");
         v_.graphs = seen_.count();
         if (v_.result == outcome::fail) {
             const failure f = engine_.last_failure();
@@ -223,12 +339,12 @@ private:
     }
 
     search_options options_;
-    run_limits limits_;
     engine engine_;
     const program& program_;
     verdict v_;
     seen_graphs seen_;
     steady::time_point started_ = steady::now();
+    double next_progress_ = 2;
     unsigned ticks_ = 0;
 };
 
@@ -386,8 +502,11 @@ verdict run_jobs(const program& p, const search_options& options) {
 }  // namespace
 
 verdict explore(const program& p, const search_options& options) {
-    if (options.jobs > 1 && options.replay.empty()) return run_jobs(p, options);
-    return search(p, options).run();
+    const bool guess = options.estimate && options.replay.empty() && exhaustive(options.mode);
+    const std::uint64_t estimated = guess ? search(p, options).estimate() : 0;
+    verdict v = options.jobs > 1 && options.replay.empty() ? run_jobs(p, options) : search(p, options).run();
+    v.estimated_executions = estimated;
+    return v;
 }
 
 }  // namespace apiary::model::explorer

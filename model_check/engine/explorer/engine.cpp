@@ -286,9 +286,7 @@ run_end engine::conclude() {
     return run_end::complete;
 }
 
-run_end engine::explore_next() {
-    work_item item = std::move(stack_.back());
-    stack_.pop_back();
+void engine::start_from(work_item&& item) {
     spare_.push_back(std::move(g_));
     g_ = std::move(item.g);
     path_ = item.path;
@@ -296,6 +294,12 @@ run_end engine::explore_next() {
     weight_ = item.weight;
     decider_ = nullptr;
     trace_ = nullptr;
+}
+
+run_end engine::explore_next() {
+    work_item item = std::move(stack_.back());
+    stack_.pop_back();
+    start_from(std::move(item));
     const run_end end = run();
     if (end != run_end::failed && end != run_end::nondeterministic && depth_ < shard_depth_ && !owns(path_))
         return run_end::not_mine;
@@ -318,6 +322,21 @@ run_end engine::follow(decider& d, std::vector<trace_row>* trace) {
     decider_ = nullptr;
     trace_ = nullptr;
     return end;
+}
+
+probe engine::probe_once(std::uint64_t& random) {
+    probe_ = {};
+    probe_next_ = {std::make_unique<graph>(), 0, 0, 1};
+    probing_ = &random;
+    while (probe_next_.g != nullptr) {
+        start_from(std::move(probe_next_));
+        probe_next_ = {};
+        probe_.end = run();
+        ++probe_.runs;
+    }
+    probing_ = nullptr;
+    probe_.executions += 1 / weight_;
+    return probe_;
 }
 
 void engine::push_root() { stack_.push_back({std::make_unique<graph>(), 0x9E37, 0, 1}); }

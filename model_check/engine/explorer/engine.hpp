@@ -68,6 +68,13 @@ public:
 
 enum class run_end { complete, blocked, failed, not_mine, nondeterministic };
 
+// One random way down the search tree (Knuth 1975). Over many, the mean of `executions` is their number.
+struct probe {
+    double executions = 0;
+    unsigned runs = 0;  // made for this probe
+    run_end end = run_end::complete;
+};
+
 struct failure {
     std::string reason;
     int thread = -1;
@@ -92,6 +99,8 @@ public:
     [[nodiscard]] bool has_work() const { return !stack_.empty(); }
     run_end explore_next();
     [[nodiscard]] double remaining_weight() const;
+    // Leaves the stack as it is. `random` is the state of a generator, not 0.
+    probe probe_once(std::uint64_t& random);
     void shard(unsigned index, unsigned count, unsigned depth) {
         shard_ = index, shards_ = count, shard_depth_ = depth;
     }
@@ -169,6 +178,8 @@ private:
     bool conflict_can_resolve(const event& read);
     void resolve_conflict(const operation& op, const option& o);
     void push_children(std::vector<work_item>& children, bool forward);
+    void probe_children(std::vector<work_item>& children, bool forward);
+    void start_from(work_item&& item);
     [[nodiscard]] bool owns(std::uint64_t path) const { return shards_ <= 1 || path % shards_ == shard_; }
     bool descend(unsigned child, unsigned children);
     std::unique_ptr<graph> copy(const graph& g);
@@ -202,6 +213,9 @@ private:
     unsigned depth_ = 0;
     double weight_ = 1;
     unsigned shard_ = 0, shards_ = 1, shard_depth_ = 0;
+    std::uint64_t* probing_ = nullptr;  // the generator of a probe
+    probe probe_;
+    work_item probe_next_;
     failure failure_;
     std::string outcome_;
     std::array<char, 128> outcome_buffer_{};

@@ -90,6 +90,7 @@ void engine::read_options(event_id id, const operation& op, std::vector<option>&
     for (unsigned place = top + 1; place-- > least;) {
         const event_id store = g.store_at(e.slot, place);
         const std::uint64_t value = g.value_of(e.slot, store);
+        g_->at(id).flags = 0;  // an option tried before does not count against the bounds
         ways w = ways_to_read(g, e, value, place == top, limits_.most.data());
         if (e.mode == read_mode::await) {
             const bool holds = op.done.holds(op.done.closure, value);
@@ -130,6 +131,7 @@ bool engine::descend(unsigned child, unsigned children) {
 
 // Leaves children_ on the stack and goes on as child 0 (or nowhere, when there is no forward child).
 void engine::push_children(std::vector<work_item>& children, bool forward) {
+    if (probing_ != nullptr) return probe_children(children, forward);
     const auto first = forward ? 1U : 0U;
     const auto total = static_cast<unsigned>(children.size()) + first;
     for (unsigned i = 0; i < children.size(); ++i) {
@@ -146,6 +148,28 @@ void engine::push_children(std::vector<work_item>& children, bool forward) {
     children.clear();
     if (!forward) stop(run_end::blocked);
     if (!descend(0, total)) stop(run_end::not_mine);
+}
+
+// Goes on as a child drawn at random, in this run or in one from that child's graph.
+void engine::probe_children(std::vector<work_item>& children, bool forward) {
+    const auto first = forward ? 1U : 0U;
+    const auto total = static_cast<unsigned>(children.size()) + first;
+    if (total == 0) stop(run_end::blocked);
+    if (!forward) probe_.executions += 1 / weight_;  // the search makes a run of its own that ends here
+    std::uint64_t& r = *probing_;
+    r ^= r >> 12;
+    r ^= r << 25;
+    r ^= r >> 27;
+    const auto drawn = static_cast<unsigned>((r * 0x2545'F491'4F6C'DD1DU >> 32) % total);
+    weight_ /= total;
+    if (drawn >= first) {
+        probe_next_ = std::move(children[drawn - first]);
+        probe_next_.weight = weight_;
+    }
+    for (work_item& c : children)
+        if (c.g != nullptr) spare_.push_back(std::move(c.g));
+    children.clear();
+    if (drawn >= first) stop(run_end::not_mine);
 }
 
 // Goes on with the first option; the others become work. `e` is the last event of the current thread.

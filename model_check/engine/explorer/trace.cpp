@@ -279,4 +279,62 @@ unsigned hunter::pick_option(const graph&, const event& e, const std::vector<opt
     return static_cast<unsigned>(index);
 }
 
+// ---- few preemptions -------------------------------------------------------------------------------------
+
+void few_preemptions::start() {
+    token_.clear();
+    at_ = 0;
+    used_ = 0;
+    last_ = max_threads;
+}
+
+unsigned few_preemptions::decide(std::size_t of) {
+    if (of <= 1) return 0;
+    if (at_ == line_.size()) line_.push_back({0, static_cast<unsigned>(of)});
+    return line_[at_++].taken;
+}
+
+unsigned few_preemptions::pick_thread(const graph&, const std::vector<unsigned>& can_go_on,
+                                      const std::array<const operation*, max_threads>& pending) {
+    candidates_.clear();
+    bool costs = false;
+    for (const unsigned t : can_go_on)
+        if (t == last_) {
+            candidates_.push_back(t);
+            const read_mode mode = pending[t]->mode;
+            costs = mode != read_mode::timed_rmw && mode != read_mode::spurious_rmw;
+        }
+    if (!costs || used_ < most_)
+        for (const unsigned t : can_go_on)
+            if (t != last_) candidates_.push_back(t);
+    const unsigned t = candidates_[decide(candidates_.size())];
+    if (costs && t != last_) ++used_;
+    last_ = t;
+    note_thread(t);
+    return t;
+}
+
+unsigned few_preemptions::pick_option(const graph&, const event&, const std::vector<option>& options) {
+    const unsigned index = decide(options.size());
+    note_option(index, options.size());
+    return index;
+}
+
+bool few_preemptions::mine() const {
+    if (shards_ <= 1) return true;
+    std::uint64_t h = 0;
+    for (std::size_t i = 0; i < std::min(line_.size(), shared_prefix); ++i)
+        h = (h ^ (line_[i].taken + 1)) * 0x9E37'79B9'7F4A'7C15U, h ^= h >> 29;
+    return h % shards_ == shard_;
+}
+
+bool few_preemptions::next() {
+    // Of another's part one line shows all: on to the next prefix.
+    if (!mine() && line_.size() > shared_prefix) line_.resize(shared_prefix);
+    while (!line_.empty() && line_.back().taken + 1 == line_.back().of) line_.pop_back();
+    if (line_.empty()) return false;
+    ++line_.back().taken;
+    return true;
+}
+
 }  // namespace apiary::model::explorer

@@ -1,4 +1,5 @@
-// trace: deciders. One line through the program is drawn (along a graph), replayed (along a token) or hunted.
+// trace: deciders. One line through the program is drawn (along a graph), replayed (along a token), hunted at random
+// or enumerated.
 //
 // A token is a string: an upper-case letter lets that thread go on, a digit (0-9, a-z, or a number in
 // parentheses) is the option taken where there were several.
@@ -69,6 +70,34 @@ private:
     std::uint64_t step_ = 0, longest_ = 20;
     std::array<std::uint64_t, max_threads> priority_{};
     std::vector<std::uint64_t> changes_;
+};
+
+// All lines of execution with at most `most` preemptions (Musuvathi, Qadeer, PLDI 2007), one after the other: a thread
+// that could go on, and not only by giving up its wait, is left for another at most so often. Depth first.
+class few_preemptions final : public recording {
+public:
+    few_preemptions(unsigned most, unsigned shard, unsigned shards) : most_(most), shard_(shard), shards_(shards) {}
+    void start() override;
+    unsigned pick_thread(const graph& g, const std::vector<unsigned>& can_go_on,
+                         const std::array<const operation*, max_threads>& pending) override;
+    unsigned pick_option(const graph& g, const event& e, const std::vector<option>& options) override;
+    // Of the line that was followed last.
+    [[nodiscard]] unsigned used() const { return used_; }
+    [[nodiscard]] bool mine() const;
+    // False after the last line.
+    bool next();
+
+private:
+    struct decision {
+        unsigned taken, of;
+    };
+    // Parts are made by a hash of so many decisions.
+    static constexpr std::size_t shared_prefix = 6;
+    unsigned decide(std::size_t of);
+    unsigned most_, shard_, shards_, used_ = 0, last_ = max_threads;
+    std::vector<decision> line_;
+    std::size_t at_ = 0;
+    std::vector<unsigned> candidates_;
 };
 
 }  // namespace apiary::model::explorer

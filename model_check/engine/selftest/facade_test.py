@@ -118,6 +118,45 @@ class Searching(unittest.TestCase):
         self.assertEqual(verdict("quiet", "--mutate", f"{site}=seq_cst")[1], 0)
 
 
+class Explorer(unittest.TestCase):
+    def test_a_verdict_states_its_bounds_and_counts(self):
+        v, code = verdict("quiet", "--bounds", "cas=0,reuse=2", engine="explorer")
+        self.assertEqual((v["verdict"], code, v["mode"]), ("pass", 0, "exhaustive"))
+        self.assertEqual((v["graphs"], v["executions"], v["blocked"]), (2, 2, 0))
+        for words in ("0 spurious compare-exchange failures", "1 timeout,", "2 reuses of freed memory", "1000 steps"):
+            self.assertIn(words, v["bound"])
+
+    def test_bounds_travel_with_the_replay(self):
+        self.assertEqual(verdict("fails_on_a_match", engine="explorer")[0]["verdict"], "pass")
+        found, _ = verdict("fails_on_a_match", "--bounds", "cas=2", engine="explorer")
+        self.assertEqual(found["verdict"], "fail")
+        self.assertIn("--bounds cas=2,timeout=1,spurious=1,reuse=1,steps=1000", found["replay"])
+        again, _ = verdict(*found["replay"].split(), engine="explorer")
+        self.assertEqual((again["reason"], again["trace"]), (found["reason"], found["trace"]))
+
+    def test_an_estimate_comes_before_the_search(self):
+        done = run("quiet", "--engine", "explorer", "--estimate", "--json", "-")
+        self.assertIn("estimate quiet: about 2 executions", done.stderr)
+        v = json.loads(done.stdout)
+        self.assertEqual((v["executions"], v["estimated_executions"]), (2, 2))
+        self.assertNotIn("estimated_executions", verdict("quiet", engine="explorer")[0])
+
+    def test_progress_is_told_when_asked_for(self):
+        done = run("immense", "--engine", "explorer", "--progress", "--budget", "3s", "--json", "-")
+        self.assertRegex(done.stderr, r"progress immense: 2 s, \d+ graphs, \d+ executions, \d+/s, about \d+\.\d % covered")
+        v = json.loads(done.stdout)
+        self.assertEqual((v["verdict"], done.returncode), ("budget", 1))
+        self.assertIn("% of the search tree covered", v["bound"])
+        self.assertEqual(run("immense", "--engine", "explorer", "--budget", "3s").stderr, "")
+
+    def test_few_preemptions_are_no_proof(self):
+        v, code = verdict("immense", "--mode", "bound", "--bound", "1", "--budget", "300x", engine="explorer")
+        self.assertEqual((v["verdict"], v["mode"], code), ("budget", "bound(1)", 0))
+        v, code = verdict("quiet", "--mode", "bound", "--bound", "1", engine="explorer")
+        self.assertEqual((v["verdict"], v["mode"], code), ("pass", "bound(1)", 0))
+        self.assertIn("at most 1 preemption, not all executions", v["bound"])
+
+
 class CommandLine(unittest.TestCase):
     def nonsense(self, text, *arguments):
         done = run(*arguments)
@@ -130,6 +169,12 @@ class CommandLine(unittest.TestCase):
         self.nonsense("no value for --mode", "--mode", "fast")
         self.nonsense("no value for --budget", "--budget", "5")
         self.nonsense("no value for --shard", "--shard", "2/2")
+        self.nonsense("'wakes' is no bound; there are cas, timeout, spurious, reuse, steps", "--bounds", "wakes=1")
+        self.nonsense("'cas' of --bounds is not NAME=N; there are cas, timeout", "--bounds", "steps=9,cas")
+        self.nonsense("'-1' is no value for the bound cas; it is a number from 0", "--bounds", "cas=-1")
+        self.nonsense("'0' is no value for the bound steps; it is a number from 1 to 60000", "--bounds", "steps=0")
+        self.nonsense("'--bounds' is the explorer's", "--bounds", "cas=1", "--engine", "relacy")
+        self.nonsense("leave out --mode", "--estimate", "--mode", "pct")
         self.nonsense("name that check", "--replay", "random-1-1-1")
 
     def test_a_bad_token_is_an_error(self):

@@ -56,6 +56,30 @@ struct never_reaches : quiet<Sync> {
 };
 APIARY_CHECK(never_reaches, model::relacy_only);
 
+// Hours of search.
+template <class Sync>
+struct immense {
+    static constexpr const char* what = "four threads add to one word again and again";
+    static constexpr unsigned threads = 4;
+    typename Sync::template atomic<int> n{0};
+    void thread(unsigned) {
+        for (int i = 0; i < 6; ++i) n.fetch_add(1, std::memory_order_relaxed);
+    }
+};
+APIARY_CHECK(immense, model::explorer_only);
+
+template <class Sync>
+struct fails_on_a_match : quiet<Sync> {
+    void thread(unsigned i) {
+        int expected = 0, failures = 0;
+        while (i == 0 &&
+               !this->n.compare_exchange_weak(expected, 0, std::memory_order_relaxed, std::memory_order_relaxed))
+            ++failures;
+        if (failures == 2) Sync::fail("failed on a match, twice");
+    }
+};
+APIARY_CHECK(fails_on_a_match, model::explorer_only);
+
 template <class Sync>
 struct crashes : quiet<Sync> {
     void thread(unsigned) { std::raise(SIGSEGV); }

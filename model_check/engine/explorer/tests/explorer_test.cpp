@@ -9,6 +9,7 @@
 #include <apiary/model_check/explorer/graph.hpp>
 #include <apiary/model_check/explorer/tests/exhibits.hpp>
 #include <apiary/model_check/explorer/tests/interpreter.hpp>
+#include <apiary/model_check/explorer/trace.hpp>
 
 namespace {
 
@@ -122,6 +123,121 @@ void hunts() {
            "a budget ends");
 }
 
+// ---- bounds, estimates, few preemptions ------------------------------------------------------------------
+
+template <class Check>
+void needs_bound(const char* name, unsigned choice_bounds::* bound, const char* in_words) {
+    search_options none;
+    none.bounds.*bound = 0;
+    const verdict v = run_explorer<Check>(none);
+    expect(v.result == apiary::model::outcome::pass, std::string(name) + " passes when its choice is bounded to 0");
+    expect(v.bound.find(in_words) != std::string::npos, std::string(name) + " states '" + in_words + "': " + v.bound);
+}
+
+// Fails only after two of a choice.
+template <class Sync>
+struct two_weak_failures : two_threads<Sync> {
+    void thread(unsigned i) {
+        if (i != 0) return;
+        int failures = 0, expected = 0;
+        while (!this->x.compare_exchange_weak(expected, 1, rlx, rlx)) expected = 0, ++failures;
+        if (failures == 2) Sync::fail("failed twice");
+    }
+};
+
+void bounds() {
+    needs_bound<weak_failure<explorer_sync>>("weak_failure", &choice_bounds::weak_failures,
+                                             "0 spurious compare-exchange failures");
+    needs_bound<timeout<explorer_sync>>("timeout", &choice_bounds::timeouts, "0 timeouts");
+    needs_bound<spurious_wake<explorer_sync>>("spurious_wake", &choice_bounds::spurious_wakes, "0 spurious wakes");
+    needs_bound<aba<explorer_sync>>("aba", &choice_bounds::reuses, "0 reuses of freed memory");
+    must_pass<two_weak_failures<explorer_sync>>("two_weak_failures");
+    search_options o;
+    o.bounds.weak_failures = 2;
+    const verdict v = run_explorer<two_weak_failures<explorer_sync>>(o);
+    expect(fails_with(v, "failed twice"), "a bound of two allows two: " + v.reason);
+    o.replay = v.replay;
+    expect(fails_with(run_explorer<two_weak_failures<explorer_sync>>(o), "failed twice"),
+           "it replays under its bounds");
+    search_options short_threads;
+    short_threads.bounds.steps = 3;
+    expect(fails_with(run_explorer<deque_payload<explorer_sync>>(short_threads), "more than 3 steps"),
+           "steps are bounded");
+}
+
+template <class Check>
+void estimates(const char* name) {
+    search_options o;
+    o.estimate = true;
+    o.label = name;
+    const verdict v = run_explorer<Check>(o), plain = run_explorer<Check>({});
+    const auto guessed = static_cast<double>(v.estimated_executions), real = static_cast<double>(v.executions);
+    expect(guessed > real / 2 && guessed < real * 2,
+           std::string(name) + ": estimated " + std::to_string(guessed) + ", were " + std::to_string(real));
+    expect(v.executions == plain.executions && v.graphs == plain.graphs && v.reached == plain.reached,
+           std::string(name) + ": an estimate changes the search");
+    expect(plain.estimated_executions == 0, "no estimate unasked");
+}
+
+// Wrong only when thread 1 comes between the two additions: read-modify-writes read the latest, so it takes a preemption.
+template <class Sync>
+struct seen_half_way : two_threads<Sync> {
+    void thread(unsigned i) {
+        if (i == 0) {
+            this->x.fetch_add(1, acq_rel);
+            this->x.fetch_add(1, acq_rel);
+        } else if (this->x.fetch_add(0, acq_rel) == 1) {
+            Sync::fail("half-way");
+        }
+    }
+};
+
+verdict with_preemptions(verdict (*run)(const search_options&), unsigned n, unsigned shard = 0, unsigned shards = 1) {
+    search_options o;
+    o.mode = search_mode::bound;
+    o.bound = n;
+    o.shard = shard;
+    o.shards = shards;
+    return run(o);
+}
+
+template <class Check>
+void enough_preemptions_show_all(const char* name) {
+    const verdict all = run_explorer<Check>({}), bounded = with_preemptions(run_explorer<Check>, 20);
+    expect(bounded.result == apiary::model::outcome::pass && bounded.graphs == all.graphs,
+           std::string(name) + ": lines with any number of preemptions show " + std::to_string(bounded.graphs) +
+               " graphs, there are " + std::to_string(all.graphs));
+    std::uint64_t lines = 0;
+    for (unsigned i = 0; i < 3; ++i) lines += with_preemptions(run_explorer<Check>, 20, i, 3).executions;
+    expect(lines == bounded.executions, std::string(name) + ": three parts have " + std::to_string(lines) +
+                                            " lines, the whole " + std::to_string(bounded.executions));
+}
+
+void few_preemptions_hunt() {
+    // A switch where a thread ends is no preemption.
+    {
+        search_options o;
+        o.mode = search_mode::bound;
+        const verdict v = run_explorer<seen_half_way<explorer_sync>>(o);
+        expect(fails_with(v, "half-way") && v.mode == "bound(2)", "a preemption is found: " + v.reason);
+        o.mode = search_mode::standard;
+        o.replay = v.replay;
+        expect(fails_with(run_explorer<seen_half_way<explorer_sync>>(o), "half-way"), "and replays");
+    }
+    few_preemptions none(0, 0, 1);
+    expect(!none.next(), "an empty line has no next");
+    const verdict v = with_preemptions(run_explorer<locked_counter<explorer_sync>>, 1);
+    expect(v.bound.find("not all executions") != std::string::npos && v.mode == "bound(1)", "never called exhaustive");
+    enough_preemptions_show_all<publication<explorer_sync>>("publication");
+    enough_preemptions_show_all<awaited<explorer_sync>>("awaited");
+    enough_preemptions_show_all<parked_handover<explorer_sync>>("parked_handover");
+    search_options cut;
+    cut.mode = search_mode::bound;
+    cut.max_executions = 10;
+    expect(run_explorer<deque_payload<explorer_sync>>(cut).result == apiary::model::outcome::budget_ended,
+           "lines that were not followed are no pass");
+}
+
 // ---- mutation --------------------------------------------------------------------------------------------
 
 void mutation() {
@@ -222,6 +338,11 @@ int main() {
     parts_add_up<locked_counter<explorer_sync>>("locked_counter");
     parts_add_up<two_waiters_fixed<explorer_sync>>("two_waiters_fixed");
     hunts();
+    bounds();
+    estimates<deque_payload<explorer_sync>>("deque");
+    estimates<locked_counter<explorer_sync>>("locked_counter");
+    estimates<two_waiters_fixed<explorer_sync>>("two_waiters_fixed");
+    few_preemptions_hunt();
     mutation();
     attack_everything();
     std::printf("%u complaints\n", complaints);
