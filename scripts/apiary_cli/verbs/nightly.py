@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Callable
 
 from .. import building, checks, comparing, junit, plans, repo, rounds, stressing, summary
-from ..errors import Fault, INVALID_BATCH, USAGE
+from ..errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..junit import FAILED, PASSED, SKIPPED, Case, Part
 from ..verdicts import closing, unfinished, wrong
 from ..say import duration, heading, say
@@ -161,6 +161,10 @@ def race_part(seconds: float, workers: int) -> Part:
         )
         for one in comparing.regressions(comparisons)
     ]
+    if outcome.code in (INCORRECT, HARNESS) and all(case.status == PASSED for case in cases):
+        env = repo.read_json(outcome.folder / "env.json") or {}
+        reasons = env.get("race", {}).get("side_failures") or ["no run succeeded"]
+        cases.append(Case("race", FAILED, 0.0, "; ".join(reasons)))
     validity = comparing.validity(comparisons)
     lines = [
         f"plan {plan.name}",
@@ -223,13 +227,14 @@ def page(parts: list[Part], budget: str, seconds: float) -> str:
             f"{duration(part.seconds)} |"
         )
     for part in parts:
-        lines += ["", f"## {part.name}", ""] + [f"- {line}" for line in part.lines]
+        told = [f"- {line.strip()}" for line in part.lines]
         for status, words in ((FAILED, "failed"), (SKIPPED, "not run")):
-            lines += [
+            told += [
                 f"- {words}: {case.name}: {' / '.join(case.message.splitlines()[:3])}"
                 for case in part.cases
                 if case.status == status
             ]
+        lines += ["", f"## {part.name}", "", *told] if told else []
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,7 @@ from .. import repo
 from ..errors import Fault, USAGE, unknown
 from ..say import say
 
-SUMMARY = "make report.html (and compare.csv, summary.md) again from a result folder"
+SUMMARY = "make report.html again from a result folder"
 DESCRIPTION = """\
 Reads rows.csv, hist.csv, micro.csv, startup.csv and env.json of a result folder and writes
 report.html: one self-contained file, no network, light and dark, readable on a phone and on paper.
@@ -45,5 +45,6 @@ def find(name: str | None) -> Path:
 
 def run(args: argparse.Namespace) -> int:
     folder = find(args.dir)
-    say(f"report: {write(folder)}")
+    path = write(folder).resolve()
+    say(f"report: {path.relative_to(repo.ROOT) if path.is_relative_to(repo.ROOT) else path}")
     return 0
