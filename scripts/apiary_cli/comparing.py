@@ -203,8 +203,8 @@ def place_name(one: Comparison) -> str:
 
 
 def validity(comparisons: list[Comparison]) -> Validity:
-    """INVALID: an A/A pair differs, or a built-in slow-down is not seen. WEAK: too few rounds
-    or too coarse a slow-down to say."""
+    """INVALID: an A/A pair differs, or the interval of a built-in slow-down reaches 1. WEAK: it
+    shows, but within the margin; or too few rounds or too coarse a slow-down to say."""
     aa = tuple(one for one in comparisons if one.pairing.kind == "aa")
     slow = tuple(one for one in comparisons if one.pairing.kind == "slow10")
     if not aa:
@@ -213,18 +213,24 @@ def validity(comparisons: list[Comparison]) -> Validity:
     for one in aa:
         if one.verdict in (stats.REGRESSED, stats.IMPROVED):
             reasons.append(f"A/A differs: {place_name(one)} {one.metric.what} ×{one.found.ratio:.3f}")
+    shy = []
     for one in slow:
-        if one.found.n >= stats.LEAST_PAIRS and one.verdict != stats.REGRESSED:
-            reasons.append(
-                f"+10 % not seen: {place_name(one)} ×{one.found.ratio:.3f} "
-                f"[{one.found.lo:.3f}, {one.found.hi:.3f}] at margin {100 * one.margin:.1f} %"
+        if one.found.n < stats.LEAST_PAIRS or one.verdict == stats.REGRESSED:
+            continue
+        figure = f"{place_name(one)} ×{one.found.ratio:.3f} [{one.found.lo:.3f}, {one.found.hi:.3f}]"
+        if one.found.lo > 1:
+            shy.append(
+                f"the built-in +10 % shows, {figure}, but below the margin: differences under "
+                f"{100 * one.margin:.1f} % decide nothing"
             )
+        else:
+            reasons.append(f"+10 % not seen: {figure} at margin {100 * one.margin:.1f} %")
     coarse = [one for one in slow if one.found.ratio > COARSE]
     if reasons:
         word = INVALID
-    elif coarse:
+    elif coarse or shy:
         word = WEAK
-        reasons = [
+        reasons = shy + [
             f"the built-in slow-down came out as ×{one.found.ratio:.2f} in {place_name(one)}: nothing shows that "
             "10 % would be seen"
             for one in coarse

@@ -162,7 +162,10 @@ class Order(unittest.TestCase):
         good = [self.comparison("aa", 1.0), self.comparison("slow10", 1.1)]
         self.assertEqual(comparing.validity(good).word, comparing.VALID)
         self.assertEqual(comparing.validity([self.comparison("aa", 1.2), good[1]]).word, comparing.INVALID)
-        self.assertEqual(comparing.validity([good[0], self.comparison("slow10", 1.0)]).word, comparing.INVALID)
+        self.assertEqual(comparing.validity([good[0], self.comparison("slow10", 0.99)]).word, comparing.INVALID)
+        self.assertEqual(
+            comparing.validity([good[0], self.comparison("slow10", 1.02)]).word, comparing.WEAK, "within the margin"
+        )
         self.assertEqual(comparing.validity([good[0]]).word, comparing.WEAK)
         self.assertEqual(comparing.validity([]).word, comparing.NONE)
 
