@@ -63,7 +63,7 @@ struct search_options {
 
 struct [[nodiscard]] verdict {
     outcome result = outcome::error;
-    std::string mode;   // as run: "random", "pct(3)", "bound(2)", "full", "exhaustive"
+    std::string mode;   // as run: "random", "pct(3)", "bound(2)", "full", "exhaustive", "unfinished"
     std::string bound;  // in words: what the verdict is limited to
     std::uint64_t executions = 0;
     std::uint64_t graphs = 0;                // distinct complete execution graphs; 0 where the engine does not know

@@ -56,11 +56,19 @@ struct hive_scenario {
     claim_ledger<Sync> ledger{Tasks};
     quiescence_law<Sync, Io> quiescence;
     typename Sync::template atomic<unsigned> ended;
+    typename Sync::template atomic<unsigned> gate;  // one task opens it, another waits for that
 
     hive_scenario() {
         for (unsigned w = 0; w < Io; ++w) hive.io()[w]->core().watch(quiescence, w);
     }
-    void before() { ended.store(0, std::memory_order_relaxed); }
+    void before() {
+        ended.store(0, std::memory_order_relaxed);
+        gate.store(0, std::memory_order_relaxed);
+    }
+    void open_gate() { gate.store(1, std::memory_order_release); }
+    void wait_for_gate() {
+        Sync::await(gate, [](unsigned v) { return v == 1; });
+    }
     void invariant() { quiescence.verify(); }
 
     bool work_thread(unsigned i) {
@@ -162,16 +170,11 @@ template <class Sync>
 struct hive_batch_feeds_both_workers : hive_scenario<Sync, 2, 0, 1, 2> {
     static constexpr const char* what =
         "a batch of two whose first task waits for the second: the other worker is woken";
-    typename Sync::template atomic<unsigned> second;
-    void before() {
-        hive_scenario<Sync, 2, 0, 1, 2>::before();
-        second.store(0, std::memory_order_relaxed);
-    }
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
         fifo_list<task<Sync>> batch;
-        batch.push_back(this->make(0, [this] { Sync::await(second, [](unsigned v) { return v == 1; }); }));
-        batch.push_back(this->make(1, [this] { second.store(1, std::memory_order_release); }));
+        batch.push_back(this->make(0, [this] { this->wait_for_gate(); }));
+        batch.push_back(this->make(1, [this] { this->open_gate(); }));
         this->must([&] { return this->hive.post_list(batch); }, 2);
     }
 };
@@ -181,17 +184,12 @@ template <class Sync>
 struct hive_surplus_wakes_a_peer : hive_scenario<Sync, 2, 0, 1, 2> {
     static constexpr const char* what =
         "a task posts a child and waits for it: the sleeping peer is woken and steals it";
-    typename Sync::template atomic<unsigned> child;
-    void before() {
-        hive_scenario<Sync, 2, 0, 1, 2>::before();
-        child.store(0, std::memory_order_relaxed);
-    }
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
         auto* parent = this->make(0, [this] {
-            auto* t = this->make(1, [this] { child.store(1, std::memory_order_release); });
+            auto* t = this->make(1, [this] { this->open_gate(); });
             this->must([&] { return this->hive.io()[0]->post_local(t); });
-            Sync::await(child, [](unsigned v) { return v == 1; });
+            this->wait_for_gate();
         });
         this->must([&] { return this->hive.post_to(0, parent); });
     }
@@ -214,15 +212,10 @@ template <class Sync>
 struct hive_compute_is_woken : hive_scenario<Sync, 1, 2, 1, 2> {
     static constexpr const char* what =
         "two compute tasks, the first waits for the second: both compute workers are woken";
-    typename Sync::template atomic<unsigned> second;
-    void before() {
-        hive_scenario<Sync, 1, 2, 1, 2>::before();
-        second.store(0, std::memory_order_relaxed);
-    }
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
-        auto* first = this->make(0, [this] { Sync::await(second, [](unsigned v) { return v == 1; }); });
-        auto* then = this->make(1, [this] { second.store(1, std::memory_order_release); });
+        auto* first = this->make(0, [this] { this->wait_for_gate(); });
+        auto* then = this->make(1, [this] { this->open_gate(); });
         if (!this->hive.post_compute(first) || !this->hive.post_compute(then)) Sync::fail("a post was refused");
     }
 };

@@ -14,11 +14,11 @@
 // Memory.  No heap call per task in the steady state, for callables of up to 40 bytes.
 // Order.   What one thread posts to one worker (post_to_worker) begins in the order of the posts. For the
 //          rest there is no order; a single worker with nothing but outside posts keeps theirs.
-// Fairness. Every accepted task begins after finitely many others, whatever tasks post.
+// Fairness. Every accepted task begins after finitely many others, whatever tasks post, as long as each ends.
 // Errors.  A posting call throws std::bad_alloc, or what copying the callable throws, and has then
 //          posted nothing. An exception that leaves a task is counted (stop_report) and swallowed.
 //
-// Source: seed 002; DECISIONS.md D5 to D9 for the departures. The protocol: README.md beside this file.
+// Source: seed 002; DECISIONS.md D5 to D9 and D13 for the departures. The protocol: README.md beside this file.
 #pragma once
 
 #include <chrono>

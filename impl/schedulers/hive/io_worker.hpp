@@ -2,7 +2,7 @@
 // which it looks at them.
 //
 // Threads. run, post_local: the thread that runs this worker. inbox, core().wake, timers_pending,
-//          the counts, and stealing through `deque`: any.
+//          the counts: any. The other workers of the hive steal from the deque.
 //
 // The beat (seed 002 section 2.3), one turn of run():
 //   1  events of the core                     5  a batch from the global pool
@@ -10,7 +10,7 @@
 //   3  timers that are due                    7  sleep, after a last look at every source
 //   4  private queue, then deque
 //
-// Where this departs from the seed's listing, and why: DECISIONS.md D5 to D9.
+// Where this departs from the seed's listing, and why: DECISIONS.md D5 to D9 and D13.
 #pragma once
 
 #include <algorithm>

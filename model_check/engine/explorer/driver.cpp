@@ -235,6 +235,7 @@ private:
             v_.bound +=
                 "; graphs after the first " + std::to_string(seen_graphs::most) + " were not compared with each other";
         if (v_.result == outcome::budget_ended) {
+            v_.mode = "unfinished";  // the word exhaustive is for searches that ended
             v_.bound += "; budget ended, about " + std::to_string(static_cast<int>(covered() * 100)) +
                         " % of the search tree covered";
         }
