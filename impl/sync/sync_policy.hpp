@@ -27,6 +27,9 @@
 //   create_array<T>(n), destroy_array(p, n)   arrays of default-constructed T.
 //   fail(what)            a broken law: reports and ends the run (or the execution under a checker).
 //   reach(name)           counts, under a checker, that an interesting branch was taken.
+//   recheck(name)         true; a checker can be told to answer false, and leaves out one source of a sleeper's last
+//                         look: `(Sync::recheck("hive.io.inbox") && !inbox.looks_empty()) || …`. Each source has a
+//                         name of its own, and some check must fail without it.
 //   checked               whether operations are watched by an engine.
 //
 // Capacities and the widths of indices and tags are a second template parameter, `Limits`, of the
@@ -63,6 +66,7 @@ concept sync_policy = requires(typename S::template atomic<std::uint64_t>& a, ty
     { p.unpark() };
     { S::now_ns() } -> std::convertible_to<std::int64_t>;
     { S::relax() };
+    { S::recheck("structure.source") } -> std::same_as<bool>;
 };
 
 }  // namespace apiary

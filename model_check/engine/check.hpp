@@ -42,6 +42,10 @@ struct choice_bounds {
     bool operator==(const choice_bounds&) const = default;
 };
 
+// A source of a sleeper's last look (Sync::recheck) among the sites: "recheck:NAME", as written "kept", mutated
+// "dropped".
+inline constexpr const char *recheck_prefix = "recheck:", *recheck_kept = "kept", *recheck_left_out = "dropped";
+
 // What to run and how far. Zero means the engine's own default.
 struct search_options {
     search_mode mode = search_mode::standard;
@@ -56,8 +60,8 @@ struct search_options {
     bool estimate = false;  // explorer: says how large the exhaustive search may be, before it starts
     bool progress = false;  // explorer: a line on stderr every two seconds
     std::string label;      // what those lines call the check
-    // Mutation (explorer): the site to weaken, "file:line:column:operation", and the order it gets
-    // ("relaxed", "acquire", "release", "acq_rel", "dropped").
+    // Mutation: the site to weaken, "file:line:column:operation", and the order it gets ("relaxed", "acquire",
+    // "release", "acq_rel", "dropped"); or "recheck:NAME" and "dropped".
     std::string mutate_site, mutate_order;
 };
 

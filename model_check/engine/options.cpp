@@ -27,7 +27,8 @@ const char* const usage =
   --timeout S               seconds until a simulation that says nothing is stopped
   --shard I/N               the I-th of N parts, I from 0
   --jobs N                  simulations at a time; default 1
-  --mutate SITE=ORDER       weakens one operation: SITE is FILE:LINE[:COLUMN[:OPERATION]]
+  --mutate SITE=ORDER       weakens one operation: SITE is FILE:LINE[:COLUMN[:OPERATION]]; ORDER also dropped
+  --mutate recheck:NAME     leaves one source out of a sleeper's last look
   --replay TOKEN            runs the one execution of a failure again and prints it
   --trace                   prints the trace of every failure, the expected ones too
   --json FILE               one line per verdict; - is standard output
@@ -124,6 +125,12 @@ std::string bounds(std::string_view text, choice_bounds& b) {
 
 bool mutation(const std::string& text, search_options& o) {
     const std::size_t equals = text.rfind('=');
+    if (text.starts_with(recheck_prefix)) {
+        o.mutate_site = text.substr(0, equals);
+        o.mutate_order = recheck_left_out;
+        const bool dropped = equals == std::string::npos || text.substr(equals + 1) == recheck_left_out;
+        return dropped && o.mutate_site != recheck_prefix;
+    }
     if (equals == std::string::npos) return false;
     o.mutate_site = text.substr(0, equals);
     o.mutate_order = text.substr(equals + 1);

@@ -387,6 +387,11 @@ void reach(const char* name) {
     self().reach(name);
 }
 
+bool look_again(const char* name) {
+    const inside scope;
+    return self().sites().recheck(name);
+}
+
 void fail(const char* what, const code_place& at) {
     program_heap = {};
     engine& e = self();

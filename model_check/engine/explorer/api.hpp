@@ -67,6 +67,7 @@ void* allocate(std::size_t size, std::size_t alignment, const char* type);
 void before_destroy(void* p);
 void release(void* p);
 void reach(const char* name);
+bool look_again(const char* name);
 [[noreturn]] void fail(const char* what, const code_place& at);
 
 // A check without its type.

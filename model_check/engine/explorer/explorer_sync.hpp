@@ -239,6 +239,7 @@ struct explorer_sync {
     }
 
     static void reach(const char* name) { explorer::reach(name); }
+    static bool recheck(const char* name) { return explorer::look_again(name); }
 
     [[noreturn]] static void fail(const char* what, site at = site::current()) { explorer::fail(what, at.where); }
 };

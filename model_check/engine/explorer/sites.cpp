@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include <apiary/model_check/check.hpp>
+
 namespace apiary::model::explorer {
 
 namespace {
@@ -63,6 +65,13 @@ std::size_t site_table::bucket(std::uint64_t key, const char* file) const {
     return (h >> 33) % index_.size();
 }
 
+bool site_table::recheck(const char* name) {
+    const std::string site = std::string(recheck_prefix) + name;
+    const auto [at, first] = rechecks_.try_emplace(site, site != mutated_);
+    if (first && !at->second) mutation_seen_ = true;
+    return at->second;
+}
+
 bool site_table::mutate(const std::string& name, const std::string& order) {
     mutated_ = name;
     mutated_drop_ = order == "dropped";
@@ -79,6 +88,7 @@ std::map<std::string, std::string> site_table::executed() const {
     std::map<std::string, std::string> all;
     for (std::size_t i = 1; i < sites_.size(); ++i)
         if (sites_[i].written != no_order) all[sites_[i].name] = order_name(sites_[i].written);
+    for (const auto& [site, looked_at] : rechecks_) all[site] = recheck_kept;
     return all;
 }
 

@@ -31,6 +31,9 @@ public:
                          bool failure = false);
     [[nodiscard]] const site_info& operator[](std::uint32_t id) const { return sites_[id]; }
 
+    // A source of a last look, named by the program: whether it is looked at. The mutation "recheck:NAME" leaves it out.
+    bool recheck(const char* name);
+
     // Gives the named site another order ("relaxed", …, "dropped"). False: no such order.
     bool mutate(const std::string& name, const std::string& order);
     [[nodiscard]] bool mutation_seen() const { return mutation_seen_; }
@@ -52,6 +55,7 @@ private:
     std::vector<site_info> sites_ = std::vector<site_info>(1);
     std::vector<entry> index_ = std::vector<entry>(1024);
     std::size_t used_ = 0;
+    std::map<std::string, bool, std::less<>> rechecks_;  // "recheck:NAME" -> looked at
     std::string mutated_;
     std::uint8_t mutated_order_ = 0;
     bool mutated_drop_ = false, mutation_seen_ = false;

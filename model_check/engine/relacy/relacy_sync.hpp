@@ -197,6 +197,8 @@ struct relacy_sync {
         close(record, name);
     }
 
+    static bool recheck(const char* name) { return relacy_detail::the_world.recheck(name); }
+
     [[noreturn]] static void fail(const char* what, site at = site::current()) {
         const relacy_detail::recorder record(at, "fail", nullptr);
         relacy_detail::end_execution(what, rl::test_result_user_assert_failed, at);

@@ -148,6 +148,11 @@ void simulation::apply_token(const std::string& token) {
 
 void simulation::apply_mutation(const std::string& site, const std::string& order) {
     world& w = the_world;
+    w.mutating = true;
+    if (site.starts_with(recheck_prefix)) {
+        w.mutate_recheck = keep(site.substr(std::string_view(recheck_prefix).size()));
+        return;
+    }
     // file:line:column:operation, where the last two may be left out; the operation of a compare-exchange
     // may end in ".failure".
     const std::vector<std::string> part = split(site, ':');
@@ -168,7 +173,6 @@ void simulation::apply_mutation(const std::string& site, const std::string& orde
         w.mutate_operation = keep(operation);
     }
     w.mutate_order = *wanted;
-    w.mutating = true;
 }
 
 std::string_view simulation::keep(const std::string& text) {
@@ -233,6 +237,8 @@ verdict simulation::conclude() {
 
     for (const counted_name& r : w.reached)
         if (r.name != nullptr) v.reached[r.name] += r.count;
+    for (const counted_name& r : w.rechecked)
+        if (r.name != nullptr) v.sites[recheck_prefix + std::string(r.name)] = recheck_kept;
     for (const counted_outcome& o : w.outcomes)
         if (o.count != 0) v.outcomes[o.text.data()] = o.count;
     for (const site_record& s : w.sites) {

@@ -69,6 +69,7 @@ public:
     std::string_view mutate_file, mutate_operation;
     std::uint_least32_t mutate_line = 0, mutate_column = 0;
     std::memory_order mutate_order{};
+    std::string_view mutate_recheck;  // the source of a last look to leave out
     bool mutating = false, mutate_failure_order = false, mutate_drop = false, mutation_met = false;
 
     // --- told by the simulation
@@ -81,7 +82,7 @@ public:
     std::int64_t now = 0;
     raw_vector<step> steps;
     std::array<step, most_threads + 1> open{};  // the operation each thread is in
-    std::array<counted_name, 128> reached{};
+    std::array<counted_name, 128> reached{}, rechecked{};
     std::array<counted_outcome, 64> outcomes{};
     std::array<site_record, 1024> sites{};
 
@@ -102,14 +103,14 @@ public:
         return executions % 64 == 0 && std::chrono::steady_clock::now() >= deadline;
     }
 
-    void count_reach(const char* name) {
-        for (counted_name& r : reached) {
-            if (r.name == nullptr) r.name = name;
-            if (r.name == name || std::strcmp(r.name, name) == 0) {
-                ++r.count;
-                return;
-            }
-        }
+    void count_reach(const char* name) { count(reached, name); }
+
+    // Whether this source of a last look is looked at.
+    bool recheck(const char* name) {
+        count(rechecked, name);
+        if (!mutating || name != mutate_recheck) return true;
+        mutation_met = true;
+        return false;
     }
 
     void count_outcome(std::string_view text) {
@@ -130,7 +131,9 @@ public:
         for (std::size_t tries = 0; tries != sites.size(); ++tries, slot = (slot + 1) % sites.size()) {
             site_record& s = sites[slot];
             if (s.file == nullptr) s = {at.file_name(), at.line(), at.column(), operation, order, failure};
-            if (s.line == at.line() && s.column == at.column() && s.file == at.file_name()) break;
+            if (s.line == at.line() && s.column == at.column() && s.file == at.file_name() &&
+                std::strcmp(s.operation, operation) == 0)
+                break;
         }
         if (mutating && at.line() == mutate_line && (mutate_column == 0 || at.column() == mutate_column) &&
             mutate_failure_order == asks_failure_order && std::string_view(at.file_name()).ends_with(mutate_file) &&
@@ -158,6 +161,17 @@ public:
         open[column].pending = false;
         steps.push_back(open[column]);
         return steps.back();
+    }
+
+private:
+    static void count(std::array<counted_name, 128>& list, const char* name) {
+        for (counted_name& r : list) {
+            if (r.name == nullptr) r.name = name;
+            if (r.name == name || std::strcmp(r.name, name) == 0) {
+                ++r.count;
+                return;
+            }
+        }
     }
 };
 

@@ -118,6 +118,22 @@ class Searching(unittest.TestCase):
         self.assertEqual(verdict("quiet", "--mutate", f"{site}=seq_cst")[1], 0)
 
 
+    def test_a_source_of_the_last_look_can_be_left_out(self):
+        for engine in ("relacy", "explorer"):
+            with self.subTest(engine=engine):
+                whole, code = verdict("looks_again", engine=engine)
+                self.assertEqual((whole["verdict"], code), ("pass", 0))
+                self.assertEqual(whole["sites"]["recheck:facade.work"], "kept")
+                for form in ("recheck:facade.work", "recheck:facade.work=dropped"):
+                    found, code = verdict("looks_again", "--mutate", form, engine=engine)
+                    self.assertEqual((found["verdict"], code), ("fail", 1))
+                    self.assertIn("deadlock", found["reason"])
+                    again, _ = verdict(*found["replay"].split(), engine=engine)
+                    self.assertEqual(again["trace"], found["trace"])
+                self.assertEqual(run("looks_again", "--engine", engine, "--mutate", "recheck:elsewhere").returncode, 2)
+        self.assertIn("no value for --mutate", run("looks_again", "--mutate", "recheck:facade.work=relaxed").stderr)
+
+
 class Explorer(unittest.TestCase):
     def test_a_verdict_states_its_bounds_and_counts(self):
         v, code = verdict("quiet", "--bounds", "cas=0,reuse=2", engine="explorer")

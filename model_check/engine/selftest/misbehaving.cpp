@@ -158,6 +158,26 @@ struct breaks_an_invariant : quiet<Sync> {
 };
 APIARY_CHECK(breaks_an_invariant, model::relacy_only);
 
+// Right as it stands; without its last look the sleeper misses the post.
+template <class Sync>
+struct looks_again {
+    static constexpr const char* what = "a sleeper's last look has one source";
+    static constexpr unsigned threads = 2;
+    typename Sync::template atomic<bool> work{false}, sleeping{false};
+    typename Sync::parker parker;
+    void thread(unsigned i) {
+        if (i == 0) {
+            sleeping.store(true, std::memory_order_seq_cst);
+            if (Sync::recheck("facade.work") && work.load(std::memory_order_seq_cst)) return;
+            parker.park();
+        } else {
+            work.store(true, std::memory_order_seq_cst);
+            if (sleeping.load(std::memory_order_seq_cst)) parker.unpark();
+        }
+    }
+};
+APIARY_CHECK(looks_again);
+
 template <class Sync>
 struct wrong_set : quiet<Sync> {
     auto outcome() const { return std::array{1}; }
