@@ -25,15 +25,15 @@ def hashes() -> tuple[str, str]:
     return repo.source_hash(*repo.PROVED_FOLDERS), repo.source_hash(*repo.STRESSED_FOLDERS)
 
 
-def snapshot(built: tuple[str, str] | None = None) -> dict:
+def snapshot(built: tuple[str, str] | None = None, exported: bool = False) -> dict:
     """Taken when a race begins and kept in env.json: the hashes raced (of the source before it was
-    built, if that is known), and the records as they are."""
+    built, if that is known), and the records as they are. An exported tree does not change meanwhile."""
     now = hashes()
     proved, stressed = built or now
     return {
         "prove_hash": proved,
         "stress_hash": stressed,
-        "source_changed": (proved, stressed) != now,
+        "source_changed": not exported and (proved, stressed) != now,
         "prove": brief_prove(repo.read_json(checks.RECORD)),
         "stress": brief_stress(repo.read_json(stressing.RECORD)),
     }

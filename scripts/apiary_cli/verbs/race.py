@@ -14,6 +14,7 @@ from pathlib import Path
 from .. import (
     building,
     checks,
+    commits,
     comparing,
     environment,
     folder,
@@ -221,11 +222,14 @@ def perform(
     deadline: float | None = None,
     command: str = "",
     built: tuple[str, str] | None = None,
+    tree: commits.Tree | None = None,
 ) -> Outcome:
-    """Race and write the folder. `built` is the hash of the source that the builds began with."""
+    """Race and write the folder. `built` is the hash of the source that the builds began with; `tree` is where
+    they come from if not from here."""
     seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
     machine, toolchain = environment.machine(), environment.toolchain()
-    env_id, before, taken = environment.env_id(machine, toolchain), environment.load(), verification.snapshot(built)
+    env_id, before = environment.env_id(machine, toolchain), environment.load()
+    taken = verification.snapshot(tree.hashes if tree else built, exported=tree is not None)
     with folder.begun() as (run_id, out, scratch):
         arms = subjects.place(line_up(found, args.baseline, plan.controls), scratch)
         race = rounds.Race(
@@ -235,7 +239,7 @@ def perform(
             seed,
             run_id,
             env_id,
-            repo.commit(),
+            tree.commit if tree else repo.commit(),
             scratch,
             args.timeout,
             args.repeats,
@@ -259,7 +263,7 @@ def perform(
             "load_before": before,
             "load_after": environment.load(),
             "verification": taken,
-            "race": describe(race, plan, command, wrong, failed),
+            "race": describe(race, plan, command, wrong, failed, tree.dirty if tree else repo.dirty()),
         }
         repo.write_json(out / "env.json", env)
         (out / "summary.md").write_text(summary.markdown(env, race.rows, comparisons))
@@ -275,7 +279,9 @@ def side_runs(arms: list[subjects.Arm], out: Path, run_id: str, workers: int, pl
     return failed + sidecars.run_startup(arms, out, run_id, workers, 10 if short else 40)
 
 
-def describe(race: rounds.Race, plan: plans.Plan, command: str, wrong: list[str], failed: list[str]) -> dict:
+def describe(
+    race: rounds.Race, plan: plans.Plan, command: str, wrong: list[str], failed: list[str], dirty: bool
+) -> dict:
     """What was run, so that it can be run again."""
     return {
         "command": command,
@@ -286,7 +292,7 @@ def describe(race: rounds.Race, plan: plans.Plan, command: str, wrong: list[str]
         "seed": race.seed,
         "workers": race.workers,
         "commit": race.commit,
-        "dirty": repo.dirty(),
+        "dirty": dirty,
         "repeats": race.repeats,
         "block_ms": plan.block_ms,
         "blocks": plan.blocks,

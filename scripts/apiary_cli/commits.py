@@ -1,0 +1,102 @@
+"""Builds of other states of this repository: a commit, or the working tree, exported and built by itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import packages, proc, repo
+from .errors import Fault, USAGE
+from .say import Progress
+
+WORKING_TREE = "."
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One exported state. `commit` is what records call it; a changed working tree is `dirty`."""
+
+    asked: str
+    commit: str
+    dirty: bool
+    source: Path
+
+    @property
+    def hashes(self) -> tuple[str, str]:
+        """As verification.hashes(), of this state: so that only its own proofs count for it."""
+        return (
+            repo.source_hash(*repo.PROVED_FOLDERS, root=self.source),
+            repo.source_hash(*repo.STRESSED_FOLDERS, root=self.source),
+        )
+
+
+def git(*words: str, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(repo.ROOT), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | (env or {}),
+    )
+    if done.returncode:
+        raise Fault(f"git {' '.join(words[:2])} failed", done.stderr.strip()[-400:], "")
+    return done.stdout.strip()
+
+
+def resolve(name: str) -> tuple[str, str, bool]:
+    """(tree, commit, dirty) of a revision, or of the working tree with what git does not ignore."""
+    if name == WORKING_TREE:
+        with tempfile.TemporaryDirectory(prefix="apiary-index-") as folder:
+            index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
+            git("read-tree", "HEAD", env=index)
+            git("add", "--all", env=index)
+            return git("write-tree", env=index), repo.commit(), repo.dirty()
+    commit = repo.git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    if not commit:
+        raise Fault(
+            f"'{name}' is neither a result folder nor a commit",
+            "git does not know it",
+            "git log --oneline   ('.' is the working tree; results/* are result folders)",
+            USAGE,
+        )
+    return git("rev-parse", f"{commit}^{{tree}}"), commit, False
+
+
+def export(name: str) -> Tree:
+    """The state's files, below build/compare/: one folder for each tree, names of equal length."""
+    tree, commit, dirty = resolve(name)
+    target = repo.BUILD / "compare" / tree[:12]
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".tmp-", dir=target.parent) as folder:
+            archive = Path(folder) / "tree.tar"
+            git("archive", "--format=tar", "-o", str(archive), tree)
+            whole = Path(folder) / "tree"
+            whole.mkdir()
+            shutil.unpack_archive(archive, whole)
+            whole.rename(target)
+    return Tree(name, commit, dirty, target)
+
+
+def build(tree: Tree, subject: str) -> Path:
+    """The subject's program of that state, built by its own CMake files."""
+    packages.require("cmake", "ninja", "g++")
+    target, folder = f"subject_{subject}", tree.source / "build" / "release"
+    with repo.locked(f"compare-{tree.source.name}"), Progress(f"build {target} of {tree.asked}", 2) as progress:
+        for words in (
+            ["cmake", "--preset", "release"],
+            ["cmake", "--build", str(folder), "--target", target],
+        ):
+            done = proc.run(words, cwd=tree.source, merge=True)
+            if not done.ok:
+                raise Fault(
+                    f"building {target} of {tree.asked} failed ({done.how()})",
+                    done.out.strip()[-3000:],
+                    f"cd {tree.source.relative_to(repo.ROOT)} && {' '.join(words[:3])} …   shows it again",
+                )
+            progress.advance()
+    return folder / "bin" / target

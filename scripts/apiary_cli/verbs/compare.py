@@ -1,0 +1,132 @@
+"""compare: did a change cost anything? Two commits in one race, or two result folders."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from .. import across, commits, comparing, repo, stats, subjects, summary
+from ..errors import Fault, INCORRECT, USAGE
+from ..say import colour, duration, heading, say, warn
+from . import race, setup
+
+SUMMARY = "did a change cost anything? two commits in one race, or two result folders"
+DESCRIPTION = """\
+OLD and NEW are two commits of this repository ('.' is the working tree with what git does not ignore),
+or two result folders.
+
+Commits: exports and builds both, and races them in one batch: paired rounds, an A/A pair, a built-in
+slow-down. A regression counts only when a second batch agrees. The usual question is
+  scripts/apiary compare HEAD .
+
+Folders: their rounds are no pairs. What is compared is each scheduler's ratio to the peers that both
+folders have, same version and same build. Without a common peer nothing is decided.
+
+writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
+takes:   for commits two builds of one subject and about 4 minutes; --rounds and --scenario change that
+exit:    0 not slower; 1 slower, or wrong work; 2 names that make no sense; 3 the harness failed"""
+
+ROUNDS, SUBJECT = 15, "hive"
+TINT = {stats.REGRESSED: "red", stats.IMPROVED: "green"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", metavar="OLD", help="a commit, '.', or a result folder")
+    parser.add_argument("new", metavar="NEW", help="the same kind of thing")
+    parser.add_argument("--subject", default=SUBJECT, metavar="NAME", help=f"which of ours (default {SUBJECT})")
+    parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
+    parser.add_argument("--plan", default="quick", help="which points (default those of quick)")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"paired rounds (default {ROUNDS})")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
+    parser.add_argument("--seed", type=int, help="of order, plans and padding (default: random, recorded)")
+    parser.add_argument("--timeout", type=float, metavar="S", help="for one run, before it counts as hung")
+
+
+def folder_of(name: str) -> Path | None:
+    for candidate in (Path(name), repo.RESULTS / name):
+        if (candidate / "rows.csv").is_file() and (candidate / "env.json").is_file():
+            return candidate
+    return None
+
+
+def verdict_line(place: str, what: str, found: stats.Estimate, margin: float, verdict: str, note: str) -> str:
+    word = colour(verdict, TINT[verdict]) if verdict in TINT else verdict
+    figure = f"×{found.ratio:.3f} [{found.lo:.3f}, {found.hi:.3f}]"
+    return f"{place}, {what}: {figure}, margin {100 * margin:.1f} %: {word}{f' ({note})' if note else ''}"
+
+
+def folders(old: Path, new: Path) -> int:
+    """Print what two result folders say of each other."""
+    old_env, old_rows, _ = summary.load(old)
+    new_env, new_rows, _ = summary.load(new)
+    for line in across.warnings(old_env, new_env):
+        warn(line)
+    found = across.compare(old_rows, new_rows)
+    if not found:
+        raise Fault(
+            "the folders have nothing in common",
+            "no scheduler of ours was measured at the same point in both",
+            "race both with the same plan, workers and placement",
+            USAGE,
+        )
+    heading(f"{new.name} over {old.name}: time; above 1 is slower")
+    for one in found:
+        anchors = f"against {', '.join(one.anchors)}" if one.anchors else "medians only"
+        place = " ".join(filter(None, (one.subject, *one.key[:2], "" if one.key[2] == "free" else one.key[2])))
+        note = "; ".join([anchors, *one.flags])
+        say(verdict_line(place, one.metric.what, one.found, one.margin, one.verdict, note))
+    return INCORRECT if any(one.verdict == stats.REGRESSED for one in found) else 0
+
+
+def builds(args: argparse.Namespace) -> tuple[commits.Tree, subjects.Subject, Path]:
+    """NEW's tree and subject, and OLD's program."""
+    new, old = commits.export(args.new), commits.export(args.old)
+    if new.source == old.source:
+        say(f"{args.old} and {args.new} are the same tree: this can only show what noise looks like")
+    program = commits.build(new, args.subject)
+    return new, subjects.introduce(program), commits.build(old, args.subject)
+
+
+def tell(outcome: race.Outcome, args: argparse.Namespace) -> None:
+    _, rows, comparisons = summary.load(outcome.folder)
+    heading(f"{args.new} over {args.old}: time; above 1 is slower")
+    for one in comparisons:
+        if one.pairing.kind == "baseline":
+            note = "a second batch disagrees" if one.confirmed == "0" else "; ".join(one.flags)
+            say(
+                verdict_line(
+                    comparing.place_name(one), one.metric.what, one.found, one.margin, one.verdict, note
+                )
+            )
+    for line in summary.control_lines(comparing.validity(comparisons)):
+        say(line)
+    for line in summary.failures(rows):
+        say(colour(f"WRONG: {line}", "red"))
+    say(f"report: {race.relative(outcome.folder)}/report.html")
+
+
+def run(args: argparse.Namespace) -> int:
+    old, new = folder_of(args.old), folder_of(args.new)
+    if old and new:
+        return folders(old, new)
+    if old or new:
+        raise Fault(
+            f"{args.old} and {args.new} cannot be compared",
+            "one is a result folder, the other is not",
+            "give two result folders, or two commits",
+            USAGE,
+        )
+    started = time.monotonic()
+    args.quick, args.baseline, args.no_sidecars, args.repeats = False, None, True, race.rounds.REPEATS
+    plan = race.chosen_plan(args)
+    setup.ensure()
+    tree, subject, args.baseline = builds(args)
+    command = shlex.join(["scripts/apiary", *sys.argv[1:]])
+    outcome = race.perform(plan, [subject], args, [], command=command, tree=tree)
+    tell(outcome, args)
+    say(f"took {duration(time.monotonic() - started)}")
+    return outcome.code

@@ -1,0 +1,176 @@
+"""compare: two result folders, and two commits of a made-up repository."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import subprocess
+import unittest
+from pathlib import Path
+
+from apiary_cli import across, stats, tables
+
+from . import fakes
+from .support import TreeCase, apiary
+
+
+def rows(ours: float, peer: float, rounds: int, seed: int, peer_build: str = "b") -> list[dict[str, str]]:
+    """Rows of one throughput point; every round has a speed of its own that both subjects share."""
+    rng, out = random.Random(seed), []
+    for number in range(1, rounds + 1):
+        speed = rng.lognormvariate(0, 0.2)
+        for name, role, ns in (("hive", "candidate", ours), ("hive-aa", "aa", ours), ("tokio", "peer", peer)):
+            out.append(
+                dict.fromkeys(tables.ROWS, "")
+                | {
+                    "scenario": "post_throughput",
+                    "scenario_params": "batch=1;producers=1",
+                    "placement": "free",
+                    "subject": name,
+                    "subject_version": "1",
+                    "build_id": peer_build if role == "peer" else "x",
+                    "role": role,
+                    "batch": "1",
+                    "round": str(number),
+                    "ns_per_op": f"{ns * speed * rng.lognormvariate(0, 0.01):.4f}",
+                    "status": "ok",
+                }
+            )
+    return out
+
+
+class Across(unittest.TestCase):
+    def only(self, old: list[dict[str, str]], new: list[dict[str, str]]) -> across.Across:
+        found = across.compare(old, new)
+        self.assertEqual([one.subject for one in found], ["hive"])
+        return found[0]
+
+    def test_the_common_peer_takes_the_machine_out(self) -> None:
+        # The second folder's machine is twice as slow, for everybody.
+        one = self.only(rows(100, 300, 20, 1), rows(200, 600, 20, 2))
+        self.assertEqual(one.verdict, stats.EQUIVALENT)
+        self.assertEqual(one.anchors, ("tokio",))
+        self.assertAlmostEqual(one.found.ratio, 1.0, delta=0.02)
+
+    def test_a_slower_scheduler_is_seen(self) -> None:
+        one = self.only(rows(100, 300, 20, 1), rows(120, 300, 20, 2))
+        self.assertEqual(one.verdict, stats.REGRESSED)
+        self.assertAlmostEqual(one.found.ratio, 1.2, delta=0.03)
+        self.assertEqual(self.only(rows(120, 300, 20, 1), rows(100, 300, 20, 2)).verdict, stats.IMPROVED)
+
+    def test_a_peer_of_another_build_is_no_anchor(self) -> None:
+        one = self.only(rows(100, 300, 20, 1), rows(200, 300, 20, 2, peer_build="c"))
+        self.assertEqual((one.verdict, one.anchors), (stats.INCONCLUSIVE, ()))
+        self.assertIn("no_common_peer", one.flags)
+
+    def test_the_interval_holds_the_truth(self) -> None:
+        held = 0
+        for seed in range(24):
+            one = self.only(rows(100, 300, 12, seed), rows(105, 300, 12, 1000 + seed))
+            held += one.found.log_lo <= math.log(1.05) <= one.found.log_hi
+        self.assertGreaterEqual(held, 20)
+
+
+class Folders(TreeCase):
+    def made(self, *subjects: dict) -> str:
+        before = set((self.root / "results").iterdir())
+        self.subjects(*subjects)
+        done = self.race("--scenario", "post_throughput", "--rounds", "8")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return next(iter(set((self.root / "results").iterdir()) - before)).name
+
+    def test_two_folders(self) -> None:
+        old = self.made({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        new = self.made({"name": "hive", "ns": 130.0}, {"name": "tokio", "ns": 300.0})
+        worse = apiary(self.root, "compare", old, new)
+        self.assertEqual(worse.returncode, 1, worse.stdout + worse.stderr)
+        self.assertIn("REGRESSED", worse.stdout)
+        self.assertIn("against tokio", worse.stdout)
+        better = apiary(self.root, "compare", new, old)
+        self.assertEqual(better.returncode, 0, better.stdout + better.stderr)
+        self.assertIn("IMPROVED", better.stdout)
+
+    def test_another_environment_is_a_warning(self) -> None:
+        old = self.made({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        new = self.made({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        path = self.root / "results" / old / "env.json"
+        env = json.loads(path.read_text())
+        env["env_id"], env["machine"]["cpu"] = "other", "another CPU"
+        path.write_text(json.dumps(env))
+        done = apiary(self.root, "compare", old, new)
+        self.assertIn("machine.cpu", done.stderr)
+        self.assertEqual(done.returncode, 0)
+
+    def test_bad_names(self) -> None:
+        old = self.made({"name": "hive"})
+        mixed = apiary(self.root, "compare", old, "HEAD")
+        self.assertEqual(mixed.returncode, 2)
+        self.assertIn("one is a result folder, the other is not", mixed.stderr)
+        unknown = apiary(self.root, "compare", "HEAD~1000", "no-such-thing")
+        self.assertEqual(unknown.returncode, 2)
+        self.assertIn("neither a result folder nor a commit", unknown.stderr)
+
+
+# Its CMake project "builds" a subject by copying a script that the commit holds.
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(fake NONE)
+add_custom_target(subject_hive ALL COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/hive.py
+  ${CMAKE_BINARY_DIR}/bin/subject_hive)
+"""
+PRESETS = {
+    "version": 6,
+    "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}],
+}
+
+
+class Commits(TreeCase):
+    def git(self, *words: str) -> None:
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+        subprocess.run(["git", "-C", str(self.root), *identity, *words], check=True, capture_output=True)
+
+    def commit(self, ns: float) -> None:
+        fakes.subject(self.root / "hive.py", name="hive", ns=ns)
+        self.git("add", "--all")
+        self.git("commit", "-m", f"{ns}")
+
+    def setUp(self) -> None:
+        super().setUp()
+        (self.root / "CMakeLists.txt").write_text(PROJECT)
+        (self.root / "CMakePresets.json").write_text(json.dumps(PRESETS))
+        (self.root / ".gitignore").write_text("build/\nresults/\n")
+        self.git("init", "-q", "-b", "main")
+
+    def compare(self, old: str, new: str) -> subprocess.CompletedProcess:
+        words = ("--scenario", "post_throughput", "--rounds", "6", "--seed", "3")
+        return apiary(self.root, "compare", old, new, *words)
+
+    def test_two_commits_and_the_working_tree(self) -> None:
+        self.commit(100.0)
+        self.commit(130.0)
+        worse = self.compare("HEAD~1", "HEAD")
+        self.assertEqual(worse.returncode, 1, worse.stdout + worse.stderr)
+        self.assertIn("REGRESSED", worse.stdout)
+        fakes.subject(self.root / "hive.py", name="hive", ns=90.0)
+        better = self.compare("HEAD", ".")
+        self.assertEqual(better.returncode, 0, better.stdout + better.stderr)
+        self.assertIn("IMPROVED", better.stdout)
+        status = subprocess.run(
+            ["git", "-C", str(self.root), "status", "--porcelain"], capture_output=True, text=True, check=True
+        )
+        self.assertEqual(status.stdout, " M hive.py\n", "the index and the tree are left as they were")
+        env = json.loads(max((self.root / "results").glob("*/env.json")).read_text())
+        self.assertTrue(env["race"]["dirty"])
+        self.assertFalse(env["verification"]["source_changed"])
+
+    def test_a_commit_that_does_not_build(self) -> None:
+        self.commit(100.0)
+        (self.root / "CMakeLists.txt").write_text("message(FATAL_ERROR broken)\n")
+        self.commit(101.0)
+        done = self.compare("HEAD~1", "HEAD")
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn("building subject_hive of HEAD failed", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
