@@ -1,0 +1,360 @@
+// A24 to A28, A36 to A38, B32 and B35: the ring of tasks of seed 000, a defect at a time.
+//
+// From: seed 000 sections 1.1, 1.2, 3.1 to 3.3; B32 simpler #171 and #1545; B35 taskflow a5151541. A26, A27 and A36 take
+// the obvious reading where the seed leaves the detail open.
+// Seen by: both engines, plain interleaving; B35 is a missing acquire.
+// Fixed twin: the same ring without a defect, in the same scenario.
+#include <apiary/model_check/register.hpp>
+
+#include "task_ring.hpp"
+
+namespace {
+
+using namespace apiary;
+using namespace apiary::museum;
+
+// What tasks do: read what their producers wrote, write for their consumers. Whoever makes a task ready may run it.
+template <class Sync, unsigned Window, ring_defects Defects>
+struct graph {
+    static constexpr unsigned most_tasks = 4;
+
+    task_ring<Sync, Window, Defects> ring;
+    std::array<typename Sync::template cell<unsigned>, most_tasks> output;
+    std::array<typename Sync::template atomic<unsigned>, most_tasks> ready, ran;
+
+    graph() {
+        for (unsigned i = 0; i != most_tasks; ++i)
+            ready[i].store(0, std::memory_order_relaxed), ran[i].store(0, std::memory_order_relaxed);
+    }
+
+    template <class... Producers>
+    void submit(Producers... producers) {
+        const unsigned task = ring.begin_task();
+        (ring.add_input(task, producers), ...);
+        if (ring.end_task(task)) hand_on(task);
+    }
+    void hand_on(unsigned task) { ready[task].fetch_add(1, std::memory_order_release); }
+    template <class... Producers>
+    void run_when_ready(unsigned task, Producers... producers) {
+        Sync::await(ready[task], [](unsigned n) { return n != 0; });
+        run(task, producers...);
+    }
+
+    template <class... Producers>
+    void run(unsigned task, Producers... producers) {
+        (need(producers), ...);
+        output[task].write(task);
+        ran[task].fetch_add(1, std::memory_order_relaxed);
+        ring.complete(task, [this](unsigned consumer) { hand_on(consumer); });
+    }
+    void need(unsigned producer) {
+        // Relaxed: it is the ring that must have ordered this.
+        if (ran[producer].load(std::memory_order_relaxed) == 0) Sync::fail("a task ran before its inputs were there");
+        if (ring.head() > producer) Sync::fail("an input was reclaimed under its consumer");
+        if (output[producer].read() != producer) Sync::fail("a task read another's output");
+    }
+
+    void expect_head(unsigned task) {
+        if (ring.head() > task) Sync::fail("the head has passed a live task");
+        if (ring.head() < task) Sync::fail("a consumed task was never reclaimed");
+    }
+};
+
+// A24. The slot is free as soon as it is marked: thread 0 takes it, as the seed's scheduler thread lets it.
+template <class Sync, ring_defects Defects>
+struct slot_taken_at_once : graph<Sync, 1, Defects> {
+    static constexpr unsigned threads = 2;
+    void before() {
+        this->submit();
+        this->ring.release(0);
+    }
+    void thread(unsigned i) {
+        if (i == 1) return this->run(0);
+        this->ring.advance();
+        this->submit();
+        this->ring.release(1);
+    }
+    void after() {
+        this->run(1);
+        this->expect_head(2);
+    }
+};
+template <class Sync>
+struct a24_counts_reset_late : slot_taken_at_once<Sync, {.counts_reset_after_consumed = true}> {
+    static constexpr const char* what = "the counts are reset after CONSUMED is published: the next task's are wiped";
+};
+APIARY_EXHIBIT(a24_counts_reset_late, "never reclaimed");
+template <class Sync>
+struct a24_fixed : slot_taken_at_once<Sync, ring_defects{}> {
+    static constexpr const char* what = "twin of A24: whoever takes the slot sets its counts";
+};
+APIARY_CHECK(a24_fixed);
+
+// A25, first half. Thread 1 is the scheduler thread, which moves the head in every round.
+template <class Sync, ring_defects Defects>
+struct two_move_the_head : graph<Sync, 2, Defects> {
+    static constexpr unsigned threads = 2;
+    void before() {
+        this->submit(), this->submit();
+        this->ring.release(0), this->ring.release(1);
+    }
+    void thread(unsigned i) {
+        if (i == 0)
+            this->run(0);
+        else
+            this->ring.advance();
+    }
+    void after() { this->expect_head(1); }
+};
+template <class Sync>
+struct a25_head_counted_twice : two_move_the_head<Sync, {.head = head_move::by_anybody}> {
+    static constexpr const char* what = "two see one task consumed and both count it: the live one behind is reclaimed";
+};
+APIARY_EXHIBIT(a25_head_counted_twice, "passed a live task");
+template <class Sync>
+struct a25_fixed : two_move_the_head<Sync, ring_defects{}> {
+    static constexpr const char* what = "twin of A25: the head moves under the window's mutex";
+};
+APIARY_CHECK(a25_fixed);
+
+// A25, second half, and B32.
+template <class Sync, ring_defects Defects>
+struct two_tasks_end : graph<Sync, 2, Defects> {
+    static constexpr unsigned threads = 2;
+    void before() {
+        this->submit(), this->submit();
+        this->ring.release(0), this->ring.release(1);
+    }
+    void thread(unsigned i) { this->run(i); }
+    void after() { this->expect_head(2); }
+};
+template <class Sync>
+struct a25_only_from_the_head : two_tasks_end<Sync, {.head = head_move::only_from_the_head}> {
+    static constexpr const char* what = "who is not the head leaves, while the head's own walk has passed it by";
+};
+APIARY_EXHIBIT(a25_only_from_the_head, "never reclaimed");
+template <class Sync>
+struct b32_loser_of_the_lock_leaves : two_tasks_end<Sync, {.head = head_move::loser_of_the_lock_leaves}> {
+    static constexpr const char* what =
+        "the loser of the advance lock leaves its reclaim to a winner that has looked already";
+};
+APIARY_EXHIBIT(b32_loser_of_the_lock_leaves, "never reclaimed");
+template <class Sync>
+struct b32_fixed : two_tasks_end<Sync, ring_defects{}> {
+    static constexpr const char* what = "twin of B32 and A25: everybody who consumed looks under the lock";
+};
+APIARY_CHECK(b32_fixed);
+
+// A26. Task 2 has two inputs; task 0 completes while its edges are being added.
+template <class Sync, ring_defects Defects>
+struct input_ends_early : graph<Sync, 3, Defects> {
+    static constexpr unsigned threads = 2;
+    void before() { this->submit(), this->submit(); }
+    void thread(unsigned i) {
+        if (i == 0) return this->submit(0U, 1U);
+        this->run(0);
+        if (this->ready[2].load(std::memory_order_acquire) != 0) this->run(2, 0U, 1U);
+    }
+    void after() {
+        this->run(1);
+        if (this->ready[2].load(std::memory_order_relaxed) != 1) Sync::fail("a task did not become ready once");
+        this->run(2, 0U, 1U);
+    }
+};
+template <class Sync>
+struct a26_ready_too_early : input_ends_early<Sync, {.no_guard_while_edges_come = true}> {
+    static constexpr const char* what = "the first input ends before the second edge is added: the count is reached";
+};
+APIARY_EXHIBIT(a26_ready_too_early, "before its inputs were there");
+template <class Sync>
+struct a26_fixed : input_ends_early<Sync, ring_defects{}> {
+    static constexpr const char* what =
+        "twin of A26: the submitter holds a unit of the count until all edges are there";
+};
+APIARY_CHECK(a26_fixed);
+
+template <class Sync>
+struct both_inputs_end_early : graph<Sync, 3, ring_defects{}> {
+    static constexpr const char* what = "a task is submitted while its two inputs end: it runs once, after both";
+    static constexpr unsigned threads = 3;
+    void before() { this->submit(), this->submit(); }
+    void thread(unsigned i) {
+        if (i == 0) this->submit(0U, 1U), this->run(1);
+        if (i == 1) this->run(0);
+        if (i == 2) this->run_when_ready(2, 0U, 1U);
+    }
+    void after() {
+        if (this->ready[2].load(std::memory_order_relaxed) != 1) Sync::fail("a task did not become ready once");
+    }
+};
+APIARY_CHECK(both_inputs_end_early);
+
+// A27.
+template <class Sync, ring_defects Defects>
+struct edge_against_completion : graph<Sync, 2, Defects> {
+    static constexpr unsigned threads = 2;
+    void before() { this->submit(); }
+    void thread(unsigned i) {
+        if (i == 0)
+            this->submit(0U);
+        else
+            this->run(0);
+    }
+    void after() {
+        if (this->ready[1].load(std::memory_order_relaxed) != 1) Sync::fail("nobody released the consumer");
+    }
+};
+template <class Sync>
+struct a27_edge_after_the_walk : edge_against_completion<Sync, {.edge_ignores_completion = true}> {
+    static constexpr const char* what = "a consumer is appended after its producer has walked the list";
+};
+APIARY_EXHIBIT(a27_edge_after_the_walk, "nobody released");
+template <class Sync>
+struct a27_fixed : edge_against_completion<Sync, ring_defects{}> {
+    static constexpr const char* what = "twin of A27: mark and walk under one lock, and the edge looks for the mark";
+};
+APIARY_CHECK(a27_fixed);
+
+// A28. Task 1 gives its reference to task 0 back while the submitter adds one and closes the scope.
+template <class Sync, ring_defects Defects>
+struct edge_against_release : graph<Sync, 3, Defects> {
+    static constexpr unsigned threads = 2;
+    void before() {
+        this->submit(), this->submit(0U);
+        this->run(0);
+    }
+    void thread(unsigned i) {
+        if (i == 1) return this->run(1, 0U);
+        this->submit(0U);
+        this->ring.release(0);
+        this->run(2, 0U);
+    }
+};
+template <class Sync>
+struct a28_count_loaded_first : edge_against_release<Sync, {.given_loaded_first = true}> {
+    static constexpr const char* what =
+        "the count of references is loaded before those that came back: a stale one matches";
+};
+APIARY_EXHIBIT(a28_count_loaded_first, "reclaimed under its consumer");
+template <class Sync>
+struct a28_fixed : edge_against_release<Sync, ring_defects{}> {
+    static constexpr const char* what = "twin of A28: first give back, then compare";
+};
+APIARY_CHECK(a28_fixed);
+
+// A36. Window of two: task 2 takes the slot of task 0 when task 1, its consumer, has ended.
+template <class Sync, ring_defects Defects>
+struct consumer_overtakes_completer : graph<Sync, 2, Defects> {
+    static constexpr unsigned threads = 3;
+    void before() {
+        this->submit(), this->submit(0U);
+        this->ring.release(0);
+    }
+    void thread(unsigned i) {
+        if (i == 0) this->submit();
+        if (i == 1) this->run(0);
+        if (i == 2) this->run_when_ready(1, 0U);
+    }
+};
+template <class Sync>
+struct a36_slot_reused_under_walk : consumer_overtakes_completer<Sync, {.completed_before_walks = true}> {
+    static constexpr const char* what =
+        "COMPLETED before the walks: the last consumer frees the slot, the walk goes on in the new task";
+};
+APIARY_EXHIBIT(a36_slot_reused_under_walk, "data race");
+template <class Sync>
+struct a36_fixed : consumer_overtakes_completer<Sync, ring_defects{}> {
+    static constexpr const char* what = "twin of A36: the completer holds a reference until its walks are done";
+};
+APIARY_CHECK(a36_fixed);
+
+// A37.
+template <class Sync, ring_defects Defects>
+struct window_is_full : graph<Sync, 1, Defects> {
+    static constexpr unsigned threads = 2;
+    void before() {
+        this->submit();
+        this->ring.release(0);
+    }
+    void thread(unsigned i) {
+        if (i == 0)
+            this->submit();
+        else
+            this->run(0);
+    }
+};
+template <class Sync>
+struct a37_nobody_signals : window_is_full<Sync, {.room = room_wait::never_signalled}> {
+    static constexpr const char* what = "the submitter waits for room on a condition that nobody signals";
+};
+APIARY_EXHIBIT(a37_nobody_signals, "deadlock");
+template <class Sync>
+struct a37_looks_before_the_mutex : window_is_full<Sync, {.room = room_wait::looks_before_the_mutex}> {
+    static constexpr const char* what =
+        "the submitter looks outside the mutex and then waits: the signal came in between";
+};
+APIARY_EXHIBIT(a37_looks_before_the_mutex, "deadlock");
+template <class Sync>
+struct a37_looks_once : window_is_full<Sync, {.room = room_wait::looks_once}> {
+    static constexpr const char* what =
+        "the submitter takes any wake for room: one for nothing, and it takes a live slot";
+};
+APIARY_EXHIBIT(a37_looks_once, "data race");
+template <class Sync>
+struct a37_fixed : window_is_full<Sync, ring_defects{}> {
+    static constexpr const char* what = "twin of A37: looks and waits under the mutex under which the head moves";
+};
+APIARY_CHECK(a37_fixed);
+
+// A38. The slot still says CONSUMED of the task before; thread 1 is the scheduler thread.
+template <class Sync, ring_defects Defects>
+struct head_against_submit : graph<Sync, 1, Defects> {
+    static constexpr unsigned threads = 2;
+    void before() {
+        this->submit();
+        this->ring.release(0);
+        this->run(0);
+    }
+    void thread(unsigned i) {
+        if (i == 0)
+            this->submit();
+        else
+            this->ring.advance();
+    }
+    void after() { this->expect_head(1); }
+};
+template <class Sync>
+struct a38_published_before_pending : head_against_submit<Sync, {.published_before_pending = true}> {
+    static constexpr const char* what =
+        "the index is published before the slot says PENDING: the head passes a live task";
+};
+APIARY_EXHIBIT(a38_published_before_pending, "passed a live task");
+template <class Sync>
+struct a38_fixed : head_against_submit<Sync, ring_defects{}> {
+    static constexpr const char* what = "twin of A38: first the slot, then the index";
+};
+APIARY_CHECK(a38_fixed);
+
+// B35. Two inputs end together; the one that completes the count runs the consumer.
+template <class Sync, ring_defects Defects>
+struct two_inputs_join : graph<Sync, 3, Defects> {
+    static constexpr unsigned threads = 2;
+    void before() { this->submit(), this->submit(), this->submit(0U, 1U); }
+    void thread(unsigned i) {
+        this->output[i].write(i);
+        this->ran[i].store(1, std::memory_order_relaxed);
+        this->ring.complete(i, [this](unsigned consumer) { this->run(consumer, 0U, 1U); });
+    }
+};
+template <class Sync>
+struct b35_join_without_acquire : two_inputs_join<Sync, {.join_without_acquire = true}> {
+    static constexpr const char* what = "the join counter is only released: its last input misses what the other wrote";
+};
+APIARY_EXHIBIT(b35_join_without_acquire, "data race");
+template <class Sync>
+struct b35_fixed : two_inputs_join<Sync, ring_defects{}> {
+    static constexpr const char* what = "twin of B35: the count is acquired and released";
+};
+APIARY_CHECK(b35_fixed);
+
+}  // namespace
