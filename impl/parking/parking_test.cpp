@@ -1,5 +1,7 @@
 // Idle set, sleeper and the cores, from one or two threads: the states and who owes whom a wake.
 #include <apiary/parking/epoll_core.hpp>
+#include <apiary/parking/event_loop_core.hpp>
+#include <apiary/parking/fake_core.hpp>
 #include <apiary/parking/idle_set.hpp>
 #include <apiary/parking/parker_core.hpp>
 #include <apiary/parking/sleeper.hpp>
@@ -8,6 +10,7 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -57,6 +60,50 @@ TEST(sleeper, does_not_block_when_work_is_visible) {
     apiary::sleeper<real_sync, apiary::parker_core<>> s(0, idle, core);
     s.sleep(core.forever, [] { return true; });
     EXPECT_FALSE(s.found_work()) << "nobody counted on it";
+    EXPECT_EQ(idle.snapshot().value, 0U);
+}
+
+struct still_clock {
+    std::int64_t now = 0;
+    std::int64_t now_ns() const { return now; }
+    void set(std::int64_t to) { now = to; }
+};
+using fake = apiary::fake_core<still_clock>;
+
+static_assert(apiary::event_loop_core<apiary::parker_core<>> && apiary::event_loop_core<apiary::epoll_core> &&
+              apiary::event_loop_core<fake>);
+struct cannot_be_woken {
+    static constexpr std::int64_t forever = INT64_MAX;
+    void wait(std::int64_t) {}
+    void poll() {}
+};
+static_assert(!apiary::event_loop_core<cannot_be_woken>);
+
+TEST(fake_core, a_wake_ends_one_wait_and_without_one_the_clock_moves_to_the_deadline) {
+    still_clock clock;
+    fake core(clock);
+    core.wake();
+    core.wake();
+    core.wait(50);
+    EXPECT_EQ(clock.now, 0) << "the token was there; two wakes are one";
+    core.wait(50);
+    EXPECT_EQ(clock.now, 50);
+    core.wait(20);
+    EXPECT_EQ(clock.now, 50) << "a deadline in the past does not block";
+    EXPECT_EQ(core.stuck(), 0U);
+    core.wait(fake::forever);
+    EXPECT_EQ(core.stuck(), 1U);
+    EXPECT_EQ(core.waits(), (std::vector<std::int64_t>{50, 50, 20, fake::forever}));
+}
+
+TEST(fake_core, a_sleeper_sleeps_until_its_timer_and_is_then_running) {
+    still_clock clock;
+    fake core(clock);
+    idle_set<> idle;
+    apiary::sleeper<real_sync, fake> s(2, idle, core);
+    s.sleep(700, [&] { return !idle.snapshot().sleeps(2); });
+    EXPECT_EQ(clock.now, 700);
+    EXPECT_FALSE(s.found_work());
     EXPECT_EQ(idle.snapshot().value, 0U);
 }
 

@@ -1,10 +1,15 @@
-// The timer heap with a clock of the test's own: order, ties, and what is due.
+// The timer heap with clocks of the test's own: order, ties, what is due, handles; and a long run against a list
+// that is sorted at every step.
+#include <apiary/timers/clock.hpp>
 #include <apiary/timers/timer_heap.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -14,6 +19,7 @@ struct node {
     int id = 0;
 };
 using heap = apiary::timer_heap<node>;
+using apiary::timer_handle;
 
 TEST(timer_heap, gives_nothing_before_it_is_due_and_everything_then) {
     heap h;
@@ -39,22 +45,141 @@ TEST(timer_heap, equal_deadlines_keep_their_order) {
     for (int i = 0; i < 9; ++i) EXPECT_EQ(h.pop_due(5)->id, i);
 }
 
-TEST(timer_heap, sorts_a_thousand) {
+TEST(timer_heap, a_timer_for_never_is_kept_and_not_due) {
     heap h;
-    std::mt19937 random(7);
-    std::vector<node> nodes(1000);
-    for (auto& n : nodes) {
-        n.deadline_ns = static_cast<std::int64_t>(random() % 500);
-        h.add(&n);
-    }
-    std::int64_t last = 0;
-    for (int i = 0; i < 1000; ++i) {
-        const node* n = h.pop();
-        EXPECT_GE(n->deadline_ns, last);
-        last = n->deadline_ns;
-    }
-    EXPECT_EQ(h.pop(), nullptr);
+    node n{heap::never, 0};
+    h.add(&n);
+    EXPECT_EQ(h.next_deadline(), heap::never);
+    EXPECT_EQ(h.pop_due(INT64_MAX), nullptr);
+    EXPECT_EQ(h.size(), 1U);
+    EXPECT_EQ(h.pop(), &n);
+}
+
+TEST(timer_heap, a_cancelled_timer_is_the_callers_and_the_next_one_is_published) {
+    heap h;
+    node a{10, 0}, b{20, 1}, c{30, 2};
+    const timer_handle first = h.add(&a);
+    h.add(&b);
+    const timer_handle last = h.add(&c);
+    EXPECT_EQ(h.cancel(first), &a);
+    EXPECT_EQ(h.next_deadline(), 20);
+    EXPECT_EQ(h.cancel(last), &c);
+    EXPECT_EQ(h.size(), 1U);
+    EXPECT_EQ(h.pop_due(100), &b);
     EXPECT_EQ(h.size(), 0U);
+}
+
+TEST(timer_heap, a_handle_of_a_timer_that_has_gone_cancels_nothing_also_when_its_slot_has_another) {
+    heap h;
+    node a{10, 0}, b{20, 1};
+    const timer_handle old = h.add(&a);
+    EXPECT_EQ(h.pop_due(10), &a);
+    EXPECT_EQ(h.cancel(old), nullptr) << "it has run";
+    const timer_handle now = h.add(&b);
+    EXPECT_EQ(now.slot, old.slot) << "the test means to meet the same slot";
+    EXPECT_EQ(h.cancel(old), nullptr);
+    EXPECT_EQ(h.size(), 1U);
+    EXPECT_EQ(h.cancel(now), &b);
+    EXPECT_EQ(h.cancel(now), nullptr) << "twice";
+}
+
+TEST(timer_heap, a_handle_that_names_nothing_cancels_nothing) {
+    heap h;
+    EXPECT_EQ(h.cancel({}), nullptr);
+    node a{10, 0};
+    const timer_handle real = h.add(&a);
+    EXPECT_EQ(h.cancel({}), nullptr);
+    EXPECT_EQ(h.cancel({real.slot + 1, real.generation}), nullptr);
+    EXPECT_EQ(h.cancel({real.slot, real.generation + 1}), nullptr);
+    EXPECT_EQ(h.cancel({UINT32_MAX, UINT32_MAX}), nullptr);
+    EXPECT_EQ(h.size(), 1U);
+}
+
+// The reference: a vector in order of (deadline, arrival).
+class sorted_list {
+public:
+    void add(node* n, timer_handle h) { all_.push_back({n, h}); }
+    node* earliest() const {
+        const auto least = std::min_element(
+            all_.begin(), all_.end(), [](auto& a, auto& b) { return a.first->deadline_ns < b.first->deadline_ns; });
+        return least == all_.end() ? nullptr : least->first;
+    }
+    void remove(const node* n) {
+        std::erase_if(all_, [n](auto& e) { return e.first == n; });
+    }
+    std::pair<node*, timer_handle> any(std::size_t i) const { return all_[i % all_.size()]; }
+    std::size_t size() const { return all_.size(); }
+
+private:
+    std::vector<std::pair<node*, timer_handle>> all_;
+};
+
+TEST(timer_heap, does_what_a_sorted_list_does_over_many_random_steps) {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        std::mt19937 generator(seed);
+        const auto below = [&generator](unsigned n) { return static_cast<unsigned>(generator()) % n; };
+        heap h;
+        sorted_list reference;
+        apiary::manual_clock<> clock;
+        std::vector<std::unique_ptr<node>> nodes;
+        std::vector<timer_handle> gone;
+        for (int step = 0; step < 2000; ++step) {
+            switch (below(8)) {
+                case 0:
+                case 1:
+                case 2: {  // many equal deadlines
+                    nodes.push_back(std::make_unique<node>(node{clock.now_ns() + below(16), step}));
+                    reference.add(nodes.back().get(), h.add(nodes.back().get()));
+                    break;
+                }
+                case 3:
+                    if (reference.size() != 0) {
+                        const auto [n, handle] = reference.any(below(1000));
+                        ASSERT_EQ(h.cancel(handle), n);
+                        reference.remove(n);
+                        gone.push_back(handle);
+                    }
+                    break;
+                case 4:
+                    if (!gone.empty()) {
+                        ASSERT_EQ(h.cancel(gone[below(static_cast<unsigned>(gone.size()))]), nullptr);
+                    }
+                    break;
+                case 5:
+                    clock.advance(below(4));
+                    break;
+                default: {
+                    node* expected = reference.earliest();
+                    if (expected != nullptr && expected->deadline_ns > clock.now_ns()) expected = nullptr;
+                    ASSERT_EQ(h.pop_due(clock.now_ns()), expected) << "seed " << seed << ", step " << step;
+                    if (expected != nullptr) reference.remove(expected);
+                }
+            }
+            ASSERT_EQ(h.size(), reference.size());
+            ASSERT_EQ(h.next_deadline(), reference.size() == 0 ? heap::never : reference.earliest()->deadline_ns);
+        }
+        while (node* n = h.pop()) {
+            ASSERT_EQ(n, reference.earliest());
+            reference.remove(n);
+        }
+        EXPECT_EQ(reference.size(), 0U);
+    }
+}
+
+TEST(clock, a_manual_clock_stands_still_until_it_is_moved) {
+    apiary::manual_clock<> clock(5);
+    EXPECT_EQ(clock.now_ns(), 5);
+    clock.advance(3);
+    EXPECT_EQ(clock.now_ns(), 8);
+    clock.set(2);
+    EXPECT_EQ(clock.now_ns(), 2);
+}
+
+TEST(clock, the_steady_clock_does_not_go_back) {
+    const apiary::steady_clock<> clock;
+    const std::int64_t before = clock.now_ns();
+    EXPECT_GE(clock.now_ns(), before);
+    EXPECT_GT(before, 0);
 }
 
 }  // namespace
