@@ -44,7 +44,11 @@ class Arm:
 
     @property
     def control(self) -> bool:
-        return self.role in ("aa", "slow10")
+        return self.role == "aa" or self.slow
+
+    @property
+    def slow(self) -> bool:
+        return self.role in ("slow5", "slow10")
 
 
 def introduce(program: Path) -> Subject:

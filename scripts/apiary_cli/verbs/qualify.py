@@ -1,0 +1,213 @@
+"""qualify: how often would a race on this machine cry wolf, and what would it miss?"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import shlex
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import comparing, environment, folder, plans, repo, rounds, stats, subjects, tables, verification
+from ..errors import Fault, HARNESS, INCORRECT, USAGE
+from ..say import Progress, duration, heading, say
+from . import race, setup
+
+SUMMARY = "how often would a race here cry wolf, and what would it miss?"
+DESCRIPTION = """\
+Races copies of one program against each other, batch after batch, exactly as race does: fresh
+processes, shuffled rounds, the margin from an A/A pair of the same batch. Three further pairs of equal
+copies must not differ; copies with a built-in slow-down of 5 % and 10 % should be seen. Prints, with
+95 % intervals, the rate of false alarms and the rate of detection.
+
+writes:  results/DATE-HOST/ with qualify.csv (a line for each comparison), rows.csv, env.json, summary.md
+takes:   about a minute and a half for a batch of 10 rounds at two points; run it on a quiet machine
+exit:    0 done; 1 wrong work, or more than 5 % of false alarms; 3 the harness failed"""
+
+PAIRS = 3  # tested pairs in a batch, beside the one that sets the margin
+SLOW = {"slow5": 1.05, "slow10": 1.10}
+POINTS = (plans.throughput(1), plans.throughput(2))
+COLUMNS = "batch,scenario,scenario_params,kind,n_pairs,ratio,ci_lo,ci_hi,margin,verdict".split(",")
+MOST_ALARMS = 0.05
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--subject", default="hive", metavar="NAME", help="which program (default hive)")
+    parser.add_argument("--batches", type=int, default=17, metavar="N", help="6 comparisons each (default 17)")
+    parser.add_argument("--rounds", type=int, default=10, metavar="N", help="of a batch (default 10)")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--block-ms", type=int, default=50, metavar="MS", help="length of a block (default 50)")
+    parser.add_argument("--seed", type=int, help="of order and padding (default: random, recorded)")
+    parser.add_argument("--no-build", action="store_true", help="take the build as it is")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One comparison of a batch: what was built in, and what the race would have said."""
+
+    batch: int
+    point: plans.Point
+    kind: str  # aa, slow5, slow10
+    found: stats.Estimate
+    margin: float
+    verdict: str
+
+
+def interval(hits: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a rate."""
+    if n == 0:
+        return 0.0, 1.0
+    z = 1.959964
+    rate, z2 = hits / n, z * z
+    middle = (rate + z2 / (2 * n)) / (1 + z2 / n)
+    half = z * math.sqrt(rate * (1 - rate) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def line_up(subject: subjects.Subject, scratch: Path) -> list[subjects.Arm]:
+    """Two arms for the margin, two for each tested pair, and the slow ones; all copies of one program."""
+    labels = [f"margin{i}" for i in range(2)] + [f"pair{i}{side}" for i in range(PAIRS) for side in "ab"]
+    given = [(subject, "aa", label) for label in labels] + [(subject, kind, kind) for kind in SLOW]
+    return subjects.place(given, scratch)
+
+
+def judge(rows: list[dict[str, str]], batch: int) -> list[Trial]:
+    """What a race would say of this batch."""
+    out = []
+    for point in POINTS:
+        group = [r for r in comparing.good(rows) if r["scenario_params"] == point.params_text]
+        metric = point.scenario.metrics[0]
+
+        def estimate(one: str, other: str) -> stats.Estimate | None:
+            pairs = comparing.paired(group, comparing.Pairing(one, other, "aa"), metric.column)
+            flat = [pair for found in pairs.values() for pair in found]
+            return stats.estimate(flat) if flat else None
+
+        reference = estimate("margin0", "margin1")
+        margin = stats.margin(reference.half_width if reference else None)
+        tested = [("aa", f"pair{i}a", f"pair{i}b") for i in range(PAIRS)] + [(k, k, "margin0") for k in SLOW]
+        for kind, one, other in tested:
+            found = estimate(one, other)
+            if found:
+                verdict = stats.verdict(found, margin, metric.better)
+                out.append(Trial(batch, point, kind, found, margin, verdict))
+    return out
+
+
+def calibrate(state: rounds.Race) -> None:
+    for kind, target in SLOW.items():
+        arm = next(a for a in state.arms if a.role == kind)
+        for point in POINTS:
+            found = rounds.calibrate(state, point, arm, target)
+            state.calibration.append(found | {"role": kind})
+            if found["slowdown_ns"]:
+                arm.slowdown[point] = found["slowdown_ns"]
+
+
+def measure(state: rounds.Race, batches: int) -> list[Trial]:
+    trials: list[Trial] = []
+    with Progress("qualify", batches) as progress:
+        for batch in range(1, batches + 1):
+            # Each batch is calibrated by itself, as each race is.
+            for arm in state.arms:
+                arm.slowdown.clear()
+            calibrate(state)
+            begin = len(state.rows)
+            rounds.run_batch(state, batch, lambda number, note: None)
+            trials += judge(state.rows[begin:], batch)
+            progress.advance()
+    return trials
+
+
+def lines(trials: list[Trial]) -> list[str]:
+    """The result in words."""
+    out = []
+    for kind in ("aa", *SLOW):
+        mine = [t for t in trials if t.kind == kind]
+        if not mine:
+            continue
+        alarm = (stats.REGRESSED, stats.IMPROVED) if kind == "aa" else (stats.REGRESSED,)
+        hits = sum(t.verdict in alarm for t in mine)
+        lo, hi = interval(hits, len(mine))
+        what = "equal copies called different" if kind == "aa" else f"{kind[4:]} % built in, called REGRESSED"
+        margins = [100 * t.margin for t in mine]
+        ratios = [t.found.ratio for t in mine]
+        out.append(
+            f"{what}: {hits} of {len(mine)} ({100 * hits / len(mine):.1f} %, interval {100 * lo:.1f} to "
+            f"{100 * hi:.1f} %); median ratio ×{stats.median(ratios):.3f}, margin median "
+            f"{stats.median(margins):.1f} %, most {max(margins):.1f} %"
+        )
+    return out
+
+
+def alarm_rate(trials: list[Trial]) -> float:
+    aa = [t for t in trials if t.kind == "aa"]
+    return sum(t.verdict in (stats.REGRESSED, stats.IMPROVED) for t in aa) / max(1, len(aa))
+
+
+def to_row(trial: Trial) -> dict[str, str]:
+    n = tables.number
+    return {
+        "batch": str(trial.batch),
+        "scenario": trial.point.scenario.name,
+        "scenario_params": trial.point.params_text,
+        "kind": trial.kind,
+        "n_pairs": str(trial.found.n),
+        "ratio": n(trial.found.ratio),
+        "ci_lo": n(trial.found.lo),
+        "ci_hi": n(trial.found.hi),
+        "margin": n(trial.margin),
+        "verdict": trial.verdict,
+    }
+
+
+def perform(args: argparse.Namespace, subject: subjects.Subject, command: str) -> tuple[Path, list[Trial], bool]:
+    seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
+    plan = plans.Plan(
+        "qualify", POINTS, args.rounds, args.rounds, batches=args.batches, block_ms=args.block_ms, controls=False
+    )
+    machine, toolchain = environment.machine(), environment.toolchain()
+    env_id, before = environment.env_id(machine, toolchain), environment.load()
+    with folder.begun() as (run_id, out, scratch):
+        arms = line_up(subject, scratch)
+        state = rounds.Race(plan, arms, args.workers, seed, run_id, env_id, repo.commit(), scratch)
+        trials = measure(state, args.batches)
+        tables.write(out / "rows.csv", tables.ROWS, state.rows)
+        tables.write(out / "qualify.csv", COLUMNS, map(to_row, trials))
+        env = {
+            "schema_version": 1,
+            "run_id": run_id,
+            "env_id": env_id,
+            "machine": machine,
+            "toolchain": toolchain,
+            "load_before": before,
+            "load_after": environment.load(),
+            "verification": verification.snapshot(),
+            "race": race.describe(state, plan, command, [], [], repo.dirty()),
+        }
+        repo.write_json(out / "env.json", env)
+        text = [f"# Qualification {run_id}", "", f"`{command}`", "", *(f"- {line}" for line in lines(trials))]
+        (out / "summary.md").write_text("\n".join(text) + "\n")
+    return repo.RESULTS / run_id, trials, bool(comparing.incorrect(state.rows))
+
+
+def run(args: argparse.Namespace) -> int:
+    if min(args.batches, args.rounds, args.workers, args.block_ms) < 1:
+        raise Fault("a number below 1", "there would be nothing to measure", "the defaults are sensible", USAGE)
+    started = time.monotonic()
+    if not args.no_build:
+        setup.ensure()
+    args.subject, args.program, args.baseline = [args.subject], [], None
+    found, _ = race.gather(args)
+    where, trials, wrong = perform(args, found[0], shlex.join(["scripts/apiary", *sys.argv[1:]]))
+    heading("result")
+    for line in lines(trials):
+        say(line)
+    say(f"{race.relative(where)}/qualify.csv")
+    say(f"took {duration(time.monotonic() - started)}")
+    if not trials:
+        return HARNESS
+    return INCORRECT if wrong or alarm_rate(trials) > MOST_ALARMS else 0
