@@ -27,17 +27,17 @@ public:
 
     template <class F>
     void post(F&& task) {
-        apiary::bench::must_accept(scheduler_.post(std::forward<F>(task)));
+        apiary::bench::must_accept(scheduler_.post_micro(std::forward<F>(task)));
     }
 
     template <class F>
     void post_batch(std::span<F> tasks) {
-        apiary::bench::must_accept(scheduler_.post_batch(tasks) == tasks.size());
+        apiary::bench::must_accept(scheduler_.post_micro_batch(tasks) == tasks.size());
     }
 
     template <class F>
     void post_delayed(std::chrono::nanoseconds delay, F&& task) {
-        apiary::bench::must_accept(scheduler_.post_delayed(std::forward<F>(task), delay));
+        apiary::bench::must_accept(static_cast<bool>(scheduler_.post_delayed(std::forward<F>(task), delay)));
     }
 
     apiary::bench::runtime_counters counters() const {

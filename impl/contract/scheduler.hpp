@@ -4,10 +4,11 @@
 // scheduler            post(f): f runs once, on some worker, or post returns false and f never runs.
 //                      request_stop(drain): every task accepted before runs; later posts are refused.
 //                      request_stop(discard): tasks not yet begun are dropped, and counted.
-//                      report(): after the scheduler has stopped; accepted = run + discarded.
+//                      report(): after the scheduler has stopped; accepted = run + discarded + cancelled.
 // batch_posting        post_batch(span): all or none of the callables are accepted, in order.
 // targeted_posting     post_to_worker(id, f): f runs on that worker.
-// delayed_posting      post_delayed(f, d): f runs no earlier than d from the call.
+// delayed_posting      post_delayed(f, d): f runs no earlier than d from the call. True when accepted.
+// cancellable_posting  post_delayed returns a handle: cancel() is true once, when f will then never run.
 // compute_posting      post_compute(f): f runs on a thread that serves no events.
 //
 // All posting calls are allowed from any thread and from tasks. None blocks for longer than a few
@@ -24,10 +25,11 @@ namespace apiary {
 
 enum class stop_mode : std::uint8_t { drain = 1, discard = 2 };
 
-// How the accepted tasks ended. accepted = run + discarded.
+// How the accepted tasks ended. accepted = run + discarded + cancelled.
 struct stop_report {
     std::uint64_t run = 0;         // begun and ended, by return or by exception
     std::uint64_t discarded = 0;   // dropped by the stop: never begun. Timers not yet due are among them
+    std::uint64_t cancelled = 0;   // by their handle, before they began
     std::uint64_t refused = 0;     // posts that came after the stop
     std::uint64_t exceptions = 0;  // of those run, how many ended by an exception
 };
@@ -57,7 +59,12 @@ concept targeted_posting = scheduler<S> && requires(S& s, detail::any_callable f
 
 template <class S>
 concept delayed_posting = scheduler<S> && requires(S& s, detail::any_callable f, std::chrono::nanoseconds d) {
-    { s.post_delayed(f, d) } -> std::same_as<bool>;
+    static_cast<bool>(s.post_delayed(f, d));
+};
+
+template <class S>
+concept cancellable_posting = delayed_posting<S> && requires(S& s, detail::any_callable f, std::chrono::nanoseconds d) {
+    { s.post_delayed(f, d).cancel() } -> std::same_as<bool>;
 };
 
 template <class S>

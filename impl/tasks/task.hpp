@@ -7,6 +7,8 @@
 //            It must return or throw; pthread_exit inside it is not supported.
 // Lifetime.  Exactly one of run() and drop() is called, once; either destroys the callable, also when
 //            it throws. The memory of the task itself is the storage's business (task_storage.hpp).
+// Endings.   A callable that takes a task_end in place of nothing is told of its drop as well, and
+//            answers how it ended: a cancelled timer, for one, is neither run nor dropped.
 // Source:    seed 002 section 3.1, with a pointer in the queues in place of std::function (a thief
 //            would tear the latter: exhibit A07).
 #pragma once
@@ -22,13 +24,19 @@
 
 namespace apiary {
 
+enum class task_end : std::uint8_t { run, drop, cancelled };
+
+template <class F>
+concept told_of_its_end = std::is_invocable_r_v<task_end, F&, task_end>;
+
 template <class Sync = real_sync>
 class task {
 public:
     static constexpr std::size_t inline_bytes = 40;
 
     template <class F>
-        requires(std::is_invocable_v<std::decay_t<F>&> && !std::is_same_v<std::decay_t<F>, task>)
+        requires((std::is_invocable_v<std::decay_t<F>&> || told_of_its_end<std::decay_t<F>>) &&
+                 !std::is_same_v<std::decay_t<F>, task>)
     explicit task(F&& callable) {
         using callable_type = std::decay_t<F>;
         static_assert(std::is_nothrow_destructible_v<callable_type>, "a task is destroyed where nobody can catch");
@@ -44,38 +52,46 @@ public:
     task& operator=(const task&) = delete;
 
     // Runs the callable and destroys it. Lets its exceptions out.
-    void run() { end_(*this, ending::run); }
+    task_end run() { return end_(*this, task_end::run); }
 
     // Destroys the callable without running it.
-    void drop() { end_(*this, ending::drop); }
+    task_end drop() { return end_(*this, task_end::drop); }
 
     // For queues and timers.
     typename Sync::template cell<task*> next;
     std::int64_t deadline_ns = 0;  // 0: as soon as possible
 
 private:
-    enum class ending : bool { run, drop };
-
     template <class F>
     static constexpr bool fits = sizeof(F) <= inline_bytes && alignof(F) <= alignof(std::max_align_t) / 2;
 
     template <class F>
-    static void end_inline(task& t, ending how) {
+    static task_end finish(F& callable, task_end how) {
+        if constexpr (told_of_its_end<F>) {
+            return callable(how);
+        } else {
+            if (how == task_end::run) callable();
+            return how;
+        }
+    }
+
+    template <class F>
+    static task_end end_inline(task& t, task_end how) {
         F& callable = *std::launder(reinterpret_cast<F*>(t.storage_));
         const struct guard {
             F& f;
             ~guard() { f.~F(); }
         } destroy_at_end{callable};
-        if (how == ending::run) callable();
+        return finish(callable, how);
     }
 
     template <class F>
-    static void end_boxed(task& t, ending how) {
+    static task_end end_boxed(task& t, task_end how) {
         const std::unique_ptr<F> callable(*std::launder(reinterpret_cast<F**>(t.storage_)));
-        if (how == ending::run) (*callable)();
+        return finish(*callable, how);
     }
 
-    void (*end_)(task&, ending);
+    task_end (*end_)(task&, task_end);
     alignas(8) std::byte storage_[inline_bytes];
 };
 

@@ -27,9 +27,10 @@ namespace apiary {
 
 // Ends a task without running it.
 template <class Storage>
-void discard(typename Storage::task_type* t) {
-    t->drop();
+task_end discard(typename Storage::task_type* t) {
+    const task_end how = t->drop();
     Storage::release(t);
+    return how;
 }
 
 template <class Sync>

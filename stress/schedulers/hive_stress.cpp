@@ -32,25 +32,32 @@ public:
     bool post_something(chaos_sync::random_source& random) {
         switch (random.below(16)) {
             case 0:
-                return post_batch(1 + random.below(40));
+                return post_batch(1 + random.below(40), [&](auto batch) { return hive_.post_micro_batch(batch); });
             case 1:
             case 2:
                 return post_one([&](auto f) { return hive_.post_to_worker(random.below(hive_.io_workers()), f); });
             case 3:
-                return post_one(
-                    [&](auto f) { return hive_.post_delayed(f, std::chrono::microseconds(random.below(300))); });
+                return post_one([&](auto f) {
+                    auto timer = hive_.post_delayed(f, std::chrono::microseconds(random.below(300)));
+                    const bool accepted = static_cast<bool>(timer);
+                    if (random.below(2) == 0 && timer.cancel()) cancelled_.fetch_add(1);
+                    return accepted;
+                });
             case 4:
-            case 5:
                 return post_one([&](auto f) { return hive_.post_compute(f); });
+            case 5:
+                return post_batch(1 + random.below(4), [&](auto batch) { return hive_.post_compute_batch(batch); });
             default:
-                return post_one([&](auto f) { return hive_.post(f); });
+                return post_one([&](auto f) { return hive_.post_micro(f); });
         }
     }
 
     std::size_t accepted() const { return accepted_; }
     std::size_t ended() const { return ended_; }
+    std::size_t cancelled() const { return cancelled_; }
     std::string state() const {
-        return "hive: accepted " + std::to_string(accepted_) + ", ended " + std::to_string(ended_);
+        return "hive: accepted " + std::to_string(accepted_) + ", ended " + std::to_string(ended_) + ", cancelled " +
+               std::to_string(cancelled_);
     }
 
 private:
@@ -77,13 +84,14 @@ private:
         return false;
     }
 
-    bool post_batch(std::size_t n) {
+    template <class Post>
+    bool post_batch(std::size_t n, Post post) {
         const std::size_t first = next_id_.fetch_add(n);
         if (first + n > ids_per_round) return false;
         std::vector<std::function<void()>> batch;
         for (std::size_t i = 0; i < n; ++i) batch.emplace_back([this, id = first + i] { body(id); });
         accepted_.fetch_add(n);
-        const std::size_t done = hive_.post_batch(std::span(batch));
+        const std::size_t done = post(std::span(batch));
         if (done != 0 && done != n) run_.fail("a batch was split");
         if (done == 0) accepted_.fetch_sub(n);
         return done == n;
@@ -92,7 +100,7 @@ private:
     apiary::stress::run& run_;
     Hive& hive_;
     apiary::claim_ledger<> books_{ids_per_round};
-    std::atomic<std::size_t> next_id_{0}, accepted_{0}, ended_{0};
+    std::atomic<std::size_t> next_id_{0}, accepted_{0}, ended_{0}, cancelled_{0};
 };
 
 template <class Hive>
@@ -126,7 +134,7 @@ void body(apiary::stress::run& r) {
             // Quiescence: with nobody asking for a stop, all that was accepted must end by itself.
             // `accepted` last: it is the one that tasks still at work can raise.
             for (;;) {
-                const std::size_t ended = work.ended();
+                const std::size_t ended = work.ended() + work.cancelled();
                 if (ended == work.accepted()) break;
                 std::this_thread::sleep_for(std::chrono::microseconds(100));
             }
@@ -140,9 +148,12 @@ void body(apiary::stress::run& r) {
     const auto report = h.report();
     if (report.run != work.ended())
         r.fail("the report says " + std::to_string(report.run) + " ran, the tasks say " + std::to_string(work.ended()));
-    if (report.run + report.discarded != work.accepted())
+    if (report.cancelled != work.cancelled())
+        r.fail("the report says " + std::to_string(report.cancelled) + " were cancelled, the handles say " +
+               std::to_string(work.cancelled()));
+    if (report.run + report.discarded + report.cancelled != work.accepted())
         r.fail("accepted " + std::to_string(work.accepted()) + ", run " + std::to_string(report.run) + ", discarded " +
-               std::to_string(report.discarded));
+               std::to_string(report.discarded) + ", cancelled " + std::to_string(report.cancelled));
     if (!stop_in_the_middle && report.discarded != 0)
         r.fail("a task was discarded although all had ended before the stop");
 }

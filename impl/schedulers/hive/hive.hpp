@@ -1,7 +1,7 @@
 // hive: IO workers with private queues, stealable deques and timers, and compute workers beside them.
 //
 //     apiary::hive h({.io_workers = 2});
-//     h.post([&] { …; h.request_stop(); });
+//     h.post_micro([&] { …; h.request_stop(); });
 //     h.run();                                  // this thread is IO worker 0
 //
 // When to use it. For many small tasks that post each other, wait for deadlines, or must run on a
@@ -35,6 +35,7 @@
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/parking/epoll_core.hpp>
+#include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
@@ -64,7 +65,7 @@ public:
     // False: the hive has been stopped; the callable is destroyed without having run. The same holds
     // for every post below.
     template <class F>
-    [[nodiscard]] bool post(F&& callable) {
+    [[nodiscard]] bool post_micro(F&& callable) {
         pending t = make(std::forward<F>(callable));
         worker_type* here = current();
         return accepted(here != nullptr ? here->post_local(t.get()) : core_.post(t.get()), t);
@@ -72,19 +73,8 @@ public:
 
     // Moves from every element. All of them or none: returns the size of the batch, or 0.
     template <class F, std::size_t Extent>
-    [[nodiscard]] std::size_t post_batch(std::span<F, Extent> callables) {
-        if (callables.empty()) return 0;
-        fifo_list<task_type> tasks;
-        try {
-            for (F& callable : callables) tasks.push_back(Storage::make(std::move(callable)));
-        } catch (...) {
-            while (task_type* t = tasks.pop_front()) apiary::discard<Storage>(t);
-            throw;
-        }
-        if (core_.post_list(tasks)) return callables.size();
-        refused_.fetch_add(callables.size(), std::memory_order_relaxed);
-        while (task_type* t = tasks.pop_front()) apiary::discard<Storage>(t);
-        return 0;
+    [[nodiscard]] std::size_t post_micro_batch(std::span<F, Extent> callables) {
+        return post_list(callables, [this](auto& tasks) { return core_.post_list(tasks); });
     }
 
     // Throws std::out_of_range for a worker that does not exist.
@@ -98,18 +88,28 @@ public:
     }
 
     // Runs no earlier than `delay` from now; a negative delay counts as none, and one beyond the clock's
-    // range as "never". Of two random IO workers
-    // the one with fewer timers keeps it (seed 002 section 5.4). A timer that is not due when the hive
-    // stops is discarded.
+    // range as "never". Of two random IO workers the one with fewer timers keeps it (seed 002 section 5.4).
+    // The handle is empty when the post was refused. A timer that is not due when the hive stops is
+    // discarded. There is no such call for compute tasks.
     template <class F, class Rep, class Period>
-    [[nodiscard]] bool post_delayed(F&& callable, std::chrono::duration<Rep, Period> delay) {
+    [[nodiscard]] timer_handle<Sync> post_delayed(F&& callable, std::chrono::duration<Rep, Period> delay) {
+        using block = delayed_callable<std::decay_t<F>, Sync>;
         const std::int64_t deadline = deadline_after(delay);
-        pending t = make(std::forward<F>(callable));
+        auto* b = Sync::template create<block>(std::forward<F>(callable));
+        timer_handle<Sync> handle(b);
+        pending t;
+        try {
+            t = make(delayed_entry<Sync>(b));
+        } catch (...) {
+            handle.cancel();  // the callable is inside already
+            throw;
+        }
         t->deadline_ns = deadline;
         const unsigned worker = less_busy_of_two();
         worker_type* here = current();
         const bool mine = here == core_.io()[worker].get();
-        return accepted(mine ? here->post_local_delayed(t.get()) : core_.post_to(worker, t.get()), t);
+        if (!accepted(mine ? here->post_local_delayed(t.get()) : core_.post_to(worker, t.get()), t)) return {};
+        return handle;
     }
 
     // Also false when the hive has no compute worker.
@@ -117,6 +117,12 @@ public:
     [[nodiscard]] bool post_compute(F&& callable) {
         pending t = make(std::forward<F>(callable));
         return accepted(core_.post_compute(t.get()), t);
+    }
+
+    // As post_micro_batch.
+    template <class F, std::size_t Extent>
+    [[nodiscard]] std::size_t post_compute_batch(std::span<F, Extent> callables) {
+        return post_list(callables, [this](auto& tasks) { return core_.post_compute_list(tasks); });
     }
 
     // Blocks until the hive was stopped and every worker has ended. Throws std::logic_error when called
@@ -140,12 +146,13 @@ public:
     // Returns at once. The first call decides how; later ones change nothing.
     void request_stop(stop_mode how = stop_mode::drain) { core_.request_stop(how); }
 
-    // After run() has returned.
+    // After run() has returned. Every accepted task was run, discarded or cancelled.
     stop_report report() const {
         stop_report r;
         const auto add = [&r](const auto& books) {
             r.run += books.tasks_run();
             r.discarded += books.tasks_dropped();
+            r.cancelled += books.tasks_cancelled();
             r.exceptions += books.exceptions();
         };
         for (const auto& w : core_.io()) add(w->books());
@@ -193,9 +200,28 @@ private:
     };
     using pending = std::unique_ptr<task_type, discarder>;
 
+    // The same for many.
+    struct task_list {
+        fifo_list<task_type> list;
+        ~task_list() {
+            while (task_type* t = list.pop_front()) apiary::discard<Storage>(t);
+        }
+    };
+
     template <class F>
     static pending make(F&& callable) {
         return pending(Storage::make(std::forward<F>(callable)));
+    }
+
+    // All or none of them, by `post`, which takes the list or leaves it.
+    template <class F, std::size_t Extent, class Post>
+    std::size_t post_list(std::span<F, Extent> callables, Post post) {
+        if (callables.empty()) return 0;
+        task_list tasks;
+        for (F& callable : callables) tasks.list.push_back(make(std::move(callable)).release());
+        if (post(tasks.list)) return callables.size();
+        refused_.fetch_add(callables.size(), std::memory_order_relaxed);
+        return 0;
     }
 
     bool accepted(bool yes, pending& t) {
@@ -251,7 +277,5 @@ private:
 };
 
 using hive = basic_hive<real_sync, epoll_core, pooled_storage<>>;
-
-static_assert(batch_posting<hive> && targeted_posting<hive> && delayed_posting<hive> && compute_posting<hive>);
 
 }  // namespace apiary

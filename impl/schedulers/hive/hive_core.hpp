@@ -79,6 +79,13 @@ public:
         return true;
     }
 
+    // All or none.
+    [[nodiscard]] bool post_compute_list(list& tasks) {
+        if (compute_.empty() || compute_pool_.push_list(tasks) == push_result::closed) return false;
+        wake_one_compute();
+        return true;
+    }
+
     // The first call decides how. Refuses all later posts, and wakes everybody to see it.
     void request_stop(stop_mode how) noexcept {
         // The pools close before the flag is up: a worker that sees the flag (acquire) may end as soon

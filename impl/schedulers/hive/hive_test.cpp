@@ -44,7 +44,7 @@ void wait_for(const std::atomic<int>& n, int value) {
 TEST(hive, runs_on_the_calling_thread_what_was_posted_before_run) {
     hive h({});
     std::thread::id ran_on;
-    ASSERT_TRUE(h.post([&] {
+    ASSERT_TRUE(h.post_micro([&] {
         ran_on = std::this_thread::get_id();
         h.request_stop();
     }));
@@ -90,7 +90,7 @@ TEST_P(hive_of, timers_are_never_early) {
             },
             delay));
     }
-    ASSERT_TRUE(r.h.post([&] { ASSERT_TRUE(r.h.post_delayed([&] { ++fired; }, 1ms)); }));
+    ASSERT_TRUE(r.h.post_micro([&] { ASSERT_TRUE(r.h.post_delayed([&] { ++fired; }, 1ms)); }));
     ASSERT_TRUE(r.h.post_delayed([&] { ++fired; }, -5ms));
     wait_for(fired, 52);
     EXPECT_EQ(early, 0);
@@ -100,18 +100,22 @@ TEST_P(hive_of, a_drained_stop_runs_what_was_accepted_and_refuses_what_comes_lat
     running_hive r({.io_workers = GetParam(), .compute_workers = 1});
     std::atomic<int> ran{0};
     for (int i = 0; i < 1000; ++i) {
-        ASSERT_TRUE(r.h.post([&] { ++ran; }));
+        ASSERT_TRUE(r.h.post_micro([&] { ++ran; }));
         ASSERT_TRUE(r.h.post_to_worker(0, [&] { ++ran; }));
         ASSERT_TRUE(r.h.post_compute([&] { ++ran; }));
     }
     const auto report = r.stop(stop_mode::drain);
     EXPECT_EQ(ran, 3000);
     EXPECT_EQ(report.run, 3000U);
-    EXPECT_FALSE(r.h.post([] {}));
+    EXPECT_FALSE(r.h.post_micro([] {}));
     EXPECT_FALSE(r.h.post_to_worker(0, [] {}));
     EXPECT_FALSE(r.h.post_compute([] {}));
     EXPECT_FALSE(r.h.post_delayed([] {}, 1ms));
-    EXPECT_EQ(r.h.report().refused, 4U);
+    std::vector<std::function<void()>> batch(3, [] { FAIL() << "refused tasks do not run"; });
+    EXPECT_EQ(r.h.post_micro_batch(std::span(batch)), 0U);
+    batch.assign(3, [] { FAIL() << "refused tasks do not run"; });
+    EXPECT_EQ(r.h.post_compute_batch(std::span(batch)), 0U);
+    EXPECT_EQ(r.h.report().refused, 10U);
 }
 
 TEST_P(hive_of, a_discarding_stop_accounts_for_every_task) {
@@ -120,15 +124,20 @@ TEST_P(hive_of, a_discarding_stop_accounts_for_every_task) {
     std::atomic<std::uint64_t> ran{0};
     std::uint64_t accepted = 0;
     for (int i = 0; i < 1000; ++i) {
-        accepted += r.h.post([&ran, token] { ++ran; });
+        accepted += r.h.post_micro([&ran, token] { ++ran; });
         accepted += r.h.post_to_worker(0, [&ran, token] { ++ran; });
         accepted += r.h.post_compute([&ran, token] { ++ran; });
-        accepted += r.h.post_delayed([&ran, token] { ++ran; }, 1h);
+        auto timer = r.h.post_delayed([&ran, token] { ++ran; }, 1h);
+        accepted += static_cast<bool>(timer);
+        if (i % 4 == 0) {
+            EXPECT_TRUE(timer.cancel());
+        }
     }
     const auto report = r.stop(stop_mode::discard);
     EXPECT_EQ(report.run, ran);
-    EXPECT_EQ(report.run + report.discarded, accepted);
-    EXPECT_GE(report.discarded, 1000U) << "at least the timers";
+    EXPECT_EQ(report.cancelled, 250U);
+    EXPECT_EQ(report.run + report.discarded + report.cancelled, accepted);
+    EXPECT_GE(report.discarded, 750U) << "at least the timers";
     EXPECT_EQ(token.use_count(), 1) << "dropped callables are destroyed";
 }
 
@@ -136,7 +145,7 @@ TEST_P(hive_of, an_exception_ends_its_task_only) {
     running_hive r({.io_workers = GetParam(), .compute_workers = 1});
     std::atomic<int> ran{0};
     for (int i = 0; i < 10; ++i) {
-        ASSERT_TRUE(r.h.post([&] {
+        ASSERT_TRUE(r.h.post_micro([&] {
             ++ran;
             throw std::runtime_error("task");
         }));
@@ -155,12 +164,73 @@ TEST(hive, a_hive_that_never_ran_drops_its_tasks) {
     auto token = std::make_shared<int>(0);
     {
         hive h({.io_workers = 2, .compute_workers = 1});
-        ASSERT_TRUE(h.post([token] {}));
+        ASSERT_TRUE(h.post_micro([token] {}));
         ASSERT_TRUE(h.post_compute([token] {}));
         ASSERT_TRUE(h.post_to_worker(1, [token] {}));
         ASSERT_TRUE(h.post_delayed([token] {}, 1s));
     }
     EXPECT_EQ(token.use_count(), 1);
+}
+
+template <class Hive>
+concept delays_compute_tasks = requires(Hive& h, void (*f)()) { h.post_compute(f, 1ms); } ||
+                               requires(Hive& h, void (*f)()) { h.post_compute_delayed(f, 1ms); } ||
+                               requires(Hive& h, void (*f)()) { h.post_delayed_compute(f, 1ms); };
+static_assert(!delays_compute_tasks<hive>, "checklist 13: a compute task with a delay does not compile");
+
+TEST(hive, a_compute_batch_runs_off_the_io_workers_whole_or_not_at_all) {
+    running_hive r({.io_workers = 1, .compute_workers = 2});
+    std::atomic<int> ran{0};
+    std::vector<std::function<void()>> batch(50, [&ran] { ++ran; });
+    EXPECT_EQ(r.h.post_compute_batch(std::span(batch)), 50U);
+    wait_for(ran, 50);
+    hive without({});
+    batch.assign(2, [] { FAIL() << "refused tasks do not run"; });
+    EXPECT_EQ(without.post_compute_batch(std::span(batch)), 0U);
+}
+
+TEST_P(hive_of, a_cancelled_timer_never_runs_and_frees_what_it_held_at_once) {
+    running_hive r({.io_workers = GetParam()});
+    auto token = std::make_shared<int>(0);
+    auto timer = r.h.post_delayed([token] { FAIL() << "cancelled timers do not run"; }, 1h);
+    EXPECT_TRUE(timer);
+    EXPECT_TRUE(timer.cancel());
+    EXPECT_EQ(token.use_count(), 1);
+    EXPECT_FALSE(timer.cancel()) << "it is true once";
+    const auto report = r.stop();
+    EXPECT_EQ(report.cancelled, 1U);
+    EXPECT_EQ(report.run + report.discarded, 0U);
+}
+
+TEST_P(hive_of, a_timer_that_has_begun_cannot_be_cancelled) {
+    running_hive r({.io_workers = GetParam()});
+    std::atomic<int> ran{0};
+    auto timer = r.h.post_delayed([&ran] { ++ran; }, 0ms);
+    wait_for(ran, 1);
+    EXPECT_FALSE(timer.cancel());
+}
+
+TEST(hive, a_timers_handle_outlives_the_hive) {
+    apiary::timer_handle<> timer;
+    EXPECT_FALSE(timer);
+    EXPECT_FALSE(timer.cancel());
+    auto token = std::make_shared<int>(0);
+    {
+        hive h({});
+        timer = h.post_delayed([token] {}, 1h);
+        EXPECT_TRUE(timer);
+    }
+    EXPECT_EQ(token.use_count(), 1);
+    EXPECT_FALSE(timer.cancel()) << "it was discarded";
+}
+
+TEST(hive, letting_go_of_a_handle_does_not_cancel) {
+    running_hive r({});
+    std::atomic<int> ran{0};
+    {
+        auto timer = r.h.post_delayed([&ran] { ++ran; }, 1ms);
+    }
+    wait_for(ran, 1);
 }
 
 TEST(hive, compute_tasks_need_a_compute_worker) {
@@ -172,7 +242,7 @@ TEST(hive, compute_tasks_run_off_the_io_workers) {
     running_hive r({.io_workers = 1, .compute_workers = 2});
     std::atomic<int> ran{0};
     std::thread::id io;
-    ASSERT_TRUE(r.h.post([&] {
+    ASSERT_TRUE(r.h.post_micro([&] {
         io = std::this_thread::get_id();
         ++ran;
     }));
@@ -191,9 +261,9 @@ TEST(hive, two_hives_do_not_mistake_each_others_workers) {
     running_hive a({.io_workers = 1}), b({.io_workers = 1});
     std::atomic<int> ran{0};
     std::thread::id on_a, on_b;
-    ASSERT_TRUE(a.h.post([&] {
+    ASSERT_TRUE(a.h.post_micro([&] {
         on_a = std::this_thread::get_id();
-        ASSERT_TRUE(b.h.post([&] {
+        ASSERT_TRUE(b.h.post_micro([&] {
             on_b = std::this_thread::get_id();
             ++ran;
         }));
@@ -231,7 +301,7 @@ struct endless {
     bool targeted;
     void operator()() const {
         if (enough) return;
-        ASSERT_TRUE(targeted ? h.post_to_worker(0, *this) : h.post(*this));
+        ASSERT_TRUE(targeted ? h.post_to_worker(0, *this) : h.post_micro(*this));
     }
 };
 
@@ -244,8 +314,8 @@ TEST_P(hive_with_an_endless_chain, starves_nobody) {
     running_hive r({});
     std::vector<std::function<void()>> batch{endless{r.h, enough, GetParam()}};
     for (int i = 0; i < 40; ++i) batch.emplace_back([&ran] { ++ran; });
-    EXPECT_EQ(r.h.post_batch(std::span(batch)), 41U);
-    for (int i = 0; i < 40; ++i) ASSERT_TRUE(r.h.post([&ran] { ++ran; }));
+    EXPECT_EQ(r.h.post_micro_batch(std::span(batch)), 41U);
+    for (int i = 0; i < 40; ++i) ASSERT_TRUE(r.h.post_micro([&ran] { ++ran; }));
     wait_for(ran, 80);
     enough = true;
 }
@@ -258,7 +328,7 @@ struct posts_when_destroyed {
     posts_when_destroyed& operator=(posts_when_destroyed&&) = delete;
     ~posts_when_destroyed() {
         if (h == nullptr) return;
-        EXPECT_FALSE(h->post([] {}));
+        EXPECT_FALSE(h->post_micro([] {}));
         EXPECT_FALSE(h->post_to_worker(0, [] {}));
         EXPECT_FALSE(h->post_compute([] {}));
     }
@@ -267,7 +337,7 @@ struct posts_when_destroyed {
 
 TEST(hive, posts_from_the_destructor_of_a_dropped_task_are_refused) {
     hive h({.io_workers = 2, .compute_workers = 1});
-    ASSERT_TRUE(h.post(posts_when_destroyed(h)));
+    ASSERT_TRUE(h.post_micro(posts_when_destroyed(h)));
     ASSERT_TRUE(h.post_to_worker(1, posts_when_destroyed(h)));
     ASSERT_TRUE(h.post_compute(posts_when_destroyed(h)));
 }

@@ -13,26 +13,32 @@ class task_runner {
 public:
     // An exception ends the task, not the worker; it is counted.
     void run(task<Sync>* t) {
+        task_end how = task_end::run;
         try {
-            t->run();
+            how = t->run();
         } catch (...) {
             exceptions_.add();
         }
         Storage::release(t);
-        run_.add();
+        count(how);
     }
 
-    void drop(task<Sync>* t) {
-        discard<Storage>(t);
-        dropped_.add();
-    }
+    void drop(task<Sync>* t) { count(discard<Storage>(t)); }
 
     std::uint64_t tasks_run() const { return run_.get(); }
     std::uint64_t tasks_dropped() const { return dropped_.get(); }
+    std::uint64_t tasks_cancelled() const { return cancelled_.get(); }
     std::uint64_t exceptions() const { return exceptions_.get(); }
 
 private:
-    tally<Sync> run_, dropped_, exceptions_;
+    void count(task_end how) {
+        if (how == task_end::run) [[likely]]
+            run_.add();
+        else
+            (how == task_end::drop ? dropped_ : cancelled_).add();
+    }
+
+    tally<Sync> run_, dropped_, cancelled_, exceptions_;
 };
 
 }  // namespace apiary

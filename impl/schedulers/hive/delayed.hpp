@@ -1,0 +1,144 @@
+// delayed: a callable that waits in a timer heap, and the handle that cancels it.
+//
+// When to use it. For timeouts, most of which are cancelled. When not: for a periodic task, which posts
+// its own successor.
+//
+// Threads.   timer_handle: one thread at a time; may outlive the scheduler. cancel(): any thread.
+// Progress.  cancel, and the end of the task: wait-free, and no message to the worker that keeps the timer.
+//
+// Invariants
+//   I1  `state_` leaves `pending` once, by whoever ends the callable: the worker that runs or drops the
+//       task, or a canceller. Only that one touches the callable, and destroys it.
+//   I2  The block lives until task and handle have both let go of it.
+//
+// What a cancelled callable held is freed at once; the empty task stays in the heap until its deadline,
+// or until the worker's next sweep.
+//
+// Synchronisation
+//   S1  release_one: fetch_sub (acq_rel) by the first to let go -> the same by the last, which frees the
+//       block. `state_` itself is relaxed: it decides who ends the callable, and whoever does got the
+//       callable together with the task or the handle.
+//
+// Checked by model_check/schedulers/hive_cancel_check.cpp.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/sync/real_sync.hpp>
+#include <apiary/tasks/task.hpp>
+
+namespace apiary {
+
+// What task and handle share; the callable lies behind it.
+template <class Sync>
+class delayed_block {
+public:
+    using end_function = void (*)(delayed_block&, bool run);
+    using free_function = void (*)(delayed_block&);
+
+    delayed_block(end_function end_callable, free_function free_block) : end_(end_callable), free_(free_block) {
+        state_.store(pending, std::memory_order_relaxed);
+        owners_.store(2, std::memory_order_relaxed);
+    }
+    delayed_block(const delayed_block&) = delete;
+    delayed_block& operator=(const delayed_block&) = delete;
+
+    // For the worker. Lets the callable's exceptions out, destroyed all the same.
+    task_end end(task_end how) {
+        if (!claim(ended)) return task_end::cancelled;
+        end_(*this, how == task_end::run);
+        return how;
+    }
+
+    bool cancel() {
+        if (!claim(cancelled)) return false;
+        end_(*this, false);
+        return true;
+    }
+
+    void release_one() noexcept {
+        if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) free_(*this);  // S1
+    }
+
+private:
+    static constexpr std::uint32_t pending = 0, ended = 1, cancelled = 2;
+
+    bool claim(std::uint32_t as) {
+        std::uint32_t expected = pending;
+        return state_.compare_exchange_strong(expected, as, std::memory_order_relaxed, std::memory_order_relaxed);
+    }
+
+    typename Sync::template atomic<std::uint32_t> state_;
+    typename Sync::template atomic<std::uint32_t> owners_;
+    const end_function end_;
+    const free_function free_;
+};
+
+template <class F, class Sync>
+class delayed_callable : public delayed_block<Sync> {
+    using block = delayed_block<Sync>;
+
+public:
+    template <class Callable>
+    explicit delayed_callable(Callable&& callable) : block(&end_it, &free_it) {
+        ::new (static_cast<void*>(storage_)) F(std::forward<Callable>(callable));
+    }
+
+private:
+    static void end_it(block& b, bool run) {
+        F& callable = *std::launder(reinterpret_cast<F*>(static_cast<delayed_callable&>(b).storage_));
+        const struct guard {
+            F& f;
+            ~guard() { f.~F(); }
+        } destroy_at_end{callable};
+        if (run) callable();
+    }
+    static void free_it(block& b) { Sync::destroy(&static_cast<delayed_callable&>(b)); }
+
+    alignas(F) std::byte storage_[sizeof(F)];
+};
+
+// What is put into the task: ends the callable unless that was cancelled.
+template <class Sync>
+class delayed_entry {
+public:
+    explicit delayed_entry(delayed_block<Sync>* b) : block_(b) {}
+    delayed_entry(delayed_entry&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+    delayed_entry& operator=(delayed_entry&&) = delete;
+    ~delayed_entry() {
+        if (block_ != nullptr) block_->release_one();
+    }
+    task_end operator()(task_end how) { return block_->end(how); }
+
+private:
+    delayed_block<Sync>* block_;
+};
+
+// True when the post was accepted. Letting go of a handle does not cancel.
+template <class Sync = real_sync>
+class timer_handle {
+public:
+    timer_handle() = default;
+    explicit timer_handle(delayed_block<Sync>* b) : block_(b) {}
+    timer_handle(timer_handle&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+    timer_handle& operator=(timer_handle&& other) noexcept {
+        std::swap(block_, other.block_);
+        return *this;
+    }
+    ~timer_handle() {
+        if (block_ != nullptr) block_->release_one();
+    }
+
+    explicit operator bool() const { return block_ != nullptr; }
+
+    // True when the callable had not begun: it is destroyed here and never runs. False when it has begun,
+    // ended or been cancelled, or the post was refused.
+    bool cancel() { return block_ != nullptr && block_->cancel(); }
+
+private:
+    delayed_block<Sync>* block_ = nullptr;
+};
+
+}  // namespace apiary

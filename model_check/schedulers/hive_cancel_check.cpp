@@ -1,0 +1,70 @@
+// A timer's callable is ended once, by its worker or by a canceller, whatever their order.
+#include <apiary/model_check/register.hpp>
+#include <apiary/schedulers/hive/delayed.hpp>
+#include <apiary/tasks/task_storage.hpp>
+
+namespace {
+
+using namespace apiary;
+
+// The worker ends the task as `How` says, while the holder of the handle cancels and lets go.
+template <class Sync, task_end How>
+struct cancel_scenario {
+    static constexpr unsigned threads = 2;
+    using storage = heap_storage<Sync>;
+
+    // Its cells are touched by whoever ends the callable: two of them are a race.
+    struct callable {
+        cancel_scenario* s;
+        explicit callable(cancel_scenario* scenario) : s(scenario) {}
+        callable(callable&& other) noexcept : s(std::exchange(other.s, nullptr)) {}
+        callable& operator=(callable&&) = delete;
+        ~callable() {
+            if (s != nullptr) s->destroyed.write(s->destroyed.read() + 1);
+        }
+        void operator()() { s->ran.write(s->ran.read() + 1); }
+    };
+
+    typename Sync::template cell<int> ran{0}, destroyed{0};
+    task<Sync>* queued = nullptr;
+    timer_handle<Sync> handle;
+    task_end how{};
+    bool cancelled = false;
+
+    void before() {
+        ran.write(0);
+        destroyed.write(0);
+        auto* block = Sync::template create<delayed_callable<callable, Sync>>(callable(this));
+        handle = timer_handle<Sync>(block);
+        queued = storage::make(delayed_entry<Sync>(block));
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            how = How == task_end::run ? queued->run() : queued->drop();
+            storage::release(queued);
+        } else {
+            timer_handle<Sync> mine = std::move(handle);
+            cancelled = mine.cancel();
+            if (mine.cancel()) Sync::fail("a timer was cancelled twice");
+        }
+    }
+    void after() {
+        if (cancelled != (how == task_end::cancelled)) Sync::fail("worker and handle disagree");
+        if (ran.read() != (how == task_end::run ? 1 : 0)) Sync::fail("a timer ran and was cancelled, or neither");
+        if (destroyed.read() != 1) Sync::fail("the callable was not destroyed once");
+    }
+};
+
+template <class Sync>
+struct cancel_races_run : cancel_scenario<Sync, task_end::run> {
+    static constexpr const char* what = "a timer that is due, and cancelled at the same time";
+};
+APIARY_CHECK(cancel_races_run);
+
+template <class Sync>
+struct cancel_races_drop : cancel_scenario<Sync, task_end::drop> {
+    static constexpr const char* what = "a timer that a stop discards, and cancelled at the same time";
+};
+APIARY_CHECK(cancel_races_drop);
+
+}  // namespace
