@@ -1,5 +1,8 @@
-//! Hands the exact versions of the build to the program: tokio's and mimalloc's from Cargo.lock, and rustc's.
+//! Hands the exact versions of the build to the programs: those of the runtimes from Cargo.lock, and rustc's.
 use std::{env, fs, process::Command};
+
+/// Packages whose version a program tells.
+const TOLD: [&str; 4] = ["async-executor", "mimalloc", "rayon", "tokio"];
 
 /// The version of `package` in a Cargo.lock text.
 fn locked_version(lock: &str, package: &str) -> Option<String> {
@@ -16,8 +19,10 @@ fn main() {
     println!("cargo:rerun-if-changed=Cargo.toml");
 
     let lock = fs::read_to_string("Cargo.lock").expect("Cargo.lock lies beside Cargo.toml");
-    let tokio = locked_version(&lock, "tokio").expect("Cargo.lock names tokio and its version");
-    let mimalloc = locked_version(&lock, "mimalloc").expect("Cargo.lock names mimalloc and its version");
+    for package in TOLD {
+        let version = locked_version(&lock, package).unwrap_or_else(|| panic!("Cargo.lock names no {package}"));
+        println!("cargo:rustc-env=TB_VERSION_{}={version}", package.to_uppercase().replace('-', "_"));
+    }
 
     let rustc = env::var("RUSTC").expect("cargo sets RUSTC");
     let output = Command::new(rustc).arg("--version").output().expect("rustc --version runs");
@@ -30,8 +35,6 @@ fn main() {
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default().replace('\x1f', " ");
     let flags = if flags.is_empty() { String::new() } else { format!(" rustflags={flags}") };
 
-    println!("cargo:rustc-env=TB_TOKIO_VERSION={tokio}");
-    println!("cargo:rustc-env=TB_MIMALLOC_VERSION={mimalloc}");
     println!("cargo:rustc-env=TB_RUSTC={}", rustc.trim());
     println!("cargo:rustc-env=TB_PROFILE={profile} opt-level={opt_level}{lto}{flags}");
     println!("cargo:rustc-env=TB_TARGET={}", env::var("TARGET").expect("cargo sets TARGET"));

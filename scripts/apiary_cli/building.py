@@ -1,4 +1,4 @@
-"""Configures and builds presets, and the Rust twin: quiet unless something fails."""
+"""Configures and builds presets, and the Rust twins: quiet unless something fails."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def build(preset: str, jobs: int | None = None, only: str | None = None) -> floa
 
 
 def crate() -> dict:
-    """The Rust twin's Cargo.toml."""
+    """The Rust twins' Cargo.toml."""
     path = repo.RUST / "Cargo.toml"
     try:
         return tomllib.loads(path.read_text())
@@ -88,47 +88,40 @@ def crate() -> dict:
         raise Fault(f"{path.relative_to(repo.ROOT)} cannot be read", str(error.strerror), "") from error
 
 
-def cargo_targets() -> dict[str, list[str]]:
-    """The variants of the Rust twin: folder below the crate -> extra cargo options."""
-    variants = {"target": []}
-    if "mimalloc" in crate().get("features", {}):
-        variants["target/mimalloc"] = ["--features", "mimalloc"]
-    return variants
-
-
 def cargo_command(*words: str) -> list[str]:
     return [packages.cargo(), *words, "--locked", "--manifest-path", str(repo.RUST / "Cargo.toml")]
 
 
+def rust_programs() -> list[Path]:
+    """The programs of the Rust twins, one for each file in src/bin."""
+    names = sorted(path.stem for path in (repo.RUST / "src" / "bin").glob("*.rs"))
+    return [repo.RUST / "target" / "release" / name for name in names]
+
+
 def build_rust() -> list[Path]:
-    """Build every variant of the Rust twin in release mode; returns the programs."""
-    programs, binary = [], crate().get("bin", [{}])[0].get("name") or crate()["package"]["name"]
-    with repo.locked("rust"):
-        for folder, extra in cargo_targets().items():
-            started = time.monotonic()
-            command = [*cargo_command("build", "--release"), *extra, "--target-dir", str(repo.RUST / folder)]
-            with Progress(f"cargo {folder}", 0) as progress:
+    """Build the Rust twins in release mode; returns their programs."""
+    started = time.monotonic()
+    with repo.locked("rust"), Progress("cargo", 0) as progress:
 
-                def on_line(line: str) -> None:
-                    if CARGO_LINE.match(line):
-                        progress.advance(CARGO_LINE.match(line)[1])
+        def on_line(line: str) -> None:
+            if CARGO_LINE.match(line):
+                progress.advance(CARGO_LINE.match(line)[1])
 
-                done = proc.run(
-                    command,
-                    cwd=repo.RUST,
-                    merge=True,
-                    on_line=on_line,
-                    env=packages.cargo_env() | {"CARGO_TERM_COLOR": "never"},
-                )
-            if not done.ok:
-                raise Fault(
-                    f"cargo build {done.how()}",
-                    done.out.strip()[-6000:],
-                    "cd tokio_baseline && cargo build --release --locked",
-                )
-            programs.append(repo.RUST / folder / "release" / binary)
-            say(f"build tokio_baseline/{folder}: done in {duration(time.monotonic() - started)}")
-    return programs
+        done = proc.run(
+            [*cargo_command("build", "--release"), "--target-dir", str(repo.RUST / "target")],
+            cwd=repo.RUST,
+            merge=True,
+            on_line=on_line,
+            env=packages.cargo_env() | {"CARGO_TERM_COLOR": "never"},
+        )
+    if not done.ok:
+        raise Fault(
+            f"cargo build {done.how()}",
+            done.out.strip()[-6000:],
+            "cd tokio_baseline && cargo build --release --locked",
+        )
+    say(f"build tokio_baseline: done in {duration(time.monotonic() - started)}")
+    return rust_programs()
 
 
 def compile_flags(preset: str) -> str:

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from apiary_cli import packages
+from apiary_cli import building, packages, repo
 from apiary_cli.errors import Fault
 from apiary_cli.verbs import setup
 
@@ -67,6 +67,15 @@ class Cargo(unittest.TestCase):
         self.assertIsNone(found)
         self.assertIn("1.84.9", seen[0])
         self.assertIn("does not run", seen[1])
+
+    def test_each_file_in_src_bin_is_a_program(self) -> None:
+        (self.folder / "src" / "bin").mkdir(parents=True)
+        for name in ("subject_tokio.rs", "subject_rayon.rs", "notes.md"):
+            (self.folder / "src" / "bin" / name).write_text("")
+        with mock.patch.object(repo, "RUST", self.folder):
+            programs = building.rust_programs()
+        self.assertEqual([str(p.relative_to(self.folder)) for p in programs],
+                         ["target/release/subject_rayon", "target/release/subject_tokio"])
 
 
 class Ensure(unittest.TestCase):

@@ -8,6 +8,8 @@ pub enum Failure {
     BadArguments(String),
     /// The machine refused something that a correct call needs: exit status 1.
     Machine(String),
+    /// The runtime cannot express what was asked: exit status 3.
+    Unsupported(String),
 }
 
 impl Failure {
@@ -26,6 +28,7 @@ impl Failure {
         match self {
             Failure::BadArguments(_) => 2,
             Failure::Machine(_) => 1,
+            Failure::Unsupported(_) => 3,
         }
     }
 }
@@ -33,7 +36,9 @@ impl Failure {
 impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::BadArguments(message) | Failure::Machine(message) => f.write_str(message),
+            Failure::BadArguments(message) | Failure::Machine(message) | Failure::Unsupported(message) => {
+                f.write_str(message)
+            }
         }
     }
 }

@@ -1,11 +1,10 @@
-//! What the host gives: monotonic time, process time, absolute sleep, usage counters, and Tokio's runtime.
+//! What the host gives: monotonic time, process time, absolute sleep, usage counters.
 use crate::failure::Failure;
 use std::mem::MaybeUninit;
-use tokio::runtime::{Builder, Runtime};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// CLOCK_MONOTONIC in nanoseconds; also the clock behind Tokio's timers.
+/// CLOCK_MONOTONIC in nanoseconds; also the clock behind the runtimes' timers.
 #[inline]
 pub fn now_ns() -> u64 {
     read_clock(libc::CLOCK_MONOTONIC)
@@ -113,25 +112,10 @@ pub fn usage() -> Usage {
     }
 }
 
-/// The runtime under test: Tokio's multi-threaded scheduler with its timers, otherwise as it comes.
-pub fn runtime(workers: usize) -> Result<Runtime, Failure> {
-    Builder::new_multi_thread()
-        .worker_threads(workers)
-        .enable_time()
-        .build()
-        .map_err(|e| Failure::machine(&format!("cannot start Tokio with {workers} workers"), &e))
-}
-
-/// How often the workers have parked since the runtime started.
-pub fn parks(runtime: &Runtime) -> u64 {
-    let metrics = runtime.metrics();
-    (0..metrics.num_workers()).map(|worker| metrics.worker_park_count(worker)).sum()
-}
-
 /// Makes any panic end the process by a signal, after the usual message.
 ///
-/// Tokio catches a panic inside a task and keeps it for the JoinHandle, which we drop: without this a panicking
-/// task would never be counted, and the run would hang instead of fail.
+/// Tokio catches a panic inside a task and keeps it for the JoinHandle, which we drop; async-executor loses the
+/// worker. Without this a panicking task would never be counted, and the run would hang instead of fail.
 pub fn abort_on_panic() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -181,12 +165,5 @@ mod tests {
     fn usage_counts_something() {
         let usage = usage();
         assert!(usage.maxrss_kib > 0 && usage.minflt > 0, "seen: {usage:?}");
-    }
-
-    #[test]
-    fn the_runtime_has_the_workers_it_was_asked_for() {
-        let runtime = runtime(3).expect("three threads");
-        assert_eq!(runtime.metrics().num_workers(), 3);
-        let _ = parks(&runtime);
     }
 }

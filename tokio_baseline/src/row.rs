@@ -2,6 +2,7 @@
 use crate::args::RunArgs;
 use crate::hist::{Histogram, Permille};
 use crate::host::Usage;
+use crate::runtime::Counters;
 
 /// The columns a subject prints, in the treaty's order.
 pub const MEASURED: [&str; 33] = [
@@ -133,6 +134,13 @@ impl Row {
         self.put("nivcsw", usage.nivcsw);
         self.put("minflt", usage.minflt);
         self.put("maxrss_kib", usage.maxrss_kib);
+    }
+
+    /// Fills the columns that the runtime counts itself.
+    pub fn put_counters(&mut self, counters: &Counters) {
+        self.put("wakes", counters.wakes);
+        self.put("parks", counters.parks);
+        self.put("steals", counters.steals);
     }
 
     /// Fills `check` and `status`.

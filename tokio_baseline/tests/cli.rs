@@ -6,11 +6,21 @@ use tokio_baseline::ledger::expected_sum;
 
 const HEADER: &str = "scenario,workers,seed,warmup_blocks,steady,blocks,ops,wall_ns,cpu_ns,ns_per_op,ops_per_s,offered_per_s,achieved_per_s,lat_count,lat_min_ns,lat_p50_ns,lat_p90_ns,lat_p95_ns,lat_p99_ns,lat_p999_ns,lat_max_ns,lateness_p99_ns,nvcsw,nivcsw,minflt,maxrss_kib,allocs,wakes,parks,steals,check,flags,status";
 
+/// Every program of this crate: the subject's name, its path, and the workers it is run with.
+const PROGRAMS: [(&str, &str, u64); 5] = [
+    ("tokio", env!("CARGO_BIN_EXE_subject_tokio"), 2),
+    ("tokio-mimalloc", env!("CARGO_BIN_EXE_subject_tokio_mimalloc"), 2),
+    ("tokio-current-thread", env!("CARGO_BIN_EXE_subject_tokio_current_thread"), 1),
+    ("rayon", env!("CARGO_BIN_EXE_subject_rayon"), 2),
+    ("async-executor", env!("CARGO_BIN_EXE_subject_async_executor"), 2),
+];
+
 fn subject(line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tokio_baseline"))
-        .args(line.split_whitespace())
-        .output()
-        .expect("the program starts")
+    call(PROGRAMS[0].1, line)
+}
+
+fn call(program: &str, line: &str) -> Output {
+    Command::new(program).args(line.split_whitespace()).output().expect("the program starts")
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -2,14 +2,16 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use tokio_baseline::host;
+use tokio_baseline::runtime::Runtime;
+use tokio_baseline::subjects::tokio_multi_thread::Tokio;
 
 /// Not a test of its own: the child that the test below starts. It waits for a task that never comes to its end.
 #[test]
 #[ignore = "started by a_panicking_task_ends_the_process"]
 fn child_with_a_panicking_task() {
     host::abort_on_panic();
-    let runtime = host::runtime(1).expect("one worker");
-    runtime.spawn(async { panic!("this panic is the test's own") });
+    let runtime = Tokio::start(1).expect("one worker");
+    runtime.post(|| panic!("this panic is the test's own"));
     loop {
         std::thread::park();
     }

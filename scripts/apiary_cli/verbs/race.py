@@ -110,8 +110,8 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
 
 def existing_programs() -> list[Path]:
     """The subjects that are built already."""
-    rust = [repo.RUST / path / "release" / "tokio_baseline" for path in ("target", "target/mimalloc")]
-    return repo.built("release", "subjects") + [path for path in rust if path.exists()]
+    rust = [path for path in building.rust_programs() if path.exists()]
+    return repo.built("release", "subjects") + rust
 
 
 def gather(args: argparse.Namespace) -> tuple[list[subjects.Subject], list[str]]:

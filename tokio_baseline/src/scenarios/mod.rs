@@ -1,17 +1,15 @@
 //! THE list of scenarios, and what every scenario declares about itself.
-mod post_latency;
-mod post_throughput;
-mod timer_lateness;
+pub mod post_latency;
+pub mod post_throughput;
+pub mod timer_lateness;
 
-use crate::args::RunArgs;
-use crate::failure::Failure;
 use crate::hist::Histogram;
 use crate::row::Row;
 
-/// Every scenario that Tokio expresses. A newcomer adds one file and one line here.
+/// Every scenario of CLI.md. A newcomer adds one file, one line here, and its name to the subjects that express it.
 pub static SCENARIOS: [&Scenario; 3] = [&post_throughput::SCENARIO, &post_latency::SCENARIO, &timer_lateness::SCENARIO];
 
-/// One scenario: data and one function.
+/// What the command line must know of a scenario. Its file has a function `measure` beside it, generic over the runtime.
 #[derive(Debug)]
 pub struct Scenario {
     /// Its name in CLI.md.
@@ -20,8 +18,6 @@ pub struct Scenario {
     pub params: &'static [Param],
     /// Whether it takes its release times from a plan file.
     pub open_loop: bool,
-    /// Does the work and reports it.
-    pub measure: fn(&RunArgs) -> Result<Report, Failure>,
 }
 
 /// A parameter and the values it may have.
@@ -57,13 +53,8 @@ pub fn names() -> String {
     SCENARIOS.map(|scenario| scenario.name).join(" ")
 }
 
-/// The answer to `--list`: one name per line.
-pub fn list() -> String {
-    SCENARIOS.map(|scenario| format!("{}\n", scenario.name)).concat()
-}
-
 /// How many of `n` samples are discarded at the start: the first 10 %, rounded down.
-fn discarded(n: usize) -> usize {
+pub(crate) fn discarded(n: usize) -> usize {
     n / 10
 }
 

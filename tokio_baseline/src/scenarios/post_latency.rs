@@ -1,19 +1,10 @@
-//! `post_latency`: an open loop; one injector spawns tasks at the plan's times, each stamps when it started.
-use super::{discarded, Param, Report, Scenario};
+//! `post_latency`: an open loop; one injector posts tasks at the plan's times, each stamps when it started.
+use super::{Param, Report, Scenario};
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use crate::hist::{Histogram, Permille};
-use crate::host;
-use crate::ledger::{self, Ledger};
-use crate::plan;
-use crate::row::Row;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
-use std::thread;
-use tokio::runtime::Handle;
-
-/// The measurement starts this long after the injector is asked to: it should sleep when the first time comes.
-const LEAD_NS: u64 = 10_000_000;
+use crate::ledger::Ledger;
+use crate::open_loop;
+use crate::runtime::Runtime;
 
 /// The entry in the list.
 pub static SCENARIO: Scenario = Scenario {
@@ -21,154 +12,15 @@ pub static SCENARIO: Scenario = Scenario {
     // Informative: the plan rules.
     params: &[Param { name: "rate", default: Some(1000), least: 1, most: 1_000_000_000 }],
     open_loop: true,
-    measure,
 };
 
-fn measure(run: &RunArgs) -> Result<Report, Failure> {
-    let Some(path) = &run.plan else {
-        return Err(Failure::bad("--plan is missing"));
-    };
-    let plan: Arc<[u64]> = plan::read(path)?.into();
+/// Measures it on the runtime `R`.
+pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
+    let plan = open_loop::plan_of(run)?;
     let ledger = Ledger::leak(run.slowdown_ns);
-    let runtime = host::runtime(run.workers)?;
-    let record = follow(&plan, runtime.handle(), ledger)?;
-    let parks = host::parks(&runtime);
-    drop(runtime);
-
-    let n = plan.len() as u64;
-    let complaints = Vec::from_iter(ledger::audit("the run", n, record.check).err());
-    let offered = per_second(n, plan.last().copied().unwrap_or(0));
-    let achieved = per_second(n, record.last_started_ns);
-    let mut row = Row::new(run);
-    row.put("warmup_blocks", 0);
-    row.put("blocks", 1);
-    row.put("ops", n);
-    row.put("cpu_ns", record.cpu_ns);
-    row.put("offered_per_s", offered);
-    row.put("achieved_per_s", achieved);
-    row.put_latency(&record.latency);
-    row.put("lateness_p99_ns", record.lateness.printed_percentile(Permille(990)));
-    row.put("parks", parks);
-    if injector_limited(&record, offered, achieved) {
-        row.put("flags", "injector_limited".to_string());
-    }
-    row.put_usage(&host::usage());
-    row.put_verdict(record.check, complaints.is_empty());
-    Ok(Report { row, hist: record.latency, complaints })
-}
-
-/// What following the plan gave.
-struct Record {
-    latency: Histogram,
-    lateness: Histogram,
-    /// Start of the last task to start, after the start of the measurement.
-    last_started_ns: u64,
-    cpu_ns: u64,
-    check: u64,
-}
-
-/// Releases every task at its intended time and waits for all of them.
-fn follow(plan: &Arc<[u64]>, runtime: &Handle, ledger: &'static Ledger) -> Result<Record, Failure> {
-    let n = plan.len();
-    // One word per task, written once by that task: recording costs the same for the first and the last.
-    let started: &'static [AtomicU64] = Vec::from_iter((0..n).map(|_| AtomicU64::new(0))).leak();
-    ledger.open(n as u64);
-    let cpu_start = host::process_cpu_ns();
-    let injector = thread::Builder::new()
-        .name("injector".into())
-        .spawn({
-            let (plan, runtime) = (plan.clone(), runtime.clone());
-            move || inject(&plan, &runtime, ledger, started)
-        })
-        .map_err(|e| Failure::machine("cannot start the injector", &e))?;
-    let (zero, lateness) = injector.join().expect("a panic would have ended the process")?;
-    ledger.wait();
-    let cpu_ns = host::process_cpu_ns() - cpu_start;
-
-    let mut latency = Histogram::new();
-    let mut last_started_ns = 0;
-    for (i, (intended, started)) in plan.iter().zip(started).enumerate() {
-        let started = started.load(Ordering::Relaxed) - zero;
-        last_started_ns = last_started_ns.max(started);
-        if i >= discarded(n) {
-            latency.record(started - intended);
-        }
-    }
-    Ok(Record { latency, lateness, last_started_ns, cpu_ns, check: ledger.sum() })
-}
-
-/// The injector's thread: returns the start of the measurement and its own lateness.
-fn inject(
-    plan: &[u64],
-    runtime: &Handle,
-    ledger: &'static Ledger,
-    started: &'static [AtomicU64],
-) -> Result<(u64, Histogram), Failure> {
-    host::set_timer_slack_1ns()?;
-    let mut lateness = Histogram::new();
-    let zero = host::now_ns() + LEAD_NS;
-    for (i, offset) in plan.iter().enumerate() {
-        let intended = zero + offset;
-        let mut injected = host::now_ns();
-        if injected < intended {
-            host::sleep_until(intended);
-            injected = host::now_ns();
-        }
-        runtime.spawn(async move {
-            started[i].store(host::now_ns(), Ordering::Relaxed);
-            ledger.complete(i as u64);
-        });
-        if i >= discarded(plan.len()) {
-            lateness.record(injected - intended);
-        }
-    }
-    Ok((zero, lateness))
-}
-
-/// `n` events in `span_ns` nanoseconds, as a rate; infinite (printed as not measured) for an empty span.
-fn per_second(n: u64, span_ns: u64) -> f64 {
-    n as f64 * 1e9 / span_ns as f64
-}
-
-/// Whether the injector, not the subject, shaped the figures. The percentiles need not be printable for that.
-fn injector_limited(record: &Record, offered: f64, achieved: f64) -> bool {
-    let p99 = |hist: &Histogram| hist.percentile(Permille(990)).unwrap_or(0) as f64;
-    p99(&record.lateness) > 0.2 * p99(&record.latency) || achieved / offered < 0.99
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record(lateness: u64, latency: u64) -> Record {
-        let mut record =
-            Record { latency: Histogram::new(), lateness: Histogram::new(), last_started_ns: 0, cpu_ns: 0, check: 0 };
-        record.lateness.record(lateness);
-        record.latency.record(latency);
-        record
-    }
-
-    #[test]
-    fn the_flag_is_raised_by_a_late_injector_or_a_rate_not_reached() {
-        assert!(!injector_limited(&record(20, 100), 1000.0, 1000.0));
-        assert!(injector_limited(&record(21, 100), 1000.0, 1000.0));
-        assert!(!injector_limited(&record(0, 100), 1000.0, 990.0));
-        assert!(injector_limited(&record(0, 100), 1000.0, 989.0));
-    }
-
-    #[test]
-    fn a_burst_at_zero_offers_no_finite_rate_and_raises_no_flag_by_it() {
-        assert!(per_second(1, 0).is_infinite());
-        assert!(!injector_limited(&record(0, 100), f64::NAN, 1.0));
-    }
-
-    #[test]
-    fn every_task_of_the_plan_is_recorded_except_the_first_tenth() {
-        let plan: Arc<[u64]> = (0..50).map(|i| i / 5 * 10_000).collect();
-        let runtime = host::runtime(2).expect("two workers");
-        let record = follow(&plan, runtime.handle(), Ledger::leak(0)).expect("a run");
-        assert_eq!((record.latency.count(), record.lateness.count()), (45, 45));
-        assert_eq!(record.check, ledger::expected_sum(50));
-        assert!(record.last_started_ns >= 90_000);
-    }
+    let runtime = R::start(run.workers)?;
+    let record = open_loop::follow(&plan, ledger, |task| runtime.post(move || task.run()))?;
+    let mut report = open_loop::report(run, &plan, record);
+    report.row.put_counters(&runtime.counters());
+    Ok(report)
 }

@@ -6,9 +6,9 @@ use crate::hist::Histogram;
 use crate::host;
 use crate::ledger::{self, Ledger};
 use crate::row::Row;
+use crate::runtime::Delayed;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::runtime::Handle;
 
 /// The entry in the list.
 pub static SCENARIO: Scenario = Scenario {
@@ -19,10 +19,10 @@ pub static SCENARIO: Scenario = Scenario {
         Param { name: "ops", default: Some(200), least: 1, most: 100_000_000 },
     ],
     open_loop: false,
-    measure,
 };
 
-fn measure(run: &RunArgs) -> Result<Report, Failure> {
+/// Measures it on the runtime `R`.
+pub fn measure<R: Delayed>(run: &RunArgs) -> Result<Report, Failure> {
     let (ops, pending) = (run.params.value("ops"), run.params.value("pending"));
     if pending > ops {
         return Err(Failure::bad(format!(
@@ -32,10 +32,9 @@ fn measure(run: &RunArgs) -> Result<Report, Failure> {
     }
     let delay = Duration::from_micros(run.params.value("delay_us"));
     let ledger = Ledger::leak(run.slowdown_ns);
-    let runtime = host::runtime(run.workers)?;
-    let record = fire_all(runtime.handle(), ledger, delay, pending, ops);
-    let parks = host::parks(&runtime);
-    drop(runtime);
+    let runtime = R::start(run.workers)?;
+    let record = fire_all(&runtime, ledger, delay, pending, ops);
+    let counters = runtime.counters();
 
     let mut complaints = Vec::from_iter(ledger::audit("the run", ops, record.check).err());
     if record.earliest_ns < 0 {
@@ -48,7 +47,7 @@ fn measure(run: &RunArgs) -> Result<Report, Failure> {
     row.put("wall_ns", record.wall_ns);
     row.put("cpu_ns", record.cpu_ns);
     row.put_latency(&record.lateness);
-    row.put("parks", parks);
+    row.put_counters(&counters);
     row.put_usage(&host::usage());
     row.put_verdict(record.check, complaints.is_empty());
     Ok(Report { row, hist: record.lateness, complaints })
@@ -76,7 +75,7 @@ struct Timers {
 }
 
 /// Keeps `pending` timers pending until `ops` have fired.
-fn fire_all(runtime: &Handle, ledger: &'static Ledger, delay: Duration, pending: u64, ops: u64) -> Record {
+fn fire_all<R: Delayed>(runtime: &R, ledger: &'static Ledger, delay: Duration, pending: u64, ops: u64) -> Record {
     let timers: &'static Timers = Box::leak(Box::new(Timers {
         delay,
         delay_ns: delay.as_nanos() as u64,
@@ -87,10 +86,7 @@ fn fire_all(runtime: &Handle, ledger: &'static Ledger, delay: Duration, pending:
     ledger.open(ops);
     let cpu_start = host::process_cpu_ns();
     let wall_start = host::now_ns();
-    {
-        let _context = runtime.enter(); // what tokio::spawn and tokio::time::sleep ask of a thread outside
-        (0..pending).for_each(|_| timers.arm_next());
-    }
+    runtime.enter(|| (0..pending).for_each(|_| timers.arm_next::<R>()));
     let wall_end = ledger.wait();
     let cpu_ns = host::process_cpu_ns() - cpu_start;
 
@@ -107,19 +103,17 @@ fn fire_all(runtime: &Handle, ledger: &'static Ledger, delay: Duration, pending:
 }
 
 impl Timers {
-    /// A delayed post as Tokio's users write it: a task that sleeps first. The delay counts from this call.
-    fn arm_next(&'static self) {
+    /// Posts the next timer, if there is one left. The delay counts from this call.
+    fn arm_next<R: Delayed>(&'static self) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let Some(cell) = self.lateness.get(number as usize) else {
             return;
         };
         let due = host::now_ns() + self.delay_ns;
-        let sleep = tokio::time::sleep(self.delay);
-        tokio::spawn(async move {
-            sleep.await;
+        R::post_delayed(self.delay, move || {
             let started = host::now_ns();
             cell.store(started.wrapping_sub(due) as i64, Ordering::Relaxed);
-            self.arm_next();
+            self.arm_next::<R>();
             self.ledger.complete(number);
         });
     }
@@ -128,24 +122,28 @@ impl Timers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::subjects::{async_pool::AsyncExecutor, tokio_current_thread::CurrentThread, tokio_multi_thread::Tokio};
 
-    fn fire(pending: u64, ops: u64) -> Record {
-        let runtime = host::runtime(2).expect("two workers");
-        fire_all(runtime.handle(), Ledger::leak(0), Duration::from_micros(100), pending, ops)
+    fn fire<R: Delayed>(workers: usize, pending: u64, ops: u64) -> Record {
+        let runtime = R::start(workers).expect("workers");
+        fire_all(&runtime, Ledger::leak(0), Duration::from_micros(100), pending, ops)
     }
 
     #[test]
     fn every_timer_fires_once_and_none_early() {
         for (pending, ops) in [(1, 1), (1, 12), (5, 40), (40, 40), (300, 1000)] {
-            let record = fire(pending, ops);
-            assert_eq!(record.check, ledger::expected_sum(ops), "pending={pending} ops={ops}");
-            assert!(record.earliest_ns >= 0);
-            assert_eq!(record.lateness.count(), ops - ops / 10);
+            let of_each = [fire::<Tokio>, fire::<CurrentThread>, fire::<AsyncExecutor>];
+            for (fire, workers) in of_each.into_iter().zip([2, 1, 2]) {
+                let record = fire(workers, pending, ops);
+                assert_eq!(record.check, ledger::expected_sum(ops), "pending={pending} ops={ops}");
+                assert!(record.earliest_ns >= 0);
+                assert_eq!(record.lateness.count(), ops - ops / 10);
+            }
         }
     }
 
     #[test]
     fn a_chain_of_timers_takes_at_least_its_delays() {
-        assert!(fire(1, 5).wall_ns >= 5 * 100_000);
+        assert!(fire::<Tokio>(2, 1, 5).wall_ns >= 5 * 100_000);
     }
 }
