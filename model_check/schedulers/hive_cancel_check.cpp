@@ -27,7 +27,7 @@ struct cancel_scenario {
 
     typename Sync::template cell<int> ran{0}, destroyed{0};
     task<Sync>* queued = nullptr;
-    timer_handle<Sync> handle;
+    delayed_handle<Sync> handle;
     task_end how{};
     bool cancelled = false;
 
@@ -35,7 +35,7 @@ struct cancel_scenario {
         ran.write(0);
         destroyed.write(0);
         auto* block = Sync::template create<delayed_callable<callable, Sync>>(callable(this));
-        handle = timer_handle<Sync>(block);
+        handle = delayed_handle<Sync>(block);
         queued = storage::make(delayed_entry<Sync>(block));
     }
     void thread(unsigned i) {
@@ -43,7 +43,7 @@ struct cancel_scenario {
             how = How == task_end::run ? queued->run() : queued->drop();
             storage::release(queued);
         } else {
-            timer_handle<Sync> mine = std::move(handle);
+            delayed_handle<Sync> mine = std::move(handle);
             cancelled = mine.cancel();
             if (mine.cancel()) Sync::fail("a timer was cancelled twice");
         }

@@ -3,7 +3,7 @@
 // When to use it. For timeouts, most of which are cancelled. When not: for a periodic task, which posts
 // its own successor.
 //
-// Threads.   timer_handle: one thread at a time; may outlive the scheduler. cancel(): any thread.
+// Threads.   delayed_handle: one thread at a time; may outlive the scheduler. cancel(): any thread.
 // Progress.  cancel, and the end of the task: wait-free, and no message to the worker that keeps the timer.
 //
 // Invariants
@@ -118,16 +118,16 @@ private:
 
 // True when the post was accepted. Letting go of a handle does not cancel.
 template <class Sync = real_sync>
-class timer_handle {
+class delayed_handle {
 public:
-    timer_handle() = default;
-    explicit timer_handle(delayed_block<Sync>* b) : block_(b) {}
-    timer_handle(timer_handle&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
-    timer_handle& operator=(timer_handle&& other) noexcept {
+    delayed_handle() = default;
+    explicit delayed_handle(delayed_block<Sync>* b) : block_(b) {}
+    delayed_handle(delayed_handle&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+    delayed_handle& operator=(delayed_handle&& other) noexcept {
         std::swap(block_, other.block_);
         return *this;
     }
-    ~timer_handle() {
+    ~delayed_handle() {
         if (block_ != nullptr) block_->release_one();
     }
 

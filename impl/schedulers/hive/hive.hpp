@@ -92,11 +92,11 @@ public:
     // The handle is empty when the post was refused. A timer that is not due when the hive stops is
     // discarded. There is no such call for compute tasks.
     template <class F, class Rep, class Period>
-    [[nodiscard]] timer_handle<Sync> post_delayed(F&& callable, std::chrono::duration<Rep, Period> delay) {
+    [[nodiscard]] delayed_handle<Sync> post_delayed(F&& callable, std::chrono::duration<Rep, Period> delay) {
         using block = delayed_callable<std::decay_t<F>, Sync>;
         const std::int64_t deadline = deadline_after(delay);
         auto* b = Sync::template create<block>(std::forward<F>(callable));
-        timer_handle<Sync> handle(b);
+        delayed_handle<Sync> handle(b);
         pending t;
         try {
             t = make(delayed_entry<Sync>(b));
