@@ -43,6 +43,7 @@
 #include <type_traits>
 
 #include <apiary/queues/ring_index.hpp>
+#include <apiary/queues/steal_result.hpp>
 #include <apiary/sync/cache_line.hpp>
 #include <apiary/sync/real_sync.hpp>
 
@@ -52,14 +53,6 @@ struct deque_limits {
     static constexpr unsigned index_bits = 64;
     static constexpr std::size_t initial_capacity = 256;   // slots; a power of two
     static constexpr std::size_t max_capacity = 1U << 20;  // slots; try_push refuses beyond
-};
-
-enum class steal_status { taken, empty, lost_race };
-
-template <class T>
-struct steal_result {
-    steal_status status;
-    T value;  // meaningful when status == taken
 };
 
 template <class T, class Sync = real_sync, class Limits = deque_limits>
