@@ -45,6 +45,7 @@ REQUIRED = (
     Package("libtbb-dev", "the peer oneTBB", files=("/usr/include/tbb/version.h",)),
     Package("libcli11-dev", "the subjects' command line", files=("/usr/include/CLI/CLI.hpp",)),
     Package("nlohmann-json3-dev", "tests read the golden vectors", files=("/usr/include/nlohmann/json.hpp",)),
+    Package("valgrind", "callgrind: exact counts of instructions", commands=("valgrind",)),
     Package("hyperfine", "whole-process times", commands=("hyperfine",)),
 )
 
