@@ -11,7 +11,11 @@
 namespace apiary {
 
 template <class Sync = real_sync>
-class tally {
+class tally;
+
+template <class Sync>
+    requires(!Sync::checked)
+class tally<Sync> {
 public:
     void add(std::uint64_t n = 1) noexcept {
         value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);

@@ -50,6 +50,15 @@ std::string engines_json(unsigned engines) {
     return out + "]";
 }
 
+std::string list_json(const std::vector<std::string>& list) {
+    std::string out = "[";
+    for (const std::string& text : list) {
+        if (out.size() > 1) out += ',';
+        out += quoted(text);
+    }
+    return out + "]";
+}
+
 template <class Value>
 std::string map_json(const std::map<std::string, Value>& map) {
     std::string out = "{";
@@ -94,7 +103,8 @@ std::string list_json(const std::vector<check_entry>& checks) {
     for (const check_entry& c : checks)
         out += "{\"name\":" + quoted(c.name) + ",\"kind\":" + quoted(kind_name(c.kind)) +
                ",\"engines\":" + engines_json(c.engines) + ",\"threads\":" + std::to_string(c.threads) +
-               ",\"what\":" + quoted(c.what) + "}\n";
+               ",\"what\":" + quoted(c.what) + ",\"must_reach\":" + list_json(c.must_reach) +
+               ",\"too_large\":" + (c.too_large_to_exhaust ? "true" : "false") + "}\n";
     return out;
 }
 

@@ -31,6 +31,8 @@ class Entry:
     threads: int
     what: str
     program: Path
+    must_reach: tuple[str, ...] = ()
+    too_large: bool = False     # the explorer may end by its budget
 
 
 @dataclass
@@ -83,6 +85,8 @@ def parse_listing(text: str, program: Path) -> list[Entry]:
                 int(data.get("threads", 0)),
                 data.get("what", ""),
                 program,
+                tuple(data.get("must_reach", ())),
+                bool(data.get("too_large", False)),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise Fault(

@@ -1,23 +1,27 @@
-"""Mutation: each atomic site weakened by each legal step, and what the checks say to it."""
+"""Mutation: each atomic site weakened by each legal step, each source of a last look left out; what the checks say to it."""
 
 from __future__ import annotations
 
 import csv
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generator
 
-from . import checks, proc, repo
+from . import checks, inventory, proc, repo
 from .errors import Fault, USAGE
+from .inventory import FAILURE, Item
 from .say import Progress
 
 SURVIVORS = repo.ROOT / "model_check" / "survivors.csv"
-SURVIVOR_COLUMNS = ["file", "code", "operation", "mutant", "reason"]
+SURVIVOR_COLUMNS = ["file", "function", "code", "operation", "mutant", "reason"]
 TABLE = repo.BUILD / "model" / "mutation.csv"
 TABLE_COLUMNS = [
-    "schema_version", "file", "line", "column", "operation", "order", "mutant", "verdict", "killed_by", "engine",
-    "executions", "seconds", "reason",
+    "schema_version", "file", "line", "column", "function", "code", "operation", "order", "mutant", "verdict", "killed_by",
+    "engine", "mode", "executions", "seconds", "reason",
 ]
+ENGINES = ("explorer", "relacy")    # the explorer first: its pass means all
 
 # One legal step weaker at a time, down to relaxed.
 LOAD = {"seq_cst": ("acquire",), "acquire": ("relaxed",)}
@@ -26,57 +30,51 @@ READ_MODIFY_WRITE = {
     "seq_cst": ("acq_rel",), "acq_rel": ("acquire", "release"), "acquire": ("relaxed",), "release": ("relaxed",),
 }
 FENCE = {"seq_cst": ("acq_rel",), "acq_rel": ("acquire", "release"), "acquire": ("dropped",), "release": ("dropped",)}
+RECHECK = {"kept": ("dropped",)}
 
-
-@dataclass(frozen=True)
-class Site:
-    """An atomic operation in a header, as the engines name it."""
-
-    file: str
-    line: int
-    column: int
-    operation: str
-    order: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}:{self.operation}"
-
-    def code(self) -> str:
-        """The source line: it names a site for the reviewed survivors, whatever moves above it."""
-        lines = (repo.ROOT / self.file).read_text().splitlines()
-        return " ".join(lines[self.line - 1].split("//")[0].split())
+Key = tuple[str, str, str, str, str]
 
 
 @dataclass
 class Result:
-    site: Site
+    site: Item
     mutant: str
     verdict: str            # killed, survived, error
     killed_by: str = ""
     engine: str = ""
+    mode: str = ""          # of the search that killed it; of a survivor, how many searches saw everything
     executions: int | None = None
     seconds: float = 0.0
     reason: str = ""
 
-    def key(self) -> tuple[str, str, str, str]:
-        return self.site.file, self.site.code(), self.site.operation, self.mutant
+    def key(self) -> Key:
+        return key(self.site, self.mutant)
 
 
-def parse_site(name: str, order: str) -> Site:
-    file, line, column, operation = name.rsplit(":", 3)
-    return Site(file, int(line), int(column), operation, order)
+@dataclass
+class Run:
+    """What a run of `mutate` found."""
+
+    results: list[Result]
+    never: list[Item]       # of the inventory, executed by no check
+    wrong: list[str]        # about the inventory itself
+    files: set[str]         # the headers that were asked about
+
+
+def key(site: Item, mutant: str) -> Key:
+    """What a survivor is known by: the function and the text of the call, whatever moves above it."""
+    return site.file, site.function, site.code, site.operation, mutant
 
 
 def ladder(operation: str) -> dict[str, tuple[str, ...]]:
-    if operation == "fence":
-        return FENCE
-    if operation == "load" or operation.endswith(".failure"):
+    if operation in ("fence", "recheck"):
+        return FENCE if operation == "fence" else RECHECK
+    if operation == "load" or operation.endswith(FAILURE):
         return LOAD
     return STORE if operation == "store" else READ_MODIFY_WRITE
 
 
-def mutants(site: Site) -> list[str]:
+def mutants(site: Item) -> list[str]:
     """Every weaker order that steps of the ladder lead to, each once, mildest first."""
     steps, found, front = ladder(site.operation), [], [site.order]
     while front:
@@ -85,81 +83,121 @@ def mutants(site: Site) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def baseline(entries: list[checks.Entry], options: checks.Options) -> dict[Site, list[checks.Entry]]:
-    """Which checks execute which site, found by running them once; they must pass."""
+def baseline(entries: list[checks.Entry], options: checks.Options) -> tuple[dict[str, set[str]], dict[str, list[tuple]]]:
+    """Run the checks once, which must pass. Which sites ran, with the orders seen there; and, for each, the checks that
+    execute it as (entry, engine, seconds)."""
     verdicts = checks.run_entries(entries, options, "unmutated")
     by_name = {entry.name: entry for entry in entries}
-    reached: dict[Site, list[checks.Entry]] = {}
+    orders: dict[str, set[str]] = {}
+    killers: dict[str, list[tuple]] = {}
     for verdict in verdicts:
         if verdict.get("verdict") not in ("pass", "budget"):
             raise Fault(f"{verdict['name']} fails before anything was weakened", verdict.get("reason", ""),
                         "scripts/apiary prove " + verdict["name"])
+        killer = by_name[verdict["name"]], verdict["engine"], float(verdict.get("seconds") or 0)
         for name, order in verdict.get("sites", {}).items():
-            executed_by = reached.setdefault(parse_site(name, order), [])
-            if by_name[verdict["name"]] not in executed_by:
-                executed_by.append(by_name[verdict["name"]])
-    return reached
+            orders.setdefault(name, set()).add(order)
+            killers.setdefault(name, []).append(killer)
+    return orders, killers
 
 
-def try_mutant(site: Site, mutant: str, killers: list[checks.Entry], budget: str) -> Result:
-    """Run the checks that execute the site until one fails: the explorer first, which is sure."""
-    result = Result(site, mutant, "survived")
-    with tempfile.TemporaryDirectory(prefix="apiary-mutate-") as folder:
-        for engine in ("explorer", "relacy"):
-            for entry in killers:
-                if engine not in entry.engines:
-                    continue
-                record = Path(folder) / f"{entry.name}-{engine}.json"
-                done = proc.run(
-                    [entry.program, entry.name, "--engine", engine, "--mutate", f"{site.name}={mutant}", "--budget",
-                     budget, "--json", record],
-                    cwd=repo.ROOT, timeout=600,
-                )
-                for verdict in checks.read_verdicts(record):
-                    result.seconds += float(verdict.get("seconds") or 0)
-                    if verdict.get("verdict") == "fail":
-                        return Result(site, mutant, "killed", entry.name, engine, verdict.get("executions"),
-                                      result.seconds, verdict.get("reason", ""))
-                if done.timed_out or done.rc not in (0, 1):
-                    result.verdict, result.reason = "error", f"{entry.name} on {engine} {done.how()}"
+def try_mutant(site: Item, name: str, mutant: str, killers: list[tuple], budget: str, longer: str, folder: Path,
+               kills: Counter) -> Generator[proc.Spec, proc.Done, Result]:
+    """Runs the checks that execute the site until one fails: those first that have killed most, then small ones. What
+    survives the short budget is searched again with the long one, where the explorer could still finish."""
+    result, tried, finished = Result(site, mutant, "survived"), 0, 0
+    unfinished: list[tuple] = []
+
+    def order(killer: tuple) -> tuple:
+        entry, engine, seconds = killer
+        return -kills[site.file, entry.name, engine], ENGINES.index(engine), seconds
+
+    def attempt(entry: checks.Entry, engine: str, budget: str) -> Generator[proc.Spec, proc.Done, dict]:
+        record = folder / f"{abs(hash((name, mutant)))}-{entry.name}-{engine}-{budget}.json"
+        done = yield proc.Spec(
+            [entry.program, entry.name, "--engine", engine, "--mutate", f"{name}={mutant}", "--budget", budget, "--json",
+             record], cwd=repo.ROOT, timeout=900,
+        )
+        verdict = (checks.read_verdicts(record) or [{}])[-1]
+        record.unlink(missing_ok=True)
+        result.seconds += float(verdict.get("seconds") or 0)
+        if done.timed_out or done.rc not in (0, 1) or verdict.get("verdict") not in ("pass", "budget", "fail"):
+            why = verdict.get("reason") or (done.err.strip().splitlines() or [""])[-1]
+            result.verdict, result.reason = "error", f"{entry.name} on {engine} {done.how()}: {why}"
+        return verdict
+
+    def killed(entry: checks.Entry, engine: str, verdict: dict) -> Result:
+        kills[site.file, entry.name, engine] += 1
+        return Result(site, mutant, "killed", entry.name, engine, verdict.get("mode", ""), verdict.get("executions"),
+                      result.seconds, verdict.get("reason", ""))
+
+    for entry, engine, _ in sorted(killers, key=order):
+        verdict = yield from attempt(entry, engine, budget)
+        if verdict.get("verdict") == "fail":
+            return killed(entry, engine, verdict)
+        if engine == "explorer":
+            tried, finished = tried + 1, finished + (verdict.get("verdict") == "pass")
+            if verdict.get("verdict") == "budget" and not entry.too_large:
+                unfinished.append((entry, engine))
+    for entry, engine in unfinished if longer else []:
+        verdict = yield from attempt(entry, engine, longer)
+        if verdict.get("verdict") == "fail":
+            return killed(entry, engine, verdict)
+        finished += verdict.get("verdict") == "pass"
+    result.mode = f"exhaustive in {finished} of {tried} searches" if tried else ""
     return result
 
 
-def run(structures: list[str], budget: str, jobs: int) -> tuple[list[Result], set[str]]:
-    """All mutants of the headers whose path contains one of the names; and the headers there are."""
+def run(structures: list[str], budget: str, longer: str, jobs: int, only_inventory: bool = False) -> Run:
+    """All mutants of the headers whose path contains one of the names."""
+    items, wrong = inventory.read()
+    known = {item.file for item in items}
+    for name in structures:
+        if not any(name in file for file in known):
+            raise Fault(f"no header with atomic sites is called {name!r}", "", "there are: " + ", ".join(sorted(known)),
+                        USAGE)
+    files = {file for file in known if not structures or any(name in file for name in structures)}
     entries = [entry for entry in checks.all_entries() if entry.kind == "check"]
-    options = checks.Options(budgets=(budget,))
-    options.jobs = jobs
-    reached = {site: by for site, by in baseline(entries, options).items() if site.file.startswith("impl/")}
-    headers = {site.file for site in reached}
-    unknown = [name for name in structures if not any(name in header for header in headers)]
-    if unknown:
-        raise Fault(f"no check executes a header called {unknown[0]!r}", "", "there are: " + ", ".join(sorted(headers)),
-                    USAGE)
-    chosen = sorted((site for site in reached if not structures or any(name in site.file for name in structures)),
-                    key=lambda site: (site.file, site.line, site.column, site.operation))
-    work = [(site, mutant) for site in chosen for mutant in mutants(site)]
-    results = []
-    with Progress("mutants", len(work)) as progress:
-        for site, mutant in work:
-            # Small checks first: most mutants die in milliseconds.
-            killers = sorted(reached[site], key=lambda entry: (entry.threads, entry.name))
-            results.append(try_mutant(site, mutant, killers, budget))
-            progress.advance(f"{site.file.rsplit('/', 1)[-1]}:{site.line} {site.operation}={mutant}")
-    return results, headers
+    orders, killers = baseline(entries, checks.Options(budgets=(budget,), jobs=jobs))
+    ran, never, told = inventory.compare(items, orders)
+    found = Run([], [item for item in never if item.file in files], wrong + told, files)
+    if only_inventory:
+        return found
+    work = [(item, mutant) for item in items if item.file in files and item in ran for mutant in mutants(item)]
+    kills: Counter = Counter()
+    with tempfile.TemporaryDirectory(prefix="apiary-mutate-") as folder, Progress("mutants", len(work)) as progress:
+        chains = (try_mutant(item, ran[item], mutant, killers[ran[item]], budget, longer, Path(folder), kills)
+                  for item, mutant in work)
+        for result in proc.run_chains(chains, jobs):
+            found.results.append(result)
+            progress.advance(f"{result.site.name}={result.mutant}")
+    place = {pair: i for i, pair in enumerate(work)}
+    found.results.sort(key=lambda result: place[result.site, result.mutant])
+    return found
 
 
-def reviewed() -> dict[tuple[str, str, str, str], str]:
+def reviewed() -> dict[Key, str]:
     """The survivors that were looked at, with the reason of each."""
     if not SURVIVORS.exists():
         return {}
     with SURVIVORS.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+        reader = csv.DictReader(file)
+        rows = list(reader)
+    found: dict[Key, str] = {}
     for row in rows:
-        if list(row) != SURVIVOR_COLUMNS or not row["reason"].strip():
-            raise Fault(f"{SURVIVORS.relative_to(repo.ROOT)}: {row}", "every survivor needs all columns and a reason",
+        of = tuple(row.get(column) or "" for column in SURVIVOR_COLUMNS[:5])
+        if reader.fieldnames != SURVIVOR_COLUMNS or not (row["reason"] or "").strip() or of in found:
+            raise Fault(f"{SURVIVORS.name}: {row}", "every survivor needs all columns and a reason, and stands there once",
                         "columns: " + ",".join(SURVIVOR_COLUMNS))
-    return {(row["file"], row["code"], row["operation"], row["mutant"]): row["reason"] for row in rows}
+        found[of] = row["reason"]
+    return found
+
+
+def vanished(listed: dict[Key, str], items: list[Item], files: set[str] | None = None) -> list[Key]:
+    """Reviewed survivors whose site, or whose mutant, no longer exists."""
+    there = {key(item, mutant) for item in items for mutant in mutants(item)}
+    return [one for one in listed if one not in there and (files is None or one[0] in files or
+                                                           one[0] not in {item.file for item in items})]
 
 
 def write_table(results: list[Result]) -> None:
@@ -168,5 +206,6 @@ def write_table(results: list[Result]) -> None:
         writer.writerow(TABLE_COLUMNS)
         for r in results:
             s = r.site
-            writer.writerow([1, s.file, s.line, s.column, s.operation, s.order, r.mutant, r.verdict, r.killed_by, r.engine,
-                             "" if r.executions is None else r.executions, f"{r.seconds:.3f}", r.reason])
+            writer.writerow([2, s.file, s.line, s.column, s.function, s.code, s.operation, s.order, r.mutant, r.verdict,
+                             r.killed_by, r.engine, r.mode, "" if r.executions is None else r.executions,
+                             f"{r.seconds:.3f}", r.reason])

@@ -10,7 +10,7 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Iterable, Sequence
+from typing import Callable, Generator, Iterable, Sequence
 
 from .errors import Fault, Stopped
 
@@ -235,6 +235,36 @@ def run_many(specs: Iterable[Spec], parallel: int) -> Iterable[Done]:
             for child in _pump(active):
                 active.remove(child)
                 yield child.finish()
+    finally:
+        for child in active:
+            end_group(child, 0.5)
+            try:
+                child.finish()
+            except ChildProcessError:
+                child.close()
+
+
+def run_chains(chains: Iterable[Generator[Spec, Done, object]], parallel: int) -> Iterable[object]:
+    """Run chains of children, at most `parallel` at a time: each yields a Spec, is sent its Done, and so on until it
+    returns; yield what each returns, as it ends."""
+    waiting, active = iter(chains), {}
+    try:
+        while True:
+            ready = []
+            while len(active) + len(ready) < parallel:
+                chain = next(waiting, None)
+                if chain is None:
+                    break
+                ready.append((chain, None))
+            if not ready and not active:
+                return
+            for child in _pump(list(active)) if not ready else []:
+                ready.append((active.pop(child), child.finish()))
+            for chain, done in ready:
+                try:
+                    active[Child(chain.send(done))] = chain
+                except StopIteration as end:
+                    yield end.value
     finally:
         for child in active:
             end_group(child, 0.5)

@@ -121,6 +121,26 @@ for name, kind, verdict in ENTRIES:
 sys.exit(1 if bad else 0)
 '''
 
+MUTABLE = '''#!{python} -ISE
+"""A fake check program with one check, which fails under some mutations."""
+import json, sys
+NAME, SITES, KILLED = {name!r}, {sites!r}, {killed!r}
+words = sys.argv[1:]
+if words == ["--list", "--json"]:
+    print(json.dumps(dict(name=NAME, kind="check", engines=["relacy", "explorer"], threads=2, what="what " + NAME)))
+    sys.exit(0)
+option = lambda word: words[words.index(word) + 1] if word in words else None
+mutant, engine = option("--mutate"), option("--engine")
+if mutant and mutant.split("=")[0] + "=crash" in KILLED:
+    sys.exit(70)
+fails = mutant in KILLED
+with open(option("--json"), "w") as file:
+    for one in [engine] if engine else ["relacy", "explorer"]:
+        file.write(json.dumps(dict(name=NAME, kind="check", engine=one, mode="exhaustive", verdict="fail" if fails else
+            "pass", as_expected=not fails, executions=10, seconds=0.01, reason="lost" if fails else "", sites=SITES)) + "\\n")
+sys.exit(1 if fails else 0)
+'''
+
 STRESS = '''#!{python} -ISE
 """A fake stress program."""
 import json, sys
@@ -173,6 +193,11 @@ def subject(
 def checks(path: Path, entries: list[tuple[str, str, str]]) -> Path:
     """A check program with (name, kind, verdict) entries; verdict may also be crash or silent."""
     return script(path, CHECKS.format(python=sys.executable, entries=entries))
+
+
+def mutable(path: Path, name: str, sites: dict[str, str], killed: list[str]) -> Path:
+    """A check program that executes these sites and fails under these mutations; SITE=crash crashes there."""
+    return script(path, MUTABLE.format(python=sys.executable, name=name, sites=sites, killed=killed))
 
 
 def stress(path: Path, passes: bool = True) -> Path:

@@ -202,7 +202,8 @@ class CommandLine(unittest.TestCase):
         done = run("--list", "--json")
         entries = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertIn({"name": "wrong_set", "kind": "litmus", "engines": ["relacy"], "threads": 2,
-                       "what": "nothing wrong at all"}, entries)
+                       "what": "nothing wrong at all", "must_reach": [], "too_large": False}, entries)
+        self.assertEqual(next(e for e in entries if e["name"] == "never_reaches")["must_reach"], ["facade.never"])
 
 
 if __name__ == "__main__":

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import os
 
-from .. import building, mutation, repo
+from .. import building, inventory, mutation, repo
 from ..errors import Fault, USAGE
 from ..say import colour, say, table
 from . import prove, setup
 
 SUMMARY = "weaken each memory order in turn: some check must fail"
 DESCRIPTION = """\
-Takes every atomic operation and fence of the headers that the checks execute, weakens it by each
-legal step at run time (no source is rewritten), and runs the checks that execute it, on the
-explorer and then on Relacy, until one fails. STRUCTURES are parts of header names
-(chase_lev_deque, idle_set); without any, all headers. A survivor must stand in
-model_check/survivors.csv with a reason; a new one, or one that is now killed, is red.
+Takes every atomic operation, fence and recheck of the headers of impl/ (an inventory read from
+their text), weakens it by each legal step at run time (no source is rewritten), and runs the
+checks that execute it, on both engines, until one fails. STRUCTURES are parts of header names
+(chase_lev_deque, idle_set); without any, all headers.
+
+Red are: a survivor that does not stand in model_check/survivors.csv with a reason; one that
+stands there and is killed, or whose site is gone; a site that no check executes; an executed
+site that the inventory does not know; two operations at one place.
 
 writes:  build/model/mutation.csv
-takes:   about a minute for one structure, several for all
-exit:    0 when every survivor is reviewed and every reviewed one survives, else 1"""
+takes:   about two minutes for one structure, up to twenty for all
+exit:    0 when nothing of that is found, else 1"""
+
+SHORT, LONG = "20000x", "20s"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("structures", nargs="*", metavar="STRUCTURE", help="parts of header names (default: all)")
-    parser.add_argument("--budget", default="20000x", help="for each check and engine: 20000x executions, or 2s")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="checks at a time, unmutated")
+    parser.add_argument("--inventory", action="store_true", help="only the inventory: the sites, and which checks run them")
+    parser.add_argument("--budget", default=SHORT, help=f"for each check and engine: 5s or 20000x (default {SHORT})")
+    parser.add_argument("--longer", default=LONG, metavar="BUDGET",
+                        help=f"for the explorer's unfinished searches of a survivor (default {LONG}; none: 0s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants at a time")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is")
 
 
@@ -35,44 +45,82 @@ def survivors_table(results: list[mutation.Result], reviewed: dict) -> str:
     for r in results:
         reason = reviewed.get(r.key(), "")
         known = colour("reviewed", "green") if reason else colour("NEW", "red")
-        rows.append([f"{r.site.file}:{r.site.line}", r.site.operation, r.site.order, r.mutant, known,
-                     reason or r.site.code()])
-    return table(["survivor", "operation", "order", "mutant", "", "reason"], rows)
+        rows.append([f"{r.site.file}:{r.site.line}", r.site.operation, r.site.order, r.mutant, known, r.mode,
+                     reason or r.site.code])
+    return table(["survivor", "operation", "order", "mutant", "", "searched", "reason"], rows)
 
 
-def score_table(results: list[mutation.Result]) -> str:
+def score_table(found: mutation.Run, reviewed: dict) -> str:
     rows = []
-    for file in sorted({r.site.file for r in results}):
-        of = [r for r in results if r.site.file == file]
+    for file in sorted(found.files):
+        of = [r for r in found.results if r.site.file == file]
         killed = sum(r.verdict == "killed" for r in of)
-        rows.append([file, str(len({r.site for r in of})), str(len(of)), str(killed), f"{100 * killed / len(of):.0f} %",
-                     f"{sum(r.seconds for r in of):.1f}"])
-    return table(["header", "sites", "mutants", "killed", "score", "seconds"], rows, right={1, 2, 3, 4, 5})
+        survived = [r for r in of if r.verdict == "survived"]
+        unexplained = sum(r.key() not in reviewed for r in survived)
+        rows.append([file, str(len({r.site for r in of})), str(len(of)), str(killed),
+                     f"{100 * killed / len(of):.0f} %" if of else "", str(len(survived)), str(unexplained),
+                     str(sum(item.file == file for item in found.never)), f"{sum(r.seconds for r in of):.1f}"])
+    return table(["header", "weakened", "mutants", "killed", "score", "survive", "unexplained", "never run", "seconds"],
+                 rows, right={1, 2, 3, 4, 5, 6, 7, 8})
+
+
+def inventory_table(found: mutation.Run) -> str:
+    items, _ = inventory.read()
+    never = set(found.never)
+    rows = [[f"{i.file}:{i.line}:{i.column}", i.operation, i.order, i.function,
+             colour("NEVER RUN", "red") if i in never else "real only" if i.real_only else "run", i.code]
+            for i in items if i.file in found.files]
+    return table(["site", "operation", "order", "function", "", "code"], rows)
+
+
+def rows_to_paste(results: list[mutation.Result]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for r in results:
+        writer.writerow([*r.key(), ""])
+    return text.getvalue().rstrip()
+
+
+def tell(lines: list[str]) -> int:
+    for line in lines:
+        say(colour(line, "red"))
+    return len(lines)
 
 
 def run(args: argparse.Namespace) -> int:
-    if not prove.valid_budget(args.budget):
-        raise Fault(f"--budget {args.budget} cannot be read", "", "5s, or 20000x executions", USAGE)
+    for budget in (args.budget, args.longer):
+        if not prove.valid_budget(budget):
+            raise Fault(f"--budget {budget} cannot be read", "", "5s, or 20000x executions", USAGE)
     if not args.no_build:
         setup.ensure(quiet=True)
         building.build("model")
     reviewed = mutation.reviewed()
-    results, _ = mutation.run(args.structures, args.budget, args.jobs)
-    mutation.write_table(results)
-    survived = [r for r in results if r.verdict == "survived"]
-    errors = [r for r in results if r.verdict == "error"]
+    longer = "" if float(args.longer[:-1]) == 0 else args.longer
+    found = mutation.run(args.structures, args.budget, longer, args.jobs, args.inventory)
+    survivors_file = mutation.SURVIVORS.relative_to(repo.ROOT)
+    red = list(found.wrong)
+    red += [f"no check executes {i.file}:{i.line}:{i.column} {i.operation} in {i.function}" for i in found.never]
+    red += [f"{survivors_file} lists what is no longer there: {' '.join(gone)}"
+            for gone in mutation.vanished(reviewed, inventory.read()[0], found.files)]
+    if args.inventory:
+        say(inventory_table(found))
+        return 1 if tell(red) else 0
+    mutation.write_table(found.results)
+    survived = [r for r in found.results if r.verdict == "survived"]
     new = [r for r in survived if r.key() not in reviewed]
-    died = [r for r in results if r.verdict == "killed" and r.key() in reviewed]
-    say(score_table(results))
+    red += [f"killed after all, by {r.killed_by} on {r.engine}: {r.site.name}={r.mutant}; take it out of {survivors_file}"
+            for r in found.results if r.verdict == "killed" and r.key() in reviewed]
+    red += [f"error: {r.site.name}={r.mutant}: {r.reason}" for r in found.results if r.verdict == "error"]
+    say(score_table(found, reviewed))
     if survived:
         say()
         say(survivors_table(survived, reviewed))
-    for r in died:
-        say(colour(f"killed after all, by {r.killed_by} on {r.engine}: {r.site.name}={r.mutant}; take it out of "
-                   f"{mutation.SURVIVORS.relative_to(repo.ROOT)}", "red"))
-    for r in errors:
-        say(colour(f"error: {r.site.name}={r.mutant}: {r.reason}", "red"))
-    killed = sum(r.verdict == "killed" for r in results)
-    say(f"{killed} of {len(results)} mutants killed; {len(survived)} survive, {len(new)} of them unexplained")
+    tell(red)
+    if new:
+        say(colour(f"unexplained; find a check that fails, adopt the weaker order, or give a reason in {survivors_file}:",
+                   "red"))
+        say(rows_to_paste(new))
+    killed = sum(r.verdict == "killed" for r in found.results)
+    say(f"{killed} of {len(found.results)} mutants killed; {len(survived)} survive, {len(new)} of them unexplained")
     say(f"table: {mutation.TABLE.relative_to(repo.ROOT)}")
-    return 1 if new or died or errors or not results else 0
+    return 1 if new or red or not found.results else 0
