@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <apiary/model_check/explorer/context.hpp>
-
 namespace apiary::model::explorer {
 
 namespace {
@@ -19,14 +17,6 @@ constexpr vector_clock all_knowing = [] {
     return c;
 }();
 }  // namespace
-
-struct engine::fiber {
-    context where = nullptr;
-    char* stack = nullptr;
-    state status = state::fresh;
-    operation* pending = nullptr;
-    std::uint64_t since_step = 0;
-};
 
 struct fiber_entry {
     static void run(void* self) { engine::fiber_main(self); }
@@ -127,7 +117,6 @@ void engine::fiber_blocks(operation& op) {
     fibers_[current_]->pending = &op;
     fibers_[current_]->status = state::blocked;
     suspend();
-    std::abort();
 }
 
 void engine::fail(std::string reason) {
@@ -206,15 +195,36 @@ void engine::add_all() {
         if (decider_ != nullptr) {
             if (!pick_forward(next)) return;
         } else {
-            for (unsigned t = 0; t < program_.threads; ++t) {
-                if (fibers_[t]->status != state::frontier) continue;
-                if (next == max_threads || fibers_[t]->pending->in_rmw) next = t;
-                if (fibers_[t]->pending->in_rmw) break;
-            }
+            next = pick_next();
             if (next == max_threads) return;
         }
         resume(next);
     }
+}
+
+// A function of the graph. First what cannot wait: the write of a read-modify-write, then whoever holds a mutex that
+// a blocked read stands at, so that nothing comes between before the unlock wakes it (wake). Last a wait that
+// the latest store does not end: it would stand there blocked until a store comes, and then be revisited.
+unsigned engine::pick_next() {
+    unsigned first = max_threads, waiting = max_threads, holder = max_threads;
+    for (unsigned t = 0; t < program_.threads; ++t) {
+        const fiber& f = *fibers_[t];
+        if (f.status == state::woken) return t;
+        if (f.status == state::blocked) {
+            const event& r = g_->threads[t].back();
+            if (r.mode == read_mode::wait_rmw && is_event(r.rf)) holder = thread_of(r.rf);
+        }
+        if (f.status != state::frontier) continue;
+        if (f.pending->in_rmw) return t;
+        if (first != max_threads) continue;
+        if (ends_wait(*f.pending))
+            first = t;
+        else if (waiting == max_threads)
+            waiting = t;
+    }
+    if (holder != max_threads && fibers_[holder]->status == state::frontier && ends_wait(*fibers_[holder]->pending))
+        return holder;
+    return first != max_threads ? first : waiting;
 }
 
 bool engine::pick_forward(unsigned& thread) {
@@ -369,11 +379,9 @@ void engine::at_frontier(operation& op) {
     f.pending = &op;
     const unsigned me = current_;
     if (phase_ == phase::add) step_done();
-    if (phase_ == phase::replay || decider_ != nullptr) {
-        f.status = state::frontier;
-        suspend();
-        current_ = me;
-    }
+    f.status = state::frontier;
+    if (phase_ == phase::replay || decider_ != nullptr || pick_next() != me) suspend();
+    f.status = state::runnable;
     if (position_[me] >= limits_.steps_per_thread)
         fail("livelock: more than " + std::to_string(limits_.steps_per_thread) +
              " steps in one thread; a waiting loop needs await()");

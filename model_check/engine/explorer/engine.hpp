@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <apiary/model_check/explorer/api.hpp>
+#include <apiary/model_check/explorer/context.hpp>
 #include <apiary/model_check/explorer/graph.hpp>
 #include <apiary/model_check/explorer/memory.hpp>
 #include <apiary/model_check/explorer/sites.hpp>
@@ -142,8 +143,13 @@ public:
 
 private:
     enum class phase { sequential, replay, add };
-    enum class state { fresh, runnable, waiting, frontier, blocked, finished };
-    struct fiber;
+    enum class state { fresh, runnable, waiting, frontier, blocked, woken, finished };
+    struct fiber {
+        context where = nullptr;
+        char* stack = nullptr;
+        state status = state::fresh;
+        operation* pending = nullptr;
+    };
 
     static void fiber_main(void* data);
     friend struct fiber_entry;
@@ -157,10 +163,13 @@ private:
     bool replay_all();
     void add_all();
     bool pick_forward(unsigned& thread);
+    unsigned pick_next();
+    // Whether the latest store lets it go on.
+    [[nodiscard]] bool ends_wait(const operation& op);
     [[nodiscard]] bool can_go_on(const operation& op);
     void step_done();
     [[noreturn]] void stop(run_end how);  // from a fiber: ends the run
-    [[noreturn]] void fiber_blocks(operation& op);
+    void fiber_blocks(operation& op);     // until wake
 
     // The current thread's event for `op`: replayed, or null when it has to be added.
     event* replay(const operation& op);
@@ -172,6 +181,8 @@ private:
     void settle_read(event& e) const;
     void branch(event& e, std::vector<option>& options);
     void add_write(event& e);
+    [[nodiscard]] event_id waiter_to_wake(const event& unlock) const;
+    void wake(event& read, event_id unlock);
     void add_release(event& e);
     void places(const graph& g, const event& write, unsigned least, std::vector<unsigned>& out);
     void revisit(const event& from, event_id target, std::vector<work_item>& out);

@@ -99,7 +99,7 @@ std::uint64_t graph::fingerprint() const {
     for (const auto& t : threads) {
         mix(t.size());
         for (const event& e : t) {
-            mix(static_cast<std::uint64_t>(e.kind) << 40 | std::uint64_t{e.flags} << 32 | e.loc);
+            mix(static_cast<std::uint64_t>(e.kind) << 40 | std::uint64_t{e.flags & ~unsigned{woken}} << 32 | e.loc);
             mix(e.value);
             mix(e.rf);
         }

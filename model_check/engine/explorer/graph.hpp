@@ -47,12 +47,18 @@ enum class read_mode : std::uint8_t {
     spurious_rmw,  // the same, and may wake for nothing (bounded): condvar::wait
     await,         // blocks until a predicate holds
 };
+constexpr bool waits(read_mode m) { return m >= read_mode::wait_rmw; }
 
 enum event_flag : std::uint8_t {
     exclusive = 1,  // a read whose write follows, or that write
     forced = 2,     // took the way out that only a bounded choice offers
     blocked = 4,    // the thread waits here for another store
     recheck = 8,    // the predicate of an await has to be asked again
+    // A lock that stood here blocked, reading another's lock, until the unlock was put under it. It is the maximal
+    // way on from there, so that a revisit which removes the unlock takes it back to the blocked read, and asks of
+    // its maximality what it would have asked of that. TruSt makes two graphs of this: one with the revisit, one
+    // that goes on beside the blocked read, never ends, and only revisits.
+    woken = 16,
 };
 
 enum bounded_choice : unsigned { weak_failures, timeouts, spurious_wakes, reuses, bounded_choices };
@@ -161,6 +167,7 @@ struct attack {
     bool old_release_sequence = false;  // C++11: a thread's own later store continues its release
     bool no_weak_failure = false, no_reuse = false, no_spurious_wake = false, no_timeout = false;
     bool no_race_detection = false, no_lifetime = false, no_revisit = false;
+    bool no_waking = false;            // not an attack: plain TruSt, which finds the same graphs
     bool verify_increments = false;    // not an attack: compares the fast psc check with the whole one
     bool go_on_after_failure = false;  // not an attack: counts failures as outcomes, to compare searches
 };

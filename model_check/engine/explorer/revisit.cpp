@@ -9,6 +9,11 @@ namespace {
 
 bool matches(const event& e, std::uint64_t value) { return (value & e.mask) == e.expect; }
 
+// The lock that a woken read stood at before the unlock.
+event_id waited_on(const graph& g, const event& woken_read) {
+    return g.store_at(woken_read.slot, g.at(woken_read.rf).position - 1U);
+}
+
 // Whether `e` stands as it would if it had been added last to what was there (its predecessors in time and
 // the past of the revisiting store).
 bool maximal(const graph& g, const event& e, const vector_clock& past) {
@@ -22,7 +27,8 @@ bool maximal(const graph& g, const event& e, const vector_clock& past) {
     const auto read_by_previous = [&] {
         for (const auto& t : g.threads)
             for (const event& x : t)
-                if (x.rf == e.id() && (x.kind == event_kind::read || x.kind == event_kind::alloc) && previous(x))
+                if ((x.kind == event_kind::read || x.kind == event_kind::alloc) && previous(x) &&
+                    (x.has(woken) ? waited_on(g, x) : x.rf) == e.id())
                     return true;
         return false;
     };
@@ -39,7 +45,11 @@ bool maximal(const graph& g, const event& e, const vector_clock& past) {
             return !read_by_previous() && latest_in_previous(e.slot, e.position);
         case event_kind::read:
             if (e.has(forced)) return false;
-            if (is_event(e.rf) && !previous(g.at(e.rf))) return false;
+            if (is_event(e.rf) && !previous(g.at(e.rf))) {
+                if (!e.has(woken)) return false;
+                const event& lock = g.at(waited_on(g, e));
+                return previous(lock) && latest_in_previous(e.slot, lock.position);
+            }
             return latest_in_previous(e.slot, g.position(e.rf));
     }
     return false;
@@ -114,10 +124,20 @@ bool revisit_allowed(const graph& g, const event& r, const vector_clock& past, k
 }
 
 void restrict_to(graph& g, const kept_sizes& keep) {
+    const auto kept = [&](event_id id) { return index_of(id) < keep[thread_of(id)]; };
+    for (unsigned t = 0; t < max_threads; ++t)
+        for (unsigned i = 0; i < keep[t]; ++i) {
+            event& r = g.threads[t][i];
+            if (!r.has(woken) || kept(r.rf)) continue;
+            r.rf = waited_on(g, r);  // the unlock goes: it waits again
+            r.flags = blocked;
+            r.value = g.at(r.rf).value;
+            g.link(r);
+        }
     for (location& s : g.slots) {
         std::size_t n = 0;
         for (const event_id id : s.co)
-            if (index_of(id) < keep[thread_of(id)]) {
+            if (kept(id)) {
                 g.at(id).position = static_cast<std::uint16_t>(n + 1);
                 s.co[n++] = id;
             }
@@ -167,6 +187,30 @@ void engine::revisit(const event& from, event_id target, std::vector<work_item>&
         }
     }
     spare_.push_back(std::move(base));
+}
+
+// The lock that waits for this unlock, when revisiting it would remove nothing.
+event_id engine::waiter_to_wake(const event& unlock) const {
+    if (unlock.has(exclusive) || attacks().no_revisit || attacks().no_waking) return no_event;
+    for (const auto& t : g_->threads) {
+        if (t.empty()) continue;
+        const event& r = t.back();
+        if (r.slot != unlock.slot || !r.has(blocked) || r.mode != read_mode::wait_rmw) continue;
+        kept_sizes keep{};
+        if (!revisit_allowed(*g_, r, unlock.porf, keep)) continue;
+        bool removes = false;
+        for (unsigned u = 0; u < max_threads; ++u) removes = removes || keep[u] < g_->size(u);
+        if (!removes) return r.id();
+    }
+    return no_event;
+}
+
+// In place of a graph to start from: the fibers go on where they stand. See `woken` for what this does to revisits.
+void engine::wake(event& read, event_id unlock) {
+    read.rf = unlock;
+    read.flags = exclusive | woken;
+    settle_read(read);
+    fibers_[read.thread]->status = state::woken;
 }
 
 // Two read-modify-writes read one store. That is only a way to a graph if the write that follows `read` can

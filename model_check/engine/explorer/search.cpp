@@ -224,11 +224,14 @@ void engine::add_write(event& e) {
         }
         g.remove_from_co(e);
     }
+    const event_id waiter = chosen != ~0U ? waiter_to_wake(e) : no_event;
     if (!attacks().no_revisit)
         for (const auto& t : g.threads)
             for (const event& r : t)
-                if (r.kind == event_kind::read && r.slot == e.slot) revisit(g.at(id), r.id(), children_);
+                if (r.kind == event_kind::read && r.slot == e.slot && r.id() != waiter)
+                    revisit(g.at(id), r.id(), children_);
     if (chosen != ~0U) g.insert_in_co(g.at(id), chosen);
+    if (is_event(waiter)) wake(g.at(waiter), id);
     push_children(children_, chosen != ~0U);
 }
 
@@ -247,24 +250,19 @@ void engine::alloc_options(event& e, std::vector<option>& options) {
         }
 }
 
+bool engine::ends_wait(const operation& op) {
+    if (op.kind != event_kind::read || !waits(op.mode)) return true;
+    const std::uint32_t slot = slot_of(op.object);
+    const std::uint64_t value =
+        g_->value_of(slot, g_->store_at(slot, static_cast<unsigned>(g_->slots[slot].co.size())));
+    return op.mode == read_mode::await ? op.done.holds(op.done.closure, value) : (value & op.mask) == op.expect;
+}
+
 // In the modes without blocked reads a waiting thread simply does not go on yet.
 bool engine::can_go_on(const operation& op) {
-    if (op.kind != event_kind::read) return true;
-    const bool waits = op.mode == read_mode::wait_rmw || op.mode == read_mode::timed_rmw ||
-                       op.mode == read_mode::spurious_rmw || op.mode == read_mode::await;
-    if (!waits) return true;
-    const std::uint32_t slot = slot_of(op.object);
-    const auto top = static_cast<unsigned>(g_->slots[slot].co.size());
-    const auto holds = [&](std::uint64_t value) {
-        return op.mode == read_mode::await ? op.done.holds(op.done.closure, value) : (value & op.mask) == op.expect;
-    };
-    if (op.mode != read_mode::await) {  // a read-modify-write of a chain of them: the latest store
-        const std::uint64_t value = g_->value_of(slot, g_->store_at(slot, top));
-        if (holds(value)) return true;
-        return op.mode != read_mode::wait_rmw && !switched_off(op.mode) &&
-               g_->used(bound_of(op.mode)) < limits_.most[bound_of(op.mode)];
-    }
-    return holds(g_->value_of(slot, g_->store_at(slot, top)));
+    if (ends_wait(op)) return true;
+    if (op.mode != read_mode::timed_rmw && op.mode != read_mode::spurious_rmw) return false;
+    return !switched_off(op.mode) && g_->used(bound_of(op.mode)) < limits_.most[bound_of(op.mode)];
 }
 
 }  // namespace apiary::model::explorer

@@ -22,7 +22,9 @@ std::uint64_t engine::read(operation& op, std::uint8_t* flags) {
     }
     slot_of(op.object);
     if (e->has(blocked)) {
+        const unsigned index = e->index;
         fiber_blocks(op);
+        e = &g_->threads[current_][index];
     }
     if (!is_event(e->rf) && g_->slots[e->slot].uninitialised)
         fail("uninitialised read: " + describe(op.site) + " may read an atomic that has no value yet");

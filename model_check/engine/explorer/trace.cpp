@@ -168,7 +168,7 @@ unsigned along_graph::pick_option(const graph& g, const event& e, const std::vec
         const auto fits = [&](const option& o) {
             switch (e.kind) {
                 case event_kind::read:
-                    return o.rf == want.rf && o.flags == (want.flags & ~unsigned{recheck});
+                    return o.rf == want.rf && o.flags == (want.flags & ~unsigned{recheck | woken});
                 case event_kind::alloc:
                     return o.rf == want.rf;
                 case event_kind::choice:

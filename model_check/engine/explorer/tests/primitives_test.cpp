@@ -1,7 +1,7 @@
 // Two searches against each other on random programs with mutexes, condition variables, parkers, awaits, spurious
 // failures and heap objects: whatever random runs show, revisits included nowhere, the exhaustive search must have found.
 //
-// Usage: explorer_primitives_test [--programs N] [--seed S] [--runs N]
+// Usage: explorer_primitives_test [--programs N] [--seed S] [--runs N] [--more STEPS]
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,8 +30,10 @@ enum class act {
     notify_all,
     await,
     below,
-    create
+    create,
+    nested
 };
+constexpr unsigned acts = 16;
 
 struct step {
     act what = act::load;
@@ -48,7 +50,7 @@ struct interpreted {
     static constexpr unsigned threads = 3;
     sync::atomic<int> x{0}, y{0};
     sync::atomic<node*> shared{nullptr};
-    sync::mutex m;
+    sync::mutex m, inner;
     sync::condvar cv;
     sync::parker parkers[3];
     sync::cell<int> guarded{0};
@@ -85,6 +87,16 @@ struct interpreted {
                 }
                 case act::critical: {
                     const sync::lock held(m);
+                    guarded.write(guarded.read() * 3 + static_cast<int>(t) + 1);
+                    put(guarded.read());
+                    // What a thread does while it holds the mutex may be served, or serve others, before it unlocks.
+                    if (s.order == 1) put(a.load(std::memory_order_acquire));
+                    if (s.order == 2) a.store(static_cast<int>(t) + 1, std::memory_order_release);
+                    break;
+                }
+                case act::nested: {  // in both orders: they may deadlock
+                    const sync::lock held(s.which == 0 ? m : inner);
+                    const sync::lock too(s.which == 0 ? inner : m);
                     guarded.write(guarded.read() * 3 + static_cast<int>(t) + 1);
                     put(guarded.read());
                     break;
@@ -167,20 +179,21 @@ unsigned below(unsigned n) {
     return static_cast<unsigned>((state * 0x2545'F491'4F6C'DD1DU >> 40) % n);
 }
 
-void make() {
+void make(unsigned more) {
     code.assign(2 + below(2), {});
-    const unsigned steps = code.size() == 2 ? 6 : 5;
+    const unsigned steps = (code.size() == 2 ? 6 : 5) + more;
     // A few kinds for each program, so that they meet.
-    const unsigned kinds[] = {below(15), below(15), below(15), below(4)};
+    unsigned kinds[] = {below(acts), below(acts), below(acts), below(4)};
+    if (below(3) == 0) kinds[0] = kinds[1] = static_cast<unsigned>(act::critical);
     for (unsigned i = 0; i < steps; ++i)
         code[below(static_cast<unsigned>(code.size()))].push_back(
             {static_cast<act>(kinds[below(4)]), below(2), static_cast<int>(below(3))});
 }
 
 std::string print() {
-    static constexpr const char* names[] = {"load",       "store",      "add",        "weak",   "critical",
-                                            "trial",      "park",       "park_until", "unpark", "wait",
-                                            "notify_one", "notify_all", "await",      "below",  "create"};
+    static constexpr const char* names[] = {"load",  "store",      "add",    "weak",  "critical",   "trial",
+                                            "park",  "park_until", "unpark", "wait",  "notify_one", "notify_all",
+                                            "await", "below",      "create", "nested"};
     std::string text;
     for (const auto& t : code) {
         text += "  T:";
@@ -198,25 +211,33 @@ std::string print() {
 
 int main(int argc, char** argv) {
     std::uint64_t programs = 400, runs = 2000;
+    unsigned more = 0;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (std::strcmp(argv[i], "--programs") == 0) programs = std::strtoull(argv[i + 1], nullptr, 10);
         if (std::strcmp(argv[i], "--runs") == 0) runs = std::strtoull(argv[i + 1], nullptr, 10);
+        if (std::strcmp(argv[i], "--more") == 0) more = static_cast<unsigned>(std::strtoul(argv[i + 1], nullptr, 10));
         if (std::strcmp(argv[i], "--seed") == 0) state = std::strtoull(argv[i + 1], nullptr, 10) * 0x9E37'79B9U | 1U;
     }
     explorer::attacks().go_on_after_failure = true;
     explorer::attacks().verify_increments = true;
-    std::uint64_t graphs = 0, executions = 0, blocked = 0, bad = 0, outcomes = 0, unseen = 0, all_graphs = 0,
-                  random_graphs = 0;
+    std::uint64_t graphs = 0, executions = 0, blocked = 0, plain_blocked = 0, bad = 0, outcomes = 0, unseen = 0,
+                  all_graphs = 0, random_graphs = 0;
     for (std::uint64_t n = 0; n < programs; ++n) {
-        make();
+        make(more);
         // Several stores that a spurious wake may read: once only the first of them was tried.
         if (n == 0) code = {{{act::wait, 0, 0}}, {{act::notify_all, 1, 2}}, {{act::wait}, {act::wait}, {act::add}}};
+        // A woken lock is removed by a store that knows of the lock it waited for and not of the unlock.
+        if (n == 1)
+            code = {{{act::load, 1}, {act::critical}}, {{act::critical, 0, 2}}, {{act::load, 0, 1}, {act::store, 1}}};
         search_options all;
         all.max_seconds = 5;
         // The default first, then bounds from 0 to 2.
         if (n % 3 == 2) all.bounds = {below(3), below(3), below(3), below(3), 1000};
         const verdict exhaustive = run_explorer<interpreted>(all);
-        if (exhaustive.result == outcome::budget_ended) continue;
+        explorer::attacks().no_waking = true;
+        const verdict plain = run_explorer<interpreted>(all);
+        explorer::attacks().no_waking = false;
+        if (exhaustive.result == outcome::budget_ended || plain.result == outcome::budget_ended) continue;
         search_options some;
         some.mode = n % 2 == 0 ? search_mode::random : search_mode::pct;
         some.seed = n + 1;
@@ -226,8 +247,14 @@ int main(int argc, char** argv) {
         graphs += exhaustive.graphs;
         executions += exhaustive.executions;
         blocked += exhaustive.blocked;
+        plain_blocked += plain.blocked;
         outcomes += exhaustive.outcomes.size();
         std::string missing;
+        if (plain.graphs != exhaustive.graphs || plain.outcomes != exhaustive.outcomes)
+            missing.append(" ")
+                .append(std::to_string(plain.graphs))
+                .append(" graphs without waking, with it ")
+                .append(std::to_string(exhaustive.graphs));
         for (const auto& [name, count] : random.outcomes)
             if (exhaustive.outcomes.count(name) == 0) missing.append(" [").append(name).append("]");
         for (const auto& [name, count] : exhaustive.outcomes) unseen += random.outcomes.count(name) == 0 ? 1U : 0U;
@@ -247,11 +274,11 @@ int main(int argc, char** argv) {
     }
     const auto number = [](std::uint64_t x) { return static_cast<unsigned long long>(x); };
     std::printf(
-        "%llu programs: %llu graphs, %llu executions, %llu blocked, %llu twice; %llu outcomes, of which random runs "
-        "missed %llu; "
-        "%llu disagreements\n",
-        number(programs), number(graphs), number(executions), number(blocked), number(executions - blocked - graphs),
-        number(outcomes), number(unseen), number(bad));
+        "%llu programs: %llu graphs, %llu executions, %llu blocked (%llu without waking), %llu twice; %llu outcomes, "
+        "of "
+        "which random runs missed %llu; %llu disagreements\n",
+        number(programs), number(graphs), number(executions), number(blocked), number(plain_blocked),
+        number(executions - blocked - graphs), number(outcomes), number(unseen), number(bad));
     std::printf("of %llu graphs of programs without failures random runs met %llu\n", number(all_graphs),
                 number(random_graphs));
     return bad == 0 && executions == blocked + graphs ? 0 : 1;
