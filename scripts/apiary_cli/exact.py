@@ -8,6 +8,7 @@ A driver is a deterministic single-threaded program (manifest exact.txt): `--lis
 from __future__ import annotations
 
 import csv
+import dataclasses
 import hashlib
 import os
 import platform
@@ -25,6 +26,8 @@ COLUMNS = ["driver", "operation", "count", "per_operation"]
 FOLDER = repo.RESULTS / "exact"
 N = 2000
 SHARE, STEP = 0.005, 1.0  # red above the larger of 0.5 % and one instruction
+RECORD = repo.BUILD / "exact.json"
+COUNTED_FOLDERS = ("impl", "bench")
 # Cleared and pinned: the environment moves the stack, the tunables choose among libc's variants.
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=7"}
 
@@ -123,6 +126,18 @@ def write(path: Path, figures: list[Figure]) -> None:
         writer.writerow(COLUMNS)
         writer.writerows([*f.key, f"{f.per_operation:.4f}"] for f in sorted(figures, key=lambda f: f.key))
     temporary.replace(path)
+
+
+def record(figures: list[Figure]) -> None:
+    """For the report of a race on the same source."""
+    data = repo.identity(*COUNTED_FOLDERS) | {"key": key(), "figures": [dataclasses.asdict(f) for f in figures]}
+    repo.write_json(RECORD, data)
+
+
+def recorded() -> dict | None:
+    """The last record, if it is of the source as it is now."""
+    found = repo.read_json(RECORD)
+    return found if found and found["source_hash"] == repo.source_hash(*COUNTED_FOLDERS) else None
 
 
 def allowance(before: float, count: str) -> float:

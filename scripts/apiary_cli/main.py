@@ -11,7 +11,9 @@ from typing import NoReturn
 from . import proc
 from .errors import Fault, Stopped, USAGE, columns, unknown
 
-VERBS = tuple("setup build check prove mutate museum stress race compare qualify exact report nightly doctor clean".split())
+VERBS = tuple(
+    "setup build check prove mutate museum stress race compare qualify exact report nightly doctor clean".split()
+)
 
 INTRO = """\
 apiary: a proving ground for task schedulers.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import comparing, page_data, page_notes as notes, page_sections as sections
+from . import comparing, page_curves as curves, page_data, page_notes as notes, page_sections as sections
 from .page_data import Report
 from .page_style import CSS
 from .svg import escape
@@ -40,6 +40,10 @@ def render(folder: Path) -> str:
         sections.forest(report),
         sections.medians(report),
         *(sections.scenario(report, key) for key in points),
+        curves.load_curves(report),
+        curves.scaling(report),
+        curves.stability(report),
+        curves.exact_counts(report),
         sections.sidecars(report),
         notes.verification(report),
         notes.environment(report),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import comparing, plans, stats, summary, tables, verification
+from .page_style import COLOURS
 
 DEPTHS = [
     0.05,
@@ -112,7 +113,7 @@ def load(folder: Path) -> Report:
     made.statuses = verification.statuses(env.get("verification"))
     made.roles = {row["subject"]: row["role"] for row in rows}
     order = made.ours + sorted(made.peers)
-    made.colours = {name: f"c{i % 6}" for i, name in enumerate(order)}
+    made.colours = {name: f"c{i % COLOURS}" for i, name in enumerate(order)}
     return made
 
 
@@ -204,6 +205,12 @@ def cells(report: Report, controls: bool = False) -> list[Cell]:
     return sorted(out, key=lambda c: (c.key, order[c.metric.column], rank(report, c.subject)))
 
 
+def first_metric(key: comparing.Key) -> plans.Metric | None:
+    """The metric that a scenario is known by."""
+    scenario = plans.SCENARIOS.get(key[0])
+    return scenario.metrics[0] if scenario else None
+
+
 def rank(report: Report, subject: str) -> tuple[bool, str]:
     return report.roles.get(subject) != "candidate", subject
 
@@ -214,7 +221,7 @@ def race_command(report: Report, key: comparing.Key, names: list[str]) -> str:
     words = ["scripts/apiary race", f"--plan {race.get('plan', 'quick')}", f"--scenario {key[0]}"]
     words += [f"--subject {name}" for name in names]
     words += [
-        f"--workers {race.get('workers', 2)}",
+        f"--workers {tables.params_of(key[1]).get('workers') or race.get('workers', 2)}",
         f"--rounds {race.get('rounds', 7)}",
         f"--seed {race.get('seed', 1)}",
     ]
@@ -224,6 +231,8 @@ def race_command(report: Report, key: comparing.Key, names: list[str]) -> str:
 def subject_command(report: Report, key: comparing.Key, subject: str) -> str:
     """The bare call of one subject, without pairing: a figure of it proves nothing by itself."""
     program = next((arm["program"] for arm in report.race.get("arms", []) if arm["label"] == subject), subject)
-    params = " ".join(f"--param {part}" for part in key[1].split(";") if part)
+    given = tables.params_of(key[1])
+    workers = given.pop("workers", None) or report.race.get("workers", 2)
+    params = " ".join(f"--param {name}={value}" for name, value in given.items())
     plan = " --plan PLAN" if plans.SCENARIOS[key[0]].open_loop else ""
-    return f"{program} run --scenario {key[0]} {params} --workers {report.race.get('workers', 2)}{plan}"
+    return f"{program} run --scenario {key[0]} {params} --workers {workers}{plan}"

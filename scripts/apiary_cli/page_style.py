@@ -1,15 +1,19 @@
 """The style sheet of report.html: light and dark, phone and paper."""
 
+COLOURS = 12
+
 CSS = (
     """
 :root { color-scheme: light dark;
   --paper: #fdfcf9; --ink: #22231f; --soft: #66665e; --rule: #dedbd1; --panel: #f5f3ec;
   --good: #2c7a4b; --bad: #b3261e; --note: #8a6100; --margin: #e9e5d8;
-  --c0: #b26a00; --c1: #2f6db0; --c2: #23857a; --c3: #8a4f9e; --c4: #6f7178; --c5: #a83e5b; }
+  --c0: #b26a00; --c1: #2f6db0; --c2: #23857a; --c3: #8a4f9e; --c4: #6f7178; --c5: #a83e5b;
+  --c6: #5d7a1f; --c7: #1b8aa6; --c8: #5a55b8; --c9: #c24f2e; --c10: #8c6d46; --c11: #b04a93; }
 @media (prefers-color-scheme: dark) { :root {
   --paper: #17181a; --ink: #e6e4dd; --soft: #a09e95; --rule: #35363a; --panel: #1f2124;
   --good: #6fc48f; --bad: #ff8a7f; --note: #e0b24f; --margin: #2a2b2c;
-  --c0: #f2a93b; --c1: #74aef0; --c2: #5cc4b6; --c3: #c793da; --c4: #a3a5ad; --c5: #ee87a2; } }
+  --c0: #f2a93b; --c1: #74aef0; --c2: #5cc4b6; --c3: #c793da; --c4: #a3a5ad; --c5: #ee87a2;
+  --c6: #a9c75f; --c7: #58c4de; --c8: #a39ff0; --c9: #f08a6c; --c10: #c9a878; --c11: #e58bcb; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
@@ -47,11 +51,13 @@ svg circle.open { fill: var(--soft); stroke: var(--paper); }
 svg .unranked { stroke-dasharray: 3 4; } svg circle.unranked { fill: var(--paper); stroke: var(--soft); }
 .paths polyline { fill: none; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
 .paths .thread { stroke-width: 1; opacity: .45; } .paths .curve { stroke-width: 2; } .paths .band { opacity: .16; stroke: none; }
+.paths .ideal { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 3 4; } svg .ideal.mark { fill: none; }
+svg .hollow { fill: var(--paper); stroke-width: 1.5; }
 """
     + "".join(
         f"""
-svg .c{i}.mark, .paths .c{i}.band {{ fill: var(--c{i}); }} .paths .c{i} {{ stroke: var(--c{i}); }} .key.c{i} i {{ background: var(--c{i}); }}"""
-        for i in range(6)
+svg .c{i}.mark, .paths .c{i}.band {{ fill: var(--c{i}); }} .paths .c{i} {{ stroke: var(--c{i}); }} svg .c{i}.hollow {{ stroke: var(--c{i}); }} .key.c{i} i {{ background: var(--c{i}); }}"""
+        for i in range(COLOURS)
     )
     + """
 .keys { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; font-size: .85rem; margin: .4rem 0; }

@@ -99,6 +99,12 @@ class Point:
         place = "" if self.placement == "free" else f" {self.placement}"
         return f"{self.scenario.name} {self.params_text}{place}"
 
+    @property
+    def workers(self) -> int | None:
+        """A point may fix the number of workers; else it is the race's."""
+        value = dict(self.params).get("workers")
+        return int(value) if value else None
+
     def ops(self) -> int | None:
         """The number of operations, where it is fixed beforehand."""
         if self.scenario.open_loop:
@@ -134,6 +140,10 @@ class Plan:
 
 def throughput(producers: int, batch: int = 1, placement: str = "free") -> Point:
     return Point(SCENARIOS["post_throughput"], (("batch", str(batch)), ("producers", str(producers))), placement)
+
+
+def with_workers(point: Point, workers: int) -> Point:
+    return dataclasses.replace(point, params=(*point.params, ("workers", str(workers))))
 
 
 def latency(rate: int, seconds: float) -> Point:

@@ -140,7 +140,7 @@ def hist_rows(race: Race, point: Point, arm: Arm, number: int, buckets: list[dic
             "scenario": point.scenario.name,
             "scenario_params": point.params_text,
             "subject": arm.label,
-            "workers": str(race.workers),
+            "workers": str(point.workers or race.workers),
             "round": str(number),
             **bucket,
         }
@@ -217,7 +217,11 @@ def unsupported_rows(race: Race, batch: int) -> list[dict[str, str]]:
                 rows.append(
                     host_columns(race, point, arm, batch)
                     | blank
-                    | {"scenario": point.scenario.name, "workers": str(race.workers), "status": "unsupported"}
+                    | {
+                        "scenario": point.scenario.name,
+                        "workers": str(point.workers or race.workers),
+                        "status": "unsupported",
+                    }
                 )
     return rows
 

@@ -143,10 +143,11 @@ def command(
     """The complete call of one run."""
     words = [str(program), "run", "--scenario", point.scenario.name]
     for key, value in sorted(point.params):
-        words += ["--param", f"{key}={value}"]
+        if key != "workers":
+            words += ["--param", f"{key}={value}"]
     words += [
         "--workers",
-        str(workers),
+        str(point.workers or workers),
         "--seed",
         str(seed),
         "--warmup-blocks",
@@ -210,6 +211,7 @@ def tail(text: str, limit: int = 300) -> str:
 
 def judge(done: proc.Done, point: Point, workers: int, seed: int) -> dict[str, str]:
     """The subject's columns plus status and error, whatever happened."""
+    workers = point.workers or workers
     blank = dict.fromkeys(tables.SUBJECT, "") | {"workers": str(workers), "seed": str(seed)}
     blank["scenario"] = point.scenario.name
 

@@ -206,6 +206,38 @@ def rounds_chart(series: dict[str, list[tuple[int, float]]], colours: dict[str, 
     return chart(body, height, label)
 
 
+def xy_chart(
+    series: dict[str, list[tuple[float, float]]],
+    colours: dict[str, str],
+    label: str,
+    unit: str = "",
+    hollow: dict[str, set[float]] | None = None,
+) -> str:
+    """Value against a quantity, both logarithmic: a line and marks for each name; hollow marks rank nobody."""
+    xs = sorted({x for points in series.values() for x, _ in points})
+    scale = log_scale([v for points in series.values() for _, v in points], pad=0.06, least=1.5)
+    across = LogScale(xs[0], xs[-1] if xs[-1] > xs[0] else 2 * xs[0])
+    height, top = 210.0, 8.0
+    plot = height - top - 22
+
+    def place(x: float) -> float:
+        return 0.08 + 0.88 * across.at(x)
+
+    body, paths = grid(scale, top, plot), ""
+    for x in thin(xs, 7):
+        body += text(f"{100 * place(x):.2f}%", height - 5, f"{x:g}{unit}", edge_anchor(place(x)), "tick")
+    for name, points in series.items():
+        paths += polyline([(place(x), scale.at(v)) for x, v in points], f"curve {colours[name]}")
+    body += path_layer(paths, top, plot)
+    for name, points in series.items():
+        for x, v in points:
+            empty = x in (hollow or {}).get(name, set())
+            title = f"{name}, {x:g}{unit}: {human(v)}{' (injector-limited)' if empty else ''}"
+            cls = f"{'hollow' if empty else 'mark'} {colours[name]}"
+            body += dot(f"{100 * place(x):.2f}%", top + plot * (1 - scale.at(v)), 3.2, cls, title)
+    return chart(body, height, label)
+
+
 def grid(scale: LogScale, top: float, plot: float) -> str:
     """Horizontal lines with their labels above them, inside the plot."""
     body = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import checks, repo, stressing
+from . import checks, exact, repo, stressing
 from .say import duration
 from .verdicts import names, unfinished, wrong
 
@@ -36,6 +36,7 @@ def snapshot(built: tuple[str, str] | None = None, exported: bool = False) -> di
         "source_changed": not exported and (proved, stressed) != now,
         "prove": brief_prove(repo.read_json(checks.RECORD)),
         "stress": brief_stress(repo.read_json(stressing.RECORD)),
+        "exact": None if exported else exact.recorded(),
     }
 
 

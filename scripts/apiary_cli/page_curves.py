@@ -1,0 +1,141 @@
+"""Sections of report.html that look across points: latency against load, scaling, stability, exact counts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from . import comparing, page_data, stats, svg, tables
+from .page_data import Cell, Report
+from .page_sections import keys, place, section, table
+from .svg import escape, human
+
+LEAST_POINTS = 3  # fewer are no curve
+
+
+def without(params: str, name: str) -> str:
+    return tables.params_text({k: v for k, v in tables.params_of(params).items() if k != name})
+
+
+def families(report: Report, varied: str, column: str) -> dict[tuple, dict[str, list[tuple[float, Cell]]]]:
+    """(scenario, other params, placement) -> subject -> (value of `varied`, cell), by one metric."""
+    out: dict[tuple, dict[str, list[tuple[float, Cell]]]] = defaultdict(lambda: defaultdict(list))
+    for cell in page_data.cells(report):
+        value = tables.params_of(cell.key[1]).get(varied)
+        if varied == "workers" and value is None:
+            value = str(report.race.get("workers", ""))
+        if value and cell.metric.column == column:
+            key = cell.key[0], without(cell.key[1], varied), cell.key[2]
+            out[key][cell.subject].append((float(value), cell))
+    for found in out.values():
+        for points in found.values():
+            points.sort(key=lambda point: point[0])
+    return out
+
+
+def long_enough(found: dict[str, list[tuple[float, Cell]]], least: int) -> bool:
+    return len({x for points in found.values() for x, _ in points}) >= least
+
+
+def curve(
+    report: Report, found: dict[str, list[tuple[float, Cell]]], caption: str, unit: str, ideal: bool = False
+) -> str:
+    series = {name: [(x, cell.median) for x, cell in points] for name, points in found.items()}
+    hollow = {name: {x for x, cell in points if cell.limited} for name, points in found.items()}
+    lines = dict(series)
+    if ideal:
+        first = next(iter(series.values()))[0]
+        lines["ideal"] = [(x, first[1] * first[0] / x) for x in sorted({x for p in series.values() for x, _ in p})]
+    drawn = svg.xy_chart(lines, report.colours | {"ideal": "ideal"}, caption, unit, hollow)
+    return f'<div><p class="caption">{escape(caption)}</p>{drawn}</div>'
+
+
+def load_curves(report: Report) -> str:
+    """Percentiles against offered load, where a scenario was measured at several rates."""
+    out = ""
+    p99 = families(report, "rate", "lat_p99_ns")
+    for key, middle in sorted(families(report, "rate", "lat_p50_ns").items()):
+        if not long_enough(middle, LEAST_POINTS):
+            continue
+        body = curve(report, middle, "p50 against offered load, per second", "/s")
+        if long_enough(p99.get(key, {}), LEAST_POINTS):
+            body += curve(report, p99[key], "p99 against offered load, per second", "/s")
+        names = [name for name in report.colours if name in middle]
+        note = "<p class='caption'>A hollow mark is limited by the injector and ranks nobody.</p>"
+        head = f"{place(key)}: latency against load"
+        out += section(head, f'{keys(report, names)}<div class="pair">{body}</div>{note}')
+    return out
+
+
+def scaling(report: Report) -> str:
+    """Time per task by number of workers, with the line of perfect scaling."""
+    out = ""
+    for key, found in sorted(families(report, "workers", "ns_per_op").items()):
+        if not long_enough(found, 2):
+            continue
+        names = [name for name in report.colours if name in found]
+        body = curve(report, found, "time per task against workers; dotted: perfect scaling of the first", "", ideal=True)
+        note = (
+            f"<p class='caption'>This machine has {report.env.get('machine', {}).get('cpus', '?')} CPUs: beyond that, "
+            "a good scheduler stays level.</p>"
+        )
+        out += section(f"{place(key)}: scaling", keys(report, names) + body + note)
+    return out
+
+
+def stability(report: Report) -> str:
+    """How much each arm differs from itself between processes."""
+    rows = []
+    steady: dict[tuple, list[str]] = defaultdict(list)
+    for row in comparing.good(report.rows):
+        steady[comparing.key_of(row), row["subject"]].append(row["steady"])
+    for cell in page_data.cells(report, controls=True):
+        values = [v for _, v in cell.series]
+        if len(values) < 3 or cell.metric != page_data.first_metric(cell.key):
+            continue
+        unsteady = sum(word == "0" for word in steady[cell.key, cell.subject])
+        rows.append(
+            (
+                "",
+                [
+                    escape(place(cell.key)),
+                    escape(cell.subject),
+                    f"{100 * stats.coefficient_of_variation(values):.1f} %",
+                    f"{human(min(values))} – {human(max(values))}",
+                    str(stats.modes(values)),
+                    f"{unsteady} of {len(values)}",
+                ],
+            )
+        )
+    if not rows:
+        return ""
+    head = [("point", ""), ("arm", ""), ("variation", "n"), ("range", "n"), ("modes", "n"), ("unsteady", "n")]
+    note = (
+        '<p class="caption">Between the processes of one arm. Variation: standard deviation over mean. Modes: clusters '
+        "with a step of 15 % between them. Unsteady: warm-up ended before two blocks agreed.</p>"
+    )
+    return section("Stability", note + table(head, rows))
+
+
+def exact_counts(report: Report) -> str:
+    """Instructions per operation, where `apiary exact` counted them on the source that was raced."""
+    record = (report.env.get("verification") or {}).get("exact")
+    if not record:
+        return ""
+    rows = [
+        (
+            "",
+            [
+                f"<code>{escape(f['driver'])}</code>",
+                escape(f["operation"]),
+                escape(f["count"]),
+                f"{f['per_operation']:.2f}",
+            ],
+        )
+        for f in record["figures"]
+    ]
+    head = [("driver", ""), ("operation", ""), ("count", ""), ("each", "n")]
+    note = (
+        f'<p class="caption">By callgrind, {escape(record["key"])}: counted, not timed, so that noise does not move '
+        "them.</p>"
+    )
+    return section("Exact counts", note + table(head, rows))

@@ -1,0 +1,100 @@
+"""The report's sections across points: latency against load, scaling, stability, exact counts."""
+
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+
+from apiary_cli import page_curves, page_data, plans, subjects, tables
+from apiary_cli.page_data import Report
+
+
+def row(subject: str, scenario: str, params: str, number: int, **columns: str) -> dict[str, str]:
+    return (
+        dict.fromkeys(tables.ROWS, "")
+        | {
+            "scenario": scenario,
+            "scenario_params": params,
+            "placement": "free",
+            "subject": subject,
+            "role": "candidate" if subject == "hive" else "peer",
+            "row_kind": "measure",
+            "batch": "1",
+            "round": str(number),
+            "status": "ok",
+        }
+        | columns
+    )
+
+
+def report(rows: list[dict[str, str]], env: dict | None = None) -> Report:
+    made = Report(Path("."), env or {"race": {"workers": 2}, "machine": {"cpus": 2}}, rows, [], {}, [], [])
+    made.roles = {r["subject"]: r["role"] for r in rows}
+    made.colours = {name: f"c{i}" for i, name in enumerate(made.roles)}
+    return made
+
+
+class Curves(unittest.TestCase):
+    def test_latency_against_load_marks_what_the_injector_limited(self) -> None:
+        rows = [
+            row(who, "post_latency", f"rate={rate}", n, lat_p50_ns=str(5000 + rate), flags=flag)
+            for who in ("hive", "tokio")
+            for rate, flag in ((1000, "injector_limited"), (10_000, ""), (100_000, ""))
+            for n in (1, 2, 3)
+        ]
+        text = page_curves.load_curves(report(rows))
+        self.assertIn("p50 against offered load", text)
+        self.assertEqual(text.count('class="hollow'), 2)
+        self.assertEqual(text.count('class="mark'), 4)
+        self.assertNotIn("p99 against", text, "no p99 was printed, so none is drawn")
+
+    def test_two_rates_are_no_curve(self) -> None:
+        rows = [row("hive", "post_latency", f"rate={r}", 1, lat_p50_ns="5") for r in (1, 2)]
+        self.assertEqual(page_curves.load_curves(report(rows)), "")
+
+    def test_scaling_counts_the_race_s_own_workers(self) -> None:
+        rows = [
+            row("hive", "post_throughput", params, n, ns_per_op=ns)
+            for params, ns in (("batch=1;producers=1", "30"), ("batch=1;producers=1;workers=4", "45"))
+            for n in (1, 2, 3)
+        ]
+        text = page_curves.scaling(report(rows))
+        self.assertIn("hive, 2: 30.0 ns", text)
+        self.assertIn("hive, 4: 45.0 ns", text)
+        self.assertIn("ideal, 4: 15.0 ns", text)
+
+    def test_stability(self) -> None:
+        values = ("30", "31", "30", "60", "61", "60")
+        rows = [
+            row("hive", "post_throughput", "batch=1;producers=1", n, ns_per_op=v, steady="0" if n == 1 else "1")
+            for n, v in enumerate(values, 1)
+        ]
+        text = page_curves.stability(report(rows))
+        self.assertIn("1 of 6", text)
+        self.assertIn('<td class="n">2</td>', text)
+
+    def test_exact_counts_only_where_recorded(self) -> None:
+        self.assertEqual(page_curves.exact_counts(report([])), "")
+        figure = {"driver": "queue_exact", "operation": "push", "count": "instructions", "per_operation": 12.5}
+        env = {"verification": {"exact": {"key": "g++-12", "figures": [figure]}}}
+        self.assertIn("12.50", page_curves.exact_counts(report([], env)))
+
+
+class PointWithWorkers(unittest.TestCase):
+    def test_it_goes_to_the_option_and_not_to_the_parameters(self) -> None:
+        point = plans.with_workers(plans.throughput(1), 4)
+        words = subjects.command(Path("s"), point, 2, 1, block_ms=1, blocks=1, warmup_blocks=1)
+        self.assertEqual(words[words.index("--workers") + 1], "4")
+        self.assertNotIn("workers=4", words)
+        self.assertEqual(point.params_text, "batch=1;producers=1;workers=4")
+
+    def test_the_commands_of_the_report_say_it(self) -> None:
+        key = ("post_throughput", "batch=1;producers=1;workers=4", "free")
+        made = report([row("hive", *key[:2], 1, ns_per_op="1")])
+        self.assertIn("--workers 4", page_data.race_command(made, key, ["hive"]))
+        bare = page_data.subject_command(made, key, "hive")
+        self.assertIn("--param batch=1 --param producers=1 --workers 4", bare)
+
+
+if __name__ == "__main__":
+    unittest.main()
