@@ -176,7 +176,11 @@ fn parse_params(scenario: &Scenario, pairs: &[&str]) -> Result<Params, Failure> 
             let (scenario, names) = (scenario.name, names.join(" "));
             Failure::bad(format!("unknown parameter `{key}` of {scenario}; its parameters are: {names}"))
         })?;
-        let value = number(&format!("--param {key}"), text, param.least, param.most)?;
+        let what = format!("--param {key}");
+        let value = match param.words {
+            [] => number(&what, text, param.least, param.most)?,
+            words => one_of(&what, text, words)?,
+        };
         if let Some(before) = params.0.insert(param.name, value) {
             return Err(Failure::bad(format!("--param {key} is given twice: {before} and {value}")));
         }
@@ -187,6 +191,14 @@ fn parse_params(scenario: &Scenario, pairs: &[&str]) -> Result<Params, Failure> 
         }
     }
     Ok(params)
+}
+
+/// The index of a word among those that exist.
+fn one_of(what: &str, text: &str, words: &[&str]) -> Result<u64, Failure> {
+    let found = words.iter().position(|word| *word == text);
+    found
+        .map(|index| index as u64)
+        .ok_or_else(|| Failure::bad(format!("{what}: seen `{}`; there are: {}", text.escape_debug(), words.join(", "))))
 }
 
 fn number(what: &str, text: &str, least: u64, most: u64) -> Result<u64, Failure> {

@@ -15,10 +15,15 @@ pub fn process_cpu_ns() -> u64 {
     read_clock(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
+/// Processor time of the calling thread, in nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 #[inline]
 fn read_clock(clock: libc::clockid_t) -> u64 {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: the kernel fills the timespec that it is handed; both clocks exist on every Linux.
+    // SAFETY: the kernel fills the timespec that it is handed; these clocks exist on every Linux.
     let time = unsafe {
         let status = libc::clock_gettime(clock, time.as_mut_ptr());
         debug_assert_eq!(status, 0);

@@ -71,9 +71,11 @@ impl Ledger {
     #[inline]
     pub fn complete(&self, i: u64) {
         self.slow_down();
+        // Read first: once this task is counted, the next account may be opened.
+        let expected = self.read.expected.load(Ordering::Relaxed);
         self.written.sum.fetch_add(mix(i), Ordering::Relaxed);
         let ran = self.written.ran.fetch_add(1, Ordering::Release) + 1;
-        if ran == self.read.expected.load(Ordering::Relaxed) {
+        if ran == expected {
             self.close();
         }
     }

@@ -4,9 +4,11 @@
 //! [`subjects`], as a [`closed_loop`] or an [`open_loop`], and proves it with a [`ledger`]; [`row`] prints it.
 
 pub mod args;
+pub mod background;
 pub mod blocks;
 pub mod closed_loop;
 pub mod failure;
+pub mod fork_join;
 pub mod hist;
 pub mod host;
 pub mod ledger;

@@ -1,4 +1,4 @@
-//! The open loop: one injector releases tasks at the plan's times, each stamps when it started.
+//! The open loop: one injector releases tasks at the plan's times, each stamps when its service was over.
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::hist::{Histogram, Permille};
@@ -13,39 +13,32 @@ use std::thread;
 /// The measurement starts this long after the injector is asked to: it should sleep when the first time comes.
 const LEAD_NS: u64 = 10_000_000;
 
-/// One task of the plan; [`Task::run`] is all it does.
+/// One task of the plan.
 #[derive(Clone, Copy)]
 pub struct Task {
-    started: &'static [AtomicU64],
+    finished: &'static [AtomicU64],
     ledger: &'static Ledger,
     /// Its number, from 0.
     pub number: usize,
 }
 
 impl Task {
-    /// Stamps the start and completes the task.
+    /// Stamps the end of its service and completes the task: its last act.
     #[inline]
-    pub fn run(self) {
-        self.run_with(|| ())
-    }
-
-    /// The same with work between the stamp and the ledger.
-    #[inline]
-    pub fn run_with(self, work: impl FnOnce()) {
-        self.started[self.number].store(host::now_ns(), Ordering::Relaxed);
-        work();
+    pub fn finish(self) {
+        self.finished[self.number].store(host::now_ns(), Ordering::Relaxed);
         self.ledger.complete(self.number as u64);
     }
 }
 
 /// What following the plan gave.
 pub struct Record {
-    /// `started − intended` of all tasks but the first tenth.
+    /// `finished − intended` of all tasks but the first tenth.
     pub latency: Histogram,
     /// `injected − intended` of the same.
     pub lateness: Histogram,
-    /// Start of the last task to start, after the start of the measurement.
-    pub last_started_ns: u64,
+    /// End of the last task to finish, after the start of the measurement.
+    pub last_finished_ns: u64,
     /// Processor time of the process.
     pub cpu_ns: u64,
     /// The ledger's sum.
@@ -61,12 +54,12 @@ pub fn plan_of(run: &RunArgs) -> Result<Vec<u64>, Failure> {
 pub fn follow(plan: &[u64], ledger: &'static Ledger, post: impl FnMut(Task) + Send) -> Result<Record, Failure> {
     let n = plan.len();
     // One word per task, written once by that task: recording costs the same for the first and the last.
-    let started: &'static [AtomicU64] = Vec::from_iter((0..n).map(|_| AtomicU64::new(0))).leak();
+    let finished: &'static [AtomicU64] = Vec::from_iter((0..n).map(|_| AtomicU64::new(0))).leak();
     ledger.open(n as u64);
     let cpu_start = host::process_cpu_ns();
     let (zero, lateness) = thread::scope(|scope| {
         let injector = thread::Builder::new().name("injector".into());
-        let injector = injector.spawn_scoped(scope, || inject(plan, ledger, started, post));
+        let injector = injector.spawn_scoped(scope, || inject(plan, ledger, finished, post));
         let injector = injector.map_err(|e| Failure::machine("cannot start the injector", &e))?;
         injector.join().expect("a panic would have ended the process")
     })?;
@@ -74,22 +67,22 @@ pub fn follow(plan: &[u64], ledger: &'static Ledger, post: impl FnMut(Task) + Se
     let cpu_ns = host::process_cpu_ns() - cpu_start;
 
     let mut latency = Histogram::new();
-    let mut last_started_ns = 0;
-    for (i, (intended, started)) in plan.iter().zip(started).enumerate() {
-        let started = started.load(Ordering::Relaxed) - zero;
-        last_started_ns = last_started_ns.max(started);
+    let mut last_finished_ns = 0;
+    for (i, (intended, finished)) in plan.iter().zip(finished).enumerate() {
+        let finished = finished.load(Ordering::Relaxed) - zero;
+        last_finished_ns = last_finished_ns.max(finished);
         if i >= discarded(n) {
-            latency.record(started - intended);
+            latency.record(finished - intended);
         }
     }
-    Ok(Record { latency, lateness, last_started_ns, cpu_ns, check: ledger.sum() })
+    Ok(Record { latency, lateness, last_finished_ns, cpu_ns, check: ledger.sum() })
 }
 
 /// The injector's thread: returns the start of the measurement and its own lateness.
 fn inject(
     plan: &[u64],
     ledger: &'static Ledger,
-    started: &'static [AtomicU64],
+    finished: &'static [AtomicU64],
     mut post: impl FnMut(Task),
 ) -> Result<(u64, Histogram), Failure> {
     host::set_timer_slack_1ns()?;
@@ -102,7 +95,7 @@ fn inject(
             host::sleep_until(intended);
             injected = host::now_ns();
         }
-        post(Task { started, ledger, number });
+        post(Task { finished, ledger, number });
         if number >= discarded(plan.len()) {
             lateness.record(injected - intended);
         }
@@ -115,7 +108,7 @@ pub fn report(run: &RunArgs, plan: &[u64], record: Record) -> Report {
     let n = plan.len() as u64;
     let complaints = Vec::from_iter(ledger::audit("the run", n, record.check).err());
     let offered = per_second(n, plan.last().copied().unwrap_or(0));
-    let achieved = per_second(n, record.last_started_ns);
+    let achieved = per_second(n, record.last_finished_ns);
     let mut row = Row::new(run);
     row.put("warmup_blocks", 0);
     row.put("blocks", 1);
@@ -150,7 +143,7 @@ mod tests {
 
     fn record(lateness: u64, latency: u64) -> Record {
         let mut record =
-            Record { latency: Histogram::new(), lateness: Histogram::new(), last_started_ns: 0, cpu_ns: 0, check: 0 };
+            Record { latency: Histogram::new(), lateness: Histogram::new(), last_finished_ns: 0, cpu_ns: 0, check: 0 };
         record.lateness.record(lateness);
         record.latency.record(latency);
         record
@@ -173,9 +166,9 @@ mod tests {
     #[test]
     fn every_task_of_the_plan_is_recorded_except_the_first_tenth() {
         let plan = Vec::from_iter((0..50).map(|i| i / 5 * 10_000));
-        let record = follow(&plan, Ledger::leak(0), Task::run).expect("a run");
+        let record = follow(&plan, Ledger::leak(0), Task::finish).expect("a run");
         assert_eq!((record.latency.count(), record.lateness.count()), (45, 45));
         assert_eq!(record.check, ledger::expected_sum(50));
-        assert!(record.last_started_ns >= 90_000);
+        assert!(record.last_finished_ns >= 90_000);
     }
 }

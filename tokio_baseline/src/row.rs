@@ -91,6 +91,11 @@ impl<T: Cell> Cell for Option<T> {
     }
 }
 
+fn column_index(column: &str) -> usize {
+    let index = MEASURED.iter().position(|name| *name == column);
+    index.unwrap_or_else(|| panic!("no column `{column}` in CSV.md"))
+}
+
 /// One row; a column that is never put stays empty.
 #[derive(Debug, Clone)]
 pub struct Row([String; MEASURED.len()]);
@@ -114,8 +119,7 @@ impl Row {
     /// # Panics
     /// If the treaty has no such column: a mistake of this program.
     pub fn put(&mut self, column: &str, value: impl Cell) {
-        let index = MEASURED.iter().position(|name| *name == column);
-        self.0[index.unwrap_or_else(|| panic!("no column `{column}` in CSV.md"))] = value.cell();
+        self.0[column_index(column)] = value.cell();
     }
 
     /// Fills `lat_*` from a histogram; percentiles only where enough samples lie above.
@@ -141,6 +145,15 @@ impl Row {
         self.put("wakes", counters.wakes);
         self.put("parks", counters.parks);
         self.put("steals", counters.steals);
+    }
+
+    /// Adds a flag behind those that are there.
+    pub fn put_flag(&mut self, flag: &str) {
+        let flags = &mut self.0[column_index("flags")];
+        if !flags.is_empty() {
+            flags.push(';');
+        }
+        flags.push_str(flag);
     }
 
     /// Fills `check` and `status`.

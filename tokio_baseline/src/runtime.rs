@@ -3,10 +3,12 @@
 //! A scenario asks for the capabilities it needs, and a subject names the scenarios that its runtime expresses.
 //! Nothing is approximated: what a runtime's own users could not write is `unsupported`.
 use crate::failure::Failure;
+use crate::fork_join::matrices::Matrices;
+use crate::fork_join::Tree;
 use std::time::Duration;
 
 /// A runtime that takes tasks and forgets them (fire and forget).
-pub trait Runtime: Sized + Sync + 'static {
+pub trait Runtime: Sized + Send + Sync + 'static {
     /// Starts `workers` threads that execute tasks; dropping the runtime stops and joins them.
     fn start(workers: usize) -> Result<Self, Failure>;
 
@@ -14,7 +16,7 @@ pub trait Runtime: Sized + Sync + 'static {
     fn post(&self, task: impl FnOnce() + Send + 'static);
 
     /// Posts a task from within a task.
-    fn post_from_task(task: impl FnOnce() + Send + 'static);
+    fn spawn(task: impl FnOnce() + Send + 'static);
 
     /// What the runtime has counted since it was started.
     fn counters(&self) -> Counters {
@@ -29,6 +31,65 @@ pub trait Delayed: Runtime {
 
     /// Runs `f` on a thread outside so that it may call [`Delayed::post_delayed`].
     fn enter(&self, f: impl FnOnce());
+}
+
+/// A runtime whose tasks can let others go first.
+pub trait Yielding: Runtime {
+    /// Posts, from outside, a task that calls `step` again and again, and yields in between, until it returns false.
+    fn post_yielding(&self, step: impl FnMut() -> bool + Send + 'static);
+}
+
+/// A runtime in which a task can ask another one and wait for the answer.
+pub trait Asking: Runtime {
+    /// Spawns, from within a task, a ping: it spawns a pong, sends it a message, waits for its answer, then calls `then`.
+    fn spawn_ping(then: impl FnOnce() + Send + 'static);
+}
+
+/// A runtime with means for long tasks.
+pub trait Computing: Runtime {
+    /// As [`Runtime::start`], with `compute_workers` threads for long tasks besides.
+    fn start_with_compute(workers: usize, compute_workers: usize) -> Result<Self, Failure>;
+
+    /// Posts a long task from outside.
+    fn post_compute(&self, task: impl FnOnce() + Send + 'static);
+
+    /// Posts a long task from within a long task.
+    fn spawn_compute(task: impl FnOnce() + Send + 'static);
+}
+
+/// A runtime in which a task can wait for the tasks that it has spawned.
+pub trait ForkJoin: Runtime {
+    /// Posts the computation of a tree's sum, one task per node; its last task calls `done`.
+    fn post_sum<T: Tree>(&self, tree: &'static T, done: impl FnOnce(u64) + Send + 'static);
+
+    /// Posts the product of two matrices, one task per block; its last task calls `done`.
+    fn post_product(&self, matrices: &'static Matrices, done: impl FnOnce() + Send + 'static);
+}
+
+/// A runtime whose workers can be aimed at, or that can run once per worker.
+pub trait Targeted: 'static {
+    /// Workers, each with a private queue of messages.
+    type Workers<M: Message>: Workers<M>;
+}
+
+/// What a worker of [`Targeted`] does; a plain value, so that a queue of values need not box it.
+pub trait Message: Send + 'static {
+    /// Runs on the worker that it was sent to.
+    fn run(self);
+}
+
+/// Started workers with private queues; dropping them stops and joins their threads.
+pub trait Workers<M>: Sized + Sync {
+    /// Starts `workers` threads.
+    fn start(workers: usize) -> Result<Self, Failure>;
+
+    /// Sends a message to the queue of worker number `worker`, from a thread outside.
+    fn send(&self, worker: usize, message: M);
+
+    /// What the workers have counted since they were started.
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
 }
 
 /// Counters that a runtime keeps itself; nothing where it keeps none.

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tokio_baseline::ledger::expected_sum;
+use tokio_baseline::scenarios;
 
 const HEADER: &str = "scenario,workers,seed,warmup_blocks,steady,blocks,ops,wall_ns,cpu_ns,ns_per_op,ops_per_s,offered_per_s,achieved_per_s,lat_count,lat_min_ns,lat_p50_ns,lat_p90_ns,lat_p95_ns,lat_p99_ns,lat_p999_ns,lat_max_ns,lateness_p99_ns,nvcsw,nivcsw,minflt,maxrss_kib,allocs,wakes,parks,steals,check,flags,status";
 
@@ -91,7 +92,9 @@ fn version_is_one_json_line() {
 fn list_names_every_scenario_on_a_line() {
     let output = subject("--list");
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(text(&output.stdout), "post_throughput\npost_latency\ntimer_lateness\n");
+    assert_eq!(text(&output.stdout), scenarios::SCENARIOS.map(|s| format!("{}\n", s.name)).concat());
+    let rayon = call(PROGRAMS[3].1, "--list");
+    assert!(!text(&rayon.stdout).contains("timer_lateness") && text(&rayon.stdout).contains("post_latency"));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The golden vectors of the treaty, computed elsewhere: both languages must reproduce them.
 use serde_json::Value;
+use tokio_baseline::fork_join::{matrices::Matrices, serial_sum, trees, uts::Uts, Tree};
 use tokio_baseline::hist::{self, Histogram, Permille};
-use tokio_baseline::ledger;
+use tokio_baseline::ledger::{self, Ledger};
+use tokio_baseline::scenarios::latency_vs_load::service_ns;
 
 fn golden(section: &str) -> Vec<Value> {
     let text = include_str!("../../bench/contract/golden.json");
@@ -65,5 +67,37 @@ fn percentiles_are_as_written() {
             let printed = (number(&quantile["printed"]) == 1).then_some(value);
             assert_eq!(hist.printed_percentile(q), printed, "{name} {quantile}");
         }
+    }
+}
+
+#[test]
+fn service_times_are_as_written() {
+    for row in golden("service") {
+        let service = row["service"].as_str().expect("a word");
+        let ns = number(&row["scale"]) * service_ns(service, number(&row["seed"]), number(&row["i"]));
+        assert_eq!(ns, number(&row["ns"]), "{row}");
+    }
+}
+
+#[test]
+fn answers_are_as_written() {
+    fn sum(tree: impl Tree) -> u64 {
+        serial_sum(&tree, &tree.root())
+    }
+    for row in golden("answer") {
+        let value = number(&row["value"]);
+        // The greatest take seconds without optimisation; the release build of a race works them out itself.
+        if cfg!(debug_assertions) && row["scenario"] == "uts" && value > 7 {
+            continue;
+        }
+        let answer = match row["scenario"].as_str().expect("a name") {
+            "fib" => sum(trees::Fib(value)),
+            "skynet" => sum(trees::Skynet(value)),
+            "nqueens" => sum(trees::Queens(value as u32)),
+            "uts" => sum(Uts::new(value as u32)),
+            "matmul" => Matrices::new(value as usize, Ledger::leak(0)).expected(),
+            other => panic!("no answer to `{other}`"),
+        };
+        assert_eq!(answer, number(&row["answer"]), "{row}");
     }
 }

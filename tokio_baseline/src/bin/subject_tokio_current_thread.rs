@@ -1,5 +1,5 @@
-//! See `src/subjects/tokio_current_thread.rs`.
+//! See `src/subjects/tokio.rs`.
 
 fn main() {
-    tokio_baseline::main(&tokio_baseline::subjects::tokio_current_thread::SUBJECT)
+    tokio_baseline::main(&tokio_baseline::subjects::tokio::CURRENT_THREAD)
 }

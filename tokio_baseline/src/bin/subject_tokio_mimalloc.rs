@@ -1,8 +1,8 @@
-//! See `src/subjects/tokio_multi_thread.rs`; the allocator is the only difference from `subject_tokio`.
+//! See `src/subjects/tokio.rs`; the allocator is the only difference from `subject_tokio`.
 
 #[global_allocator]
 static GLOBAL: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    tokio_baseline::main(&tokio_baseline::subjects::tokio_multi_thread::WITH_MIMALLOC)
+    tokio_baseline::main(&tokio_baseline::subjects::tokio::WITH_MIMALLOC)
 }

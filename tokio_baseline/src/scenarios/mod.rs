@@ -1,13 +1,73 @@
 //! THE list of scenarios, and what every scenario declares about itself.
+pub mod chained_spawn;
+pub mod fib;
+pub mod idle_cpu;
+pub mod latency_vs_load;
+pub mod matmul;
+pub mod mixed_load;
+pub mod nqueens;
+pub mod ping_pong;
 pub mod post_latency;
 pub mod post_throughput;
+pub mod remote_spawn;
+pub mod skynet;
+pub mod spawn_many_local;
+pub mod spawn_many_remote_busy1;
+pub mod spawn_many_remote_busy2;
+pub mod spawn_many_remote_idle;
+pub mod steal_pressure;
+pub mod successor;
+pub mod targeted_latency;
+pub mod targeted_throughput;
 pub mod timer_lateness;
+pub mod uts;
+pub mod wake_chain;
+pub mod yield_many;
 
+use crate::expresses;
+use crate::failure::Failure;
 use crate::hist::Histogram;
 use crate::row::Row;
+use crate::runtime::{Asking, Computing, Delayed, ForkJoin, Targeted, Yielding};
+use crate::subject::Expressed;
+use std::marker::PhantomData;
 
-/// Every scenario of CLI.md. A newcomer adds one file, one line here, and its name to the subjects that express it.
-pub static SCENARIOS: [&Scenario; 3] = [&post_throughput::SCENARIO, &post_latency::SCENARIO, &timer_lateness::SCENARIO];
+/// Every scenario of CLI.md that is for runtimes. A newcomer adds one file, a line above, a name here and below, and its
+/// name to those subjects that do not express everything.
+pub static SCENARIOS: [&Scenario; 24] = [
+    &post_throughput::SCENARIO,
+    &post_latency::SCENARIO,
+    &timer_lateness::SCENARIO,
+    &targeted_throughput::SCENARIO,
+    &targeted_latency::SCENARIO,
+    &steal_pressure::SCENARIO,
+    &mixed_load::SCENARIO,
+    &latency_vs_load::SCENARIO,
+    &successor::SCENARIO,
+    &spawn_many_local::SCENARIO,
+    &spawn_many_remote_idle::SCENARIO,
+    &spawn_many_remote_busy1::SCENARIO,
+    &spawn_many_remote_busy2::SCENARIO,
+    &ping_pong::SCENARIO,
+    &yield_many::SCENARIO,
+    &chained_spawn::SCENARIO,
+    &remote_spawn::SCENARIO,
+    &fib::SCENARIO,
+    &skynet::SCENARIO,
+    &nqueens::SCENARIO,
+    &uts::SCENARIO,
+    &matmul::SCENARIO,
+    &wake_chain::SCENARIO,
+    &idle_cpu::SCENARIO,
+];
+
+/// The list for a runtime that has every capability.
+pub struct Everything<R>(PhantomData<R>);
+
+impl<R: Asking + Computing + Delayed + ForkJoin + Targeted + Yielding> Everything<R> {
+    /// Every scenario, measured on `R`.
+    pub const LIST: &'static [Expressed] = expresses![R: post_throughput, post_latency, timer_lateness, targeted_throughput, targeted_latency, steal_pressure, mixed_load, latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, spawn_many_remote_busy1, spawn_many_remote_busy2, ping_pong, yield_many, chained_spawn, remote_spawn, fib, skynet, nqueens, uts, matmul, wake_chain, idle_cpu];
+}
 
 /// What the command line must know of a scenario. Its file has a function `measure` beside it, generic over the runtime.
 #[derive(Debug)]
@@ -31,7 +91,27 @@ pub struct Param {
     pub least: u64,
     /// The greatest value.
     pub most: u64,
+    /// Where the value is one of these words; its index then.
+    pub words: &'static [&'static str],
 }
+
+impl Param {
+    /// A whole number with a default.
+    const fn number(name: &'static str, default: u64, least: u64, most: u64) -> Self {
+        Param { name, default: Some(default), least, most, words: &[] }
+    }
+
+    /// One of `words`, the first unless given.
+    const fn word(name: &'static str, words: &'static [&'static str]) -> Self {
+        Param { name, default: Some(0), least: 0, most: 0, words }
+    }
+}
+
+/// The operation count of a block; calibrated unless given.
+const OPS: Param = Param { name: "ops", default: None, least: 1, most: 1 << 40, words: &[] };
+
+/// Informative: the plan rules.
+const RATE: Param = Param::number("rate", 1000, 1, 1_000_000_000);
 
 /// What a scenario hands back.
 pub struct Report {
@@ -56,6 +136,14 @@ pub fn names() -> String {
 /// How many of `n` samples are discarded at the start: the first 10 %, rounded down.
 pub(crate) fn discarded(n: usize) -> usize {
     n / 10
+}
+
+/// Refuses more targets than workers.
+fn check_targets(targets: u64, workers: usize) -> Result<(), Failure> {
+    if targets <= workers as u64 {
+        return Ok(());
+    }
+    Err(Failure::bad(format!("--param targets={targets} is more than --workers {workers}")))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! `post_throughput`: threads outside the runtime post tasks as fast as they can; each adds its mark atomically.
-use super::{Param, Report, Scenario};
+use super::{Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::blocks::Block;
 use crate::closed_loop;
@@ -14,10 +14,10 @@ const FLOOR_OPS: u64 = 16_384;
 pub static SCENARIO: Scenario = Scenario {
     name: "post_throughput",
     params: &[
-        Param { name: "producers", default: Some(1), least: 1, most: 256 },
+        Param::number("producers", 1, 1, 256),
         // No runtime here has a batch call: every value means that many single posts, which is what a producer does anyway.
-        Param { name: "batch", default: Some(1), least: 1, most: 65_536 },
-        Param { name: "ops", default: None, least: 1, most: 1 << 40 },
+        Param::number("batch", 1, 1, 65_536),
+        OPS,
     ],
     open_loop: false,
 };
@@ -33,7 +33,7 @@ pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
 }
 
 fn run_block<R: Runtime>(runtime: &R, ledger: &'static Ledger, producers: u64, ops: u64) -> Block {
-    closed_loop::block_of_producers(ledger, ops, producers, |producer| {
+    closed_loop::iterations_of_producers(ledger, ops, ops, producers, |producer, _| {
         for i in (producer..ops).step_by(producers as usize) {
             ledger.slow_down();
             runtime.post(move || ledger.complete(i));
@@ -45,7 +45,7 @@ fn run_block<R: Runtime>(runtime: &R, ledger: &'static Ledger, producers: u64, o
 mod tests {
     use super::*;
     use crate::ledger;
-    use crate::subjects::{async_pool::AsyncExecutor, rayon_pool::Rayon, tokio_multi_thread::Tokio};
+    use crate::subjects::{async_pool::AsyncExecutor, rayon_pool::Rayon, tokio::Tokio};
 
     fn sum_of_block<R: Runtime>(producers: u64, ops: u64) -> u64 {
         let runtime = R::start(2).expect("two workers");

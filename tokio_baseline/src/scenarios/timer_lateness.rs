@@ -14,9 +14,9 @@ use std::time::Duration;
 pub static SCENARIO: Scenario = Scenario {
     name: "timer_lateness",
     params: &[
-        Param { name: "delay_us", default: Some(1000), least: 1, most: 60_000_000 },
-        Param { name: "pending", default: Some(1), least: 1, most: 1_000_000 },
-        Param { name: "ops", default: Some(200), least: 1, most: 100_000_000 },
+        Param::number("delay_us", 1000, 1, 60_000_000),
+        Param::number("pending", 1, 1, 1_000_000),
+        Param::number("ops", 200, 1, 100_000_000),
     ],
     open_loop: false,
 };
@@ -122,7 +122,7 @@ impl Timers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subjects::{async_pool::AsyncExecutor, tokio_current_thread::CurrentThread, tokio_multi_thread::Tokio};
+    use crate::subjects::{async_pool::AsyncExecutor, tokio::Tokio, tokio::TokioCurrentThread};
 
     fn fire<R: Delayed>(workers: usize, pending: u64, ops: u64) -> Record {
         let runtime = R::start(workers).expect("workers");
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn every_timer_fires_once_and_none_early() {
         for (pending, ops) in [(1, 1), (1, 12), (5, 40), (40, 40), (300, 1000)] {
-            let of_each = [fire::<Tokio>, fire::<CurrentThread>, fire::<AsyncExecutor>];
+            let of_each = [fire::<Tokio>, fire::<TokioCurrentThread>, fire::<AsyncExecutor>];
             for (fire, workers) in of_each.into_iter().zip([2, 1, 2]) {
                 let record = fire(workers, pending, ops);
                 assert_eq!(record.check, ledger::expected_sum(ops), "pending={pending} ops={ops}");

@@ -1,11 +1,17 @@
 //! async-executor, the scheduler of smol: one static executor, and threads that run it until they are told to stop.
-use crate::expresses;
 use crate::failure::Failure;
-use crate::runtime::{Delayed, Runtime};
+use crate::fork_join::by_await::{self, Awaiting};
+use crate::fork_join::matrices::Matrices;
+use crate::fork_join::Tree;
+use crate::runtime::{Asking, Computing, Delayed, ForkJoin, Message, Runtime, Targeted, Workers, Yielding};
+use crate::scenarios::Everything;
 use crate::subject::Subject;
 use async_channel::{Receiver, Sender};
-use async_executor::StaticExecutor;
+use async_executor::{LocalExecutor, StaticExecutor, Task};
 use async_io::Timer;
+use futures_channel::oneshot;
+use futures_lite::future;
+use std::future::Future;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -14,7 +20,7 @@ pub const SUBJECT: Subject = Subject {
     name: "async-executor",
     version: env!("TB_VERSION_ASYNC_EXECUTOR"),
     allocator: "system",
-    expresses: expresses![AsyncExecutor: post_throughput, post_latency, timer_lateness],
+    expresses: Everything::<AsyncExecutor>::LIST,
 };
 
 /// The form of the executor that its documentation calls the fastest. A program has one, as smol has.
@@ -42,10 +48,10 @@ impl Runtime for AsyncExecutor {
     }
 
     fn post(&self, task: impl FnOnce() + Send + 'static) {
-        Self::post_from_task(task)
+        Self::spawn(task)
     }
 
-    fn post_from_task(task: impl FnOnce() + Send + 'static) {
+    fn spawn(task: impl FnOnce() + Send + 'static) {
         EXECUTOR.spawn(async move { task() }).detach();
     }
 }
@@ -63,15 +69,123 @@ impl Delayed for AsyncExecutor {
     /// A task that awaits async-io's timer first. The deadline is fixed by the call of `after`, before the task is spawned.
     fn post_delayed(delay: Duration, task: impl FnOnce() + Send + 'static) {
         let timer = Timer::after(delay);
-        EXECUTOR
-            .spawn(async move {
-                timer.await;
-                task()
-            })
-            .detach();
+        let delayed = async move {
+            timer.await;
+            task()
+        };
+        EXECUTOR.spawn(delayed).detach();
     }
 
     fn enter(&self, f: impl FnOnce()) {
         f()
+    }
+}
+
+impl Yielding for AsyncExecutor {
+    fn post_yielding(&self, mut step: impl FnMut() -> bool + Send + 'static) {
+        let task = async move {
+            while step() {
+                future::yield_now().await;
+            }
+        };
+        EXECUTOR.spawn(task).detach();
+    }
+}
+
+impl Asking for AsyncExecutor {
+    fn spawn_ping(then: impl FnOnce() + Send + 'static) {
+        let ping = async move {
+            let (ask, asked) = oneshot::channel();
+            let (answer, answered) = oneshot::channel();
+            let pong = async move {
+                asked.await.expect("the ping lives");
+                answer.send(()).expect("the ping lives");
+            };
+            EXECUTOR.spawn(pong).detach();
+            ask.send(()).expect("the pong lives");
+            answered.await.expect("the pong answers");
+            then()
+        };
+        EXECUTOR.spawn(ping).detach();
+    }
+}
+
+impl Computing for AsyncExecutor {
+    /// Long tasks go to smol's pool for blocking calls, whose size is told by the environment, once per process.
+    fn start_with_compute(workers: usize, compute_workers: usize) -> Result<Self, Failure> {
+        std::env::set_var("BLOCKING_MAX_THREADS", compute_workers.to_string());
+        Self::start(workers)
+    }
+
+    fn post_compute(&self, task: impl FnOnce() + Send + 'static) {
+        Self::spawn_compute(task)
+    }
+
+    fn spawn_compute(task: impl FnOnce() + Send + 'static) {
+        blocking::unblock(task).detach();
+    }
+}
+
+impl Awaiting for AsyncExecutor {
+    type Handle = Task<u64>;
+
+    fn spawn_task(task: impl Future<Output = u64> + Send + 'static) -> Task<u64> {
+        EXECUTOR.spawn(task)
+    }
+}
+
+impl ForkJoin for AsyncExecutor {
+    fn post_sum<T: Tree>(&self, tree: &'static T, done: impl FnOnce(u64) + Send + 'static) {
+        EXECUTOR.spawn(async move { done(by_await::sum::<Self, T>(tree, tree.root()).await) }).detach();
+    }
+
+    fn post_product(&self, matrices: &'static Matrices, done: impl FnOnce() + Send + 'static) {
+        let product = async move {
+            by_await::multiply::<Self>(matrices, matrices.whole()).await;
+            done()
+        };
+        EXECUTOR.spawn(product).detach();
+    }
+}
+
+impl Targeted for AsyncExecutor {
+    type Workers<M: Message> = Actors<M>;
+}
+
+/// An executor and a thread per worker, whose one task receives from an unbounded channel.
+pub struct Actors<M> {
+    queues: Vec<Sender<M>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl<M: Message> Workers<M> for Actors<M> {
+    fn start(workers: usize) -> Result<Self, Failure> {
+        let mut all = Actors { queues: vec![], threads: vec![] };
+        for _ in 0..workers {
+            let (queue, messages) = async_channel::unbounded::<M>();
+            all.queues.push(queue);
+            let receive = async move {
+                while let Ok(message) = messages.recv().await {
+                    message.run();
+                }
+            };
+            let run = || async_io::block_on(LocalExecutor::new().run(receive));
+            let thread = thread::Builder::new().name("worker".into()).spawn(run);
+            all.threads.push(thread.map_err(|e| Failure::machine("cannot start the executor's threads", &e))?);
+        }
+        Ok(all)
+    }
+
+    fn send(&self, worker: usize, message: M) {
+        assert!(self.queues[worker].try_send(message).is_ok(), "the worker receives until its queue is dropped");
+    }
+}
+
+impl<M> Drop for Actors<M> {
+    fn drop(&mut self) {
+        self.queues.clear();
+        for thread in self.threads.drain(..) {
+            thread.join().expect("a panic would have ended the process");
+        }
     }
 }

@@ -1,32 +1,112 @@
-//! rayon: a `ThreadPool` of its own, and `spawn` on it. rayon has neither timers nor queues of single workers.
+//! rayon: a `ThreadPool` of its own, `spawn` for tasks, `join` for fork-join. rayon has no timers.
 use crate::expresses;
 use crate::failure::Failure;
-use crate::runtime::Runtime;
+use crate::fork_join::matrices::Matrices;
+use crate::fork_join::{by_join, Tree};
+use crate::runtime::{Asking, Computing, ForkJoin, Message, Runtime, Targeted, Workers, Yielding};
 use crate::subject::Subject;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// rayon with the system's allocator.
+///
+/// `timer_lateness` would need timers. The two `busy` ones would not end: a rayon worker looks at work from outside only
+/// when it has none of its own, and tasks that respawn themselves never leave it without.
 pub const SUBJECT: Subject = Subject {
     name: "rayon",
     version: env!("TB_VERSION_RAYON"),
     allocator: "system",
-    expresses: expresses![Rayon: post_throughput, post_latency],
+    expresses: expresses![
+        Rayon: post_throughput, post_latency, targeted_throughput, targeted_latency, steal_pressure, mixed_load,
+        latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, ping_pong, yield_many, chained_spawn,
+        remote_spawn, fib, skynet, nqueens, uts, matmul, wake_chain, idle_cpu,
+    ],
 };
 
-/// `ThreadPoolBuilder`, nothing tuned.
-pub struct Rayon(ThreadPool);
+/// A pool for tasks, and one for long tasks where they are asked for; nothing tuned.
+pub struct Rayon {
+    tasks: ThreadPool,
+    compute: Option<ThreadPool>,
+}
+
+fn pool(threads: usize) -> Result<ThreadPool, Failure> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|e| Failure::machine(&format!("cannot start rayon with {threads} workers"), &e))
+}
 
 impl Runtime for Rayon {
     fn start(workers: usize) -> Result<Self, Failure> {
-        let pool = ThreadPoolBuilder::new().num_threads(workers).build();
-        pool.map(Rayon).map_err(|e| Failure::machine(&format!("cannot start rayon with {workers} workers"), &e))
+        Ok(Rayon { tasks: pool(workers)?, compute: None })
     }
 
     fn post(&self, task: impl FnOnce() + Send + 'static) {
-        self.0.spawn(task)
+        self.tasks.spawn(task)
     }
 
-    fn post_from_task(task: impl FnOnce() + Send + 'static) {
+    fn spawn(task: impl FnOnce() + Send + 'static) {
         rayon::spawn(task)
+    }
+}
+
+impl Yielding for Rayon {
+    /// rayon's tasks cannot be resumed: each turn is a task of its own, spawned behind those that wait.
+    fn post_yielding(&self, step: impl FnMut() -> bool + Send + 'static) {
+        fn turn(mut step: impl FnMut() -> bool + Send + 'static) {
+            if step() {
+                rayon::spawn_fifo(move || turn(step));
+            }
+        }
+        self.tasks.spawn(move || turn(step))
+    }
+}
+
+impl Asking for Rayon {
+    /// rayon's tasks cannot wait for a message: what would be sent is the task that goes on.
+    fn spawn_ping(then: impl FnOnce() + Send + 'static) {
+        let pong = move || rayon::spawn(then);
+        rayon::spawn(move || rayon::spawn(pong))
+    }
+}
+
+impl Computing for Rayon {
+    fn start_with_compute(workers: usize, compute_workers: usize) -> Result<Self, Failure> {
+        Ok(Rayon { tasks: pool(workers)?, compute: Some(pool(compute_workers)?) })
+    }
+
+    fn post_compute(&self, task: impl FnOnce() + Send + 'static) {
+        self.compute.as_ref().expect("started with compute").spawn(task)
+    }
+
+    fn spawn_compute(task: impl FnOnce() + Send + 'static) {
+        rayon::spawn(task)
+    }
+}
+
+impl ForkJoin for Rayon {
+    fn post_sum<T: Tree>(&self, tree: &'static T, done: impl FnOnce(u64) + Send + 'static) {
+        self.tasks.spawn(move || done(by_join::sum(tree, &tree.root())))
+    }
+
+    fn post_product(&self, matrices: &'static Matrices, done: impl FnOnce() + Send + 'static) {
+        self.tasks.spawn(move || {
+            by_join::multiply(matrices, matrices.whole());
+            done()
+        })
+    }
+}
+
+impl Targeted for Rayon {
+    type Workers<M: Message> = Pools;
+}
+
+/// A pool of one thread per worker.
+pub struct Pools(Vec<ThreadPool>);
+
+impl<M: Message> Workers<M> for Pools {
+    fn start(workers: usize) -> Result<Self, Failure> {
+        (0..workers).map(|_| pool(1)).collect::<Result<_, _>>().map(Pools)
+    }
+
+    fn send(&self, worker: usize, message: M) {
+        self.0[worker].spawn(|| message.run())
     }
 }

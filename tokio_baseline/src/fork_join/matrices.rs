@@ -1,0 +1,115 @@
+//! The matrices of `matmul`, row-major, and what is known of them.
+use crate::ledger::{mix, Ledger};
+use std::cell::UnsafeCell;
+
+/// The size of the blocks that are multiplied without further halving.
+pub const LEAF: usize = 32;
+
+/// C += A·B; A and B are fixed by the treaty.
+pub struct Matrices {
+    n: usize,
+    a: Vec<u32>,
+    b: Vec<u32>,
+    c: Vec<UnsafeCell<u32>>,
+    ledger: &'static Ledger,
+}
+
+// SAFETY: C is written through `multiply_leaf` and `clear` only, whose callers keep writers of a block apart.
+unsafe impl Sync for Matrices {}
+
+/// A square block of each, by its upper left corner: C[i,j] += A[i,k]·B[k,j].
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    i: usize,
+    j: usize,
+    k: usize,
+    /// How many rows, and columns.
+    pub size: usize,
+}
+
+impl Product {
+    /// Part number `q` (0…3) of a phase (0, 1). Parts of one phase write different blocks of C.
+    pub fn part(self, phase: usize, q: usize) -> Product {
+        let half = self.size / 2;
+        Product { i: self.i + q / 2 * half, j: self.j + q % 2 * half, k: self.k + phase * half, size: half }
+    }
+}
+
+impl Matrices {
+    /// A and B as the treaty has them, C zero; each leaf takes the slow-down of `ledger`.
+    pub fn new(n: usize, ledger: &'static Ledger) -> Self {
+        let fill = |entry: fn(u32, u32) -> u32| {
+            let entries = (0..n * n).map(|at| entry((at / n) as u32, (at % n) as u32));
+            Vec::from_iter(entries)
+        };
+        let c = Vec::from_iter((0..n * n).map(|_| UnsafeCell::new(0)));
+        Matrices { n, a: fill(|i, j| (i + 2 * j) % 7), b: fill(|i, j| (3 * i + j) % 5), c, ledger }
+    }
+
+    /// All of them.
+    pub fn whole(&self) -> Product {
+        Product { i: 0, j: 0, k: 0, size: self.n }
+    }
+
+    /// Multiplies the blocks of `p`.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes the block of C meanwhile.
+    pub unsafe fn multiply_leaf(&self, p: Product) {
+        self.ledger.slow_down();
+        for i in p.i..p.i + p.size {
+            let first = i * self.n + p.j;
+            let cells = &self.c[first..first + p.size];
+            // SAFETY: an UnsafeCell is laid out as what it holds, and the caller keeps others away from these.
+            let c = unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), p.size) };
+            for k in p.k..p.k + p.size {
+                let a = self.a[i * self.n + k];
+                let b = &self.b[k * self.n + p.j..][..p.size];
+                for (c, b) in c.iter_mut().zip(b) {
+                    *c = c.wrapping_add(a.wrapping_mul(*b));
+                }
+            }
+        }
+    }
+
+    /// Sets C to zero.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes C meanwhile.
+    pub unsafe fn clear(&self) {
+        for cell in &self.c {
+            // SAFETY: the caller keeps others away.
+            unsafe { *cell.get() = 0 };
+        }
+    }
+
+    /// Σ mix(i)·mix(n+j)·C[i][j]
+    ///
+    /// # Safety
+    /// Nobody else writes C meanwhile.
+    pub unsafe fn answer(&self) -> u64 {
+        let mut sum = 0u64;
+        for (i, row) in self.c.chunks(self.n).enumerate() {
+            // SAFETY: the caller keeps writers away.
+            let row = row.iter().map(|cell| u64::from(unsafe { *cell.get() }));
+            let marked = row.zip(self.n as u64..).map(|(c, j)| mix(j).wrapping_mul(c)).fold(0, u64::wrapping_add);
+            sum = sum.wrapping_add(mix(i as u64).wrapping_mul(marked));
+        }
+        sum
+    }
+
+    /// The same without C: (uA)(Bv). No entry of C exceeds 32 bits.
+    pub fn expected(&self) -> u64 {
+        let n = self.n;
+        let mut sum = 0u64;
+        for k in 0..n {
+            let (mut ua, mut bv) = (0u64, 0u64);
+            for i in 0..n {
+                ua = ua.wrapping_add(mix(i as u64).wrapping_mul(self.a[i * n + k].into()));
+                bv = bv.wrapping_add(mix((n + i) as u64).wrapping_mul(self.b[k * n + i].into()));
+            }
+            sum = sum.wrapping_add(ua.wrapping_mul(bv));
+        }
+        sum
+    }
+}

@@ -1,0 +1,32 @@
+//! `spawn_many_local`, after Tokio's benchmark: a task on a worker spawns all the others.
+use super::{Param, Report, Scenario, OPS};
+use crate::args::RunArgs;
+use crate::closed_loop;
+use crate::failure::Failure;
+use crate::ledger::Ledger;
+use crate::runtime::Runtime;
+
+/// The entry in the list.
+pub static SCENARIO: Scenario = Scenario {
+    name: "spawn_many_local",
+    params: &[Param::number("tasks", 10_000, 1, 100_000_000), OPS],
+    open_loop: false,
+};
+
+/// Measures it on the runtime `R`.
+pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
+    let tasks = closed_loop::tasks_of(run)?;
+    let ledger = Ledger::leak(run.slowdown_ns);
+    let runtime = R::start(run.workers)?;
+    let mut report = closed_loop::measure(run, tasks, |ops| {
+        closed_loop::iterations(ledger, ops, tasks, |first| {
+            runtime.post(move || {
+                for i in first..first + tasks {
+                    R::spawn(move || ledger.complete(i));
+                }
+            })
+        })
+    });
+    report.row.put_counters(&runtime.counters());
+    Ok(report)
+}

@@ -1,0 +1,212 @@
+//! Every scenario on every program of this crate and, where the C++ subjects are built, on the hive: the same work,
+//! by the same `check`, the same counts, the same columns filled, the same refusals.
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+use tokio_baseline::ledger::expected_sum;
+use tokio_baseline::scenarios::SCENARIOS;
+
+/// The programs, and the workers they are run with.
+const PROGRAMS: [(&str, &str); 5] = [
+    (env!("CARGO_BIN_EXE_subject_tokio"), "2"),
+    (env!("CARGO_BIN_EXE_subject_tokio_mimalloc"), "2"),
+    (env!("CARGO_BIN_EXE_subject_tokio_current_thread"), "1"),
+    (env!("CARGO_BIN_EXE_subject_rayon"), "2"),
+    (env!("CARGO_BIN_EXE_subject_async_executor"), "2"),
+];
+
+/// A small run of each scenario: its words, its operations.
+const RUNS: &[(&str, &str, u64)] = &[
+    ("post_throughput", "ops=1000 producers=3 batch=16", 1000),
+    ("post_latency", "rate=50000", 200),
+    ("timer_lateness", "ops=30 pending=7 delay_us=500", 30),
+    ("targeted_throughput", "ops=1000 producers=2", 1000),
+    ("targeted_throughput", "ops=999 targets=WORKERS", 999),
+    ("targeted_latency", "targets=WORKERS", 200),
+    ("targeted_latency", "service_ns=3000", 200),
+    ("steal_pressure", "ops=2000", 2000),
+    ("steal_pressure", "ops=100 work_ns=0", 100),
+    ("mixed_load", "compute_us=300", 200),
+    ("latency_vs_load", "service=bimodal", 200),
+    ("latency_vs_load", "service=exponential scale=2", 200),
+    ("successor", "ops=1000", 1000),
+    ("successor", "ops=1000 chains=7", 1000),
+    ("spawn_many_local", "tasks=100 ops=300", 300),
+    ("spawn_many_remote_idle", "tasks=100 ops=300", 300),
+    ("spawn_many_remote_busy1", "tasks=100 ops=300", 300),
+    ("spawn_many_remote_busy2", "tasks=100 ops=300", 300),
+    ("ping_pong", "tasks=100 ops=300", 300),
+    ("yield_many", "tasks=20 yields=30 ops=40", 40),
+    ("yield_many", "tasks=3 yields=0 ops=3", 3),
+    ("chained_spawn", "tasks=100 ops=300", 300),
+    ("remote_spawn", "tasks=128 threads=3 ops=256", 256),
+    ("fib", "n=12 ops=2", 2),
+    ("fib", "n=1 ops=2", 2),
+    ("skynet", "leaves=1000 ops=2", 2),
+    ("skynet", "leaves=1 ops=2", 2),
+    ("nqueens", "n=6 ops=2", 2),
+    ("uts", "depth=3 ops=2", 2),
+    ("matmul", "n=128 ops=2", 2),
+    ("matmul", "n=32 ops=2", 2),
+    ("wake_chain", "ops=51 sleep_us=20", 51),
+    ("idle_cpu", "seconds=1 rate=20", 20),
+    ("idle_cpu", "seconds=1", 0),
+];
+
+/// 200 releases in bursts of five.
+fn plan() -> &'static Path {
+    static PLAN: LazyLock<PathBuf> = LazyLock::new(|| {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("every_scenario.plan");
+        let lines: String = (0..200).map(|i| format!("{}\n", i / 5 * 100_000)).collect();
+        std::fs::write(&path, lines).expect("cargo's scratch folder can be written");
+        path
+    });
+    &PLAN
+}
+
+fn call(program: &str, scenario: &str, params: &str, workers: &str, extra: &str) -> Output {
+    let mut words: Vec<String> = ["run", "--scenario", scenario, "--workers", workers].map(String::from).into();
+    words.extend(["--blocks", "2", "--warmup-blocks", "1", "--plan"].map(String::from));
+    words.push(plan().display().to_string());
+    for param in params.replace("WORKERS", workers).split_whitespace() {
+        words.extend(["--param".into(), param.into()]);
+    }
+    words.extend(extra.split_whitespace().map(String::from));
+    Command::new(program).args(&words).output().expect("the program starts")
+}
+
+fn expresses(program: &str, scenario: &str) -> bool {
+    let listed = Command::new(program).arg("--list").output().expect("the program starts");
+    String::from_utf8_lossy(&listed.stdout).lines().any(|name| name == scenario)
+}
+
+fn row(output: &Output) -> BTreeMap<String, String> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2, "a header and a row, seen {text:?} and {}", String::from_utf8_lossy(&output.stderr));
+    lines[0].split(',').map(String::from).zip(lines[1].split(',').map(String::from)).collect()
+}
+
+/// Asserts that the run is right and returns its row.
+fn prove(program: &str, (scenario, params, ops): (&str, &str, u64), workers: &str) -> BTreeMap<String, String> {
+    let output = call(program, scenario, params, workers, "");
+    let what = format!("{program}: {scenario} {params}");
+    assert_eq!(output.status.code(), Some(0), "{what}: {}", String::from_utf8_lossy(&output.stderr));
+    let row = row(&output);
+    assert_eq!((row["status"].as_str(), row["ops"].as_str()), ("ok", ops.to_string().as_str()), "{what}");
+    assert_eq!(row["check"], format!("{:016x}", expected_sum(ops)), "{what}");
+    row
+}
+
+fn prove_all(program: &str, workers: &str) {
+    for &run in RUNS {
+        if expresses(program, run.0) {
+            prove(program, run, workers);
+        } else {
+            let output = call(program, run.0, run.1, workers, "");
+            assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(3), &[][..]), "{program}: {}", run.0);
+            assert!(String::from_utf8_lossy(&output.stderr).contains("unsupported"));
+        }
+    }
+}
+
+#[test]
+fn every_scenario_has_a_run() {
+    for scenario in SCENARIOS {
+        assert!(RUNS.iter().any(|run| run.0 == scenario.name), "{}", scenario.name);
+    }
+}
+
+#[test]
+fn tokio() {
+    prove_all(PROGRAMS[0].0, PROGRAMS[0].1);
+}
+
+#[test]
+fn tokio_with_mimalloc() {
+    prove_all(PROGRAMS[1].0, PROGRAMS[1].1);
+}
+
+#[test]
+fn tokio_on_the_current_thread() {
+    prove_all(PROGRAMS[2].0, PROGRAMS[2].1);
+    let output = call(PROGRAMS[2].0, "post_throughput", "ops=10", "2", "");
+    assert_eq!(output.status.code(), Some(3), "one worker is all it has");
+}
+
+#[test]
+fn rayon() {
+    prove_all(PROGRAMS[3].0, PROGRAMS[3].1);
+}
+
+#[test]
+fn async_executor() {
+    prove_all(PROGRAMS[4].0, PROGRAMS[4].1);
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_what_was_seen() {
+    for (scenario, params, seen) in [
+        ("targeted_throughput", "targets=3", "targets=3 is more than --workers 2"),
+        ("targeted_latency", "targets=3", "targets=3 is more than --workers 2"),
+        ("successor", "chains=5 ops=4", "chains=5 is more than ops=4"),
+        ("ping_pong", "tasks=7 ops=20", "ops=20 is not a multiple of tasks=7"),
+        ("remote_spawn", "tasks=7 ops=20", "ops=20 is not a multiple of tasks=7"),
+        ("skynet", "leaves=999", "leaves=999 is not a power of ten"),
+        ("matmul", "n=96", "n=96 is not 32 times a power of two"),
+        ("latency_vs_load", "service=normal", "`normal`; there are: fixed, exponential, bimodal"),
+    ] {
+        let output = call(PROGRAMS[0].0, scenario, params, "2", "");
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &[][..]), "{scenario} {params}");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(told.contains(seen), "{scenario} {params}: {told}");
+    }
+}
+
+#[test]
+fn the_slow_down_reaches_every_task() {
+    // 20 µs for each of so many tasks or nodes, on two workers.
+    for (run, slowed) in [
+        (("successor", "ops=100", 100), 100),
+        (("spawn_many_local", "tasks=100 ops=100", 100), 50),
+        (("targeted_throughput", "ops=100", 100), 100),
+        (("fib", "n=10 ops=1", 1), 88),
+        (("matmul", "n=128 ops=1", 1), 32),
+    ] {
+        let output = call(PROGRAMS[0].0, run.0, run.1, "2", "--slowdown-ns 20000");
+        let wall: u64 = row(&output)["wall_ns"].parse().expect("a number");
+        assert!(wall >= slowed * 20_000, "{}: {wall}", run.0);
+    }
+}
+
+/// The C++ subject of the same name as ours in what it expresses, where it is built.
+fn hive() -> Option<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../build/release/bin/subject_hive");
+    path.exists().then(|| path.display().to_string())
+}
+
+#[test]
+fn the_c_plus_plus_twin_does_the_same_work_and_fills_the_same_columns() {
+    let Some(hive) = hive() else {
+        eprintln!("skipped: build/release/bin/subject_hive is not built");
+        return;
+    };
+    // What a runtime counts or not, and what depends on how the run went.
+    let own = ["allocs", "wakes", "parks", "steals", "flags", "lateness_p99_ns"];
+    for &run in RUNS.iter().filter(|run| expresses(&hive, run.0)) {
+        let (ours, theirs) = (prove(PROGRAMS[0].0, run, "2"), prove(&hive, run, "2"));
+        assert_eq!(ours["check"], theirs["check"]);
+        for (column, cell) in &ours {
+            let on_first_steal = run.0 == "steal_pressure" && column.starts_with("lat_");
+            if !own.contains(&column.as_str()) && !on_first_steal {
+                assert_eq!(cell.is_empty(), theirs[column].is_empty(), "{} {}: column {column}", run.0, run.1);
+            }
+        }
+        let names = |row: &BTreeMap<String, String>| -> Vec<String> {
+            let figures = row["flags"].split(';').filter(|flag| flag.contains('='));
+            figures.map(|flag| flag.split('=').next().unwrap_or_default().to_string()).collect()
+        };
+        assert_eq!(names(&ours), names(&theirs), "{}: figures in flags", run.0);
+    }
+}
