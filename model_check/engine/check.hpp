@@ -14,6 +14,11 @@
 //     APIARY_CHECK(last_element);                          // must pass
 //     APIARY_EXHIBIT(b01_publish, "uninitialised", apiary::model::both_engines);   // must fail, for this reason
 //
+// Where the engines cannot agree, the check says why, or scripts/apiary prove is red:
+//         static constexpr const char* relacy_passes = "why";     // of an exhibit with explorer_only: Relacy is asked, and
+//         static constexpr const char* explorer_passes = "why";   // must pass it; and the other way round
+//         static constexpr const char* one_engine = "why";        // of a check that only one engine is asked
+//
 // A law is broken by Sync::fail("why"), by a data race, a bad access, a leak, a deadlock or a livelock.
 #pragma once
 
@@ -89,8 +94,11 @@ struct check_entry {
     std::string file;
     check_kind kind = check_kind::check;
     unsigned threads = 0;
-    std::string expected_reason;  // exhibits: a part of the reason
-    unsigned engines = both_engines;
+    std::string expected_reason;       // exhibits: a part of the reason
+    unsigned engines = both_engines;   // those that are asked
+    unsigned must_see = both_engines;  // exhibits: the others are asked, too, and must pass
+    std::string passes_because;        // exhibits: why an engine passes it
+    std::string one_engine_because;    // why only one engine is asked
     std::vector<std::string> must_reach;
     std::vector<std::string> expected_rc11, expected_relacy;  // litmus: the sets of outcomes, per engine
     bool too_large_to_exhaust = false;  // the explorer may end by its budget, and the verdict says so

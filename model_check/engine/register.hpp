@@ -1,11 +1,12 @@
 // APIARY_CHECK, APIARY_EXHIBIT, APIARY_LITMUS: name a check template once, get it under every engine.
 //
 //     APIARY_CHECK(last_element);                                  // must pass, both engines
-//     APIARY_CHECK(last_element, model::relacy_only);
+//     APIARY_CHECK(last_element, model::relacy_only);              // says why: `one_engine`
 //     APIARY_EXHIBIT(b01_stale_array, "uninitialised", model::both_engines);
 //     APIARY_LITMUS(sb_relaxed);
 //
-// An exhibit names the engines that must see it; the others are not asked.
+// An exhibit names the engines that must see it. The others are asked as well where it says why they pass it:
+// `relacy_passes`, `explorer_passes`.
 #pragma once
 
 #include <source_location>
@@ -32,6 +33,9 @@ void describe(check_entry& entry) {
     entry.threads = check::threads;
     entry.must_reach = must_reach_of<check>();
     if constexpr (requires { check::too_large_to_exhaust; }) entry.too_large_to_exhaust = check::too_large_to_exhaust;
+    if constexpr (requires { check::one_engine; }) entry.one_engine_because = check::one_engine;
+    if constexpr (requires { check::relacy_passes; }) entry.passes_because = check::relacy_passes;
+    if constexpr (requires { check::explorer_passes; }) entry.passes_because = check::explorer_passes;
     if constexpr (requires { check::rc11; }) {
         entry.expected_rc11 = check::rc11.copy();
         entry.expected_relacy = entry.expected_rc11;
@@ -42,7 +46,16 @@ void describe(check_entry& entry) {
     }
 }
 
-template <template <class> class Check, unsigned Engines>
+// The engines that are asked: those named, and the one that is said to pass it.
+template <template <class> class Check, class Sync, unsigned Named>
+constexpr unsigned asked() {
+    unsigned engines = Named;
+    if constexpr (requires { Check<Sync>::relacy_passes; }) engines |= relacy_only;
+    if constexpr (requires { Check<Sync>::explorer_passes; }) engines |= explorer_only;
+    return engines;
+}
+
+template <template <class> class Check, unsigned Named>
 bool add_check(const char* name, check_kind kind, const char* reason,
                std::source_location at = std::source_location::current()) {
     check_entry entry;
@@ -51,15 +64,16 @@ bool add_check(const char* name, check_kind kind, const char* reason,
     entry.kind = kind;
     entry.expected_reason = reason;
     entry.engines = 0;
+    entry.must_see = Named;
 #if !defined(APIARY_MODEL_NO_RELACY)
-    if constexpr ((Engines & relacy_only) != 0) {
+    if constexpr ((asked<Check, relacy_sync, Named>() & relacy_only) != 0) {
         describe<Check, relacy_sync>(entry);
         entry.engines |= relacy_only;
         entry.run_relacy = [](const search_options& o) { return run_relacy<Check<relacy_sync>>(o); };
     }
 #endif
 #if defined(APIARY_MODEL_HAS_EXPLORER)
-    if constexpr ((Engines & explorer_only) != 0) {
+    if constexpr ((asked<Check, explorer_sync, Named>() & explorer_only) != 0) {
         describe<Check, explorer_sync>(entry);
         entry.engines |= explorer_only;
         entry.run_explorer = [](const search_options& o) { return run_explorer<Check<explorer_sync>>(o); };

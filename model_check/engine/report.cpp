@@ -80,7 +80,7 @@ std::string padded(std::string text, std::size_t width) {
 
 const char* heading(const judged& j) {
     if (!j.as_expected) return "FAIL";
-    if (j.ran.check->kind == check_kind::exhibit) return "caught";
+    if (j.ran.check->kind == check_kind::exhibit && j.found.result == outcome::fail) return "caught";
     return j.found.result == outcome::budget_ended ? "budget" : "pass";
 }
 
@@ -102,7 +102,8 @@ std::string list_json(const std::vector<check_entry>& checks) {
     std::string out;
     for (const check_entry& c : checks)
         out += "{\"name\":" + quoted(c.name) + ",\"kind\":" + quoted(kind_name(c.kind)) +
-               ",\"engines\":" + engines_json(c.engines) + ",\"threads\":" + std::to_string(c.threads) +
+               ",\"engines\":" + engines_json(c.engines) + ",\"must_see\":" + engines_json(c.must_see & c.engines) +
+               ",\"one_engine\":" + quoted(c.one_engine_because) + ",\"threads\":" + std::to_string(c.threads) +
                ",\"what\":" + quoted(c.what) + ",\"must_reach\":" + list_json(c.must_reach) +
                ",\"too_large\":" + (c.too_large_to_exhaust ? "true" : "false") + "}\n";
     return out;
@@ -116,8 +117,8 @@ std::string verdict_text(const judged& j, const std::string& program, bool alway
     out += ", " + seconds_text(v.seconds) + " s";
     if (!v.reason.empty()) out += ": " + v.reason;
     out += '\n';
-    const bool differs = j.ran.with == engine::relacy && !j.ran.check->relacy_differs.empty();
-    if (differs) out += "       not C++20's set: " + j.ran.check->relacy_differs + "\n";
+    const char* const what = j.ran.check->kind == check_kind::litmus ? "not C++20's set: " : "does not see it: ";
+    if (!j.differs.empty()) out += "       " + std::string(what) + j.differs + "\n";
     if (j.as_expected && !always_trace) return out;
     if (!v.trace.empty()) out += "\n" + v.trace + "\n";
     if (!j.replay_line.empty()) out += "  replay: " + program + " " + j.replay_line + "\n\n";
@@ -133,10 +134,10 @@ std::string verdict_json(const judged& j) {
         ",\"as_expected\":" + (j.as_expected ? "true" : "false") + ",\"executions\":" + std::to_string(v.executions) +
         ",\"graphs\":" + std::to_string(v.graphs) + ",\"blocked\":" + std::to_string(v.blocked) +
         (v.estimated_executions == 0 ? "" : ",\"estimated_executions\":" + std::to_string(v.estimated_executions)) +
-        ",\"seconds\":" + seconds_text(v.seconds) + ",\"reason\":" + quoted(v.reason) +
-        ",\"replay\":" + quoted(j.replay_line) + ",\"reach\":" + map_json(v.reached) +
-        ",\"outcomes\":" + map_json(v.outcomes) + ",\"sites\":" + map_json(v.sites) + ",\"blind\":" + quoted(v.blind) +
-        ",\"trace\":" + quoted(v.trace) + "}";
+        ",\"differs\":" + quoted(j.differs) + ",\"seconds\":" + seconds_text(v.seconds) +
+        ",\"reason\":" + quoted(v.reason) + ",\"replay\":" + quoted(j.replay_line) +
+        ",\"reach\":" + map_json(v.reached) + ",\"outcomes\":" + map_json(v.outcomes) +
+        ",\"sites\":" + map_json(v.sites) + ",\"blind\":" + quoted(v.blind) + ",\"trace\":" + quoted(v.trace) + "}";
     return out;
 }
 

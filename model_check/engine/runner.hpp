@@ -27,6 +27,7 @@ struct [[nodiscard]] judged {
     verdict found;
     bool as_expected = false;
     std::string verdict_word;  // "pass", "fail", "budget", "error"
+    std::string differs;       // why this engine's verdict is not the other's; empty where it is
     std::string replay_line;   // complete arguments; empty when there is nothing to replay
 };
 

@@ -27,6 +27,7 @@ const bool registered = [] {
         entry.kind = check_kind::litmus;
         entry.threads = explorer::oracle::interpreted::threads;
         entry.engines = explorer_only;
+        entry.one_engine_because = "a table of programs for an interpreter that speaks to the explorer alone";
         entry.expected_rc11 = split(line.rc11);
         entry.run_explorer = [code = line.code](const search_options& options) {
             explorer::oracle::current = explorer::oracle::parse(code);

@@ -33,6 +33,8 @@ class Entry:
     program: Path
     must_reach: tuple[str, ...] = ()
     too_large: bool = False     # the explorer may end by its budget
+    must_see: tuple[str, ...] = ()      # exhibits: the engines that must see it
+    one_engine: str = ""        # why only one engine is asked
 
 
 @dataclass
@@ -87,6 +89,8 @@ def parse_listing(text: str, program: Path) -> list[Entry]:
                 program,
                 tuple(data.get("must_reach", ())),
                 bool(data.get("too_large", False)),
+                tuple(data.get("must_see", data.get("engines", ()))),
+                data.get("one_engine", ""),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise Fault(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -38,13 +39,19 @@ def duration(seconds: float) -> str:
     return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
 
 
+def shown(text: str) -> int:
+    """How wide a text is on a terminal, which does not show colours as characters."""
+    return len(re.sub(r"\x1b\[\d*m", "", text))
+
+
 def table(header: list[str], rows: list[list[str]], right: set[int] = frozenset()) -> str:
     """A plain text table; the columns in `right` are aligned to the right."""
     cells = [header] + rows
-    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    widths = [max(shown(row[i]) for row in cells) for i in range(len(header))]
     lines = []
     for number, row in enumerate(cells):
-        parts = [cell.rjust(widths[i]) if i in right else cell.ljust(widths[i]) for i, cell in enumerate(row)]
+        blanks = [" " * (widths[i] - shown(cell)) for i, cell in enumerate(row)]
+        parts = [blanks[i] + cell if i in right else cell + blanks[i] for i, cell in enumerate(row)]
         lines.append("  ".join(parts).rstrip())
         if number == 0:
             lines.append("  ".join("-" * width for width in widths))

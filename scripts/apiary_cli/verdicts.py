@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .say import colour, duration, table
+from .say import colour, duration
 
 KINDS = ("litmus", "check", "exhibit")
 
@@ -29,38 +29,10 @@ def names(verdicts: list[dict]) -> list[str]:
 def verdict_word(verdict: dict) -> str:
     text = verdict.get("verdict", "error")
     if expected(verdict):
-        return colour(f"{text} (as it must)" if verdict["kind"] == "exhibit" and text == "fail" else text, "green")
+        return colour("caught" if verdict["kind"] == "exhibit" and text == "fail" else text, "green")
     if unfinished(verdict):
         return colour("not finished", "yellow")
     return colour(f"{text} UNEXPECTED", "red")
-
-
-def verdict_table(verdicts: list[dict]) -> str:
-    """One row for each verdict; the bounds, which are long and few, stand below under letters."""
-    bounds = list(dict.fromkeys(str(v.get("bound")) for v in verdicts if v.get("bound")))
-    sign = {bound: chr(ord("a") + i) if i < 26 else str(i) for i, bound in enumerate(bounds)}
-    rows = [
-        [
-            v["name"],
-            v["kind"],
-            v.get("engine", ""),
-            v.get("mode", ""),
-            sign.get(str(v.get("bound")), ""),
-            count(v.get("executions")),
-            f"{float(v.get('seconds') or 0):.2f}",
-            verdict_word(v),
-        ]
-        for v in verdicts
-    ]
-    below = [f"bound {letter}: {bound}" for bound, letter in sign.items()]
-    return "\n".join(
-        [
-            table(
-                ["name", "kind", "engine", "mode", "bound", "executions", "seconds", "verdict"], rows, right={5, 6}
-            ),
-            *below,
-        ]
-    )
 
 
 def count(value: object) -> str:

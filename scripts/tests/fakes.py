@@ -97,7 +97,8 @@ ENTRIES = {entries!r}
 words = sys.argv[1:]
 if words == ["--list", "--json"]:
     for name, kind, verdict in ENTRIES:
-        print(json.dumps(dict(name=name, kind=kind, engines=["relacy"], threads=2, what="what " + name)))
+        print(json.dumps(dict(name=name, kind=kind, engines=["relacy"], threads=2, what="what " + name,
+                         one_engine="a fake")))
     sys.exit(0)
 out = words[words.index("--json") + 1]
 bad = 0
@@ -118,6 +119,39 @@ for name, kind, verdict in ENTRIES:
         file.write(json.dumps(dict(name=name, kind=kind, engine="relacy", mode="random", bound="", verdict=verdict,
             as_expected=expected, executions=1000, graphs=None, seconds=0.01, reason="r", replay=name + " --replay 7",
             reach={{}}, blind="no load buffering")) + "\\n")
+sys.exit(1 if bad else 0)
+'''
+
+ENGINES = '''#!{python} -ISE
+"""A fake check program whose checks may go one way on one engine and another on the other."""
+import json, sys
+ENTRIES = {entries!r}
+words = sys.argv[1:]
+if words == ["--list", "--json"]:
+    for e in ENTRIES:
+        print(json.dumps(dict(name=e["name"], kind=e.get("kind", "check"), engines=e.get("engines", ["relacy", "explorer"]),
+            threads=2, what="what " + e["name"], must_reach=e.get("must_reach", []), one_engine=e.get("one_engine", ""))))
+    sys.exit(0)
+option = lambda word: words[words.index(word) + 1] if word in words else None
+bad = 0
+with open(option("--json"), "w") as file:
+    for e in ENTRIES:
+        if e["name"] not in words:
+            continue
+        kind = e.get("kind", "check")
+        for engine in e.get("engines", ["relacy", "explorer"]):
+            if option("--engine") not in (None, "all", engine):
+                continue
+            usual = "fail" if kind == "exhibit" else "pass"
+            verdict = e.get(engine, usual)
+            differs = e.get("differs", "") if verdict != usual else ""
+            executions = e.get("executions", {{}}).get(engine, 10)
+            if isinstance(executions, list):
+                executions = executions[int(option("--seed") or 1) % len(executions)]
+            bad += verdict != usual and not differs
+            file.write(json.dumps(dict(name=e["name"], kind=kind, engine=engine, mode="m", bound="", verdict=verdict,
+                as_expected=verdict == usual or bool(differs), executions=executions, seconds=0.01, reason="r", replay="",
+                reach=e.get("reach", {{}}), differs=differs)) + "\\n")
 sys.exit(1 if bad else 0)
 '''
 
@@ -193,6 +227,12 @@ def subject(
 def checks(path: Path, entries: list[tuple[str, str, str]]) -> Path:
     """A check program with (name, kind, verdict) entries; verdict may also be crash or silent."""
     return script(path, CHECKS.format(python=sys.executable, entries=entries))
+
+
+def engines(path: Path, entries: list[dict]) -> Path:
+    """A check program; an entry has a name and perhaps kind, engines, must_reach, reach, one_engine, differs, an engine's
+    name with its verdict, and executions by engine (a list: by seed)."""
+    return script(path, ENGINES.format(python=sys.executable, entries=entries))
 
 
 def mutable(path: Path, name: str, sites: dict[str, str], killed: list[str]) -> Path:

@@ -112,17 +112,6 @@ class Listing(unittest.TestCase):
         for replay in ("d --replay 7", "./c d --replay 7", f"{program} d --replay 7"):
             self.assertEqual(checks.replay_line(program, replay), "build/model/bin/c d --replay 7")
 
-    def test_long_bounds_stand_below_the_table(self) -> None:
-        verdict = {
-            "name": "d",
-            "kind": "check",
-            "verdict": "pass",
-            "as_expected": True,
-            "bound": "1000 steps a thread",
-        }
-        lines = verdicts.verdict_table([verdict, verdict]).splitlines()
-        self.assertNotIn("steps", lines[2])
-        self.assertEqual(lines[-1], "bound a: 1000 steps a thread")
 
 
 class Stress(TreeCase):

@@ -38,6 +38,12 @@ class Verdicts(unittest.TestCase):
         self.expect("exhibit_for_another_reason", "fail", False, 'expected: "some other reason"')
         self.expect("exhibit_not_caught", "pass", False, "not caught", "--budget", "1000x")
 
+    def test_an_engine_that_is_said_to_pass_an_exhibit_must_pass_it(self):
+        v = self.expect("only_the_explorer_sees", "pass", True, "", "--budget", "1000x")
+        self.assertEqual(v["differs"], "it is made so")
+        self.assertEqual(verdict("only_the_explorer_sees", engine="explorer")[0]["differs"], "")
+        self.expect("relacy_sees_it_after_all", "fail", False, "relacy sees it after all: ")
+
     def test_a_branch_that_is_never_reached_is_red(self):
         self.expect("never_reaches", "pass", False, "never reached facade.never")
 
@@ -202,7 +208,9 @@ class CommandLine(unittest.TestCase):
         done = run("--list", "--json")
         entries = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertIn({"name": "wrong_set", "kind": "litmus", "engines": ["relacy"], "threads": 2,
-                       "what": "nothing wrong at all", "must_reach": [], "too_large": False}, entries)
+                       "what": "nothing wrong at all", "must_reach": [], "too_large": False, "must_see": ["relacy"], "one_engine": ""}, entries)
+        self.assertEqual([(e["engines"], e["must_see"]) for e in entries if e["name"] == "only_the_explorer_sees"],
+                         [(["relacy", "explorer"], ["explorer"])])
         self.assertEqual(next(e for e in entries if e["name"] == "never_reaches")["must_reach"], ["facade.never"])
 
 

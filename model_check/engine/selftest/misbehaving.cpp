@@ -2,6 +2,7 @@
 // manifest: as a gate this program is red.
 #include <csignal>
 #include <stdexcept>
+#include <type_traits>
 
 #include <apiary/contract/laws.hpp>
 #include <apiary/model_check/register.hpp>
@@ -49,6 +50,22 @@ APIARY_CHECK(quiet);
 template <class Sync>
 struct exhibit_not_caught : quiet<Sync> {};
 APIARY_EXHIBIT(exhibit_not_caught, "anything", model::relacy_only);
+
+// Wrong for one engine only, as far as anybody can tell.
+template <class Sync>
+struct only_the_explorer_sees : quiet<Sync> {
+    static constexpr const char* relacy_passes = "it is made so";
+    void after() {
+        if (std::is_same_v<Sync, model::explorer_sync>) Sync::fail("seen");
+    }
+};
+APIARY_EXHIBIT(only_the_explorer_sees, "seen", model::explorer_only);
+
+template <class Sync>
+struct relacy_sees_it_after_all : loses_a_count<Sync> {
+    static constexpr const char* relacy_passes = "so somebody thought";
+};
+APIARY_EXHIBIT(relacy_sees_it_after_all, "increment was lost", model::explorer_only);
 
 template <class Sync>
 struct never_reaches : quiet<Sync> {

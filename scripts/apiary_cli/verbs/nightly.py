@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from .. import building, checks, comparing, junit, plans, repo, rounds, stressing, summary
+from .. import building, checks, comparing, cross, junit, plans, repo, rounds, stressing, summary
 from ..errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..junit import FAILED, PASSED, SKIPPED, Case, Part
 from ..verdicts import closing, unfinished, wrong
@@ -85,7 +85,7 @@ def prove_part(seconds: float) -> Part:
     jobs = os.cpu_count() or 1
     entries = [entry for entry in checks.all_entries() if entry.kind != "litmus"]
     each = prove_budget(seconds, len(entries), jobs)
-    verdicts, record = prove.prove_and_record([], checks.Options(budgets=(f"{each}s",), jobs=jobs))
+    verdicts, proved, record = prove.prove_and_record([], checks.Options(budgets=(f"{each}s",), jobs=jobs))
     cases = [
         Case(
             f"{v['name']} {v.get('engine', '')} {v.get('mode', '')}".strip(),
@@ -95,6 +95,7 @@ def prove_part(seconds: float) -> Part:
         )
         for v in verdicts
     ]
+    cases += [Case(sentence[:80], FAILED, 0.0, sentence) for sentence in cross.report(verdicts, proved)[1]]
     ran = {v["name"] for v in verdicts}
     cases += [Case(entry.name, SKIPPED, 0.0, "a litmus test deviates") for entry in entries if entry.name not in ran]
     return Part("prove", cases, lines=[closing(verdicts), f"{each} s for each check, source {record['source_hash']}"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 
-from .. import building, checks, repo
+from .. import building, checks, cross, repo
 from ..errors import Fault, USAGE, unknown
-from ..say import say
-from ..verdicts import closing, expected, verdict_table
+from ..say import colour, say
+from ..verdicts import closing, expected
 from . import setup
 
 SUMMARY = "run the model checks: litmus first, then checks, then exhibits"
@@ -17,9 +17,12 @@ Builds the model preset and runs, each in its own process: the litmus tests (if 
 the engine has changed its mind and nothing after it counts), the checks (which must pass), and
 the museum's exhibits (which must fail, for their stated reason). NAMES are names or patterns
 ('deque*'); without any, everything runs. What deviates is printed whole, with its replay line.
+At the end stands check by engine, then where the engines disagree, and why; a disagreement that
+nobody has explained is red, and so is a check that reaches less than it states.
 
 writes:  build/model/, and build/model/prove.json: the verdicts, with commit and source hash,
-         so that a race can show beside each number what is proved about the same source
+         so that a race can show beside each number what is proved about the same source;
+         prove.csv, the same as a table; prove.html, with the traces
 takes:   one to three minutes to build, then about a minute; --budget scales it
 exit:    0 when every verdict is as expected, else 1"""
 
@@ -79,12 +82,14 @@ def show_list() -> None:
         say(f"{entry.kind:<8} {entry.name:<40} {','.join(entry.engines):<16} {entry.what}")
 
 
-def prove_and_record(names: list[str], chosen: checks.Options) -> tuple[list[dict], dict]:
+def prove_and_record(names: list[str], chosen: checks.Options) -> tuple[list[dict], list[checks.Entry], dict]:
     stamp = repo.identity(*repo.PROVED_FOLDERS)
     verdicts, entries = checks.prove(names, chosen)
     if not chosen.proves():
-        return verdicts, stamp
-    return verdicts, checks.write_record(verdicts, entries, stamp)
+        return verdicts, entries, stamp
+    cross.write_csv(verdicts, entries)
+    cross.write_page(verdicts, entries, stamp)
+    return verdicts, entries, checks.write_record(verdicts, entries, stamp)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -95,11 +100,20 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         show_list()
         return 0
-    verdicts, record = prove_and_record(args.names, chosen)
-    say(verdict_table(verdicts))
+    verdicts, entries, record = prove_and_record(args.names, chosen)
+    say(cross.cross_table(verdicts, entries))
+    red = []
+    if chosen.proves():
+        below, red = cross.report(verdicts, entries)
+        red = red if chosen.engine in (None, "all") else []
+        if below:
+            say(f"\n{below}")
+        for sentence in red:
+            say(colour(sentence, "red"))
     say(closing(verdicts))
     if chosen.proves():
-        say(f"record: {checks.RECORD.relative_to(repo.ROOT)} (source {record['source_hash']})")
+        written = ", ".join(str(path.relative_to(repo.ROOT)) for path in (checks.RECORD, cross.CSV, cross.PAGE))
+        say(f"record: {written} (source {record['source_hash']})")
     if args.json:
         repo.write_json(repo.Path(args.json), record)
-    return 0 if verdicts and all(map(expected, verdicts)) else 1
+    return 0 if verdicts and all(map(expected, verdicts)) and not red else 1

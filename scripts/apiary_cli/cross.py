@@ -1,0 +1,210 @@
+"""The table of prove: check by engine; where the engines disagree, and which checks reached what they must.
+
+Two engines on one check: where they disagree, that is a finding, and it needs a recorded explanation. It stands at the
+check itself (relacy_passes, explorer_passes, one_engine: model_check/engine/check.hpp; a litmus test's relacy_differs)."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import checks
+from .say import colour, table
+from .svg import escape
+from .page_style import CSS
+from .verdicts import count, expected, names, verdict_word
+
+BOTH = ("explorer", "relacy")
+CSV_COLUMNS = [
+    "schema_version", "name", "kind", "threads", "engine", "mode", "bound", "executions", "graphs", "blocked", "seconds",
+    "verdict", "as_expected", "reached", "must_reach", "differs", "reason", "replay",
+]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A check on which the engines do not say the same, or which only one of them was asked."""
+
+    name: str
+    kind: str
+    seen: str           # "explorer fail, relacy pass"
+    explanation: str    # empty: nobody has explained it
+
+
+def by_engine(verdicts: list[dict]) -> dict[str, dict[str, dict]]:
+    """name -> engine -> its last verdict."""
+    found: dict[str, dict[str, dict]] = {name: {} for name in names(verdicts)}
+    for verdict in verdicts:
+        found[verdict["name"]][verdict.get("engine") or ""] = verdict
+    return found
+
+
+def disagreements(verdicts: list[dict], entries: list[checks.Entry]) -> list[Disagreement]:
+    """Those among the checks that ran on every engine they are for."""
+    known, found = {entry.name: entry for entry in entries}, []
+    for name, engines in by_engine(verdicts).items():
+        entry = known.get(name)
+        words = {engine: "fail" if v.get("verdict") == "fail" else v.get("verdict", "error") for engine, v in engines.items()}
+        seen = ", ".join(f"{engine} {words[engine]}" for engine in BOTH if engine in words)
+        differs = next((v["differs"] for v in engines.values() if v.get("differs")), "")
+        kind = next(iter(engines.values()))["kind"]
+        if entry and set(BOTH) - set(entry.engines):
+            seen += f"; {' and '.join(set(BOTH) - set(entry.engines))} not asked"
+            found.append(Disagreement(name, kind, seen, entry.one_engine))
+        elif differs:
+            found.append(Disagreement(name, kind, seen if kind != "litmus" else "the sets of outcomes differ", differs))
+        elif len(words) > 1 and len({word == "fail" for word in words.values()}) > 1:
+            found.append(Disagreement(name, kind, seen, ""))
+    return found
+
+
+def missed(verdicts: list[dict], entries: list[checks.Entry]) -> dict[str, list[str]]:
+    """What a check must reach and no engine did."""
+    known = {entry.name: entry for entry in entries}
+    found = {}
+    for name, engines in by_engine(verdicts).items():
+        reached = {what for v in engines.values() for what in v.get("reach") or {}}
+        lacking = [what for what in (known[name].must_reach if name in known else ()) if what not in reached]
+        if lacking:
+            found[name] = lacking
+    return found
+
+
+def aimless(verdicts: list[dict], entries: list[checks.Entry]) -> list[str]:
+    """Checks that state no target: they pass even when they exercise nothing."""
+    known = {entry.name: entry for entry in entries}
+    return [name for name in names(verdicts) if name in known and known[name].kind == "check" and not known[name].must_reach]
+
+
+def reach_cell(engines: dict[str, dict], entry: checks.Entry | None) -> str:
+    if not entry or not entry.must_reach:
+        return "none stated" if entry and entry.kind == "check" else ""
+    reached = {what for v in engines.values() for what in v.get("reach") or {}}
+    n = sum(what in reached for what in entry.must_reach)
+    text = f"{n} of {len(entry.must_reach)}"
+    return text if n == len(entry.must_reach) else colour(f"{text} MISSED", "red")
+
+
+def signs(verdicts: list[dict]) -> dict[str, str]:
+    """The bounds, which are long and few, under letters."""
+    bounds = list(dict.fromkeys(str(v.get("bound")) for v in verdicts if v.get("bound")))
+    return {bound: chr(ord("a") + i) if i < 26 else str(i) for i, bound in enumerate(bounds)}
+
+
+def engine_cells(verdict: dict | None, sign: dict[str, str], graphs: bool) -> list[str]:
+    if not verdict:
+        return [""] * (6 if graphs else 5)
+    cells = [verdict.get("mode", ""), sign.get(str(verdict.get("bound")), ""), count(verdict.get("executions"))]
+    cells += [count(verdict.get("graphs"))] if graphs else []
+    return [*cells, f"{float(verdict.get('seconds') or 0):.2f}", verdict_word(verdict)]
+
+
+def cross_table(verdicts: list[dict], entries: list[checks.Entry]) -> str:
+    """A row for each check, a group of columns for each engine; the bounds stand below under their letters."""
+    known, sign = {entry.name: entry for entry in entries}, signs(verdicts)
+    rows = []
+    for name, engines in by_engine(verdicts).items():
+        rows.append([name, next(iter(engines.values()))["kind"], *engine_cells(engines.get("explorer"), sign, True),
+                     *engine_cells(engines.get("relacy") or engines.get(""), sign, False),
+                     reach_cell(engines, known.get(name))])
+    head = ["name", "kind", "explorer", "bound", "runs", "graphs", "seconds", "verdict", "relacy", "bound", "runs", "seconds",
+            "verdict", "reach"]
+    below = [f"bound {letter}: {bound}" for bound, letter in sign.items()]
+    return "\n".join([table(head, rows, right={4, 5, 6, 10, 11}), *below])
+
+
+def report(verdicts: list[dict], entries: list[checks.Entry]) -> tuple[str, list[str]]:
+    """What stands below the table, and what of it is red, a sentence each."""
+    found, lacking, none = disagreements(verdicts, entries), missed(verdicts, entries), aimless(verdicts, entries)
+    lines = []
+    if found:
+        lines.append(f"engines: {len(found)} checks on which they do not say the same, or only one is asked")
+        plain = [d for d in found if d.kind != "litmus" or not d.explanation]
+        lines.append(table(["name", "kind", "seen", "explanation"],
+                           [[d.name, d.kind, d.seen, d.explanation or colour("UNEXPLAINED", "red")] for d in plain]))
+        litmus = [d for d in found if d.kind == "litmus" and d.explanation]
+        if litmus:
+            lines.append(f"and {len(litmus)} litmus tests, each with its explanation in {CSV.name}")
+    if none:
+        lines.append(f"reach: {len(none)} checks state no target: {', '.join(none)}")
+    red = [f"{name} never reached {', '.join(what)}" for name, what in lacking.items()]
+    red += [f"{d.name}: {d.seen}, and nobody says why (check.hpp: relacy_passes, explorer_passes, one_engine)"
+            for d in found if not d.explanation]
+    return "\n".join(lines), red
+
+
+CSV = checks.RECORD.with_suffix(".csv")
+PAGE = checks.RECORD.with_suffix(".html")
+
+
+def write_csv(verdicts: list[dict], entries: list[checks.Entry], path: Path | None = None) -> None:
+    known = {entry.name: entry for entry in entries}
+    explained = {d.name: d.explanation for d in disagreements(verdicts, entries)}
+    with (path or CSV).open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(CSV_COLUMNS)
+        for v in verdicts:
+            entry = known.get(v["name"])
+            reached = ";".join(f"{what}={n}" for what, n in sorted((v.get("reach") or {}).items()))
+            writer.writerow([
+                1, v["name"], v["kind"], entry.threads if entry else "", v.get("engine", ""), v.get("mode", ""),
+                v.get("bound", ""), v.get("executions") or "", v.get("graphs") or "", v.get("blocked") or "",
+                f"{float(v.get('seconds') or 0):.3f}", v.get("verdict", ""), "yes" if expected(v) else "no", reached,
+                ";".join(entry.must_reach) if entry else "", v.get("differs") or explained.get(v["name"], ""),
+                v.get("reason", ""), v.get("replay", ""),
+            ])
+
+
+def cell(text: object, number: bool = False) -> str:
+    return f"<td{' class=n' if number else ''}>{escape(str(text))}</td>"
+
+
+def page_row(v: dict, sign: dict[str, str]) -> str:
+    reached = ", ".join(f"{what} {n:,}" for what, n in sorted((v.get("reach") or {}).items()))
+    level = "good" if expected(v) else "bad"
+    return "".join([
+        "<tr>", cell(v["name"]), cell(v["kind"]), cell(v.get("engine", "")), cell(v.get("mode", "")),
+        cell(sign.get(str(v.get("bound")), "")), cell(count(v.get("executions")), True),
+        cell(count(v.get("graphs") or None), True), cell(format(float(v.get("seconds") or 0), ".2f"), True),
+        f'<td><span class="badge {level}">{escape(v.get("verdict", "error"))}</span></td>', cell(reached), "</tr>",
+    ])
+
+
+def page_trace(v: dict, what: str) -> str:
+    state = "" if expected(v) else " open"
+    return (f"<details{state}><summary><b>{escape(v['name'])}</b> on {escape(v.get('engine', ''))}: "
+            f"{escape(v.get('reason') or v.get('verdict', ''))}</summary><p>{escape(what)}</p>"
+            f"<div class=scroll><pre>{escape(v.get('trace') or 'no trace')}</pre></div>"
+            f"<p class=caption>replay: <code>{escape(v.get('replay') or 'nothing to replay')}</code></p></details>")
+
+
+def write_page(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, path: Path | None = None) -> None:
+    """The table again, what was reached, and every trace: of what is not as it must be, and of the exhibits."""
+    what, sign = {entry.name: entry.what for entry in entries}, signs(verdicts)
+    bad = [v for v in verdicts if not expected(v)]
+    caught = [v for v in verdicts if expected(v) and v["kind"] == "exhibit" and v.get("trace")]
+    head = ("name", "kind", "engine", "mode", "bound", "runs", "graphs", "seconds", "verdict", "reached")
+    _, red = report(verdicts, entries)
+    body = [
+        "<h1>Model checks</h1>",
+        f'<p class="meta">source {escape(stamp.get("source_hash", ""))} · commit {escape(stamp.get("commit", "")[:12])} · '
+        f'{escape(stamp.get("utc", ""))} · {len(verdicts)} verdicts on {len(names(verdicts))} checks, '
+        f'{len(bad) + len(red)} not as they must be</p>',
+        *(f'<p class="badge bad">{escape(sentence)}</p>' for sentence in red),
+        *(["<h2>Not as they must be</h2>"] if bad else []), *(page_trace(v, what.get(v["name"], "")) for v in bad),
+        "<h2>Where the engines differ</h2>",
+        "<div class=scroll><table><tr><th>check<th>kind<th>seen<th>why</tr>",
+        *("<tr>" + cell(d.name) + cell(d.kind) + cell(d.seen) + cell(d.explanation or "UNEXPLAINED") + "</tr>"
+          for d in disagreements(verdicts, entries)), "</table></div>",
+        "<h2>Verdicts</h2>",
+        f"<div class=scroll><table><tr>{''.join(f'<th>{one}' for one in head)}</tr>",
+        *(page_row(v, sign) for v in verdicts), "</table></div>",
+        *(f"<p class=caption>bound {letter}: {escape(bound)}</p>" for bound, letter in sign.items()),
+        "<h2>Exhibits: how each is caught</h2>", *(page_trace(v, what.get(v["name"], "")) for v in caught),
+    ]
+    (path or PAGE).write_text(
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Model checks</title>\n<style>{CSS}\nmain {{ max-width: 80rem; }} summary {{ cursor: pointer; }}</style>\n"
+        "</head>\n<body>\n<main>\n" + "\n".join(body) + "\n</main>\n</body>\n</html>\n")

@@ -1,0 +1,123 @@
+"""The table of prove: check by engine, disagreements and their explanations, reach; as text, CSV and HTML."""
+
+from __future__ import annotations
+
+import csv
+import json
+import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from apiary_cli import checks, cross
+
+from . import fakes
+from .support import TreeCase, apiary
+
+
+def entry(name: str, kind: str = "check", engines: tuple = ("relacy", "explorer"), **more) -> checks.Entry:
+    return checks.Entry(name, kind, engines, 2, f"what {name}", Path("c"), **more)
+
+
+def verdict(name: str, engine: str, word: str = "pass", kind: str = "check", **more) -> dict:
+    as_expected = (word == "fail") == (kind == "exhibit") or bool(more.get("differs"))
+    return {"name": name, "kind": kind, "engine": engine, "mode": "exhaustive" if engine == "explorer" else "mixed",
+            "bound": f"bound of {engine}", "verdict": word, "as_expected": as_expected, "executions": 12345, "graphs": 7,
+            "seconds": 0.5, "reason": "a task was lost" if word == "fail" else "", "replay": f"{name} --replay 7",
+            "trace": "1 | store <x>" if word == "fail" else "", "reach": {}} | more
+
+
+class Disagreements(unittest.TestCase):
+    def found(self, entries: list, *verdicts: dict) -> list[tuple[str, str, str]]:
+        return [(d.name, d.seen, d.explanation) for d in cross.disagreements(list(verdicts), entries)]
+
+    def test_engines_that_agree_are_not_listed(self) -> None:
+        entries = [entry("a"), entry("b", "exhibit")]
+        self.assertEqual(self.found(entries, verdict("a", "explorer"), verdict("a", "relacy", "budget"),
+                                    verdict("b", "explorer", "fail", "exhibit"), verdict("b", "relacy", "fail", "exhibit")), [])
+
+    def test_an_exhibit_that_one_engine_passes_needs_its_explanation(self) -> None:
+        seen = verdict("b", "explorer", "fail", "exhibit")
+        passes = verdict("b", "relacy", "pass", "exhibit")
+        self.assertEqual(self.found([entry("b", "exhibit")], seen, passes | {"differs": "C++11"}),
+                         [("b", "explorer fail, relacy pass", "C++11")])
+        self.assertEqual(self.found([entry("b", "exhibit")], seen, passes), [("b", "explorer fail, relacy pass", "")])
+
+    def test_a_check_that_only_one_engine_is_asked_needs_a_reason(self) -> None:
+        for reason in ("", "it needs a clock"):
+            one = entry("a", engines=("relacy",), one_engine=reason)
+            self.assertEqual(self.found([one], verdict("a", "relacy")), [("a", "relacy pass; explorer not asked", reason)])
+            _, red = cross.report([verdict("a", "relacy")], [one])
+            self.assertEqual(len(red), 0 if reason else 1)
+
+    def test_running_one_engine_by_choice_is_no_disagreement(self) -> None:
+        self.assertEqual(self.found([entry("a")], verdict("a", "explorer")), [])
+
+
+class Reach(unittest.TestCase):
+    def test_what_one_engine_reaches_is_reached(self) -> None:
+        entries = [entry("a", must_reach=("deep", "wrap"))]
+        explorer, relacy = verdict("a", "explorer", reach={"deep": 3}), verdict("a", "relacy", reach={"wrap": 9})
+        self.assertEqual(cross.missed([explorer, relacy], entries), {})
+        self.assertEqual(cross.missed([explorer], entries), {"a": ["wrap"]})
+        self.assertIn("a never reached wrap", cross.report([explorer], entries)[1])
+        self.assertIn("1 of 2 MISSED", cross.cross_table([explorer], entries))
+
+    def test_a_check_without_a_target_is_listed(self) -> None:
+        entries = [entry("a"), entry("b", must_reach=("deep",)), entry("c", "exhibit")]
+        verdicts = [verdict("a", "relacy"), verdict("b", "relacy", reach={"deep": 1}), verdict("c", "relacy", "fail", "exhibit")]
+        self.assertEqual(cross.aimless(verdicts, entries), ["a"])
+        self.assertIn("reach: 1 checks state no target: a", cross.report(verdicts, entries)[0])
+
+
+class Table(unittest.TestCase):
+    def test_one_row_for_each_check_and_long_bounds_below(self) -> None:
+        lines = cross.cross_table([verdict("a", "relacy"), verdict("a", "explorer")], [entry("a")]).splitlines()
+        self.assertEqual(lines[2].split(), ["a", "check", "exhaustive", "b", "12,345", "7", "0.50", "pass", "mixed", "a",
+                                            "12,345", "0.50", "pass", "none", "stated"])
+        self.assertEqual(lines[3:], ["bound a: bound of relacy", "bound b: bound of explorer"])
+
+    def test_csv_and_page(self) -> None:
+        verdicts = [verdict("b", "explorer", "fail", "exhibit", reach={"deep": 4}),
+                    verdict("b", "relacy", "pass", "exhibit", differs="its history is short"), verdict("a", "relacy", "fail")]
+        entries = [entry("a"), entry("b", "exhibit")]
+        with TemporaryDirectory() as folder:
+            table, page = Path(folder) / "p.csv", Path(folder) / "p.html"
+            cross.write_csv(verdicts, entries, table)
+            cross.write_page(verdicts, entries, {"source_hash": "h", "commit": "c", "utc": "u"}, page)
+            with table.open(newline="") as file:
+                rows = list(csv.DictReader(file))
+            text = page.read_text()
+        self.assertEqual([(r["name"], r["engine"], r["as_expected"], r["reached"], r["differs"]) for r in rows], [
+            ("b", "explorer", "yes", "deep=4", "its history is short"), ("b", "relacy", "yes", "", "its history is short"),
+            ("a", "relacy", "no", "", "")])
+        for words in ("1 | store &lt;x&gt;", "a --replay 7", "its history is short", "Not as they must be", "<details open>"):
+            self.assertIn(words, text)
+
+
+class EndToEnd(TreeCase):
+    def prove(self, *entries: dict):
+        program = fakes.engines(self.root / "build/model/bin/c", list(entries))
+        fakes.manifest(self.root, "model", "checks", [program])
+        return apiary(self.root, "prove", "--no-build")
+
+    def test_an_explained_disagreement_is_green_and_recorded(self) -> None:
+        done = self.prove(dict(name="a"), dict(name="b", kind="exhibit", relacy="pass", differs="its history is short"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("explorer fail, relacy pass  its history is short", done.stdout)
+        self.assertTrue(json.loads((self.root / "build/model/prove.json").read_text())["as_expected"])
+        for name in ("prove.csv", "prove.html"):
+            self.assertIn("its history is short", (self.root / "build/model" / name).read_text())
+
+    def test_an_unexplained_one_is_red(self) -> None:
+        done = self.prove(dict(name="a", engines=["explorer"]))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("relacy not asked, and nobody says why", done.stdout)
+        self.assertEqual(self.prove(dict(name="a", engines=["explorer"], one_engine="a clock")).returncode, 0)
+
+    def test_a_target_that_was_missed_is_red(self) -> None:
+        self.assertEqual(self.prove(dict(name="a", must_reach=["deep"])).returncode, 1)
+        self.assertEqual(self.prove(dict(name="a", must_reach=["deep"], reach={"deep": 1})).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
