@@ -72,30 +72,46 @@ def missed(verdicts: list[dict], entries: list[checks.Entry]) -> dict[str, list[
 
 
 def aimless(verdicts: list[dict], entries: list[checks.Entry]) -> list[str]:
-    """Checks that state no target: they pass even when they exercise nothing."""
-    known = {entry.name: entry for entry in entries}
-    return [name for name in names(verdicts) if name in known and known[name].kind == "check" and not known[name].must_reach]
+    """Checks that state no target: they would pass even if they exercised nothing. (The twin of an exhibit needs none:
+    the exhibit beside it shows that it bites.)"""
+    known, museum = {entry.name: entry for entry in entries}, {entry.program for entry in entries if entry.kind == "exhibit"}
+    return [name for name in names(verdicts) if name in known and known[name].kind == "check"
+            and not known[name].must_reach and known[name].program not in museum]
 
 
 def reach_cell(engines: dict[str, dict], entry: checks.Entry | None) -> str:
     if not entry or not entry.must_reach:
-        return "none stated" if entry and entry.kind == "check" else ""
+        return ""
     reached = {what for v in engines.values() for what in v.get("reach") or {}}
     n = sum(what in reached for what in entry.must_reach)
     text = f"{n} of {len(entry.must_reach)}"
     return text if n == len(entry.must_reach) else colour(f"{text} MISSED", "red")
 
 
+CUT = "; budget ended, about "
+
+
+def limit(verdict: dict) -> str:
+    """What the verdict is limited to, without how far it came."""
+    return str(verdict.get("bound") or "").split(CUT)[0]
+
+
+def mode(verdict: dict) -> str:
+    """The mode as run, and of a search that was cut how much of it is covered."""
+    share = str(verdict.get("bound") or "").partition(CUT)[2].split(" of")[0]
+    return f"{verdict.get('mode', '')} {share}".strip()
+
+
 def signs(verdicts: list[dict]) -> dict[str, str]:
     """The bounds, which are long and few, under letters."""
-    bounds = list(dict.fromkeys(str(v.get("bound")) for v in verdicts if v.get("bound")))
+    bounds = list(dict.fromkeys(limit(v) for v in verdicts if limit(v)))
     return {bound: chr(ord("a") + i) if i < 26 else str(i) for i, bound in enumerate(bounds)}
 
 
 def engine_cells(verdict: dict | None, sign: dict[str, str], graphs: bool) -> list[str]:
     if not verdict:
         return [""] * (6 if graphs else 5)
-    cells = [verdict.get("mode", ""), sign.get(str(verdict.get("bound")), ""), count(verdict.get("executions"))]
+    cells = [mode(verdict), sign.get(limit(verdict), ""), count(verdict.get("executions"))]
     cells += [count(verdict.get("graphs"))] if graphs else []
     return [*cells, f"{float(verdict.get('seconds') or 0):.2f}", verdict_word(verdict)]
 
@@ -164,8 +180,8 @@ def page_row(v: dict, sign: dict[str, str]) -> str:
     reached = ", ".join(f"{what} {n:,}" for what, n in sorted((v.get("reach") or {}).items()))
     level = "good" if expected(v) else "bad"
     return "".join([
-        "<tr>", cell(v["name"]), cell(v["kind"]), cell(v.get("engine", "")), cell(v.get("mode", "")),
-        cell(sign.get(str(v.get("bound")), "")), cell(count(v.get("executions")), True),
+        "<tr>", cell(v["name"]), cell(v["kind"]), cell(v.get("engine", "")), cell(mode(v)), cell(sign.get(limit(v), "")),
+        cell(count(v.get("executions")), True),
         cell(count(v.get("graphs") or None), True), cell(format(float(v.get("seconds") or 0), ".2f"), True),
         f'<td><span class="badge {level}">{escape(v.get("verdict", "error"))}</span></td>', cell(reached), "</tr>",
     ])

@@ -15,7 +15,7 @@ from .support import TreeCase, apiary
 
 
 def entry(name: str, kind: str = "check", engines: tuple = ("relacy", "explorer"), **more) -> checks.Entry:
-    return checks.Entry(name, kind, engines, 2, f"what {name}", Path("c"), **more)
+    return checks.Entry(name, kind, engines, 2, f"what {name}", more.pop("program", Path("c")), **more)
 
 
 def verdict(name: str, engine: str, word: str = "pass", kind: str = "check", **more) -> dict:
@@ -65,7 +65,9 @@ class Reach(unittest.TestCase):
     def test_a_check_without_a_target_is_listed(self) -> None:
         entries = [entry("a"), entry("b", must_reach=("deep",)), entry("c", "exhibit")]
         verdicts = [verdict("a", "relacy"), verdict("b", "relacy", reach={"deep": 1}), verdict("c", "relacy", "fail", "exhibit")]
+        entries[2] = entry("c", "exhibit", program=Path("museum"))
         self.assertEqual(cross.aimless(verdicts, entries), ["a"])
+        self.assertEqual(cross.aimless(verdicts, [entry("a"), entry("c", "exhibit")]), [], "a's twin shows that it bites")
         self.assertIn("reach: 1 checks state no target: a", cross.report(verdicts, entries)[0])
 
 
@@ -73,8 +75,14 @@ class Table(unittest.TestCase):
     def test_one_row_for_each_check_and_long_bounds_below(self) -> None:
         lines = cross.cross_table([verdict("a", "relacy"), verdict("a", "explorer")], [entry("a")]).splitlines()
         self.assertEqual(lines[2].split(), ["a", "check", "exhaustive", "b", "12,345", "7", "0.50", "pass", "mixed", "a",
-                                            "12,345", "0.50", "pass", "none", "stated"])
+                                            "12,345", "0.50", "pass"])
         self.assertEqual(lines[3:], ["bound a: bound of relacy", "bound b: bound of explorer"])
+
+    def test_how_far_a_cut_search_came_stands_beside_its_mode(self) -> None:
+        cut = verdict("a", "explorer", "budget", mode="unfinished", bound="RC11; 1 timeout; budget ended, about 4 % of the tree")
+        lines = cross.cross_table([cut], [entry("a")]).splitlines()
+        self.assertEqual(lines[2].split()[2:6], ["unfinished", "4", "%", "a"])
+        self.assertEqual(lines[-1], "bound a: RC11; 1 timeout")
 
     def test_csv_and_page(self) -> None:
         verdicts = [verdict("b", "explorer", "fail", "exhibit", reach={"deep": 4}),
