@@ -109,9 +109,10 @@ public:
 private:
     bool move_to_searching(idle_word& seen, unsigned worker) {
         const std::uint64_t claimed = seen.value - idle_word::bit(worker) + idle_word::one_searcher;
-        // Relaxed: what the claimed worker must see reaches it through its parker, and a decision not
+        // Acquire: the claimer meets the worker, which may have been attached since, as its announce left it.
+        // No release: what the claimed worker must see reaches it through its parker, and a decision not
         // to claim rests on the load before the first attempt.
-        return word_.compare_exchange_weak(seen.value, claimed, std::memory_order_relaxed, std::memory_order_relaxed);
+        return word_.compare_exchange_weak(seen.value, claimed, std::memory_order_acquire, std::memory_order_relaxed);
     }
 
     alignas(cache_line) typename Sync::template atomic<std::uint64_t> word_;

@@ -1,6 +1,6 @@
-// The hive under everything at once: outside posts, batches, targeted posts, timers, compute tasks, tasks
-// that post tasks, exceptions, and a stop in the middle of it, drained or discarded. A lost wake-up ends
-// in the watchdog.
+// The hive under everything at once: outside posts, batches, targeted posts, timers and their cancelling, compute
+// tasks, tasks that post tasks, exceptions, workers that are attached and detached, and a stop in the middle of it,
+// drained or discarded. A lost wake-up ends in the watchdog.
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <atomic>
@@ -35,7 +35,8 @@ public:
                 return post_batch(1 + random.below(40), [&](auto batch) { return hive_.post_micro_batch(batch); });
             case 1:
             case 2:
-                return post_one([&](auto f) { return hive_.post_to_worker(random.below(hive_.io_workers()), f); });
+                return post_one(
+                    [&](auto f) { return hive_.post_to_worker(random.below(3) + (random.below(4) == 0 ? 64 : 0), f); });
             case 3:
                 return post_one([&](auto f) {
                     auto timer = hive_.post_delayed(f, std::chrono::microseconds(random.below(300)));
@@ -124,6 +125,28 @@ void body(apiary::stress::run& r) {
                 if (own.below(256) == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
             }
         });
+    // Workers come and go; none takes a task with it.
+    std::atomic<bool> enough{false};
+    std::thread restless([&] {
+        chaos::enter(51);
+        chaos_sync::random_source own(r.seed * 37);
+        std::vector<unsigned> io{1, 2}, compute{0, 1};
+        while (!enough) {
+            const bool of_io = own.below(2) == 0;
+            auto& ids = of_io ? io : compute;
+            if (ids.size() < 3) {
+                if (const auto id = of_io ? h.attach_io_worker() : h.attach_compute_worker()) ids.push_back(*id);
+            } else {
+                const auto which = ids.begin() + own.below(static_cast<std::uint32_t>(ids.size()));
+                const auto gone = of_io ? h.detach_io_worker(*which) : h.detach_compute_worker(*which);
+                if (gone == apiary::detach_result::main_worker) r.fail("it was not the main worker");
+                if (gone == apiary::detach_result::detached && of_io && h.post_to_worker(*which, [] {}))
+                    r.fail("a detached worker took a post");
+                if (gone != apiary::detach_result::last_worker) ids.erase(which);
+            }
+            std::this_thread::sleep_for(std::chrono::microseconds(own.below(300)));
+        }
+    });
     std::thread stopper([&] {
         chaos::enter(50);
         if (stop_in_the_middle) {
@@ -142,6 +165,8 @@ void body(apiary::stress::run& r) {
         h.request_stop(how);
     });
     h.run();
+    enough = true;
+    restless.join();
     stopper.join();
     for (auto& t : threads) t.join();
 
@@ -161,11 +186,12 @@ void body(apiary::stress::run& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return apiary::stress::main(argc, argv, "hive: posts, timers, stops, all at once", [](apiary::stress::run& r) {
-        // One heap object per task for the sanitizers' eyes; recycled blocks because they are what ships.
-        if (r.seed % 2 == 0)
-            body<hive_with<apiary::heap_storage<chaos_sync>>>(r);
-        else
-            body<hive_with<apiary::pooled_storage<chaos_sync>>>(r);
-    });
+    return apiary::stress::main(argc, argv, "hive: posts, timers, stops, workers that come and go, all at once",
+                                [](apiary::stress::run& r) {
+                                    // One heap object per task for the sanitizers' eyes; recycled blocks because they are what ships.
+                                    if (r.seed % 2 == 0)
+                                        body<hive_with<apiary::heap_storage<chaos_sync>>>(r);
+                                    else
+                                        body<hive_with<apiary::pooled_storage<chaos_sync>>>(r);
+                                });
 }

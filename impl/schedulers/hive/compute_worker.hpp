@@ -1,7 +1,8 @@
 // compute_worker: one compute worker of a hive. It takes long tasks from a pool of their own, one at a
 // time, so that none waits behind another while a worker sleeps.
 //
-// Threads. run: the thread that runs this worker. core().wake and the counts: any.
+// Threads. run: the thread that runs this worker. core().wake and the counts: any. enter_service,
+//          ask_to_leave: the roster.
 // Source:  seed 002 section 8, with a sleep that cannot lose a wake (exhibit A02).
 #pragma once
 
@@ -18,11 +19,13 @@ class compute_worker {
 public:
     using task_type = task<Sync>;
 
-    compute_worker(Hive& h, unsigned id) : hive_(h), sleeper_(id, h.idle_compute(), core_) {}
+    compute_worker(Hive& h, unsigned slot) : hive_(h), slot_(slot), sleeper_(slot, h.idle_compute(), core_) {
+        leaving_.store(false, std::memory_order_relaxed);
+    }
 
-    // Until the hive is stopped and, when it drains, the compute pool is empty.
+    // Until this worker is detached, or the hive is stopped and, when it drains, the compute pool is empty.
     void run() {
-        for (;;) {
+        while (!leaving_.load(std::memory_order_relaxed)) {
             // The flag before the pool: it rises after the pool was closed, so an empty pool seen
             // afterwards stays empty.
             const bool last_look = hive_.stopping();
@@ -33,8 +36,21 @@ public:
             else
                 sleep();
         }
-        (void)sleeper_.found_work();  // leave the idle set as a running worker
+        // It leaves the idle set as a running worker. Posts have counted on its search, if it was searching.
+        if (sleeper_.found_work() && !hive_.compute_pool().looks_empty()) hive_.wake_one_compute();
+        hive_.left(*this);
     }
+
+    void enter_service(unsigned id) {
+        id_ = id;
+        leaving_.store(false, std::memory_order_relaxed);
+    }
+    void ask_to_leave() {
+        leaving_.store(true, std::memory_order_relaxed);  // the wake publishes it
+        core_.wake();
+    }
+    unsigned slot() const { return slot_; }
+    unsigned id() const { return id_; }  // with the roster's lock
 
     parker_core<Sync>& core() { return core_; }
     const task_runner<Sync, Storage>& books() const { return runner_; }
@@ -51,11 +67,15 @@ private:
     }
 
     void sleep() {
-        sleeper_.sleep(parker_core<Sync>::forever,
-                       [this] { return !hive_.compute_pool().looks_empty() || hive_.stopping(); });
+        sleeper_.sleep(parker_core<Sync>::forever, [this] {
+            return (Sync::recheck("hive.compute.pool") && !hive_.compute_pool().looks_empty()) || hive_.stopping();
+        });
     }
 
     Hive& hive_;
+    const unsigned slot_;
+    unsigned id_ = 0;
+    typename Sync::template atomic<bool> leaving_;
     parker_core<Sync> core_;
     sleeper<Sync, parker_core<Sync>> sleeper_;
     task_runner<Sync, Storage> runner_;

@@ -8,7 +8,7 @@
 // certain thread; with compute workers for long ones. When not: for tasks that block, or wait for
 // their children inside a worker.
 //
-// Threads. The posting calls and request_stop: any thread, and tasks; not signal handlers. run: one
+// Threads. The posting calls, attach, detach and request_stop: any thread, and tasks; not signal handlers. run: one
 //          thread, once. Construction and destruction: while no other thread uses the hive, which
 //          includes threads still inside a post or a request_stop when run() returns.
 // Memory.  No heap call per task in the steady state, for callables of up to 40 bytes.
@@ -21,17 +21,19 @@
 // Source: seed 002; DECISIONS.md D5 to D9 and D13 for the departures. The protocol: README.md beside this file.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/parking/epoll_core.hpp>
@@ -52,6 +54,7 @@ class basic_hive {
     using core_type = hive_core<Sync, Core, Storage>;
     using task_type = typename core_type::task_type;
     using worker_type = typename core_type::io_worker_type;
+    using compute_type = typename core_type::compute_worker_type;
 
 public:
     // Throws std::invalid_argument when a number of workers or a parameter is out of range, and
@@ -77,12 +80,10 @@ public:
         return post_list(callables, [this](auto& tasks) { return core_.post_list(tasks); });
     }
 
-    // Throws std::out_of_range for a worker that does not exist.
+    // Runs on this IO worker, and on no other unless it is detached before. Also false when no worker of this id is in
+    // service.
     template <class F>
     [[nodiscard]] bool post_to_worker(unsigned worker, F&& callable) {
-        if (worker >= core_.io().size())
-            throw std::out_of_range("post_to_worker: there is no IO worker " + std::to_string(worker) + "; there are " +
-                                    std::to_string(core_.io().size()));
         pending t = make(std::forward<F>(callable));
         return accepted(core_.post_to(worker, t.get()), t);
     }
@@ -105,10 +106,11 @@ public:
             throw;
         }
         t->deadline_ns = deadline;
-        const unsigned worker = less_busy_of_two();
+        worker_type* worker = less_busy_of_two();
         worker_type* here = current();
-        const bool mine = here == core_.io()[worker].get();
-        if (!accepted(mine ? here->post_local_delayed(t.get()) : core_.post_to(worker, t.get()), t)) return {};
+        bool yes = here == worker ? here->post_local_delayed(t.get()) : core_.post_to(worker->id(), t.get());
+        if (!yes) yes = core_.post_to(main_worker, t.get());  // the other one was detached meanwhile
+        if (!accepted(yes, t)) return {};
         return handle;
     }
 
@@ -128,20 +130,39 @@ public:
     // Blocks until the hive was stopped and every worker has ended. Throws std::logic_error when called
     // a second time, std::system_error when a thread cannot be started (the hive is then stopped).
     void run() {
-        if (std::exchange(ran_, true)) throw std::logic_error("hive::run: called twice; a hive runs once");
-        std::vector<std::thread> threads;
+        {
+            const std::lock_guard held(threads_mutex_);
+            if (phase_ != phase::fresh) throw std::logic_error("hive::run: called twice; a hive runs once");
+            phase_ = phase::running;
+        }
         try {
-            for (std::size_t i = 1; i < core_.io().size(); ++i)
-                threads.emplace_back([this, i] { run_io(*core_.io()[i]); });
-            for (const auto& worker : core_.compute()) threads.emplace_back([&worker] { worker->run(); });
+            const std::lock_guard held(threads_mutex_);
+            for (unsigned i = 1; i < core_.io().size(); ++i) start(*core_.io()[i]);
+            for (unsigned i = 0; i < core_.compute().size(); ++i) start(*core_.compute()[i]);
         } catch (...) {
             core_.request_stop(stop_mode::discard);
-            for (auto& t : threads) t.join();
+            join_all();
             throw;
         }
-        run_io(*core_.io()[0]);
-        for (auto& t : threads) t.join();
+        run_worker(*core_.io()[main_worker]);
+        join_all();
     }
+
+    // One more worker, at any time; it starts at once, or with run(). Its id; empty: the hive has been stopped. Each
+    // call makes a worker of its own: none can be attached twice. Throws std::length_error when all slots are taken,
+    // std::system_error when its event loop or its thread cannot be made, and has then attached none.
+    [[nodiscard]] std::optional<unsigned> attach_io_worker() {
+        return attach([this] { return core_.attach_io(); }, [this](unsigned id) { core_.detach_io(id); });
+    }
+    [[nodiscard]] std::optional<unsigned> attach_compute_worker() {
+        return attach([this] { return core_.attach_compute(); }, [this](unsigned id) { core_.detach_compute(id); });
+    }
+
+    // From any thread and from tasks, also of that worker; returns at once. The worker ends the task it is at, and
+    // hands over what it holds: tasks to the pool, timers to the main worker. Nothing is dropped. What is posted to it
+    // afterwards is refused. The last compute worker stays.
+    detach_result detach_io_worker(unsigned id) { return core_.detach_io(id); }
+    detach_result detach_compute_worker(unsigned id) { return core_.detach_compute(id); }
 
     // Returns at once. The first call decides how; later ones change nothing.
     void request_stop(stop_mode how = stop_mode::drain) { core_.request_stop(how); }
@@ -155,8 +176,8 @@ public:
             r.cancelled += books.tasks_cancelled();
             r.exceptions += books.exceptions();
         };
-        for (const auto& w : core_.io()) add(w->books());
-        for (const auto& w : core_.compute()) add(w->books());
+        for (unsigned i = 0; i < core_.io().size(); ++i) add(core_.io()[i]->books());
+        for (unsigned i = 0; i < core_.compute().size(); ++i) add(core_.compute()[i]->books());
         r.refused = refused_.load(std::memory_order_relaxed);
         return r;
     }
@@ -173,10 +194,13 @@ public:
         return sum([](const auto& w) { return w.overflows(); });
     }
 
-    unsigned io_workers() const { return static_cast<unsigned>(core_.io().size()); }
+    // In service now. A worker that is leaving is none of them.
+    unsigned io_workers() { return core_.serving_io(); }
+    unsigned compute_workers() { return core_.serving_compute(); }
 
 private:
     static constexpr unsigned max_workers = idle_set<Sync>::max_workers;
+    static constexpr unsigned main_worker = 0;  // slot and id
 
     template <class Number>
     static Number in_range(Number n, Number least, Number most, const char* what) {
@@ -246,26 +270,77 @@ private:
     // The worker whose task is running on this thread, if it is one of this hive.
     worker_type* current() const { return here_ != nullptr && &here_->owner() == &core_ ? here_ : nullptr; }
 
-    void run_io(worker_type& worker) {
+    void run_worker(worker_type& worker) {
         worker_type* outer = std::exchange(here_, &worker);
         worker.run();
         here_ = outer;
     }
+    void run_worker(compute_type& worker) { worker.run(); }
 
-    unsigned less_busy_of_two() const {
-        const auto n = static_cast<unsigned>(core_.io().size());
-        if (n == 1) return 0;
+    // With threads_mutex_ held. The slot's thread before has left its worker, and does nothing more.
+    template <class Worker>
+    void start(Worker& worker) {
+        std::thread& thread = thread_of(worker);
+        if (thread.joinable()) thread.join();
+        thread = std::thread([this, &worker] { run_worker(worker); });
+    }
+    std::thread& thread_of(const worker_type& w) { return io_threads_[w.slot()]; }
+    std::thread& thread_of(const compute_type& w) { return compute_threads_[w.slot()]; }
+
+    void join_all() {
+        {
+            const std::lock_guard held(threads_mutex_);
+            phase_ = phase::ended;  // nobody starts a thread any more
+        }
+        for (auto* threads : {&io_threads_, &compute_threads_})
+            for (std::thread& t : *threads)
+                if (t.joinable()) t.join();
+    }
+
+    template <class Attach, class Detach>
+    std::optional<unsigned> attach(Attach attach_one, Detach detach_one) {
+        std::unique_lock held(threads_mutex_);
+        if (phase_ == phase::ended || core_.stopping()) return std::nullopt;
+        auto* worker = attach_one();
+        if (worker == nullptr) {
+            if (core_.stopping()) return std::nullopt;
+            throw std::length_error(
+                "hive: " + std::to_string(max_workers) +
+                " workers of this kind are in service or leaving, which is all there can be; detach "
+                "one, and try again when it has left");
+        }
+        const unsigned id = worker->id();
+        if (phase_ == phase::running) {
+            try {
+                start(*worker);
+            } catch (...) {
+                detach_one(id);
+                held.unlock();
+                run_worker(*worker);  // hands over what was posted to it meanwhile
+                throw;
+            }
+        }
+        return id;
+    }
+
+    worker_type* less_busy_of_two() const {
+        const auto& workers = core_.io();
+        const unsigned n = workers.size();
+        if (n == 1) return workers[main_worker];
         static thread_local typename Sync::random_source random(static_cast<std::uint64_t>(Sync::now_ns()));
         const unsigned a = random.below(n);
         unsigned b = random.below(n - 1);
         if (b >= a) ++b;
-        return core_.io()[b]->timers_pending() < core_.io()[a]->timers_pending() ? b : a;
+        const auto load = [&workers](unsigned slot) {
+            return workers[slot]->id() == worker_type::no_worker ? SIZE_MAX : workers[slot]->timers_pending();
+        };
+        return workers[load(b) < load(a) ? b : a];
     }
 
     template <class Count>
     std::uint64_t sum(Count count) const {
         std::uint64_t total = 0;
-        for (const auto& w : core_.io()) total += count(*w);
+        for (unsigned i = 0; i < core_.io().size(); ++i) total += count(*core_.io()[i]);
         return total;
     }
 
@@ -273,7 +348,11 @@ private:
 
     core_type core_;
     typename Sync::template atomic<std::uint64_t> refused_;
-    bool ran_ = false;
+
+    enum class phase { fresh, running, ended };
+    std::mutex threads_mutex_;
+    phase phase_ = phase::fresh;
+    std::array<std::thread, max_workers> io_threads_, compute_threads_;  // by threads_mutex_ until ended
 };
 
 using hive = basic_hive<real_sync, epoll_core, pooled_storage<>>;

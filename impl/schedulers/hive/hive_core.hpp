@@ -10,12 +10,14 @@
 //   post_to      -> that worker, when its inbox was empty and it sleeps
 //   post_local   -> one sleeping IO worker, which may steal it
 //   post_compute -> one sleeping compute worker, unless one searches
+//   detach       -> the worker that is to leave
 //   request_stop -> everybody
+//
+// Attach, detach and stop exclude each other by a mutex, so that a stop wakes every worker there is: one that
+// is attached later sees the stop. Posting never takes it.
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/parking/idle_set.hpp>
@@ -23,6 +25,7 @@
 #include <apiary/schedulers/hive/compute_worker.hpp>
 #include <apiary/schedulers/hive/io_worker.hpp>
 #include <apiary/schedulers/hive/parameters.hpp>
+#include <apiary/schedulers/hive/roster.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
 namespace apiary {
@@ -39,9 +42,8 @@ public:
     hive_core(unsigned io_workers, unsigned compute_workers, const hive_parameters& parameters)
         : parameters_(parameters) {
         stop_.store(running, std::memory_order_relaxed);
-        for (unsigned id = 0; id < io_workers; ++id) io_.push_back(std::make_unique<io_worker_type>(*this, id));
-        for (unsigned id = 0; id < compute_workers; ++id)
-            compute_.push_back(std::make_unique<compute_worker_type>(*this, id));
+        for (unsigned n = 0; n < io_workers; ++n) io_.attach(*this);
+        for (unsigned n = 0; n < compute_workers; ++n) compute_.attach(*this);
     }
 
     // Precondition: no worker runs. Drops what a stop before run() has left.
@@ -65,23 +67,28 @@ public:
         wake_one_io();
         return true;
     }
-    [[nodiscard]] bool post_to(unsigned worker, task_type* t) {
+    // Also false when no worker of that id is in service.
+    [[nodiscard]] bool post_to(unsigned id, task_type* t) {
         if (stopping()) return false;  // the inbox itself is closed by its worker, a moment later
-        const push_result pushed = io_[worker]->inbox().push(t);
+        io_worker_type* worker = io_.find(id);
+        if (worker == nullptr) return false;
+        auto& mail = worker->mail();
+        if (mail.id != id) return false;
+        const push_result pushed = mail.inbox.push(t);
         if (pushed == push_result::closed) return false;
         // Who found it empty wakes; whoever pushes behind relies on that (mpsc_inbox I2).
-        if (pushed == push_result::was_empty && idle_io_.claim(worker)) io_[worker]->core().wake();
+        if (pushed == push_result::was_empty && idle_io_.claim(worker->slot())) worker->core().wake();
         return true;
     }
     [[nodiscard]] bool post_compute(task_type* t) {
-        if (compute_.empty() || compute_pool_.push(t) == push_result::closed) return false;
+        if (compute_.size() == 0 || compute_pool_.push(t) == push_result::closed) return false;
         wake_one_compute();
         return true;
     }
 
     // All or none.
     [[nodiscard]] bool post_compute_list(list& tasks) {
-        if (compute_.empty() || compute_pool_.push_list(tasks) == push_result::closed) return false;
+        if (compute_.size() == 0 || compute_pool_.push_list(tasks) == push_result::closed) return false;
         wake_one_compute();
         return true;
     }
@@ -97,9 +104,23 @@ public:
                                            std::memory_order_relaxed))
             return;
         // A wake is a token: who is not asleep yet finds it when it tries to sleep.
-        for (auto& w : io_) w->core().wake();
-        for (auto& w : compute_) w->core().wake();
+        const typename Sync::lock held(roster_mutex_);
+        for (unsigned i = 0; i < io_.size(); ++i) io_[i]->core().wake();
+        for (unsigned i = 0; i < compute_.size(); ++i) compute_[i]->core().wake();
     }
+
+    // A worker to be run by a new thread. Null: the hive has been stopped, or no slot is free. Passes on what the
+    // making of its core throws.
+    [[nodiscard]] io_worker_type* attach_io() { return attach(io_); }
+    [[nodiscard]] compute_worker_type* attach_compute() { return attach(compute_); }
+
+    // Returns at once: the worker hands over what it holds, and its run() returns.
+    detach_result detach_io(unsigned id) { return id == 0 ? detach_result::main_worker : detach(io_, id); }
+    detach_result detach_compute(unsigned id) { return detach(compute_, id); }
+
+    // How many of each kind are in service.
+    unsigned serving_io() { return serving(io_); }
+    unsigned serving_compute() { return serving(compute_); }
 
     bool stopping() const { return stop_.load(std::memory_order_acquire) != running; }
     bool discarding() const {
@@ -108,10 +129,10 @@ public:
 
     // Wakes at most one sleeper, and none while one that was woken is still looking.
     void wake_one_io() {
-        if (const auto worker = idle_io_.claim_any()) io_[*worker]->core().wake();
+        if (const auto slot = idle_io_.claim_any()) io_[*slot]->core().wake();
     }
     void wake_one_compute() {
-        if (const auto worker = idle_compute_.claim_any()) compute_[*worker]->core().wake();
+        if (const auto slot = idle_compute_.claim_any()) compute_[*slot]->core().wake();
     }
 
     // For the workers.
@@ -120,10 +141,33 @@ public:
     global_pool<task_type, Sync>& compute_pool() { return compute_pool_; }
     idle_set<Sync>& idle_io() { return idle_io_; }
     idle_set<Sync>& idle_compute() { return idle_compute_; }
-    const std::vector<std::unique_ptr<io_worker_type>>& io() const { return io_; }
-    const std::vector<std::unique_ptr<compute_worker_type>>& compute() const { return compute_; }
+    const roster<io_worker_type, Sync>& io() const { return io_; }
+    const roster<compute_worker_type, Sync>& compute() const { return compute_; }
+    void left(const io_worker_type& w) { leave(io_, w.slot()); }
+    void left(const compute_worker_type& w) { leave(compute_, w.slot()); }
 
 private:
+    template <class Roster>
+    auto* attach(Roster& workers) {
+        const typename Sync::lock held(roster_mutex_);
+        return stopping() ? nullptr : workers.attach(*this);
+    }
+    template <class Roster>
+    detach_result detach(Roster& workers, unsigned id) {
+        const typename Sync::lock held(roster_mutex_);
+        return stopping() ? detach_result::stopped : workers.detach(id, 1);
+    }
+    template <class Roster>
+    void leave(Roster& workers, unsigned slot) {
+        const typename Sync::lock held(roster_mutex_);
+        workers.left(slot);
+    }
+    template <class Roster>
+    unsigned serving(Roster& workers) {
+        const typename Sync::lock held(roster_mutex_);
+        return workers.serving();
+    }
+
     static constexpr std::uint8_t running = 0;
 
     const hive_parameters parameters_;
@@ -132,8 +176,9 @@ private:
     idle_set<Sync> idle_io_;
     idle_set<Sync> idle_compute_;
     typename Sync::template atomic<std::uint8_t> stop_;
-    std::vector<std::unique_ptr<io_worker_type>> io_;
-    std::vector<std::unique_ptr<compute_worker_type>> compute_;
+    typename Sync::mutex roster_mutex_;
+    roster<io_worker_type, Sync> io_;
+    roster<compute_worker_type, Sync> compute_;
 };
 
 }  // namespace apiary

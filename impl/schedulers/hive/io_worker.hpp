@@ -1,8 +1,9 @@
 // io_worker: one IO worker of a hive: private queue, stealable deque, timers, inbox, and the beat in
 // which it looks at them.
 //
-// Threads. run, post_local: the thread that runs this worker. inbox, core().wake, timers_pending,
-//          the counts: any. The other workers of the hive steal from the deque.
+// Threads. run, post_local: the thread that runs this worker. mail, core().wake, timers_pending,
+//          the counts: any. The other workers of the hive steal from the deque. enter_service,
+//          ask_to_leave: the roster.
 //
 // The beat (seed 002 section 2.3), one turn of run():
 //   1  events of the core                     5  a batch from the global pool
@@ -15,9 +16,11 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <apiary/contract/stats.hpp>
 #include <apiary/parking/sleeper.hpp>
@@ -46,25 +49,52 @@ public:
     using task_type = task<Sync>;
     using hive = hive_core<Sync, Core, Storage>;
     using deque_type = chase_lev_deque<task_type*, Sync, hive_deque_limits<Sync>>;
+    static constexpr unsigned no_worker = UINT_MAX;
     static constexpr std::size_t max_batch = 64;  // the largest hive_parameters::global_batch
 
-    io_worker(hive& h, unsigned id)
-        : hive_(h), id_(id), sleeper_(id, h.idle_io(), core_), random_(id + 1), own_(deque_.own()) {}
+    // Where others post to this worker. One for each of its lives, closed at the end of that life and kept until
+    // the end of all: a post that comes late finds it closed, and never the next life's.
+    struct mailbox {
+        mailbox(unsigned worker_id, mailbox* before) : id(worker_id), older(before) {}
+        const unsigned id;
+        mailbox* const older;
+        mpsc_inbox<task_type, Sync> inbox;
+    };
 
-    // Until the hive is stopped. At the end every task this worker held was run or dropped. A worker that
-    // gets no memory for its own books ends the program.
+    io_worker(hive& h, unsigned slot)
+        : hive_(h), slot_(slot), sleeper_(slot, h.idle_io(), core_), random_(slot + 1), own_(deque_.own()) {
+        (void)gone_.inbox.close();
+        mail_.store(&gone_, std::memory_order_relaxed);
+        leaving_.store(false, std::memory_order_relaxed);
+    }
+
+    // Until the hive is stopped or this worker is detached. At the end every task this worker held was run,
+    // dropped or handed over. A worker that gets no memory for its own books ends the program.
     void run() noexcept {
-        while (!hive_.stopping()) {
+        while (!hive_.stopping() && !leaving_.load(std::memory_order_relaxed)) {
             if (!turn()) sleep();
         }
-        finish();
+        if (hive_.stopping() || !hand_over()) finish();
+        hive_.left(*this);
     }
 
     // What was posted to a worker that never ran.
     ~io_worker() {
-        collect_inbox();
+        if (own_mail_ != nullptr) collect_inbox();
         while (task_type* t = private_.pop_front()) runner_.drop(t);
         while (task_type* t = timers_.pop()) runner_.drop(t);
+        while (own_mail_ != nullptr) Sync::destroy(std::exchange(own_mail_, own_mail_->older));
+    }
+
+    void enter_service(unsigned id) {
+        own_mail_ = Sync::template create<mailbox>(id, own_mail_);
+        leaving_.store(false, std::memory_order_relaxed);
+        mail_.store(own_mail_, std::memory_order_release);  // -> mail()
+    }
+    void ask_to_leave() {
+        mail_.store(&gone_, std::memory_order_relaxed);   // who detached it is refused from now on
+        leaving_.store(true, std::memory_order_relaxed);  // the wake publishes it
+        core_.wake();
     }
     io_worker(const io_worker&) = delete;
     io_worker& operator=(const io_worker&) = delete;
@@ -88,7 +118,10 @@ public:
         return true;
     }
 
-    mpsc_inbox<task_type, Sync>& inbox() { return inbox_; }
+    // Of another id when this worker is not in service.
+    mailbox& mail() { return *mail_.load(std::memory_order_acquire); }
+    unsigned slot() const { return slot_; }
+    unsigned id() const { return mail_.load(std::memory_order_acquire)->id; }
     Core& core() { return core_; }
     hive& owner() { return hive_; }
     std::size_t timers_pending() const { return timers_.size(); }
@@ -112,7 +145,7 @@ private:
         return worked || steal();
     }
 
-    void collect_inbox() { sort_in(inbox_.drain()); }
+    void collect_inbox() { sort_in(inbox().drain()); }
 
     void sort_in(fifo_list<task_type> arrived) {
         while (task_type* t = arrived.pop_front()) {
@@ -143,7 +176,7 @@ private:
             task_type* t = private_.pop_front();
             if (t == nullptr && !own_.try_pop(t)) break;
             run_task(t);
-            if (!inbox_.looks_empty() || timer_due()) return true;
+            if (!inbox().looks_empty() || timer_due()) return true;
         }
         return left != hive_.parameters().local_budget;
     }
@@ -177,14 +210,14 @@ private:
 
     bool steal() {
         const auto& peers = hive_.io();
-        const auto count = static_cast<unsigned>(peers.size());
+        const unsigned count = peers.size();
         if (count == 1) return false;
         for (unsigned round = 0; round < hive_.parameters().steal_rounds; ++round) {
             const unsigned start = random_.below(count);
             bool contended = false;
             for (unsigned i = 0; i < count; ++i) {
                 const unsigned victim = (start + i) % count;
-                if (victim == id_) continue;
+                if (victim == slot_) continue;
                 const auto stolen = peers[victim]->deque_.share().steal();
                 if (stolen.status == steal_status::taken) {
                     steals_.add();
@@ -204,7 +237,9 @@ private:
     }
 
     // Every source that this worker may take from. Timers are in the deadline of the sleep.
-    bool work_visible() const { return !inbox_.looks_empty() || shared_work_visible() || hive_.stopping(); }
+    bool work_visible() const {
+        return (Sync::recheck("hive.io.inbox") && !inbox().looks_empty()) || shared_work_visible() || hive_.stopping();
+    }
 
     // `left_more`: the caller has taken the task from among others, or has just made others visible.
     // Then, or when posts have counted on this worker's search, the next worker is woken before the
@@ -220,15 +255,33 @@ private:
 
     // What any worker may take.
     bool shared_work_visible() const {
-        if (!hive_.pool().looks_empty()) return true;
-        for (const auto& peer : hive_.io())
-            if (!peer->deque_.share().looks_empty()) return true;
+        if (Sync::recheck("hive.io.pool") && !hive_.pool().looks_empty()) return true;
+        const auto& peers = hive_.io();
+        for (unsigned i = 0; Sync::recheck("hive.io.deques") && i < peers.size(); ++i)
+            if (!peers[i]->deque_.share().looks_empty()) return true;
         return false;
+    }
+
+    // After a detach: all that this worker holds goes to the others, the oldest first. False: a stop has closed
+    // their doors, and what is left here is this worker's to end.
+    bool hand_over() {
+        // Posts have counted on this worker's search, if it was searching: it is passed on below.
+        const bool searched = sleeper_.found_work();
+        sort_in(inbox().close());  // from here on post_to is refused
+        while (task_type* t = timers_.pop())
+            if (!hive_.post_to(main_id, t)) {
+                timers_.add(t);
+                return false;
+            }
+        for (task_type* t = nullptr; own_.try_pop(t);) private_.push_front(t);
+        if (!private_.empty() && !hive_.post_list(private_)) return false;
+        if (searched && shared_work_visible()) hive_.wake_one_io();
+        return true;
     }
 
     // After the stop: everything that this worker holds, and what is left in the pool, is run or dropped.
     void finish() {
-        sort_in(inbox_.close());  // from here on post_to is refused
+        sort_in(inbox().close());  // from here on post_to is refused
         if (!hive_.discarding()) {
             const std::int64_t now = timers_.empty() ? 0 : Sync::now_ns();
             while (task_type* t = timers_.pop_due(now)) private_.push_back(t);
@@ -251,8 +304,13 @@ private:
     }
 
     // This worker's own.
+    static constexpr unsigned main_id = 0;  // never leaves while the hive runs
+    mpsc_inbox<task_type, Sync>& inbox() const { return own_mail_->inbox; }
+
     hive& hive_;
-    const unsigned id_;
+    const unsigned slot_;
+    mailbox gone_{no_worker, nullptr};
+    mailbox* own_mail_ = nullptr;
     sleeper<Sync, Core> sleeper_;
     typename Sync::random_source random_;
     fifo_list<task_type> private_;
@@ -262,7 +320,8 @@ private:
     tally<Sync> parks_, steals_, overflows_;
 
     // Others' too.
-    mpsc_inbox<task_type, Sync> inbox_;
+    typename Sync::template atomic<mailbox*> mail_;
+    typename Sync::template atomic<bool> leaving_;
     Core core_;
     deque_type deque_;
     typename deque_type::owner own_;

@@ -1,0 +1,107 @@
+// roster: the workers of one kind, in fixed slots that any thread indexes without a lock.
+//
+// A slot gets its worker once and keeps it until the end; a worker that is detached goes out of service, and the
+// next attach takes it into service again, under a new id. So no reader ever meets a freed or moved worker (A09),
+// and a wake that comes too late falls on a core that still exists.
+//
+// Threads.   size, operator[], find: any. attach, detach, left: with the owner's lock held.
+// Progress.  size, operator[], find: wait-free.
+// Ids.       slot + id_stride * life. The first workers are 0, 1, 2, …; an id is not given twice within 2^32.
+//
+// Invariants
+//   I1  workers_[s] is written once, before used_ exceeds s.
+//   I2  A slot is given again only after its worker has left: its queues are empty and its thread runs nothing.
+//
+// Synchronisation
+//   S1  attach: store used_ (release) -> size: load (acquire). Publishes the worker. Who knows of a worker from the
+//       idle set's word has it from there (idle_set S1).
+//
+// Checked by model_check/schedulers/hive_attach_check.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <apiary/parking/idle_set.hpp>
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+enum class detach_result {
+    detached,        // it is leaving: later posts to it are refused, and what it holds goes to the others
+    unknown_worker,  // there is none of that id, or it was detached before
+    main_worker,     // it is the one on the thread of run(), which stays
+    last_worker,     // nobody else could run what is posted for this kind
+    stopped,         // the whole hive is ending
+};
+
+template <class Worker, class Sync>
+class roster {
+public:
+    static constexpr unsigned max_workers = idle_set<Sync>::max_workers;
+    static constexpr unsigned id_stride = 64;
+
+    roster() { used_.store(0, std::memory_order_relaxed); }
+    roster(const roster&) = delete;
+    roster& operator=(const roster&) = delete;
+    ~roster() {
+        const unsigned n = size();
+        for (unsigned s = 0; s < n; ++s) Sync::destroy((*this)[s]);
+    }
+
+    // Slots that have a worker, in service or not.
+    unsigned size() const { return used_.load(std::memory_order_acquire); }  // S1
+    Worker* operator[](unsigned slot) const { return workers_[slot].read(); }
+
+    // The worker that has, or had, this id; or null. A mailbox knows whether it still has.
+    Worker* find(unsigned id) const { return id % id_stride < size() ? (*this)[id % id_stride] : nullptr; }
+
+    // Null when every slot is in service. Passes on what the worker's constructor throws.
+    template <class Hive>
+    Worker* attach(Hive& hive) {
+        const unsigned used = size();
+        unsigned s = 0;
+        while (s < used && service_[s] != service::out) ++s;
+        if (s == max_workers) return nullptr;
+        if (s == used) workers_[s].write(Sync::template create<Worker>(hive, s));
+        Worker* worker = (*this)[s];
+        worker->enter_service(s + id_stride * lives_[s]);
+        ++lives_[s];
+        service_[s] = service::in;
+        ++serving_;
+        if (s == used) used_.store(s + 1, std::memory_order_release);  // S1
+        return worker;
+    }
+
+    // Asks the worker to leave. `least` stay.
+    detach_result detach(unsigned id, unsigned least) {
+        Worker* worker = find(id);
+        if (worker == nullptr || worker->id() != id || service_[id % id_stride] != service::in)
+            return detach_result::unknown_worker;
+        if (serving_ == least) return detach_result::last_worker;
+        --serving_;
+        service_[id % id_stride] = service::leaving;
+        worker->ask_to_leave();
+        return detach_result::detached;
+    }
+
+    // The worker holds nothing any more.
+    void left(unsigned slot) {
+        if (service_[slot] == service::leaving) service_[slot] = service::out;
+    }
+
+    bool in_service(unsigned slot) const { return service_[slot] == service::in; }
+    unsigned serving() const { return serving_; }
+
+private:
+    enum class service : std::uint8_t { out, in, leaving };
+
+    std::array<typename Sync::template cell<Worker*>, max_workers> workers_;
+    typename Sync::template atomic<unsigned> used_;
+    // By the owner's lock.
+    std::array<service, max_workers> service_{};
+    std::array<unsigned, max_workers> lives_{};
+    unsigned serving_ = 0;
+};
+
+}  // namespace apiary

@@ -1,0 +1,300 @@
+// Workers that come and go: what a detached worker held runs elsewhere, a post to it is handed over or refused, and
+// an attached one is found by wakes and thieves. The shipped hive_core and workers, down to the parker seam.
+//
+// A task that nobody runs ends in a deadlock: the last one stops the hive.
+#include <array>
+
+#include <apiary/contract/laws.hpp>
+#include <apiary/model_check/register.hpp>
+#include <apiary/parking/parker_core.hpp>
+#include <apiary/schedulers/hive/hive_core.hpp>
+#include <apiary/tasks/task_storage.hpp>
+
+namespace {
+
+using namespace apiary;
+
+constexpr hive_parameters small_parameters{
+    .local_budget = 2, .global_batch = 2, .global_probe_interval = 3, .steal_rounds = 1};
+
+template <class Sync, unsigned Io, unsigned Compute, std::size_t Tasks>
+struct attach_scenario {
+    using storage = heap_storage<Sync>;
+    using core_type = hive_core<Sync, parker_core<Sync>, storage>;
+
+    core_type hive{Io, Compute, small_parameters};
+    std::array<typename Sync::template atomic<unsigned>, Tasks> ended;
+
+    attach_scenario() {
+        for (auto& e : ended) e.store(0, std::memory_order_relaxed);
+    }
+    task<Sync>* make(std::size_t id) {
+        return storage::make([this, id] { ended[id].fetch_add(1, std::memory_order_relaxed); });
+    }
+    void must(bool yes, const char* what) {
+        if (!yes) Sync::fail(what);
+    }
+    // Alone, when every thread has ended: what was handed over lies in the pool, or in the main worker's inbox.
+    void run_what_is_left() {
+        for (auto* pool : {&hive.pool(), &hive.compute_pool()})
+            while (task<Sync>* t = pool->take_one()) end(t);
+        auto rest = hive.io()[0]->mail().inbox.drain();
+        while (task<Sync>* t = rest.pop_front()) end(t);
+    }
+    void each_ended_once(std::array<bool, Tasks> accepted) {
+        run_what_is_left();
+        for (std::size_t id = 0; id < Tasks; ++id) {
+            const unsigned n = ended[id].load(std::memory_order_relaxed);
+            must(n <= 1, "identity: a task ran twice");
+            must(n == accepted[id], accepted[id] ? "identity: an accepted task was lost" : "a refused task ran");
+        }
+    }
+
+private:
+    void end(task<Sync>* t) {
+        (void)t->run();
+        storage::release(t);
+    }
+};
+
+// Only the worker that leaves has a thread, so what it hands over stays where it was put.
+template <class Sync>
+struct detach_races_targeted_post : attach_scenario<Sync, 2, 0, 1> {
+    static constexpr const char* what = "A10 repaired: a post to a worker that is being detached runs or is refused";
+    static constexpr unsigned threads = 3;
+    bool accepted = false;
+    void thread(unsigned i) {
+        if (i == 0) {
+            this->hive.io()[1]->run();
+        } else if (i == 1) {
+            this->must(this->hive.detach_io(1) == detach_result::detached, "the detach was refused");
+        } else {
+            task<Sync>* t = this->make(0);
+            accepted = this->hive.post_to(1, t);
+            if (!accepted) discard<typename detach_races_targeted_post::storage>(t);
+        }
+    }
+    void after() { this->each_ended_once({accepted}); }
+};
+APIARY_CHECK(detach_races_targeted_post);
+
+template <class Sync>
+struct detach_is_answered_at_once : attach_scenario<Sync, 2, 0, 1> {
+    static constexpr const char* what = "whoever has detached a worker is refused a post to it, and a second detach";
+    static constexpr unsigned threads = 2;
+    void thread(unsigned i) {
+        if (i == 0) {
+            this->hive.io()[1]->run();
+            return;
+        }
+        this->must(this->hive.detach_io(1) == detach_result::detached, "the detach was refused");
+        this->must(this->hive.detach_io(1) == detach_result::unknown_worker, "it was detached twice");
+        task<Sync>* t = this->make(0);
+        this->must(!this->hive.post_to(1, t), "a detached worker took a post");
+        discard<typename detach_is_answered_at_once::storage>(t);
+    }
+    void after() { this->each_ended_once({false}); }
+};
+APIARY_CHECK(detach_is_answered_at_once);
+
+template <class Sync>
+struct detach_keeps_the_batch : attach_scenario<Sync, 2, 0, 5> {
+    static constexpr const char* what =
+        "A42 repaired: a batch from the pool and a timer are at the worker that is detached: none is lost";
+    static constexpr unsigned threads = 2;
+    void before() {
+        fifo_list<task<Sync>> batch;
+        for (std::size_t id = 0; id < 4; ++id) batch.push_back(this->make(id));
+        this->must(this->hive.post_list(batch), "a post was refused");
+        task<Sync>* timer = this->make(4);
+        timer->deadline_ns = timer_heap<task<Sync>, Sync>::never;
+        this->must(this->hive.post_to(1, timer), "a post was refused");
+    }
+    void thread(unsigned i) {
+        if (i == 0)
+            this->hive.io()[1]->run();
+        else
+            this->must(this->hive.detach_io(1) == detach_result::detached, "the detach was refused");
+    }
+    void after() { this->each_ended_once({true, true, true, true, true}); }
+};
+APIARY_CHECK(detach_keeps_the_batch);
+
+template <class Sync>
+struct detach_races_stop : attach_scenario<Sync, 2, 0, 1> {
+    static constexpr const char* what = "a detach and a draining stop at once: the worker ends, and runs or hands over";
+    static constexpr unsigned threads = 3;
+    void before() { this->must(this->hive.post_to(1, this->make(0)), "a post was refused"); }
+    void thread(unsigned i) {
+        if (i == 0)
+            this->hive.io()[1]->run();
+        else if (i == 1)
+            (void)this->hive.detach_io(1);
+        else
+            this->hive.request_stop(stop_mode::drain);
+    }
+    void after() { this->each_ended_once({true}); }
+};
+APIARY_CHECK(detach_races_stop);
+
+template <class Sync>
+struct attach_races_stop : attach_scenario<Sync, 1, 0, 1> {
+    static constexpr const char* what = "a worker that is attached while the hive stops sees the stop, or is refused";
+    static constexpr unsigned threads = 2;
+    void thread(unsigned i) {
+        if (i == 1) {
+            this->hive.request_stop(stop_mode::drain);
+        } else if (auto* worker = this->hive.attach_io()) {
+            worker->run();
+        }
+    }
+    void after() { this->each_ended_once({false}); }
+};
+APIARY_CHECK(attach_races_stop);
+
+template <class Sync>
+struct attached_worker_is_woken : attach_scenario<Sync, 1, 0, 2> {
+    static constexpr const char* what =
+        "the main worker is at a task that waits for another; a worker is attached, and runs the other";
+    static constexpr unsigned threads = 3;
+    static constexpr bool too_large_to_exhaust = true;
+    typename Sync::template atomic<unsigned> gate;
+    void before() {
+        gate.store(0, std::memory_order_relaxed);
+        auto* waits = attached_worker_is_woken::storage::make([this] {
+            Sync::await(gate, [](unsigned v) { return v == 1; });
+            this->ended[0].fetch_add(1, std::memory_order_relaxed);
+        });
+        this->must(this->hive.post_to(0, waits), "a post was refused");
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            this->hive.io()[0]->run();
+        } else if (i == 1) {
+            this->hive.attach_io()->run();
+        } else {
+            auto* opens = attached_worker_is_woken::storage::make([this] {
+                this->ended[1].fetch_add(1, std::memory_order_relaxed);
+                gate.store(1, std::memory_order_release);
+                this->hive.request_stop(stop_mode::drain);
+            });
+            this->must(this->hive.post(opens), "a post was refused");
+        }
+    }
+    void after() { this->each_ended_once({true, true}); }
+};
+APIARY_CHECK(attached_worker_is_woken);
+
+// Nobody runs the new worker: an accepted post stays in its inbox.
+template <class Sync, unsigned Life>
+struct attach_scenario_of_life : attach_scenario<Sync, Life == 0 ? 1 : 2, 0, 1> {
+    static constexpr unsigned threads = 2;
+    static constexpr unsigned id = 1 + 64 * Life;
+    bool accepted = false;
+    void before() {
+        if (Life == 0) return;
+        (void)this->hive.detach_io(1);
+        this->hive.io()[1]->run();
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            this->must(this->hive.attach_io()->id() == id, "another id was expected");
+            return;
+        }
+        task<Sync>* t = this->make(0);
+        accepted = this->hive.post_to(id, t);
+        if (!accepted) discard<typename attach_scenario_of_life::storage>(t);
+    }
+    void after() {
+        this->must(this->hive.io()[1]->mail().inbox.looks_empty() != accepted,
+                   "a post was accepted and did not arrive");
+    }
+};
+
+template <class Sync>
+struct attach_races_targeted_post : attach_scenario_of_life<Sync, 0> {
+    static constexpr const char* what = "a post meets a worker that is being attached whole, or not at all";
+};
+APIARY_CHECK(attach_races_targeted_post);
+
+template <class Sync>
+struct reattach_races_targeted_post : attach_scenario_of_life<Sync, 1> {
+    static constexpr const char* what = "the same for a worker in a slot that had one before";
+};
+APIARY_CHECK(reattach_races_targeted_post);
+
+// The claimer goes on to use what the sleeper was before it slept: its place in the roster.
+template <class Sync>
+struct claim_meets_the_sleeper : attach_scenario<Sync, 1, 0, 1> {
+    static constexpr const char* what =
+        "a sleeper is claimed after another has come and gone: its announce is acquired";
+    static constexpr unsigned threads = 3;
+    idle_set<Sync> idle;
+    typename Sync::template cell<int> attached{0};
+    void before() { attached.write(0); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            idle.announce_sleep(0, false);
+            (void)idle.withdraw(0);
+        } else if (i == 1) {
+            attached.write(1);
+            idle.announce_sleep(1, false);
+        } else if (idle.claim_any() == 1U) {
+            this->must(attached.read() == 1, "it was claimed before it was there");
+        }
+    }
+};
+APIARY_CHECK(claim_meets_the_sleeper);
+
+template <class Sync>
+struct reattached_slot_takes_no_old_post : attach_scenario<Sync, 2, 0, 1> {
+    static constexpr const char* what =
+        "a post to a worker whose slot is given again meanwhile: never to the next life's inbox";
+    static constexpr unsigned threads = 2;
+    bool accepted = false;
+    void thread(unsigned i) {
+        if (i == 1) {
+            task<Sync>* t = this->make(0);
+            accepted = this->hive.post_to(1, t);
+            if (!accepted) discard<typename reattached_slot_takes_no_old_post::storage>(t);
+            return;
+        }
+        auto* worker = this->hive.io()[1];
+        (void)this->hive.detach_io(1);
+        worker->run();  // hands over and leaves
+        this->must(this->hive.attach_io() == worker, "the slot was not given again");
+        this->must(worker->id() != 1, "an id was given twice");
+    }
+    void after() {
+        this->must(this->hive.io()[1]->mail().inbox.looks_empty(), "a post to the worker before came to this one");
+        this->each_ended_once({accepted});
+    }
+};
+APIARY_CHECK(reattached_slot_takes_no_old_post);
+
+template <class Sync>
+struct compute_detach_races_post : attach_scenario<Sync, 1, 2, 1> {
+    static constexpr const char* what =
+        "a compute post claims the worker that is detached: the search is passed on, and the other one runs it";
+    static constexpr unsigned threads = 4;
+    static constexpr bool too_large_to_exhaust = true;
+    void thread(unsigned i) {
+        if (i < 2) {
+            this->hive.compute()[i]->run();
+        } else if (i == 2) {
+            const detach_result first = this->hive.detach_compute(0);
+            this->must(first == detach_result::detached || first == detach_result::stopped, "the detach was refused");
+            this->must(this->hive.detach_compute(1) != detach_result::detached, "the last one was detached");
+        } else {
+            auto* t = compute_detach_races_post::storage::make([this] {
+                this->ended[0].fetch_add(1, std::memory_order_relaxed);
+                this->hive.request_stop(stop_mode::drain);
+            });
+            this->must(this->hive.post_compute(t), "a post was refused");
+        }
+    }
+    void after() { this->each_ended_once({true}); }
+};
+APIARY_CHECK(compute_detach_races_post);
+
+}  // namespace
