@@ -15,6 +15,7 @@
 #include <apiary/model_check/check.hpp>
 #include <apiary/model_check/check_traits.hpp>
 #include <apiary/model_check/litmus.hpp>
+#include <apiary/model_check/trace_table.hpp>
 #if !defined(APIARY_MODEL_NO_RELACY)
 #include <apiary/model_check/relacy/run.hpp>
 #endif
@@ -25,6 +26,10 @@
 #endif
 
 namespace apiary::model {
+
+#if defined(APIARY_SOURCE_ROOT)
+[[maybe_unused]] static const bool traces_name_this_project = sources_are_at(APIARY_SOURCE_ROOT);
+#endif
 
 template <template <class> class Check, class Sync>
 void describe(check_entry& entry) {

@@ -12,6 +12,8 @@ namespace apiary::model {
 
 namespace {
 
+const char* own_root = "";  // sources_are_at
+
 // The lines of the files that a trace names.
 class sources {
 public:
@@ -31,8 +33,12 @@ private:
     const std::vector<std::string>& file(const std::string& name) {
         const auto [at, is_new] = lines_.try_emplace(name);
         if (is_new) {
-            std::ifstream in(name.starts_with("/") ? name : source_root() + "/" + name);
-            for (std::string line; std::getline(in, line);) at->second.push_back(line);
+            for (const std::string& root : {std::string(own_root), source_root()}) {
+                std::ifstream in(name.starts_with("/") ? name : root + "/" + name);
+                if (root.empty() || !in) continue;
+                for (std::string line; std::getline(in, line);) at->second.push_back(line);
+                break;
+            }
         }
         return at->second;
     }
@@ -166,6 +172,11 @@ std::vector<std::string> wrap(const std::string& text, std::size_t width) {
 }
 
 }  // namespace
+
+bool sources_are_at(const char* root) {
+    own_root = root;
+    return true;
+}
 
 std::string source_root() {
     if (const char* set = std::getenv("APIARY_SOURCE_ROOT"); set != nullptr) return set;

@@ -35,4 +35,7 @@ std::string render_trace(const std::vector<trace_row>& rows, unsigned threads);
 // Where the sources are; the build sets it (APIARY_SOURCE_ROOT), an environment variable of that name wins.
 std::string source_root();
 
+// A program of another project says where its own sources are; they are looked up there first.
+bool sources_are_at(const char* root);
+
 }  // namespace apiary::model

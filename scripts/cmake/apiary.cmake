@@ -5,7 +5,7 @@
 # <apiary/bench/…> is bench/harness/…. The links live in the build folder; the compiler is told to name files by
 # their place in the source tree.
 set(APIARY_INCLUDE ${CMAKE_BINARY_DIR}/include)
-file(MAKE_DIRECTORY ${APIARY_INCLUDE}/apiary ${CMAKE_BINARY_DIR}/manifest)
+file(MAKE_DIRECTORY ${APIARY_INCLUDE}/apiary)
 foreach(folder contract sync queues parking timers tasks schedulers)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/impl/${folder} ${APIARY_INCLUDE}/apiary/${folder} SYMBOLIC)
 endforeach()
@@ -37,30 +37,22 @@ endif()
 # Headers only, whatever scheduler they serve.
 add_library(apiary INTERFACE)
 add_library(apiary::apiary ALIAS apiary)
-target_include_directories(apiary INTERFACE $<BUILD_INTERFACE:${APIARY_INCLUDE}>)
+target_include_directories(apiary INTERFACE $<BUILD_INTERFACE:${APIARY_INCLUDE}> $<INSTALL_INTERFACE:include>)
 target_compile_features(apiary INTERFACE cxx_std_20)
 # The compiler tries the last map first, so the general ones come first.
-target_compile_options(apiary INTERFACE
-  $<BUILD_INTERFACE:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>
-  $<BUILD_INTERFACE:-ffile-prefix-map=${APIARY_INCLUDE}/apiary/=impl/>
-  $<BUILD_INTERFACE:-ffile-prefix-map=${APIARY_INCLUDE}/apiary/model_check/=model_check/engine/>
-  $<BUILD_INTERFACE:-ffile-prefix-map=${APIARY_INCLUDE}/apiary/stress/=stress/harness/>
-  $<BUILD_INTERFACE:-ffile-prefix-map=${APIARY_INCLUDE}/apiary/bench/=bench/harness/>)
+target_compile_options(apiary INTERFACE $<BUILD_INTERFACE:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+function(apiary_map_files folder place)
+  target_compile_options(apiary INTERFACE
+    $<BUILD_INTERFACE:-ffile-prefix-map=${APIARY_INCLUDE}/apiary/${folder}=${place}>
+    $<INSTALL_INTERFACE:-ffile-prefix-map=$<INSTALL_PREFIX>/include/apiary/${folder}=${place}>)
+endfunction()
+apiary_map_files("" impl/)
+apiary_map_files(model_check/ model_check/engine/)
+apiary_map_files(stress/ stress/harness/)
+apiary_map_files(bench/ bench/harness/)
 target_link_libraries(apiary INTERFACE Threads::Threads)
 
-# Names a program in build/<preset>/manifest/<list>.txt, where scripts/apiary finds it.
-function(apiary_register list target)
-  set_property(GLOBAL APPEND PROPERTY APIARY_${list} $<TARGET_FILE:${target}>)
-endfunction()
-
-function(apiary_write_manifests)
-  foreach(list checks stress subjects micro)
-    get_property(programs GLOBAL PROPERTY APIARY_${list})
-    list(JOIN programs "\n" text)
-    file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/manifest/${list}.txt CONTENT "${text}\n")
-  endforeach()
-endfunction()
-cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL apiary_write_manifests)
+include(apiary_manifest)
 
 # apiary_add_test(name SOURCES … [LIBRARIES …]): a GoogleTest program, deterministic.
 function(apiary_add_test name)
@@ -73,15 +65,4 @@ function(apiary_add_test name)
     apiary apiary_warnings apiary_sanitizers GTest::gtest_main ${arg_LIBRARIES})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
-endfunction()
-
-# apiary_add_stress(name SOURCES …): real threads; CTest runs it for a second, `scripts/apiary stress` for longer.
-function(apiary_add_stress name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
-  add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE apiary apiary_warnings apiary_sanitizers ${arg_LIBRARIES})
-  apiary_register(stress ${name})
-  add_test(NAME ${name} COMMAND ${name} --seconds 1 --seed 1 --threads 6)
-  add_test(NAME ${name}.one_cpu COMMAND ${name} --seconds 1 --seed 2 --threads 4 --one-cpu)
-  set_tests_properties(${name} ${name}.one_cpu PROPERTIES TIMEOUT 180 LABELS stress RUN_SERIAL ON)
 endfunction()

@@ -1,4 +1,4 @@
-# Subjects and micro-benchmarks; included by bench/CMakeLists.txt.
+# Subjects and micro-benchmarks. APIARY_BENCH_DIR: where bench/ lies, in the source tree or installed.
 
 # apiary_add_subject(name SOURCES … [LIBRARIES …] [COUNT_ALLOCATIONS]): the program subject_<name>, one runtime
 # behind bench/contract/CLI.md. COUNT_ALLOCATIONS fills the column `allocs`; only for a runtime that
@@ -10,11 +10,12 @@ function(apiary_add_subject name)
   if(arg_COUNT_ALLOCATIONS)
     set(counting on)
   endif()
-  add_executable(${target} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/bench/harness/allocation_count_${counting}.cpp)
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/bench)
+  add_executable(${target} ${arg_SOURCES} ${APIARY_BENCH_DIR}/harness/allocation_count_${counting}.cpp)
+  target_include_directories(${target} PRIVATE ${APIARY_BENCH_DIR})
   target_compile_definitions(${target} PRIVATE APIARY_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${target} PRIVATE
-    apiary apiary_bench_harness apiary_warnings apiary_sanitizers ${arg_LIBRARIES})
+    apiary::apiary apiary::bench_harness
+    $<TARGET_NAME_IF_EXISTS:apiary_warnings> $<TARGET_NAME_IF_EXISTS:apiary_sanitizers> ${arg_LIBRARIES})
   apiary_register(subjects ${target})
   if(APIARY_TESTS)
     apiary_smoke_test(${target} treaty post_throughput post_latency timer_lateness)

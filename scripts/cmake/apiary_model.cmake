@@ -8,19 +8,14 @@
 # All register the program for scripts/apiary (manifest/checks.txt) and add a CTest; checks and exhibits wait for
 # the litmus tests: an engine that has changed its mind about those makes every other verdict worthless.
 
-# What Relacy asks of whoever includes it; relacy_include.hpp says why.
-add_library(apiary_relacy INTERFACE)
-target_compile_options(apiary_relacy INTERFACE -fno-sized-deallocation -U_FORTIFY_SOURCE)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ finds these in Relacy's own code once it is inlined into ours, where a system header no longer counts.
-  target_compile_options(apiary_relacy INTERFACE -fno-lifetime-dse
-    -Wno-array-bounds -Wno-stringop-overflow -Wno-mismatched-new-delete -Wno-alloc-size-larger-than)
-endif()
-
 function(apiary_add_check_program name)
   cmake_parse_arguments(arg "" "FIXTURE;REQUIRES;LABELS" "SOURCES;ARGUMENTS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE apiary apiary_warnings apiary_relacy apiary_model_engine)
+  target_link_libraries(${name} PRIVATE
+    apiary::apiary apiary::relacy apiary::model_engine $<TARGET_NAME_IF_EXISTS:apiary_warnings>)
+  # An operation is named by its file's place in the project, and a trace looks the file up there.
+  target_compile_options(${name} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  target_compile_definitions(${name} PRIVATE APIARY_SOURCE_ROOT="${PROJECT_SOURCE_DIR}")
   apiary_register(checks ${name})
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "model;${arg_LABELS}")

@@ -1,0 +1,74 @@
+"""The example as a stranger's project: against an installed prefix, and against the build folder.
+
+    outside_test.py BUILD_FOLDER CXX_COMPILER"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+EXAMPLE = Path(__file__).resolve().parent
+
+
+def run(*command: object) -> subprocess.CompletedProcess:
+    environment = {k: v for k, v in os.environ.items() if k != "APIARY_SOURCE_ROOT"}
+    return subprocess.run([str(word) for word in command], text=True, env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def must(condition: object, what: str, shown: str = "") -> None:
+    if not condition:
+        sys.exit(f"{what}\n{shown}")
+
+
+def built(at: Path, find: str, compiler: str) -> Path:
+    """A copy of the example, configured by `find`, built, its tests passed. Returns the check program."""
+    shutil.copytree(EXAMPLE, at)
+    for command in (["cmake", "-S", at, "-B", at / "build", find, f"-DCMAKE_CXX_COMPILER={compiler}"],
+                    ["cmake", "--build", at / "build"],
+                    ["ctest", "--test-dir", at / "build", "--output-on-failure", "--no-tests=error"]):
+        done = run(*command)
+        must(done.returncode == 0, " ".join(map(str, command)), done.stdout)
+    return at / "build" / "bin" / "index_stack_check"
+
+
+def verdicts(program: Path) -> None:
+    for engine in ("relacy", "explorer"):
+        shown = run(program, "--engine", engine, "--trace").stdout
+        for line in (rf"caught stack_without_tag\s+{engine}.*left twice", rf"pass   stack_with_tag\s+{engine}",
+                     rf"caught stack_tag_wraps\s+{engine}.*left twice"):
+            must(re.search(line, shown), f"no line like {line}", shown)
+        # The trace finds the source of this project, and calls the operations' objects by their names.
+        must(re.search(r"load next_\[index_of\(seen\)\].*index_stack\.hpp:\d+", shown), "the trace names no object", shown)
+
+
+def mutations(program: Path) -> None:
+    """Each order of the stack but one is needed; an operation is named by its file's place in the stranger's project."""
+    told = run(program, "stack_with_tag", "--engine", "explorer", "--json", "-").stdout
+    verdict = json.loads(next(line for line in told.splitlines() if line.startswith("{")))
+    ordered = [site for site, order in verdict["sites"].items()
+               if site.startswith("index_stack.hpp:") and order in ("acquire", "release")]
+    killed = {site for site in ordered
+              if run(program, "stack_with_tag", "--engine", "explorer", "--mutate", f"{site}=relaxed").returncode == 1}
+    # push; the first look of pop, and that of a compare-exchange that fails. Its success order is free beside a tag.
+    must(len(ordered) == 4 and [site.split(":")[3] for site in ordered if site not in killed] == ["compare_exchange_weak"],
+         "of the stack's four orders, one should survive", f"all {ordered}\nkilled {sorted(killed)}")
+
+
+def main() -> None:
+    build, compiler = Path(sys.argv[1]), sys.argv[2]
+    with tempfile.TemporaryDirectory() as folder:
+        prefix = Path(folder) / "prefix"
+        done = run("cmake", "--install", build, "--prefix", prefix)
+        must(done.returncode == 0, "cmake --install", done.stdout)
+        program = built(Path(folder) / "installed", f"-DCMAKE_PREFIX_PATH={prefix}", compiler)
+        verdicts(program)
+        mutations(program)
+        verdicts(built(Path(folder) / "from_build_folder", f"-Dapiary_DIR={build}", compiler))
+
+
+main()

@@ -1,0 +1,49 @@
+# find_package(apiary) for projects outside the tree: from an install prefix, or from this build folder.
+#
+#   cmake --preset package && cmake --build --preset package && cmake --install build/package --prefix PREFIX
+#
+# The package holds what the configuration builds: headers always; the checkers, the stress harness and the subjects'
+# harness where APIARY_MODEL_CHECKS, APIARY_STRESS and APIARY_BENCH are on. model_check/outside_example uses it.
+set(APIARY_PACKAGE_PARTS apiary apiary_warnings apiary_sanitizers)
+foreach(part apiary_relacy apiary_trace_table apiary_explorer apiary_model_engine apiary_stress_harness apiary_bench_harness)
+  if(TARGET ${part})
+    list(APPEND APIARY_PACKAGE_PARTS ${part})
+  endif()
+endforeach()
+add_custom_target(apiary_package)
+foreach(part ${APIARY_PACKAGE_PARTS})
+  string(REGEX REPLACE "^apiary_" "" name ${part})
+  set_target_properties(${part} PROPERTIES EXPORT_NAME ${name})
+  add_dependencies(apiary_package ${part})
+endforeach()
+
+set(package lib/cmake/apiary)
+install(TARGETS ${APIARY_PACKAGE_PARTS} EXPORT apiaryTargets ARCHIVE DESTINATION lib)
+install(EXPORT apiaryTargets NAMESPACE apiary:: DESTINATION ${package})
+export(EXPORT apiaryTargets NAMESPACE apiary:: FILE ${CMAKE_BINARY_DIR}/apiaryTargets.cmake)
+
+foreach(folder contract sync queues parking timers tasks schedulers)
+  install(DIRECTORY impl/${folder} DESTINATION include/apiary FILES_MATCHING PATTERN "*.hpp")
+endforeach()
+install(DIRECTORY model_check/engine/ DESTINATION include/apiary/model_check
+  FILES_MATCHING PATTERN "*.hpp" PATTERN tests EXCLUDE PATTERN selftest EXCLUDE)
+install(DIRECTORY stress/harness/ DESTINATION include/apiary/stress FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY bench/harness/ DESTINATION include/apiary/bench FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY bench/scenarios DESTINATION share/apiary/bench)
+install(FILES bench/harness/allocation_count_on.cpp bench/harness/allocation_count_off.cpp
+  DESTINATION share/apiary/bench/harness)
+foreach(kind manifest model stress bench)
+  install(FILES scripts/cmake/apiary_${kind}.cmake DESTINATION ${package})
+endforeach()
+
+include(CMakePackageConfigHelpers)
+set(version ${CMAKE_BINARY_DIR}/apiaryConfigVersion.cmake)
+write_basic_package_version_file(${version} COMPATIBILITY ExactVersion)
+set(config ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cmake/apiaryConfig.cmake.in)
+set(APIARY_FUNCTIONS_DIR ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cmake)
+set(APIARY_BENCH_FILES ${CMAKE_CURRENT_SOURCE_DIR}/bench)
+configure_file(${config} ${CMAKE_BINARY_DIR}/apiaryConfig.cmake @ONLY)
+set(APIARY_FUNCTIONS_DIR "\${CMAKE_CURRENT_LIST_DIR}")
+set(APIARY_BENCH_FILES "\${CMAKE_CURRENT_LIST_DIR}/../../../share/apiary/bench")
+configure_file(${config} ${CMAKE_BINARY_DIR}/installed/apiaryConfig.cmake @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/installed/apiaryConfig.cmake ${version} DESTINATION ${package})
