@@ -27,7 +27,7 @@
 //   S2  Where the push is no seq_cst access (chase_lev_deque), the pusher puts a seq_cst fence before
 //       the load, which pairs with the fence behind the worker's change of the word.
 //
-// Checked by model_check/schedulers/idle_set_check.cpp and hive_check.cpp. A load in place of
+// Checked by model_check/parking/idle_set_check.cpp and schedulers/hive_check.cpp. A load in place of
 // the read-modify-write of stop_searching is the bug of tokio #1768; sleeping without the second look
 // is exhibit A01.
 #pragma once

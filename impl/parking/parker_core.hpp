@@ -1,31 +1,35 @@
-// parker_core: the core of a worker that waits for nothing but a wake, on the policy's parker.
+// parker_core: the core of a worker that waits for nothing but a wake (event_loop_core.hpp), on a parker.
 //
-// Compute workers use it, and in the model checks it stands for the event loop of an IO worker.
+// Compute workers use it, and in the model checks it stands for the event loop of an IO worker. Those whose state space is
+// too large for the parker that ships give it the abstract one of their policy, against which that one is checked.
+//
+// Threads. wait, poll: the owner. wake: any thread; the wake stays until a wait takes it.
 #pragma once
 
 #include <cstdint>
 
+#include <apiary/parking/parker.hpp>
 #include <apiary/sync/real_sync.hpp>
 
 namespace apiary {
 
-template <class Sync = real_sync>
+template <class Sync = real_sync, class Parker = basic_parker<Sync>>
 class parker_core {
 public:
     static constexpr std::int64_t forever = INT64_MAX;
 
-    // Owner. Returns after a wake, or at the deadline (now_ns).
+    // Returns after a wake, or at the deadline (now_ns).
     void wait(std::int64_t deadline_ns) {
         if (deadline_ns == forever)
             parker_.park();
         else
-            parker_.park_until(deadline_ns);
+            (void)parker_.park_until(deadline_ns);
     }
     void poll() {}
-    void wake() { parker_.unpark(); }  // any thread; the wake stays until a wait takes it
+    void wake() { parker_.unpark(); }
 
 private:
-    typename Sync::parker parker_;
+    Parker parker_;
 };
 
 }  // namespace apiary

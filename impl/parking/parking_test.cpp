@@ -3,6 +3,7 @@
 #include <apiary/parking/event_loop_core.hpp>
 #include <apiary/parking/fake_core.hpp>
 #include <apiary/parking/idle_set.hpp>
+#include <apiary/parking/parker.hpp>
 #include <apiary/parking/parker_core.hpp>
 #include <apiary/parking/sleeper.hpp>
 
@@ -61,6 +62,29 @@ TEST(sleeper, does_not_block_when_work_is_visible) {
     s.sleep(core.forever, [] { return true; });
     EXPECT_FALSE(s.found_work()) << "nobody counted on it";
     EXPECT_EQ(idle.snapshot().value, 0U);
+}
+
+TEST(parker, a_token_stays_and_two_are_one) {
+    apiary::basic_parker<> p;
+    p.unpark();
+    p.unpark();
+    p.park();
+    EXPECT_FALSE(p.park_until(0)) << "a deadline in the past does not block";
+    EXPECT_FALSE(p.park_until(-5));
+    p.unpark();
+    EXPECT_TRUE(p.park_until(0)) << "a token that is there counts whatever the deadline";
+}
+
+TEST(parker, an_unpark_ends_a_park_that_has_begun) {
+    apiary::basic_parker<> p;
+    std::atomic<bool> begun{false};
+    std::thread owner([&] {
+        begun = true;
+        p.park();
+    });
+    while (!begun) std::this_thread::yield();
+    p.unpark();
+    owner.join();
 }
 
 struct still_clock {

@@ -34,11 +34,7 @@ public:
 
     // Mostly nothing; now and then a few pauses, a yield, a short sleep.
     static void disturb() noexcept {
-        if (state_ == 0) enter(1'000'000 + arrivals_.fetch_add(1, std::memory_order_relaxed));
-        state_ ^= state_ << 13;
-        state_ ^= state_ >> 7;
-        state_ ^= state_ << 17;
-        const std::uint64_t draw = (state_ * 0x2545F4914F6CDD1DU) >> 48;  // 16 good bits
+        const std::uint64_t draw = next();
         if (draw >= 1024) return;
         if (draw >= 128) {
             for (std::uint64_t i = draw & 31U; i > 0; --i) real_sync::relax();
@@ -50,7 +46,18 @@ public:
         }
     }
 
+    static bool one_in(std::uint64_t n) noexcept { return next() % n == 0; }
+
 private:
+    // 16 good bits.
+    static std::uint64_t next() noexcept {
+        if (state_ == 0) enter(1'000'000 + arrivals_.fetch_add(1, std::memory_order_relaxed));
+        state_ ^= state_ << 13;
+        state_ ^= state_ >> 7;
+        state_ ^= state_ << 17;
+        return (state_ * 0x2545F4914F6CDD1DU) >> 48;
+    }
+
     static inline std::atomic<std::uint64_t> seed_{1};
     static inline std::atomic<std::uint64_t> arrivals_{0};
     static inline constinit thread_local std::uint64_t state_ = 0;
@@ -109,19 +116,24 @@ struct chaos_sync : real_sync {
         real_sync::fence(order);
     }
 
-    class parker : public real_sync::parker {
+    class futex : public futex_on<atomic<std::uint32_t>> {
+        using base = futex_on<atomic<std::uint32_t>>;
+
     public:
-        void park(site = {}) noexcept {
+        using base::base;
+
+        // Now and then for no reason, as the kernel may.
+        bool wait(std::uint32_t expected, std::int64_t deadline_ns, site = {}) noexcept {
             chaos::disturb();
-            real_sync::parker::park();
+            return chaos::one_in(16) || base::wait(expected, deadline_ns);
         }
-        bool park_until(std::int64_t deadline_ns, site = {}) noexcept {
+        void wake_one(site = {}) noexcept {
             chaos::disturb();
-            return real_sync::parker::park_until(deadline_ns);
+            base::wake_one();
         }
-        void unpark(site = {}) noexcept {
+        void wake_all(site = {}) noexcept {
             chaos::disturb();
-            real_sync::parker::unpark();
+            base::wake_all();
         }
     };
 

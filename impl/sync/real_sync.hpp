@@ -1,4 +1,4 @@
-// real_sync: the policy that ships. std::atomic, futex-backed parking, the system's clock; nothing
+// real_sync: the policy that ships. std::atomic, the system's futex and clock; nothing
 // is watched and nothing is paid. bench/probes compares its machine code with hand-written
 // std::atomic code.
 #pragma once
@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <ctime>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include <apiary/sync/sync_policy.hpp>
@@ -107,51 +109,32 @@ struct real_sync {
         std::condition_variable cv_;
     };
 
-    // Owner parks, anyone unparks. The word is `token` when a wake is due, `asleep` while the owner
-    // may be in the kernel. The exchange in unpark (release) pairs with the one in park (acquire).
-    class parker {
+    static constexpr std::int64_t forever = INT64_MAX;
+
+    // The word is the whole object, so its address is the futex's.
+    template <class Word>
+    class futex_on : public Word {
+        static_assert(sizeof(Word) == sizeof(std::uint32_t) && std::is_standard_layout_v<Word>);
+
     public:
-        void park(site = {}) noexcept { park_until(forever); }
+        constexpr explicit futex_on(std::uint32_t value) noexcept : Word(value) {}
 
-        // False when the deadline (now_ns; 0 or later) passed and no token was taken.
-        bool park_until(std::int64_t deadline_ns, site = {}) noexcept {
-            std::uint32_t seen = empty;
-            if (!word_.compare_exchange_strong(seen, asleep, std::memory_order_acquire, std::memory_order_acquire)) {
-                // The token was there. An exchange and not a store: a newer unpark may have left its token over
-                // the one just seen, and what it published must be acquired with it.
-                word_.exchange(empty, std::memory_order_acquire);
-                return true;
-            }
-            bool timed_out = false;
-            while (!timed_out && word_.load(std::memory_order_relaxed) == asleep)
-                timed_out = !futex_wait(asleep, deadline_ns);
-            // A token that arrives together with the deadline counts.
-            return word_.exchange(empty, std::memory_order_acquire) == token;
-        }
-
-        void unpark(site = {}) noexcept {
-            if (word_.exchange(token, std::memory_order_release) == asleep) futex_wake();
-        }
-
-    private:
-        static constexpr std::uint32_t empty = 0, asleep = 1, token = 2;
-
-        bool futex_wait(std::uint32_t value, std::int64_t deadline_ns) noexcept {
+        // Deadlines are of now_ns; the kernel is given an absolute CLOCK_MONOTONIC time, hence WAIT_BITSET.
+        bool wait(std::uint32_t expected, std::int64_t deadline_ns, site = {}) noexcept {
             timespec t{};  // the kernel refuses a negative time
             if (deadline_ns < 0) deadline_ns = 0;
             t.tv_sec = deadline_ns / 1'000'000'000;
             t.tv_nsec = deadline_ns % 1'000'000'000;
-            // WAIT_BITSET takes an absolute CLOCK_MONOTONIC time.
-            const long rc = ::syscall(SYS_futex, &word_, FUTEX_WAIT_BITSET_PRIVATE, value,
+            const long rc = ::syscall(SYS_futex, this, FUTEX_WAIT_BITSET_PRIVATE, expected,
                                       deadline_ns == forever ? nullptr : &t, nullptr, FUTEX_BITSET_MATCH_ANY);
             return !(rc == -1 && errno == ETIMEDOUT);
         }
-        void futex_wake() noexcept { ::syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
-
-        std::atomic<std::uint32_t> word_{empty};
+        void wake_one(site = {}) noexcept { ::syscall(SYS_futex, this, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
+        void wake_all(site = {}) noexcept {
+            ::syscall(SYS_futex, this, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+        }
     };
-
-    static constexpr std::int64_t forever = INT64_MAX;
+    using futex = futex_on<atomic<std::uint32_t>>;
 
     template <class T, class Done>
     static T await(const atomic<T>& a, Done done, site = {}) {

@@ -16,9 +16,13 @@
 //   fence(order)          a thread fence.
 //   cell<T>               data that is not atomic: read(), write(v), take(). A checker reports a race on it.
 //   mutex, lock, condvar  blocking primitives; `lock` is the scoped guard, `condvar::wait(lock&)`.
-//   parker                a binary token: unpark() leaves it, park() takes it or blocks for it.
-//                         unpark() synchronises with the park() that takes its token.
-//                         park_until(deadline_ns) may also return without the token.
+//   futex                 a 32-bit word that a thread can block on: an atomic (without store), and
+//                         wait(expected, deadline_ns)  compares and blocks in one step; false: the deadline passed.
+//                                                      May return for no reason.
+//                         wake_one(), wake_all()       end waits on this word that have begun.
+//                         Only the orders on the word order anything: a wake and the wait it ends do not. What
+//                         blocks on it (impl/parking/parker.hpp, event_count.hpp) is checked as it ships; below it is
+//                         the system call.
 //   await(a, done)        waits until done(a.load(acquire)); a checker neither spins nor misses a livelock.
 //   relax()               a spin hint.
 //   now_ns()              monotonic clock, nanoseconds.
@@ -44,7 +48,7 @@ namespace apiary {
 
 template <class S>
 concept sync_policy = requires(typename S::template atomic<std::uint64_t>& a, typename S::template cell<int>& c,
-                               typename S::mutex& m, typename S::parker& p, std::uint64_t expected) {
+                               typename S::mutex& m, typename S::futex& f, std::uint64_t expected) {
     { S::checked } -> std::convertible_to<bool>;
     { S::site::current() };
     { a.load(std::memory_order_acquire) } -> std::same_as<std::uint64_t>;
@@ -62,8 +66,11 @@ concept sync_policy = requires(typename S::template atomic<std::uint64_t>& a, ty
     { c.write(1) };
     { m.lock() };
     { m.unlock() };
-    { p.park() };
-    { p.unpark() };
+    { f.load(std::memory_order_acquire) } -> std::same_as<std::uint32_t>;
+    { f.exchange(1, std::memory_order_acq_rel) } -> std::same_as<std::uint32_t>;
+    { f.wait(1U, S::forever) } -> std::same_as<bool>;
+    { f.wake_one() };
+    { f.wake_all() };
     { S::now_ns() } -> std::convertible_to<std::int64_t>;
     { S::relax() };
     { S::recheck("structure.source") } -> std::same_as<bool>;

@@ -4,6 +4,7 @@
 // A task that waits for another one is the oracle for work conservation: if the second task is left lying
 // while a worker sleeps, nobody ever runs it, and the engine reports a deadlock.
 #include <array>
+#include <type_traits>
 
 #include <apiary/contract/laws.hpp>
 #include <apiary/model_check/register.hpp>
@@ -18,9 +19,13 @@ using namespace apiary;
 constexpr hive_parameters small_parameters{
     .local_budget = 2, .global_batch = 2, .global_probe_interval = 3, .steal_rounds = 1};
 
+// The parker that ships where one IO worker makes that affordable; else what it was checked against (parker_check).
+template <class Sync, unsigned Workers>
+using core_of = std::conditional_t<Workers == 1, parker_core<Sync>, parker_core<Sync, typename Sync::parker>>;
+
 // Tells the law when its worker blocks, and who was woken.
 template <class Sync, unsigned Workers>
-class watched_core : public parker_core<Sync> {
+class watched_core : public core_of<Sync, Workers> {
 public:
     void watch(quiescence_law<Sync, Workers>& law, unsigned worker) {
         law_ = &law;
@@ -28,12 +33,12 @@ public:
     }
     void wait(std::int64_t deadline_ns) {
         law_->parks(worker_);
-        parker_core<Sync>::wait(deadline_ns);
+        core_of<Sync, Workers>::wait(deadline_ns);
         law_->resumed(worker_);
     }
     void wake() {
         law_->post_begins();
-        parker_core<Sync>::wake();
+        core_of<Sync, Workers>::wake();
         law_->wake_sent(worker_);
         law_->post_ends();
     }

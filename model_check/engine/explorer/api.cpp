@@ -99,8 +99,11 @@ std::uint64_t set_bits(const void* bits, std::uint64_t old) { return old | *stat
 std::uint64_t clear_bits(const void* bits, std::uint64_t old) {
     return old & ~*static_cast<const std::uint64_t*>(bits);
 }
-std::uint64_t notify_bits(const void*, std::uint64_t old) {
-    return (old & ~std::uint64_t{0xFFFF}) | (old & 0xFFFFU) << 16;
+// Who waits lies in 16 bits, and in the next 16 who of them has been woken: of a condition variable from bit 0, of a
+// futex from bit 32, above the program's word.
+std::uint64_t notify_bits(const void* from, std::uint64_t old) {
+    const std::uint64_t waiting = old & std::uint64_t{0xFFFF} << *static_cast<const unsigned*>(from);
+    return (old & ~waiting) | waiting << 16;
 }
 
 constexpr std::uint64_t every_bit = ~std::uint64_t{0};
@@ -171,7 +174,7 @@ std::uint64_t read_modify_write(object& o, change to, std::memory_order order, c
     return old;
 }
 
-bool compare_exchange(object& o, std::uint64_t& expected, std::uint64_t desired, std::memory_order success,
+bool compare_exchange(object& o, std::uint64_t& expected, change to, std::uint64_t mask, std::memory_order success,
                       std::memory_order failure, bool weak, const code_place& at) {
     const inside scope;
     engine& e = self();
@@ -182,16 +185,22 @@ bool compare_exchange(object& o, std::uint64_t& expected, std::uint64_t desired,
     op.failure_order = e.sites().effective(failure_site, number(failure));
     op.mode = weak ? read_mode::weak_cas : read_mode::cas;
     op.expect = expected;
-    op.next = constant;
-    op.closure = &desired;
+    op.mask = mask;
+    op.next = to.of;
+    op.closure = to.closure;
     std::uint8_t flags = 0;
     const std::uint64_t value = do_read(e, op, &flags);
     if ((flags & exclusive) == 0) {
-        expected = value;
+        expected = value & mask;
         return false;
     }
-    do_write(e, op, desired, true);
+    do_write(e, op, to.of(to.closure, value), true);
     return true;
+}
+
+bool compare_exchange(object& o, std::uint64_t& expected, std::uint64_t desired, std::memory_order success,
+                      std::memory_order failure, bool weak, const code_place& at) {
+    return compare_exchange(o, expected, {constant, &desired}, every_bit, success, failure, weak, at);
 }
 
 std::uint64_t await(const object& o, predicate done, const code_place& at) {
@@ -275,40 +284,34 @@ void unlock(object& mutex, const code_place& at) {
     do_write(e, op, 0, false);
 }
 
-// A condition variable: bit t, thread t waits; bit 16 + t, it has been notified.
-void wait(object& condvar, object& mutex, const code_place& at) {
-    engine& e = self();
-    const std::uint64_t waits = std::uint64_t{1} << e.current_thread(), notified = waits << 16, both = waits | notified;
-    {
-        const inside scope;
-        operation op;
-        std::uint8_t flags = 0;
-        const std::uint64_t before =
-            primitive(e, condvar, at, "wait", relaxed, read_mode::rmw, 0, every_bit, set_bits, &waits, &flags, op);
-        do_write(e, op, before | waits, true);
-    }
-    unlock(mutex, at);
-    {
-        const inside scope;
-        operation op;
-        std::uint8_t flags = 0;
-        const std::uint64_t before = primitive(e, condvar, at, "wait (blocked)", relaxed, read_mode::spurious_rmw,
-                                               notified, notified, clear_bits, &both, &flags, op);
-        do_write(e, op, before & ~both, true);
-    }
-    lock(mutex, at);
+namespace {
+
+constexpr unsigned condvar_bits = 0, futex_bits = 32;
+
+std::uint64_t waiting_bit(const engine& e, unsigned from) { return std::uint64_t{1} << (from + e.current_thread()); }
+
+// The rest of a wait whose waiting bit is set. False when it gave up.
+bool block_until_notified(engine& e, object& o, unsigned from, const char* name, bool may_time_out,
+                          const code_place& at) {
+    const inside scope;
+    const std::uint64_t waits = waiting_bit(e, from), notified = waits << 16, both = waits | notified;
+    operation op;
+    std::uint8_t flags = 0;
+    const std::uint64_t before =
+        primitive(e, o, at, name, relaxed, may_time_out ? read_mode::timed_rmw : read_mode::spurious_rmw, notified,
+                  notified, clear_bits, &both, &flags, op);
+    do_write(e, op, before & ~both, true);
+    return !may_time_out || (flags & forced) == 0;
 }
 
-namespace {
-void notify(object& condvar, const code_place& at, bool all) {
+void notify(object& o, unsigned from, const code_place& at, const char* name, bool all) {
     const inside scope;
     engine& e = self();
     operation op;
     std::uint8_t flags = 0;
-    const char* name = all ? "notify_all" : "notify_one";
-    const std::uint64_t state = primitive(e, condvar, at, name, relaxed, read_mode::rmw, 0, every_bit,
-                                          all ? notify_bits : nullptr, nullptr, &flags, op);
-    const std::uint64_t waiting = state & 0xFFFF;
+    const std::uint64_t state = primitive(e, o, at, name, relaxed, read_mode::rmw, 0, every_bit,
+                                          all ? notify_bits : nullptr, &from, &flags, op);
+    const std::uint64_t waiting = state & std::uint64_t{0xFFFF} << from;
     std::uint64_t woken = waiting;
     if (!all && waiting != 0) {
         const auto n = static_cast<std::uint32_t>(__builtin_popcountll(waiting));
@@ -326,10 +329,48 @@ void notify(object& condvar, const code_place& at, bool all) {
     }
     do_write(e, op, (state & ~woken) | woken << 16, true);
 }
+
 }  // namespace
 
-void notify_one(object& condvar, const code_place& at) { notify(condvar, at, false); }
-void notify_all(object& condvar, const code_place& at) { notify(condvar, at, true); }
+void wait(object& condvar, object& mutex, const code_place& at) {
+    engine& e = self();
+    {
+        const inside scope;
+        operation op;
+        std::uint8_t flags = 0;
+        const std::uint64_t waits = waiting_bit(e, condvar_bits);
+        const std::uint64_t before =
+            primitive(e, condvar, at, "wait", relaxed, read_mode::rmw, 0, every_bit, set_bits, &waits, &flags, op);
+        do_write(e, op, before | waits, true);
+    }
+    unlock(mutex, at);
+    (void)block_until_notified(e, condvar, condvar_bits, "wait (blocked)", false, at);
+    lock(mutex, at);
+}
+
+void notify_one(object& condvar, const code_place& at) { notify(condvar, condvar_bits, at, "notify_one", false); }
+void notify_all(object& condvar, const code_place& at) { notify(condvar, condvar_bits, at, "notify_all", true); }
+
+// Word and queue are one location: to compare and to stand in the queue is one step, as it is for the kernel, and the
+// queue orders nothing.
+bool futex_wait(object& futex, std::uint32_t expected, bool may_time_out, const code_place& at) {
+    engine& e = self();
+    {
+        const inside scope;
+        operation op;
+        std::uint8_t flags = 0;
+        const std::uint64_t waits = waiting_bit(e, futex_bits);
+        const std::uint64_t before = primitive(e, futex, at, "futex wait", relaxed, read_mode::cas, expected,
+                                               UINT32_MAX, set_bits, &waits, &flags, op);
+        if ((flags & exclusive) == 0) return true;
+        do_write(e, op, before | waits, true);
+    }
+    return block_until_notified(e, futex, futex_bits, "futex wait (blocked)", may_time_out, at);
+}
+
+void futex_wake(object& futex, bool all, const code_place& at) {
+    notify(futex, futex_bits, at, all ? "wake_all" : "wake_one", all);
+}
 
 bool park(object& parker, bool may_time_out, const code_place& at) {
     const inside scope;

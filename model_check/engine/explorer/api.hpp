@@ -40,6 +40,9 @@ std::uint64_t read_modify_write(object& o, change to, std::memory_order order, c
                                 const char* operation);
 bool compare_exchange(object& o, std::uint64_t& expected, std::uint64_t desired, std::memory_order success,
                       std::memory_order failure, bool weak, const code_place& at);
+// Compares and changes only the bits of `mask`.
+bool compare_exchange(object& o, std::uint64_t& expected, change to, std::uint64_t mask, std::memory_order success,
+                      std::memory_order failure, bool weak, const code_place& at);
 std::uint64_t await(const object& o, predicate done, const code_place& at);
 void fence(std::memory_order order, const code_place& at);
 
@@ -59,6 +62,9 @@ void notify_all(object& condvar, const code_place& at);
 // False when it gave up; never gives up when `may_time_out` is false.
 bool park(object& parker, bool may_time_out, const code_place& at);
 void unpark(object& parker, const code_place& at);
+// The lower half of the location is the program's word. False when it gave up.
+bool futex_wait(object& futex, std::uint32_t expected, bool may_time_out, const code_place& at);
+void futex_wake(object& futex, bool all, const code_place& at);
 
 // Choices, time, memory, verdicts.
 std::uint32_t choose(std::uint32_t n, const code_place& at);

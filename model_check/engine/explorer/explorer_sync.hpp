@@ -171,6 +171,80 @@ struct explorer_sync {
         explorer::object o_;
     };
 
+    // The program's word is the lower half of the location; every change of it leaves the upper half, in which the
+    // explorer keeps who waits. That is why there is no store: it would have to be a read-modify-write.
+    class futex {
+    public:
+        explicit futex(std::uint32_t value) { explorer::construct_atomic(o_, true, value); }
+        futex(const futex&) = delete;
+        futex& operator=(const futex&) = delete;
+
+        std::uint32_t load(std::memory_order order, site at = site::current()) const {
+            return word(explorer::load(o_, order, at.where));
+        }
+        std::uint32_t exchange(std::uint32_t v, std::memory_order order, site at = site::current()) {
+            return change(order, at, "exchange", [v](std::uint32_t) { return v; });
+        }
+        std::uint32_t fetch_add(std::uint32_t v, std::memory_order order, site at = site::current()) {
+            return change(order, at, "fetch_add", [v](std::uint32_t old) { return old + v; });
+        }
+        std::uint32_t fetch_sub(std::uint32_t v, std::memory_order order, site at = site::current()) {
+            return change(order, at, "fetch_sub", [v](std::uint32_t old) { return old - v; });
+        }
+        std::uint32_t fetch_or(std::uint32_t v, std::memory_order order, site at = site::current()) {
+            return change(order, at, "fetch_or", [v](std::uint32_t old) { return old | v; });
+        }
+        std::uint32_t fetch_and(std::uint32_t v, std::memory_order order, site at = site::current()) {
+            return change(order, at, "fetch_and", [v](std::uint32_t old) { return old & v; });
+        }
+        bool compare_exchange_weak(std::uint32_t& expected, std::uint32_t desired, std::memory_order success,
+                                   std::memory_order failure, site at = site::current()) {
+            return compare_exchange(expected, desired, success, failure, true, at);
+        }
+        bool compare_exchange_strong(std::uint32_t& expected, std::uint32_t desired, std::memory_order success,
+                                     std::memory_order failure, site at = site::current()) {
+            return compare_exchange(expected, desired, success, failure, false, at);
+        }
+
+        // A timed wait may give up (bounds: timeouts), any other wakes for no reason (bounds: spurious_wakes).
+        bool wait(std::uint32_t expected, std::int64_t deadline_ns, site at = site::current()) {
+            std::int64_t& now = explorer::thread_clock();
+            if (now >= deadline_ns) return load(std::memory_order_relaxed, at) != expected;
+            if (explorer::futex_wait(o_, expected, deadline_ns != forever, at.where)) return true;
+            now = deadline_ns;
+            return false;
+        }
+        void wake_one(site at = site::current()) { explorer::futex_wake(o_, false, at.where); }
+        void wake_all(site at = site::current()) { explorer::futex_wake(o_, true, at.where); }
+
+    private:
+        static std::uint32_t word(std::uint64_t w) { return static_cast<std::uint32_t>(w); }
+        template <class F>
+        struct keep_upper {
+            static std::uint64_t of(const void* f, std::uint64_t old) {
+                return (old & ~std::uint64_t{UINT32_MAX}) | (*static_cast<const F*>(f))(word(old));
+            }
+        };
+        template <class F>
+        std::uint32_t change(std::memory_order order, const site& at, const char* operation, F f) {
+            return word(explorer::read_modify_write(o_, {keep_upper<F>::of, &f}, order, at.where, operation));
+        }
+        bool compare_exchange(std::uint32_t& expected, std::uint32_t desired, std::memory_order success,
+                              std::memory_order failure, bool weak, const site& at) {
+            const auto f = [desired](std::uint32_t) { return desired; };
+            std::uint64_t seen = expected;
+            if (explorer::compare_exchange(o_, seen, {keep_upper<decltype(f)>::of, &f}, UINT32_MAX, success, failure,
+                                           weak, at.where))
+                return true;
+            expected = word(seen);
+            return false;
+        }
+
+        explorer::object o_;
+    };
+
+    // What a parker promises and nothing more: impl/parking/parker.hpp is checked against it, and large checks use it
+    // in that one's place.
     class parker {
     public:
         parker() { explorer::construct_blocker(o_); }

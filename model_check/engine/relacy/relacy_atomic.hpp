@@ -4,6 +4,7 @@
 // default-constructed atomic has no value: reading it before anybody stored is a failure.
 #pragma once
 
+#include <bit>
 #include <charconv>
 #include <concepts>
 #include <cstdint>
@@ -118,19 +119,29 @@ struct stamped {
 class waiters {
 public:
     // The caller has just looked at the word, and nothing can have run since.
-    rl::unpark_reason block(bool timed, const site& at) {
+    rl::unpark_reason block(bool timed, const site& at, bool spurious = false) {
         if (the_world.stage != phase::threads)
             end_execution("blocks before or after the threads, where nobody can wake it",
                           rl::test_result_user_assert_failed, at);
         const std::uint32_t bit = std::uint32_t{1} << rl::thread_index();
         bits_ |= bit;
-        const rl::unpark_reason why = rl::ctx().park_current_thread(timed, false, false, place(at));
+        const rl::unpark_reason why = rl::ctx().park_current_thread(timed, spurious, false, place(at));
         bits_ &= ~bit;
         return why;
     }
     void wake_all(const site& at) {
         for (unsigned thread = 0; bits_ != 0; ++thread, bits_ >>= 1)
             if ((bits_ & 1U) != 0) rl::ctx().unpark_thread(static_cast<rl::thread_id_t>(thread), false, place(at));
+    }
+
+    // One of them; the engine decides which.
+    void wake_one(const site& at) {
+        const auto n = static_cast<unsigned>(std::popcount(bits_));
+        if (n == 0) return;
+        std::uint32_t rest = bits_;
+        for (unsigned which = n == 1 ? 0 : rl::rand(n); which != 0; --which) rest &= rest - 1;
+        bits_ &= ~(rest & ~(rest - 1));
+        rl::ctx().unpark_thread(static_cast<rl::thread_id_t>(std::countr_zero(rest)), false, place(at));
     }
 
 private:
@@ -195,6 +206,12 @@ public:
     bool compare_exchange_strong(T& expected, T desired, std::memory_order success, std::memory_order failure,
                                  site at = site::current()) {
         return compare_exchange<false>("compare_exchange_strong", expected, desired, success, failure, at);
+    }
+
+    // Compares with the newest value; nothing can run between this and the next operation.
+    bool is_now(T value, const site& at) const {
+        (void)impl_.load(rl::mo_relaxed, place(at));  // where another thread may come first
+        return impl_.debug_value().value == value;
     }
 
     // Blocks until the word changes, if `value` still is the newest; else gives way once, because a stale

@@ -4,6 +4,7 @@
 // a lost wake is a deadlock that Relacy reports, and nobody spins. Blocking adds no happens-before of its
 // own; only the orders on the words count.
 //
+//   futex        compares with the newest value and blocks in one step; wakes for no reason in the random modes.
 //   parker       a word with acquire and release exchanges, and blocking on it. park() never returns
 //                spuriously; park_until() may time out at any moment, and the virtual clock then stands
 //                at its deadline.
@@ -107,6 +108,48 @@ struct relacy_sync {
         rl::condition_variable_std<condvar> impl_;
     };
 
+    class futex : public atomic<std::uint32_t> {
+    public:
+        explicit futex(std::uint32_t value) : atomic<std::uint32_t>(value) {}
+
+        bool wait(std::uint32_t expected, std::int64_t deadline_ns, site at = site::current()) {
+            const relacy_detail::recorder record(at, "futex wait", this);
+            const bool blocks = is_now(expected, at);
+            const bool late = relacy_detail::the_world.now >= deadline_ns;
+            close(record, !blocks ? "the word has changed" : late ? "the deadline has passed" : "blocks");
+            if (!blocks || late) return !blocks;
+            const relacy_detail::recorder blocked(at, "futex wait", this);
+            const rl::unpark_reason why = sleeping_.block(deadline_ns != forever, at, true);
+            if (why == rl::unpark_reason_timeout && relacy_detail::the_world.now < deadline_ns)
+                relacy_detail::the_world.now = deadline_ns;
+            close(blocked, why == rl::unpark_reason_timeout    ? "times out"
+                           : why == rl::unpark_reason_spurious ? "wakes for no reason"
+                                                               : "wakes up");
+            return why != rl::unpark_reason_timeout;
+        }
+        void wake_one(site at = site::current()) {
+            const relacy_detail::recorder record(at, "wake_one", this);
+            reschedule(at);
+            sleeping_.wake_one(at);
+            close(record);
+        }
+        void wake_all(site at = site::current()) {
+            const relacy_detail::recorder record(at, "wake_all", this);
+            reschedule(at);
+            sleeping_.wake_all(at);
+            close(record);
+        }
+        void store(std::uint32_t, std::memory_order, site = site::current()) = delete;  // explorer_sync has none
+
+    private:
+        // Another thread may come between the change of the word and the wake.
+        void reschedule(const site& at) const { (void)is_now(0, at); }
+
+        relacy_detail::waiters sleeping_;
+    };
+
+    // What a parker promises and nothing more: impl/parking/parker.hpp is checked against it, and large checks use it
+    // in that one's place.
     class parker {
     public:
         parker() { word_.store({0, 0}, rl::mo_relaxed, relacy_detail::place(site::current())); }

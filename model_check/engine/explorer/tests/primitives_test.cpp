@@ -1,4 +1,4 @@
-// Two searches against each other on random programs with mutexes, condition variables, parkers, awaits, spurious
+// Two searches against each other on random programs with mutexes, condition variables, parkers, futexes, awaits, spurious
 // failures and heap objects: whatever random runs show, revisits included nowhere, the exhaustive search must have found.
 //
 // Usage: explorer_primitives_test [--programs N] [--seed S] [--runs N] [--more STEPS]
@@ -31,9 +31,14 @@ enum class act {
     await,
     below,
     create,
-    nested
+    nested,
+    futex_wait,
+    futex_wait_until,
+    futex_change,
+    wake_one,
+    wake_all
 };
-constexpr unsigned acts = 16;
+constexpr unsigned acts = 21;
 
 struct step {
     act what = act::load;
@@ -53,6 +58,7 @@ struct interpreted {
     sync::mutex m, inner;
     sync::condvar cv;
     sync::parker parkers[3];
+    sync::futex word{0};
     sync::cell<int> guarded{0};
     bool posted = false;  // guarded by m
     std::vector<int> seen[3];
@@ -147,6 +153,26 @@ struct interpreted {
                 case act::below:
                     put(static_cast<int>(sync::random_source(1).below(2)));
                     break;
+                case act::futex_wait:
+                    put(word.wait(s.which, sync::forever) ? 1 : 0);
+                    break;
+                case act::futex_wait_until:
+                    put(word.wait(s.which, 5) ? 1 : 0);
+                    break;
+                case act::futex_change: {
+                    std::uint32_t expected = 0;
+                    if (s.which == 0)
+                        put(static_cast<int>(word.fetch_add(1, std::memory_order_acq_rel)));
+                    else
+                        put(word.compare_exchange_strong(expected, 2, store_order, std::memory_order_relaxed) ? 1 : 0);
+                    break;
+                }
+                case act::wake_one:
+                    word.wake_one();
+                    break;
+                case act::wake_all:
+                    word.wake_all();
+                    break;
                 case act::create: {
                     node* mine = sync::create<node>();
                     node* old = shared.exchange(mine, std::memory_order_acq_rel);
@@ -191,9 +217,11 @@ void make(unsigned more) {
 }
 
 std::string print() {
-    static constexpr const char* names[] = {"load",  "store",      "add",    "weak",  "critical",   "trial",
-                                            "park",  "park_until", "unpark", "wait",  "notify_one", "notify_all",
-                                            "await", "below",      "create", "nested"};
+    static constexpr const char* names[] = {
+        "load",         "store",      "add",     "weak",   "critical",   "trial",
+        "park",         "park_until", "unpark",  "wait",   "notify_one", "notify_all",
+        "await",        "below",      "create",  "nested", "futex_wait", "futex_wait_until",
+        "futex_change", "wake_one",   "wake_all"};
     std::string text;
     for (const auto& t : code) {
         text += "  T:";

@@ -76,7 +76,9 @@ struct searcher_recruits_the_next {
     static constexpr unsigned threads = 3;
 
     idle_set<Sync> idle;
-    std::array<parker_core<Sync>, 2> cores;
+    // Three threads are too many for the parker that ships; parker_check holds it to the abstract one.
+    using core = parker_core<Sync, typename Sync::parker>;
+    std::array<core, 2> cores;
     typename Sync::template atomic<unsigned> pieces;  // not yet taken
     typename Sync::template atomic<unsigned> taken;
 
@@ -103,9 +105,8 @@ struct searcher_recruits_the_next {
             }
             return;
         }
-        sleeper<Sync, parker_core<Sync>> self(i, idle, cores[i]);
-        while (!take_one())
-            self.sleep(parker_core<Sync>::forever, [this] { return pieces.load(std::memory_order_relaxed) != 0; });
+        sleeper<Sync, core> self(i, idle, cores[i]);
+        while (!take_one()) self.sleep(core::forever, [this] { return pieces.load(std::memory_order_relaxed) != 0; });
         if (self.found_work() && pieces.load(std::memory_order_relaxed) != 0) wake_one();
         // Holds its piece until both are taken: with the other worker asleep this would never end.
         taken.fetch_add(1, std::memory_order_relaxed);

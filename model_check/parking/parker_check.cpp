@@ -1,0 +1,183 @@
+// The parker that ships, against the abstract one that the policies bring and the large checks use.
+//
+// Refinement: each small program below runs over both, and both must show exactly the same outcomes. So whatever
+// is proved with the abstract parker holds with this one, as far as these programs tell them apart.
+#include <array>
+
+#include <apiary/model_check/register.hpp>
+#include <apiary/parking/parker.hpp>
+
+namespace {
+
+using namespace apiary;
+using model::outcomes;
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+// ---- one set of outcomes, two parkers ----------------------------------------------------------------
+
+template <class Sync, class Parker>
+struct one_unpark {
+    static constexpr unsigned threads = 2;
+    Parker parker;
+    typename Sync::template atomic<int> x{0};
+    int token = -1, data = -1, again = -1;
+
+    void thread(unsigned i) {
+        if (i == 1) {
+            x.store(1, relaxed);
+            parker.unpark();
+            return;
+        }
+        token = parker.park_until(Sync::now_ns() + 5);
+        data = x.load(relaxed);
+        again = token == 1 ? parker.park_until(Sync::now_ns()) : -1;
+    }
+    auto outcome() const { return std::array{token, data, again}; }
+    // Never "1 0": the token brings what was written before it. Never "1 1 1": nobody makes up a second one.
+    static constexpr outcomes rc11{"0 0 -1", "0 1 -1", "1 1 0"};
+};
+
+template <class Sync, class Parker>
+struct two_unparks {
+    static constexpr unsigned threads = 3;
+    Parker parker;
+    typename Sync::template atomic<int> x{0}, y{0};
+    std::array<int, 2> seen_x{-1, -1}, seen_y{-1, -1};
+
+    void thread(unsigned i) {
+        if (i == 1) {
+            x.store(1, relaxed);
+            parker.unpark();
+        } else if (i == 2) {
+            y.store(1, relaxed);
+            parker.unpark();
+        } else {
+            parker.park();
+            look(0);
+            if (parker.park_until(Sync::now_ns() + 5)) look(1);
+        }
+    }
+    void look(std::size_t round) {
+        seen_x[round] = x.load(relaxed);
+        seen_y[round] = y.load(relaxed);
+    }
+    auto outcome() const { return std::array{seen_x[0], seen_y[0], seen_x[1], seen_y[1]}; }
+    // The first park sees at least one of them. When a second token was taken, both.
+    static constexpr outcomes rc11{"0 1 -1 -1", "0 1 1 1", "1 0 -1 -1", "1 0 1 1", "1 1 -1 -1", "1 1 1 1"};
+};
+
+template <class Sync, class Parker>
+struct unpark_comes_first {
+    static constexpr unsigned threads = 2;
+    Parker parker;
+    std::array<int, 2> got{-1, -1};
+
+    void before() {
+        parker.unpark();
+        parker.unpark();
+    }
+    void thread(unsigned i) {
+        if (i == 1) return;
+        for (int& g : got) g = parker.park_until(Sync::now_ns() + 5);
+    }
+    auto outcome() const { return got; }
+    static constexpr outcomes rc11{"1 0"};  // it stays, and two are one
+};
+
+// Each thread stores its word, wakes the other, and waits for it: two parkers, both directions.
+template <class Sync, class Parker>
+struct two_threads_meet {
+    static constexpr unsigned threads = 2;
+    std::array<Parker, 2> parkers;
+    std::array<typename Sync::template atomic<int>, 2> words;
+    std::array<int, 2> seen{-1, -1};
+
+    void before() {
+        for (auto& w : words) w.store(0, relaxed);
+    }
+    void thread(unsigned i) {
+        words[i].store(1, relaxed);
+        parkers[1 - i].unpark();
+        parkers[i].park();
+        seen[i] = words[1 - i].load(relaxed);
+    }
+    auto outcome() const { return seen; }
+    static constexpr outcomes rc11{"1 1"};
+};
+
+// The word goes twice through all its states.
+template <class Sync, class Parker>
+struct two_rounds {
+    static constexpr unsigned threads = 2;
+    Parker to, fro;
+    typename Sync::template atomic<int> x{0};
+    std::array<int, 2> seen{-1, -1};
+
+    void thread(unsigned i) {
+        for (int round = 0; round < 2; ++round) {
+            if (i == 0) {
+                to.park();
+                seen[static_cast<std::size_t>(round)] = x.load(relaxed);
+                fro.unpark();
+            } else {
+                x.store(round + 1, relaxed);
+                to.unpark();
+                fro.park();
+            }
+        }
+    }
+    auto outcome() const { return seen; }
+    static constexpr outcomes rc11{"1 2"};
+};
+
+#define APIARY_BOTH_PARKERS(program, text)                                \
+    template <class Sync>                                                 \
+    struct parker_##program : program<Sync, basic_parker<Sync>> {         \
+        static constexpr const char* what = text;                         \
+    };                                                                    \
+    APIARY_LITMUS(parker_##program);                                      \
+    template <class Sync>                                                 \
+    struct abstract_##program : program<Sync, typename Sync::parker> {    \
+        static constexpr const char* what = "the abstract parker: " text; \
+    };                                                                    \
+    APIARY_LITMUS(abstract_##program)
+
+APIARY_BOTH_PARKERS(one_unpark, "an unpark against a deadline: a token brings what was written before it");
+APIARY_BOTH_PARKERS(two_unparks, "two unparks, two parks: one token or two, and never one without its data");
+APIARY_BOTH_PARKERS(unpark_comes_first, "two unparks come first: the token stays, and is one");
+APIARY_BOTH_PARKERS(two_threads_meet, "two threads wake each other and wait");
+APIARY_BOTH_PARKERS(two_rounds, "a park, an answer, and a park again");
+
+// ---- what only the shipped one has -------------------------------------------------------------------
+
+template <class Sync>
+struct parker_token_at_the_deadline : one_unpark<Sync, basic_parker<Sync>> {
+    static constexpr const char* what = "every way a park can end is taken, the token that comes with the deadline too";
+    static constexpr std::array must_reach{"parker.token_was_there", "parker.token_at_the_deadline",
+                                           "parker.timed_out"};
+    void after() {
+        if (this->token == 1 && this->data != 1) Sync::fail("a token came without what was written before it");
+    }
+};
+APIARY_CHECK(parker_token_at_the_deadline);
+
+template <class Sync>
+struct parker_many_unparks {
+    static constexpr const char* what = "two threads unpark, one waits for both of them: none is missed";
+    static constexpr unsigned threads = 3;
+    basic_parker<Sync> parker;
+    typename Sync::template atomic<unsigned> come{0};
+
+    void thread(unsigned i) {
+        if (i == 0) {
+            while (come.load(relaxed) != 2) parker.park();
+            return;
+        }
+        come.fetch_add(1, relaxed);
+        parker.unpark();
+    }
+};
+APIARY_CHECK(parker_many_unparks);
+
+}  // namespace
