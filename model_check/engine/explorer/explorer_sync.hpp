@@ -209,7 +209,7 @@ struct explorer_sync {
         // A timed wait may give up (bounds: timeouts), any other wakes for no reason (bounds: spurious_wakes).
         bool wait(std::uint32_t expected, std::int64_t deadline_ns, site at = site::current()) {
             std::int64_t& now = explorer::thread_clock();
-            if (now >= deadline_ns) return load(std::memory_order_relaxed, at) != expected;
+            if (now >= deadline_ns) return load(std::memory_order_relaxed) != expected;
             if (explorer::futex_wait(o_, expected, deadline_ns != forever, at.where)) return true;
             now = deadline_ns;
             return false;
