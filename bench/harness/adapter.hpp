@@ -7,10 +7,20 @@
 //         static std::string version();                   // of the runtime; never empty
 //         explicit adapter(unsigned workers);              // starts `workers` threads that execute tasks
 //         ~adapter();                                      // stops and joins them
-//         template <class F> void post(F&& task);         // any thread; must not drop the task
-//         // optional:
-//         template <class F> void post_batch(std::span<F> tasks);  // moves from the elements
+//         // each of these is optional:
+//         template <class F> void post(F&& task);          // any thread; must not drop the task
+//         template <class F> void spawn(F&& task);         // from a task; else post is taken
+//         template <class F> void hand_on(F&& task);       // from a task that is about to end; else spawn
+//         template <class F> void yield(std::uint64_t number, F&& task);  // the same, behind what is ready; else hand_on
+//         template <class F> void post_batch(std::span<F> tasks);         // moves from the elements
 //         template <class F> void post_delayed(std::chrono::nanoseconds delay, F&& task);
+//         template <class F> void post_to_worker(unsigned worker, F&& task);
+//         using targeted = …;                              // instead: another adapter, which has post_to_worker
+//         adapter(unsigned workers, unsigned compute_workers);            // with
+//         template <class F> void post_compute(F&& task);                 // for long tasks
+//         template <class F> void call(F&& root);          // runs root on a worker and waits for it; with
+//         class scope { template <class F> void run(F&& task); void wait(); };  // of the tasks that root makes
+//         static constexpr bool starves = true;            // outside posts may wait for ever behind tasks that respawn
 //         runtime_counters counters() const;               // since the runtime was made
 //     };
 //
@@ -26,6 +36,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <apiary/bench/ledger.hpp>
 
@@ -43,22 +54,82 @@ struct example_task {
 };
 
 template <class R>
-concept runtime_adapter = std::constructible_from<R, unsigned> && requires(R& r, example_task t) {
+concept runtime_adapter = std::constructible_from<R, unsigned> && requires {
     { R::name } -> std::convertible_to<std::string_view>;
     { R::version() } -> std::convertible_to<std::string>;
-    r.post(t);
 };
 
 template <class R>
-concept batch_poster = runtime_adapter<R> && requires(R& r, std::span<example_task> tasks) { r.post_batch(tasks); };
+concept poster = runtime_adapter<R> && requires(R& r, example_task t) { r.post(t); };
+
+// A post from outside begins however many tasks go on posting themselves.
+template <class R>
+concept fair_poster = poster<R> && !requires { requires R::starves; };
+
+template <class R>
+concept batch_poster = poster<R> && requires(R& r, std::span<example_task> tasks) { r.post_batch(tasks); };
 
 template <class R>
 concept delayed_poster =
-    runtime_adapter<R> && requires(R& r, std::chrono::nanoseconds delay, example_task t) { r.post_delayed(delay, t); };
+    poster<R> && requires(R& r, std::chrono::nanoseconds delay, example_task t) { r.post_delayed(delay, t); };
+
+template <class R>
+concept targeted_poster = poster<R> && requires(R& r, example_task t) { r.post_to_worker(0U, t); };
+
+template <class R>
+concept compute_runtime = poster<R> && std::constructible_from<R, unsigned, unsigned> &&
+                          requires(R& r, example_task t) { r.post_compute(t); };
+
+// Can wait for children inside a worker.
+template <class R>
+concept joiner = runtime_adapter<R> && requires(R& r, example_task t, typename R::scope& s) {
+    r.call(t);
+    s.run(t);
+    s.wait();
+};
 
 template <class R>
 concept counting_runtime = requires(const R& r) {
     { r.counters() } -> std::same_as<runtime_counters>;
+};
+
+// From a task of the runtime, by its best call for that.
+template <poster R, class F>
+void spawn(R& runtime, F&& task) {
+    if constexpr (requires { runtime.spawn(std::forward<F>(task)); })
+        runtime.spawn(std::forward<F>(task));
+    else
+        runtime.post(std::forward<F>(task));
+}
+
+// From a task that ends now: its successor.
+template <poster R, class F>
+void hand_on(R& runtime, F&& task) {
+    if constexpr (requires { runtime.hand_on(std::forward<F>(task)); })
+        runtime.hand_on(std::forward<F>(task));
+    else
+        bench::spawn(runtime, std::forward<F>(task));
+}
+
+// The same, to run after what is ready now, where the runtime has a call for that. `number` is the task's own,
+// for a runtime where it needs a home.
+template <poster R, class F>
+void yield(R& runtime, std::uint64_t number, F&& task) {
+    if constexpr (requires { runtime.yield(number, std::forward<F>(task)); })
+        runtime.yield(number, std::forward<F>(task));
+    else
+        bench::hand_on(runtime, std::forward<F>(task));
+}
+
+// The adapter for scenarios that aim at a worker.
+template <class R>
+struct targeted_of {
+    using type = R;
+};
+template <class R>
+    requires requires { typename R::targeted; }
+struct targeted_of<R> {
+    using type = typename R::targeted;
 };
 
 // For an adapter whose runtime refused a task: the block could never end, so the run ends here, as a crash.

@@ -30,6 +30,15 @@ std::uint64_t whole_number(const std::string& what, const std::string& seen, std
     return value;
 }
 
+// The index of a word among those that exist.
+std::uint64_t one_of(const std::string& what, const std::string& seen, std::span<const std::string_view> words) {
+    const auto found = std::find(words.begin(), words.end(), seen);
+    if (found != words.end()) return static_cast<std::uint64_t>(found - words.begin());
+    std::string all;
+    for (const std::string_view word : words) all.append(all.empty() ? "" : ", ").append(word);
+    throw bad_arguments(what + ": seen '" + seen + "'; there are: " + all);
+}
+
 // What was written, as text: the numbers are read by whole_number, for one kind of message.
 struct words {
     std::string scenario, workers, seed = "1", warmup_blocks = "5", blocks = "3", block_ms = "100", slowdown_ns = "0";
@@ -54,7 +63,9 @@ void read_params(run_options& options, const scenario_entry& scenario, const std
         if (known == scenario.parameters.end())
             throw bad_arguments("--param: " + std::string(scenario.name) + " has no parameter '" + key +
                                 "'; there are: " + names_of(scenario.parameters));
-        const std::uint64_t value = whole_number("--param " + key, text.substr(sign + 1), known->least, known->most);
+        const std::string what = "--param " + key, seen = text.substr(sign + 1);
+        const std::uint64_t value = known->words.empty() ? whole_number(what, seen, known->least, known->most)
+                                                         : one_of(what, seen, known->words);
         if (!options.params.emplace(key, value).second) throw bad_arguments("--param: '" + key + "' is given twice");
     }
     for (const parameter& p : scenario.parameters)

@@ -14,7 +14,9 @@ using namespace apiary::bench;
 
 report nothing(const run_options&) { return {}; }
 
+constexpr std::array<std::string_view, 2> colours{"red", "blue"};
 constexpr std::array parameters{parameter{.name = "size", .standard = 3, .most = 9},
+                                parameter{.name = "colour", .standard = 0, .words = colours},
                                 parameter{.name = "ops", .standard = {}}};
 constexpr std::array scenarios{scenario_entry{"closed", false, parameters, &nothing},
                                scenario_entry{"open", true, {}, &nothing},
@@ -51,6 +53,16 @@ TEST(CommandLine, TheDefaultsAreThoseOfTheTreaty) {
     EXPECT_FALSE(c.hist_path);
 }
 
+TEST(CommandLine, AWordStandsForItsIndex) {
+    EXPECT_EQ(parse_line("run --scenario closed --workers 1").run_words.options.param("colour"), 0U);
+    EXPECT_EQ(parse_line("run --scenario closed --workers 1 --param colour=blue").run_words.options.param("colour"),
+              1U);
+    for (const char* seen : {"green", "1", ""}) {
+        const std::string why = refusal(std::string("run --scenario closed --workers 1 --param colour=") + seen);
+        EXPECT_NE(why.find("there are: red, blue"), std::string::npos) << why;
+    }
+}
+
 TEST(CommandLine, EveryOptionIsRead) {
     const run_call c = parse_line(
                            "run --workers 3 --scenario closed --seed 18446744073709551615 --blocks 1 "
@@ -71,7 +83,7 @@ TEST(CommandLine, UnknownNamesAreAnsweredWithTheNamesThatExist) {
     EXPECT_EQ(refusal("run --scenario nope --workers 1"),
               "--scenario: unknown scenario 'nope'; there are: closed, open, foreign");
     EXPECT_EQ(refusal("run --scenario closed --workers 1 --param siez=1"),
-              "--param: closed has no parameter 'siez'; there are: size, ops");
+              "--param: closed has no parameter 'siez'; there are: size, colour, ops");
     EXPECT_NE(refusal("run --scenario closed --workers 1 --wrokers 1").find("--slowdown-ns"), std::string::npos);
     EXPECT_NE(refusal("measure").find("--list, run"), std::string::npos);
     EXPECT_NE(refusal("").find("--list, run"), std::string::npos);

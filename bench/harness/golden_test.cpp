@@ -1,12 +1,18 @@
 // The vectors that both languages reproduce: bench/contract/golden.json.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include <apiary/bench/histogram.hpp>
 #include <apiary/bench/ledger.hpp>
+#include <apiary/bench/service_time.hpp>
+
+#include "scenarios/matmul.hpp"
+#include "scenarios/trees.hpp"
+#include "scenarios/uts.hpp"
 
 namespace {
 
@@ -64,6 +70,43 @@ TEST(Golden, PercentilesAreTheSame) {
             EXPECT_EQ(h.percentile(p), number(q.at("value"))) << q;
             EXPECT_EQ(h.printed_percentile(p).has_value(), number(q.at("printed")) == 1) << q;
         }
+    }
+}
+
+TEST(Golden, ServiceTimesAreTheSame) {
+    for (const json& v : vectors("service")) {
+        const auto word = std::find(service_words.begin(), service_words.end(), v.at("service").get<std::string>());
+        ASSERT_NE(word, service_words.end()) << v;
+        const auto kind = static_cast<service>(word - service_words.begin());
+        EXPECT_EQ(v.at("scale").get<std::int64_t>() * service_ns(kind, number(v.at("seed")), number(v.at("i"))),
+                  v.at("ns").get<std::int64_t>())
+            << v;
+    }
+}
+
+// By the serial walk; the published node count of UTS T1 is among them.
+TEST(Golden, AnswersAreTheSame) {
+    const auto sum = [](const auto& tree) { return serial_sum(tree, tree.root()); };
+    for (const json& v : vectors("answer")) {
+        const auto name = v.at("scenario").get<std::string>();
+        const std::uint64_t value = number(v.at("value"));
+        const auto small = static_cast<std::uint32_t>(value);
+        std::uint64_t seen = 0;
+        if (name == "fib") seen = sum(fib_tree{value});
+        if (name == "skynet") seen = sum(skynet_tree{value});
+        if (name == "nqueens") seen = sum(nqueens_tree{small});
+        if (name == "uts") seen = sum(uts_tree{small});
+        if (name == "matmul") {
+            matrices all(small);
+            seen = all.expected();
+            // Serially, leaf by leaf.
+            for (std::uint32_t i = 0; i < small; i += matrices::leaf)
+                for (std::uint32_t j = 0; j < small; j += matrices::leaf)
+                    for (std::uint32_t k = 0; k < small; k += matrices::leaf)
+                        all.multiply_leaf({i, j, k, matrices::leaf});
+            EXPECT_EQ(all.answer(), seen) << v;
+        }
+        EXPECT_EQ(seen, number(v.at("answer"))) << v;
     }
 }
 

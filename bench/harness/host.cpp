@@ -29,6 +29,8 @@ std::int64_t now_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
 
 std::int64_t process_cpu_ns() noexcept { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
+std::int64_t thread_cpu_ns() noexcept { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
 void sleep_until_ns(std::int64_t due_ns) noexcept {
     const timespec due{.tv_sec = due_ns / ns_per_s, .tv_nsec = due_ns % ns_per_s};
     while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, nullptr) == EINTR) {

@@ -11,6 +11,9 @@ namespace apiary::bench {
 // Processor time of the whole process, all its threads.
 [[nodiscard]] std::int64_t process_cpu_ns() noexcept;
 
+// Processor time of the calling thread. A system call.
+[[nodiscard]] std::int64_t thread_cpu_ns() noexcept;
+
 // Sleeps until now_ns() is at least due_ns. A signal does not shorten it.
 void sleep_until_ns(std::int64_t due_ns) noexcept;
 

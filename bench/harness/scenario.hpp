@@ -27,6 +27,7 @@ struct parameter {
     std::optional<std::uint64_t> standard;  // none: the scenario works it out
     std::uint64_t least = 1;
     std::uint64_t most = std::uint64_t{1} << 32;
+    std::span<const std::string_view> words = {};  // where the value is one of these words; its index then
 };
 
 struct run_options {
@@ -75,7 +76,7 @@ template <class Scenario, runtime_adapter Runtime>
 }
 
 // Counters that the runtime keeps itself, over its whole life.
-template <runtime_adapter Runtime>
+template <class Runtime>
 void fill_counters(row& r, const Runtime& runtime) {
     if constexpr (counting_runtime<Runtime>) {
         const runtime_counters seen = runtime.counters();

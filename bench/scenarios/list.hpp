@@ -5,9 +5,21 @@
 
 #include <apiary/bench/subject.hpp>
 
+#include "scenarios/latency_vs_load.hpp"
+#include "scenarios/matmul.hpp"
+#include "scenarios/mixed_load.hpp"
+#include "scenarios/ping_pong.hpp"
 #include "scenarios/post_latency.hpp"
 #include "scenarios/post_throughput.hpp"
+#include "scenarios/spawn_many.hpp"
+#include "scenarios/steal_pressure.hpp"
+#include "scenarios/successor.hpp"
+#include "scenarios/targeted_latency.hpp"
+#include "scenarios/targeted_throughput.hpp"
 #include "scenarios/timer_lateness.hpp"
+#include "scenarios/trees.hpp"
+#include "scenarios/uts.hpp"
+#include "scenarios/waking.hpp"
 
 namespace apiary::bench {
 
@@ -16,6 +28,27 @@ inline constexpr std::array scenarios_of{
     entry_of<post_throughput, Runtime>(),
     entry_of<post_latency, Runtime>(),
     entry_of<timer_lateness, Runtime>(),
+    entry_of<targeted_throughput, typename targeted_of<Runtime>::type>(),
+    entry_of<targeted_latency, typename targeted_of<Runtime>::type>(),
+    entry_of<steal_pressure, Runtime>(),
+    entry_of<mixed_load, Runtime>(),
+    entry_of<latency_vs_load, Runtime>(),
+    entry_of<successor, Runtime>(),
+    entry_of<spawn_many_local, Runtime>(),
+    entry_of<spawn_many_remote_idle, Runtime>(),
+    entry_of<spawn_many_remote_busy1, Runtime>(),
+    entry_of<spawn_many_remote_busy2, Runtime>(),
+    entry_of<ping_pong, Runtime>(),
+    entry_of<yield_many, Runtime>(),
+    entry_of<chained_spawn, Runtime>(),
+    entry_of<remote_spawn, Runtime>(),
+    entry_of<fib, Runtime>(),
+    entry_of<skynet, Runtime>(),
+    entry_of<nqueens, Runtime>(),
+    entry_of<uts, Runtime>(),
+    entry_of<matmul, Runtime>(),
+    entry_of<wake_chain, Runtime>(),
+    entry_of<idle_cpu, Runtime>(),
 };
 
 // The whole main function of a subject.

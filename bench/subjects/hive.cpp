@@ -1,5 +1,9 @@
-// Subject `hive`: this project's own scheduler with N IO workers and no compute workers.
+// Subject `hive`: this project's own scheduler with N IO workers; compute workers only where a scenario wants them.
+//
+// A post from a task goes to its worker's own deque, so it is also the call for a spawn. A task that yields posts itself
+// to the private queue of a worker, first in first out. Its tasks must not wait for children: fork-join by continuation.
 #include <chrono>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <thread>
@@ -16,8 +20,9 @@ public:
     static constexpr std::string_view name = "hive";
     static std::string version() { return APIARY_VERSION; }
 
-    explicit hive(unsigned workers)
-        : scheduler_(apiary::hive_config{.io_workers = workers, .compute_workers = 0}),
+    explicit hive(unsigned workers, unsigned compute_workers = 0)
+        : workers_(workers),
+          scheduler_(apiary::hive_config{.io_workers = workers, .compute_workers = compute_workers}),
           worker_zero_([this] { scheduler_.run(); }) {}
 
     ~hive() { scheduler_.request_stop(apiary::stop_mode::drain); }
@@ -40,11 +45,27 @@ public:
         apiary::bench::must_accept(static_cast<bool>(scheduler_.post_delayed(std::forward<F>(task), delay)));
     }
 
+    template <class F>
+    void post_to_worker(unsigned worker, F&& task) {
+        apiary::bench::must_accept(scheduler_.post_to_worker(worker, std::forward<F>(task)));
+    }
+
+    template <class F>
+    void yield(std::uint64_t number, F&& task) {
+        post_to_worker(static_cast<unsigned>(number % workers_), std::forward<F>(task));
+    }
+
+    template <class F>
+    void post_compute(F&& task) {
+        apiary::bench::must_accept(scheduler_.post_compute(std::forward<F>(task)));
+    }
+
     apiary::bench::runtime_counters counters() const {
         return {.wakes = {}, .parks = scheduler_.parks(), .steals = scheduler_.steals()};
     }
 
 private:
+    const unsigned workers_;
     apiary::hive scheduler_;
     std::jthread worker_zero_;  // run() blocks: the thread that calls it is IO worker 0. Joined first.
 };

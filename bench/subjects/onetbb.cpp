@@ -1,11 +1,15 @@
-// Subject `onetbb`: oneTBB, one arena of N worker slots and task_arena::enqueue, its call for fire-and-forget
-// work from outside. It has no batch call and no timers.
+// Subject `onetbb`: oneTBB, one arena of N worker slots. task_arena::enqueue, its call for fire-and-forget work, for
+// posts from outside; task_group::run for children; enqueue again for a task that lets others go first.
 //
+// Fork-join: a task_group per node, and task_arena::execute for the root: the main thread takes one of the N slots.
+// Compute tasks: a second arena of lower priority. It has no batch call, no timers and no way to aim at a worker.
 // Its tasks come from oneTBB's own pools and not from operator new: the column `allocs` stays empty.
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
 #include <oneapi/tbb/version.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -27,8 +31,18 @@ public:
         arena_.initialize();
     }
 
-    ~onetbb() {
+    onetbb(unsigned workers, unsigned compute_workers)
+        : threads_(tbb::global_control::max_allowed_parallelism, workers + compute_workers + 1),
+          arena_(static_cast<int>(workers), 0),
+          compute_(static_cast<int>(compute_workers), 0, tbb::task_arena::priority::low) {
+        arena_.initialize();
+        compute_.initialize();
+    }
+
+    ~onetbb() noexcept {
+        children_.wait();
         arena_.terminate();
+        compute_.terminate();
         tbb::finalize(workers_, std::nothrow);  // joins them
     }
 
@@ -40,10 +54,43 @@ public:
         arena_.enqueue(std::forward<F>(task));
     }
 
+    template <class F>
+    void spawn(F&& task) {
+        children_.run(std::forward<F>(task));
+    }
+
+    template <class F>
+    void yield(std::uint64_t, F&& task) {
+        arena_.enqueue(std::forward<F>(task));
+    }
+
+    template <class F>
+    void post_compute(F&& task) {
+        compute_.enqueue(std::forward<F>(task));
+    }
+
+    template <class F>
+    void call(F&& root) {
+        arena_.execute(std::forward<F>(root));
+    }
+
+    class scope {
+    public:
+        template <class F>
+        void run(F&& task) {
+            group_.run(std::forward<F>(task));
+        }
+        void wait() { group_.wait(); }
+
+    private:
+        tbb::task_group group_;
+    };
+
 private:
     tbb::task_scheduler_handle workers_{tbb::attach{}};
     tbb::global_control threads_;
-    tbb::task_arena arena_;
+    tbb::task_arena arena_, compute_;
+    tbb::task_group children_;
 };
 
 }  // namespace

@@ -43,6 +43,13 @@ REQUIRED = (
     Package("libgtest-dev", "unit tests", files=("/usr/include/gtest/gtest.h",)),
     Package("libbenchmark-dev", "micro-benchmarks", files=("/usr/include/benchmark/benchmark.h",)),
     Package("libtbb-dev", "the peer oneTBB", files=("/usr/include/tbb/version.h",)),
+    Package("libboost-dev", "the peer Boost.Asio", files=("/usr/include/boost/asio/thread_pool.hpp",)),
+    Package(
+        "libconcurrentqueue-dev",
+        "the peer moodycamel_pool",
+        files=("/usr/include/concurrentqueue/concurrentqueue.h",),
+    ),
+    Package("nettle-dev", "SHA-1 of the scenario uts", files=("/usr/include/nettle/sha1.h",)),
     Package("libcli11-dev", "the subjects' command line", files=("/usr/include/CLI/CLI.hpp",)),
     Package("nlohmann-json3-dev", "tests read the golden vectors", files=("/usr/include/nlohmann/json.hpp",)),
     Package("valgrind", "callgrind: exact counts of instructions", commands=("valgrind",)),

@@ -36,6 +36,7 @@ class Scenario:
 
 
 THROUGHPUT = (Metric("ns_per_op", "ns", "lower", "time per task"),)
+IDLE_COST = (Metric("cpu_ns", "ns", "lower", "processor time while idle"),)
 LATENCY = (
     Metric("lat_p50_ns", "ns", "lower", "latency p50"),
     Metric("lat_p90_ns", "ns", "lower", "latency p90"),
@@ -47,36 +48,89 @@ LATENESS = (
     Metric("lat_p99_ns", "ns", "lower", "lateness p99"),
 )
 
+BLOCK_CELLS = ("ops", "wall_ns", "ns_per_op", "check")
+LATENCY_CELLS = ("ops", "lat_count", "lat_min_ns", "lat_max_ns", "check")
+
+
+def of_blocks(name: str, parameters: str, what: str, histogram: bool = False, calibrated: bool = False) -> Scenario:
+    """Made of blocks. `calibrated`: its points get the control arm with a built-in slow-down."""
+    kind = "throughput" if calibrated else "makespan"
+    return Scenario(name, kind, THROUGHPUT, BLOCK_CELLS, (*parameters.split(), "ops"), histogram=histogram, what=what)
+
+
+def of_open_loop(name: str, parameters: str, what: str) -> Scenario:
+    words = ("rate", *parameters.split())
+    return Scenario(name, "latency", LATENCY, LATENCY_CELLS, words, open_loop=True, histogram=True, what=what)
+
+
 SCENARIOS = {
     scenario.name: scenario
     for scenario in (
-        Scenario(
+        of_blocks(
             "post_throughput",
-            "throughput",
-            THROUGHPUT,
-            ("ops", "wall_ns", "ns_per_op", "check"),
-            ("producers", "batch", "ops"),
-            what="Threads outside the runtime post small tasks as fast as they can.",
+            "producers batch",
+            "Threads outside the runtime post small tasks as fast as they can.",
+            calibrated=True,
         ),
-        Scenario(
+        of_open_loop(
             "post_latency",
-            "latency",
-            LATENCY,
-            ("ops", "lat_count", "lat_min_ns", "lat_max_ns", "check"),
-            ("rate",),
-            open_loop=True,
-            histogram=True,
-            what="Tasks are due at times fixed beforehand; latency counts from the intended time to the task's start.",
+            "",
+            "Tasks are due at times fixed beforehand; latency counts from the intended time to the task's start.",
         ),
         Scenario(
             "timer_lateness",
             "lateness",
             LATENESS,
-            ("ops", "lat_count", "lat_min_ns", "lat_max_ns", "check"),
+            LATENCY_CELLS,
             ("delay_us", "pending", "ops"),
             histogram=True,
             what="Delayed posts; lateness counts from the due time to the start of the task.",
         ),
+        of_blocks("targeted_throughput", "producers targets", "Threads outside post to the private queues of workers."),
+        of_open_loop("targeted_latency", "targets service_ns", "Posts to the private queue of a chosen worker."),
+        of_blocks(
+            "steal_pressure", "work_ns", "One task on one worker spawns all the work; the others come for it.", True
+        ),
+        of_open_loop("mixed_load", "compute_us compute_workers", "Posts while long tasks keep all processors busy."),
+        of_open_loop("latency_vs_load", "service scale", "Posts with service times, at a share of capacity."),
+        of_blocks("successor", "chains", "Chains of tasks, each of which hands on to the next."),
+        of_blocks("spawn_many_local", "tasks", "Tokio's own: one task spawns many."),
+        of_blocks("spawn_many_remote_idle", "tasks", "Tokio's own: one thread outside spawns many."),
+        of_blocks(
+            "spawn_many_remote_busy1", "tasks yielders stall_us", "Tokio's own: the same while tasks yield and stall."
+        ),
+        of_blocks(
+            "spawn_many_remote_busy2", "tasks stallers stall_us", "Tokio's own: the same while tasks stall and respawn."
+        ),
+        of_blocks("ping_pong", "tasks", "Tokio's own: pairs of tasks send each other a message and an answer."),
+        of_blocks("yield_many", "tasks yields", "Tokio's own: tasks that let the others go first, again and again."),
+        of_blocks("chained_spawn", "tasks", "Tokio's own: each task spawns the next."),
+        of_blocks("remote_spawn", "tasks threads", "Tokio's own: threads outside spawn at once."),
+        of_blocks("fib", "n", "Fork-join without any work: what a spawn and a join cost."),
+        of_blocks("skynet", "leaves", "Fork-join, ten children per task."),
+        of_blocks("nqueens", "n", "Fork-join over the boards of the n queens."),
+        of_blocks("uts", "depth", "Fork-join over an unbalanced tree that nobody can foresee (T1 at depth 10)."),
+        of_blocks("matmul", "n", "Fork-join over shared data: a matrix product by halves."),
+        Scenario(
+            "wake_chain",
+            "latency",
+            LATENCY,
+            LATENCY_CELLS,
+            ("sleep_us", "ops"),
+            histogram=True,
+            what="A thread outside wakes a task per worker, is woken by the last, sleeps, and again (after schbench).",
+        ),
+        Scenario(
+            "idle_cpu",
+            "makespan",
+            IDLE_COST,
+            ("wall_ns", "cpu_ns", "check"),
+            ("rate", "seconds"),
+            what="What an idle runtime costs, with no tasks or a few per second.",
+        ),
+        of_blocks("floor_futex", "", "Two threads hand over by a futex: the machine's floor.", True),
+        of_blocks("floor_eventfd", "", "Two threads hand over by eventfd: the machine's floor.", True),
+        of_blocks("floor_spin", "", "Two threads hand over by a spinning load: the machine's floor."),
     )
 }
 
@@ -156,9 +210,18 @@ def timers(delay_us: int, pending: int, ops: int) -> Point:
     )
 
 
+def blocks(name: str, placement: str = "free", **params: int | str) -> Point:
+    return Point(SCENARIOS[name], tuple((key, str(value)) for key, value in sorted(params.items())), placement)
+
+
+def open_loop(name: str, rate: int, seconds: float, **params: int | str) -> Point:
+    point = blocks(name, rate=rate, **params)
+    return dataclasses.replace(point, plan_seconds=seconds)
+
+
 # A percentile needs 100 samples above it after the first tenth is discarded: 1,250 for p90, 11,250 for p99.
 QUICK = (throughput(1), throughput(2), latency(1000, 1.25), timers(1000, 1, 1250))
-NIGHTLY = (
+SEED_FIVE = (
     throughput(1),
     throughput(2),
     throughput(4),
@@ -171,7 +234,49 @@ NIGHTLY = (
     timers(1000, 100, 12_500),
     timers(5000, 100, 12_500),
     timers(16_000, 10_000, 40_000),
+    blocks("targeted_throughput"),
+    blocks("targeted_throughput", producers=2, targets=2),
+    open_loop("targeted_latency", 1000, 2.5),
+    open_loop("targeted_latency", 10_000, 1.25, service_ns=50_000),
+    blocks("steal_pressure"),
+    open_loop("mixed_load", 1000, 2.5),
+    blocks("successor"),
 )
+# The capacity of one worker, with service times ten times the published 1 us, is 100,000 per second (fixed and
+# exponential; bimodal 33,000): one injector can offer that.
+LOADED = tuple(
+    open_loop("latency_vs_load", share * capacity // 100, 1.0, service=service, scale=10)
+    for service, capacity in (("fixed", 100_000), ("exponential", 100_000), ("bimodal", 33_000))
+    for share in (10, 50, 80)
+)
+TOKIO = tuple(
+    blocks(name)
+    for name in (
+        "spawn_many_local",
+        "spawn_many_remote_idle",
+        "spawn_many_remote_busy1",
+        "spawn_many_remote_busy2",
+        "ping_pong",
+        "yield_many",
+        "chained_spawn",
+        "remote_spawn",
+    )
+)
+FORK_JOIN = (
+    blocks("fib", n=27),
+    blocks("skynet", leaves=100_000),
+    blocks("nqueens", n=10),
+    blocks("uts", depth=8),
+    blocks("matmul", n=512),
+)
+WAKING = (
+    blocks("wake_chain", ops=12_500, sleep_us=100),
+    blocks("idle_cpu", rate=0, seconds=2),
+    blocks("idle_cpu", rate=1, seconds=2),
+)
+FLOORS = tuple(with_workers(blocks(name), 1) for name in ("floor_futex", "floor_eventfd", "floor_spin"))
+EVERYTHING = SEED_FIVE + LOADED + TOKIO + FORK_JOIN + WAKING + FLOORS
+NIGHTLY = SEED_FIVE + (TOKIO[0], TOKIO[4], TOKIO[5]) + (FORK_JOIN[0], FORK_JOIN[3]) + WAKING[:2] + FLOORS[:1]
 PUBLISH = (
     throughput(1),
     throughput(2),
@@ -187,7 +292,7 @@ PLANS = {
     for plan in (
         Plan(
             "smoke",
-            NIGHTLY,
+            EVERYTHING,
             rounds=1,
             least_rounds=1,
             block_ms=10,
@@ -198,7 +303,10 @@ PLANS = {
         ),
         Plan("quick", QUICK, rounds=7, least_rounds=5, what="7 rounds of a short list: minutes"),
         Plan(
-            "nightly", NIGHTLY, rounds=30, least_rounds=10, gates=True, what="30 rounds of everything: about an hour"
+            "nightly", NIGHTLY, rounds=30, least_rounds=10, gates=True, what="30 rounds of a long list: hours"
+        ),
+        Plan(
+            "wide", EVERYTHING, rounds=10, least_rounds=5, what="10 rounds of everything, to choose from by --scenario"
         ),
         Plan(
             "publish",

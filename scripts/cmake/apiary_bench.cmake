@@ -18,7 +18,8 @@ function(apiary_add_subject name)
     $<TARGET_NAME_IF_EXISTS:apiary_warnings> $<TARGET_NAME_IF_EXISTS:apiary_sanitizers> ${arg_LIBRARIES})
   apiary_register(subjects ${target})
   if(APIARY_TESTS)
-    apiary_smoke_test(${target} treaty post_throughput post_latency timer_lateness)
+    apiary_smoke_test(${target}
+      treaty post_throughput post_latency timers blocks tokio fork_join open_loops waking floors)
   endif()
 endfunction()
 

@@ -82,6 +82,16 @@ class PlanFiles(unittest.TestCase):
         self.assertEqual(plans.timers(1000, 1, 1250).ops(), 1250)
         self.assertIsNone(plans.throughput(1).ops())
 
+    def test_every_scenario_is_in_the_smoke_plan_with_parameters_that_exist(self) -> None:
+        points = plans.plan("smoke").points
+        self.assertEqual({point.scenario.name for point in points}, set(plans.SCENARIOS))
+        for chosen in plans.PLANS.values():
+            self.assertEqual(len(set(chosen.points)), len(chosen.points), f"{chosen.name} has a point twice")
+            for point in chosen.points:
+                keys = {key for key, _ in point.params} - {"workers"}
+                self.assertLessEqual(keys, set(point.scenario.parameters), point.label)
+                self.assertGreater(point.time_limit(), 2 * point.plan_seconds)
+
     def test_quick_can_print_p90(self) -> None:
         for point in plans.QUICK:
             if point.scenario.histogram:

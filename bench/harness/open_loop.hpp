@@ -1,0 +1,91 @@
+// The frame of every open-loop scenario: posts at the times of a plan, each stamps when its service was over.
+//
+// Threads. The main thread; finish: each task, once per number.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <apiary/bench/injector.hpp>
+#include <apiary/bench/scenario.hpp>
+
+namespace apiary::bench {
+
+class open_loop {
+public:
+    explicit open_loop(const run_options& options)
+        : plan_(options.plan), account_(options.slowdown_ns), finished_(options.plan.size()) {}
+
+    // By the task of post i, when its service is over; its last act.
+    void finish(std::size_t i) noexcept {
+        finished_[i] = now_ns();
+        account_.complete(i);
+    }
+
+    // Calls release(i) at the times of the plan, then sleeps until all tasks have run.
+    template <class Release>
+    void run(Release release) {
+        account_.open(plan_.size());
+        const std::int64_t cpu_start = process_cpu_ns();
+        injected_ = inject_from_new_thread(plan_, std::move(release));
+        account_.wait();
+        cpu_ns_ = process_cpu_ns() - cpu_start;
+    }
+
+    template <class Runtime>
+    [[nodiscard]] report result(const Runtime& runtime) const {
+        const std::size_t n = plan_.size();
+        report result;
+        std::int64_t last = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::int64_t at = finished_[i] - injected_.zero_ns;
+            last = std::max(last, at);
+            if (i >= discarded(n)) result.latency.record(static_cast<std::uint64_t>(at - plan_[i]));
+        }
+        const double offered = per_second(n, plan_.back()), achieved = per_second(n, last);
+        row& r = result.measured;
+        r.warmup_blocks = 0;
+        r.blocks = 1;
+        r.ops = n;
+        r.cpu_ns = static_cast<std::uint64_t>(cpu_ns_);
+        r.offered_per_s = offered;
+        r.achieved_per_s = achieved;
+        r.set_latency(result.latency);
+        r.lateness_p99_ns = injected_.lateness.printed_percentile({990});
+        r.check = account_.sum();
+        if (injector_limited(injected_.lateness, result.latency, offered, achieved)) r.flags = "injector_limited";
+        result.audit("the run", account_.sum(), expected_sum(n));
+        fill_counters(r, runtime);
+        return result;
+    }
+
+    // Whether the injector, not the subject, shaped the figures. The percentiles need not be printable for that.
+    [[nodiscard]] static bool injector_limited(const histogram& lateness, const histogram& latency, double offered,
+                                               double achieved) {
+        const auto p99 = [](const histogram& h) { return static_cast<double>(h.percentile({990}).value_or(0)); };
+        return p99(lateness) > 0.2 * p99(latency) || achieved / offered < 0.99;
+    }
+
+private:
+    // Infinite, printed as not measured, for an empty span.
+    static double per_second(std::size_t n, std::int64_t span_ns) {
+        if (span_ns == 0) return std::numeric_limits<double>::infinity();
+        return static_cast<double>(n) * 1e9 / static_cast<double>(span_ns);
+    }
+
+    const std::vector<std::int64_t>& plan_;
+    ledger account_;
+    // One word per task, written once by that task: recording costs the same for the first and the last.
+    std::vector<std::int64_t> finished_;
+    injection injected_;
+    std::int64_t cpu_ns_ = 0;
+};
+
+// Informative: the plan rules.
+inline constexpr parameter rate_parameter{.name = "rate", .standard = 1000, .most = 1'000'000'000};
+
+}  // namespace apiary::bench

@@ -1,0 +1,207 @@
+// matmul: C += A·B by halving in each direction, four tasks, a join, four more; leaves of 32×32.
+//
+// Tasks of about ten microseconds with shared data: a poor result means bad locality or idle workers at the joins.
+// Twin: tokio_baseline/src/scenarios/matmul.rs.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/tree_sum.hpp"
+
+namespace apiary::bench {
+
+// The three matrices, row-major, and what is known of them.
+class matrices {
+public:
+    static constexpr std::uint32_t leaf = 32;
+
+    explicit matrices(std::uint32_t n) : n_(n), a_(squared(n)), b_(squared(n)), c_(squared(n)) {
+        for (std::uint32_t i = 0; i < n; ++i)
+            for (std::uint32_t j = 0; j < n; ++j) {
+                a_[at(i, j)] = (i + 2 * j) % 7;
+                b_[at(i, j)] = (3 * i + j) % 5;
+            }
+    }
+
+    // A square block of each, by its upper left corner: C[i,j] += A[i,k]·B[k,j].
+    struct product {
+        std::uint32_t i, j, k, size;
+
+        // The part of a phase (0, 1) with the number q = 0 … 3.
+        [[nodiscard]] product part(std::uint32_t phase, std::uint32_t q) const noexcept {
+            const std::uint32_t half = size / 2;
+            return {i + q / 2 * half, j + q % 2 * half, k + phase * half, half};
+        }
+    };
+    [[nodiscard]] product whole() const noexcept { return {0, 0, 0, n_}; }
+
+    void multiply_leaf(const product& p) noexcept {
+        for (std::uint32_t i = p.i; i < p.i + p.size; ++i)
+            for (std::uint32_t k = p.k; k < p.k + p.size; ++k) {
+                const std::uint32_t a = a_[at(i, k)];
+                for (std::uint32_t j = p.j; j < p.j + p.size; ++j) c_[at(i, j)] += a * b_[at(k, j)];
+            }
+    }
+
+    void clear() noexcept { c_.assign(c_.size(), 0); }
+
+    // Σ u_i·v_j·C[i][j]
+    [[nodiscard]] std::uint64_t answer() const noexcept {
+        std::uint64_t sum = 0;
+        for (std::uint32_t i = 0; i < n_; ++i) {
+            std::uint64_t row = 0;
+            for (std::uint32_t j = 0; j < n_; ++j) row += mix(n_ + std::uint64_t{j}) * c_[at(i, j)];
+            sum += mix(i) * row;
+        }
+        return sum;
+    }
+
+    // The same without C: (uA)(Bv). No entry of C exceeds 32 bits.
+    [[nodiscard]] std::uint64_t expected() const noexcept {
+        std::uint64_t sum = 0;
+        for (std::uint32_t k = 0; k < n_; ++k) {
+            std::uint64_t ua = 0, bv = 0;
+            for (std::uint32_t i = 0; i < n_; ++i) {
+                ua += mix(i) * a_[at(i, k)];
+                bv += mix(n_ + std::uint64_t{i}) * b_[at(k, i)];
+            }
+            sum += ua * bv;
+        }
+        return sum;
+    }
+
+private:
+    static std::size_t squared(std::uint32_t n) { return std::size_t{n} * n; }
+    [[nodiscard]] std::size_t at(std::uint32_t i, std::uint32_t j) const noexcept { return std::size_t{i} * n_ + j; }
+
+    std::uint32_t n_;
+    std::vector<std::uint32_t> a_, b_, c_;
+};
+
+class matmul {
+    using product = matrices::product;
+
+public:
+    static constexpr std::string_view name = "matmul";
+    static constexpr bool open_loop = false;
+    static constexpr std::array parameters{
+        parameter{.name = "n", .standard = 512, .least = matrices::leaf, .most = 8192}, calibrated_ops};
+    template <class Runtime>
+    static constexpr bool expressible = fork_join<Runtime>;
+
+    template <class Runtime>
+    static report measure(const run_options& options) {
+        const auto n = static_cast<std::uint32_t>(options.param("n"));
+        if (!std::has_single_bit(n))
+            throw bad_arguments("--param n=" + std::to_string(n) + " is not 32 times a power of two");
+        matrices all(n);
+        const std::uint64_t expected = all.expected();
+        ledger account(options.slowdown_ns);
+        ledger end(0);  // says when an operation has ended; both outlive the runtime
+        std::optional<in_pieces<Runtime>> pieces;
+        Runtime runtime(options.workers);
+        if constexpr (!joiner<Runtime>) pieces.emplace(all, account, end, runtime);
+        return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
+            block_meter meter;
+            for (std::uint64_t i = 0; i < ops; ++i) {
+                all.clear();
+                end.open(1);
+                meter.start();
+                if constexpr (joiner<Runtime>)
+                    runtime.call([&] {
+                        join<Runtime>(all, account, all.whole());
+                        end.complete(0);
+                    });
+                else
+                    pieces->start();
+                const std::int64_t ended = end.wait();
+                meter.stop(ended, mix(i + all.answer() - expected));
+            }
+            return meter.finished(ops);
+        });
+    }
+
+private:
+    template <joiner Runtime>
+    static void join(matrices& all, const ledger& account, const product& p) {
+        if (p.size == matrices::leaf) {
+            account.slow_down();
+            return all.multiply_leaf(p);
+        }
+        for (std::uint32_t phase = 0; phase < 2; ++phase) {
+            typename Runtime::scope parts;
+            for (std::uint32_t q = 0; q < 3; ++q)
+                parts.run([&all, &account, part = p.part(phase, q)] { join<Runtime>(all, account, part); });
+            join<Runtime>(all, account, p.part(phase, 3));
+            parts.wait();
+        }
+    }
+
+    // By continuation counting: who ends the last part of a phase goes on with the next, or with the parent.
+    // pending (acq_rel) hands the parts' writes to C on to it.
+    template <class Runtime>
+    class in_pieces {
+        struct frame {
+            frame* parent;
+            product whole;
+            std::uint32_t phase = 0;
+            std::atomic<std::uint32_t> pending{4};
+        };
+
+    public:
+        in_pieces(matrices& all, const ledger& account, ledger& end, Runtime& runtime)
+            : all_(all), account_(account), end_(end), runtime_(runtime) {}
+
+        void start() {
+            runtime_.post([this] { run(all_.whole(), nullptr); });
+        }
+
+    private:
+        void run(product p, frame* parent) {
+            while (p.size != matrices::leaf) {
+                parent = new frame{parent, p};
+                p = spawn_three(parent);
+            }
+            account_.slow_down();
+            all_.multiply_leaf(p);
+            deliver(parent);
+        }
+
+        // Returns the fourth.
+        product spawn_three(frame* of) {
+            const product whole = of->whole;
+            const std::uint32_t phase = of->phase;
+            for (std::uint32_t q = 0; q < 3; ++q)
+                bench::spawn(runtime_, [this, part = whole.part(phase, q), of] { run(part, of); });
+            return whole.part(phase, 3);
+        }
+
+        void deliver(frame* to) {
+            while (to != nullptr) {
+                if (to->pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+                if (to->phase == 0) {
+                    to->phase = 1;
+                    to->pending.store(4, std::memory_order_relaxed);
+                    return run(spawn_three(to), to);
+                }
+                frame* const done = to;
+                to = to->parent;
+                delete done;
+            }
+            end_.complete(0);
+        }
+
+        matrices& all_;
+        const ledger& account_;
+        ledger& end_;
+        Runtime& runtime_;
+    };
+};
+
+}  // namespace apiary::bench

@@ -1,0 +1,158 @@
+// Tokio's spawn_many_* and remote_spawn: T tasks at once, from a worker, from outside, and while others keep the
+// workers busy.
+//
+// A poor local result means: a spawn from a task goes through something shared. A poor remote one: a post from outside
+// is dear; with busy workers: outside posts wait behind tasks that respawn themselves (a fairness question).
+// Twins: tokio_baseline/src/scenarios/, under the same names.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <apiary/bench/producers.hpp>
+
+#include "scenarios/background.hpp"
+
+namespace apiary::bench {
+
+class spawn_many_local {
+public:
+    static constexpr std::string_view name = "spawn_many_local";
+    static constexpr bool open_loop = false;
+    static constexpr std::array parameters{parameter{.name = "tasks", .standard = 10'000, .most = 100'000'000},
+                                           calibrated_ops};
+    template <class Runtime>
+    static constexpr bool expressible = poster<Runtime>;
+
+    template <poster Runtime>
+    static report measure(const run_options& options) {
+        const block_settings settings = settings_of_iterations(options);
+        shared s{ledger(options.slowdown_ns), options.param("tasks")};  // outlives the runtime
+        Runtime runtime(options.workers);
+        return measure_blocks(settings, runtime, [&](std::uint64_t ops) {
+            return run_iterations(s.account, ops, s.tasks, [&](std::uint64_t first) {
+                runtime.post([all = &s, r = &runtime, first] {
+                    const std::uint64_t end = first + all->tasks;
+                    for (std::uint64_t i = first; i < end; ++i)
+                        bench::spawn(*r, [a = &all->account, i] { a->complete(i); });
+                });
+            });
+        });
+    }
+
+private:
+    struct shared {
+        ledger account;
+        std::uint64_t tasks;
+    };
+};
+
+// What the three remote ones share: the main thread posts.
+template <poster Runtime>
+[[nodiscard]] report measure_remote_posts(const block_settings& settings, std::uint64_t tasks, ledger& account,
+                                          Runtime& runtime) {
+    return measure_blocks(settings, runtime, [&](std::uint64_t ops) {
+        return run_iterations(account, ops, tasks, [&](std::uint64_t first) {
+            for (std::uint64_t i = first; i < first + tasks; ++i) runtime.post([a = &account, i] { a->complete(i); });
+        });
+    });
+}
+
+class spawn_many_remote_idle {
+public:
+    static constexpr std::string_view name = "spawn_many_remote_idle";
+    static constexpr bool open_loop = false;
+    static constexpr std::array parameters = spawn_many_local::parameters;
+    template <class Runtime>
+    static constexpr bool expressible = poster<Runtime>;
+
+    template <poster Runtime>
+    static report measure(const run_options& options) {
+        const block_settings settings = settings_of_iterations(options);
+        ledger account(options.slowdown_ns);  // outlives the runtime
+        Runtime runtime(options.workers);
+        return measure_remote_posts(settings, options.param("tasks"), account, runtime);
+    }
+};
+
+class spawn_many_remote_busy1 {
+public:
+    static constexpr std::string_view name = "spawn_many_remote_busy1";
+    static constexpr bool open_loop = false;
+    static constexpr std::array parameters{
+        parameter{.name = "tasks", .standard = 10'000, .most = 100'000'000},
+        parameter{.name = "yielders", .standard = 8, .most = 4096},
+        parameter{.name = "stall_us", .standard = 10, .least = 0, .most = 1'000'000},
+        calibrated_ops,
+    };
+    template <class Runtime>
+    static constexpr bool expressible = fair_poster<Runtime>;
+
+    template <poster Runtime>
+    static report measure(const run_options& options) {
+        const block_settings settings = settings_of_iterations(options);
+        ledger account(options.slowdown_ns);  // outlives the runtime, as do the yielders
+        background busy(options.param("yielders"), static_cast<std::int64_t>(options.param("stall_us")) * 1000);
+        Runtime runtime(options.workers);
+        busy.start_yielders(runtime);
+        report result = measure_remote_posts(settings, options.param("tasks"), account, runtime);
+        busy.stop();
+        return result;
+    }
+};
+
+class spawn_many_remote_busy2 {
+public:
+    static constexpr std::string_view name = "spawn_many_remote_busy2";
+    static constexpr bool open_loop = false;
+    static constexpr std::array parameters{
+        parameter{.name = "tasks", .standard = 1000, .most = 100'000'000},
+        parameter{.name = "stallers", .standard = 4, .most = 4096},
+        parameter{.name = "stall_us", .standard = 10, .least = 0, .most = 1'000'000},
+        calibrated_ops,
+    };
+    template <class Runtime>
+    static constexpr bool expressible = fair_poster<Runtime>;
+
+    template <poster Runtime>
+    static report measure(const run_options& options) {
+        const block_settings settings = settings_of_iterations(options);
+        ledger account(options.slowdown_ns);  // outlives the runtime, as do the stallers
+        background busy(options.param("stallers"), static_cast<std::int64_t>(options.param("stall_us")) * 1000);
+        Runtime runtime(options.workers);
+        busy.start_stallers(runtime);
+        report result = measure_remote_posts(settings, options.param("tasks"), account, runtime);
+        busy.stop();
+        return result;
+    }
+};
+
+class remote_spawn {
+public:
+    static constexpr std::string_view name = "remote_spawn";
+    static constexpr bool open_loop = false;
+    static constexpr std::array parameters{
+        parameter{.name = "tasks", .standard = 12'800, .most = 100'000'000},
+        parameter{.name = "threads", .standard = 1, .most = 256},
+        calibrated_ops,
+    };
+    template <class Runtime>
+    static constexpr bool expressible = poster<Runtime>;
+
+    template <poster Runtime>
+    static report measure(const run_options& options) {
+        const block_settings settings = settings_of_iterations(options);
+        const std::uint64_t tasks = options.param("tasks"), threads = options.param("threads");
+        ledger account(options.slowdown_ns);  // outlives the runtime
+        Runtime runtime(options.workers);
+        return measure_blocks(settings, runtime, [&](std::uint64_t ops) {
+            return run_producers(account, ops, tasks, threads, [&](std::uint64_t p, std::uint64_t first, auto line_up) {
+                line_up();
+                for (std::uint64_t i = first + p; i < first + tasks; i += threads)
+                    runtime.post([a = &account, i] { a->complete(i); });
+            });
+        });
+    }
+};
+
+}  // namespace apiary::bench

@@ -1,0 +1,95 @@
+// steal_pressure: one task on one worker spawns all the work, the other workers must come and get it.
+//
+// Ideal is work_ns · ops / workers. A poor result means: idle workers are woken late or one by one, or
+// a steal takes too little. elsewhere_ppm near 0 means that nobody came; the latency column says how long the
+// first thief took. Twin: tokio_baseline/src/scenarios/steal_pressure.rs.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include <apiary/bench/closed_loop.hpp>
+
+namespace apiary::bench {
+
+class steal_pressure {
+public:
+    static constexpr std::string_view name = "steal_pressure";
+    static constexpr bool open_loop = false;
+    static constexpr std::array parameters{
+        parameter{.name = "work_ns", .standard = 1000, .least = 0, .most = 1'000'000'000},
+        parameter{.name = "ops", .standard = 100'000, .most = 100'000'000},
+    };
+    template <class Runtime>
+    static constexpr bool expressible = poster<Runtime>;
+
+    template <poster Runtime>
+    static report measure(const run_options& options) {
+        busy_wait_ns(1);  // calibrates its loop, for the first child should not
+        family f(options);
+        histogram first_steals;
+        std::map<std::int64_t, std::uint64_t> elsewhere;  // by the wall time of the block
+        Runtime runtime(options.workers);
+        report result = measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
+            f.reset();
+            const block b = run_iterations(f.account, ops, ops, [&](std::uint64_t) {
+                runtime.post([family = &f, r = &runtime, ops] { family->have_children(*r, ops); });
+            });
+            elsewhere[b.wall_ns] = f.elsewhere.load(std::memory_order_relaxed);
+            if (const std::int64_t first = f.first_elsewhere_ns.load(std::memory_order_relaxed); first != 0)
+                first_steals.record(static_cast<std::uint64_t>(first - f.root_ns));
+            return b;
+        });
+        row& r = result.measured;
+        const std::uint64_t away = elsewhere.at(static_cast<std::int64_t>(*r.wall_ns));
+        r.flags = "elsewhere_ppm=" + std::to_string(away * 1'000'000 / *r.ops);
+        r.set_latency(first_steals);
+        result.latency = first_steals;
+        return result;
+    }
+
+private:
+    // One word per thread, whose address tells threads apart at the price of a register.
+    static const void* this_thread() noexcept {
+        static thread_local const char here = 0;
+        return &here;
+    }
+
+    struct family {
+        ledger account;
+        const std::int64_t work_ns;
+        const void* root_thread = nullptr;  // written before the first child is spawned
+        std::int64_t root_ns = 0;
+        alignas(cache_line) std::atomic<std::uint64_t> elsewhere{0};
+        std::atomic<std::int64_t> first_elsewhere_ns{0};
+
+        explicit family(const run_options& options)
+            : account(options.slowdown_ns), work_ns(static_cast<std::int64_t>(options.param("work_ns"))) {}
+
+        void reset() {
+            elsewhere.store(0, std::memory_order_relaxed);
+            first_elsewhere_ns.store(0, std::memory_order_relaxed);
+        }
+
+        template <class Runtime>
+        void have_children(Runtime& runtime, std::uint64_t ops) {
+            root_ns = now_ns();
+            root_thread = this_thread();
+            for (std::uint64_t i = 0; i < ops; ++i) bench::spawn(runtime, [this, i] { child(i); });
+        }
+
+        void child(std::uint64_t i) noexcept {
+            if (this_thread() != root_thread) {
+                if (elsewhere.fetch_add(1, std::memory_order_relaxed) == 0)
+                    first_elsewhere_ns.store(now_ns(), std::memory_order_relaxed);
+            }
+            if (work_ns != 0) busy_wait_ns(work_ns);
+            account.complete(i);
+        }
+    };
+};
+
+}  // namespace apiary::bench

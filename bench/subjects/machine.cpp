@@ -1,0 +1,26 @@
+// Subject `machine`: no runtime, only what this machine's own hand-overs cost between two threads: the floor under every
+// latency of the others.
+#include <sys/utsname.h>
+
+#include <array>
+#include <string>
+
+#include <apiary/bench/subject.hpp>
+
+#include "scenarios/floors.hpp"
+
+namespace {
+
+std::string kernel() {
+    utsname names{};
+    return ::uname(&names) == 0 ? std::string(names.sysname) + " " + names.release : "unknown kernel";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    using namespace apiary::bench;
+    static constexpr std::array scenarios{floor_entry<futex_channel>(), floor_entry<eventfd_channel>(),
+                                          floor_entry<spin_channel>()};
+    return run_subject({"machine", kernel(), scenarios}, argc, argv);
+}

@@ -1,0 +1,47 @@
+// Subject `openmp`: OpenMP tasks of the compiler's own library (GCC: libgomp). One parallel region per computation, its
+// root in a `single`, `task` for each child, `taskwait` for the join.
+//
+// Only the threads of a region can create its tasks, so nothing can be posted from outside: fork-join alone. The main
+// thread is one of the N.
+#include <omp.h>
+
+#include <string>
+#include <utility>
+
+#include "scenarios/list.hpp"
+
+namespace {
+
+class openmp {
+public:
+    static constexpr std::string_view name = "openmp";
+    static std::string version() { return "OpenMP " + std::to_string(_OPENMP) + " (GCC " __VERSION__ ")"; }
+
+    explicit openmp(unsigned workers) : workers_(static_cast<int>(workers)) { omp_set_dynamic(0); }
+
+    template <class F>
+    void call(F&& root) {
+#pragma omp parallel num_threads(workers_)
+#pragma omp single
+        root();
+    }
+
+    class scope {
+    public:
+        template <class F>
+        void run(F task) {
+#pragma omp task firstprivate(task)
+            task();
+        }
+        void wait() {
+#pragma omp taskwait
+        }
+    };
+
+private:
+    int workers_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return apiary::bench::subject_main<openmp>(argc, argv); }
