@@ -275,10 +275,20 @@ mod tests {
             ("run --scenario post_throughput --workers 1 --param producers=0", "`0`"),
             ("run --scenario post_throughput --workers 1 --param batch=x", "`x`"),
             ("run --scenario timer_lateness --workers 1 --param pending=0", "`0`"),
+            ("run --scenario idle_cpu --workers 1 --param rate=1001", "`1001`"),
         ] {
             let message = refusal(line);
             assert!(message.contains(seen) && message.contains("whole number"), "`{line}` gave: {message}");
         }
+    }
+
+    #[test]
+    fn a_word_is_one_of_those_that_exist() {
+        let words = "run --scenario latency_vs_load --workers 1 --plan p";
+        assert_eq!(run(words).params.value("service"), 0);
+        assert_eq!(run(&format!("{words} --param service=bimodal")).params.value("service"), 2);
+        let unknown = refusal(&format!("{words} --param service=2"));
+        assert!(unknown.contains("`2`") && unknown.contains("fixed, exponential, bimodal"), "seen: {unknown}");
     }
 
     #[test]

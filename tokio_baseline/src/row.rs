@@ -207,6 +207,14 @@ mod tests {
     }
 
     #[test]
+    fn flags_are_joined_by_semicolons() {
+        let mut row = Row::empty();
+        row.put_flag("injector_limited");
+        row.put_flag("compute_tasks=3");
+        assert!(row.to_csv().ends_with(",injector_limited;compute_tasks=3,\n"), "seen: {}", row.to_csv());
+    }
+
+    #[test]
     #[should_panic(expected = "no column `latency`")]
     fn a_column_that_the_treaty_does_not_know_is_a_mistake() {
         Row::empty().put("latency", 1u64);

@@ -28,6 +28,12 @@ pub struct Product {
 }
 
 impl Product {
+    /// Where its block of C begins.
+    #[cfg(test)]
+    pub fn written(self) -> (usize, usize) {
+        (self.i, self.j)
+    }
+
     /// Part number `q` (0…3) of a phase (0, 1). Parts of one phase write different blocks of C.
     pub fn part(self, phase: usize, q: usize) -> Product {
         let half = self.size / 2;

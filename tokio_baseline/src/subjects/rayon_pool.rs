@@ -3,21 +3,22 @@ use crate::expresses;
 use crate::failure::Failure;
 use crate::fork_join::matrices::Matrices;
 use crate::fork_join::{by_join, Tree};
-use crate::runtime::{Asking, Computing, ForkJoin, Message, Runtime, Targeted, Workers, Yielding};
+use crate::runtime::{Asking, Computing, ForkJoin, Message, Runtime, Targeted, Workers};
 use crate::subject::Subject;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// rayon with the system's allocator.
 ///
-/// `timer_lateness` would need timers. The two `busy` ones would not end: a rayon worker looks at work from outside only
-/// when it has none of its own, and tasks that respawn themselves never leave it without.
+/// `timer_lateness` would need timers, `yield_many` and `spawn_many_remote_busy1` tasks that can be resumed: a task that spawns
+/// itself again is the next to run, also by `spawn_fifo`. `spawn_many_remote_busy2` would not end: a rayon worker looks at work
+/// from outside only when it has none of its own, and tasks that respawn themselves never leave it without.
 pub const SUBJECT: Subject = Subject {
     name: "rayon",
     version: env!("TB_VERSION_RAYON"),
     allocator: "system",
     expresses: expresses![
         Rayon: post_throughput, post_latency, targeted_throughput, targeted_latency, steal_pressure, mixed_load,
-        latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, ping_pong, yield_many, chained_spawn,
+        latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, ping_pong, chained_spawn,
         remote_spawn, fib, skynet, nqueens, uts, matmul, wake_chain, idle_cpu,
     ],
 };
@@ -44,18 +45,6 @@ impl Runtime for Rayon {
 
     fn spawn(task: impl FnOnce() + Send + 'static) {
         rayon::spawn(task)
-    }
-}
-
-impl Yielding for Rayon {
-    /// rayon's tasks cannot be resumed: each turn is a task of its own, spawned behind those that wait.
-    fn post_yielding(&self, step: impl FnMut() -> bool + Send + 'static) {
-        fn turn(mut step: impl FnMut() -> bool + Send + 'static) {
-            if step() {
-                rayon::spawn_fifo(move || turn(step));
-            }
-        }
-        self.tasks.spawn(move || turn(step))
     }
 }
 
