@@ -31,6 +31,7 @@ const char* const usage =
   --mutate recheck:NAME     leaves one source out of a sleeper's last look
   --replay TOKEN            runs the one execution of a failure again and prints it
   --trace                   prints the trace of every failure, the expected ones too
+  --no-trace                a failure is told as it was found: no search for a shorter one, no trace
   --json FILE               one line per verdict; - is standard output
 
 exit: 0 everything as expected, 1 not, 2 the command line makes no sense
@@ -168,6 +169,10 @@ command parse(int argc, const char* const* argv) {
         }
         if (option == "--trace") {
             c.show_traces = true;
+            continue;
+        }
+        if (option == "--no-trace") {
+            c.search.traceless = true;
             continue;
         }
         if (option == "--estimate" || option == "--progress") {

@@ -316,7 +316,7 @@ bool run_all(const std::vector<task>& tasks, const search_options& options, doub
         verdict v = std::move(r.process.result());
         switch (r.at) {
             case step::search:
-                if (v.result != outcome::fail || !v.trace.empty() || v.replay.empty())
+                if (v.result != outcome::fail || !v.trace.empty() || v.replay.empty() || options.traceless)
                     verdicts[r.index] = std::move(v);
                 else if (options.mode == search_mode::bound || options.mode == search_mode::full)
                     fetch_trace(r.index, std::move(v));

@@ -21,6 +21,7 @@ TABLE_COLUMNS = [
     "schema_version", "file", "line", "column", "function", "code", "operation", "order", "mutant", "verdict", "killed_by",
     "engine", "mode", "executions", "seconds", "reason",
 ]
+SHORT, LONG = "20000x", "20s"       # budgets: for every search, and for the explorer's unfinished ones of a survivor
 ENGINES = ("explorer", "relacy")    # the explorer first: its pass means all
 
 # One legal step weaker at a time, down to relaxed.
@@ -115,8 +116,8 @@ def try_mutant(site: Item, name: str, mutant: str, killers: list[tuple], budget:
     def attempt(entry: checks.Entry, engine: str, budget: str) -> Generator[proc.Spec, proc.Done, dict]:
         record = folder / f"{abs(hash((name, mutant)))}-{entry.name}-{engine}-{budget}.json"
         done = yield proc.Spec(
-            [entry.program, entry.name, "--engine", engine, "--mutate", f"{name}={mutant}", "--budget", budget, "--json",
-             record], cwd=repo.ROOT, timeout=900,
+            [entry.program, entry.name, "--engine", engine, "--mutate", f"{name}={mutant}", "--budget", budget,
+             "--no-trace", "--json", record], cwd=repo.ROOT, timeout=900,
         )
         verdict = (checks.read_verdicts(record) or [{}])[-1]
         record.unlink(missing_ok=True)
@@ -198,6 +199,24 @@ def vanished(listed: dict[Key, str], items: list[Item], files: set[str] | None =
     there = {key(item, mutant) for item in items for mutant in mutants(item)}
     return [one for one in listed if one not in there and (files is None or one[0] in files or
                                                            one[0] not in {item.file for item in items})]
+
+
+def judged(found: Run, listed: dict[Key, str]) -> list[str]:
+    """What is red of a run, a sentence each; new survivors come last."""
+    file = SURVIVORS.relative_to(repo.ROOT)
+    red = list(found.wrong)
+    red += [f"no check executes {i.file}:{i.line}:{i.column} {i.operation} in {i.function}" for i in found.never]
+    red += [f"{file} lists what is no longer there: {' '.join(gone)}"
+            for gone in vanished(listed, inventory.read()[0], found.files)]
+    red += [f"killed after all, by {r.killed_by} on {r.engine}: {r.site.name}={r.mutant}; take it out of {file}"
+            for r in found.results if r.verdict == "killed" and r.key() in listed]
+    red += [f"error: {r.site.name}={r.mutant}: {r.reason}" for r in found.results if r.verdict == "error"]
+    red += [f"survives without a reason: {r.site.name}={r.mutant} ({r.site.code})" for r in unexplained(found, listed)]
+    return red
+
+
+def unexplained(found: Run, listed: dict[Key, str]) -> list[Result]:
+    return [r for r in found.results if r.verdict == "survived" and r.key() not in listed]
 
 
 def write_table(results: list[Result]) -> None:

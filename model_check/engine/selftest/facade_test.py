@@ -115,6 +115,14 @@ class Searching(unittest.TestCase):
         found = [verdict("loses_a_count", "--shard", f"{i}/2", "--mode", "random")[0]["verdict"] for i in (0, 1)]
         self.assertEqual(found, ["fail", "fail"])
 
+    def test_without_a_trace_a_failure_is_told_as_found(self):
+        for engine in ("relacy", "explorer"):
+            found, code = verdict("loses_a_count", "--no-trace", engine=engine)
+            self.assertEqual((found["verdict"], code), ("fail", 1))
+            whole, _ = verdict("loses_a_count", engine=engine)
+            self.assertEqual((found["executions"], found["reason"]), (whole["executions"], whole["reason"]))
+        self.assertEqual(verdict("loses_a_count", "--no-trace")[0]["trace"], "")
+
     def test_a_mutation_names_its_place(self):
         done = run("quiet", "--engine", "relacy", "--mutate", "nowhere.cpp:1=relaxed")
         self.assertEqual(done.returncode, 2)

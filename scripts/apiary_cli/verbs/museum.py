@@ -1,60 +1,135 @@
-"""museum: the exhibits, and how long each takes to be caught."""
+"""museum: the catalogue of defects that must be caught, and how long each takes."""
 
 from __future__ import annotations
 
 import argparse
+import csv
+import textwrap
 
-from .. import building, checks, repo
-from ..say import colour, say, table
+from .. import building, catalogue, checks, detection, repo
+from ..errors import Fault, USAGE
+from ..say import colour, say
 from ..verdicts import count
 from . import prove, setup
 
-SUMMARY = "the exhibits: published bugs that the checks must catch"
-DESCRIPTION = """\
-Runs the museum only: each exhibit is a bug that must be caught for its stated reason. Prints a
-catalogue: what the bug is, which engine caught it, after how many executions and how long.
+SUMMARY = "the museum: bugs that the checks must catch, and how long that takes"
+DESCRIPTION = f"""\
+Runs the museum: each exhibit is a bug that must be caught for its stated reason. Prints the
+catalogue (model_check/museum/catalogue.csv): the defect, its source, and for each engine after
+how many executions and how long it is caught; or why nothing sees it yet.
 
-writes:  build/model/, and the exhibits' verdicts into build/model/prove.json
-takes:   seconds after the build
-exit:    0 when every exhibit was caught, else 1"""
+--times measures the time to detect: the explorer's exact count, Relacy's median over
+{detection.SEEDS} seeds. Grown fourfold, or a changed exact count, against
+model_check/museum/detection.csv is red; --update records it anew.
+
+writes:  build/model/museum.csv, and the exhibits' verdicts into build/model/prove.json
+takes:   seconds after the build; --times some minutes
+exit:    0 when every exhibit was caught and every defect has an exhibit or a reason, else 1"""
+
+TABLE = repo.BUILD / "model" / "museum.csv"
+COLUMNS = ["schema_version", "id", "tag", "defect", "source", "exhibit", "engine", "result", "executions", "seconds", "reason",
+           "not_yet_seen"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="exhibits by name or pattern (default: all)")
     parser.add_argument("--engine", help="relacy, explorer or all")
     parser.add_argument("--budget", action="append", default=[], help="for each exhibit: 5s, or 20000x executions")
+    parser.add_argument("--jobs", type=int, help="exhibits at a time (default: one for each CPU)")
+    parser.add_argument("--times", action="store_true", help="the time to detect, against what is recorded")
+    parser.add_argument("--update", action="store_true", help="with --times: record what was measured")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is")
-    parser.set_defaults(mode=None, seed=None, replay=None, jobs=None, bound=None, mutate=None, trace=False)
+    parser.set_defaults(mode=None, seed=None, replay=None, bound=None, mutate=None, trace=False)
 
 
-def catalogue(verdicts: list[dict], what: dict[str, str]) -> str:
-    rows = []
+def result(v: dict) -> str:
+    if v.get("differs"):
+        return "passes" if v.get("as_expected") else "SEES IT AFTER ALL"
+    return "caught" if v.get("as_expected") else "NOT CAUGHT"
+
+
+def found_line(v: dict) -> str:
+    word = colour(result(v), "green" if v.get("as_expected") else "red")
+    if v.get("differs") and v.get("as_expected"):
+        return f"{v.get('engine', '')} {word} it: {v['differs']}"
+    runs = v.get("executions")
+    return (f"{v.get('engine', '') or 'no engine'}: {word} after {count(runs)} execution{'' if runs == 1 else 's'}, "
+            f"{1000 * float(v.get('seconds') or 0):.1f} ms")
+
+
+def page(defects: list[catalogue.Defect], verdicts: list[dict], whole: bool) -> str:
+    """Each defect in a sentence, and below it who caught it."""
+    lines, of = [], {}
     for v in verdicts:
-        caught = colour("caught", "green") if v.get("as_expected") else colour("NOT CAUGHT", "red")
-        rows.append(
-            [
-                v["name"],
-                v.get("engine", ""),
-                caught,
-                count(v.get("executions")),
-                f"{1000 * float(v.get('seconds') or 0):.1f}",
-                what.get(v["name"], ""),
-            ]
-        )
-    return table(["exhibit", "engine", "result", "executions", "ms", "what it is"], rows, right={3, 4})
+        of.setdefault(v["name"], []).append(v)
+    for defect in defects:
+        shown = [name for name in defect.exhibits if name in of]
+        if not (shown or whole):
+            continue
+        text = f"{defect.defect} ({defect.source}; {defect.tag})"
+        lines.append(textwrap.fill(text, 116, initial_indent=f"{defect.id}  ", subsequent_indent="     "))
+        for name in shown:
+            lines += [f"       {name:<34} {found_line(v)}" for v in of[name]]
+        if not defect.exhibits:
+            lines.append(colour(f"       not yet seen: {defect.not_yet_seen or 'NO REASON GIVEN'}", "yellow"))
+    return "\n".join(lines)
+
+
+def write_table(defects: list[catalogue.Defect], verdicts: list[dict]) -> None:
+    with TABLE.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for d in defects:
+            seen = [v for name in d.exhibits for v in verdicts if v["name"] == name]
+            for v in seen or [{}]:
+                writer.writerow([1, d.id, d.tag, d.defect, d.source, v.get("name", ""), v.get("engine", ""),
+                                 result(v) if v else "", v.get("executions") or "", v.get("seconds", ""),
+                                 v.get("reason", ""), d.not_yet_seen])
+
+
+def times(exhibits: list[checks.Entry], jobs: int, update: bool, whole: bool) -> list[str]:
+    """Measures, compares, and records when asked to; returns what is red."""
+    recorded = detection.read()
+    found, wrong = detection.measure(exhibits, jobs)
+    for (exhibit, engine), one in sorted(found.items()):
+        then = recorded.get((exhibit, engine))
+        say(f"{exhibit:<36} {engine:<9} {one.executions:>9,}  recorded {then.executions if then else 'none':>9}")
+    if update:
+        kept = {} if whole else recorded
+        detection.write(kept | found)
+        say(f"recorded: {detection.FILE.relative_to(repo.ROOT)}")
+        return wrong
+    return wrong + detection.compared(found, recorded) + (detection.gone(recorded, exhibits) if whole else [])
 
 
 def run(args: argparse.Namespace) -> int:
     chosen = prove.options(args)
+    if args.update and not args.times:
+        raise Fault("--update records what --times measures", "", "scripts/apiary museum --times --update", USAGE)
     if not args.no_build:
         setup.ensure(quiet=True)
         building.build("model")
     entries = checks.all_entries()
-    exhibits = checks.select([e for e in entries if e.kind == "exhibit"], args.names)
-    stamp = repo.identity(*repo.PROVED_FOLDERS)
-    verdicts = checks.run_entries(exhibits, chosen, "exhibits")
-    checks.write_record(verdicts, entries, stamp)
-    say(catalogue(verdicts, {entry.name: entry.what for entry in exhibits}))
-    caught = sum(bool(v.get("as_expected")) for v in verdicts)
-    say(f"{caught} of {len(verdicts)} as they must be")
-    return 0 if verdicts and caught == len(verdicts) else 1
+    exhibits = [entry for entry in entries if entry.kind == "exhibit"]
+    defects = catalogue.read()
+    red = catalogue.filed(defects, [entry.name for entry in exhibits])
+    asked = checks.select(exhibits, args.names)
+    if args.times:
+        red += times(asked, chosen.jobs, args.update, not args.names)
+        verdicts = []
+    else:
+        stamp = repo.identity(*repo.PROVED_FOLDERS)
+        verdicts = checks.run_entries(checks.for_engine(asked, chosen.engine), chosen, "exhibits")
+        checks.write_record(verdicts, entries, stamp)
+        write_table(defects, verdicts)
+        say(page(defects, verdicts, not args.names))
+        red += [f"{v['name']} on {v.get('engine') or 'no engine'}: {v.get('reason', '')}" for v in verdicts
+                if not v.get("as_expected")]
+        caught = {v["name"] for v in verdicts} - {v["name"] for v in verdicts if not v.get("as_expected")}
+        seen = sum(bool(defect.exhibits) for defect in defects)
+        say(f"{len(caught)} of {len({v['name'] for v in verdicts})} exhibits as they must be; {seen} of {len(defects)} defects "
+            f"have one, {sum(not d.exhibits and bool(d.not_yet_seen) for d in defects)} are not yet seen, with the reason")
+        say(f"table: {TABLE.relative_to(repo.ROOT)}")
+    for sentence in red:
+        say(colour(sentence, "red"))
+    return 1 if red or not (verdicts or args.times) else 0

@@ -27,15 +27,13 @@ writes:  build/model/mutation.csv
 takes:   about two minutes for one structure, up to twenty for all
 exit:    0 when nothing of that is found, else 1"""
 
-SHORT, LONG = "20000x", "20s"
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("structures", nargs="*", metavar="STRUCTURE", help="parts of header names (default: all)")
     parser.add_argument("--inventory", action="store_true", help="only the inventory: the sites, and which checks run them")
-    parser.add_argument("--budget", default=SHORT, help=f"for each check and engine: 5s or 20000x (default {SHORT})")
-    parser.add_argument("--longer", default=LONG, metavar="BUDGET",
-                        help=f"for the explorer's unfinished searches of a survivor (default {LONG}; none: 0s)")
+    parser.add_argument("--budget", default=mutation.SHORT,
+                        help=f"for each check and engine: 5s or 20000x (default {mutation.SHORT})")
+    parser.add_argument("--longer", default=mutation.LONG, metavar="BUDGET",
+                        help=f"for the explorer's unfinished searches of a survivor (default {mutation.LONG}; none: 0s)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants at a time")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is")
 
@@ -97,30 +95,23 @@ def run(args: argparse.Namespace) -> int:
     reviewed = mutation.reviewed()
     longer = "" if float(args.longer[:-1]) == 0 else args.longer
     found = mutation.run(args.structures, args.budget, longer, args.jobs, args.inventory)
-    survivors_file = mutation.SURVIVORS.relative_to(repo.ROOT)
-    red = list(found.wrong)
-    red += [f"no check executes {i.file}:{i.line}:{i.column} {i.operation} in {i.function}" for i in found.never]
-    red += [f"{survivors_file} lists what is no longer there: {' '.join(gone)}"
-            for gone in mutation.vanished(reviewed, inventory.read()[0], found.files)]
+    red = mutation.judged(found, reviewed)
     if args.inventory:
         say(inventory_table(found))
         return 1 if tell(red) else 0
     mutation.write_table(found.results)
     survived = [r for r in found.results if r.verdict == "survived"]
-    new = [r for r in survived if r.key() not in reviewed]
-    red += [f"killed after all, by {r.killed_by} on {r.engine}: {r.site.name}={r.mutant}; take it out of {survivors_file}"
-            for r in found.results if r.verdict == "killed" and r.key() in reviewed]
-    red += [f"error: {r.site.name}={r.mutant}: {r.reason}" for r in found.results if r.verdict == "error"]
+    new = mutation.unexplained(found, reviewed)
     say(score_table(found, reviewed))
     if survived:
         say()
         say(survivors_table(survived, reviewed))
     tell(red)
     if new:
-        say(colour(f"unexplained; find a check that fails, adopt the weaker order, or give a reason in {survivors_file}:",
-                   "red"))
+        say(f"find a check that fails, adopt the weaker order, or give a reason in "
+            f"{mutation.SURVIVORS.relative_to(repo.ROOT)}:")
         say(rows_to_paste(new))
     killed = sum(r.verdict == "killed" for r in found.results)
     say(f"{killed} of {len(found.results)} mutants killed; {len(survived)} survive, {len(new)} of them unexplained")
     say(f"table: {mutation.TABLE.relative_to(repo.ROOT)}")
-    return 1 if new or red or not found.results else 0
+    return 1 if red or not found.results else 0

@@ -11,18 +11,19 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from .. import building, checks, comparing, cross, junit, plans, repo, rounds, stressing, summary
+from .. import building, catalogue, checks, comparing, cross, junit, mutation, plans, repo, rounds, stressing, summary
 from ..errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..junit import FAILED, PASSED, SKIPPED, Case, Part
 from ..verdicts import closing, unfinished, wrong
 from ..say import duration, heading, say
-from . import check, prove, race, setup, stress
+from . import check, museum, prove, race, setup, stress
 
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
 Sets up, builds everything, and divides what is left of the budget: the tests, then the model
-checks, the stresses under the sanitizers, and the race. With 25 minutes or more all tests run;
-with less, the unit tests. The race is the plan nightly where the time allows, else quick, else
+checks, the museum's times to detect, the mutants, the stresses under the sanitizers, and the
+race. With 25 minutes or more all tests run, and the museum is timed; with less, the unit tests.
+The mutants need an hour. The race is the plan nightly where the time allows, else quick, else
 smoke. Nothing is left out silently: the page says what did not fit.
 
 writes:  build/nightly/summary.md, build/nightly/junit.xml, and what prove, stress and race write
@@ -31,6 +32,7 @@ exit:    0 fine; 1 wrong or regressed; 2 the race's controls failed and nothing 
 
 SHARES = {"prove": 0.35, "stress": 0.25, "race": 0.40}
 ALL_TESTS_FROM, NIGHTLY_RACE_FROM, QUICK_RACE_FROM = 25 * 60.0, 25 * 60.0, 90.0
+MUTATION_FROM, MUTATION_TAKES = 60 * 60.0, 15 * 60.0
 LEAST_REST = 40.0
 LONGEST_STRESS = 60.0
 FOLDER = repo.BUILD / "nightly"
@@ -99,6 +101,34 @@ def prove_part(seconds: float) -> Part:
     ran = {v["name"] for v in verdicts}
     cases += [Case(entry.name, SKIPPED, 0.0, "a litmus test deviates") for entry in entries if entry.name not in ran]
     return Part("prove", cases, lines=[closing(verdicts), f"{each} s for each check, source {record['source_hash']}"])
+
+
+def museum_part(fits: bool) -> Part:
+    """The catalogue, and the time to detect against what is recorded."""
+    if not fits:
+        return Part("museum", [Case("museum", SKIPPED, 0.0, "the time to detect did not fit the budget")])
+    exhibits = [entry for entry in checks.all_entries() if entry.kind == "exhibit"]
+    defects = catalogue.read()
+    red = catalogue.filed(defects, [entry.name for entry in exhibits])
+    red += museum.times(exhibits, os.cpu_count() or 1, update=False, whole=True)
+    cases = [Case(entry.name, FAILED if any(entry.name in one.split() for one in red) else PASSED) for entry in exhibits]
+    cases += [Case(one[:80], FAILED, 0.0, one) for one in red]
+    unseen = sum(not defect.exhibits for defect in defects)
+    return Part("museum", cases, lines=[f"{len(exhibits)} exhibits, {unseen} of {len(defects)} defects not yet seen"])
+
+
+def mutation_part(fits: bool) -> Part:
+    if not fits:
+        return Part("mutation", [Case("mutation", SKIPPED, 0.0, "did not fit the budget; scripts/apiary mutate")])
+    reviewed = mutation.reviewed()
+    found = mutation.run([], mutation.SHORT, mutation.LONG, os.cpu_count() or 1)
+    mutation.write_table(found.results)
+    red = mutation.judged(found, reviewed)
+    killed = sum(r.verdict == "killed" for r in found.results)
+    cases = [Case("mutants", FAILED if red else PASSED, sum(r.seconds for r in found.results))]
+    cases += [Case(one[:80], FAILED, 0.0, one) for one in red]
+    return Part("mutation", cases, lines=[
+        f"{killed} of {len(found.results)} mutants killed, {sum(r.verdict == 'survived' for r in found.results)} survive"])
 
 
 def stress_part(seconds: float) -> Part:
@@ -265,9 +295,11 @@ def run(args: argparse.Namespace) -> int:
     if not args.no_build:
         names = list(check.PARTS) if budget >= ALL_TESTS_FROM else ["python", "ci"]
         parts.append(guarded("tests", lambda: tests_part(names)))
-    rest = max(LEAST_REST, budget - (time.monotonic() - started))
+    rest = max(LEAST_REST, budget - (time.monotonic() - started) - (MUTATION_TAKES if budget >= MUTATION_FROM else 0))
     say(f"nightly: {duration(rest)} left to divide")
     parts.append(guarded("prove", lambda: prove_part(SHARES["prove"] * rest)))
+    parts.append(guarded("museum", lambda: museum_part(budget >= ALL_TESTS_FROM)))
+    parts.append(guarded("mutation", lambda: mutation_part(budget >= MUTATION_FROM)))
     parts.append(guarded("stress", lambda: stress_part(SHARES["stress"] * rest)))
     left = max(SHARES["race"] * LEAST_REST, budget - (time.monotonic() - started))
     parts.append(guarded("race", lambda: race_part(min(left, 0.9 * budget), args.workers)))
