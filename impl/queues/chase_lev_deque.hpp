@@ -15,7 +15,8 @@
 //   I3  A slot in [top, bottom) of the newest array is not overwritten: push keeps
 //       bottom - top <= capacity, and a grown array keeps every live element at its position.
 //   I4  Old arrays live until destruction: a thief may still read one; what it reads is what the new
-//       array holds at that position, or its compare-exchange fails.
+//       array holds at that position, or its compare-exchange fails. The same for a thief with an old
+//       `top` that finds the new array; hence every slot has a value from the start.
 //   I5  Fewer than 2^(index_bits-1) pushes and pops happen between a thief's load of `top` and its
 //       compare-exchange; beyond that `top` can come back to the same value (exhibit deque_index_wraps).
 //
@@ -132,7 +133,10 @@ public:
 private:
     struct array {
         array(std::size_t n, array* old)
-            : slots(Sync::template create_array<slot>(n)), mask(n - 1), capacity(n), older(old) {}
+            : slots(Sync::template create_array<slot>(n)), mask(n - 1), capacity(n), older(old) {
+            // I4: an old `top` leads to a slot of a grown array that nothing was copied to.
+            for (std::size_t i = 0; i != n; ++i) slots[i].store(T{}, std::memory_order_relaxed);
+        }
         ~array() { Sync::destroy_array(slots, capacity); }
         array(const array&) = delete;
         array& operator=(const array&) = delete;

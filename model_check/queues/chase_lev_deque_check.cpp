@@ -136,10 +136,26 @@ struct deque_thief_holds_old_array : scenario<Sync, small_limits, 5, 2> {
 };
 APIARY_CHECK(deque_thief_holds_old_array);
 
+// A thief with the old `top` may meet the new array, which holds nothing at that position.
+template <class Sync>
+struct deque_grows_past_old_top : scenario<Sync, small_limits, 4, 3> {
+    static constexpr const char* what = "the owner grows when one thief has stolen and another still holds the old top";
+    static constexpr std::array must_reach{"deque.grow", "deque.steal_lost"};
+    void before() { this->push(0), this->push(1); }
+    void thread(unsigned i) {
+        if (i == 0)
+            this->push(2), this->push(3);
+        else
+            this->steal(i);
+    }
+};
+APIARY_CHECK(deque_grows_past_old_top);
+
 template <class Sync>
 struct deque_virgin : scenario<Sync, roomy_limits, 1, 2> {
     static constexpr const char* what =
         "pop on a deque that never held anything, steal from an empty one, then one element";
+    static constexpr std::array must_reach{"deque.pop_found_empty"};
     void thread(unsigned i) {
         if (i == 0) {
             if (this->pop(0)) Sync::fail("a virgin deque gave an element");
@@ -193,5 +209,44 @@ struct deque_crosses_the_wrap : scenario<Sync, narrow_limits, 9, 2> {
     }
 };
 APIARY_CHECK(deque_crosses_the_wrap);
+
+// What is inside at the end goes with the deque: every array is freed once, the old ones too, and nothing else.
+template <class Sync>
+struct deque_destroyed_with_residue : scenario<Sync, small_limits, 4, 2> {
+    static constexpr const char* what = "a deque that has grown is destroyed with elements inside, after a theft";
+    static constexpr std::array must_reach{"deque.grow", "deque.residue"};
+    void thread(unsigned i) {
+        if (i == 0)
+            for (std::size_t id = 0; id != 4; ++id) this->push(id);
+        else
+            this->steal(1);
+    }
+    void after() {
+        const std::size_t stolen = this->ledger.taken_by(1);
+        if (this->owner.size() + stolen != 4) Sync::fail("the size is not what was pushed less what was stolen");
+        if (stolen != 0) Sync::reach("deque.residue");
+    }
+};
+APIARY_CHECK(deque_destroyed_with_residue);
+
+// Too large to exhaust, and for Relacy's hunting modes: three thieves, two growths, pops in between.
+template <class Sync>
+struct deque_three_thieves_and_growth : scenario<Sync, small_limits, 10, 4> {
+    static constexpr const char* what = "three thieves of three against ten pushes, two growths and six pops";
+    static constexpr std::array must_reach{"deque.grow", "deque.steal_lost", "deque.pop_lost_last",
+                                           "deque.pop_found_empty"};
+    void thread(unsigned i) {
+        if (i != 0) {
+            for (unsigned k = 0; k != 3; ++k) this->steal(i);
+            return;
+        }
+        for (std::size_t id = 0; id != 5; ++id) this->push(id);
+        for (unsigned k = 0; k != 4; ++k) this->pop(0);
+        for (std::size_t id = 5; id != 8; ++id) this->push(id);
+        this->pop(0), this->pop(0);
+        this->push(8), this->push(9);
+    }
+};
+APIARY_CHECK(deque_three_thieves_and_growth, model::relacy_only);
 
 }  // namespace

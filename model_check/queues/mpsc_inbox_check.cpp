@@ -44,6 +44,8 @@ struct inbox_scenario {
 
     void receive(fifo_list<node_type> list) {
         if (!list.empty()) ++emptied;
+        if (emptied == 2) Sync::reach("inbox.filled_twice");
+        if (list.size() > 1) Sync::reach("inbox.several_at_once");
         while (node_type* n = list.pop_front()) {
             const std::size_t id = n->id.read();
             ledger.took(0, id);
@@ -68,6 +70,7 @@ struct inbox_scenario {
 
 template <class Sync, unsigned Producers, std::size_t Each>
 struct inbox_each_once : inbox_scenario<Sync, Producers, Each> {
+    static constexpr std::array must_reach{"inbox.filled_twice", "inbox.several_at_once"};
     void thread(unsigned i) {
         if (i == this->receiver) {
             this->receive(this->inbox.drain());
@@ -99,6 +102,7 @@ APIARY_CHECK(inbox_two_producers);
 template <class Sync>
 struct inbox_list_against_push : inbox_scenario<Sync, 2, 2> {
     static constexpr const char* what = "one producer sends a list of two at once, the other two single nodes";
+    static constexpr std::array must_reach{"inbox.filled_twice", "inbox.several_at_once"};
     void thread(unsigned i) {
         if (i == this->receiver) {
             this->receive(this->inbox.drain());
@@ -126,6 +130,7 @@ template <class Sync>
 struct inbox_was_empty_wakes : inbox_scenario<Sync, 2, 1> {
     static constexpr const char* what =
         "the pushes that are told was_empty, and they alone, wake the sleeping receiver";
+    static constexpr std::array must_reach{"inbox.filled_twice", "inbox.several_at_once"};
     typename Sync::parker parker;
     void thread(unsigned i) {
         if (i != this->receiver) {
@@ -140,6 +145,30 @@ struct inbox_was_empty_wakes : inbox_scenario<Sync, 2, 1> {
     void after() { this->settle(); }
 };
 APIARY_CHECK(inbox_was_empty_wakes);
+
+// A receiver that is awake may take a node before its sender's wake arrives: the wake then finds nothing, and must
+// neither be lost for the next node nor be missed by it.
+template <class Sync>
+struct inbox_late_wake : inbox_scenario<Sync, 1, 2> {
+    static constexpr const char* what = "a wake that arrives when its node has been taken: the receiver sleeps again";
+    static constexpr std::array must_reach{"inbox.woken_for_nothing"};
+    typename Sync::parker parker;
+    void thread(unsigned i) {
+        if (i != this->receiver) {
+            for (std::size_t k = 0; k != 2; ++k)
+                if (this->send(0, k) == push_result::was_empty) parker.unpark();
+            return;
+        }
+        this->receive(this->inbox.drain());
+        while (this->ledger.taken_by(0) != this->count) {
+            parker.park();
+            if (this->inbox.looks_empty()) Sync::reach("inbox.woken_for_nothing");
+            this->receive(this->inbox.drain());
+        }
+    }
+    void after() { this->settle(); }
+};
+APIARY_CHECK(inbox_late_wake);
 
 template <class Sync>
 struct inbox_close_against_push : inbox_scenario<Sync, 2, 1> {
@@ -205,5 +234,45 @@ struct inbox_recycled_nodes {
     }
 };
 APIARY_CHECK(inbox_recycled_nodes);
+
+// A closing receiver against a list: it goes in whole, or comes back whole and unlinked.
+template <class Sync>
+struct inbox_close_against_list : inbox_scenario<Sync, 2, 2> {
+    static constexpr const char* what =
+        "close with a list in flight, behind another producer's node: all of it or nothing";
+    static constexpr std::array must_reach{"inbox.list_refused", "inbox.list_refused_after_a_try"};
+    void thread(unsigned i) {
+        if (i == this->receiver) {
+            this->receive(this->inbox.close());
+        } else if (i == 0) {
+            fifo_list<node<Sync>> list;
+            for (std::size_t k = 0; k != 2; ++k) {
+                this->nodes[k].id.write(k);
+                list.push_back(&this->nodes[k]);
+            }
+            const bool looked_open = !this->inbox.looks_empty();
+            const push_result result = this->inbox.push_list(list);
+            if (result == push_result::was_empty) ++this->told_empty[0];
+            if (result != push_result::closed) return;
+            Sync::reach("inbox.list_refused");
+            if (looked_open) Sync::reach("inbox.list_refused_after_a_try");
+            this->refused[0] = 2;
+            for (std::size_t k = 0; k != 2; ++k)
+                if (list.pop_front() != &this->nodes[k]) Sync::fail("a refused list came back in another order");
+            if (!list.empty()) Sync::fail("a refused list came back longer than it was");
+        } else {
+            this->send(1, 0), this->send(1, 1);
+        }
+    }
+    void after() { this->settle(); }
+};
+APIARY_CHECK(inbox_close_against_list);
+
+// Too large to exhaust, and for Relacy's hunting modes.
+template <class Sync>
+struct inbox_three_producers : inbox_each_once<Sync, 3, 4> {
+    static constexpr const char* what = "three producers of four nodes, a receiver that drains twice";
+};
+APIARY_CHECK(inbox_three_producers, model::relacy_only);
 
 }  // namespace

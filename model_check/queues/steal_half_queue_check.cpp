@@ -94,6 +94,7 @@ APIARY_CHECK(half_last_element_two_thieves);
 template <class Sync>
 struct half_virgin : scenario<Sync, limits<2>, 1, 2> {
     static constexpr const char* what = "pop on a queue that never held anything, steal from an empty one, then one";
+    static constexpr std::array must_reach{"steal_half.pop_lost_last"};
     void thread(unsigned i) {
         if (i == 0) {
             if (this->pop(0)) Sync::fail("a virgin queue gave an element");
@@ -311,5 +312,24 @@ struct half_oldest_against_theft : scenario<Sync, limits<4>, 3, 2> {
     }
 };
 APIARY_CHECK(half_oldest_against_theft);
+
+// Too large to exhaust, and for Relacy's hunting modes: four workers that all push, pop, overflow and rob.
+template <class Sync>
+struct half_four_workers : scenario<Sync, limits<4, 4, 6>, 20, 4> {
+    static constexpr const char* what = "four workers push five each into rings of four, pop, and rob each other";
+    static constexpr std::array must_reach{"steal_half.overflow_half", "steal_half.overflow_one",
+                                           "steal_half.rival_at_work", "steal_half.steal_lost",
+                                           "steal_half.pop_lost_last", "steal_half.owner_lost"};
+    void thread(unsigned i) {
+        for (std::size_t id = 5 * i; id != 5 * i + 4; ++id) this->push(i, id);
+        this->steal(i, (i + 1) % 4);
+        this->push(i, 5 * i + 4);
+        this->pop(i);
+        this->steal(i, (i + 2) % 4);
+        this->drain(i);
+        this->steal(i, (i + 3) % 4);
+    }
+};
+APIARY_CHECK(half_four_workers, model::relacy_only);
 
 }  // namespace
