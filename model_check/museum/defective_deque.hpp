@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <apiary/contract/laws.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
@@ -22,12 +23,30 @@ enum class defect {
     relaxed_steal,         // B04: no order between a thief's loads of top and bottom
     slot_after_cas,        // B06: the slot is read when top has already moved
     steal_half_at_once,    // A15: one compare-exchange takes half of what is there
+    plain_slots,           // A07: slots are plain data
+    unsigned_underflow,    // B02: pop compares bottom - 1 as an unsigned number
+    push_relaxed,          // B05: push publishes by a relaxed store
+    pop_without_fence,     // B05: nothing between pop's store of bottom and its load of top
+    top_kept_on_retry,     // B08: a thief that lost tries again with the top it had
+    weak_last_element,     // pop takes the last element by a compare-exchange that may fail for no reason
     bottom_stored_relaxed  // pop's stores of bottom are relaxed
+};
+
+// A07: what a std::function in a slot is to a checker.
+template <class Sync>
+class plain_slot {
+public:
+    std::uint64_t load(std::memory_order) const { return value_.read(); }
+    void store(std::uint64_t value, std::memory_order) { value_.write(value); }
+
+private:
+    typename Sync::template cell<std::uint64_t> value_;
 };
 
 template <class Sync, defect Defect>
 class defective_deque {
-    using slot = typename Sync::template atomic<std::uint64_t>;
+    using slot = std::conditional_t<Defect == defect::plain_slots, plain_slot<Sync>,
+                                    typename Sync::template atomic<std::uint64_t>>;
     using position = std::uint64_t;
 
     struct array {
@@ -65,24 +84,25 @@ public:
             if constexpr (Defect != defect::stale_array) a = bigger;
         }
         a->at(b).store(value, std::memory_order_relaxed);
-        bottom_.store(b + 1, std::memory_order_release);
+        bottom_.store(b + 1, Defect == defect::push_relaxed ? std::memory_order_relaxed : std::memory_order_release);
     }
 
     bool pop(std::uint64_t& out) {
         const position old_bottom = bottom_.load(std::memory_order_relaxed);
-        if (old_bottom == top_.load(std::memory_order_relaxed)) return false;
+        if constexpr (Defect != defect::unsigned_underflow)
+            if (old_bottom == top_.load(std::memory_order_relaxed)) return false;
         const position b = old_bottom - 1;
         array* a = array_.load(std::memory_order_relaxed);
         bottom_.store(b, pop_order);
-        Sync::fence(std::memory_order_seq_cst);
+        if constexpr (Defect != defect::pop_without_fence) Sync::fence(std::memory_order_seq_cst);
         position t = top_.load(std::memory_order_relaxed);
-        if (static_cast<std::int64_t>(b - t) < 0) {
+        if (Defect == defect::unsigned_underflow ? b < t : static_cast<std::int64_t>(b - t) < 0) {
             bottom_.store(old_bottom, pop_order);
             return false;
         }
         out = a->at(b).load(std::memory_order_relaxed);
         if (b != t) return true;
-        const bool won = top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst, std::memory_order_relaxed);
+        const bool won = take_last(t);
         bottom_.store(old_bottom, pop_order);
         return won;
     }
@@ -97,7 +117,11 @@ public:
             const position b = bottom_.load(std::memory_order_acquire);
             if (static_cast<std::int64_t>(b - t) <= 0) return;
             if (kept == nullptr || Defect != defect::array_loaded_once) kept = array_.load(std::memory_order_acquire);
-            if constexpr (Defect == defect::steal_half_at_once) {
+            if constexpr (Defect == defect::top_kept_on_retry) {
+                while (!claim(t, 1))
+                    if (static_cast<std::int64_t>(bottom_.load(std::memory_order_acquire) - t) <= 0) return;
+                took(kept->at(t).load(std::memory_order_relaxed));
+            } else if constexpr (Defect == defect::steal_half_at_once) {
                 const position half = (b - t + 1) / 2;
                 std::array<std::uint64_t, 4> values{};
                 for (position i = 0; i != half; ++i) values[i] = kept->at(t + i).load(std::memory_order_relaxed);
@@ -120,6 +144,13 @@ private:
 
     bool claim(position t, position n) {
         return top_.compare_exchange_strong(t, t + n, std::memory_order_seq_cst, std::memory_order_relaxed);
+    }
+
+    bool take_last(position t) {
+        if constexpr (Defect == defect::weak_last_element)
+            return top_.compare_exchange_weak(t, t + 1, std::memory_order_seq_cst, std::memory_order_relaxed);
+        else
+            return top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst, std::memory_order_relaxed);
     }
 
     array* grow(array* old, position t, position b) {
