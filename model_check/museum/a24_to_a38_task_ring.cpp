@@ -1,9 +1,12 @@
-// A24 to A28, A36 to A38, B32 and B35: the ring of tasks of seed 000, a defect at a time.
+// A24 to A28, A31, A36 to A38, B32, B35 and C05: the ring of tasks of seed 000, a defect at a time.
 //
-// From: seed 000 sections 1.1, 1.2, 3.1 to 3.3; B32 simpler #171 and #1545; B35 taskflow a5151541. A26, A27 and A36 take
+// From: seed 000 sections 1.1, 1.2, 3.1 to 3.3; B32 simpler #171 and #1545; B35 taskflow a5151541; C05 this project's own
+// first repair of A28. A26, A27 and A36 take
 // the obvious reading where the seed leaves the detail open.
 // Seen by: both engines, plain interleaving; B35 is a missing acquire.
 // Fixed twin: the same ring without a defect, in the same scenario.
+#include <optional>
+
 #include <apiary/model_check/register.hpp>
 
 #include "task_ring.hpp"
@@ -29,9 +32,13 @@ struct graph {
 
     template <class... Producers>
     void submit(Producers... producers) {
-        const unsigned task = ring.begin_task();
-        (ring.add_input(task, producers), ...);
-        if (ring.end_task(task)) hand_on(task);
+        std::optional<unsigned> task = ring.begin_task();
+        if (!task) {  // A31: the scope is in its own way
+            ring.end_scope();
+            task = ring.begin_task();
+        }
+        (ring.add_input(*task, producers), ...);
+        if (ring.end_task(*task)) hand_on(*task);
     }
     void hand_on(unsigned task) { ready[task].fetch_add(1, std::memory_order_release); }
     template <class... Producers>
@@ -66,13 +73,13 @@ struct slot_taken_at_once : graph<Sync, 1, Defects> {
     static constexpr unsigned threads = 2;
     void before() {
         this->submit();
-        this->ring.release(0);
+        this->ring.end_scope();
     }
     void thread(unsigned i) {
         if (i == 1) return this->run(0);
         this->ring.advance();
         this->submit();
-        this->ring.release(1);
+        this->ring.end_scope();
     }
     void after() {
         this->run(1);
@@ -96,7 +103,7 @@ struct two_move_the_head : graph<Sync, 2, Defects> {
     static constexpr unsigned threads = 2;
     void before() {
         this->submit(), this->submit();
-        this->ring.release(0), this->ring.release(1);
+        this->ring.end_scope();
     }
     void thread(unsigned i) {
         if (i == 0)
@@ -123,7 +130,7 @@ struct two_tasks_end : graph<Sync, 2, Defects> {
     static constexpr unsigned threads = 2;
     void before() {
         this->submit(), this->submit();
-        this->ring.release(0), this->ring.release(1);
+        this->ring.end_scope();
     }
     void thread(unsigned i) { this->run(i); }
     void after() { this->expect_head(2); }
@@ -226,21 +233,73 @@ struct edge_against_release : graph<Sync, 3, Defects> {
     void thread(unsigned i) {
         if (i == 1) return this->run(1, 0U);
         this->submit(0U);
-        this->ring.release(0);
+        this->ring.end_scope();
         this->run(2, 0U);
     }
 };
 template <class Sync>
-struct a28_count_loaded_first : edge_against_release<Sync, {.given_loaded_first = true}> {
+struct a28_count_loaded_first : edge_against_release<Sync, {.count = reference_count::two_words_given_first}> {
     static constexpr const char* what =
         "the count of references is loaded before those that came back: a stale one matches";
 };
 APIARY_EXHIBIT(a28_count_loaded_first, "reclaimed under its consumer");
 template <class Sync>
 struct a28_fixed : edge_against_release<Sync, ring_defects{}> {
-    static constexpr const char* what = "twin of A28: first give back, then compare";
+    static constexpr const char* what = "twin of A28: one count, which the last one takes to 0";
 };
 APIARY_CHECK(a28_fixed);
+
+// C05. As A28, but what the seed's reader would write in its place: give back, then compare with the number given. Between the
+// two the slot may have got its next task, whose number matches.
+template <class Sync, ring_defects Defects>
+struct release_against_reuse : graph<Sync, 2, Defects> {
+    static constexpr unsigned threads = 2;
+    void before() {
+        this->submit(), this->submit(0U);
+        this->run(0);
+    }
+    void thread(unsigned i) {
+        if (i == 1) return this->run(1, 0U);
+        this->ring.end_scope();
+        this->submit();
+    }
+    void after() { this->expect_head(2); }
+};
+template <class Sync>
+struct c05_number_read_after_release : release_against_reuse<Sync, {.count = reference_count::two_words_given_last}> {
+    static constexpr const char* what =
+        "a reference is given back, and then compared with the number of the slot's next task";
+};
+APIARY_EXHIBIT(c05_number_read_after_release, "passed a live task");
+template <class Sync>
+struct c05_fixed : release_against_reuse<Sync, ring_defects{}> {
+    static constexpr const char* what = "twin of C05: one count, which the last one takes to 0";
+};
+APIARY_CHECK(c05_fixed);
+
+// A31. The submitter's own scope keeps the window full.
+template <class Sync, ring_defects Defects>
+struct scope_fills_the_window : graph<Sync, 1, Defects> {
+    static constexpr unsigned threads = 2;
+    void before() { this->submit(); }
+    void thread(unsigned i) {
+        if (i == 0)
+            this->submit();
+        else
+            this->run(0);
+    }
+    void after() { this->expect_head(1); }
+};
+template <class Sync>
+struct a31_own_scope_unseen : scope_fills_the_window<Sync, {.own_scope_unseen = true}> {
+    static constexpr const char* what = "the submitter waits for a slot that only the end of its own scope can free";
+};
+APIARY_EXHIBIT(a31_own_scope_unseen, "deadlock");
+template <class Sync>
+struct a31_fixed : scope_fills_the_window<Sync, ring_defects{}> {
+    static constexpr const char* what = "twin of A31: the submitter is told that its scope is in the way";
+};
+APIARY_CHECK(a31_fixed);
 
 // A36. Window of two: task 2 takes the slot of task 0 when task 1, its consumer, has ended.
 template <class Sync, ring_defects Defects>
@@ -248,7 +307,7 @@ struct consumer_overtakes_completer : graph<Sync, 2, Defects> {
     static constexpr unsigned threads = 3;
     void before() {
         this->submit(), this->submit(0U);
-        this->ring.release(0);
+        this->ring.end_scope();
     }
     void thread(unsigned i) {
         if (i == 0) this->submit();
@@ -274,7 +333,7 @@ struct window_is_full : graph<Sync, 1, Defects> {
     static constexpr unsigned threads = 2;
     void before() {
         this->submit();
-        this->ring.release(0);
+        this->ring.end_scope();
     }
     void thread(unsigned i) {
         if (i == 0)
@@ -312,7 +371,7 @@ struct head_against_submit : graph<Sync, 1, Defects> {
     static constexpr unsigned threads = 2;
     void before() {
         this->submit();
-        this->ring.release(0);
+        this->ring.end_scope();
         this->run(0);
     }
     void thread(unsigned i) {
@@ -342,8 +401,9 @@ struct two_inputs_join : graph<Sync, 3, Defects> {
     void before() { this->submit(), this->submit(), this->submit(0U, 1U); }
     void thread(unsigned i) {
         this->output[i].write(i);
-        this->ran[i].store(1, std::memory_order_relaxed);
-        this->ring.complete(i, [this](unsigned consumer) { this->run(consumer, 0U, 1U); });
+        this->ring.complete(i, [this](unsigned) {
+            if (this->output[0].read() + this->output[1].read() != 1) Sync::fail("a task misses an input");
+        });
     }
 };
 template <class Sync>
