@@ -10,10 +10,10 @@ use tokio_baseline::scenarios::SCENARIOS;
 /// The programs, and the workers they are run with.
 const PROGRAMS: [(&str, &str); 5] = [
     (env!("CARGO_BIN_EXE_subject_tokio"), "2"),
-    (env!("CARGO_BIN_EXE_subject_tokio_mimalloc"), "2"),
-    (env!("CARGO_BIN_EXE_subject_tokio_current_thread"), "1"),
+    (env!("CARGO_BIN_EXE_subject_tokio-mimalloc"), "2"),
+    (env!("CARGO_BIN_EXE_subject_tokio-current-thread"), "1"),
     (env!("CARGO_BIN_EXE_subject_rayon"), "2"),
-    (env!("CARGO_BIN_EXE_subject_async_executor"), "2"),
+    (env!("CARGO_BIN_EXE_subject_async-executor"), "2"),
 ];
 
 /// A small run of each scenario: its words, its operations.

@@ -1,0 +1,35 @@
+//! The judge of the C++ subjects (`bench/tests/subject_smoke_test.py`, a third implementation) over the Rust ones: one treaty,
+//! one test of it. The current-thread subject is left out, for the judge asks for two workers.
+use std::path::Path;
+use std::process::Command;
+
+const CASES: [&str; 9] =
+    ["treaty", "post_throughput", "post_latency", "timers", "blocks", "tokio", "fork_join", "open_loops", "waking"];
+
+fn judge(program: &str) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/tests/subject_smoke_test.py");
+    for case in CASES {
+        let judged = Command::new("python3").arg(&script).args([program, case]).output().expect("python3 starts");
+        assert!(judged.status.success(), "{program}: {case}: {}", String::from_utf8_lossy(&judged.stderr));
+    }
+}
+
+#[test]
+fn tokio_keeps_the_treaty() {
+    judge(env!("CARGO_BIN_EXE_subject_tokio"));
+}
+
+#[test]
+fn tokio_with_mimalloc_keeps_the_treaty() {
+    judge(env!("CARGO_BIN_EXE_subject_tokio-mimalloc"));
+}
+
+#[test]
+fn rayon_keeps_the_treaty() {
+    judge(env!("CARGO_BIN_EXE_subject_rayon"));
+}
+
+#[test]
+fn async_executor_keeps_the_treaty() {
+    judge(env!("CARGO_BIN_EXE_subject_async-executor"));
+}
