@@ -45,3 +45,17 @@ function(apiary_add_micro name)
     set_tests_properties(${name}_smoke PROPERTIES TIMEOUT 120 LABELS bench)
   endif()
 endfunction()
+
+# apiary_add_exact(name SOURCES …): a driver whose instructions are counted (bench/exact/exact.hpp); CTest runs
+# each of its operations once, briefly.
+function(apiary_add_exact name)
+  cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/bench/harness/allocation_count_on.cpp)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/bench)
+  target_link_libraries(${name} PRIVATE apiary apiary_warnings apiary_sanitizers)
+  apiary_register(exact ${name})
+  if(APIARY_TESTS)
+    add_test(NAME ${name}_smoke COMMAND ${name} run all 100)
+    set_tests_properties(${name}_smoke PROPERTIES TIMEOUT 60 LABELS bench)
+  endif()
+endfunction()

@@ -1,0 +1,107 @@
+// Exact driver of the hive: one IO worker on the main thread, with a core that never blocks. A post, its way through
+// the pool or the deque, its run and its recycling, in instructions; heap calls and wakes per task as counts.
+#include <array>
+#include <cstdint>
+
+#include <apiary/schedulers/hive/hive.hpp>
+
+#include "exact/exact.hpp"
+
+namespace {
+
+using apiary::real_sync;
+using apiary::exact::must;
+
+// Nothing here may wait: whoever does would wait for ever.
+struct counting_core {
+    static constexpr std::int64_t forever = INT64_MAX;
+    static inline std::uint64_t wakes = 0;
+
+    void wait(std::int64_t) { must(false, "the worker went to sleep"); }
+    void poll() {}
+    void wake() { ++wakes; }
+};
+
+using storage = apiary::pooled_storage<>;
+using exact_hive = apiary::basic_hive<real_sync, counting_core, storage>;
+
+std::uint64_t ran = 0;
+
+// N posts from outside, then a drain.
+void post_and_run(std::uint64_t n) {
+    exact_hive h(apiary::hive_config{.io_workers = 1});
+    ran = 0;
+    for (std::uint64_t i = 0; i < n; ++i) must(h.post_micro([] { ++ran; }), "refused");
+    h.request_stop();
+    h.run();
+    must(ran == n, "a task was lost");
+}
+
+void post_to_worker_and_run(std::uint64_t n) {
+    exact_hive h(apiary::hive_config{.io_workers = 1});
+    ran = 0;
+    for (std::uint64_t i = 0; i < n; ++i) must(h.post_to_worker(0, [] { ++ran; }), "refused");
+    // A stop closes the inbox only when its worker comes to it: what is inside runs.
+    h.request_stop();
+    h.run();
+    must(ran == n, "a task was lost");
+}
+
+// A task hands on to the next, n times, by the worker's own deque.
+struct hop {
+    exact_hive* h;
+    std::uint64_t left;
+
+    void operator()() const {
+        ++ran;
+        if (left == 0)
+            h->request_stop();
+        else
+            must(h->post_micro(hop{h, left - 1}), "refused");
+    }
+};
+
+void successor(std::uint64_t n) {
+    exact_hive h(apiary::hive_config{.io_workers = 1});
+    ran = 0;
+    must(h.post_micro(hop{&h, n - 1}), "refused");
+    h.run();
+    must(ran == n, "a task was lost");
+}
+
+// Each post meets one sleeping worker and wakes it; the task is taken and dropped.
+void post_to_a_sleeper(std::uint64_t n) {
+    apiary::hive_core<real_sync, counting_core, storage> core(1, 0, {});
+    counting_core::wakes = 0;
+    for (std::uint64_t i = 0; i < n; ++i) {
+        core.idle_io().announce_sleep(0, false);
+        must(core.post(storage::make([] {})), "refused");
+        must(!core.idle_io().withdraw(0), "not claimed");
+        core.idle_io().stop_searching();
+        (void)apiary::discard<storage>(core.pool().take_one());
+    }
+    apiary::exact::count("wakes", counting_core::wakes);
+}
+
+// The same while the worker runs: no wake.
+void post_to_a_runner(std::uint64_t n) {
+    apiary::hive_core<real_sync, counting_core, storage> core(1, 0, {});
+    counting_core::wakes = 0;
+    for (std::uint64_t i = 0; i < n; ++i) {
+        must(core.post(storage::make([] {})), "refused");
+        (void)apiary::discard<storage>(core.pool().take_one());
+    }
+    apiary::exact::count("wakes", counting_core::wakes);
+}
+
+constexpr std::array operations{
+    apiary::exact::operation{"post_and_run", &post_and_run},
+    apiary::exact::operation{"post_to_worker_and_run", &post_to_worker_and_run},
+    apiary::exact::operation{"successor", &successor},
+    apiary::exact::operation{"post_to_a_sleeper", &post_to_a_sleeper},
+    apiary::exact::operation{"post_to_a_runner", &post_to_a_runner},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return apiary::exact::main_of(operations, argc, argv); }
