@@ -1,0 +1,79 @@
+// Four subjects that must be found out, one program for each APIARY_SABOTAGE: an honest runtime (global_queue), spoilt.
+//
+//   skip    loses every millionth task: a block that loses one never ends, and the run is a hang
+//   twice   runs every thousandth task twice: the block ends before its last task, and the sum is wrong
+//   sleep   sleeps 60 ms in every 3 s: latency counts from the intended time, so two posts in a hundred are late, and p99 says so
+//   shift   writes a histogram one bucket lower than what it measured: its last bucket does not hold the row's maximum
+//
+// tests/subject_smoke_test.py holds each to what is said here.
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <apiary/schedulers/global_queue/global_queue.hpp>
+
+#include "scenarios/list.hpp"
+
+namespace {
+
+enum class sabotage { skip, twice, sleep, shift };
+constexpr sabotage kind = sabotage::APIARY_SABOTAGE;
+constexpr std::string_view kind_name = APIARY_SABOTAGE_NAME;
+
+class spoilt {
+public:
+    static constexpr std::string_view name = kind_name;
+    static std::string version() { return "0"; }
+
+    explicit spoilt(unsigned workers)
+        : scheduler_(apiary::global_queue_config{.workers = workers}), worker_zero_([this] { scheduler_.run(); }) {}
+    ~spoilt() { scheduler_.request_stop(); }
+    spoilt(const spoilt&) = delete;
+    spoilt& operator=(const spoilt&) = delete;
+
+    // One poster and one worker: the counts need no lock.
+    template <class F>
+    void post(F&& task) {
+        using namespace apiary::bench;
+        const std::uint64_t number = ++posted_;
+        if (kind == sabotage::skip && number % 1'000'000 == 0) return;
+        if (kind == sabotage::twice && number % 1000 == 0) must_accept(scheduler_.post(task));
+        if (kind != sabotage::sleep) return must_accept(scheduler_.post(std::forward<F>(task)));
+        must_accept(scheduler_.post([this, task = std::forward<F>(task)]() mutable {
+            if (now_ns() >= next_sleep_ns_) {
+                sleep_until_ns(now_ns() + 60'000'000);
+                next_sleep_ns_ = now_ns() + 2'940'000'000;
+            }
+            task();
+        }));
+    }
+
+private:
+    std::uint64_t posted_ = 0;
+    std::int64_t next_sleep_ns_ = apiary::bench::now_ns() + 1'000'000'000;  // behind what is discarded
+    apiary::global_queue scheduler_;
+    std::jthread worker_zero_;
+};
+
+// One bucket lower, on paper only: the row keeps what was measured.
+apiary::bench::report shifted(const apiary::bench::run_options& options) {
+    using apiary::bench::histogram;
+    auto result = apiary::bench::post_latency::measure<spoilt>(options);
+    histogram lower;
+    for (const histogram::bucket& b : result.latency.filled()) lower.record(b.lo == 0 ? 0 : b.lo - 1, b.count);
+    result.latency = lower;
+    return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    using namespace apiary::bench;
+    static constexpr std::array scenarios{
+        entry_of<post_throughput, spoilt>(),
+        scenario_entry{post_latency::name, true, post_latency::parameters,
+                       kind == sabotage::shift ? &shifted : &post_latency::measure<spoilt>},
+    };
+    return run_subject({spoilt::name, spoilt::version(), scenarios}, argc, argv);
+}
