@@ -3,7 +3,10 @@
 // The eventfd is registered edge-triggered and never read: each write is a new edge, which epoll keeps
 // until a wait reports it. That saves a system call per wake, and makes the wake as sticky as a token.
 //
-// Threads. wait, poll: the worker that owns it. wake: any.
+// A wait only collects what is ready; the next poll tells the sources. So no source is called while its worker still
+// counts as asleep. Stale events, of a source that was unwatched in the same batch, are known by a generation.
+//
+// Threads. wait, poll, watch, rewatch, unwatch, end_sources: the worker that owns it. wake: any.
 // Errors.  The constructor throws std::system_error when the process is out of descriptors, or the
 //          kernel has no epoll_pwait2.
 // The first wait with a deadline sets the thread's timer slack to 1 ns, and leaves it so.
@@ -15,10 +18,18 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cassert>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <system_error>
+#include <utility>
+#include <vector>
 
+#include <apiary/parking/event_source.hpp>
 #include <apiary/sync/real_sync.hpp>
 
 namespace apiary {
@@ -31,6 +42,7 @@ public:
         wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         epoll_event e{};
         e.events = EPOLLIN | EPOLLET;
+        e.data.u64 = wake_tag;
         if (wake_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &e) < 0) {
             const int error = errno;
             close_all();
@@ -49,24 +61,92 @@ public:
 
     // Blocks until a wake, an event or the deadline (now_ns). May return early.
     void wait(std::int64_t deadline_ns) {
-        epoll_event event{};
+        if (std::exchange(token_, false)) return;  // a poll has met the wake
         if (deadline_ns == forever) {
-            ::epoll_pwait2(epoll_, &event, 1, nullptr, nullptr);
-            return;
+            collect(nullptr);
+        } else {
+            // The default slack of 50 us would be added to every timer; the setting is the thread's own.
+            if (!slack_set_) slack_set_ = ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0) == 0;
+            const std::int64_t left = deadline_ns - real_sync::now_ns();
+            timespec timeout{};
+            if (left > 0) {
+                timeout.tv_sec = left / 1'000'000'000;
+                timeout.tv_nsec = left % 1'000'000'000;
+            }
+            collect(&timeout);
         }
-        // The default slack of 50 us would be added to every timer; the setting is the thread's own.
-        if (!slack_set_) slack_set_ = ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0) == 0;
-        const std::int64_t left = deadline_ns - real_sync::now_ns();
-        timespec timeout{};
-        if (left > 0) {
-            timeout.tv_sec = left / 1'000'000'000;
-            timeout.tv_nsec = left % 1'000'000'000;
-        }
-        ::epoll_pwait2(epoll_, &event, 1, &timeout, nullptr);
+        token_ = false;  // this wait takes it
     }
 
-    // Dispatches what is ready without blocking. Nothing to do as long as only the wake is registered.
-    void poll() {}
+    // Tells the sources what is ready, without blocking. Costs a system call only when there are sources.
+    void poll() {
+        if (watched_ == 0) {
+            ready_ = 0;
+            return;
+        }
+        const timespec none{};
+        if (ready_ == 0) collect(&none);
+        // A call may watch and unwatch, also in a poll of its own: the batch is used up before.
+        std::array<epoll_event, batch> events;
+        const int n = std::exchange(ready_, 0);
+        std::copy_n(events_.begin(), n, events.begin());
+        for (int i = 0; i < n; ++i) tell(events[static_cast<std::size_t>(i)]);
+    }
+
+    // From now on the source is told by polls. Throws std::bad_alloc, std::system_error when the kernel has no memory.
+    [[nodiscard]] watch_result watch(event_source& source, interest what) {
+        if (source.backend() != event_backend::epoll) {
+            std::fprintf(stderr,
+                         "apiary: warning: an event source for another kind of event loop was refused; "
+                         "this worker's core speaks epoll, so derive it from descriptor_source\n");
+            assert(!"an event source for another kind of event loop");
+            return watch_result::wrong_backend;
+        }
+        const int fd = source.descriptor();
+        if (fd < 0) return watch_result::bad_descriptor;
+        const auto at = static_cast<std::size_t>(fd);
+        if (at >= watches_.size()) watches_.resize(at + 1);
+        epoll_event e = wanted(what, {fd, watches_[at].generation + 1});
+        if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &e) < 0) {
+            if (errno == EBADF || errno == EPERM) return watch_result::bad_descriptor;
+            if (errno == EEXIST) return watch_result::watched_before;
+            throw std::system_error(errno, std::generic_category(), "epoll_ctl: watching a descriptor");
+        }
+        ++watches_[at].generation;
+        event_source* before = std::exchange(watches_[at].source, &source);
+        if (before == nullptr)
+            ++watched_;
+        else
+            before->on_gone(gone::descriptor_closed);  // the kernel had forgotten it
+        return watch_result::watched;
+    }
+
+    // False: it is not watched here, or its descriptor was closed.
+    bool rewatch(event_source& source, interest what) {
+        if (!watches(source)) return false;
+        const auto at = static_cast<std::size_t>(source.descriptor());
+        epoll_event e = wanted(what, {source.descriptor(), watches_[at].generation});
+        return ::epoll_ctl(epoll_, EPOLL_CTL_MOD, source.descriptor(), &e) == 0;
+    }
+
+    // False: it is not watched here, or its descriptor was closed before. It is told no more in any case.
+    bool unwatch(event_source& source) {
+        if (!watches(source)) return false;
+        forget(static_cast<std::size_t>(source.descriptor()));
+        return ::epoll_ctl(epoll_, EPOLL_CTL_DEL, source.descriptor(), nullptr) == 0;
+    }
+
+    // The worker ends: every source is told so.
+    void end_sources() {
+        for (std::size_t at = 0; at < watches_.size(); ++at) {
+            event_source* source = watches_[at].source;
+            if (source == nullptr) continue;
+            (void)unwatch(*source);
+            source->on_gone(gone::worker_ended);
+        }
+    }
+
+    std::size_t watched() const { return watched_; }
 
     void wake() noexcept {
         const std::uint64_t one = 1;
@@ -84,9 +164,59 @@ private:
         ::close(epoll_);
     }
 
+    static constexpr std::size_t batch = 64;
+    static constexpr std::uint64_t wake_tag = UINT64_MAX;
+
+    // The descriptor, and how often its number was watched.
+    struct tag {
+        int descriptor;
+        std::uint32_t generation;
+    };
+    struct entry {
+        event_source* source = nullptr;
+        std::uint32_t generation = 0;
+    };
+
+    static epoll_event wanted(interest what, tag t) {
+        epoll_event e{};
+        e.events = (what.read ? EPOLLIN | EPOLLRDHUP : 0U) | (what.write ? static_cast<unsigned>(EPOLLOUT) : 0U);
+        e.data.u64 = std::uint64_t{static_cast<std::uint32_t>(t.descriptor)} << 32 | t.generation;
+        return e;
+    }
+    bool watches(const event_source& source) const {
+        const auto at = static_cast<std::size_t>(source.descriptor());
+        return source.descriptor() >= 0 && at < watches_.size() && watches_[at].source == &source;
+    }
+    void forget(std::size_t at) {
+        watches_[at].source = nullptr;
+        ++watches_[at].generation;
+        --watched_;
+    }
+
+    // Notes the wake among what it collects, so that a poll cannot swallow it.
+    void collect(const timespec* timeout) {
+        ready_ = std::max(::epoll_pwait2(epoll_, events_.data(), static_cast<int>(batch), timeout, nullptr), 0);
+        for (int i = 0; i < ready_; ++i) token_ |= events_[static_cast<std::size_t>(i)].data.u64 == wake_tag;
+    }
+
+    void tell(const epoll_event& e) {
+        if (e.data.u64 == wake_tag) return;
+        const auto at = static_cast<std::size_t>(e.data.u64 >> 32);
+        const entry& w = watches_[at];
+        if (w.source == nullptr || w.generation != static_cast<std::uint32_t>(e.data.u64)) return;
+        w.source->on_ready({.readable = (e.events & (EPOLLIN | EPOLLRDHUP)) != 0,
+                            .writable = (e.events & EPOLLOUT) != 0,
+                            .hung_up = (e.events & (EPOLLHUP | EPOLLERR)) != 0});
+    }
+
     int epoll_;
     int wake_ = -1;
     bool slack_set_ = false;
+    bool token_ = false;          // a wake was met and no wait has taken it
+    int ready_ = 0;               // of events_, not yet told
+    std::size_t watched_ = 0;     // of watches_, those with a source
+    std::vector<entry> watches_;  // by descriptor
+    std::array<epoll_event, batch> events_;
 };
 
 }  // namespace apiary

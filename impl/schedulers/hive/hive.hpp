@@ -148,6 +148,21 @@ public:
         join_all();
     }
 
+    // From a task or a source, on an IO worker of this hive: that worker tells the source of its descriptor until it is
+    // unwatched; event_source.hpp has the rules. Anywhere else: throws std::logic_error.
+    [[nodiscard]] watch_result watch(event_source& source, interest what = {}) {
+        return on_a_worker("watch").core().watch(source, what);
+    }
+    // False: it is not watched by this worker, or its descriptor has been closed.
+    bool rewatch(event_source& source, interest what) { return on_a_worker("rewatch").core().rewatch(source, what); }
+    bool unwatch(event_source& source) { return on_a_worker("unwatch").core().unwatch(source); }
+
+    // The IO worker whose task calls this.
+    std::optional<unsigned> this_worker() const {
+        const worker_type* here = current();
+        return here == nullptr ? std::nullopt : std::optional(here->life());
+    }
+
     // One more worker, at any time; it starts at once, or with run(). Its id; empty: the hive has been stopped. Each
     // call makes a worker of its own: none can be attached twice. Throws std::length_error when all slots are taken,
     // std::system_error when its event loop or its thread cannot be made, and has then attached none.
@@ -269,6 +284,12 @@ private:
 
     // The worker whose task is running on this thread, if it is one of this hive.
     worker_type* current() const { return here_ != nullptr && &here_->owner() == &core_ ? here_ : nullptr; }
+
+    worker_type& on_a_worker(const char* call) const {
+        if (worker_type* here = current()) return *here;
+        throw std::logic_error("hive::" + std::string(call) +
+                               ": called outside this hive's IO workers; post a task that calls it there");
+    }
 
     void run_worker(worker_type& worker) {
         worker_type* outer = std::exchange(here_, &worker);

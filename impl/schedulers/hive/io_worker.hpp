@@ -122,6 +122,7 @@ public:
     mailbox& mail() { return *mail_.load(std::memory_order_acquire); }
     unsigned slot() const { return slot_; }
     unsigned id() const { return mail_.load(std::memory_order_acquire)->id; }
+    unsigned life() const { return own_mail_->id; }  // the same, from its own thread, also while it leaves
     Core& core() { return core_; }
     hive& owner() { return hive_; }
     std::size_t timers_pending() const { return timers_.size(); }
@@ -238,7 +239,9 @@ private:
 
     // Every source that this worker may take from. Timers are in the deadline of the sleep.
     bool work_visible() const {
-        return (Sync::recheck("hive.io.inbox") && !inbox().looks_empty()) || shared_work_visible() || hive_.stopping();
+        return (Sync::recheck("hive.io.inbox") && !inbox().looks_empty()) || shared_work_visible() ||
+               hive_.stopping() ||
+               leaving_.load(std::memory_order_relaxed);  // a poll may have met the wake that came with it
     }
 
     // `left_more`: the caller has taken the task from among others, or has just made others visible.
@@ -253,6 +256,10 @@ private:
         runner_.run(t);
     }
 
+    void end_sources() {
+        if constexpr (requires { core_.end_sources(); }) core_.end_sources();
+    }
+
     // What any worker may take.
     bool shared_work_visible() const {
         if (Sync::recheck("hive.io.pool") && !hive_.pool().looks_empty()) return true;
@@ -265,6 +272,7 @@ private:
     // After a detach: all that this worker holds goes to the others, the oldest first. False: a stop has closed
     // their doors, and what is left here is this worker's to end.
     bool hand_over() {
+        end_sources();
         // Posts have counted on this worker's search, if it was searching: it is passed on below.
         const bool searched = sleeper_.found_work();
         sort_in(inbox().close());  // from here on post_to is refused
@@ -281,6 +289,7 @@ private:
 
     // After the stop: everything that this worker holds, and what is left in the pool, is run or dropped.
     void finish() {
+        end_sources();
         sort_in(inbox().close());  // from here on post_to is refused
         if (!hive_.discarding()) {
             const std::int64_t now = timers_.empty() ? 0 : Sync::now_ns();

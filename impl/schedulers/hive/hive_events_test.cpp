@@ -1,0 +1,212 @@
+// Event sources: the core alone, from one thread, and then on the hive. hive_echo drives them with 1,000 connections.
+#include <apiary/schedulers/hive/hive.hpp>
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+
+#include <atomic>
+#include <functional>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using apiary::epoll_core;
+using apiary::gone;
+using apiary::hive;
+using apiary::readiness;
+using apiary::watch_result;
+
+struct pipe_ends {
+    int read = -1, write = -1;
+    pipe_ends() {
+        int fds[2];
+        if (::pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0) throw std::runtime_error("pipe2");
+        read = fds[0], write = fds[1];
+    }
+    ~pipe_ends() {
+        if (read >= 0) ::close(read);
+        if (write >= 0) ::close(write);
+    }
+    void put() const { ASSERT_EQ(::write(write, "x", 1), 1); }
+};
+
+struct noted final : apiary::descriptor_source {
+    explicit noted(int fd) : descriptor_source(fd) {}
+    void on_ready(readiness r) noexcept override {
+        readable += r.readable ? 1 : 0;
+        if (then) then();
+    }
+    void on_gone(gone why) noexcept override { farewells.push_back(why); }
+    int readable = 0;
+    std::vector<gone> farewells;
+    std::function<void()> then;
+};
+
+TEST(epoll_core, tells_a_source_until_it_was_dealt_with) {
+    epoll_core core;
+    const pipe_ends p;
+    noted source(p.read);
+    ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+    core.poll();
+    EXPECT_EQ(source.readable, 0);
+    p.put();
+    core.wait(epoll_core::forever);
+    EXPECT_EQ(source.readable, 0) << "a wait only collects";
+    core.poll();
+    core.poll();
+    EXPECT_EQ(source.readable, 2);
+    EXPECT_TRUE(core.rewatch(source, {.read = false, .write = false}));
+    core.poll();
+    EXPECT_EQ(source.readable, 2);
+    EXPECT_TRUE(core.unwatch(source));
+    EXPECT_FALSE(core.unwatch(source)) << "it is not watched any more";
+    EXPECT_FALSE(core.rewatch(source, {}));
+}
+
+TEST(epoll_core, a_poll_does_not_swallow_a_wake) {
+    epoll_core core;
+    const pipe_ends p;
+    noted source(p.read);
+    ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+    core.wake();
+    core.poll();
+    core.wait(epoll_core::forever);
+}
+
+TEST(epoll_core, a_source_that_was_unwatched_in_the_same_batch_is_not_told) {
+    epoll_core core;
+    const pipe_ends p, q;
+    noted one(p.read), other(q.read);
+    one.then = [&] { (void)core.unwatch(other); };
+    other.then = [&] { (void)core.unwatch(one); };
+    ASSERT_EQ(core.watch(one, {}), watch_result::watched);
+    ASSERT_EQ(core.watch(other, {}), watch_result::watched);
+    p.put();
+    q.put();
+    core.wait(epoll_core::forever);
+    core.poll();
+    EXPECT_EQ(one.readable + other.readable, 1);
+    EXPECT_EQ(core.watched(), 1U);
+}
+
+TEST(epoll_core, says_why_it_watches_no_bad_descriptor) {
+    epoll_core core;
+    noted negative(-1);
+    EXPECT_EQ(core.watch(negative, {}), watch_result::bad_descriptor);
+    int closed = -1;
+    {
+        const pipe_ends p;
+        closed = p.read;
+    }
+    noted dead(closed);
+    EXPECT_EQ(core.watch(dead, {}), watch_result::bad_descriptor);
+    const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    noted regular(file);
+    EXPECT_EQ(core.watch(regular, {}), watch_result::bad_descriptor) << "a regular file has no readiness";
+    ::close(file);
+    const pipe_ends p;
+    noted first(p.read), second(p.read);
+    EXPECT_EQ(core.watch(first, {}), watch_result::watched);
+    EXPECT_EQ(core.watch(second, {}), watch_result::watched_before);
+    EXPECT_TRUE(first.farewells.empty());
+}
+
+TEST(epoll_core, a_descriptor_closed_under_its_source_is_answered) {
+    epoll_core core;
+    pipe_ends p;
+    noted source(p.read);
+    ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+    ::close(p.read);
+    p.read = -1;
+    core.poll();
+    EXPECT_EQ(source.readable, 0);
+    EXPECT_FALSE(core.unwatch(source)) << "the descriptor was closed before";
+    EXPECT_EQ(core.watched(), 0U);
+
+    // And when its number comes back with another source, the first is told.
+    const pipe_ends q;
+    const int kept = ::fcntl(q.read, F_DUPFD_CLOEXEC, 0);
+    noted first(q.read);
+    ASSERT_EQ(core.watch(first, {}), watch_result::watched);
+    ASSERT_EQ(::dup3(p.write, q.read, O_CLOEXEC), q.read);  // closes it; the duplicate keeps the kernel's entry
+    noted heir(q.read);
+    ASSERT_EQ(core.watch(heir, {.read = false, .write = true}), watch_result::watched);
+    EXPECT_EQ(first.farewells, std::vector{gone::descriptor_closed});
+    EXPECT_FALSE(core.unwatch(first));
+    q.put();
+    core.poll();
+    EXPECT_EQ(first.readable, 0) << "the duplicate reports to nobody";
+    EXPECT_TRUE(core.unwatch(heir));
+    ::close(kept);
+}
+
+struct for_windows final : apiary::event_source {
+    for_windows() : event_source(apiary::event_backend::completion_port, 0) {}
+    void on_ready(readiness) noexcept override {}
+};
+
+TEST(epoll_core, refuses_a_source_for_another_platform_with_a_warning) {
+    for_windows source;
+#ifdef NDEBUG
+    epoll_core core;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(core.watch(source, {}), watch_result::wrong_backend);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("another kind of event loop"), std::string::npos);
+#else
+    EXPECT_DEATH({ (void)epoll_core().watch(source, {}); }, "another kind of event loop");
+#endif
+}
+
+TEST(hive_events, a_source_is_called_on_its_worker_and_may_post) {
+    hive h({.io_workers = 2});
+    const pipe_ends p;
+    noted source(p.read);
+    std::optional<unsigned> called_on;
+    source.then = [&] {
+        called_on = h.this_worker();
+        EXPECT_TRUE(h.unwatch(source));
+        ASSERT_TRUE(h.post_micro([&h] { h.request_stop(); }));
+    };
+    ASSERT_TRUE(h.post_to_worker(1, [&] {
+        ASSERT_EQ(h.watch(source), watch_result::watched);
+        p.put();
+    }));
+    h.run();
+    EXPECT_EQ(called_on, 1U);
+    EXPECT_EQ(source.readable, 1);
+    EXPECT_TRUE(source.farewells.empty());
+}
+
+TEST(hive_events, a_worker_that_ends_says_so_to_its_sources) {
+    hive h({.io_workers = 2});
+    const pipe_ends p, q;
+    noted detached(p.read), stopped(q.read);
+    std::atomic<int> watching{0};
+    std::thread t([&h] { h.run(); });
+    const auto watch = [&](noted& source) {
+        EXPECT_EQ(h.watch(source), watch_result::watched);
+        ++watching;
+    };
+    ASSERT_TRUE(h.post_to_worker(1, [&] { watch(detached); }));
+    ASSERT_TRUE(h.post_to_worker(0, [&] { watch(stopped); }));
+    while (watching != 2) std::this_thread::yield();
+    EXPECT_EQ(h.detach_io_worker(1), apiary::detach_result::detached);
+    h.request_stop();
+    t.join();
+    EXPECT_EQ(detached.farewells, std::vector{gone::worker_ended});
+    EXPECT_EQ(stopped.farewells, std::vector{gone::worker_ended});
+}
+
+TEST(hive_events, only_a_worker_watches) {
+    hive h({});
+    const pipe_ends p;
+    noted source(p.read);
+    EXPECT_THROW((void)h.watch(source), std::logic_error);
+    EXPECT_THROW((void)h.unwatch(source), std::logic_error);
+    EXPECT_EQ(h.this_worker(), std::nullopt);
+}
+
+}  // namespace
