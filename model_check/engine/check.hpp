@@ -81,7 +81,7 @@ struct [[nodiscard]] verdict {
     std::uint64_t estimated_executions = 0;  // before the start, where asked for; a guess
     double seconds = 0;
     std::string reason;                             // of a failure, one line
-    std::string trace;                              // of a failure, for a person
+    std::string trace, trace_html;                  // of a failure, for a person
     std::string replay;                             // token
     std::string blind;                              // what this engine cannot see, one line
     std::map<std::string, std::uint64_t> reached;   // Sync::reach names

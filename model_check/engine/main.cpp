@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 
+#include <apiary/model_check/html_report.hpp>
 #include <apiary/model_check/options.hpp>
 #include <apiary/model_check/report.hpp>
 #include <apiary/model_check/runner.hpp>
@@ -67,6 +68,12 @@ int main(int argc, char** argv) {
         file.open(c.json_file);
         if (!file) return nonsense("cannot write '" + c.json_file + "'");
     }
+    std::ofstream page;
+    if (!c.html_file.empty()) {
+        page.open(c.html_file);
+        if (!page) return nonsense("cannot write '" + c.html_file + "'");
+    }
+    std::vector<judged> all;
     const bool show_traces = c.show_traces || !c.search.replay.empty();
     bool mutation_met = c.search.mutate_site.empty();
     const bool good = run_all(tasks, c.search, c.timeout_seconds, [&](const judged& j) {
@@ -76,7 +83,9 @@ int main(int argc, char** argv) {
         else
             std::cout << verdict_text(j, argv[0], show_traces) << std::flush;
         if (file.is_open()) file << verdict_json(j) << std::endl;
+        if (page.is_open()) all.push_back(j);
     });
+    if (page.is_open()) page << html_page(all, argv[0]) << std::flush;
     if (!mutation_met)
         return nonsense("no operation at " + c.search.mutate_site +
                         " ran; \"sites\" of a --json verdict lists those that do");

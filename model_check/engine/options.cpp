@@ -33,6 +33,7 @@ const char* const usage =
   --trace                   prints the trace of every failure, the expected ones too
   --no-trace                a failure is told as it was found: no search for a shorter one, no trace
   --json FILE               one line per verdict; - is standard output
+  --html FILE               one page: every verdict, and every counterexample drawn, the expected ones too
 
 exit: 0 everything as expected, 1 not, 2 the command line makes no sense
 )";
@@ -215,6 +216,8 @@ command parse(int argc, const char* const* argv) {
             c.search.replay = value;
         else if (option == "--json")
             c.json_file = value;
+        else if (option == "--html")
+            c.html_file = value;
         else {
             c.error = "'" + option + "' is no option; --help lists the options";
             break;

@@ -15,6 +15,7 @@ struct command {
     search_options search;
     double timeout_seconds = 0;  // 0: by the budget
     std::string json_file;       // one line per verdict; "-" is standard output
+    std::string html_file;       // all verdicts, with every trace there is
     std::string error;           // not empty: what is wrong with the line, and the remedy
 };
 

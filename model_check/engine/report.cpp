@@ -115,7 +115,10 @@ std::string verdict_text(const judged& j, const std::string& program, bool alway
                       padded(v.mode, 10) + std::to_string(v.executions) + " executions";
     if (v.graphs != 0) out += ", " + std::to_string(v.graphs) + " graphs";
     out += ", " + seconds_text(v.seconds) + " s";
-    if (!v.reason.empty()) out += ": " + v.reason;
+    if (!v.reason.empty())
+        out += ": " + v.reason;
+    else if (v.result == outcome::budget_ended)
+        out += v.bound.substr(std::min(v.bound.size(), v.bound.rfind("; ")));  // how far it came
     out += '\n';
     const char* const what = j.ran.check->kind == check_kind::litmus ? "not C++20's set: " : "does not see it: ";
     if (!j.differs.empty()) out += "       " + std::string(what) + j.differs + "\n";

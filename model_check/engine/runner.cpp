@@ -335,6 +335,7 @@ bool run_all(const std::vector<task>& tasks, const search_options& options, doub
                     r.found.reason += " — but its replay said: " + std::string(word_of(v.result)) + " " + v.reason;
                 }
                 r.found.trace = std::move(v.trace);
+                r.found.trace_html = std::move(v.trace_html);
                 verdicts[r.index] = std::move(r.found);
                 return;
         }

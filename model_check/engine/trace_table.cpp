@@ -187,35 +187,81 @@ std::string source_root() {
 #endif
 }
 
-std::string render_trace(const std::vector<trace_row>& rows, unsigned threads) {
-    constexpr std::size_t widest = 44;
+namespace {
+
+// "row {7}" becomes "row 51", the row in which step or store 7 took effect.
+std::string with_row_numbers(const std::string& text, const std::map<std::uint64_t, std::size_t>& row_of) {
+    std::string out;
+    for (std::size_t at = 0; at != text.size();) {
+        const std::size_t open = text.find('{', at), close = text.find('}', at);
+        if (open == std::string::npos || close == std::string::npos || close < open) return out + text.substr(at);
+        out += text.substr(at, open - at);
+        const auto row = row_of.find(std::strtoull(text.c_str() + open + 1, nullptr, 10));
+        out += row == row_of.end() ? "(not shown)" : std::to_string(row->second + 1);
+        at = close + 1;
+    }
+    return out;
+}
+
+}  // namespace
+
+trace_view lay_out(const std::vector<trace_row>& rows, unsigned threads) {
     sources source;
     addresses address;
-    std::vector<std::string> cells, places;
     const std::vector<std::string> stale = reads_from(rows);
 
     // An object that is only initialised at one place takes its name from where it is used.
     std::map<std::uint64_t, std::string> names;
     for (const trace_row& row : rows)
         if (row.object != 0 && names[row.object].empty()) names[row.object] = source.object_at(row);
+    std::map<std::uint64_t, std::size_t> row_of;
+    for (std::size_t i = 0; i != rows.size(); ++i)
+        for (const std::uint64_t id : {rows[i].event, rows[i].wrote})
+            if (id != 0) row_of[id] = i;
 
+    trace_view view{threads, {}};
     for (std::size_t i = 0; i != rows.size(); ++i) {
         const trace_row& row = rows[i];
-        std::string cell = row.operation == "end" ? "" : row.operation;
+        trace_view::line line;
+        line.thread = row.thread;
+        line.failed = row.failed;
+        line.what = row.operation == "end" ? "" : row.operation;
         if (row.object != 0) {
             std::string name = source.object_at(row);
             if (name.empty()) name = names[row.object];
-            if (!name.empty()) cell.append(" ").append(name);
+            if (!name.empty()) line.what.append(" ").append(name);
         }
-        if (!row.text.empty()) cell += (cell.empty() ? "" : " ") + address.shorten(row.text);
-        if (!stale[i].empty()) cell += " (" + stale[i] + ")";
+        if (!row.text.empty()) line.what += (line.what.empty() ? "" : " ") + address.shorten(row.text);
+        line.stale = stale[i];
+        line.note = with_row_numbers(row.note, row_of);
+        if (row.could_read.size() > 1) {
+            std::vector<std::size_t> seen;
+            for (const std::uint64_t id : row.could_read)
+                if (const auto at = row_of.find(id); at != row_of.end()) seen.push_back(at->second);
+            line.choice = std::string("could have read ") + (row.could_read.front() == 0 ? "the initial value, " : "");
+            if (!seen.empty())
+                line.choice += rows_text(seen);
+            else
+                line.choice.resize(line.choice.size() - 2);
+        }
+        line.where = row.line == 0 ? "" : row.file + ":" + std::to_string(row.line);
+        if (const std::string function = short_function(row.function); !line.where.empty() && !function.empty())
+            line.where += " " + function;
+        view.lines.push_back(std::move(line));
+    }
+    return view;
+}
+
+std::string as_text(const trace_view& view) {
+    constexpr std::size_t widest = 44;
+    const unsigned threads = view.threads;
+    const std::vector<trace_view::line>& rows = view.lines;
+    std::vector<std::string> cells;
+    for (const trace_view::line& row : rows) {
+        std::string cell = row.what;
+        if (!row.stale.empty()) cell += " (" + row.stale + ")";
         if (!row.note.empty()) cell += " (" + row.note + ")";
-        if (row.failed) cell = "*** " + cell + " ***";
-        cells.push_back(cell);
-        std::string where = row.line == 0 ? "" : row.file + ":" + std::to_string(row.line);
-        if (const std::string function = short_function(row.function); !where.empty() && !function.empty())
-            where += " " + function;
-        places.push_back(where);
+        cells.push_back(row.failed ? "*** " + cell + " ***" : cell);
     }
 
     std::vector<std::size_t> width(threads, 8);
@@ -250,12 +296,66 @@ std::string render_trace(const std::vector<trace_row>& rows, unsigned threads) {
                 for (unsigned t = 0; t != threads; ++t)
                     out += "| " + pad(static_cast<int>(t) == rows[i].thread ? lines[k] : "", width[t]) + " ";
             }
-            out += "| " + (k == 0 ? places[i] : "");
+            out += "| " + (k == 0 ? rows[i].where : "");
             while (out.back() == ' ') out.pop_back();
             out += '\n';
         }
     }
     return out;
+}
+
+std::string escaped(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        switch (c) {
+            case '&':
+                out += "&amp;";
+                break;
+            case '<':
+                out += "&lt;";
+                break;
+            case '>':
+                out += "&gt;";
+                break;
+            case '"':
+                out += "&quot;";
+                break;
+            default:
+                out += c;
+        }
+    }
+    return out;
+}
+
+std::string as_html(const trace_view& view) {
+    std::string out = "<table class=\"trace\"><thead><tr><th>row</th>";
+    for (unsigned t = 0; t != view.threads; ++t) out += "<th>thread " + std::to_string(t) + "</th>";
+    out += "<th>where</th></tr></thead><tbody>\n";
+    for (std::size_t i = 0; i != view.lines.size(); ++i) {
+        const trace_view::line& line = view.lines[i];
+        const auto remark = [](const char* kind, const std::string& text) {
+            return text.empty() ? "" : "<div class=\"" + std::string(kind) + "\">" + escaped(text) + "</div>";
+        };
+        const std::string body = escaped(line.what) + remark("stale", line.stale) + remark("choice", line.choice) +
+                                 remark("note", line.note);
+        const std::string number = std::to_string(i + 1);
+        out += "<tr id=\"r" + number + "\"" +
+               (line.failed          ? " class=\"failed\""
+                : line.stale.empty() ? ""
+                                     : " class=\"reads-stale\"") +
+               "><th>" + number + "</th>";
+        if (line.thread < 0) {
+            out +=
+                "<td class=\"step\" colspan=\"" + std::to_string(std::max(1U, view.threads)) + "\">" + body + "</td>";
+        } else {
+            for (int t = 0; t != static_cast<int>(view.threads); ++t)
+                out += t == line.thread ? "<td class=\"step t" + std::to_string(t % 4) + "\" data-thread=\"thread " +
+                                              std::to_string(t) + "\">" + body + "</td>"
+                                        : "<td></td>";
+        }
+        out += "<td class=\"where\">" + escaped(line.where) + "</td></tr>\n";
+    }
+    return out + "</tbody></table>\n";
 }
 
 }  // namespace apiary::model

@@ -22,15 +22,35 @@ struct trace_row {
     std::string operation;     // "load", "store", "fence", …: as it is called in the source
     std::uint64_t object = 0;  // 0: none
     std::string text;          // what is shown behind the object's name: "-> 3 acquire"
+    std::uint64_t event = 0;   // id of the step, 0: none; a note may say "row {ID}" of a step or a store
     std::uint64_t wrote = 0;   // id of the store this row made, 0: none
     std::uint64_t read = 0;    // id of the store this row read, 0: none or the initial value
     bool reads = false, writes = false;
-    std::string note;  // a line of its own under the row
+    std::vector<std::uint64_t> could_read;  // the stores it might have read, oldest first; empty: not known
+    std::string note;                       // why it could happen
     bool failed = false;
 };
 
-// `threads`: the number of columns. `source_root`: where `file` is looked up.
-std::string render_trace(const std::vector<trace_row>& rows, unsigned threads);
+// The rows as a person reads them. One layout, two printers.
+struct trace_view {
+    struct line {
+        int thread = trace_row::everyone;
+        std::string what;    // "load bottom_ -> 3 acquire"
+        std::string stale;   // "stale: reads row 51, not row 55"
+        std::string choice;  // "could have read rows 12, 51"
+        std::string note;    // the missing edge, in words
+        std::string where;   // "impl/queues/chase_lev_deque.hpp:174 pop"
+        bool failed = false;
+    };
+    unsigned threads = 0;
+    std::vector<line> lines;
+};
+trace_view lay_out(const std::vector<trace_row>& rows, unsigned threads);
+std::string as_text(const trace_view& view);
+std::string as_html(const trace_view& view);  // a <table>; html_report.hpp has its style
+
+// Text as HTML shows it.
+std::string escaped(const std::string& text);
 
 // Where the sources are; the build sets it (APIARY_SOURCE_ROOT), an environment variable of that name wins.
 std::string source_root();

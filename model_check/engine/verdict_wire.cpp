@@ -72,7 +72,7 @@ private:
 template <class Wire, class Verdict>
 void every_field(Wire& wire, Verdict& v) {
     wire(v.result), wire(v.mode), wire(v.bound), wire(v.executions), wire(v.graphs), wire(v.blocked);
-    wire(v.seconds), wire(v.reason), wire(v.trace), wire(v.replay), wire(v.blind);
+    wire(v.seconds), wire(v.reason), wire(v.trace), wire(v.trace_html), wire(v.replay), wire(v.blind);
     wire(v.reached), wire(v.outcomes), wire(v.sites), wire(v.estimated_executions);
 }
 

@@ -258,13 +258,19 @@ private:
         }
     }
 
+    void show(const std::vector<trace_row>& rows) {
+        const trace_view view = lay_out(rows, program_.threads);
+        v_.trace = as_text(view);
+        v_.trace_html = as_html(view);
+    }
+
     void draw(const failure& f) {
         along_graph line(f.g, f.thread);
         std::vector<trace_row> rows;
         const run_end end = engine_.follow(line, &rows);
         v_.reason = end == run_end::failed ? engine_.last_failure().reason : f.reason;
         v_.replay = "x1:" + line.token();
-        v_.trace = render_trace(rows, program_.threads);
+        show(rows);
         if (end != run_end::failed) v_.trace += "(the failure did not show again on this line; please report it)\n";
     }
 
@@ -331,7 +337,7 @@ private:
         (void)count(end);
         if (end == run_end::failed) v_.reason = engine_.last_failure().reason;
         v_.replay = options_.replay;
-        v_.trace = render_trace(rows, program_.threads);
+        show(rows);
         if (line.off()) {
             v_.result = outcome::error;
             v_.reason =
@@ -384,7 +390,8 @@ struct reader {
 std::string pack(const verdict& v) {
     std::string out;
     put(out, std::to_string(static_cast<int>(v.result)));
-    for (const std::string* s : {&v.mode, &v.bound, &v.reason, &v.trace, &v.replay, &v.blind}) put(out, *s);
+    for (const std::string* s : {&v.mode, &v.bound, &v.reason, &v.trace, &v.trace_html, &v.replay, &v.blind})
+        put(out, *s);
     for (const std::uint64_t n : {v.executions, v.graphs, v.blocked}) put(out, std::to_string(n));
     put_map(out, v.reached);
     put_map(out, v.outcomes);
@@ -400,7 +407,7 @@ verdict unpack(const std::string& text) {
         return v;
     }
     v.result = static_cast<outcome>(in.count());
-    for (std::string* s : {&v.mode, &v.bound, &v.reason, &v.trace, &v.replay, &v.blind}) *s = in.next();
+    for (std::string* s : {&v.mode, &v.bound, &v.reason, &v.trace, &v.trace_html, &v.replay, &v.blind}) *s = in.next();
     for (std::uint64_t* n : {&v.executions, &v.graphs, &v.blocked}) *n = in.count();
     for (auto* m : {&v.reached, &v.outcomes})
         for (std::uint64_t left = in.count(); left > 0; --left) {

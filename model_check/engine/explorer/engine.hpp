@@ -198,6 +198,7 @@ private:
     void trace_event(const event& e);
     void trace_row_at(std::uint32_t site, std::uint64_t address, std::string text);
     [[nodiscard]] std::string missing_edge(unsigned thread, unsigned index) const;
+    [[nodiscard]] std::string why_stale(const event& read, const event& newer) const;
     void trace_failure(const std::string& reason, int thread);
 
     const program& program_;

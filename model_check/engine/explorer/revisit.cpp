@@ -196,6 +196,7 @@ event_id engine::waiter_to_wake(const event& unlock) const {
         if (t.empty()) continue;
         const event& r = t.back();
         if (r.slot != unlock.slot || !r.has(blocked) || r.mode != read_mode::wait_rmw) continue;
+        if (!is_event(r.rf) || thread_of(r.rf) != unlock.thread) continue;  // not that thread's lock
         kept_sizes keep{};
         if (!revisit_allowed(*g_, r, unlock.porf, keep)) continue;
         bool removes = false;

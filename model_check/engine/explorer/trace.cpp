@@ -1,6 +1,9 @@
 // trace: what happened, as rows for a person, and the deciders that draw and replay one execution.
 #include <apiary/model_check/explorer/trace.hpp>
 
+#include <apiary/model_check/explorer/consistency.hpp>
+#include <apiary/model_check/explorer/revisit.hpp>
+
 namespace apiary::model::explorer {
 
 namespace {
@@ -58,16 +61,14 @@ void engine::trace_event(const event& e) {
                 text += ", fails (expected " + number_text(e.expect) + ")";
             trace_row_at(e.site, address, std::move(text));
             trace_row& row = trace_->back();
+            row.event = row_id(e.id());
             row.reads = true;
             row.read = row_id(e.rf);
             const auto& co = g_->slots[e.slot].co;
             const unsigned from = g_->position(e.rf);
-            if (from < co.size() && !e.has(exclusive)) {
-                const event& newer = g_->at(co[from]);
-                row.note = "nothing makes the newer store of thread " + std::to_string(newer.thread) + " (" +
-                           describe(newer.site) + ") happen before this read";
-                if (e.seq_cst() != newer.seq_cst()) row.note += "; seq_cst stands on one side only";
-            }
+            for (unsigned i = earliest_store(*g_, e.slot, knowledge_before(*g_, e)); i <= co.size(); ++i)
+                row.could_read.push_back(row_id(g_->store_at(e.slot, i)));
+            if (from < co.size() && !e.has(exclusive)) row.note = why_stale(e, g_->at(co[from]));
             break;
         }
         case event_kind::write:
@@ -87,6 +88,7 @@ void engine::trace_event(const event& e) {
             break;
         case event_kind::fence:
             trace_row_at(e.site, 0, order_name(e.order));
+            trace_->back().event = row_id(e.id());
             break;
         case event_kind::choice:
             trace_row_at(e.site, 0, "chooses " + std::to_string(e.value));
@@ -98,6 +100,59 @@ void engine::trace_event(const event& e) {
             trace_row_at(0, 0, "destroy " + number_text(e.value));
             break;
     }
+}
+
+// Why `newer`, a store that had taken effect, need not be seen by `read`: the step that could have carried it over and
+// does not, or the one that is not there. "row {ID}" becomes a number when the rows are laid out.
+std::string engine::why_stale(const event& read, const event& newer) const {
+    const auto row = [](const event& e) { return "row {" + std::to_string(row_id(e.id())) + "}"; };
+    const auto in_order = [&](const event& e) {
+        return row(e) + " (" + sites_[e.site].operation + " " + order_name(e.order) + ")";
+    };
+    const std::string start = "no happens-before edge from " + row(newer) + " to this read: ";
+    const auto& here = g_->threads[read.thread];
+    for (unsigned i = 0; i < read.index; ++i) {
+        const event& r = here[i];
+        if (r.kind != event_kind::read || !is_event(r.rf)) continue;
+        const event& w = g_->at(r.rf);
+        if (w.porf[newer.thread] <= newer.index) continue;
+        if (w.rel[newer.thread] > newer.index)
+            return start + in_order(r) + " takes the value of " + row(w) + ", which releases it, but is " +
+                   order_name(r.order) + "; acquire would make the edge";
+        if (w.hb[newer.thread] > newer.index)
+            return start + in_order(r) + " takes the value of " + in_order(w) + "; release there would make the edge";
+        return start + row(w) + ", which " + in_order(r) + " reads, does not know of it either";
+    }
+    // Store buffering: each thread has stored, and misses the other's store. Only a total order of the four forbids it.
+    const auto& there = g_->threads[newer.thread];
+    const auto fenced = [](const std::vector<event>& events, unsigned from, unsigned to) {
+        for (unsigned i = from + 1; i < to; ++i)
+            if (events[i].kind == event_kind::fence && events[i].seq_cst()) return true;
+        return false;
+    };
+    for (unsigned i = 0; i < read.index; ++i)
+        for (std::size_t k = newer.index + 1U; here[i].kind == event_kind::write && k < there.size(); ++k) {
+            const event &mine = here[i], &other = there[k];
+            if (other.kind != event_kind::read || other.slot != mine.slot || g_->position(other.rf) >= mine.position)
+                continue;
+            std::string text = "each thread misses the other's store (" + row(mine) + ", " + row(newer) +
+                               "), which only seq_cst forbids: ";
+            const bool fence_here = fenced(here, i, read.index),
+                       fence_there = fenced(there, newer.index, static_cast<unsigned>(k));
+            if (!fence_here && !fence_there) {
+                text += "no seq_cst fence stands between them";
+                const char* separator = ", and not seq_cst are ";
+                for (const event* e : {&mine, &read, &newer, &other})
+                    if (!e->seq_cst()) {
+                        text.append(separator).append(in_order(*e));
+                        separator = ", ";
+                    }
+                return text;
+            }
+            if (!fence_here) return text + "no seq_cst fence stands between " + row(mine) + " and this read";
+            if (!fence_there) return text + "no seq_cst fence stands between " + row(newer) + " and " + row(other);
+        }
+    return start + "no earlier read of this thread takes the value of a store that comes after it";
 }
 
 // ---- deciders ----------------------------------------------------------------------------------------

@@ -311,7 +311,9 @@ void simulation::write_trace(verdict& v) const {
         row->text = last.operation == std::string_view("fail") ? v.reason : "<- " + v.reason;
         if (result_ == rl::test_result_data_race) row->note = conflict(last, row_of);
     }
-    v.trace = render_trace(rows, static_cast<unsigned>(threads_));
+    const trace_view view = lay_out(rows, static_cast<unsigned>(threads_));
+    v.trace = as_text(view);
+    v.trace_html = as_html(view);
 }
 
 // The other half of a race: the last access of another thread to the same cell.

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """What the façade makes of checks that do wrong on purpose: facade_test.py PROGRAM."""
 import json
+import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PROGRAM = sys.argv.pop(1)
@@ -68,6 +70,45 @@ class Verdicts(unittest.TestCase):
 
     def test_a_litmus_test_needs_its_exact_set(self):
         self.expect("wrong_set", "fail", False, "never saw (2)")
+
+
+class Traces(unittest.TestCase):
+    def trace(self, name):
+        found, _ = verdict(name, engine="explorer")
+        # Cells are wrapped: put the second thread's column together again.
+        lines = found["trace"].splitlines()[2:]
+        return " ".join(" ".join(line.split("|")[k].strip() for line in lines if line.count("|") > k) for k in (1, 2))
+
+    def test_a_missing_acquire_is_named(self):
+        self.assertRegex(
+            " ".join(self.trace("misses_a_message").split()),
+            r"stale: reads .*no happens-before edge from row \d+ to this read: row \d+ \(load relaxed\) takes the value "
+            r"of row \d+, which releases it, but is relaxed; acquire would make the edge",
+        )
+
+    def test_a_missing_fence_is_named(self):
+        self.assertRegex(
+            " ".join(self.trace("misses_each_other").split()),
+            r"each thread misses the other's store \(row \d+, row \d+\), which only seq_cst forbids: no seq_cst fence "
+            r"stands between row \d+ and",
+        )
+
+    def test_the_page_has_verdicts_traces_and_the_line_that_replays(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "page.html")
+            done = run("misses_a_message", "quiet", "--engine", "explorer", "--html", str(page))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            text = page.read_text()
+        self.assertNotIn("http", text)  # self-contained
+        self.assertIn("the &lt;flag&gt; is released", text)
+        self.assertIn('<div class="stale">stale: reads the initial value, not row', text)
+        self.assertIn('<div class="choice">could have read the initial value, row', text)
+        self.assertIn("misses_a_message --engine explorer --replay x1:", text)
+        self.assertIn(">caught<", text)
+        self.assertEqual(text.count("<tr"), text.count("</tr>"))
+
+    def test_a_page_that_cannot_be_written_is_refused(self):
+        self.assertEqual(run("quiet", "--html", "/nowhere/page.html").returncode, 2)
 
 
 class Replay(unittest.TestCase):

@@ -35,6 +35,43 @@ template <class Sync>
 struct exhibit_for_another_reason : loses_a_count<Sync> {};
 APIARY_EXHIBIT(exhibit_for_another_reason, "some other reason");
 
+// What a trace has to say of a stale read.
+template <class Sync>
+struct misses_a_message {
+    static constexpr const char* what = "the <flag> is released, and not acquired";
+    static constexpr unsigned threads = 2;
+    typename Sync::template atomic<int> data{0}, flag{0};
+    void thread(unsigned i) {
+        if (i == 0) {
+            data.store(1, std::memory_order_relaxed);
+            flag.store(1, std::memory_order_release);
+        } else if (flag.load(std::memory_order_relaxed) == 1) {
+            if (data.load(std::memory_order_relaxed) == 0) Sync::fail("the message was missed");
+        }
+    }
+};
+APIARY_EXHIBIT(misses_a_message, "missed", model::explorer_only);
+
+template <class Sync>
+struct misses_each_other {
+    static constexpr const char* what = "both store and look, a fence on one side only";
+    static constexpr unsigned threads = 2;
+    typename Sync::template atomic<int> stored[2];
+    int seen[2] = {1, 1};
+    void before() {
+        for (auto& s : stored) s.store(0, std::memory_order_relaxed);
+    }
+    void thread(unsigned i) {
+        stored[i].store(1, std::memory_order_relaxed);
+        if (i == 0) Sync::fence(std::memory_order_seq_cst);
+        seen[i] = stored[1 - i].load(std::memory_order_relaxed);
+    }
+    void after() {
+        if (seen[0] + seen[1] == 0) Sync::fail("each missed the other");
+    }
+};
+APIARY_EXHIBIT(misses_each_other, "each missed", model::explorer_only);
+
 template <class Sync>
 struct quiet {
     static constexpr const char* what = "nothing wrong at all";

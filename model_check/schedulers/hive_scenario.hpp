@@ -1,0 +1,169 @@
+// The hive itself, down to the parker seam: hive_core and its workers as they ship. Only threads, epoll and the
+// block pool are left out. hive_check.cpp has the scenarios that are looked at whole, hive_large_check.cpp larger ones.
+//
+// A task that waits for another one is the oracle for work conservation: if the second task is left lying
+// while a worker sleeps, nobody ever runs it, and the engine reports a deadlock.
+#pragma once
+
+#include <array>
+#include <type_traits>
+
+#include <apiary/contract/laws.hpp>
+#include <apiary/model_check/register.hpp>
+#include <apiary/parking/parker_core.hpp>
+#include <apiary/schedulers/hive/hive_core.hpp>
+#include <apiary/tasks/task_storage.hpp>
+
+namespace apiary::model {
+
+constexpr hive_parameters small_parameters{
+    .local_budget = 2, .global_batch = 2, .global_probe_interval = 3, .steal_rounds = 1};
+
+// The parker that ships where one IO worker makes that affordable; else what it was checked against (parker_check).
+template <class Sync, unsigned Workers>
+using core_of = std::conditional_t<Workers == 1, parker_core<Sync>, parker_core<Sync, typename Sync::parker>>;
+
+// Tells the law when its worker blocks, and who was woken.
+template <class Sync, unsigned Workers>
+class watched_core : public core_of<Sync, Workers> {
+public:
+    void watch(quiescence_law<Sync, Workers>& law, unsigned worker) {
+        law_ = &law;
+        worker_ = worker;
+        asleep_.store(0, std::memory_order_relaxed);
+    }
+    // From here on it says when it blocks; the others wait for that. Fewer races, a verdict on each that is left.
+    void sleeps_first() { tells_ = true; }
+    void await_sleep() {
+        Sync::await(asleep_, [](unsigned v) { return v == 1; });
+    }
+    void wait(std::int64_t deadline_ns) {
+        if (tells_) asleep_.store(1, std::memory_order_release);
+        tells_ = false;
+        law_->parks(worker_);
+        core_of<Sync, Workers>::wait(deadline_ns);
+        law_->resumed(worker_);
+    }
+    void wake() {
+        law_->post_begins();
+        core_of<Sync, Workers>::wake();
+        law_->wake_sent(worker_);
+        law_->post_ends();
+    }
+
+private:
+    quiescence_law<Sync, Workers>* law_ = nullptr;
+    unsigned worker_ = 0;
+    bool tells_ = false;  // the owner's, after before()
+    typename Sync::template atomic<unsigned> asleep_;
+};
+
+// A hive of IO workers 0 … Io-1 and compute workers behind them, on threads of the same number.
+template <class Sync, unsigned Io, unsigned Compute, unsigned Posters, std::size_t Tasks>
+struct hive_scenario {
+    static constexpr unsigned workers = Io + Compute;
+    static constexpr unsigned threads = workers + Posters;
+    using storage = heap_storage<Sync>;
+    using core_type = hive_core<Sync, watched_core<Sync, Io>, storage>;
+
+    core_type hive{Io, Compute, small_parameters};
+    claim_ledger<Sync> ledger{Tasks};
+    quiescence_law<Sync, Io> quiescence;
+    typename Sync::template atomic<unsigned> ended;
+    typename Sync::template atomic<unsigned> gate;  // one task opens it, another waits for that
+    static constexpr unsigned nobody = ~0U;
+    unsigned first_asleep = nobody;
+
+    hive_scenario() {
+        for (unsigned w = 0; w < Io; ++w) hive.io()[w]->core().watch(quiescence, w);
+    }
+    void before() {
+        ended.store(0, std::memory_order_relaxed);
+        gate.store(0, std::memory_order_relaxed);
+    }
+    void open_gate(unsigned to = 1) { gate.store(to, std::memory_order_release); }
+    void wait_for_gate(unsigned at_least = 1) {
+        Sync::await(gate, [at_least](unsigned v) { return v >= at_least; });
+    }
+    void invariant() { quiescence.verify(); }
+
+    // In before(): IO worker `first` is asleep before anybody else starts.
+    void sleeps_first(unsigned first) {
+        first_asleep = first;
+        hive.io()[first]->core().sleeps_first();
+    }
+    // False: this thread is no worker.
+    bool work_thread(unsigned i) {
+        if (first_asleep != nobody && i != first_asleep) hive.io()[first_asleep]->core().await_sleep();
+        if (i >= workers) return false;
+        if (i < Io)
+            hive.io()[i]->run();
+        else
+            hive.compute()[i - Io]->run();
+        return true;
+    }
+
+    // A task that ends `id` and, when it was the last one, stops the hive.
+    template <class Body>
+    task<Sync>* make(std::size_t id, Body body) {
+        return storage::make([this, id, body] {
+            if (Compute == 0) quiescence.finished_one();  // it has begun: nobody needs to be woken for it any more
+            body();
+            ledger.took(id);
+            if (ended.fetch_add(1, std::memory_order_acq_rel) + 1 == Tasks) hive.request_stop(stop_mode::drain);
+        });
+    }
+    task<Sync>* make(std::size_t id) {
+        return make(id, [] {});
+    }
+    // A post to IO workers, with the law told before and after.
+    template <class Post>
+    void must(Post post, int tasks = 1) {
+        quiescence.post_begins();
+        for (int i = 0; i < tasks; ++i) quiescence.published();
+        if (!post()) Sync::fail("a post was refused although nobody had asked for a stop");
+        quiescence.post_ends();
+    }
+    void after() {
+        ledger.settle();
+        if (hive.idle_io().snapshot().value != 0 || hive.idle_compute().snapshot().value != 0)
+            Sync::fail("the books of the idle set do not balance");
+    }
+};
+
+// One way in against a stop: what was accepted has run in the end, what was refused has not.
+template <class Sync, unsigned Io, unsigned Compute, unsigned Tasks>
+struct stop_scenario : hive_scenario<Sync, Io, Compute, 2, Tasks> {
+    using base = hive_scenario<Sync, Io, Compute, 2, Tasks>;
+    std::array<bool, Tasks> accepted{};
+    std::array<bool, Tasks> ran{};
+
+    task<Sync>* marker(std::size_t id) {
+        return base::storage::make([this, id] { ran[id] = true; });
+    }
+    template <class Post>
+    void post(std::size_t id, Post how) {
+        task<Sync>* t = marker(id);
+        accepted[id] = how(t);
+        if (!accepted[id]) discard<typename base::storage>(t);
+    }
+    template <std::size_t First>
+    void post_two() {
+        fifo_list<task<Sync>> batch;
+        batch.push_back(marker(First));
+        batch.push_back(marker(First + 1));
+        accepted[First] = accepted[First + 1] = this->hive.post_list(batch);
+        while (task<Sync>* t = batch.pop_front()) discard<typename base::storage>(t);
+    }
+    // False: this thread is the poster.
+    bool works_or_stops(unsigned i) {
+        if (this->work_thread(i)) return true;
+        if (i == Io + Compute + 1) this->hive.request_stop(stop_mode::drain);
+        return i == Io + Compute + 1;
+    }
+    void after() {
+        if (ran != accepted) Sync::fail("a task was accepted and stranded, or refused and run");
+    }
+};
+
+}  // namespace apiary::model
