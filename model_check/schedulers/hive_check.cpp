@@ -7,7 +7,7 @@ using namespace apiary;
 using namespace apiary::model;
 
 template <class Sync>
-struct hive_one_worker_one_post : hive_scenario<Sync, 1, 0, 1, 1> {
+struct hive_one_worker_one_post : hive_scenario<Sync, 1, 0, 1, 1, true> {
     static constexpr const char* what = "one worker that falls asleep, one post, one stop: every behaviour";
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
@@ -17,7 +17,7 @@ struct hive_one_worker_one_post : hive_scenario<Sync, 1, 0, 1, 1> {
 APIARY_CHECK(hive_one_worker_one_post);
 
 template <class Sync>
-struct hive_one_worker_targeted_post : hive_scenario<Sync, 1, 0, 1, 1> {
+struct hive_one_worker_targeted_post : hive_scenario<Sync, 1, 0, 1, 1, true> {
     static constexpr const char* what =
         "one worker that falls asleep, one post to its inbox, one stop: every behaviour";
     void thread(unsigned i) {
@@ -146,27 +146,6 @@ struct hive_targeted_post_beside_sleeper : small_scenario<Sync, 2, 0, 1, 1> {
 };
 APIARY_CHECK(hive_targeted_post_beside_sleeper);
 
-// The IO worker does not run: its thread posts.
-template <class Sync>
-struct hive_compute_post_needs_the_other : small_scenario<Sync, 1, 2, 0, 2> {
-    static constexpr const char* what =
-        "a running compute task waits for one that is posted then: the other worker, falling asleep, runs it";
-    void before() {
-        hive_compute_post_needs_the_other::base::before();
-        auto* first = this->make(0, [this] {
-            this->open_gate(1);
-            this->wait_for_gate(2);
-        });
-        if (!this->hive.post_compute(first)) Sync::fail("a post was refused");
-    }
-    void thread(unsigned i) {
-        if (i != 0) return (void)this->work_thread(i);
-        this->wait_for_gate(1);
-        auto* then = this->make(1, [this] { this->open_gate(2); });
-        if (!this->hive.post_compute(then)) Sync::fail("a post was refused");
-    }
-};
-APIARY_CHECK(hive_compute_post_needs_the_other);
 template <class Sync>
 struct hive_waiting_compute_tasks_need_both : small_scenario<Sync, 1, 2, 0, 2> {
     static constexpr const char* what =
@@ -209,15 +188,5 @@ struct hive_stop_races_a_batch : stop_scenario<Sync, 1, 0, 2> {
     }
 };
 APIARY_CHECK(hive_stop_races_a_batch);
-
-template <class Sync>
-struct hive_stop_races_a_compute_post : stop_scenario<Sync, 1, 1, 1> {
-    static constexpr const char* what = "a compute post races a draining stop: it is run or refused, every behaviour";
-    void thread(unsigned i) {
-        if (i == 0) return;  // the IO worker has nothing to do with it
-        if (!this->works_or_stops(i)) this->post(0, [this](auto* t) { return this->hive.post_compute(t); });
-    }
-};
-APIARY_CHECK(hive_stop_races_a_compute_post);
 
 }  // namespace

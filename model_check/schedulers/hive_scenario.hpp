@@ -19,13 +19,13 @@ namespace apiary::model {
 constexpr hive_parameters small_parameters{
     .local_budget = 2, .global_batch = 2, .global_probe_interval = 3, .steal_rounds = 1};
 
-// The parker that ships where one IO worker makes that affordable; else what it was checked against (parker_check).
-template <class Sync, unsigned Workers>
-using core_of = std::conditional_t<Workers == 1, parker_core<Sync>, parker_core<Sync, typename Sync::parker>>;
+// The parker that ships, or the one of the policy that it was checked against (parker_check): far fewer graphs.
+template <class Sync, bool Shipped>
+using core_of = std::conditional_t<Shipped, parker_core<Sync>, parker_core<Sync, typename Sync::parker>>;
 
 // Tells the law when its worker blocks, and who was woken.
-template <class Sync, unsigned Workers>
-class watched_core : public core_of<Sync, Workers> {
+template <class Sync, unsigned Workers, bool Shipped>
+class watched_core : public core_of<Sync, Shipped> {
 public:
     void watch(quiescence_law<Sync, Workers>& law, unsigned worker) {
         law_ = &law;
@@ -41,12 +41,12 @@ public:
         if (tells_) asleep_.store(1, std::memory_order_release);
         tells_ = false;
         law_->parks(worker_);
-        core_of<Sync, Workers>::wait(deadline_ns);
+        core_of<Sync, Shipped>::wait(deadline_ns);
         law_->resumed(worker_);
     }
     void wake() {
         law_->post_begins();
-        core_of<Sync, Workers>::wake();
+        core_of<Sync, Shipped>::wake();
         law_->wake_sent(worker_);
         law_->post_ends();
     }
@@ -59,12 +59,12 @@ private:
 };
 
 // A hive of IO workers 0 … Io-1 and compute workers behind them, on threads of the same number.
-template <class Sync, unsigned Io, unsigned Compute, unsigned Posters, std::size_t Tasks>
+template <class Sync, unsigned Io, unsigned Compute, unsigned Posters, std::size_t Tasks, bool ShippedParker = false>
 struct hive_scenario {
     static constexpr unsigned workers = Io + Compute;
     static constexpr unsigned threads = workers + Posters;
     using storage = heap_storage<Sync>;
-    using core_type = hive_core<Sync, watched_core<Sync, Io>, storage>;
+    using core_type = hive_core<Sync, watched_core<Sync, Io, ShippedParker>, storage>;
 
     core_type hive{Io, Compute, small_parameters};
     claim_ledger<Sync> ledger{Tasks};
