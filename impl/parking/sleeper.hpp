@@ -35,7 +35,7 @@ public:
     template <class WorkVisible>
     void sleep(std::int64_t deadline_ns, WorkVisible work_visible) {
         idle_.announce_sleep(worker_, searching_);
-        if (!work_visible()) core_.wait(deadline_ns);
+        if (!(Sync::recheck("sleeper.last_look") && work_visible())) core_.wait(deadline_ns);
         searching_ = !idle_.withdraw(worker_);
     }
 

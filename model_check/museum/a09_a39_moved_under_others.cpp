@@ -1,0 +1,170 @@
+// A09 and A39: a vector that grows under those who index it; a process that goes idle over a message, or blocks for ever.
+//
+// From: seed 002 section 5.2; seed 001 "wake flag".
+// Seen by: both engines. A09 is a data race or a use after free; A39 plain interleaving.
+// Fixed twins: fixed slots behind a count; a look into the mailbox after the state was published, and a wake by the stop.
+#include <array>
+
+#include <apiary/model_check/register.hpp>
+
+namespace {
+
+using namespace apiary;
+
+constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto acquire = std::memory_order_acquire;
+constexpr auto release = std::memory_order_release;
+constexpr auto seq_cst = std::memory_order_seq_cst;
+
+// A09. One thread attaches a second worker while another looks for a sleeper.
+template <class Sync>
+class growing_flags {
+    using flag = typename Sync::template atomic<bool>;
+
+public:
+    growing_flags() {
+        flags_.write(Sync::template create_array<flag>(1));
+        flags_.read()[0].store(false, relaxed);
+        size_.write(1);
+    }
+    ~growing_flags() { Sync::destroy_array(flags_.read(), size_.read()); }
+    void attach() {
+        flag* const old = flags_.read();
+        flag* const larger = Sync::template create_array<flag>(2);
+        larger[0].store(old[0].load(relaxed), relaxed);
+        larger[1].store(true, relaxed);
+        flags_.write(larger);
+        size_.write(2);
+        Sync::destroy_array(old, 1);
+    }
+    unsigned sleepers() const {
+        unsigned n = 0;
+        for (std::size_t i = 0; i < size_.read(); ++i) n += flags_.read()[i].load(acquire) ? 1U : 0U;
+        return n;
+    }
+
+private:
+    typename Sync::template cell<flag*> flags_{nullptr};
+    typename Sync::template cell<std::size_t> size_{0};
+};
+template <class Sync>
+class fixed_flags {
+public:
+    fixed_flags() { flags_[0].store(false, relaxed); }
+    void attach() {
+        flags_[1].store(true, relaxed);
+        size_.store(2, release);  // with the acquire below: who counts the slot finds it ready
+    }
+    unsigned sleepers() const {
+        unsigned n = 0;
+        for (std::size_t i = 0; i < size_.load(acquire); ++i) n += flags_[i].load(acquire) ? 1U : 0U;
+        return n;
+    }
+
+private:
+    std::array<typename Sync::template atomic<bool>, 2> flags_;
+    typename Sync::template atomic<std::size_t> size_{1};
+};
+template <class Sync, class Flags>
+struct attach_and_look {
+    static constexpr unsigned threads = 2;
+    Flags flags;
+    unsigned seen = 0;
+    void thread(unsigned i) {
+        if (i == 0)
+            flags.attach();
+        else
+            seen = flags.sleepers();
+    }
+    void after() {
+        if (seen > 1) Sync::fail("a sleeper that is none");
+    }
+};
+template <class Sync>
+struct a09_growing_vector : attach_and_look<Sync, growing_flags<Sync>> {
+    static constexpr const char* what = "the flags move to a larger array while a poster indexes them";
+};
+APIARY_EXHIBIT(a09_growing_vector, "race");
+template <class Sync>
+struct a09_fixed : attach_and_look<Sync, fixed_flags<Sync>> {
+    static constexpr const char* what =
+        "twin of A09: all slots are there from the start, and a count says how many are in use";
+};
+APIARY_CHECK(a09_fixed);
+
+// A39. A process that runs empties its mailbox and goes idle; a sender queues it only when it is idle.
+enum class publishes { idle_and_leaves, idle_and_looks_again };
+template <class Sync, publishes How>
+struct message_and_idle {
+    static constexpr unsigned threads = 2;
+    typename Sync::template atomic<bool> running{true};
+    typename Sync::template atomic<unsigned> mailbox{0}, queued{0};
+
+    void run_until_idle() {
+        for (;;) {
+            (void)mailbox.exchange(0, seq_cst);
+            // A message that comes here finds the process running.
+            running.store(false, seq_cst);
+            if (How == publishes::idle_and_leaves || mailbox.load(seq_cst) == 0) return;
+            bool idle = false;
+            if (!running.compare_exchange_strong(idle, true, seq_cst, relaxed)) return;  // the sender has queued it
+        }
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            run_until_idle();
+            return;
+        }
+        mailbox.fetch_add(1, seq_cst);
+        bool idle = false;
+        if (running.compare_exchange_strong(idle, true, seq_cst, seq_cst)) queued.store(1, relaxed);
+    }
+    void after() {
+        if (mailbox.load(relaxed) != 0 && queued.load(relaxed) == 0)
+            Sync::fail("a message is left to a process that is idle");
+    }
+};
+template <class Sync>
+struct a39_message_before_idle : message_and_idle<Sync, publishes::idle_and_leaves> {
+    static constexpr const char* what = "a message between the last look into the mailbox and 'idle' queues nobody";
+};
+APIARY_EXHIBIT(a39_message_before_idle, "left to a process");
+template <class Sync>
+struct a39_fixed : message_and_idle<Sync, publishes::idle_and_looks_again> {
+    static constexpr const char* what = "twin of A39: one more look behind 'idle'";
+};
+APIARY_CHECK(a39_fixed);
+
+// And the stop: it cancels a blocked process, from where no edge leads to ready.
+template <class Sync, bool HasTheEdge>
+struct cancel_of_the_blocked {
+    static constexpr unsigned threads = 2;
+    enum state : unsigned { running, blocked, ready };
+    typename Sync::template atomic<unsigned> process{running};
+    typename Sync::template atomic<bool> cancelled{false};
+
+    void thread(unsigned i) {
+        if (i == 0) {  // the process: waits for a completion that the stop will not let come
+            unsigned now = running;
+            process.compare_exchange_strong(now, blocked, seq_cst, relaxed);
+            if (cancelled.load(seq_cst)) return;
+            Sync::await(process, [](unsigned s) { return s == ready; });
+        } else {
+            cancelled.store(true, seq_cst);
+            unsigned now = blocked;
+            if (HasTheEdge) process.compare_exchange_strong(now, ready, seq_cst, seq_cst);
+        }
+    }
+};
+template <class Sync>
+struct a39_cancel_has_no_edge : cancel_of_the_blocked<Sync, false> {
+    static constexpr const char* what = "a stop sets the flag of a blocked process, and makes it ready for nobody";
+};
+APIARY_EXHIBIT(a39_cancel_has_no_edge, "deadlock");
+template <class Sync>
+struct a39_cancel_fixed : cancel_of_the_blocked<Sync, true> {
+    static constexpr const char* what = "twin of A39: cancel leads from blocked to ready";
+};
+APIARY_CHECK(a39_cancel_fixed);
+
+}  // namespace
