@@ -2,7 +2,7 @@
 //! a wait that does not end: `within_a_minute` turns it into a failure.
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{mpsc, Arc, Barrier};
+use std::sync::{mpsc, Arc, Barrier, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 use tokio_baseline::runtime::{Asking, Computing, Message, Targeted, Workers, Yielding};
@@ -10,8 +10,11 @@ use tokio_baseline::subjects::async_pool::AsyncExecutor;
 use tokio_baseline::subjects::rayon_pool::Rayon;
 use tokio_baseline::subjects::tokio::{Tokio, TokioCurrentThread};
 
-/// Runs `body` on a thread of its own; a hang is a failure.
+/// Runs `body` on a thread of its own; a hang is a failure. One at a time: async-executor's executor is one for all, and
+/// another test's workers must not help.
 fn within_a_minute(body: impl FnOnce() + Send + 'static) {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock();
     let (tell, told) = mpsc::channel::<()>();
     let thread = thread::spawn(move || {
         body();
