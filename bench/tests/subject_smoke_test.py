@@ -24,8 +24,8 @@ FORK_JOIN = ["fib", "skynet", "nqueens", "uts", "matmul"]
 FLOORS = ["floor_futex", "floor_eventfd", "floor_spin"]
 SCENARIOS = ["post_throughput", "post_latency", "timer_lateness", "targeted_throughput", "targeted_latency",
              "steal_pressure", "mixed_load", "latency_vs_load", "successor", "spawn_many_local",
-             "spawn_many_remote_idle", "spawn_many_remote_busy1", "spawn_many_remote_busy2", "ping_pong", "yield_many", "chained_spawn",
-             "remote_spawn", *FORK_JOIN, "wake_chain", "idle_cpu"]
+             "spawn_many_remote_idle", "spawn_many_remote_busy1", "spawn_many_remote_busy2", "ping_pong", "yield_many",
+             "chained_spawn", "remote_spawn", *FORK_JOIN, "wake_chain", "idle_cpu"]
 MASK = (1 << 64) - 1
 PROGRAM = ""
 
