@@ -147,6 +147,13 @@ class EndToEnd(TreeCase):
         self.assertIn("NEVER RUN", done.stdout)
         self.assertIn("no check executes impl/box.hpp:4:31 store in box::never", done.stdout)
 
+    def test_only_the_headers_asked_about_count(self) -> None:
+        (self.root / "impl/other.hpp").write_text(BOX.replace("box.word", "other.word") + "#define STORE(a) a.store(0, std::memory_order_relaxed)\n")
+        self.programs(f"{LOAD}=relaxed", f"{STORE}=relaxed", f"{LOOK}=dropped")
+        self.assertEqual(self.mutate("--inventory").returncode, 1)
+        self.assertEqual(self.mutate("--inventory", "other").returncode, 1)
+        self.assertEqual(self.mutate("--inventory", "box").returncode, 0)
+
     def test_a_crash_under_a_mutant_is_an_error_and_no_kill(self) -> None:
         self.programs(f"{LOAD}=relaxed", f"{STORE}=relaxed", f"{LOOK}=crash")
         done = self.mutate()
