@@ -1,5 +1,6 @@
 // Idle set, sleeper and the cores, from one or two threads: the states and who owes whom a wake.
 #include <apiary/parking/epoll_core.hpp>
+#include <apiary/parking/event_count.hpp>
 #include <apiary/parking/event_loop_core.hpp>
 #include <apiary/parking/fake_core.hpp>
 #include <apiary/parking/idle_set.hpp>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -85,6 +87,58 @@ TEST(parker, an_unpark_ends_a_park_that_has_begun) {
     while (!begun) std::this_thread::yield();
     p.unpark();
     owner.join();
+}
+
+TEST(event_count, costs_nothing_while_nobody_waits_and_a_cancel_leaves_nothing) {
+    apiary::event_count<> events(2);
+    events.notify_one();
+    events.notify_all();
+    EXPECT_EQ(events.snapshot().value, 0U);
+    events.prepare_wait();
+    EXPECT_EQ(events.snapshot().before(), 1U);
+    events.cancel_wait();
+    EXPECT_EQ(events.snapshot().value, 0U);
+}
+
+TEST(event_count, a_notify_between_prepare_and_commit_ends_the_wait_before_it_blocks) {
+    apiary::event_count<> events(1);
+    events.prepare_wait();
+    events.notify_one();
+    EXPECT_EQ(events.snapshot().signals(), 1U);
+    events.notify_one();
+    EXPECT_EQ(events.snapshot().signals(), 1U) << "no more signals than threads they could be for";
+    events.commit_wait(0);
+    EXPECT_EQ(events.snapshot().value, 0U);
+}
+
+TEST(event_count, a_cancel_takes_a_signal_only_when_it_is_certainly_its_own) {
+    apiary::event_count<> events(2);
+    events.prepare_wait();
+    events.prepare_wait();
+    events.notify(1);
+    events.cancel_wait();
+    EXPECT_EQ(events.snapshot().signals(), 1U) << "the other one may be meant";
+    events.cancel_wait();
+    EXPECT_EQ(events.snapshot().value, 0U);
+}
+
+TEST(event_count, who_has_committed_is_woken_before_who_has_not_is_signalled) {
+    apiary::event_count<> events(1);
+    std::thread sleeper([&] {
+        events.prepare_wait();
+        events.commit_wait(0);
+    });
+    while (events.snapshot().top() == 0) std::this_thread::yield();
+    events.prepare_wait();
+    events.notify_one();
+    EXPECT_EQ(events.snapshot().signals(), 0U);
+    sleeper.join();
+    events.cancel_wait();
+}
+
+TEST(event_count, refuses_more_waiters_than_the_word_can_name) {
+    using counted = apiary::event_count<>;
+    EXPECT_THROW(counted(counted::max_waiters + 1), std::length_error);
 }
 
 struct still_clock {

@@ -9,6 +9,10 @@
 // shared depot, under a mutex, once in `magazine::size` operations. A block may be freed by another
 // thread than the one that allocated it: full magazines of the workers become the posters' next ones.
 //
+// Tested by task_test.cpp; stressed with every scheduler's threads. Not model-checked: its blocks are reached by thread_local
+// pointers, which the engines' fibers would share, and its only shared part is a mutex around two vectors. That queues
+// survive recycled nodes is checked where it matters, with heap_storage (inbox_recycled_nodes).
+//
 // Threads. Any. Memory stays with the process. A block that is freed by a thread_local destructor later
 //          than this file's own is not recycled.
 // Errors.  make: std::bad_alloc; what the callable's constructor throws. Nothing is lost in either case.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -115,6 +117,59 @@ TEST(task_storage, a_throwing_callable_costs_no_block) {
     EXPECT_EQ(before, after);
     after->drop();
     pooled_storage::release(after);
+}
+
+TEST(task_storage, a_throwing_callable_costs_no_heap_object_either) {
+    const refuses_to_be_copied_in f;
+    EXPECT_THROW((void)heap_storage::make(f), std::runtime_error);
+    struct large {
+        refuses_to_be_copied_in inner;
+        std::array<long, 20> ballast{};
+        void operator()() const {}
+    } const boxed;
+    EXPECT_THROW((void)pooled_storage::make(boxed), std::runtime_error);  // the leak checker looks after the box
+}
+
+struct at_the_edge {
+    std::array<std::byte, task::inline_bytes - sizeof(void*)> ballast{};
+    std::array<const void*, 1>* where;
+    void operator()() const { (*where)[0] = this; }
+};
+struct one_word_more : at_the_edge {
+    void* more = nullptr;
+};
+
+TEST(task, callables_up_to_the_stated_size_live_inside_and_larger_ones_do_not) {
+    std::array<const void*, 1> ran_at{};
+    const auto inside = [&ran_at](auto callable) {
+        task t(callable);
+        t.run();
+        const auto* begin = reinterpret_cast<const std::byte*>(&t);
+        const auto* at = static_cast<const std::byte*>(ran_at[0]);
+        return std::less_equal<>()(begin, at) && std::less<>()(at, begin + sizeof t);
+    };
+    static_assert(sizeof(at_the_edge) == task::inline_bytes);
+    EXPECT_TRUE(inside(at_the_edge{{}, &ran_at}));
+    EXPECT_FALSE(inside(one_word_more{{{}, &ran_at}}));
+}
+
+TEST(task_storage, a_thread_that_ends_gives_its_blocks_back) {
+    std::set<void*> first;
+    const auto use = [](std::set<void*>& blocks) {
+        std::thread([&blocks] {
+            std::vector<task*> made;
+            for (int i = 0; i < 126; ++i) made.push_back(pooled_storage::make([] {}));
+            blocks.insert(made.begin(), made.end());
+            for (auto* t : made) {
+                t->drop();
+                pooled_storage::release(t);
+            }
+        }).join();
+    };
+    use(first);
+    std::set<void*> second;
+    use(second);
+    EXPECT_EQ(first, second) << "the next thread gets the magazine that the last one left";
 }
 
 }  // namespace
