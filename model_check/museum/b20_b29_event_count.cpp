@@ -146,6 +146,7 @@ APIARY_CHECK(b29_fixed);
 template <class Sync>
 struct b29_epoch_of_none : stack_comes_back<Sync, event_count<Sync, widths<2, 0>, typename Sync::parker>, 1> {
     static constexpr const char* what = "no epoch: a stack that looks the same is taken for the same";
+    static constexpr const char* one_engine = "too large for the explorer: a stack has to come back to what it was";
 };
 APIARY_EXHIBIT(b29_epoch_of_none, "books of the event count", relacy_only);
 template <class Sync>

@@ -317,6 +317,8 @@ APIARY_CHECK(half_oldest_against_theft);
 template <class Sync>
 struct half_four_workers : scenario<Sync, limits<4, 4, 6>, 20, 4> {
     static constexpr const char* what = "four workers push five each into rings of four, pop, and rob each other";
+    static constexpr const char* one_engine =
+        "too large for the explorer: it is for hunting; the small checks beside it are exhausted";
     static constexpr std::array must_reach{"steal_half.overflow_half", "steal_half.overflow_one",
                                            "steal_half.rival_at_work", "steal_half.steal_lost",
                                            "steal_half.pop_lost_last", "steal_half.owner_lost"};
