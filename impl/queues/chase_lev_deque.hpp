@@ -134,8 +134,10 @@ private:
     struct array {
         array(std::size_t n, array* old)
             : slots(Sync::template create_array<slot>(n)), mask(n - 1), capacity(n), older(old) {
-            // I4: an old `top` leads to a slot of a grown array that nothing was copied to.
-            for (std::size_t i = 0; i != n; ++i) slots[i].store(T{}, std::memory_order_relaxed);
+            // I4: an old `top` leads to a slot of a grown array that nothing was copied to. std::atomic has a value
+            // from its constructor (C++20); an engine's atomic must be given the same.
+            if constexpr (Sync::checked)
+                for (std::size_t i = 0; i != n; ++i) slots[i].store(T{}, std::memory_order_relaxed);
         }
         ~array() { Sync::destroy_array(slots, capacity); }
         array(const array&) = delete;
