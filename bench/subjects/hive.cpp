@@ -61,7 +61,9 @@ public:
     }
 
     apiary::bench::runtime_counters counters() const {
-        return {.wakes = {}, .parks = scheduler_.parks(), .steals = scheduler_.steals()};
+        return {.wakes = scheduler_.total(&apiary::worker_counters::woken),
+                .parks = scheduler_.total(&apiary::worker_counters::parked),
+                .steals = scheduler_.total(&apiary::worker_counters::stolen)};
     }
 
 private:

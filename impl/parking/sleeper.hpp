@@ -48,6 +48,9 @@ public:
         return true;
     }
 
+    // It was claimed, and has found nothing yet.
+    bool searching() const { return searching_; }
+
 private:
     idle_set<Sync>& idle_;
     Core& core_;

@@ -29,11 +29,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ostream>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/parking/epoll_core.hpp>
@@ -49,9 +51,9 @@ struct hive_config {
     hive_parameters parameters = {};
 };
 
-template <class Sync, class Core, class Storage>
+template <class Sync, class Core, class Storage, class Parts = hive_parts<Sync>>
 class basic_hive {
-    using core_type = hive_core<Sync, Core, Storage>;
+    using core_type = hive_core<Sync, Core, Storage, Parts>;
     using task_type = typename core_type::task_type;
     using worker_type = typename core_type::io_worker_type;
     using compute_type = typename core_type::compute_worker_type;
@@ -197,17 +199,35 @@ public:
         return r;
     }
 
-    // At any time. How often IO workers announced a sleep, how many tasks they took from each other, and
-    // how many did not fit into a deque.
-    std::uint64_t parks() const {
-        return sum([](const auto& w) { return w.parks(); });
+    // At any time, from any thread: one for each IO worker's slot.
+    std::vector<worker_counters> snapshot() const {
+        std::vector<worker_counters> all;
+        for (unsigned i = 0; i < core_.io().size(); ++i) all.push_back(core_.io()[i]->counters());
+        return all;
     }
-    std::uint64_t steals() const {
-        return sum([](const auto& w) { return w.steals(); });
+
+    // The sum of one of them over the IO workers: total(&worker_counters::stolen).
+    std::uint64_t total(std::uint64_t worker_counters::* which) const {
+        std::uint64_t sum = 0;
+        for (unsigned i = 0; i < core_.io().size(); ++i) sum += core_.io()[i]->counters().*which;
+        return sum;
     }
-    std::uint64_t overflows() const {
-        return sum([](const auto& w) { return w.overflows(); });
+
+    // After run() has returned: what the IO workers did, in Chrome's JSON, for ui.perfetto.dev.
+    void write_trace(std::ostream& out) const
+        requires Parts::trace::on
+    {
+        out << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+        std::size_t left_out = 0;
+        for (unsigned i = 0; i < core_.io().size(); ++i) {
+            core_.io()[i]->events().write(out, i);
+            left_out += core_.io()[i]->events().left_out();
+        }
+        out << "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"hive\"}}],\n"
+            << "\"otherData\":{\"left_out\":" << left_out << "}}\n";
     }
+
+    typename Parts::clock& clock() { return core_.clock(); }
 
     // In service now. A worker that is leaving is none of them.
     unsigned io_workers() { return core_.serving_io(); }
@@ -273,8 +293,8 @@ private:
 
     // When a delay that starts now ends: rounded up, and "never" when it is beyond the clock.
     template <class Rep, class Period>
-    static std::int64_t deadline_after(std::chrono::duration<Rep, Period> delay) {
-        const std::int64_t now = Sync::now_ns();
+    std::int64_t deadline_after(std::chrono::duration<Rep, Period> delay) const {
+        const std::int64_t now = core_.now_ns();
         if (delay <= delay.zero()) return now;
         constexpr std::int64_t never = timer_heap<task_type, Sync>::never;
         const std::chrono::duration<double> most(static_cast<double>(never - now) / 1e9);
@@ -348,7 +368,7 @@ private:
         const auto& workers = core_.io();
         const unsigned n = workers.size();
         if (n == 1) return workers[main_worker];
-        static thread_local typename Sync::random_source random(static_cast<std::uint64_t>(Sync::now_ns()));
+        static thread_local typename Parts::random random(static_cast<std::uint64_t>(Sync::now_ns()));
         const unsigned a = random.below(n);
         unsigned b = random.below(n - 1);
         if (b >= a) ++b;
@@ -356,13 +376,6 @@ private:
             return workers[slot]->id() == worker_type::no_worker ? SIZE_MAX : workers[slot]->timers_pending();
         };
         return workers[load(b) < load(a) ? b : a];
-    }
-
-    template <class Count>
-    std::uint64_t sum(Count count) const {
-        std::uint64_t total = 0;
-        for (unsigned i = 0; i < core_.io().size(); ++i) total += count(*core_.io()[i]);
-        return total;
     }
 
     static inline constinit thread_local worker_type* here_ = nullptr;
@@ -377,5 +390,6 @@ private:
 };
 
 using hive = basic_hive<real_sync, epoll_core, pooled_storage<>>;
+using traced_hive = basic_hive<real_sync, epoll_core, pooled_storage<>, traced_hive_parts<real_sync>>;
 
 }  // namespace apiary

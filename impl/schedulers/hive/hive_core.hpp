@@ -30,12 +30,12 @@
 
 namespace apiary {
 
-template <class Sync, class Core, class Storage>
+template <class Sync, class Core, class Storage, class Parts>
 class hive_core {
 public:
     using task_type = task<Sync>;
     using list = fifo_list<task_type>;
-    using io_worker_type = io_worker<Sync, Core, Storage>;
+    using io_worker_type = io_worker<Sync, Core, Storage, Parts>;
     using compute_worker_type = compute_worker<hive_core, Sync, Storage>;
 
     // Precondition: 1 <= io_workers <= idle_set::max_workers, compute_workers <= the same.
@@ -136,6 +136,8 @@ public:
     }
 
     // For the workers.
+    typename Parts::clock& clock() { return clock_; }
+    std::int64_t now_ns() const { return clock_.now_ns(); }
     const hive_parameters& parameters() const { return parameters_; }
     global_pool<task_type, Sync>& pool() { return pool_; }
     global_pool<task_type, Sync>& compute_pool() { return compute_pool_; }
@@ -171,6 +173,7 @@ private:
     static constexpr std::uint8_t running = 0;
 
     const hive_parameters parameters_;
+    [[no_unique_address]] typename Parts::clock clock_;
     global_pool<task_type, Sync> pool_;
     global_pool<task_type, Sync> compute_pool_;
     idle_set<Sync> idle_io_;

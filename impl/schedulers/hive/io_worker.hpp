@@ -17,38 +17,32 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
 
-#include <apiary/contract/stats.hpp>
 #include <apiary/parking/sleeper.hpp>
-#include <apiary/queues/chase_lev_deque.hpp>
-#include <apiary/queues/mpsc_inbox.hpp>
+#include <apiary/schedulers/hive/counters.hpp>
+#include <apiary/schedulers/hive/parts.hpp>
 #include <apiary/schedulers/hive/task_runner.hpp>
 #include <apiary/tasks/task.hpp>
 #include <apiary/timers/timer_heap.hpp>
 
 namespace apiary {
 
-template <class Sync, class Core, class Storage>
+template <class Sync, class Core, class Storage, class Parts = hive_parts<Sync>>
 class hive_core;
 
-// Small under a checker, which then meets growth and overflow within a few tasks.
-template <class Sync>
-struct hive_deque_limits {
-    static constexpr unsigned index_bits = 64;
-    static constexpr std::size_t initial_capacity = Sync::checked ? 1 : 256;
-    static constexpr std::size_t max_capacity = Sync::checked ? 2 : 4096;  // beyond, tasks go to the global pool
-};
-
-template <class Sync, class Core, class Storage>
+template <class Sync, class Core, class Storage, class Parts>
 class io_worker {
 public:
     using task_type = task<Sync>;
-    using hive = hive_core<Sync, Core, Storage>;
-    using deque_type = chase_lev_deque<task_type*, Sync, hive_deque_limits<Sync>>;
+    using hive = hive_core<Sync, Core, Storage, Parts>;
+    using deque_type = typename Parts::template deque<task_type>;
+    using inbox_type = typename Parts::template inbox<task_type>;
+    using trace = typename Parts::trace;
     static constexpr unsigned no_worker = UINT_MAX;
     static constexpr std::size_t max_batch = 64;  // the largest hive_parameters::global_batch
 
@@ -58,11 +52,16 @@ public:
         mailbox(unsigned worker_id, mailbox* before) : id(worker_id), older(before) {}
         const unsigned id;
         mailbox* const older;
-        mpsc_inbox<task_type, Sync> inbox;
+        inbox_type inbox;
     };
 
     io_worker(hive& h, unsigned slot)
-        : hive_(h), slot_(slot), sleeper_(slot, h.idle_io(), core_), random_(slot + 1), own_(deque_.own()) {
+        : hive_(h),
+          slot_(slot),
+          sleeper_(slot, h.idle_io(), core_),
+          random_(slot + 1),
+          core_(make_core(h)),
+          own_(deque_.own()) {
         (void)gone_.inbox.close();
         mail_.store(&gone_, std::memory_order_relaxed);
         leaving_.store(false, std::memory_order_relaxed);
@@ -103,7 +102,7 @@ public:
     [[nodiscard]] bool post_local(task_type* t) {
         if (hive_.stopping()) return false;
         if (!own_.try_push(t)) {
-            overflows_.add();
+            tallies_.overflows.add();
             return hive_.post(t);
         }
         Sync::fence(std::memory_order_seq_cst);  // idle_set S2: the deque before the word
@@ -127,9 +126,24 @@ public:
     hive& owner() { return hive_; }
     std::size_t timers_pending() const { return timers_.size(); }
     const task_runner<Sync, Storage>& books() const { return runner_; }
-    std::uint64_t parks() const { return parks_.get(); }
-    std::uint64_t steals() const { return steals_.get(); }
-    std::uint64_t overflows() const { return overflows_.get(); }
+    worker_counters counters() const {
+        return {.slot = slot_,
+                .run = runner_.tasks_run(),
+                .exceptions = runner_.exceptions(),
+                .discarded = runner_.tasks_dropped(),
+                .cancelled = runner_.tasks_cancelled(),
+                .parked = tallies_.parked.get(),
+                .woken = tallies_.woken.get(),
+                .spurious = tallies_.spurious.get(),
+                .stolen = tallies_.stolen.get(),
+                .batches = tallies_.batches.get(),
+                .overflows = tallies_.overflows.get(),
+                .timers_fired = tallies_.timers_fired.get(),
+                .timer_lateness_ns = tallies_.timer_lateness_ns.get(),
+                .timer_lateness_max_ns = tallies_.timer_lateness_max_ns.get(),
+                .timers_pending = timers_.size()};
+    }
+    const trace& events() const { return trace_; }  // when the hive has ended
 
 private:
     // One beat. False when there was nothing to do.
@@ -160,9 +174,10 @@ private:
     bool run_due_timers() {
         if (timers_.empty()) return false;
         bool any = false;
-        const std::int64_t now = Sync::now_ns();
+        const std::int64_t now = hive_.now_ns();
         while (task_type* t = timers_.pop_due(now)) {
             any = true;
+            tallies_.fired(now - t->deadline_ns);
             run_task(t);
             if (hive_.stopping()) break;
         }
@@ -183,7 +198,7 @@ private:
     }
 
     // Asks the clock only when there is something to ask for.
-    bool timer_due() const { return !timers_.empty() && timers_.next_deadline() <= Sync::now_ns(); }
+    bool timer_due() const { return !timers_.empty() && timers_.next_deadline() <= hive_.now_ns(); }
 
     // The deque is last in, first out: without this a task that posts its successor for ever would bury
     // the others. The owner's thread may steal like any other.
@@ -199,6 +214,8 @@ private:
         const std::size_t most = std::min({hive_.parameters().global_batch, max_batch, room});
         const std::size_t n = hive_.pool().take(std::span(batch).first(most), hive_.io().size());
         if (n == 0) return false;
+        tallies_.batches.add();
+        if constexpr (trace::on) trace_.instant(trace::kind::batch, hive_.now_ns(), n);
         // The producer's core wrote them last: ask for all their lines at once.
         for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(batch[i]);
         // All but the first become stealable before it runs. Pushed newest first, so that the owner
@@ -221,7 +238,8 @@ private:
                 if (victim == slot_) continue;
                 const auto stolen = peers[victim]->deque_.share().steal();
                 if (stolen.status == steal_status::taken) {
-                    steals_.add();
+                    tallies_.stolen.add();
+                    if constexpr (trace::on) trace_.instant(trace::kind::steal, hive_.now_ns(), victim);
                     run_task(stolen.value);
                     return true;
                 }
@@ -233,8 +251,16 @@ private:
     }
 
     void sleep() {
-        parks_.add();
+        tallies_.parked.add();
+        if (sleeper_.searching()) tallies_.spurious.add();
+        std::int64_t from = 0;
+        if constexpr (trace::on) from = hive_.now_ns();
         sleeper_.sleep(timers_.next_deadline(), [this] { return work_visible(); });
+        if (sleeper_.searching()) tallies_.woken.add();
+        if constexpr (trace::on) {
+            trace_.span(trace::kind::park, from, hive_.now_ns());
+            if (sleeper_.searching()) trace_.instant(trace::kind::woken, hive_.now_ns(), slot_);
+        }
     }
 
     // Every source that this worker may take from. Timers are in the deadline of the sleep.
@@ -253,7 +279,10 @@ private:
         else if (left_more)
             Sync::fence(std::memory_order_seq_cst);  // idle_set S2: the deque before the word
         if (left_more) hive_.wake_one_io();
+        std::int64_t from = 0;
+        if constexpr (trace::on) from = hive_.now_ns();
         runner_.run(t);
+        if constexpr (trace::on) trace_.span(trace::kind::task, from, hive_.now_ns());
     }
 
     void end_sources() {
@@ -292,7 +321,7 @@ private:
         end_sources();
         sort_in(inbox().close());  // from here on post_to is refused
         if (!hive_.discarding()) {
-            const std::int64_t now = timers_.empty() ? 0 : Sync::now_ns();
+            const std::int64_t now = timers_.empty() ? 0 : hive_.now_ns();
             while (task_type* t = timers_.pop_due(now)) private_.push_back(t);
         }
         while (task_type* t = timers_.pop()) runner_.drop(t);
@@ -314,19 +343,28 @@ private:
 
     // This worker's own.
     static constexpr unsigned main_id = 0;  // never leaves while the hive runs
-    mpsc_inbox<task_type, Sync>& inbox() const { return own_mail_->inbox; }
+    inbox_type& inbox() const { return own_mail_->inbox; }
+
+    // A core that asks for the clock gets the hive's.
+    static Core make_core(hive& h) {
+        if constexpr (std::constructible_from<Core, typename Parts::clock&>)
+            return Core(h.clock());
+        else
+            return Core();
+    }
 
     hive& hive_;
     const unsigned slot_;
     mailbox gone_{no_worker, nullptr};
     mailbox* own_mail_ = nullptr;
     sleeper<Sync, Core> sleeper_;
-    typename Sync::random_source random_;
+    typename Parts::random random_;
     fifo_list<task_type> private_;
     timer_heap<task_type, Sync> timers_;
     std::size_t turns_to_probe_ = hive_.parameters().global_probe_interval;
     task_runner<Sync, Storage> runner_;
-    tally<Sync> parks_, steals_, overflows_;
+    worker_tallies<Sync> tallies_;
+    [[no_unique_address]] trace trace_;
 
     // Others' too.
     typename Sync::template atomic<mailbox*> mail_;

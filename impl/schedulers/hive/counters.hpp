@@ -1,0 +1,38 @@
+// counters: what a worker has done so far. Written by its thread, read by any at any time; the numbers of one
+// snapshot need not be of one moment.
+#pragma once
+
+#include <cstdint>
+
+#include <apiary/contract/stats.hpp>
+
+namespace apiary {
+
+struct worker_counters {
+    unsigned slot = 0;  // the books are kept for a slot, over all its workers' lives
+    std::uint64_t run = 0, exceptions = 0, discarded = 0, cancelled = 0;
+    std::uint64_t parked = 0;     // sleeps announced
+    std::uint64_t woken = 0;      // of those, how many ended by a poster's claim
+    std::uint64_t spurious = 0;   // of those, how many found nothing and went back to sleep
+    std::uint64_t stolen = 0;     // tasks taken from other workers' deques
+    std::uint64_t batches = 0;    // visits to the global pool that brought something
+    std::uint64_t overflows = 0;  // posts that found the own deque full
+    std::uint64_t timers_fired = 0, timer_lateness_ns = 0, timer_lateness_max_ns = 0;  // lateness: the sum
+    std::uint64_t timers_pending = 0;
+};
+
+// One worker's own; the runner keeps those of the tasks.
+template <class Sync>
+struct worker_tallies {
+    tally<Sync> parked, woken, spurious, stolen, batches, overflows, timers_fired, timer_lateness_ns,
+        timer_lateness_max_ns;
+
+    void fired(std::int64_t lateness_ns) {
+        const auto late = static_cast<std::uint64_t>(lateness_ns);
+        timers_fired.add();
+        timer_lateness_ns.add(late);
+        if (late > timer_lateness_max_ns.get()) timer_lateness_max_ns.add(late - timer_lateness_max_ns.get());
+    }
+};
+
+}  // namespace apiary

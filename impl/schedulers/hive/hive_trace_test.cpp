@@ -1,0 +1,132 @@
+// Counters and trace: the books agree with what was done, and the trace is well-formed JSON.
+#include <apiary/schedulers/hive/hive.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cctype>
+#include <chrono>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace {
+
+using namespace std::chrono_literals;
+using apiary::worker_counters;
+
+// Just enough of a parser to say whether a text is one JSON value; counts the objects' "name" members by value.
+class json {
+public:
+    explicit json(std::string_view text) : rest_(text) {}
+    bool well_formed() { return value() && (space(), rest_.empty()); }
+
+private:
+    bool value() {
+        space();
+        if (rest_.empty()) return false;
+        if (rest_[0] == '{') return sequence('}', [this] { return string() && take(':') && value(); });
+        if (rest_[0] == '[') return sequence(']', [this] { return value(); });
+        if (rest_[0] == '"') return string();
+        const auto n = rest_.find_first_not_of("-+.eE0123456789");
+        if (n == 0) return false;
+        rest_.remove_prefix(std::min(n, rest_.size()));
+        return true;
+    }
+    template <class Element>
+    bool sequence(char end, Element element) {
+        rest_.remove_prefix(1);
+        if (take(end)) return true;
+        do {
+            if (!element()) return false;
+        } while (take(','));
+        return take(end);
+    }
+    bool string() {
+        if (!take('"')) return false;
+        const auto end = rest_.find_first_of("\"\\\n");
+        if (end == rest_.npos || rest_[end] != '"') return false;
+        rest_.remove_prefix(end + 1);
+        return true;
+    }
+    bool take(char c) {
+        space();
+        if (rest_.empty() || rest_[0] != c) return false;
+        rest_.remove_prefix(1);
+        return true;
+    }
+    void space() {
+        while (!rest_.empty() && std::isspace(static_cast<unsigned char>(rest_[0])) != 0) rest_.remove_prefix(1);
+    }
+    std::string_view rest_;
+};
+
+std::size_t count(std::string_view text, std::string_view what) {
+    std::size_t n = 0;
+    for (auto at = text.find(what); at != text.npos; at = text.find(what, at + what.size())) ++n;
+    return n;
+}
+
+TEST(hive_trace, is_json_and_shows_every_task) {
+    apiary::traced_hive h({.io_workers = 2});
+    std::atomic<int> ran{0};
+    constexpr int tasks = 300;
+    ASSERT_TRUE(h.post_micro([&] {
+        for (int i = 1; i < tasks; ++i)
+            ASSERT_TRUE(h.post_micro([&] {
+                if (++ran == tasks - 1) h.request_stop();
+            }));
+    }));
+    h.run();
+    std::ostringstream out;
+    h.write_trace(out);
+    const std::string text = out.str();
+    EXPECT_TRUE(json(text).well_formed()) << text;
+    EXPECT_EQ(count(text, R"("name":"task")"), static_cast<std::size_t>(tasks));
+    EXPECT_EQ(count(text, R"("name":"thread_name")"), 2U);
+    EXPECT_EQ(count(text, R"("name":"steal")"), h.total(&worker_counters::stolen));
+    EXPECT_EQ(count(text, R"("name":"park")"), h.total(&worker_counters::parked));
+    EXPECT_EQ(count(text, R"("name":"woken")"), h.total(&worker_counters::woken));
+    EXPECT_EQ(count(text, R"("name":"batch")"), h.total(&worker_counters::batches));
+}
+
+TEST(hive_trace, the_parser_knows_what_is_no_json) {
+    for (const char* bad : {"", "{", "[1,]", R"({"a"})", R"({"a":1}})", "[\"a\n\"]", "{]"}) {
+        EXPECT_FALSE(json(bad).well_formed()) << bad;
+    }
+    EXPECT_TRUE(json(R"( {"a":[1,-2.5e3,{}],"b":"c"} )").well_formed());
+}
+
+TEST(hive_counters, agree_with_what_was_done) {
+    apiary::hive h({.io_workers = 1});
+    auto never = h.post_delayed([] {}, 1h);
+    EXPECT_TRUE(never.cancel());
+    ASSERT_TRUE(h.post_delayed([] { throw 1; }, 1ms));
+    ASSERT_TRUE(h.post_delayed([&h] { h.request_stop(apiary::stop_mode::discard); }, 2ms));
+    h.run();
+    const auto all = h.snapshot();
+    ASSERT_EQ(all.size(), 1U);
+    const worker_counters& c = all[0];
+    EXPECT_EQ(c.run, 2U);
+    EXPECT_EQ(c.exceptions, 1U);
+    EXPECT_EQ(c.cancelled, 1U);
+    EXPECT_EQ(c.timers_fired, 2U);
+    EXPECT_GE(c.parked, 1U);
+    EXPECT_GE(c.timer_lateness_ns, c.timer_lateness_max_ns);
+    EXPECT_EQ(c.timers_pending, 0U);
+    EXPECT_EQ(c.stolen, 0U);
+}
+
+TEST(hive_counters, can_be_read_while_it_runs) {
+    apiary::hive h({.io_workers = 2});
+    std::thread t([&h] { h.run(); });
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE(h.post_micro([&ran] { ++ran; }));
+    while (h.total(&worker_counters::run) < 200) std::this_thread::yield();
+    EXPECT_EQ(ran, 200);
+    h.request_stop();
+    t.join();
+}
+
+}  // namespace

@@ -1,0 +1,41 @@
+// parts: what a test or a tool may put in place of the hive's own clock, random source, queues and trace
+// (seed 002 section 14.1). The event loop's core and the storage of tasks are template parameters of their own.
+//
+//     struct my_parts : apiary::hive_parts<apiary::real_sync> { using clock = apiary::manual_clock<>; };
+//     apiary::basic_hive<apiary::real_sync, my_core, apiary::pooled_storage<>, my_parts> h({});
+#pragma once
+
+#include <cstddef>
+
+#include <apiary/queues/chase_lev_deque.hpp>
+#include <apiary/queues/mpsc_inbox.hpp>
+#include <apiary/schedulers/hive/trace.hpp>
+#include <apiary/timers/clock.hpp>
+
+namespace apiary {
+
+// Small under a checker, which then meets growth and overflow within a few tasks.
+template <class Sync>
+struct hive_deque_limits {
+    static constexpr unsigned index_bits = 64;
+    static constexpr std::size_t initial_capacity = Sync::checked ? 1 : 256;
+    static constexpr std::size_t max_capacity = Sync::checked ? 2 : 4096;  // beyond, tasks go to the global pool
+};
+
+template <class Sync>
+struct hive_parts {
+    using clock = steady_clock<Sync>;             // one for the hive, default-made; hive::clock()
+    using random = typename Sync::random_source;  // made from a seed; below(n)
+    using trace = no_trace;                       // one for each worker
+    template <class Node>
+    using deque = chase_lev_deque<Node*, Sync, hive_deque_limits<Sync>>;
+    template <class Node>
+    using inbox = mpsc_inbox<Node, Sync>;
+};
+
+template <class Sync>
+struct traced_hive_parts : hive_parts<Sync> {
+    using trace = event_trace;
+};
+
+}  // namespace apiary
