@@ -20,7 +20,7 @@ constexpr hive_parameters small_parameters{
 template <class Sync, unsigned Io, unsigned Compute, std::size_t Tasks>
 struct attach_scenario {
     using storage = heap_storage<Sync>;
-    using core_type = hive_core<Sync, parker_core<Sync>, storage>;
+    using core_type = hive_core<Sync, parker_core<Sync, typename Sync::parker>, storage>;
 
     core_type hive{Io, Compute, small_parameters};
     std::array<typename Sync::template atomic<unsigned>, Tasks> ended;

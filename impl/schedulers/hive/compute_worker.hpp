@@ -24,7 +24,7 @@ public:
     }
 
     // Until this worker is detached, or the hive is stopped and, when it drains, the compute pool is empty.
-    void run() {
+    void run() noexcept {
         while (!leaving_.load(std::memory_order_relaxed)) {
             // The flag before the pool: it rises after the pool was closed, so an empty pool seen
             // afterwards stays empty.
@@ -63,7 +63,7 @@ private:
         if (hive_.discarding())
             runner_.drop(t);
         else
-            runner_.run(t);
+            runner_.run(t, hive_.on_exception());
     }
 
     void sleep() {

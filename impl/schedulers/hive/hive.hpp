@@ -15,8 +15,9 @@
 // Order.   What one thread posts to one worker (post_to_worker) begins in the order of the posts. For the
 //          rest there is no order; a single worker with nothing but outside posts keeps theirs.
 // Fairness. Every accepted task begins after finitely many others, whatever tasks post, as long as each ends.
-// Errors.  A posting call throws std::bad_alloc, or what copying the callable throws, and has then
-//          posted nothing. An exception that leaves a task is counted (stop_report) and swallowed.
+// Errors.  A posting call throws std::bad_alloc, what copying the callable throws, or std::invalid_argument for an
+//          empty std::function or null function pointer, and has then posted nothing. An exception that leaves a task is
+//          counted and told to hive_config::on_exception; the worker goes on.
 //
 // Source: seed 002; DECISIONS.md D5 to D9 and D13 for the departures. The protocol: README.md beside this file.
 #pragma once
@@ -26,6 +27,7 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -49,6 +51,7 @@ struct hive_config {
     unsigned io_workers = 1;  // 1 … 56; worker 0 is the thread that calls run()
     unsigned compute_workers = 0;
     hive_parameters parameters = {};
+    exception_handler on_exception = {};  // called on the worker; must not throw
 };
 
 template <class Sync, class Core, class Storage, class Parts = hive_parts<Sync>>
@@ -63,7 +66,8 @@ public:
     // std::system_error when a worker's event loop cannot be made.
     explicit basic_hive(const hive_config& config)
         : core_(in_range(config.io_workers, 1U, max_workers, "io_workers"),
-                in_range(config.compute_workers, 0U, max_workers, "compute_workers"), valid(config.parameters)) {
+                in_range(config.compute_workers, 0U, max_workers, "compute_workers"), valid(config.parameters),
+                config.on_exception) {
         refused_.store(0, std::memory_order_relaxed);
     }
 
@@ -97,6 +101,7 @@ public:
     template <class F, class Rep, class Period>
     [[nodiscard]] delayed_handle<Sync> post_delayed(F&& callable, std::chrono::duration<Rep, Period> delay) {
         using block = delayed_callable<std::decay_t<F>, Sync>;
+        refuse_empty(callable);
         const std::int64_t deadline = deadline_after(delay);
         auto* b = Sync::template create<block>(std::forward<F>(callable));
         delayed_handle<Sync> handle(b);
@@ -267,8 +272,29 @@ private:
         }
     };
 
+    // A null task: an empty std::function, or a null pointer to a function.
+    template <class F>
+    static bool is_empty_callable(const F&) {
+        return false;
+    }
+    template <class R>
+    static bool is_empty_callable(const std::function<R()>& f) {
+        return !f;
+    }
+    template <class R>
+    static bool is_empty_callable(R (*const& f)()) {
+        return f == nullptr;
+    }
+
+    template <class F>
+    static void refuse_empty(const F& callable) {
+        if (is_empty_callable(callable))
+            throw std::invalid_argument("hive: an empty function was posted; it could only throw on the worker");
+    }
+
     template <class F>
     static pending make(F&& callable) {
+        refuse_empty(callable);
         return pending(Storage::make(std::forward<F>(callable)));
     }
 

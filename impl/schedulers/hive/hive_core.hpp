@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/parking/idle_set.hpp>
@@ -39,8 +40,9 @@ public:
     using compute_worker_type = compute_worker<hive_core, Sync, Storage>;
 
     // Precondition: 1 <= io_workers <= idle_set::max_workers, compute_workers <= the same.
-    hive_core(unsigned io_workers, unsigned compute_workers, const hive_parameters& parameters)
-        : parameters_(parameters) {
+    hive_core(unsigned io_workers, unsigned compute_workers, const hive_parameters& parameters,
+              exception_handler on_exception = {})
+        : parameters_(parameters), on_exception_(std::move(on_exception)) {
         stop_.store(running, std::memory_order_relaxed);
         for (unsigned n = 0; n < io_workers; ++n) io_.attach(*this);
         for (unsigned n = 0; n < compute_workers; ++n) compute_.attach(*this);
@@ -138,6 +140,7 @@ public:
     // For the workers.
     typename Parts::clock& clock() { return clock_; }
     std::int64_t now_ns() const { return clock_.now_ns(); }
+    const exception_handler& on_exception() const { return on_exception_; }
     const hive_parameters& parameters() const { return parameters_; }
     global_pool<task_type, Sync>& pool() { return pool_; }
     global_pool<task_type, Sync>& compute_pool() { return compute_pool_; }
@@ -173,6 +176,7 @@ private:
     static constexpr std::uint8_t running = 0;
 
     const hive_parameters parameters_;
+    const exception_handler on_exception_;
     [[no_unique_address]] typename Parts::clock clock_;
     global_pool<task_type, Sync> pool_;
     global_pool<task_type, Sync> compute_pool_;

@@ -281,7 +281,7 @@ private:
         if (left_more) hive_.wake_one_io();
         std::int64_t from = 0;
         if constexpr (trace::on) from = hive_.now_ns();
-        runner_.run(t);
+        runner_.run(t, hive_.on_exception());
         if constexpr (trace::on) trace_.span(trace::kind::task, from, hive_.now_ns());
     }
 

@@ -3,21 +3,28 @@
 // Threads. run, drop: the worker's. The counts: any thread.
 #pragma once
 
+#include <exception>
+#include <functional>
+
 #include <apiary/contract/stats.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
 namespace apiary {
 
+// Called on the worker, with what left a task. What leaves the handler itself ends the program.
+using exception_handler = std::function<void(std::exception_ptr)>;
+
 template <class Sync, class Storage>
 class task_runner {
 public:
-    // An exception ends the task, not the worker; it is counted.
-    void run(task<Sync>* t) {
+    // An exception ends the task, not the worker; it is counted, and told to `handler` when there is one.
+    void run(task<Sync>* t, const exception_handler& handler) {
         task_end how = task_end::run;
         try {
             how = t->run();
         } catch (...) {
             exceptions_.add();
+            if (handler) handler(std::current_exception());
         }
         Storage::release(t);
         count(how);

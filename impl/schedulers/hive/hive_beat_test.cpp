@@ -1,0 +1,312 @@
+// The hive's rules, one worker at a time on the test's own thread: a manual clock, a core that never blocks, scripted
+// numbers, small or locked queues (seed 002 sections 13 and 14.2 B). Each line of the seed's checklist has its test.
+#include <apiary/schedulers/hive/hive.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <apiary/parking/fake_core.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+using apiary::fifo_list;
+using apiary::manual_clock;
+using apiary::push_result;
+using apiary::real_sync;
+using apiary::stop_mode;
+
+struct still_parts : apiary::hive_parts<real_sync> {
+    using clock = manual_clock<>;
+};
+
+struct scripted_core : apiary::fake_core<manual_clock<>> {
+    using fake_core::fake_core;
+    void poll() {
+        fake_core::poll();
+        if (on_poll) on_poll();
+    }
+    std::function<void()> on_poll;
+};
+
+using storage = apiary::heap_storage<real_sync>;
+using core_type = apiary::hive_core<real_sync, scripted_core, storage, still_parts>;
+using task_type = core_type::task_type;
+
+class beat : public testing::Test {
+protected:
+    task_type* noting(const char* name, std::int64_t deadline_ns = 0) {
+        task_type* t = storage::make([this, name] { log.emplace_back(name); });
+        t->deadline_ns = deadline_ns;
+        return t;
+    }
+    task_type* stopping(core_type& h) {
+        return storage::make([&h] { h.request_stop(stop_mode::drain); });
+    }
+    std::vector<std::string> log;
+};
+
+template <class Hive>
+concept delays_compute_tasks = requires(Hive& h, void (*f)()) { h.post_compute(f, 1ms); };
+static_assert(!delays_compute_tasks<apiary::hive>, "checklist 1: a compute task with a delay does not compile");
+
+TEST_F(beat, checklist_2_timers_of_others_go_through_the_inbox) {
+    core_type h(1, 0, {});
+    h.clock().set(1000);
+    ASSERT_TRUE(h.post_to(0, noting("timer", 5000)));
+    EXPECT_EQ(h.io()[0]->timers_pending(), 0U) << "the heap is its worker's";
+    ASSERT_TRUE(h.post(stopping(h)));
+    h.io()[0]->run();
+    EXPECT_EQ(h.io()[0]->counters().discarded, 1U) << "not due when the hive stopped";
+}
+
+TEST_F(beat, checklist_3_targeted_posts_go_through_the_inbox) {
+    core_type h(1, 0, {});
+    ASSERT_TRUE(h.post_to(0, noting("private")));
+    EXPECT_FALSE(h.io()[0]->mail().inbox.looks_empty());
+}
+
+TEST_F(beat, checklist_4_a_turn_goes_through_its_steps_in_order) {
+    core_type h(1, 0, {});
+    auto& worker = *h.io()[0];
+    h.clock().set(1000);
+    worker.core().on_poll = [&] {
+        if (worker.core().polls() == 1) log.emplace_back("event");
+    };
+    ASSERT_TRUE(h.post(noting("global")));
+    ASSERT_TRUE(worker.post_local(noting("local")));
+    ASSERT_TRUE(h.post_to(0, noting("private")));
+    ASSERT_TRUE(h.post_to(0, noting("timer", 900)));
+    ASSERT_TRUE(h.post_to(0, noting("later", 2000)));
+    task_type* last = stopping(h);
+    last->deadline_ns = 3000;
+    ASSERT_TRUE(h.post_to(0, last));
+    worker.run();
+    EXPECT_EQ(log, (std::vector<std::string>{"event", "timer", "private", "local", "global", "later"}));
+    // Step 7: it blocks until the next timer and no longer, in nanoseconds (A13).
+    EXPECT_EQ(worker.core().waits(), (std::vector<std::int64_t>{2000, 3000}));
+    EXPECT_EQ(worker.core().stuck(), 0U);
+    EXPECT_EQ(worker.counters().timer_lateness_ns, 100U) << "only the one that was due before";
+}
+
+TEST_F(beat, checklist_5_a_post_wakes_one_sleeper_and_none_while_one_searches) {
+    core_type h(3, 0, {});
+    for (unsigned sleeper : {1U, 2U}) h.idle_io().announce_sleep(sleeper, false);
+    fifo_list<task_type> four;
+    for (int i = 0; i < 4; ++i) four.push_back(noting("batch"));
+    ASSERT_TRUE(h.post_list(four));
+    const auto wakes = [&] { return h.io()[1]->core().wakes() + h.io()[2]->core().wakes(); };
+    EXPECT_EQ(wakes(), 1U);
+    ASSERT_TRUE(h.post(noting("one more")));
+    EXPECT_EQ(wakes(), 1U) << "the one that was woken is still looking";
+    ASSERT_TRUE(h.post_to(2, noting("targeted")));
+    EXPECT_EQ(wakes(), 2U) << "a targeted post wakes its worker whoever else searches";
+}
+
+struct small_limits {
+    static constexpr unsigned index_bits = 64;
+    static constexpr std::size_t initial_capacity = 2, max_capacity = 4;
+};
+struct small_parts : still_parts {
+    template <class Node>
+    using deque = apiary::chase_lev_deque<Node*, real_sync, small_limits>;
+};
+
+TEST_F(beat, checklist_6_a_full_deque_overflows_into_the_pool) {
+    apiary::hive_core<real_sync, scripted_core, storage, small_parts> h(1, 0, {});
+    auto& worker = *h.io()[0];
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(worker.post_local(noting("local")));
+    EXPECT_TRUE(h.pool().looks_empty());
+    ASSERT_TRUE(worker.post_local(noting("overflow")));
+    EXPECT_FALSE(h.pool().looks_empty());
+    EXPECT_EQ(worker.counters().overflows, 1U);
+    h.request_stop(stop_mode::drain);
+    worker.run();
+    EXPECT_EQ(log.size(), 5U);
+}
+
+TEST_F(beat, a_timer_waits_for_the_clock_and_not_for_time_to_pass) {
+    core_type h(1, 0, {});
+    h.clock().set(1);
+    ASSERT_TRUE(h.post_to(0, noting("in an hour", 3'600'000'000'000)));
+    task_type* last = stopping(h);
+    last->deadline_ns = 3'600'000'000'001;
+    ASSERT_TRUE(h.post_to(0, last));
+    h.io()[0]->run();
+    EXPECT_EQ(log, std::vector<std::string>{"in an hour"});
+    EXPECT_EQ(h.clock().now_ns(), 3'600'000'000'001);
+}
+
+// Always the first two workers.
+struct first_two {
+    explicit first_two(std::uint64_t) {}
+    std::uint32_t below(std::uint32_t) { return 0; }
+};
+struct scripted_parts : apiary::hive_parts<real_sync> {
+    using random = first_two;
+};
+
+TEST(post_delayed, takes_of_two_random_workers_the_one_with_fewer_timers) {
+    apiary::basic_hive<real_sync, apiary::epoll_core, apiary::pooled_storage<>, scripted_parts> h({.io_workers = 3});
+    std::thread t([&h] { h.run(); });
+    std::atomic<int> ran{0};
+    ASSERT_TRUE(h.post_to_worker(0, [&] {
+        for (int i = 0; i < 2; ++i) ASSERT_TRUE(h.post_delayed([] {}, 1h));  // equal: the first; then the second
+        ++ran;
+    }));
+    while (ran == 0 || h.snapshot()[1].timers_pending == 0) std::this_thread::yield();
+    const auto all = h.snapshot();
+    EXPECT_EQ(all[0].timers_pending, 1U);
+    EXPECT_EQ(all[1].timers_pending, 1U);
+    EXPECT_EQ(all[2].timers_pending, 0U);
+    h.request_stop();
+    t.join();
+}
+
+// The queues once more, under one lock each: what fails with these and the shipped ones alike is the scheduler's.
+template <class Node>
+class locked_inbox {
+public:
+    push_result push(Node* node) {
+        const std::lock_guard held(mutex_);
+        if (closed_) return push_result::closed;
+        const bool was_empty = list_.empty();
+        list_.push_back(node);
+        return was_empty ? push_result::was_empty : push_result::was_not_empty;
+    }
+    fifo_list<Node> drain() {
+        const std::lock_guard held(mutex_);
+        return std::move(list_);
+    }
+    fifo_list<Node> close() {
+        const std::lock_guard held(mutex_);
+        closed_ = true;
+        return std::move(list_);
+    }
+    bool looks_empty() const {
+        const std::lock_guard held(mutex_);
+        return list_.empty();
+    }
+
+private:
+    mutable std::mutex mutex_;
+    fifo_list<Node> list_;
+    bool closed_ = false;
+};
+
+template <class T>
+class locked_deque {
+public:
+    struct limits {
+        static constexpr std::size_t max_capacity = 64;
+    };
+    class handle {
+    public:
+        explicit handle(locked_deque& d) : d_(&d) {}
+        bool try_push(T t) {
+            const std::lock_guard held(d_->mutex_);
+            if (d_->queue_.size() == limits::max_capacity) return false;
+            d_->queue_.push_back(t);
+            return true;
+        }
+        bool try_pop(T& out) {
+            const std::lock_guard held(d_->mutex_);
+            if (d_->queue_.empty()) return false;
+            out = d_->queue_.back();
+            d_->queue_.pop_back();
+            return true;
+        }
+        apiary::steal_result<T> steal() const {
+            const std::lock_guard held(d_->mutex_);
+            if (d_->queue_.empty()) return {apiary::steal_status::empty, T{}};
+            const T t = d_->queue_.front();
+            d_->queue_.pop_front();
+            return {apiary::steal_status::taken, t};
+        }
+        std::size_t size() const {
+            const std::lock_guard held(d_->mutex_);
+            return d_->queue_.size();
+        }
+        bool looks_empty() const { return size() == 0; }
+
+    private:
+        locked_deque* d_;
+    };
+    using owner = handle;
+    owner own() { return handle(*this); }
+    handle share() { return handle(*this); }
+
+private:
+    std::mutex mutex_;
+    std::deque<T> queue_;
+};
+
+struct locked_parts : apiary::hive_parts<real_sync> {
+    template <class Node>
+    using deque = locked_deque<Node*>;
+    template <class Node>
+    using inbox = locked_inbox<Node>;
+};
+
+TEST(parts, a_hive_on_locked_queues_does_the_same) {
+    apiary::basic_hive<real_sync, apiary::epoll_core, apiary::pooled_storage<>, locked_parts> h({.io_workers = 2});
+    std::atomic<int> ran{0};
+    ASSERT_TRUE(h.post_micro([&] {
+        for (int i = 0; i < 500; ++i) {
+            ASSERT_TRUE(h.post_micro([&ran] { ++ran; }));
+            ASSERT_TRUE(h.post_to_worker(1, [&ran] { ++ran; }));
+        }
+        h.request_stop();
+    }));
+    h.run();
+    EXPECT_EQ(ran, 1000);
+    EXPECT_EQ(h.report().run, 1001U);
+}
+
+TEST(exceptions, are_told_to_the_handler_and_the_worker_lives_on) {
+    std::vector<std::string> told;
+    apiary::hive h({.on_exception = [&told](std::exception_ptr e) {
+        try {
+            std::rethrow_exception(e);
+        } catch (const std::exception& what) {
+            told.emplace_back(what.what());
+        }
+    }});
+    ASSERT_TRUE(h.post_micro([] { throw std::runtime_error("one"); }));
+    ASSERT_TRUE(h.post_delayed([] { throw std::runtime_error("two"); }, 0ms));
+    ASSERT_TRUE(h.post_delayed([&h] { h.request_stop(); }, 1ms));
+    h.run();
+    std::sort(told.begin(), told.end());
+    EXPECT_EQ(told, (std::vector<std::string>{"one", "two"}));
+    EXPECT_EQ(h.report().exceptions, 2U);
+    EXPECT_EQ(h.report().run, 3U);
+}
+
+TEST(bad_input, an_empty_task_is_refused_where_it_is_posted) {
+    apiary::hive h({.compute_workers = 1});
+    const std::function<void()> empty;
+    void (*null)() = nullptr;
+    EXPECT_THROW((void)h.post_micro(empty), std::invalid_argument);
+    EXPECT_THROW((void)h.post_micro(null), std::invalid_argument);
+    EXPECT_THROW((void)h.post_delayed(empty, 1ms), std::invalid_argument);
+    EXPECT_THROW((void)h.post_to_worker(0, empty), std::invalid_argument);
+    EXPECT_THROW((void)h.post_compute(empty), std::invalid_argument);
+    int ran = 0;
+    std::vector<std::function<void()>> batch{[&ran] { ++ran; }, {}};
+    EXPECT_THROW((void)h.post_micro_batch(std::span(batch)), std::invalid_argument) << "all or none";
+    h.request_stop();
+    h.run();
+    EXPECT_EQ(ran, 0);
+    EXPECT_EQ(h.report().run, 0U);
+}
+
+}  // namespace
