@@ -1,0 +1,3 @@
+module apiary/bench/subjects/go
+
+go 1.19

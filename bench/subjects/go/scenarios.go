@@ -1,0 +1,160 @@
+// The scenarios that Go expresses. Twins of bench/scenarios/, under the same names.
+package main
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+var calibrated = param{name: "ops", optional: true, least: 1, most: 1 << 40}
+
+func tasksOf(standard uint64) param {
+	return param{name: "tasks", standard: standard, least: 1, most: 100000000}
+}
+
+var scenarios = []scenario{
+	{"timer_lateness", []param{{"delay_us", 1000, false, 1, 60000000}, {"pending", 1, false, 1, 1000000},
+		{"ops", 200, false, 1, 100000000}}, timerLateness},
+	{"successor", []param{{"chains", 1, false, 1, 16384}, calibrated}, successor},
+	{"spawn_many_local", []param{tasksOf(10000), calibrated}, spawnManyLocal},
+	{"ping_pong", []param{tasksOf(1000), calibrated}, pingPong},
+	{"yield_many", []param{tasksOf(200), {"yields", 1000, false, 0, 1000000}, calibrated}, yieldMany},
+	{"chained_spawn", []param{tasksOf(1000), calibrated}, chainedSpawn},
+	{"fib", []param{{"n", 27, false, 0, 60}, calibrated}, fib},
+	{"skynet", []param{{"leaves", 1000000, false, 1, 1000000000}, calibrated}, skynet},
+	{"nqueens", []param{{"n", 10, false, 1, 20}, calibrated}, nqueens},
+	{"uts", []param{{"depth", 10, false, 0, 13}, calibrated}, uts},
+	{"matmul", []param{{"n", 512, false, 32, 8192}, calibrated}, matmul},
+}
+
+// Blocks of iterations of `tasks`; begin(l, first, tasks) starts one.
+func measureIterations(c *call, begin func(l *ledger, first, tasks uint64)) (*report, error) {
+	tasks := c.param("tasks")
+	if ops, fixed := c.params["ops"]; fixed && ops%tasks != 0 {
+		return nil, bad("--param ops=%d is not a multiple of tasks=%d, the size of an iteration", ops, tasks)
+	}
+	l := newLedger(c)
+	return blocks(c, tasks, func(ops uint64) block {
+		return iterations(l, ops, tasks, func(first uint64) { begin(l, first, tasks) })
+	}), nil
+}
+
+func chain(l *ledger, i, step, end uint64) {
+	if i+step < end {
+		go chain(l, i+step, step, end)
+	}
+	l.complete(i)
+}
+
+func successor(c *call) (*report, error) {
+	chains := c.param("chains")
+	if ops, fixed := c.params["ops"]; fixed && chains > ops {
+		return nil, bad("--param chains=%d is more than ops=%d", chains, ops)
+	}
+	l := newLedger(c)
+	return blocks(c, 16384, func(ops uint64) block {
+		return iterations(l, ops, ops, func(uint64) {
+			for k := uint64(0); k < chains; k++ {
+				go chain(l, k, chains, ops)
+			}
+		})
+	}), nil
+}
+
+func chainedSpawn(c *call) (*report, error) {
+	return measureIterations(c, func(l *ledger, first, tasks uint64) {
+		go func() { go chain(l, first, 1, first+tasks) }()
+	})
+}
+
+func spawnManyLocal(c *call) (*report, error) {
+	return measureIterations(c, func(l *ledger, first, tasks uint64) {
+		go func() {
+			for i := first; i < first+tasks; i++ {
+				go l.complete(i)
+			}
+		}()
+	})
+}
+
+func pingPong(c *call) (*report, error) {
+	return measureIterations(c, func(l *ledger, first, tasks uint64) {
+		go func() {
+			for i := first; i < first+tasks; i++ {
+				go func(i uint64) {
+					message, answer := make(chan struct{}, 1), make(chan struct{}, 1)
+					go func() {
+						<-message
+						answer <- struct{}{}
+					}()
+					message <- struct{}{}
+					<-answer
+					l.complete(i)
+				}(i)
+			}
+		}()
+	})
+}
+
+func yieldMany(c *call) (*report, error) {
+	yields := c.param("yields")
+	return measureIterations(c, func(l *ledger, first, tasks uint64) {
+		for i := first; i < first+tasks; i++ {
+			go func(i uint64) {
+				for k := uint64(0); k < yields; k++ {
+					runtime.Gosched()
+				}
+				l.complete(i)
+			}(i)
+		}
+	})
+}
+
+func timerLateness(c *call) (*report, error) {
+	ops, pending := c.param("ops"), c.param("pending")
+	if pending > ops {
+		return nil, bad("--param pending=%d is more than ops=%d, the number of timers in all", pending, ops)
+	}
+	l, delay := newLedger(c), time.Duration(c.param("delay_us"))*time.Microsecond
+	lateness := make([]int64, ops) // each by its own timer
+	next := uint64(0)
+	var arm func()
+	arm = func() {
+		number := atomic.AddUint64(&next, 1) - 1
+		if number >= ops {
+			return
+		}
+		due := nowNs() + int64(delay)
+		time.AfterFunc(delay, func() {
+			lateness[number] = nowNs() - due
+			arm()
+			l.complete(number)
+		})
+	}
+	b := iterations(l, ops, ops, func(uint64) {
+		for i := uint64(0); i < pending; i++ {
+			arm()
+		}
+	})
+	r := newReport()
+	for i, late := range lateness {
+		if late < 0 {
+			r.status = "wrong"
+			r.complaints = append(r.complaints, "a timer fired before it was due")
+			late = 0
+		}
+		if uint64(i) >= ops/10 {
+			r.latency.record(uint64(late))
+		}
+	}
+	r.put("warmup_blocks", 0)
+	r.put("blocks", 1)
+	r.put("ops", ops)
+	r.put("wall_ns", b.wallNs)
+	r.put("cpu_ns", b.cpuNs)
+	r.put("check", sprintHex(b.sum))
+	r.putLatency()
+	r.audit("the run", b.sum, expectedSum(ops))
+	return r, nil
+}
