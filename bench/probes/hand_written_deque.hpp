@@ -75,24 +75,24 @@ private:
         std::uint64_t t = top_.load(std::memory_order_relaxed);
         const auto left = static_cast<std::int64_t>(b - t);
         if (left < 0) {
-            bottom_.store(old_bottom, std::memory_order_release);
+            bottom_.store(old_bottom, std::memory_order_relaxed);
             return false;
         }
         out = a->slots[b & a->mask].load(std::memory_order_relaxed);
         if (left > 0) return true;
-        const bool won = top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst, std::memory_order_relaxed);
-        bottom_.store(old_bottom, std::memory_order_release);
+        const bool won = top_.compare_exchange_strong(t, t + 1, std::memory_order_relaxed, std::memory_order_relaxed);
+        bottom_.store(old_bottom, std::memory_order_relaxed);
         return won;
     }
 
     apiary::steal_result<T> steal() {
-        std::uint64_t t = top_.load(std::memory_order_acquire);
+        std::uint64_t t = top_.load(std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_seq_cst);
         const std::uint64_t b = bottom_.load(std::memory_order_acquire);
         if (static_cast<std::int64_t>(b - t) <= 0) return {apiary::steal_status::empty, T{}};
         array* a = array_.load(std::memory_order_acquire);
         const T value = a->slots[t & a->mask].load(std::memory_order_relaxed);
-        if (!top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
+        if (!top_.compare_exchange_strong(t, t + 1, std::memory_order_release, std::memory_order_relaxed))
             return {apiary::steal_status::lost_race, T{}};
         return {apiary::steal_status::taken, value};
     }

@@ -22,12 +22,14 @@
 //
 // Synchronisation
 //   S1  push: store bottom (release)   -> steal: load bottom (acquire). Publishes slot and array.
-//       Every store to bottom is a release: in C++20 a later relaxed store of the owner would not
-//       continue the release sequence of push (exhibit deque_bottom_relaxed).
+//       pop's first store is a release, too: in C++20 a later relaxed store of the owner would not
+//       continue the release sequence of push (exhibit deque_bottom_relaxed). The stores with which it
+//       restores bottom are relaxed: `top` has come that far, and nobody takes anything below it.
 //   S2  grow: store array (release)    -> steal: load array (acquire).
 //   S3  pop: fence between store bottom and load top; steal: fence between load top and load bottom.
 //       Store buffering: of an owner and a thief after the same last element at least one sees the other.
-//   S4  steal: compare-exchange top (seq_cst) -> push: load top (acquire). The thief has read slot t
+//       Hence no compare-exchange need be seq_cst: top's own order says who wins.
+//   S4  steal: compare-exchange top (release) -> push: load top (acquire). The thief has read slot t
 //       before the owner may reuse it.
 //
 // Checked by model_check/queues/chase_lev_deque_check.cpp. Stressed by
@@ -35,7 +37,8 @@
 //
 // Chase, Lev: Dynamic circular work-stealing deque, SPAA 2005. Le, Pop, Cohen, Zappa Nardelli:
 // Correct and efficient work-stealing for weak memory models, PPoPP 2013; this code departs from its
-// listing in S1 and in reading the array after growing it (CDSChecker, OOPSLA 2013).
+// listing in S1, in reading the array after growing it (CDSChecker, OOPSLA 2013), and in the orders that
+// scripts/apiary mutate showed to be free (DECISIONS.md D26).
 #pragma once
 
 #include <cstddef>
@@ -178,28 +181,28 @@ private:
         const std::int64_t left = index::distance(t, b);
         if (left < 0) {  // a thief took the last one meanwhile
             Sync::reach("deque.pop_found_empty");
-            bottom_.store(old_bottom, std::memory_order_release);  // S1
+            bottom_.store(old_bottom, std::memory_order_relaxed);  // S1
             return false;
         }
         out = a->at(b).load(std::memory_order_relaxed);
         if (left > 0) return true;
         // The last element: race the thieves for it.
-        const bool won =
-            top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_seq_cst, std::memory_order_relaxed);
+        const bool won = top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_relaxed,  // I2, S3
+                                                      std::memory_order_relaxed);
         if (!won) Sync::reach("deque.pop_lost_last");
-        bottom_.store(old_bottom, std::memory_order_release);  // S1
+        bottom_.store(old_bottom, std::memory_order_relaxed);  // S1
         return won;
     }
 
     steal_result<T> steal() {
-        position t = top_.load(std::memory_order_acquire);
+        position t = top_.load(std::memory_order_relaxed);           // the fence makes it an acquire
         Sync::fence(std::memory_order_seq_cst);                      // S3
         const position b = bottom_.load(std::memory_order_acquire);  // S1
         if (index::distance(t, b) <= 0) return {steal_status::empty, T{}};
         array* a = array_.load(std::memory_order_acquire);  // S2
         // Read before the compare-exchange: once `top` has moved, the owner may reuse the slot (I2).
         const T value = a->at(t).load(std::memory_order_relaxed);
-        if (!top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_seq_cst,  // S4
+        if (!top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_release,  // S4
                                           std::memory_order_relaxed)) {
             Sync::reach("deque.steal_lost");
             return {steal_status::lost_race, T{}};
