@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import unittest
 import xml.etree.ElementTree as ET
 
-from apiary_cli import junit
+from apiary_cli import catalogue, junit
 from apiary_cli.errors import Fault
 from apiary_cli.junit import FAILED, PASSED, SKIPPED, Case, Part
 from apiary_cli.verbs import check, nightly
 
 from . import fakes
-from .support import TreeCase, apiary
+from .support import REAL_ROOT, TreeCase, apiary, environment
 
 
 class Budget(unittest.TestCase):
@@ -90,6 +92,38 @@ class Night(TreeCase):
         text = (self.root / "build/nightly/summary.md").read_text()
         self.assertIn("| race | failed |", text)
         self.assertIn("| prove | passed |", text)
+
+
+class Parts(TreeCase):
+    """The parts that a short night leaves out, by themselves."""
+
+    def part(self, call: str) -> list[str]:
+        code = f"from apiary_cli.verbs import nightly; part = nightly.{call}; print('PART', part.status, part.lines)"
+        done = subprocess.run([sys.executable, "-c", code], cwd=REAL_ROOT / "scripts", env=environment(self.root), text=True,
+                              capture_output=True, timeout=200)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [line for line in done.stdout.splitlines() if line.startswith("PART")]
+
+    def test_mutants(self) -> None:
+        (self.root / "impl/box.hpp").write_text("struct box { int f() { return w_.load(std::memory_order_acquire); } };\n")
+        site = {"impl/box.hpp:1:38:load": "acquire"}
+        for killed, status in ((["impl/box.hpp:1:38:load=relaxed"], "passed"), ([], "failed")):
+            program = fakes.mutable(self.root / "build/model/bin/c", "box_small", site, killed)
+            fakes.manifest(self.root, "model", "checks", [program])
+            self.assertIn(f"PART {status} ['{len(killed)} of 1 mutants killed", self.part("mutation_part(True)")[0])
+        self.assertIn("PART skipped", self.part("mutation_part(False)")[0])
+
+    def test_museum(self) -> None:
+        (self.root / "model_check/museum").mkdir()
+        rows = [f"{id},a defect,a paper,I,,{'' if id == 'A01' else 'nobody has looked'}" for id in catalogue.DEMANDED]
+        text = "\n".join([",".join(catalogue.COLUMNS), *rows]) + "\n"
+        (self.root / "model_check/museum/catalogue.csv").write_text(text)
+        program = fakes.engines(self.root / "build/model/bin/c", [dict(name="a01_x", kind="exhibit")])
+        fakes.manifest(self.root, "model", "checks", [program])
+        self.assertIn("PART failed", self.part("museum_part(True)")[0], "nothing is recorded")
+        recorded = "exhibit,engine,executions,seeds\na01_x,explorer,10,1\na01_x,relacy,10,21\n"
+        (self.root / "model_check/museum/detection.csv").write_text(recorded)
+        self.assertIn("PART passed ['1 exhibits, 86 of 87 defects not yet seen']", self.part("museum_part(True)")[0])
 
 
 class Closing(unittest.TestCase):
