@@ -24,6 +24,7 @@ class Detections(unittest.TestCase):
         recorded = found(("a", "explorer", 10), ("a", "relacy", 100))
         self.assertEqual(detection.compared(found(("a", "explorer", 10), ("a", "relacy", 400)), recorded), [])
         self.assertEqual(len(detection.compared(found(("a", "explorer", 9)), recorded)), 1)
+        self.assertEqual(detection.compared(found(("a", "relacy", 16)), found(("a", "relacy", 1))), [], "a few are a few")
         told = detection.compared(found(("a", "relacy", 401)), recorded)
         self.assertIn("more than 4 times the recorded 100", told[0])
 
