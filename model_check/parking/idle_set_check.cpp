@@ -118,4 +118,82 @@ struct searcher_recruits_the_next {
 };
 APIARY_CHECK(searcher_recruits_the_next);
 
+// The last searcher finds nothing and lies down, while a poster has seen it searching and wakes nobody.
+template <class Sync>
+struct last_searcher_leaves {
+    static constexpr const char* what =
+        "the last searcher goes to sleep, a poster relied on it: it sees the work or is woken";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"idle.relied_on_the_searcher", "idle.claimed_the_one_who_left"};
+
+    idle_set<Sync> idle;
+    parker_core<Sync> core;
+    typename Sync::template atomic<int> work;
+
+    void before() {
+        work.store(0, std::memory_order_relaxed);
+        idle.announce_sleep(0, false);
+        if (idle.claim_any() != 0U) Sync::fail("the only sleeper was not claimed");  // now it searches
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            work.store(1, std::memory_order_relaxed);
+            Sync::fence(std::memory_order_seq_cst);  // idle_set S2
+            if (idle.claim_any()) {
+                Sync::reach("idle.claimed_the_one_who_left");
+                core.wake();
+            } else {
+                Sync::reach("idle.relied_on_the_searcher");
+            }
+            return;
+        }
+        bool searching = true;
+        while (work.load(std::memory_order_relaxed) == 0) {
+            idle.announce_sleep(0, searching);
+            if (work.load(std::memory_order_relaxed) == 0) core.wait(parker_core<Sync>::forever);
+            searching = !idle.withdraw(0);
+        }
+        if (searching) idle.stop_searching();
+    }
+    void after() {
+        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
+    }
+};
+APIARY_CHECK(last_searcher_leaves);
+
+// A worker wakes by its deadline at the moment it is claimed: it learns of the claim, and the wake that comes late
+// ends one later wait at most.
+template <class Sync>
+struct claimed_at_the_deadline {
+    static constexpr const char* what =
+        "a sleeper is claimed while its deadline passes: it knows, and a late wake does no harm";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"idle.left_by_itself", "idle.claimed_and_late"};
+
+    idle_set<Sync> idle;
+    parker_core<Sync> core;
+    bool claimed = false, searched = false;
+
+    void thread(unsigned i) {
+        if (i == 1) {
+            claimed = idle.claim_any().has_value();
+            if (claimed) core.wake();
+            return;
+        }
+        sleeper<Sync, parker_core<Sync>> self(0, idle, core);
+        const std::int64_t deadline = Sync::now_ns() + 5;
+        self.sleep(deadline, [] { return false; });
+        const bool late = Sync::now_ns() >= deadline;
+        searched = self.found_work();
+        if (late) Sync::reach(searched ? "idle.claimed_and_late" : "idle.left_by_itself");
+        self.sleep(Sync::now_ns() + 5, [] { return false; });
+        searched |= self.found_work();
+    }
+    void after() {
+        if (claimed != searched) Sync::fail("a worker was claimed and does not know, or the other way round");
+        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
+    }
+};
+APIARY_CHECK(claimed_at_the_deadline);
+
 }  // namespace
