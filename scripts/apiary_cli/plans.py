@@ -276,6 +276,27 @@ WAKING = (
 )
 FLOORS = tuple(with_workers(blocks(name), 1) for name in ("floor_futex", "floor_eventfd", "floor_spin"))
 EVERYTHING = SEED_FIVE + LOADED + TOKIO + FORK_JOIN + WAKING + FLOORS
+# Sizes at which a run takes a moment: is the work right?
+BRIEF = {
+    "spawn_many_remote_busy1": {"tasks": "100"},
+    "spawn_many_remote_busy2": {"tasks": "100"},
+    "fib": {"n": "18"},
+    "skynet": {"leaves": "10000"},
+    "nqueens": {"n": "8"},
+    "uts": {"depth": "6"},
+    "matmul": {"n": "128"},
+    "wake_chain": {"ops": "500"},
+    "idle_cpu": {"seconds": "1"},
+}
+
+
+def brief(point: Point) -> Point:
+    params = dict(point.params) | BRIEF.get(point.scenario.name, {})
+    return dataclasses.replace(
+        point, params=tuple(sorted(params.items())), plan_seconds=min(point.plan_seconds, 0.2)
+    )
+
+
 NIGHTLY = SEED_FIVE + (TOKIO[0], TOKIO[4], TOKIO[5]) + (FORK_JOIN[0], FORK_JOIN[3]) + WAKING[:2] + FLOORS[:1]
 PUBLISH = (
     throughput(1),
@@ -292,7 +313,7 @@ PLANS = {
     for plan in (
         Plan(
             "smoke",
-            EVERYTHING,
+            tuple(map(brief, EVERYTHING)),
             rounds=1,
             least_rounds=1,
             block_ms=10,
