@@ -48,7 +48,7 @@
 //   E3  The push (release) with the notifier's load (acquire): the link of the waiter. All changes of the word are
 //       read-modify-writes, so the release sequence of a push goes on under later ones.
 //
-// Checked by model_check/parking/event_count_check.cpp. Stressed by stress/parking/event_count_stress.cpp.
+// Checked by model_check/parking/event_count_check.cpp. Stressed by stress/parking/idle_stress.cpp.
 // Source: Vyukov's eventcount, 2008. Eigen's has the same four fields, and serves the uncommitted first.
 #pragma once
 

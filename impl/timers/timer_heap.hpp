@@ -23,7 +23,8 @@
 // Synchronisation. None is promised: both published numbers are relaxed, for choosing a worker and for telling a
 // person. Who must not miss a timer is told by the owner's inbox, not by these numbers.
 //
-// Checked by timer_heap_test.cpp, against a list that is sorted at every step.
+// Checked by timer_heap_test.cpp, against a list that is sorted at every step; the published numbers by
+// model_check/timers/timer_heap_check.cpp. Stressed by stress/timers/timer_heap_stress.cpp.
 // Source: seed 002 section 4.4. Indexed heaps: Sedgewick, Wayne, "Algorithms", 4th ed., 2.4.
 #pragma once
 
