@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -135,7 +136,11 @@ void body(apiary::stress::run& r) {
             const bool of_io = own.below(2) == 0;
             auto& ids = of_io ? io : compute;
             if (ids.size() < 3) {
-                if (const auto id = of_io ? h.attach_io_worker() : h.attach_compute_worker()) ids.push_back(*id);
+                try {
+                    if (const auto id = of_io ? h.attach_io_worker() : h.attach_compute_worker()) ids.push_back(*id);
+                } catch (const std::length_error&) {
+                    // On a busy machine those detached before may still be leaving: their threads have not run yet.
+                }
             } else {
                 const auto which = ids.begin() + own.below(static_cast<std::uint32_t>(ids.size()));
                 const auto gone = of_io ? h.detach_io_worker(*which) : h.detach_compute_worker(*which);
