@@ -122,7 +122,7 @@ struct small_parts : still_parts {
 };
 
 TEST_F(beat, checklist_6_a_full_deque_overflows_into_the_pool) {
-    apiary::hive_core<real_sync, scripted_core, storage, small_parts> h(1, 0, {});
+    apiary::hive_core<real_sync, scripted_core, storage, small_parts> h(2, 0, {});  // alone it would need no deque
     auto& worker = *h.io()[0];
     for (int i = 0; i < 4; ++i) ASSERT_TRUE(worker.post_local(noting("local")));
     EXPECT_TRUE(h.pool().looks_empty());
@@ -132,6 +132,21 @@ TEST_F(beat, checklist_6_a_full_deque_overflows_into_the_pool) {
     h.request_stop(stop_mode::drain);
     worker.run();
     EXPECT_EQ(log.size(), 5U);
+}
+
+TEST_F(beat, a_lone_worker_runs_its_own_tasks_in_order_and_shares_them_when_another_comes) {
+    core_type h(1, 0, {});
+    auto& worker = *h.io()[0];
+    ASSERT_TRUE(worker.post_local(noting("one")));
+    ASSERT_TRUE(worker.post_local(noting("two")));
+    EXPECT_TRUE(h.pool().looks_empty());
+    auto* other = h.attach_io();
+    ASSERT_NE(other, nullptr);
+    task_type* stop = stopping(h);
+    ASSERT_TRUE(h.post(stop));
+    worker.run();
+    EXPECT_EQ(log.size(), 2U);
+    EXPECT_EQ(worker.counters().run, 3U);
 }
 
 TEST_F(beat, a_timer_waits_for_the_clock_and_not_for_time_to_pass) {

@@ -81,6 +81,7 @@ public:
     ~io_worker() {
         if (own_mail_ != nullptr) collect_inbox();
         while (task_type* t = private_.pop_front()) runner_.drop(t);
+        while (task_type* t = lone_.pop_front()) runner_.drop(t);
         while (task_type* t = timers_.pop()) runner_.drop(t);
         while (own_mail_ != nullptr) Sync::destroy(std::exchange(own_mail_, own_mail_->older));
     }
@@ -101,6 +102,10 @@ public:
     // From a task on this worker. False: the hive has been stopped, and the task is still the caller's.
     [[nodiscard]] bool post_local(task_type* t) {
         if (hive_.stopping()) return false;
+        if (alone()) {  // nobody to steal it, and nobody to wake: no fence
+            lone_.push_back(t);
+            return true;
+        }
         if (!own_.try_push(t)) {
             tallies_.overflows.add();
             return hive_.post(t);
@@ -190,6 +195,7 @@ private:
         std::size_t left = hive_.parameters().local_budget;
         for (; left > 0 && !hive_.stopping(); --left) {
             task_type* t = private_.pop_front();
+            if (t == nullptr) t = pop_lone();
             if (t == nullptr && !own_.try_pop(t)) break;
             run_task(t);
             if (!inbox().looks_empty() || timer_due()) return true;
@@ -203,6 +209,7 @@ private:
     // The deque is last in, first out: without this a task that posts its successor for ever would bury
     // the others. The owner's thread may steal like any other.
     void run_oldest_own() {
+        if (task_type* t = pop_lone()) return run_task(t);
         const auto oldest = deque_.share().steal();
         if (oldest.status == steal_status::taken) run_task(oldest.value);
     }
@@ -218,6 +225,11 @@ private:
         if constexpr (trace::on) trace_.instant(trace::kind::batch, hive_.now_ns(), n);
         // The producer's core wrote them last: ask for all their lines at once.
         for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(batch[i]);
+        if (alone()) {
+            for (std::size_t i = 1; i < n; ++i) lone_.push_back(batch[i]);
+            run_task(batch[0]);
+            return true;
+        }
         // All but the first become stealable before it runs. Pushed newest first, so that the owner
         // pops them in the order they were posted.
         for (std::size_t i = n; i-- > 1;)
@@ -285,6 +297,22 @@ private:
         if constexpr (trace::on) trace_.span(trace::kind::task, from, hive_.now_ns());
     }
 
+    // The main worker before any other was attached.
+    bool alone() const { return hive_.io().size() == 1; }
+
+    // Null when there is none, or somebody has come who can steal them: they are in the deque then, or the pool.
+    task_type* pop_lone() {
+        if (lone_.empty() || alone()) return lone_.pop_front();
+        while (task_type* t = lone_.pop_front())
+            if (!own_.try_push(t) && !hive_.post(t)) {
+                lone_.push_front(t);  // a stop has closed the pool: finish() runs or drops it
+                break;
+            }
+        Sync::fence(std::memory_order_seq_cst);  // idle_set S2: the deque before the word
+        hive_.wake_one_io();
+        return nullptr;
+    }
+
     void end_sources() {
         if constexpr (requires { core_.end_sources(); }) core_.end_sources();
     }
@@ -327,6 +355,7 @@ private:
         while (task_type* t = timers_.pop()) runner_.drop(t);
         for (;;) {
             task_type* t = private_.pop_front();
+            if (t == nullptr) t = lone_.pop_front();
             if (t == nullptr && !own_.try_pop(t)) t = hive_.pool().take_one();
             if (t == nullptr) {
                 // Posts are refused by now, so what others still hold only gets less.
@@ -360,6 +389,7 @@ private:
     sleeper<Sync, Core> sleeper_;
     typename Parts::random random_;
     fifo_list<task_type> private_;
+    fifo_list<task_type> lone_;  // what its tasks posted while it was alone
     timer_heap<task_type, Sync> timers_;
     std::size_t turns_to_probe_ = hive_.parameters().global_probe_interval;
     task_runner<Sync, Storage> runner_;
