@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Callable
 
-from . import disturbance, planfile, proc, stats, subjects, tables
+from . import disturbance, histogram, planfile, proc, stats, subjects, tables
 from .plans import Plan, Point
 from .subjects import Arm
 
@@ -126,9 +126,12 @@ def measure(
     buckets: list[dict[str, str]] = []
     if hist and row["status"] == "ok":
         try:
-            buckets = subjects.read_hist(hist)
+            buckets = histogram.read(hist)
+            contradiction = histogram.flaw(buckets, row)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            row |= {"status": "malformed", "error": f"histogram: {error}"}
+            contradiction = str(error)
+        if contradiction:
+            row, buckets = row | {"status": "malformed", "error": f"histogram: {contradiction}"}, []
     return host | row | found.columns(), hist_rows(race, point, arm, number, buckets), found.disturbed
 
 

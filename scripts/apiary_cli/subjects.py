@@ -240,12 +240,3 @@ def judge(done: proc.Done, point: Point, workers: int, seed: int) -> dict[str, s
     if row["status"] == "ok" and expected and row["check"] != expected:
         return row | {"status": "wrong", "error": f"check is {row['check']}, the work's is {expected}"}
     return row | {"error": error}
-
-
-def read_hist(path: Path) -> list[dict[str, str]]:
-    """A subject's histogram file; raises ValueError where it is not one."""
-    rows = tables.read(path, tables.SUBJECT_HIST)
-    for row in rows:
-        if not int(row["value_lo_ns"]) <= int(row["value_hi_ns"]) or int(row["count"]) < 1:
-            raise ValueError(f"{path.name}: bad bucket {row}")
-    return rows

@@ -62,17 +62,19 @@ else:
     else:
         ops = int(params["ops"])
     late = sorted(round(NS * 100 * rng.lognormvariate(0, 0.5)) for _ in range(ops - ops // 10))
-    at = lambda q: late[min(len(late) - 1, int(q * len(late)))]
-    row.update(ops=ops, lat_count=len(late), lat_min_ns=late[0], lat_p50_ns=at(.5), lat_max_ns=late[-1], cpu_ns=5000)
-    for q, column in ((.9, "lat_p90_ns"), (.95, "lat_p95_ns"), (.99, "lat_p99_ns")):
-        if (1 - q) * len(late) >= 100:
-            row[column] = at(q)
+    def edges(v):
+        shift = max(0, v.bit_length() - 8)
+        return v >> shift << shift, (v >> shift << shift) + (1 << shift) - 1
+    at = lambda permille: min(edges(late[-(-permille * len(late) // 1000) - 1])[1], late[-1])
+    row.update(ops=ops, lat_count=len(late), lat_min_ns=late[0], lat_p50_ns=at(500), lat_max_ns=late[-1], cpu_ns=5000)
+    for permille, column in ((900, "lat_p90_ns"), (950, "lat_p95_ns"), (990, "lat_p99_ns")):
+        if len(late) - -(-permille * len(late) // 1000) >= 100:
+            row[column] = at(permille)
     if "--hist" in options:
         counts = {{}}
         for v in late:
-            b = v.bit_length() - 1
-            lo, width = (v, 1) if v < 256 else (v >> (b - 7) << (b - 7), 1 << (b - 7))
-            counts[lo, lo + width - 1] = counts.get((lo, lo + width - 1), 0) + 1
+            found = edges(v * 2 if BEHAVIOUR == "shifted_histogram" else v)
+            counts[found] = counts.get(found, 0) + 1
         with open(options["--hist"], "w") as out:
             out.write("value_lo_ns,value_hi_ns,count\\n")
             for (lo, hi), n in sorted(counts.items()):

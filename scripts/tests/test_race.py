@@ -127,6 +127,16 @@ class BadSubjects(TreeCase):
             self.assertIn(text, (self.result() / "summary.md").read_text())
         self.assertEqual(processes_of(self.root), [], "the hanging subject and its child are gone")
 
+    def test_a_shifted_histogram_is_found_out(self) -> None:
+        self.subjects({"name": "hive"}, {"name": "shifter", "behaviour": "shifted_histogram"})
+        done = self.race("--rounds", "1", "--scenario", "post_latency")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        rows = tables.read(self.result() / "rows.csv", tables.ROWS)
+        told = {(r["subject"], r["status"], r["error"][:10]) for r in rows if r["subject"] in ("hive", "shifter")}
+        self.assertEqual(told - {("hive", "disturbed", "")}, {("hive", "ok", ""), ("shifter", "malformed", "histogram:")})
+        hist = tables.read(self.result() / "hist.csv", tables.HIST)
+        self.assertNotIn("shifter", {r["subject"] for r in hist})
+
     def test_a_subject_without_a_version_reddens_the_race(self) -> None:
         self.subjects({"name": "hive"}, {"name": "mute", "behaviour": "no_version"})
         done = self.race("--rounds", "1", *SHORT)

@@ -1,0 +1,78 @@
+"""A subject's histogram file, and whether it tells the same as the row beside it (bench/contract/CSV.md)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+from . import tables
+
+Bucket = tuple[int, int, int]  # lowest value, highest value, count
+
+ABOVE = 100  # samples that must lie above a percentile
+PERCENTILES = (
+    ("lat_p50_ns", 500),
+    ("lat_p90_ns", 900),
+    ("lat_p95_ns", 950),
+    ("lat_p99_ns", 990),
+    ("lat_p999_ns", 999),
+)
+
+
+def edges(value: int) -> tuple[int, int]:
+    """The bucket of a value: one each below 256, above that 128 in each octave."""
+    if value < 256:
+        return value, value
+    shift = value.bit_length() - 8
+    low = value >> shift << shift
+    return low, low + (1 << shift) - 1
+
+
+def rank(permille: int, n: int) -> int:
+    return max(1, -(-permille * n // 1000))
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The file's rows; raises ValueError where they are no histogram."""
+    rows, before = tables.read(path, tables.SUBJECT_HIST), -1
+    for row in rows:
+        low, high, count = (int(row[column]) for column in tables.SUBJECT_HIST)
+        if low < 0 or (low, high) != edges(low) or count < 1:
+            raise ValueError(f"{low}…{high} with count {count} is no bucket")
+        if low <= before:
+            raise ValueError(f"bucket {low}…{high} does not ascend")
+        before = high
+    return rows
+
+
+def flaw(rows: list[dict[str, str]], row: dict[str, str]) -> str:
+    """How a histogram contradicts the row that was printed with it, or an empty string."""
+    buckets: list[Bucket] = [tuple(int(one[column]) for column in tables.SUBJECT_HIST) for one in rows]
+    n, told = sum(count for _, _, count in buckets), Fraction(row["lat_count"] or 0)
+    if n != told:
+        return f"it holds {n} samples, lat_count is {told}"
+    if n == 0:
+        return ""
+    for column, (low, high, _) in (("lat_min_ns", buckets[0]), ("lat_max_ns", buckets[-1])):
+        if row[column] and not low <= Fraction(row[column]) <= high:
+            return f"its outermost bucket is {low}…{high}, {column} is {row[column]}"
+    most = Fraction(row["lat_max_ns"] or buckets[-1][1])
+    for column, permille in PERCENTILES:
+        place = rank(permille, n)
+        if row[column] == "":
+            continue
+        if column != "lat_p50_ns" and n - place < ABOVE:
+            return f"{column} is {row[column]} with {n - place} samples above it, fewer than {ABOVE}"
+        expected = min(value_at(buckets, place), most)
+        if Fraction(row[column]) != expected:
+            return f"by it {column} is {expected}, the row says {row[column]}"
+    return ""
+
+
+def value_at(buckets: list[Bucket], place: int) -> int:
+    seen = 0
+    for _, high, count in buckets:
+        seen += count
+        if seen >= place:
+            return high
+    return buckets[-1][1]
