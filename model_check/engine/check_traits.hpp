@@ -15,6 +15,9 @@ template <class Check>
 concept has_after = requires(Check& check) { check.after(); };
 template <class Check>
 concept has_invariant = requires(Check& check) { check.invariant(); };
+// `static constexpr std::array alike{1U, 2U}`: threads that do the same, whatever their number.
+template <class Check>
+concept has_alike = requires { Check::alike; };
 template <class Check>
 concept has_must_reach = requires { Check::must_reach; };
 

@@ -80,6 +80,7 @@ bool look_again(const char* name);
 struct program {
     const char* name;
     unsigned threads;
+    std::uint8_t alike;  // bits: threads that run the same code and never look at who they are
     std::size_t size, alignment;
     void (*construct)(void* where);
     void (*before)(void* check);

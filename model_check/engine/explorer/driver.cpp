@@ -206,6 +206,8 @@ private:
                 return false;
             case run_end::nondeterministic:
                 v_.result = outcome::error;
+                v_.reason = engine_.last_failure().reason;
+                if (!v_.reason.empty()) return false;
                 v_.reason =
                     "the program does not repeat: an operation was not the one of the earlier run. Cause: state that "
                     "outlives an "
@@ -215,11 +217,19 @@ private:
         return false;
     }
 
+    [[nodiscard]] std::string symmetry() const {
+        std::string threads;
+        for (unsigned t = 0; t < program_.threads; ++t)
+            if ((program_.alike >> t & 1U) != 0) threads.append(threads.empty() ? "" : ", ").append(std::to_string(t));
+        return threads.empty() ? threads : "; symmetry of threads " + threads;
+    }
+
     void exhaust() {
         v_.mode = "exhaustive";
         const double most = options_.max_seconds > 0             ? options_.max_seconds
                             : options_.mode == search_mode::full ? 0
                                                                  : 30;
+        v_.bound += symmetry();
         engine_.shard(options_.shard, options_.shards, options_.shards > 1 ? 8 : 0);
         engine_.push_root();
         v_.result = outcome::pass;

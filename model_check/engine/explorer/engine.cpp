@@ -336,7 +336,7 @@ run_end engine::follow(decider& d, std::vector<trace_row>* trace) {
 
 probe engine::probe_once(std::uint64_t& random) {
     probe_ = {};
-    probe_next_ = {std::make_unique<graph>(), 0, 0, 1};
+    probe_next_ = {root(), 0, 0, 1};
     probing_ = &random;
     while (probe_next_.g != nullptr) {
         start_from(std::move(probe_next_));
@@ -349,7 +349,13 @@ probe engine::probe_once(std::uint64_t& random) {
     return probe_;
 }
 
-void engine::push_root() { stack_.push_back({std::make_unique<graph>(), 0x9E37, 0, 1}); }
+std::unique_ptr<graph> engine::root() const {
+    auto g = std::make_unique<graph>();
+    g->alike = program_.alike;
+    return g;
+}
+
+void engine::push_root() { stack_.push_back({root(), 0x9E37, 0, 1}); }
 
 double engine::remaining_weight() const {
     double sum = 0;

@@ -193,6 +193,7 @@ private:
     void start_from(work_item&& item);
     [[nodiscard]] bool owns(std::uint64_t path) const { return shards_ <= 1 || path % shards_ == shard_; }
     bool descend(unsigned child, unsigned children);
+    [[nodiscard]] std::unique_ptr<graph> root() const;
     std::unique_ptr<graph> copy(const graph& g);
     std::uint32_t slot_of(std::uint32_t loc);
     void trace_event(const event& e);

@@ -1,5 +1,6 @@
 // graph: clocks, coherence order and fingerprints of execution graphs.
 #include <apiary/model_check/explorer/graph.hpp>
+#include <apiary/model_check/explorer/symmetry.hpp>
 
 namespace apiary::model::explorer {
 
@@ -15,6 +16,7 @@ void graph::link(event& e) const {
     } else {
         e.hb = e.porf = e.pend = e.relf = {};
     }
+    link_twins(*this, e);
     e.rel = {};
     e.hb[e.thread] = e.porf[e.thread] = self;
     switch (e.kind) {
@@ -22,6 +24,7 @@ void graph::link(event& e) const {
             if (is_event(e.rf)) {
                 const event& store = at(e.rf);
                 join(e.porf, store.porf);
+                e.causes |= store.causes;
                 if (off.no_synchronisation) break;
                 join(e.pend, store.rel);
                 if (e.acquires()) join(e.hb, store.rel);
@@ -52,6 +55,7 @@ void graph::link(event& e) const {
             if (is_event(e.rf)) {
                 join(e.porf, at(e.rf).porf);
                 join(e.hb, at(e.rf).hb);
+                e.causes |= at(e.rf).causes;
             }
             break;
         case event_kind::choice:

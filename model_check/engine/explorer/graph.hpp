@@ -3,7 +3,7 @@
 //
 // Invariants
 //   G1  sb ∪ rf is acyclic: an event is only ever added after what it reads from.
-//   G2  hb, porf, rel, pend and relf of an event depend on its sb ∪ rf predecessors alone, so that they stay
+//   G2  hb, porf, rel, pend, relf, twins and causes of an event depend on its porf predecessors alone, so that they stay
 //       right when a revisit removes other events.
 //   G3  Stamps grow along sb within a thread, so that what a revisit removes is a suffix of every thread.
 #pragma once
@@ -65,7 +65,7 @@ enum bounded_choice : unsigned { weak_failures, timeouts, spurious_wakes, reuses
 
 struct event {
     vector_clock hb{};         // happens-before, this event included
-    vector_clock porf{};       // sb ∪ rf, this event included
+    vector_clock porf{};       // sb ∪ rf ∪ twin order (symmetry.hpp), this event included
     vector_clock rel{};        // write: what an acquire read of it learns
     vector_clock pend{};       // what a later acquire fence of this thread learns
     vector_clock relf{};       // clock of the latest release fence
@@ -84,6 +84,8 @@ struct event {
     std::uint8_t order = 0;  // std::memory_order in force
     std::uint8_t success_order = 0, failure_order = 0;
     std::uint8_t flags = 0;
+    std::uint8_t twins = 0;   // threads alike and before this one, with the same events so far (symmetry.hpp)
+    std::uint8_t causes = 0;  // threads declared alike that have events in its sb ∪ rf past
 
     static constexpr std::uint32_t no_slot = 0xFFFF'FFFFU;
 
@@ -112,6 +114,7 @@ struct graph {
     std::array<std::vector<event>, max_threads> threads;
     std::vector<location> slots;
     std::uint32_t next_stamp = 1;
+    std::uint8_t alike = 0;  // the threads declared alike, by bits; 0 where symmetry is not used
 
     [[nodiscard]] event& at(event_id id) { return threads[thread_of(id)][index_of(id)]; }
     [[nodiscard]] const event& at(event_id id) const { return threads[thread_of(id)][index_of(id)]; }
@@ -147,6 +150,7 @@ struct graph {
         for (auto& t : threads) t.clear();
         slots.clear();
         next_stamp = 1;
+        alike = 0;
     }
 
     // Computes the clocks of the last event of its thread from its predecessors.
@@ -167,7 +171,8 @@ struct attack {
     bool old_release_sequence = false;  // C++11: a thread's own later store continues its release
     bool no_weak_failure = false, no_reuse = false, no_spurious_wake = false, no_timeout = false;
     bool no_race_detection = false, no_lifetime = false, no_revisit = false;
-    bool no_waking = false;            // not an attack: plain TruSt, which finds the same graphs
+    bool no_waking = false;  // not an attack: plain TruSt, which finds the same graphs
+    bool no_twin_order = false, no_purity = false, torn_twins = false;  // what keeps symmetry sound
     bool verify_increments = false;    // not an attack: compares the fast psc check with the whole one
     bool go_on_after_failure = false;  // not an attack: counts failures as outcomes, to compare searches
 };

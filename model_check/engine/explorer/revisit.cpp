@@ -2,6 +2,7 @@
 #include <apiary/model_check/explorer/revisit.hpp>
 
 #include <apiary/model_check/explorer/consistency.hpp>
+#include <apiary/model_check/explorer/symmetry.hpp>
 
 namespace apiary::model::explorer {
 
@@ -180,7 +181,9 @@ void engine::revisit(const event& from, event_id target, std::vector<work_item>&
             if (read.mode == read_mode::cas || read.mode == read_mode::weak_cas)
                 read.order = read.has(exclusive) ? read.success_order : read.failure_order;
             next->link(read);
-            if (still_seq_cst_consistent(*next, read, &next->at(from_id)))
+            const event& write = next->at(from_id);
+            if (first_of_its_mirrors(*next, read) && first_of_its_mirrors(*next, write) &&
+                still_seq_cst_consistent(*next, read, &write))
                 out.push_back({std::move(next), 0, 0, 1});
             else
                 spare_.push_back(std::move(next));

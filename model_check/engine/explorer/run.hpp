@@ -1,6 +1,7 @@
 // run: a check, given to the explorer.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <new>
 #include <string_view>
@@ -12,9 +13,8 @@
 
 namespace apiary::model {
 
-// Check: a check template instantiated with explorer_sync.
 template <class Check>
-verdict run_explorer(const search_options& options) {
+explorer::program program_of() {
     explorer::program p{};
     p.name = typeid(Check).name();
     p.threads = Check::threads;
@@ -30,7 +30,17 @@ verdict run_explorer(const search_options& options) {
         p.outcome = [](void* c, std::array<char, 128>& buffer) {
             return outcome_text(*static_cast<Check*>(c), buffer);
         };
-    return explorer::explore(p, options);
+    if constexpr (has_alike<Check>)
+        static_assert(std::ranges::all_of(Check::alike, [](unsigned t) { return t < Check::threads; }));
+    if constexpr (has_alike<Check>)
+        for (const unsigned t : Check::alike) p.alike |= static_cast<std::uint8_t>(1U << t);
+    return p;
+}
+
+// Check: a check template instantiated with explorer_sync.
+template <class Check>
+verdict run_explorer(const search_options& options) {
+    return explorer::explore(program_of<Check>(), options);
 }
 
 }  // namespace apiary::model

@@ -6,6 +6,7 @@
 // only when everything removed had been added in the one way that adding it again would give (maximality).
 #include <apiary/model_check/explorer/consistency.hpp>
 #include <apiary/model_check/explorer/revisit.hpp>
+#include <apiary/model_check/explorer/symmetry.hpp>
 
 namespace apiary::model::explorer {
 
@@ -63,6 +64,16 @@ event& engine::append(const operation& op) {
     e.failure_order = op.failure_order;
     if (op.kind == event_kind::read || op.kind == event_kind::write) e.slot = slot_of(op.object);
     ++position_[current_];
+    if (g_->alike != 0) {
+        link_twins(*g_, e);
+        if (unlike_a_twin(*g_, e)) {
+            failure_.reason =
+                "threads that are declared alike are not: after the same events thread " + std::to_string(current_) +
+                " does " + (op.site == 0 ? "something else" : describe(op.site)) +
+                ", and one before it does something else, or stores another value; take it out of `alike`";
+            stop(run_end::nondeterministic);
+        }
+    }
     return e;
 }
 
@@ -105,7 +116,7 @@ void engine::read_options(event_id id, const operation& op, std::vector<option>&
             if (place != top) {  // reading the latest store is always consistent
                 event& read = g_->at(id);
                 apply(read, o);
-                if (!still_seq_cst_consistent(g, read)) continue;
+                if (!first_of_its_mirrors(g, read) || !still_seq_cst_consistent(g, read)) continue;
                 if (conflict) {
                     if (!conflict_can_resolve(read)) continue;
                     if (op.next != nullptr) {
@@ -216,7 +227,7 @@ void engine::add_write(event& e) {
     unsigned chosen = ~0U;
     for (const unsigned place : places_) {
         g.insert_in_co(e, place);
-        if (still_seq_cst_consistent(g, e)) {
+        if (first_of_its_mirrors(g, e) && still_seq_cst_consistent(g, e)) {
             if (chosen == ~0U)
                 chosen = place;
             else

@@ -352,6 +352,29 @@ struct locked_counter {
     }
 };
 
+// Three threads that do the same, each adding once and looking once.
+template <class Sync>
+struct three_alike {
+    static constexpr unsigned threads = 3;
+    static constexpr std::array alike{0U, 1U, 2U};
+    typename Sync::template atomic<int> x{0};
+
+    void thread(unsigned) {
+        x.fetch_add(1, std::memory_order_relaxed);
+        if (x.load(std::memory_order_relaxed) > 3) Sync::fail("too many");
+    }
+};
+// The same without the word.
+template <class Sync>
+struct three_unmarked : three_alike<Sync> {
+    static constexpr std::array<unsigned, 0> alike{};
+};
+// Says that its threads are alike, and is wrong.
+template <class Sync>
+struct not_alike : three_alike<Sync> {
+    void thread(unsigned i) { this->x.store(static_cast<int>(i), std::memory_order_relaxed); }
+};
+
 template <class Sync>
 struct parked_handover : two_threads<Sync> {
     typename Sync::parker p;
@@ -381,7 +404,10 @@ struct deque_payload {
     deque d;
     typename deque::owner own = d.own();
 
-    static void run(task* t) { t->times.write(t->times.read() + 1); }
+    static void run(task* t) {
+        if (t == nullptr) Sync::fail("a slot that no push has filled");
+        t->times.write(t->times.read() + 1);
+    }
     void thread(unsigned i) {
         if (i == 0) {
             task* t = nullptr;

@@ -78,6 +78,20 @@ void reports() {
 
 // ---- shards, jobs, hunting ------------------------------------------------------------------------------
 
+void symmetry() {
+    const verdict some = run_explorer<three_alike<explorer_sync>>({}),
+                  all = run_explorer<three_unmarked<explorer_sync>>({});
+    expect(some.result == apiary::model::outcome::pass &&
+               some.bound.find("symmetry of threads 0, 1, 2") != std::string::npos,
+           "the bound tells of symmetry: " + some.bound);
+    expect(all.bound.find("symmetry") == std::string::npos, "and does not where there is none: " + all.bound);
+    expect(some.graphs * 6 == all.graphs, "three threads alike have " + std::to_string(some.graphs) +
+                                              " graphs, unmarked " + std::to_string(all.graphs));
+    const verdict wrong = run_explorer<not_alike<explorer_sync>>({});
+    expect(wrong.result == apiary::model::outcome::error && wrong.reason.find("are not") != std::string::npos,
+           "threads that are not alike are seen: " + wrong.reason);
+}
+
 template <class Check>
 void parts_add_up(const char* name) {
     const verdict whole = run_explorer<Check>({});
@@ -337,6 +351,7 @@ int main() {
     parts_add_up<deque_payload<explorer_sync>>("deque");
     parts_add_up<locked_counter<explorer_sync>>("locked_counter");
     parts_add_up<two_waiters_fixed<explorer_sync>>("two_waiters_fixed");
+    symmetry();
     hunts();
     bounds();
     estimates<deque_payload<explorer_sync>>("deque");
