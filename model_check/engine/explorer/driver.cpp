@@ -1,4 +1,5 @@
 // driver: budgets, shards, jobs and verdicts around the engine.
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,8 +72,9 @@ bool exhaustive(search_mode m) { return m == search_mode::standard || m == searc
 
 class search {
 public:
-    search(const program& p, const search_options& options)
-        : options_(options), engine_(p, limits_of(options.bounds)), program_(p) {
+    // With a table, one of several jobs that share the exhaustive search.
+    search(const program& p, const search_options& options, engine::claim* claims = nullptr, unsigned job = 0)
+        : options_(options), claims_(claims), job_(job), engine_(p, limits_of(options.bounds)), program_(p) {
         const choice_bounds& b = options.bounds;
         v_.blind = blind;
         v_.bound = "RC11; at most " + counted(b.weak_failures, "spurious compare-exchange failure") + ", " +
@@ -230,7 +232,8 @@ private:
                             : options_.mode == search_mode::full ? 0
                                                                  : 30;
         v_.bound += symmetry();
-        engine_.shard(options_.shard, options_.shards, options_.shards > 1 ? 8 : 0);
+        engine_.shard(options_.shard, options_.shards, options_.shards > 1 || claims_ != nullptr ? 8 : 0);
+        engine_.take_turns(claims_, job_);
         engine_.push_root();
         v_.result = outcome::pass;
         while (engine_.has_work()) {
@@ -356,6 +359,8 @@ private:
     }
 
     search_options options_;
+    engine::claim* claims_;
+    unsigned job_;
     engine engine_;
     const program& program_;
     verdict v_;
@@ -470,6 +475,11 @@ verdict run_jobs(const program& p, const search_options& options) {
         int from;
     };
     std::vector<job> jobs;
+    engine::claim* claims = nullptr;
+    if (exhaustive(options.mode)) {
+        void* table = ::mmap(nullptr, engine::claims, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (table != MAP_FAILED) claims = static_cast<engine::claim*>(table);
+    }
     for (unsigned i = 0; i < options.jobs; ++i) {
         int ends[2];
         if (::pipe(ends) != 0) break;
@@ -478,11 +488,12 @@ verdict run_jobs(const program& p, const search_options& options) {
             ::close(ends[0]);
             search_options mine = options;
             mine.jobs = 1;
-            // Parts of a part: congruent to the shard modulo its count.
-            mine.shard = options.shard + options.shards * i;
-            mine.shards = options.shards * options.jobs;
+            if (claims == nullptr) {  // parts of a part: congruent to the shard modulo its count
+                mine.shard = options.shard + options.shards * i;
+                mine.shards = options.shards * options.jobs;
+            }
             if (options.max_executions != 0) mine.max_executions = options.max_executions / options.jobs + 1;
-            const std::string text = pack(search(p, mine).run());
+            const std::string text = pack(search(p, mine, claims, i).run());
             for (std::size_t done = 0; done < text.size();) {
                 const ssize_t n = ::write(ends[1], text.data() + done, text.size() - done);
                 if (n <= 0) break;
@@ -513,6 +524,7 @@ verdict run_jobs(const program& p, const search_options& options) {
         all.result = outcome::error;
         all.reason = "the explorer could not start all jobs";
     }
+    if (claims != nullptr) ::munmap(claims, engine::claims);
     all.seconds = std::chrono::duration<double>(steady::now() - began).count();
     return all;
 }

@@ -309,9 +309,14 @@ void engine::start_from(work_item&& item) {
 run_end engine::explore_next() {
     work_item item = std::move(stack_.back());
     stack_.pop_back();
+    if (shard_depth_ != 0 && item.depth == shard_depth_ && !takes(item.path)) {
+        spare_.push_back(std::move(item.g));
+        return run_end::not_mine;
+    }
     start_from(std::move(item));
     const run_end end = run();
-    if (end != run_end::failed && end != run_end::nondeterministic && depth_ < shard_depth_ && !owns(path_))
+    if (end != run_end::failed && end != run_end::nondeterministic && depth_ < shard_depth_ &&
+        (!owns(path_) || !takes(path_)))
         return run_end::not_mine;
     count_reached(end);
     return end;

@@ -105,6 +105,11 @@ public:
     void shard(unsigned index, unsigned count, unsigned depth) {
         shard_ = index, shards_ = count, shard_depth_ = depth;
     }
+    // Jobs that share a search: each walks the tree down to the depth of the shards, and whoever comes first to a subtree
+    // there (or to a run that ends above) takes it, and with it all that have the same place in the table.
+    using claim = std::atomic<std::uint8_t>;
+    static constexpr std::size_t claims = std::size_t{1} << 20;
+    void take_turns(claim* table, unsigned job) { claims_ = table, job_ = static_cast<std::uint8_t>(job + 1); }
 
     // The other modes: one run along `d`. With a trace, rows are collected.
     run_end follow(decider& d, std::vector<trace_row>* trace);
@@ -192,6 +197,7 @@ private:
     void probe_children(std::vector<work_item>& children, bool forward);
     void start_from(work_item&& item);
     [[nodiscard]] bool owns(std::uint64_t path) const { return shards_ <= 1 || path % shards_ == shard_; }
+    [[nodiscard]] bool takes(std::uint64_t path) const;
     bool descend(unsigned child, unsigned children);
     [[nodiscard]] std::unique_ptr<graph> root() const;
     std::unique_ptr<graph> copy(const graph& g);
@@ -226,6 +232,8 @@ private:
     unsigned depth_ = 0;
     double weight_ = 1;
     unsigned shard_ = 0, shards_ = 1, shard_depth_ = 0;
+    claim* claims_ = nullptr;  // null: nobody shares
+    std::uint8_t job_ = 0;
     std::uint64_t* probing_ = nullptr;  // the generator of a probe
     probe probe_;
     work_item probe_next_;

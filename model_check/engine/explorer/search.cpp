@@ -130,12 +130,19 @@ void engine::read_options(event_id id, const operation& op, std::vector<option>&
     }
 }
 
+bool engine::takes(std::uint64_t path) const {
+    if (claims_ == nullptr) return true;
+    std::uint8_t owner = 0;
+    return claims_[(path >> 32) % claims].compare_exchange_strong(owner, job_, std::memory_order_relaxed) ||
+           owner == job_;
+}
+
 bool engine::descend(unsigned child, unsigned children) {
     path_ = mix(path_, child);
     if (children > 1) {
         ++depth_;
         weight_ /= children;
-        if (depth_ == shard_depth_ && !owns(path_)) return false;
+        if (depth_ == shard_depth_ && (!owns(path_) || !takes(path_))) return false;
     }
     return true;
 }

@@ -110,12 +110,19 @@ void parts_add_up(const char* name) {
                std::string(name) + ": " + std::to_string(n) + " shards have " + std::to_string(executions) +
                    " executions, the whole " + std::to_string(whole.executions));
     }
-    search_options two;
-    two.jobs = 2;
-    const verdict v = run_explorer<Check>(two);
-    expect(v.executions == whole.executions && v.graphs == whole.graphs && v.sites == whole.sites &&
-               v.reached == whole.reached,
-           std::string(name) + ": two jobs");
+    for (const unsigned jobs : {2U, 3U}) {
+        search_options shared;
+        shared.jobs = jobs;
+        const verdict v = run_explorer<Check>(shared);
+        expect(v.executions == whole.executions && v.graphs == whole.graphs && v.blocked == whole.blocked &&
+                   v.sites == whole.sites && v.reached == whole.reached,
+               std::string(name) + ": " + std::to_string(jobs) + " jobs have " + std::to_string(v.executions) +
+                   " executions, the whole " + std::to_string(whole.executions));
+        std::uint64_t executions = 0;
+        shared.shards = 2;
+        for (shared.shard = 0; shared.shard < 2; ++shared.shard) executions += run_explorer<Check>(shared).executions;
+        expect(executions == whole.executions, std::string(name) + ": two shards, each in several jobs");
+    }
 }
 
 void hunts() {
@@ -313,6 +320,39 @@ void attack_litmus(const char* name, bool attack::* part, const std::string& rig
     expect(changed > 0, std::string("a litmus test notices the loss of ") + name);
 }
 
+// ---- modes: each finds what is planted, and says what its end means -----------------------------------------
+
+void modes() {
+    struct mode {
+        search_mode what;
+        const char* name;
+        apiary::model::outcome ended;
+        const char* words;
+    };
+    using apiary::model::outcome;
+    for (const mode& m :
+         {mode{search_mode::standard, "unfinished", outcome::budget_ended, "% of the search tree covered"},
+          mode{search_mode::full, "unfinished", outcome::budget_ended, "% of the search tree covered"},
+          mode{search_mode::bound, "bound(2)", outcome::budget_ended, "budget ended among the lines of execution with"},
+          mode{search_mode::pct, "pct(3)", outcome::pass, "drawn at random, not all"},
+          mode{search_mode::random, "random", outcome::pass, "drawn at random, not all"}}) {
+        search_options o;
+        o.mode = m.what;
+        o.max_executions = 20'000;
+        expect(fails_with(run_explorer<seen_half_way<explorer_sync>>(o), "half-way"),
+               std::string(m.name) + " finds a planted defect");
+        o.max_executions = 20;
+        const verdict v = run_explorer<deque_payload<explorer_sync>>(o);
+        expect(v.result == m.ended && v.mode == m.name && v.bound.find(m.words) != std::string::npos,
+               std::string(m.name) + ", ended by its budget, says so: " + v.mode + ", " + v.bound);
+    }
+    search_options short_of_time;
+    short_of_time.max_executions = 20;
+    const verdict few = run_explorer<deque_payload<explorer_sync>>(short_of_time);
+    const verdict all = run_explorer<deque_payload<explorer_sync>>({});
+    expect(few.mode != "exhaustive" && all.mode == "exhaustive", "exhaustive is said of a search that ended, only");
+}
+
 template <class Check>
 void attack_exhibit(const char* name, bool attack::* part) {
     attacks().*part = true;
@@ -358,6 +398,7 @@ int main() {
     estimates<locked_counter<explorer_sync>>("locked_counter");
     estimates<two_waiters_fixed<explorer_sync>>("two_waiters_fixed");
     few_preemptions_hunt();
+    modes();
     mutation();
     attack_everything();
     std::printf("%u complaints\n", complaints);
