@@ -33,6 +33,8 @@ class Scenario:
     open_loop: bool = False
     histogram: bool = False
     what: str = ""
+    slow_start: int | None = None  # nanoseconds at which the search for +10 % begins; None: a tenth of an operation
+    calibrated: bool = False  # its points get the control arm with a built-in slow-down
 
 
 THROUGHPUT = (Metric("ns_per_op", "ns", "lower", "time per task"),)
@@ -52,10 +54,10 @@ BLOCK_CELLS = ("ops", "wall_ns", "ns_per_op", "check")
 LATENCY_CELLS = ("ops", "lat_count", "lat_min_ns", "lat_max_ns", "check")
 
 
-def of_blocks(name: str, parameters: str, what: str, histogram: bool = False, calibrated: bool = False) -> Scenario:
-    """Made of blocks. `calibrated`: its points get the control arm with a built-in slow-down."""
-    kind = "throughput" if calibrated else "makespan"
-    return Scenario(name, kind, THROUGHPUT, BLOCK_CELLS, (*parameters.split(), "ops"), histogram=histogram, what=what)
+def of_blocks(name: str, parameters: str, what: str, histogram: bool = False, **more: object) -> Scenario:
+    """Made of blocks."""
+    words, kind = (*parameters.split(), "ops"), "throughput" if name == "post_throughput" else "makespan"
+    return Scenario(name, kind, THROUGHPUT, BLOCK_CELLS, words, histogram=histogram, what=what, **more)
 
 
 def of_open_loop(name: str, parameters: str, what: str) -> Scenario:
@@ -89,11 +91,15 @@ SCENARIOS = {
         of_blocks("targeted_throughput", "producers targets", "Threads outside post to the private queues of workers."),
         of_open_loop("targeted_latency", "targets service_ns", "Posts to the private queue of a chosen worker."),
         of_blocks(
-            "steal_pressure", "work_ns", "One task on one worker spawns all the work; the others come for it.", True
+            "steal_pressure",
+            "work_ns",
+            "One task on one worker spawns all the work; the others come for it.",
+            histogram=True,
+            calibrated=True,
         ),
         of_open_loop("mixed_load", "compute_us compute_workers", "Posts while long tasks keep all processors busy."),
         of_open_loop("latency_vs_load", "service scale", "Posts with service times, at a share of capacity."),
-        of_blocks("successor", "chains", "Chains of tasks, each of which hands on to the next."),
+        of_blocks("successor", "chains", "Chains of tasks, each of which hands on to the next.", calibrated=True),
         of_blocks("spawn_many_local", "tasks", "Tokio's own: one task spawns many."),
         of_blocks("spawn_many_remote_idle", "tasks", "Tokio's own: one thread outside spawns many."),
         of_blocks(
@@ -106,7 +112,9 @@ SCENARIOS = {
         of_blocks("yield_many", "tasks yields", "Tokio's own: tasks that let the others go first, again and again."),
         of_blocks("chained_spawn", "tasks", "Tokio's own: each task spawns the next."),
         of_blocks("remote_spawn", "tasks threads", "Tokio's own: threads outside spawn at once."),
-        of_blocks("fib", "n", "Fork-join without any work: what a spawn and a join cost."),
+        of_blocks(
+            "fib", "n", "Fork-join without any work: what a spawn and a join cost.", slow_start=2, calibrated=True
+        ),
         of_blocks("skynet", "leaves", "Fork-join, ten children per task."),
         of_blocks("nqueens", "n", "Fork-join over the boards of the n queens."),
         of_blocks("uts", "depth", "Fork-join over an unbalanced tree that nobody can foresee (T1 at depth 10)."),
@@ -190,6 +198,8 @@ class Plan:
     controls: bool = True
     gates: bool = False  # an INVALID batch ends with status 2
     what: str = ""
+    subjects: tuple[str, ...] = ()  # raced unless --subject says otherwise; empty: all that are built
+    limit: float | None = None  # seconds after which no further round begins
 
 
 def throughput(producers: int, batch: int = 1, placement: str = "free") -> Point:
@@ -220,6 +230,10 @@ def open_loop(name: str, rate: int, seconds: float, **params: int | str) -> Poin
 
 
 # A percentile needs 100 samples above it after the first tenth is discarded: 1,250 for p90, 11,250 for p99.
+# Ours, its floor, and the peers that a reader asks for first. Whoever wants another names it, or races `wide`.
+FIRST_PEERS = ("hive", "global_queue", "tokio", "tokio-mimalloc", "onetbb")
+# All that can be posted to from outside by several workers; the rest of the subjects have no row in this plan's points.
+POSTED_TO = (*FIRST_PEERS, "asio", "moodycamel_pool", "rayon", "async-executor")
 QUICK = (throughput(1), throughput(2), latency(1000, 1.25), timers(1000, 1, 1250))
 SEED_FIVE = (
     throughput(1),
@@ -297,15 +311,35 @@ def brief(point: Point) -> Point:
     )
 
 
-NIGHTLY = SEED_FIVE + (TOKIO[0], TOKIO[4], TOKIO[5]) + (FORK_JOIN[0], FORK_JOIN[3]) + WAKING[:2] + FLOORS[:1]
+def load_curve(service: str, capacity: int) -> tuple[Point, ...]:
+    return tuple(
+        open_loop("latency_vs_load", share * capacity // 100, 0.5, service=service, scale=10)
+        for share in (10, 30, 50, 70, 90)
+    )
+
+
+NIGHTLY = (
+    *(dataclasses.replace(p, plan_seconds=min(p.plan_seconds, 1.25)) for p in SEED_FIVE),
+    with_workers(throughput(1), 4),
+    with_workers(blocks("steal_pressure"), 4),
+    *load_curve("exponential", 100_000),
+    *(blocks(name) for name in ("spawn_many_local", "ping_pong", "yield_many")),
+    blocks("fib", n=22),
+    blocks("uts", depth=6),
+    WAKING[0],
+    blocks("idle_cpu", rate=0, seconds=1),
+    *FLOORS[:1],
+)
 PUBLISH = (
     throughput(1),
     throughput(2),
     throughput(1, 256),
-    latency(1000, 2.5),
+    with_workers(throughput(1), 4),
+    latency(1000, 1.25),
     latency(10_000, 1.25),
     timers(1000, 1, 1250),
     timers(1000, 100, 12_500),
+    *load_curve("exponential", 100_000),
 )
 
 PLANS = {
@@ -322,21 +356,44 @@ PLANS = {
             controls=False,
             what="one short round of everything: is the work right? No figure of it counts",
         ),
-        Plan("quick", QUICK, rounds=7, least_rounds=5, what="7 rounds of a short list: minutes"),
         Plan(
-            "nightly", NIGHTLY, rounds=30, least_rounds=10, gates=True, what="30 rounds of a long list: hours"
+            "quick",
+            QUICK,
+            rounds=7,
+            least_rounds=5,
+            subjects=FIRST_PEERS,
+            limit=270.0,
+            what="7 rounds of a short list: minutes",
         ),
         Plan(
-            "wide", EVERYTHING, rounds=10, least_rounds=5, what="10 rounds of everything, to choose from by --scenario"
+            "nightly",
+            NIGHTLY,
+            rounds=30,
+            least_rounds=10,
+            block_ms=50,
+            gates=True,
+            subjects=(*FIRST_PEERS, "machine"),
+            limit=3600.0,
+            what="30 rounds of a long list, or as many as fit into an hour",
+        ),
+        Plan(
+            "wide",
+            EVERYTHING,
+            rounds=10,
+            least_rounds=5,
+            what="10 rounds of everything: hours; to choose from by --scenario and --subject",
         ),
         Plan(
             "publish",
             PUBLISH,
             rounds=60,
-            least_rounds=60,
+            least_rounds=30,
             batches=2,
+            block_ms=50,
             gates=True,
-            what="60 rounds of a curated list, twice: up to three hours",
+            subjects=POSTED_TO,
+            limit=10_800.0,
+            what="60 rounds of a curated list, twice, or as many as fit into three hours",
         ),
     )
 }
@@ -359,6 +416,7 @@ def narrowed(chosen: Plan, scenarios: list[str], rounds: int | None, placement: 
     if rounds is not None and rounds < 1:
         raise Fault(f"--rounds {rounds}", "a race needs at least one round", "--rounds 7", USAGE)
     count = rounds or chosen.rounds
+    limit = None if rounds else chosen.limit
     return dataclasses.replace(
-        chosen, points=points, rounds=count, least_rounds=count if rounds else chosen.least_rounds
+        chosen, points=points, rounds=count, least_rounds=count if rounds else chosen.least_rounds, limit=limit
     )

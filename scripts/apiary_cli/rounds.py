@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Callable
 
 from . import disturbance, histogram, planfile, proc, stats, subjects, tables
+from .pace import Pace
 from .plans import Plan, Point
 from .subjects import Arm
 
@@ -36,6 +37,7 @@ class Race:
     timeout: float | None = None
     most_repeats: int = REPEATS  # of a disturbed point in a round
     deadline: float | None = None  # time.monotonic() after which no further round begins
+    pace: Pace | None = None
     rows: list[dict[str, str]] = field(default_factory=list)
     hist: list[dict[str, str]] = field(default_factory=list)
     calibration: list[dict] = field(default_factory=list)
@@ -80,6 +82,15 @@ def host_columns(race: Race, point: Point, arm: Arm, batch: int) -> dict[str, st
         "role": arm.role,
         "placement": point.placement,
     }
+
+
+def runs_of(race: Race, batches: int) -> dict[Point, int]:
+    """How many runs each point has in all; a slow arm counts wherever it could be calibrated."""
+    count = {}
+    for point in race.plan.points:
+        able = [arm for arm in race.arms if point.scenario.name in arm.subject.scenarios]
+        count[point] = batches * race.plan.rounds * sum(point.scenario.calibrated or not arm.slow for arm in able)
+    return count
 
 
 def call(race: Race, point: Point, arm: Arm, seed: int, plan: Path | None, hist: Path | None) -> list[str]:
@@ -164,7 +175,10 @@ def run_point(
         rng.shuffle(arms)
         rows, buckets, disturbed = [], [], False
         for order, arm in enumerate(arms):
+            began = time.monotonic()
             row, found, hit = measure(race, point, arm, batch, number, order, seed, plan, padding)
+            if race.pace:
+                race.pace.note(point, time.monotonic() - began)
             rows.append(row)
             buckets += found
             disturbed |= hit
@@ -266,7 +280,8 @@ def calibrate(race: Race, point: Point, arm: Arm, target: float = SLOW_TARGET) -
                 ratios.append(slow / before)
         return stats.median(ratios) if ratios else None
 
-    best = search_slowdown(effect, max(1, round((target - 1) * plain)), target) if plain else None
+    start = point.scenario.slow_start or max(1, round((target - 1) * plain)) if plain else 1
+    best = search_slowdown(effect, start, target) if plain else None
     return {
         "scenario": point.scenario.name,
         "scenario_params": point.params_text,

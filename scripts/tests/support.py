@@ -58,15 +58,20 @@ class TreeCase(unittest.TestCase):
         holder = tempfile.TemporaryDirectory(prefix="apiary-test-")
         self.addCleanup(holder.cleanup)
         self.root = fakes.tree(Path(holder.name))
+        self.named: list[str] = []
 
     def subjects(self, *given: dict) -> list[Path]:
         """Fake subjects in the manifest of the release preset."""
         folder = self.root / "build" / "release" / "bin"
         programs = [fakes.subject(folder / f"program{i}", **one) for i, one in enumerate(given)]
         fakes.manifest(self.root, "release", "subjects", programs)
+        self.named = [one["name"] for one in given if one.get("behaviour") != "no_version"]
         return programs
 
     def race(self, *words: str) -> subprocess.CompletedProcess:
+        """Races all of them, unless the words say which."""
+        if not {"--subject", "--plan", "--program"} & set(words):
+            words = (*words, *(word for name in self.named for word in ("--subject", name)))
         return apiary(self.root, "race", "--no-build", "--no-sidecars", "--seed", "7", "--repeats", "0", *words)
 
     def result(self) -> Path:

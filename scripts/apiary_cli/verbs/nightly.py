@@ -169,7 +169,7 @@ def race_part(seconds: float, workers: int) -> Part:
         no_sidecars=seconds < QUICK_RACE_FROM,
     )
     started, plan = time.monotonic(), race_plan(seconds)
-    found, wrong = race.gather(args)
+    found, wrong = race.gather(args, plan.subjects)
     outcome = race.perform(plan, found, args, wrong, started + seconds, " ".join(["scripts/apiary", *sys.argv[1:]]))
     _, rows, comparisons = summary.load(outcome.folder)
     bad = comparing.incorrect(rows)

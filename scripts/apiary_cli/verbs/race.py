@@ -19,6 +19,8 @@ from .. import (
     environment,
     folder,
     ledger,
+    ownplan,
+    pace,
     plans,
     probes,
     repo,
@@ -41,28 +43,39 @@ Sets up, builds the subjects (C++ in the preset release, Tokio by cargo) and rac
 round each arm runs once in a fresh process, shuffled; an A/A pair and an arm with a built-in
 slow-down qualify the batch. --quick first runs a short proof and a short stress of what it races.
 
-  smoke    one short round of everything: is the work right?            about a minute
-  quick    7 rounds of a short list                                    3 minutes after building
-  nightly  30 rounds of everything                                     about an hour
-  publish  60 rounds of a curated list, twice                          up to three hours
+  smoke    one short round of everything: is the work right?            minutes; no figure counts
+  quick    7 rounds of a short list, hive against its first peers      5 minutes at most after building
+  nightly  30 rounds of a long list, the same subjects                 an hour at most
+  wide     10 rounds of everything, all subjects                       hours; narrow it by --scenario
+  publish  60 rounds of a curated list, twice, all that can be posted to   three hours at most
+  FILE     a plan of your own, in TOML: METHODOLOGY.md says how        as it says
+
+A plan with a time limit runs fewer rounds where they do not fit. Before it starts, the race says how
+long it should take, and goes on correcting that.
 
 writes:  results/DATE-HOST/ (report.html, summary.md, rows.csv, compare.csv, hist.csv, micro.*,
          startup.*, env.json); never overwritten, whole or not there at all
-takes:   as above, and a few minutes to build the first time; race --quick 10 minutes in all
+takes:   as above, and a few minutes to build the first time; --quick 10 minutes in all on two quiet cores
 exit:    0 fine; 1 wrong work, a refused subject, or a regression against --baseline;
          2 the controls say that the batch is invalid (nightly and publish; for quick a warning);
          3 the harness failed. Being slower than another runtime is a result, not an error."""
 
-SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS, QUICK_LIMIT = ("60000x", "4s"), 1.0, 270.0
+SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS = ("60000x", "4s"), 1.0
 FLOORS = {"global_queue"}
 TINT = {"good": "green", "note": "yellow", "bad": "red"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="the plan quick, after a short proof and stress")
-    parser.add_argument("--plan", help="smoke, quick, nightly or publish (default quick)")
+    parser.add_argument("--plan", metavar="PLAN", help="one of the above (default quick)")
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
-    parser.add_argument("--subject", action="append", default=[], metavar="NAME", help="only this (repeatable)")
+    parser.add_argument(
+        "--subject",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="instead of the plan's subjects (repeatable)",
+    )
     parser.add_argument(
         "--program",
         action="append",
@@ -105,7 +118,9 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
         raise unknown("placement", args.placement, plans.PLACEMENTS)
     if args.workers < 1:
         raise Fault(f"--workers {args.workers}", "a runtime needs at least one worker", "--workers 2", USAGE)
-    return plans.narrowed(plans.plan(args.plan or "quick"), args.scenario, args.rounds, args.placement)
+    name = args.plan or "quick"
+    found = ownplan.read(Path(name)) if name.endswith(".toml") else plans.plan(name)
+    return plans.narrowed(found, args.scenario, args.rounds, args.placement)
 
 
 def existing_programs() -> list[Path]:
@@ -114,22 +129,31 @@ def existing_programs() -> list[Path]:
     return repo.built("release", "subjects") + rust
 
 
-def gather(args: argparse.Namespace) -> tuple[list[subjects.Subject], list[str]]:
-    """Build and introduce the subjects; the reasons why some were refused."""
+def gather(
+    args: argparse.Namespace, usual: tuple[str, ...] = ()
+) -> tuple[list[subjects.Subject], list[str]]:
+    """Build and introduce the subjects; the reasons why some were refused. `usual` are the plan's: --subject
+    overrules it, and what --program names races always."""
+    given = [Path(name).resolve() for name in args.program]
     for name in args.program + ([args.baseline] if args.baseline else []):
         if not os.access(name, os.X_OK) or not Path(name).is_file():
             raise Fault(f"{name} is not a program", "it is absent or not executable", "", USAGE)
     programs = existing_programs() if args.no_build else subjects.build_all()
-    found, refused = subjects.discover(programs + [Path(name).resolve() for name in args.program])
+    found, refused = subjects.discover(programs + given)
     for fault in refused:
         warn(fault.text())
-    chosen = subjects.select(found, args.subject)
+    wanted = args.subject or [s.name for s in found if s.name in usual]
+    named = subjects.select(found, wanted) if wanted else found
+    chosen = [s for s in found if s in named or (s.program in given and not args.subject)]
     if not chosen:
         raise Fault(
             "there is no subject to race",
             "; ".join(f.seen for f in refused) or "none is built",
             "scripts/apiary build release rust",
         )
+    rest = [s.name for s in found if s not in chosen]
+    if rest and not args.subject:
+        say(f"not in this plan: {', '.join(rest)}; --subject NAME races others")
     return chosen, [fault.seen for fault in refused]
 
 
@@ -166,10 +190,10 @@ def line_up(found: list[subjects.Subject], baseline: str | None, controls: bool)
 
 
 def calibrate(race: rounds.Race) -> None:
-    """Set the built-in slow-down of the slow10 arm for every throughput point."""
+    """Set the built-in slow-down of the slow10 arm for every point that can have one."""
     slow = next((arm for arm in race.arms if arm.role == "slow10"), None)
-    points = [p for p in race.plan.points if p.scenario.metric_class == "throughput"]
-    if not slow or not points:
+    points = [p for p in race.plan.points if p.scenario.calibrated and p.scenario.name in slow.subject.scenarios] if slow else []
+    if not points:
         return
     with Progress("calibrate the slow-down control", len(points)) as progress:
         for point in points:
@@ -183,17 +207,36 @@ def calibrate(race: rounds.Race) -> None:
 def run_rounds(race: rounds.Race) -> None:
     """The batches; a regression against a baseline is measured twice before it counts."""
     batches, batch = race.plan.batches, 0
+    began, last = time.monotonic(), race.deadline
+    race.pace = pace.Pace(race.plan, rounds.runs_of(race, batches))
+    say(f"about {duration(race.pace.left())} by arithmetic{limit_text(race.plan)}")
     while batch < batches:
         batch += 1
         if batch == 1:
             calibrate(race)
             race.rows += rounds.unsupported_rows(race, batch)
+        if last is not None:
+            race.deadline = began + (last - began) * min(1.0, batch / batches)
         with Progress(f"race, batch {batch}" if batches > 1 else "race", race.plan.rounds) as progress:
-            rounds.run_batch(race, batch, lambda number, note: progress.update(number - 1, note=note))
+            rounds.run_batch(
+                race, batch, lambda number, note: progress.update(number - 1, note=f"{left_text(race)}  {note}")
+            )
             progress.update(race.rounds_done.get(batch, 0))
         if batch == batches == 1 and comparing.regressions(comparing.compare(race.rows)):
             say("a regression against the baseline: a second batch must agree before it counts")
             batches = 2
+
+
+def limit_text(plan: plans.Plan) -> str:
+    return f"; rounds end after {duration(plan.limit)}" if plan.limit else ""
+
+
+def left_text(race: rounds.Race) -> str:
+    """What is left by the runs so far, or by the limit where that is nearer."""
+    left = race.pace.left()
+    if race.deadline is not None:
+        left = min(left, max(0.0, race.deadline - time.monotonic()))
+    return f"about {duration(left)} left" if left else "nearly done"
 
 
 def settle_checks(rows: list[dict[str, str]]) -> None:
@@ -344,11 +387,11 @@ def run(args: argparse.Namespace) -> int:
     started, command = time.monotonic(), shlex.join(["scripts/apiary", *sys.argv[1:]])
     if not args.no_build:
         setup.ensure()
-    found, wrong = gather(args)
+    found, wrong = gather(args, plan.subjects)
     if args.quick and not args.no_build:
         wrong += short_verification([s.name for s in found if s.own])
     heading(f"race: {', '.join(s.name for s in found)}; plan {plan.name}, at most {plan.rounds} rounds")
-    deadline = time.monotonic() + QUICK_LIMIT if plan.name == "quick" and args.rounds is None else None
+    deadline = time.monotonic() + plan.limit if plan.limit else None
     outcome = perform(plan, found, args, wrong, deadline, command, built)
     tell(outcome)
     say(f"took {duration(time.monotonic() - started)}")

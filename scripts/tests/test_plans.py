@@ -1,0 +1,138 @@
+"""Plans: what they hold, how long they take, and plans of one's own."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+from apiary_cli import ownplan, pace, plans, subjects, tables
+from apiary_cli.errors import Fault
+
+from .support import REAL_ROOT, TreeCase
+
+
+class BuiltIn(unittest.TestCase):
+    def seconds(self, name: str) -> float:
+        """By arithmetic, as if every subject could do everything, with the A/A copy."""
+        plan = plans.plan(name)
+        arms = len(set(plan.subjects) - {"machine"}) + 1  # the machine's floors are one point of many
+        runs = {p: plan.batches * plan.rounds * (arms + p.scenario.calibrated) for p in plan.points}
+        return pace.Pace(plan, runs).left()
+
+    def test_plans_fit_their_limits(self) -> None:
+        for name, share in (("quick", 1.0), ("nightly", 1.2), ("publish", 1.1)):
+            with self.subTest(name):
+                self.assertLess(self.seconds(name), share * plans.plan(name).limit)
+
+    def test_quick_races_the_first_peers_and_publish_all_that_can_be_posted_to(self) -> None:
+        self.assertEqual(plans.plan("quick").subjects, ("hive", "global_queue", "tokio", "tokio-mimalloc", "onetbb"))
+        self.assertLess(set(plans.plan("quick").subjects), set(plans.plan("publish").subjects))
+
+    def test_four_workers_and_a_load_curve(self) -> None:
+        for name in ("nightly", "publish"):
+            points = plans.plan(name).points
+            self.assertIn(4, {p.workers for p in points})
+            rates = {dict(p.params)["rate"] for p in points if p.scenario.name == "latency_vs_load"}
+            self.assertGreaterEqual(len(rates), 5)
+
+    def test_each_block_class_has_a_slow_down_control(self) -> None:
+        for name in ("quick", "nightly", "publish"):
+            points = plans.plan(name).points
+            for kind in {p.scenario.metric_class for p in points} & {"throughput", "makespan"}:
+                self.assertTrue(any(p.scenario.calibrated for p in points if p.scenario.metric_class == kind), kind)
+
+
+class Pacing(unittest.TestCase):
+    def test_the_guess_gives_way_to_what_was_measured(self) -> None:
+        plan = plans.plan("quick")
+        one, two = plan.points[0], plan.points[2]
+        found = pace.Pace(plan, {one: 10, two: 4})
+        self.assertAlmostEqual(found.left(), 10 * pace.guess(plan, one) + 4 * pace.guess(plan, two))
+        found.note(one, 3.0)
+        found.note(one, 5.0)
+        self.assertAlmostEqual(found.left(), 8 * 4.0 + 4 * pace.guess(plan, two))
+
+
+class Own(unittest.TestCase):
+    def read(self, text: str) -> plans.Plan:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "mine.toml"
+            path.write_text(text)
+            return ownplan.read(path)
+
+    def test_the_example_of_the_methodology(self) -> None:
+        text = (REAL_ROOT / "METHODOLOGY.md").read_text()
+        plan = self.read(re.search(r"```toml\n(.*?)```", text, re.S)[1])
+        self.assertEqual((plan.rounds, plan.batches, plan.block_ms, plan.limit), (20, 2, 50, 1800.0))
+        self.assertEqual(plan.subjects, ("hive", "tokio"))
+        self.assertEqual(
+            [p.label for p in plan.points],
+            [
+                "post_throughput batch=16;producers=2;workers=4",
+                "post_throughput batch=1;producers=1 one_cpu",
+                "latency_vs_load rate=50000;scale=10;service=exponential",
+            ],
+        )
+        self.assertEqual([p.plan_seconds for p in plan.points], [0.0, 0.0, 0.5])
+
+    def test_what_it_does_not_say_is_as_in_quick(self) -> None:
+        plan, quick = self.read('[[point]]\nscenario = "successor"\n'), plans.plan("quick")
+        self.assertEqual((plan.rounds, plan.blocks, plan.block_ms), (quick.rounds, quick.blocks, quick.block_ms))
+        self.assertEqual((plan.subjects, plan.limit, plan.least_rounds), ((), None, quick.rounds))
+
+    def test_unknown_names_are_answered_with_those_that_exist(self) -> None:
+        point = '[[point]]\nscenario = "post_latency"\nseconds = 1\nparams = { rate = 1000 }\n'
+        for text, seen, told in (
+            ("round = 3\n" + point, "no key of a plan 'round'", "did you mean 'rounds'"),
+            (point + "second = 2\n", "no key of a point 'second'", "placement"),
+            (point.replace("post_latency", "post_latenci"), "no scenario 'post_latenci'", "post_latency"),
+            (point.replace("rate =", "rat ="), "no parameter of post_latency 'rat'", "rate"),
+            (point + 'placement = "two_cpus"\n', "no placement 'two_cpus'", "one_cpu"),
+        ):
+            with self.subTest(seen), self.assertRaises(Fault) as caught:
+                self.read(text)
+            self.assertIn(seen, caught.exception.text())
+            self.assertIn(told, caught.exception.text())
+            self.assertEqual(caught.exception.code, 2)
+
+    def test_bad_values(self) -> None:
+        point = '[[point]]\nscenario = "post_latency"\nseconds = 1\nparams = { rate = 1000 }\n'
+        for text in (
+            "",
+            "rounds = 0\n" + point,
+            "rounds = true\n" + point,
+            "gates = 1\n" + point,
+            'subjects = "hive"\n' + point,
+            point.replace("seconds = 1\n", ""),
+            point.replace("rate = 1000", ""),
+            point.replace("rate = 1000", "rate = 1.5"),
+            point + "workers = 0\n",
+            '[[point]]\nscenario = "successor"\nseconds = 1\n',
+            "rounds = = 1",
+        ):
+            with self.subTest(text), self.assertRaises(Fault):
+                self.read(text)
+
+
+class Racing(TreeCase):
+    def test_a_plan_of_one_s_own(self) -> None:
+        self.subjects({"name": "hive"}, {"name": "tokio"}, {"name": "crowd"})
+        path = self.root / "mine.toml"
+        path.write_text('rounds = 2\nsubjects = ["hive", "tokio"]\n[[point]]\nscenario = "post_throughput"\nworkers = 3\n')
+        done = self.race("--plan", str(path))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("not in this plan: crowd", done.stdout)
+        self.assertRegex(done.stdout, r"about .* by arithmetic")
+        rows = tables.read(self.result() / "rows.csv", tables.ROWS)
+        self.assertEqual({(r["workers"], r["scenario_params"]) for r in rows}, {("3", "workers=3")})
+        self.assertEqual({r["subject"] for r in rows}, {"hive", "tokio", "hive-aa", "hive-slow10"})
+
+    def test_an_unknown_plan(self) -> None:
+        done = self.race("--plan", "fast")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("publish", done.stderr)
+        done = self.race("--plan", "none.toml")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("none.toml cannot be read", done.stderr)
