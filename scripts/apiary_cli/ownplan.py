@@ -53,7 +53,7 @@ def of(told: dict, path: Path) -> plans.Plan:
     given.setdefault("least_rounds", rounds if not limit else 1)
     return dataclasses.replace(
         plans.plan("quick"),
-        name=str(path),
+        name=path.name,
         points=tuple(dict.fromkeys(point(one, path) for one in points)),
         subjects=tuple(names),
         limit=60.0 * limit or None,
