@@ -115,39 +115,4 @@ struct hive_stop_races_compute_posts : stop_scenario<Sync, 1, 1, 2> {
 };
 APIARY_CHECK(hive_stop_races_compute_posts);
 
-// The compute workers' parker is always the one that ships, which is what makes these two large.
-// The IO worker does not run: its thread posts.
-template <class Sync>
-struct hive_compute_post_needs_the_other : hive_scenario<Sync, 1, 2, 0, 2> {
-    static constexpr bool too_large_to_exhaust = true;
-    static constexpr const char* what =
-        "a running compute task waits for one that is posted then: the other worker, falling asleep, runs it";
-    void before() {
-        hive_scenario<Sync, 1, 2, 0, 2>::before();
-        auto* first = this->make(0, [this] {
-            this->open_gate(1);
-            this->wait_for_gate(2);
-        });
-        if (!this->hive.post_compute(first)) Sync::fail("a post was refused");
-    }
-    void thread(unsigned i) {
-        if (i != 0) return (void)this->work_thread(i);
-        this->wait_for_gate(1);
-        auto* then = this->make(1, [this] { this->open_gate(2); });
-        if (!this->hive.post_compute(then)) Sync::fail("a post was refused");
-    }
-};
-APIARY_CHECK(hive_compute_post_needs_the_other);
-
-template <class Sync>
-struct hive_stop_races_a_compute_post : stop_scenario<Sync, 1, 1, 1> {
-    static constexpr bool too_large_to_exhaust = true;
-    static constexpr const char* what = "a compute post races a draining stop: it is run or refused";
-    void thread(unsigned i) {
-        if (i == 0) return;  // the IO worker has nothing to do with it
-        if (!this->works_or_stops(i)) this->post(0, [this](auto* t) { return this->hive.post_compute(t); });
-    }
-};
-APIARY_CHECK(hive_stop_races_a_compute_post);
-
 }  // namespace

@@ -23,6 +23,11 @@ constexpr hive_parameters small_parameters{
 template <class Sync, bool Shipped>
 using core_of = std::conditional_t<Shipped, parker_core<Sync>, parker_core<Sync, typename Sync::parker>>;
 
+template <class Sync, bool Shipped>
+struct scenario_parts : hive_parts<Sync> {
+    using compute_core = core_of<Sync, Shipped>;
+};
+
 // Tells the law when its worker blocks, and who was woken.
 template <class Sync, unsigned Workers, bool Shipped>
 class watched_core : public core_of<Sync, Shipped> {
@@ -64,7 +69,8 @@ struct hive_scenario {
     static constexpr unsigned workers = Io + Compute;
     static constexpr unsigned threads = workers + Posters;
     using storage = heap_storage<Sync>;
-    using core_type = hive_core<Sync, watched_core<Sync, Io, ShippedParker>, storage>;
+    using core_type =
+        hive_core<Sync, watched_core<Sync, Io, ShippedParker>, storage, scenario_parts<Sync, ShippedParker>>;
 
     core_type hive{Io, Compute, small_parameters};
     claim_ledger<Sync> ledger{Tasks};

@@ -8,13 +8,12 @@
 
 #include <cstdint>
 
-#include <apiary/parking/parker_core.hpp>
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/schedulers/hive/task_runner.hpp>
 
 namespace apiary {
 
-template <class Hive, class Sync, class Storage>
+template <class Hive, class Sync, class Core, class Storage>
 class compute_worker {
 public:
     using task_type = task<Sync>;
@@ -52,7 +51,7 @@ public:
     unsigned slot() const { return slot_; }
     unsigned id() const { return id_; }  // with the roster's lock
 
-    parker_core<Sync>& core() { return core_; }
+    Core& core() { return core_; }
     const task_runner<Sync, Storage>& books() const { return runner_; }
 
 private:
@@ -67,7 +66,7 @@ private:
     }
 
     void sleep() {
-        sleeper_.sleep(parker_core<Sync>::forever, [this] {
+        sleeper_.sleep(Core::forever, [this] {
             return (Sync::recheck("hive.compute.pool") && !hive_.compute_pool().looks_empty()) || hive_.stopping();
         });
     }
@@ -76,8 +75,8 @@ private:
     const unsigned slot_;
     unsigned id_ = 0;
     typename Sync::template atomic<bool> leaving_;
-    parker_core<Sync> core_;
-    sleeper<Sync, parker_core<Sync>> sleeper_;
+    Core core_;
+    sleeper<Sync, Core> sleeper_;
     task_runner<Sync, Storage> runner_;
 };
 

@@ -1,4 +1,4 @@
-// parts: what a test or a tool may put in place of the hive's own clock, random source, queues and trace
+// parts: what a test or a tool may put in place of the hive's own clock, random source, queues, trace and compute workers' core
 // (seed 002 section 14.1). The event loop's core and the storage of tasks are template parameters of their own.
 //
 //     struct my_parts : apiary::hive_parts<apiary::real_sync> { using clock = apiary::manual_clock<>; };
@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include <apiary/parking/parker_core.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 #include <apiary/schedulers/hive/trace.hpp>
@@ -27,6 +28,7 @@ struct hive_parts {
     using clock = steady_clock<Sync>;             // one for the hive, default-made; hive::clock()
     using random = typename Sync::random_source;  // made from a seed; below(n)
     using trace = no_trace;                       // one for each worker
+    using compute_core = parker_core<Sync>;       // what a compute worker blocks in
     template <class Node>
     using deque = chase_lev_deque<Node*, Sync, hive_deque_limits<Sync>>;
     template <class Node>
