@@ -9,9 +9,13 @@ from .page_data import Report
 from .page_style import CSS
 from .svg import escape
 
+MOST_NAMES = 5  # in the title
+
 
 def title(report: Report) -> str:
     ours, peers = " and ".join(report.ours) or "Subjects", ", ".join(sorted(report.peers))
+    if len(report.peers) > MOST_NAMES:
+        peers = f"{len(report.peers)} others"
     return f"{ours} against {peers}" if report.ours and peers else ", ".join([*report.ours, *sorted(report.peers)])
 
 
@@ -43,6 +47,7 @@ def render(folder: Path) -> str:
         curves.load_curves(report),
         curves.scaling(report),
         curves.stability(report),
+        curves.per_task(report),
         curves.exact_counts(report),
         sections.sidecars(report),
         notes.verification(report),

@@ -116,6 +116,32 @@ def stability(report: Report) -> str:
     return section("Stability", note + table(head, rows))
 
 
+def per_task(report: Report) -> str:
+    """Wakes and context switches per task, where the counts of the whole process are those of the tasks."""
+    groups: dict[tuple, list[dict[str, str]]] = defaultdict(list)
+    for row in comparing.good(report.rows):
+        whole = row["blocks"] == "1" and row["warmup_blocks"] in ("", "0") and row["ops"] not in ("", "0")
+        if whole and row["row_kind"] == "measure":
+            groups[comparing.key_of(row), row["subject"]].append(row)
+
+    def each(rows: list[dict[str, str]], column: str) -> str:
+        values = [float(row[column]) / float(row["ops"]) for row in rows if row[column]]
+        return f"{stats.median(values):.2f}" if values else ""
+
+    rows = [
+        ("", [escape(place(key)), escape(name), *(each(found, column) for column in ("wakes", "nvcsw", "nivcsw"))])
+        for (key, name), found in sorted(groups.items(), key=lambda one: (one[0][0], page_data.rank(report, one[0][1])))
+    ]
+    if not rows:
+        return ""
+    head = [("point", ""), ("subject", ""), ("wakes", "n"), ("gave up the CPU", "n"), ("was taken off it", "n")]
+    note = (
+        '<p class="caption">Medians over rounds, of whole processes and divided by their tasks; injector and main thread '
+        "included. Only where a process runs one block without warm-up. Empty: the subject does not count its wakes.</p>"
+    )
+    return section("Wakes and context switches for each task", note + table(head, rows))
+
+
 def exact_counts(report: Report) -> str:
     """Instructions per operation, where `apiary exact` counted them on the source that was raced."""
     record = (report.env.get("verification") or {}).get("exact")

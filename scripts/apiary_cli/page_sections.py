@@ -15,6 +15,8 @@ WORDS = {
     stats.INCONCLUSIVE: "undecided",
 }
 
+MOST_BANDS = 4  # more of them hide each other
+
 
 def section(heading: str, body: str, anchor: str = "") -> str:
     return f'<section{f" id={anchor}" if anchor else ""}><h2>{escape(heading)}</h2>\n{body}\n</section>'
@@ -282,6 +284,7 @@ def scenario(report: Report, key: comparing.Key) -> str:
         rounds = report.hist.get((key[0], key[1], name)) if known.histogram else None
         if rounds and page_data.curve(page_data.merged(rounds)):
             curves[name], bands[name] = page_data.curve(page_data.merged(rounds)), page_data.spread(rounds)
+    crowded = len(curves) > MOST_BANDS
     names = [name for name in report.colours if name in series or name in curves]
     raw = (
         (
@@ -294,9 +297,10 @@ def scenario(report: Report, key: comparing.Key) -> str:
     )
     spectrum = (
         (
-            f'<div><p class="caption">percentiles over all rounds; the band is the quartiles between rounds; a curve '
-            f"ends where fewer than 100 samples lie above</p>"
-            + svg.spectrum_chart(curves, bands, report.colours, f"{place(key)}: percentile spectrum")
+            '<div><p class="caption">percentiles over all rounds; '
+            + ("" if crowded else "the band is the quartiles between rounds; ")
+            + "a curve ends where fewer than 100 samples lie above</p>"
+            + svg.spectrum_chart(curves, {} if crowded else bands, report.colours, f"{place(key)}: percentile spectrum")
             + "</div>"
         )
         if curves

@@ -48,6 +48,19 @@ class Curves(unittest.TestCase):
         self.assertEqual(text.count('class="mark'), 4)
         self.assertNotIn("p99 against", text, "no p99 was printed, so none is drawn")
 
+    def test_wakes_and_switches_for_each_task_only_where_the_process_is_its_tasks(self) -> None:
+        alone = {"blocks": "1", "warmup_blocks": "0", "ops": "1000", "nvcsw": "2500", "nivcsw": "10"}
+        rows = [
+            row("hive", "post_latency", "rate=1000", 1, wakes="1250", **alone),
+            row("tokio", "post_latency", "rate=1000", 1, **alone),
+            row("hive", "post_throughput", "producers=1", 1, wakes="777", **(alone | {"blocks": "3"})),
+        ]
+        text = page_curves.per_task(report(rows))
+        self.assertIn('<td class="n">1.25</td><td class="n">2.50</td><td class="n">0.01</td>', text)
+        self.assertIn('<td class="n"></td><td class="n">2.50</td>', text, "tokio does not count its wakes")
+        self.assertNotIn("post_throughput", text)
+        self.assertEqual(page_curves.per_task(report(rows[2:])), "")
+
     def test_two_rates_are_no_curve(self) -> None:
         rows = [row("hive", "post_latency", f"rate={r}", 1, lat_p50_ns="5") for r in (1, 2)]
         self.assertEqual(page_curves.load_curves(report(rows)), "")
