@@ -130,8 +130,9 @@ def who_wins(report: Report) -> str:
     rest = len(claims) - len(lost) - len(won)
     items = [lost_item(one) for one in lost] + won_items(won)
     if rest:
+        further = "further " if items else ""
         items.append(
-            f'<li class="open">{rest} further comparison{"s are" if rest > 1 else " is"} undecided or equivalent.</li>'
+            f'<li class="open">{rest} {further}comparison{"s are" if rest > 1 else " is"} undecided or equivalent.</li>'
         )
     void = (
         "<p><b>The batch is invalid; read these as hints.</b></p>"

@@ -44,7 +44,7 @@ def lead(comparisons: list[Comparison]) -> list[str]:
     ]
     rest = sum(one.pairing.kind == "peer" for one in comparisons) - len(losses) - len(wins)
     if rest:
-        lines.append(f"{rest} further comparisons with peers are undecided or equivalent")
+        lines.append(f"{rest} {'further ' if lines else ''}comparisons with peers are undecided or equivalent")
     return lines
 
 
