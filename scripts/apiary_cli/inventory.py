@@ -112,6 +112,7 @@ def function_name(header: str) -> str:
 
 def scopes(text: str) -> Iterable[tuple[int, int, str, bool]]:
     """Every block that is a function's, or real only: (from, to, name, whether it is real only)."""
+    text = re.sub(r"=\s*\{\s*\}(?=\s*[,)])", lambda found: " " * len(found[0]), text)   # a default argument is no block
     open_blocks: list[tuple[int, str, str, bool]] = []      # where, class, function, real only
     header_from, last_function = 0, ""
     for i, c in enumerate(text):
