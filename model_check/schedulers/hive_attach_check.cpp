@@ -263,6 +263,22 @@ struct reattach_races_targeted_post : attach_scenario_of_life<Sync, 1> {
 };
 APIARY_CHECK(reattach_races_targeted_post);
 
+// What post_delayed does to choose a worker.
+template <class Sync>
+struct reattach_races_a_look_at_the_id : attach_scenario_of_life<Sync, 1> {
+    using base = attach_scenario_of_life<Sync, 1>;
+    static constexpr const char* what = "who looks for a worker's id meets it attached whole, or not at all";
+    static constexpr std::array must_reach{"look.found_the_new_life"};
+    void thread(unsigned i) {
+        if (i == 0) return base::thread(i);
+        const unsigned seen = this->hive.io()[1]->id();
+        if (seen == base::id) Sync::reach("look.found_the_new_life");
+        this->must(seen == base::id || seen == base::core_type::io_worker_type::no_worker, "an id of nobody");
+    }
+    void after() {}
+};
+APIARY_CHECK(reattach_races_a_look_at_the_id);
+
 // The claimer goes on to use what the sleeper was before it slept: its place in the roster.
 template <class Sync>
 struct claim_meets_the_sleeper : attach_scenario<Sync, 1, 0, 1> {

@@ -47,6 +47,25 @@ struct hive_batch_feeds_both_workers : hive_scenario<Sync, 2, 0, 1, 2> {
 APIARY_CHECK(hive_batch_feeds_both_workers);
 
 template <class Sync>
+struct hive_batch_in_a_deque_against_falling_asleep : hive_scenario<Sync, 2, 0, 0, 4> {
+    static constexpr bool too_large_to_exhaust = true;  // about a million graphs
+    static constexpr const char* what =
+        "four tasks wait; one worker takes two, the first for the second; the peer, done with the others, falls "
+        "asleep or steals";
+    void thread(unsigned i) { (void)this->work_thread(i); }
+    void before() {
+        hive_scenario<Sync, 2, 0, 0, 4>::before();
+        fifo_list<task<Sync>> batch;
+        batch.push_back(this->make(0, [this] { this->wait_for_gate(); }));
+        batch.push_back(this->make(1, [this] { this->open_gate(); }));
+        batch.push_back(this->make(2));
+        batch.push_back(this->make(3));
+        this->must([&] { return this->hive.post_list(batch); }, 4);
+    }
+};
+APIARY_CHECK(hive_batch_in_a_deque_against_falling_asleep);
+
+template <class Sync>
 struct hive_surplus_wakes_a_peer : hive_scenario<Sync, 2, 0, 1, 2> {
     static constexpr bool too_large_to_exhaust = true;
     static constexpr const char* what =

@@ -75,7 +75,7 @@ public:
         io_worker_type* worker = io_.find(id);
         if (worker == nullptr) return false;
         auto& mail = worker->mail();
-        if (mail.id != id) return false;
+        if (mail.id.read() != id) return false;
         const push_result pushed = mail.inbox.push(t);
         if (pushed == push_result::closed) return false;
         // Who found it empty wakes; whoever pushes behind relies on that (mpsc_inbox I2).

@@ -50,7 +50,7 @@ public:
     // the end of all: a post that comes late finds it closed, and never the next life's.
     struct mailbox {
         mailbox(unsigned worker_id, mailbox* before) : id(worker_id), older(before) {}
-        const unsigned id;
+        const typename Sync::template cell<unsigned> id;  // the checked policies see who reads it unpublished
         mailbox* const older;
         inbox_type inbox;
     };
@@ -125,8 +125,8 @@ public:
     // Of another id when this worker is not in service.
     mailbox& mail() { return *mail_.load(std::memory_order_acquire); }
     unsigned slot() const { return slot_; }
-    unsigned id() const { return mail_.load(std::memory_order_acquire)->id; }
-    unsigned life() const { return own_mail_->id; }  // the same, from its own thread, also while it leaves
+    unsigned id() const { return mail_.load(std::memory_order_acquire)->id.read(); }
+    unsigned life() const { return own_mail_->id.read(); }  // the same, from its own thread, also while it leaves
     Core& core() { return core_; }
     hive& owner() { return hive_; }
     std::size_t timers_pending() const { return timers_.size(); }
