@@ -118,6 +118,7 @@ public:
             if (word_.compare_exchange_weak(seen.value, left.value, std::memory_order_relaxed,
                                             std::memory_order_relaxed)) {
                 if (one_is_mine) Sync::reach("event_count.cancel_took_its_signal");
+                if (left.signals() != 0) Sync::reach("event_count.cancel_left_a_signal");
                 return;
             }
         }
@@ -139,6 +140,7 @@ public:
                 const word pushed = word::of(waiter + 1, seen.before() - 1, 0, seen.epoch() + 1);
                 if (word_.compare_exchange_weak(seen.value, pushed.value, std::memory_order_release,  // E3
                                                 std::memory_order_relaxed)) {
+                    Sync::reach("event_count.commit_sleeps");
                     waiters_[waiter].parker.park();
                     return;
                 }
@@ -161,15 +163,20 @@ public:
                 // Relaxed: the parker's token carries what was published.
                 if (word_.compare_exchange_weak(seen.value, popped.value, std::memory_order_relaxed,
                                                 std::memory_order_relaxed)) {
+                    Sync::reach("event_count.notify_woke");
                     first.parker.unpark();
                     --n;
+                } else {
+                    Sync::reach("event_count.notify_lost");
                 }
             } else if (seen.signals() < seen.before()) {
                 const std::uint64_t open = seen.before() - seen.signals();
                 const word signalled = word::of(0, seen.before(), seen.signals() + (n < open ? n : open), seen.epoch());
                 if (word_.compare_exchange_weak(seen.value, signalled.value, std::memory_order_release,  // E2
-                                                std::memory_order_relaxed))
+                                                std::memory_order_relaxed)) {
+                    Sync::reach("event_count.notify_signalled");
                     return;
+                }
             } else {
                 return;
             }
@@ -186,6 +193,7 @@ public:
             all = word::of(0, seen.before(), seen.before(), seen.epoch());
         } while (!word_.compare_exchange_weak(seen.value, all.value, std::memory_order_release,  // E2
                                               std::memory_order_relaxed));
+        if (seen.top() != 0 && seen.before() != 0) Sync::reach("event_count.notify_all_met_both");
         for (std::uint64_t next = seen.top(); next != 0;) {
             waiting_thread& w = waiters_[next - 1];
             next = w.below.load(std::memory_order_relaxed);  // before the unpark: then it may commit again

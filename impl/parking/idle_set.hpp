@@ -92,7 +92,9 @@ public:
         while (seen.sleepers() != 0 && seen.searching() == 0) {
             const unsigned worker = seen.first_sleeper();
             if (move_to_searching(seen, worker)) return worker;
+            Sync::reach("idle_set.claim_lost");
         }
+        if (seen.sleepers() != 0) Sync::reach("idle_set.relied_on_a_searcher");
         return std::nullopt;
     }
 

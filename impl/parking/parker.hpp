@@ -60,7 +60,9 @@ public:
 
     // Leaves a token, and wakes the owner when it may be asleep.
     void unpark() {
-        if (word_.exchange(token, std::memory_order_release) == asleep) word_.wake_one();  // P1, P2
+        const std::uint32_t before = word_.exchange(token, std::memory_order_release);  // P1
+        if (before == asleep) word_.wake_one();                                         // P2
+        if (before == token) Sync::reach("parker.token_over_token");
     }
 
 private:

@@ -35,8 +35,10 @@ public:
     template <class WorkVisible>
     void sleep(std::int64_t deadline_ns, WorkVisible work_visible) {
         idle_.announce_sleep(worker_, searching_);
-        if (!(Sync::recheck("sleeper.last_look") && work_visible())) core_.wait(deadline_ns);
+        const bool sleeps = !(Sync::recheck("sleeper.last_look") && work_visible());
+        if (sleeps) core_.wait(deadline_ns);
         searching_ = !idle_.withdraw(worker_);
+        Sync::reach(sleeps ? "sleeper.slept" : searching_ ? "sleeper.stayed_and_was_claimed" : "sleeper.stayed");
     }
 
     // To be called when work was found and before it runs. True: this worker was searching; posts have

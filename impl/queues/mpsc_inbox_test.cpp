@@ -71,6 +71,7 @@ TEST_F(mpsc_inbox, close_returns_the_rest_and_refuses_all_that_follows) {
     EXPECT_EQ(in.push_list(refused), push_result::closed);
     EXPECT_EQ(ids(std::move(refused)), (std::vector{2, 3, 4})) << "a refused list is left as it was";
     EXPECT_TRUE(in.drain().empty());
+    EXPECT_EQ(in.push(&nodes[1]), push_result::closed) << "a drain does not open it again";
     EXPECT_TRUE(in.close().empty());
     EXPECT_TRUE(in.looks_empty());
 }

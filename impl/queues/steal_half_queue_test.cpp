@@ -66,6 +66,16 @@ TEST(steal_half_queue, a_thief_gets_the_older_half_rounded_up) {
     }
 }
 
+TEST(steal_half_queue, a_theft_gives_its_whole_claim_back) {
+    queue victim, thief;
+    victim.fill(0, 8);
+    ASSERT_EQ(thief.mine.steal_half(victim.share()).moved, 3U);
+    victim.fill(8, 4);
+    EXPECT_EQ(victim.mine.size(), 8U) << "the slots of the four that were stolen are free again";
+    queue other;
+    EXPECT_EQ(other.mine.steal_half(victim.share()).status, steal_status::taken) << "and the next thief is let in";
+}
+
 TEST(steal_half_queue, an_empty_victim_gives_nothing) {
     queue victim, thief;
     EXPECT_EQ(thief.mine.steal_half(victim.share()).status, steal_status::empty);

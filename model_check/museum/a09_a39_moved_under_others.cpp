@@ -84,7 +84,7 @@ template <class Sync>
 struct a09_growing_vector : attach_and_look<Sync, growing_flags<Sync>> {
     static constexpr const char* what = "the flags move to a larger array while a poster indexes them";
 };
-APIARY_EXHIBIT(a09_growing_vector, "race");
+APIARY_EXHIBIT(a09_growing_vector, "data race");
 template <class Sync>
 struct a09_fixed : attach_and_look<Sync, fixed_flags<Sync>> {
     static constexpr const char* what =

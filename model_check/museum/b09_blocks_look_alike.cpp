@@ -91,7 +91,7 @@ struct b09_blocks_look_alike : second_round_against_steal<Sync, false> {
     static constexpr const char* what =
         "the owner comes round to a block that nobody has emptied, and takes it for empty";
 };
-APIARY_EXHIBIT(b09_blocks_look_alike, "lost");
+APIARY_EXHIBIT(b09_blocks_look_alike, "an element was lost");
 
 template <class Sync>
 struct b09_fixed : second_round_against_steal<Sync, true> {

@@ -173,7 +173,7 @@ template <class Sync>
 struct b19_next_cleared_late : popped_node_pushed_by_its_next_owner<Sync, stack_defect::next_cleared_late> {
     static constexpr const char* what = "the popper clears next when the node is already back on the stack";
 };
-APIARY_EXHIBIT(b19_next_cleared_late, "lost");
+APIARY_EXHIBIT(b19_next_cleared_late, "an element was lost");
 
 template <class Sync>
 struct b19_fixed : popped_node_pushed_by_its_next_owner<Sync, stack_defect::none> {

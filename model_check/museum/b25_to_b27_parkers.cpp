@@ -48,7 +48,7 @@ template <class Sync>
 struct b25_latch_read_after_set : latch_of_the_waiter<Sync, true> {
     static constexpr const char* what = "the latch is read once more after it was set: the waiter has freed it";
 };
-APIARY_EXHIBIT(b25_latch_read_after_set, "free");
+APIARY_EXHIBIT(b25_latch_read_after_set, "access to freed memory");
 template <class Sync>
 struct b25_fixed : latch_of_the_waiter<Sync, false> {
     static constexpr const char* what = "twin of B25: whom to wake is read before the set";
@@ -78,7 +78,7 @@ template <class Sync>
 struct b25_parker_freed_too_early : parker_of_the_waiter<Sync, false> {
     static constexpr const char* what = "the owner takes the token and frees the parker; unpark has yet to wake";
 };
-APIARY_EXHIBIT(b25_parker_freed_too_early, "free");
+APIARY_EXHIBIT(b25_parker_freed_too_early, "access to freed memory");
 template <class Sync>
 struct b25_parker_fixed : parker_of_the_waiter<Sync, true> {
     static constexpr const char* what = "twin of B25: the parker outlives the return of the unpark";
@@ -95,10 +95,7 @@ struct word_of_a_gate {
     void thread(unsigned i) {
         if (i != 0) {
             done.fetch_add(1, relaxed);
-            if (ComesBack)
-                word.exchange(1 - word.load(relaxed), std::memory_order_acq_rel);
-            else
-                word.fetch_add(1, std::memory_order_acq_rel);
+            word.fetch_add(ComesBack && i == 2 ? ~0U : 1U, std::memory_order_acq_rel);
             word.wake_all();
             return;
         }

@@ -113,7 +113,7 @@ template <class Sync>
 struct b38_finish_pushes_too_late : finish_against_run<Sync, false> {
     static constexpr const char* what = "finish sets the flag and then pushes; run has seen the flag and is gone";
 };
-APIARY_EXHIBIT(b38_finish_pushes_too_late, "free");
+APIARY_EXHIBIT(b38_finish_pushes_too_late, "access to freed memory");
 template <class Sync>
 struct b38_fixed : finish_against_run<Sync, true> {
     static constexpr const char* what = "twin of B38: the push is the flag, and the last that finish touches";

@@ -133,7 +133,7 @@ template <class Sync>
 struct b36_read_after_the_decrement : two_children_end<Sync, false> {
     static constexpr const char* what = "a node is read after the decrement that lets the other child free it";
 };
-APIARY_EXHIBIT(b36_read_after_the_decrement, "free");
+APIARY_EXHIBIT(b36_read_after_the_decrement, "access to freed memory");
 template <class Sync>
 struct b36_fixed : two_children_end<Sync, true> {
     static constexpr const char* what = "twin of B36: what is needed of the node is read before";

@@ -45,6 +45,7 @@ template <class Sync>
 struct event_cancel_leaves_the_signal : one_leaves<Sync, shipped<Sync>> {
     static constexpr const char* what =
         "two are about to wait, one signal, the other one leaves: the signal stays for who waits";
+    static constexpr std::array must_reach{"event_count.cancel_left_a_signal"};
 };
 APIARY_CHECK(event_cancel_leaves_the_signal);
 
@@ -52,6 +53,7 @@ APIARY_CHECK(event_cancel_leaves_the_signal);
 template <class Sync>
 struct event_notify_all : event_scenario<Sync, on_abstract<Sync>, 2> {
     static constexpr const char* what = "two waiters for one flag, notify_all: both go on and see it, committed or not";
+    static constexpr std::array must_reach{"event_count.notify_all_met_both"};
     static constexpr unsigned threads = 3;
     typename Sync::template atomic<bool> flag{false};
 
@@ -72,6 +74,7 @@ APIARY_CHECK(event_notify_all);
 template <class Sync>
 struct event_notify_two : event_scenario<Sync, on_abstract<Sync>, 2> {
     static constexpr const char* what = "two wait, committed or about to, and one notify(2) ends both waits";
+    static constexpr std::array must_reach{"event_count.notify_woke", "event_count.notify_signalled"};
     static constexpr unsigned threads = 3;
     typename Sync::template atomic<unsigned> prepared{0};
 
@@ -92,6 +95,7 @@ APIARY_CHECK(event_notify_two);
 template <class Sync>
 struct event_no_over_release : event_scenario<Sync, on_abstract<Sync>, 2> {
     static constexpr const char* what = "two wait, one notify_one: at most one goes on before the notify_all";
+    static constexpr std::array must_reach{"event_count.notify_woke", "event_count.notify_signalled"};
     static constexpr unsigned threads = 3;
     typename Sync::template atomic<unsigned> prepared{0};
     typename Sync::template atomic<bool> all{false};
@@ -121,6 +125,7 @@ APIARY_CHECK(event_no_over_release);
 template <class Sync>
 struct event_brings_what_was_published : event_scenario<Sync, shipped<Sync>, 1> {
     static constexpr const char* what = "plain data written before a notify is read after the wait that it ends";
+    static constexpr std::array must_reach{"event_count.notify_woke", "event_count.commit_took_a_signal"};
     static constexpr unsigned threads = 2;
     typename Sync::template atomic<bool> prepared{false};
     typename Sync::template cell<int> data{0};
@@ -172,12 +177,14 @@ struct quit_against_prepare : event_scenario<Sync, on_abstract<Sync>, Workers> {
 template <class Sync>
 struct event_quit_against_prepare : quit_against_prepare<Sync, 1> {
     static constexpr const char* what = "a post and a quit against a worker about to wait: it takes the post, or ends";
+    static constexpr std::array must_reach{"event_count.commit_sleeps", "event_count.commit_took_a_signal"};
 };
 APIARY_CHECK(event_quit_against_prepare);
 template <class Sync>
 struct event_quit_against_two : quit_against_prepare<Sync, 2> {
     static constexpr const char* what =
         "a post and a quit against two workers about to wait: one takes the post, both end";
+    static constexpr std::array must_reach{"event_count.notify_all_met_both", "event_count.commit_took_a_signal"};
     static constexpr bool too_large_to_exhaust = true;
 };
 APIARY_CHECK(event_quit_against_two);
@@ -186,6 +193,7 @@ template <class Sync>
 struct event_stack_comes_back : stack_comes_back<Sync, on_abstract<Sync>, 1> {
     static constexpr const char* what =
         "a notifier stands still between look and change while the waiter it saw goes and comes back";
+    static constexpr std::array must_reach{"event_count.notify_lost"};
 };
 APIARY_CHECK(event_stack_comes_back);
 

@@ -16,6 +16,7 @@ template <class Sync>
 struct idle_one_sleeper_claimed_once {
     static constexpr const char* what =
         "a sleeper that wakes by itself while two posters claim it belongs to one of the three";
+    static constexpr std::array must_reach{"idle_set.claim_lost"};
     static constexpr unsigned threads = 3;
 
     idle_set<Sync> idle;
@@ -43,6 +44,7 @@ APIARY_CHECK(idle_one_sleeper_claimed_once);
 template <class Sync>
 struct sleeper_sees_the_post {
     static constexpr const char* what = "a worker going to sleep and a poster: the work is seen or the worker is woken";
+    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed", "sleeper.stayed_and_was_claimed"};
     static constexpr unsigned threads = 2;
 
     idle_set<Sync> idle;
@@ -73,6 +75,7 @@ APIARY_CHECK(sleeper_sees_the_post);
 template <class Sync>
 struct searcher_recruits_the_next {
     static constexpr const char* what = "two posts, two sleepers: whoever finds work first wakes the other";
+    static constexpr std::array must_reach{"idle_set.relied_on_a_searcher", "idle.recruited"};
     static constexpr unsigned threads = 3;
 
     idle_set<Sync> idle;
@@ -107,7 +110,10 @@ struct searcher_recruits_the_next {
         }
         sleeper<Sync, core> self(i, idle, cores[i]);
         while (!take_one()) self.sleep(core::forever, [this] { return pieces.load(std::memory_order_relaxed) != 0; });
-        if (self.found_work() && pieces.load(std::memory_order_relaxed) != 0) wake_one();
+        if (self.found_work() && pieces.load(std::memory_order_relaxed) != 0) {
+            Sync::reach("idle.recruited");
+            wake_one();
+        }
         // Holds its piece until both are taken: with the other worker asleep this would never end.
         taken.fetch_add(1, std::memory_order_relaxed);
         Sync::await(taken, [](unsigned n) { return n == 2; });

@@ -165,6 +165,7 @@ APIARY_CHECK(parker_token_at_the_deadline);
 template <class Sync>
 struct parker_many_unparks {
     static constexpr const char* what = "two threads unpark, one waits for both of them: none is missed";
+    static constexpr std::array must_reach{"parker.token_over_token", "parker.token_was_there"};
     static constexpr unsigned threads = 3;
     basic_parker<Sync> parker;
     typename Sync::template atomic<unsigned> come{0};

@@ -1,5 +1,7 @@
 // The specification itself: one lock and condition variables, with spurious wake-ups. Two workers, a poster
 // that waits for idleness, and a stop.
+#include <array>
+
 #include <apiary/contract/laws.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/global_queue/global_queue.hpp>
@@ -12,6 +14,7 @@ template <class Sync>
 struct global_queue_idle_means_all_ended {
     static constexpr const char* what =
         "wait_idle returns when a task and the one it posted have ended, not when the queue is empty";
+    static constexpr std::array must_reach{"global_queue.waited_for_idle"};
     static constexpr unsigned threads = 3;
 
     basic_global_queue<Sync> queue{{.workers = 2}};
@@ -43,6 +46,7 @@ APIARY_CHECK(global_queue_idle_means_all_ended);
 template <class Sync>
 struct global_queue_stop_races_a_post {
     static constexpr const char* what = "a post races a stop: it is run, discarded or refused, and every worker ends";
+    static constexpr std::array must_reach{"queue.run", "queue.discarded", "queue.refused"};
     static constexpr unsigned threads = 4;
 
     basic_global_queue<Sync> queue{{.workers = 2}};
@@ -58,6 +62,7 @@ struct global_queue_stop_races_a_post {
     }
     void after() {
         const stop_report r = queue.report();
+        Sync::reach(r.run != 0 ? "queue.run" : r.discarded != 0 ? "queue.discarded" : "queue.refused");
         if (accepted ? r.run + r.discarded != 1 : r.refused != 1) Sync::fail("the report does not add up");
         if ((r.run == 1) != ran) Sync::fail("the report says run and the task says no, or the other way round");
     }

@@ -61,6 +61,7 @@ private:
 template <class Sync>
 struct detach_races_targeted_post : attach_scenario<Sync, 2, 0, 1> {
     static constexpr const char* what = "A10 repaired: a post to a worker that is being detached runs or is refused";
+    static constexpr std::array must_reach{"hive.post_to_met_the_close", "sleeper.stayed"};
     static constexpr unsigned threads = 3;
     bool accepted = false;
     void thread(unsigned i) {
@@ -81,6 +82,7 @@ APIARY_CHECK(detach_races_targeted_post);
 template <class Sync>
 struct detach_is_answered_at_once : attach_scenario<Sync, 2, 0, 1> {
     static constexpr const char* what = "whoever has detached a worker is refused a post to it, and a second detach";
+    static constexpr std::array must_reach{"sleeper.slept"};
     static constexpr unsigned threads = 2;
     void thread(unsigned i) {
         if (i == 0) {
@@ -101,6 +103,7 @@ template <class Sync>
 struct detach_keeps_the_batch : attach_scenario<Sync, 2, 0, 5> {
     static constexpr const char* what =
         "A42 repaired: a batch from the pool and a timer are at the worker that is detached: none is lost";
+    static constexpr std::array must_reach{"hive.handed_over"};
     static constexpr unsigned threads = 2;
     void before() {
         fifo_list<task<Sync>> batch;
@@ -123,6 +126,7 @@ APIARY_CHECK(detach_keeps_the_batch);
 template <class Sync>
 struct detach_races_stop : attach_scenario<Sync, 2, 0, 1> {
     static constexpr const char* what = "a detach and a draining stop at once: the worker ends, and runs or hands over";
+    static constexpr std::array must_reach{"hive.hand_over_met_the_stop", "hive.handed_over"};
     static constexpr unsigned threads = 3;
     void before() { this->must(this->hive.post_to(1, this->make(0)), "a post was refused"); }
     void thread(unsigned i) {
@@ -140,12 +144,15 @@ APIARY_CHECK(detach_races_stop);
 template <class Sync>
 struct attach_races_stop : attach_scenario<Sync, 1, 0, 1> {
     static constexpr const char* what = "a worker that is attached while the hive stops sees the stop, or is refused";
+    static constexpr std::array must_reach{"attach.met_the_stop", "sleeper.slept"};
     static constexpr unsigned threads = 2;
     void thread(unsigned i) {
         if (i == 1) {
             this->hive.request_stop(stop_mode::drain);
         } else if (auto* worker = this->hive.attach_io()) {
             worker->run();
+        } else {
+            Sync::reach("attach.met_the_stop");
         }
     }
     void after() { this->each_ended_once({false}); }
@@ -156,6 +163,7 @@ template <class Sync>
 struct attached_worker_is_woken : attach_scenario<Sync, 1, 0, 2> {
     static constexpr const char* what =
         "the main worker is at a task that waits for another; a worker is attached, and runs the other";
+    static constexpr std::array must_reach{"hive.woke_one_io"};
     static constexpr unsigned threads = 3;
     static constexpr bool too_large_to_exhaust = true;
     typename Sync::template atomic<unsigned> gate;
@@ -228,6 +236,7 @@ APIARY_CHECK(lone_tasks_are_shared_with_whoever_comes);
 // Nobody runs the new worker: an accepted post stays in its inbox.
 template <class Sync, unsigned Life>
 struct attach_scenario_of_life : attach_scenario<Sync, Life == 0 ? 1 : 2, 0, 1> {
+    static constexpr std::array must_reach{"attach.accepted", "attach.refused"};
     static constexpr unsigned threads = 2;
     static constexpr unsigned id = 1 + 64 * Life;
     bool accepted = false;
@@ -243,6 +252,7 @@ struct attach_scenario_of_life : attach_scenario<Sync, Life == 0 ? 1 : 2, 0, 1> 
         }
         task<Sync>* t = this->make(0);
         accepted = this->hive.post_to(id, t);
+        Sync::reach(accepted ? "attach.accepted" : "attach.refused");
         if (!accepted) discard<typename attach_scenario_of_life::storage>(t);
     }
     void after() {
@@ -284,6 +294,7 @@ template <class Sync>
 struct claim_meets_the_sleeper : attach_scenario<Sync, 1, 0, 1> {
     static constexpr const char* what =
         "a sleeper is claimed after another has come and gone: its announce is acquired";
+    static constexpr std::array must_reach{"attach.claimed_the_second"};
     static constexpr unsigned threads = 3;
     idle_set<Sync> idle;
     typename Sync::template cell<int> attached{0};
@@ -296,6 +307,7 @@ struct claim_meets_the_sleeper : attach_scenario<Sync, 1, 0, 1> {
             attached.write(1);
             idle.announce_sleep(1, false);
         } else if (idle.claim_any() == 1U) {
+            Sync::reach("attach.claimed_the_second");
             this->must(attached.read() == 1, "it was claimed before it was there");
         }
     }
@@ -306,6 +318,7 @@ template <class Sync>
 struct reattached_slot_takes_no_old_post : attach_scenario<Sync, 2, 0, 1> {
     static constexpr const char* what =
         "a post to a worker whose slot is given again meanwhile: never to the next life's inbox";
+    static constexpr std::array must_reach{"hive.post_to_met_the_close"};
     static constexpr unsigned threads = 2;
     bool accepted = false;
     void thread(unsigned i) {
@@ -332,6 +345,7 @@ template <class Sync>
 struct compute_detach_races_post : attach_scenario<Sync, 1, 2, 1> {
     static constexpr const char* what =
         "a compute post claims the worker that is detached: the search is passed on, and the other one runs it";
+    static constexpr std::array must_reach{"hive.compute_search_passed_on"};
     static constexpr unsigned threads = 4;
     static constexpr bool too_large_to_exhaust = true;
     void thread(unsigned i) {
@@ -352,5 +366,31 @@ struct compute_detach_races_post : attach_scenario<Sync, 1, 2, 1> {
     void after() { this->each_ended_once({true}); }
 };
 APIARY_CHECK(compute_detach_races_post);
+
+// Worker 0 has no thread: it stands for one that is at a long task. Of the two that sleep, the post claims worker 1.
+template <class Sync>
+struct detach_passes_the_search_on : attach_scenario<Sync, 3, 0, 1> {
+    static constexpr const char* what =
+        "a post claims the IO worker that is detached: the search is passed on, and the other one runs it";
+    static constexpr std::array must_reach{"hive.search_passed_on"};
+    static constexpr unsigned threads = 4;
+    static constexpr bool too_large_to_exhaust = true;
+    void thread(unsigned i) {
+        if (i < 2) {
+            this->hive.io()[i + 1]->run();
+        } else if (i == 2) {
+            const detach_result how = this->hive.detach_io(1);
+            this->must(how == detach_result::detached || how == detach_result::stopped, "the detach was refused");
+        } else {
+            auto* t = detach_passes_the_search_on::storage::make([this] {
+                this->ended[0].fetch_add(1, std::memory_order_relaxed);
+                this->hive.request_stop(stop_mode::drain);
+            });
+            this->must(this->hive.post(t), "a post was refused");
+        }
+    }
+    void after() { this->each_ended_once({true}); }
+};
+APIARY_CHECK(detach_passes_the_search_on);
 
 }  // namespace

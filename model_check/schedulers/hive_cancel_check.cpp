@@ -1,4 +1,6 @@
 // A timer's callable is ended once, by its worker or by a canceller, whatever their order.
+#include <array>
+
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/tasks/task_storage.hpp>
@@ -10,6 +12,7 @@ using namespace apiary;
 // The worker ends the task as `How` says, while the holder of the handle cancels and lets go.
 template <class Sync, task_end How>
 struct cancel_scenario {
+    static constexpr std::array must_reach{"delayed.was_cancelled", "delayed.cancelled_too_late"};
     static constexpr unsigned threads = 2;
     using storage = heap_storage<Sync>;
 

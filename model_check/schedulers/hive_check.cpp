@@ -9,6 +9,7 @@ using namespace apiary::model;
 template <class Sync>
 struct hive_one_worker_one_post : hive_scenario<Sync, 1, 0, 1, 1, true> {
     static constexpr const char* what = "one worker that falls asleep, one post, one stop: every behaviour";
+    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed_and_was_claimed"};
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
         this->must([this] { return this->hive.post(this->make(0)); });
@@ -20,6 +21,7 @@ template <class Sync>
 struct hive_one_worker_targeted_post : hive_scenario<Sync, 1, 0, 1, 1, true> {
     static constexpr const char* what =
         "one worker that falls asleep, one post to its inbox, one stop: every behaviour";
+    static constexpr std::array must_reach{"hive.post_to_woke", "sleeper.slept", "sleeper.stayed_and_was_claimed"};
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
         this->must([this] { return this->hive.post_to(0, this->make(0)); });
@@ -31,6 +33,7 @@ template <class Sync>
 struct hive_one_compute_worker_one_post : hive_scenario<Sync, 1, 1, 1, 1> {
     static constexpr const char* what =
         "an IO and a compute worker that fall asleep, one compute post, one stop: every behaviour";
+    static constexpr std::array must_reach{"hive.woke_one_compute", "sleeper.stayed_and_was_claimed"};
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
         if (!this->hive.post_compute(this->make(0))) Sync::fail("a post was refused");
@@ -49,6 +52,7 @@ struct small_scenario : hive_scenario<Sync, Io, Compute, Posters, Tasks> {
 
 template <class Sync, unsigned Sleeper>
 struct post_beside_sleeper : small_scenario<Sync, 2, 0, 1, 1> {
+    static constexpr std::array must_reach{"hive.woke_one_io", "sleeper.stayed"};
     void before() {
         post_beside_sleeper::base::before();
         this->sleeps_first(Sleeper);
@@ -73,6 +77,7 @@ template <class Sync>
 struct hive_waiting_batch_feeds_both : small_scenario<Sync, 2, 0, 0, 2> {
     static constexpr const char* what =
         "a batch of two waits in the pool, its first task for the second: each worker takes one, every behaviour";
+    static constexpr std::array must_reach{"hive.woke_one_io"};
     void before() {
         hive_waiting_batch_feeds_both::base::before();
         fifo_list<task<Sync>> batch;
@@ -87,6 +92,7 @@ template <class Sync>
 struct hive_batch_wakes_a_sleeper : small_scenario<Sync, 2, 0, 0, 2> {
     static constexpr const char* what =
         "worker 1 sleeps, a task of worker 0 posts a batch (of one) and waits for it: every behaviour";
+    static constexpr std::array must_reach{"hive.woke_one_io"};
     void before() {
         hive_batch_wakes_a_sleeper::base::before();
         this->sleeps_first(1);
@@ -118,12 +124,14 @@ template <class Sync>
 struct hive_surplus_against_falling_asleep : surplus<Sync> {
     static constexpr const char* what =
         "a task posts a child and waits for it; the peer that falls asleep meanwhile steals it: every behaviour";
+    static constexpr std::array must_reach{"hive.stole", "sleeper.stayed"};
 };
 APIARY_CHECK(hive_surplus_against_falling_asleep);
 template <class Sync>
 struct hive_surplus_wakes_a_sleeper : surplus<Sync> {
     static constexpr const char* what =
         "a task posts a child and waits for it; the peer that sleeps is woken and steals it: every behaviour";
+    static constexpr std::array must_reach{"hive.stole", "hive.woke_one_io"};
     void before() {
         surplus<Sync>::before();
         this->sleeps_first(1);
@@ -131,10 +139,31 @@ struct hive_surplus_wakes_a_sleeper : surplus<Sync> {
 };
 APIARY_CHECK(hive_surplus_wakes_a_sleeper);
 
+// The worker that drains for its peer is the only one who can end this: the peer's task waits for its child.
+template <class Sync>
+struct hive_drain_helps_a_waiting_task : small_scenario<Sync, 2, 0, 0, 2> {
+    static constexpr const char* what =
+        "a task posts a child, stops the hive, and waits for the child: the other worker drains it";
+    static constexpr bool too_large_to_exhaust = true;
+    static constexpr std::array must_reach{"hive.stole"};
+    void before() {
+        hive_drain_helps_a_waiting_task::base::before();
+        auto* parent = this->make(0, [this] {
+            auto* t = this->make(1, [this] { this->open_gate(); });
+            this->must([&] { return this->hive.io()[0]->post_local(t); });
+            this->hive.request_stop(stop_mode::drain);
+            this->wait_for_gate();
+        });
+        this->must([&] { return this->hive.post_to(0, parent); });
+    }
+};
+APIARY_CHECK(hive_drain_helps_a_waiting_task);
+
 template <class Sync>
 struct hive_targeted_post_beside_sleeper : small_scenario<Sync, 2, 0, 1, 1> {
     static constexpr const char* what =
         "worker 0 sleeps, worker 1 falls asleep, a post to its inbox arrives: every behaviour";
+    static constexpr std::array must_reach{"hive.post_to_woke", "sleeper.stayed_and_was_claimed"};
     void before() {
         hive_targeted_post_beside_sleeper::base::before();
         this->sleeps_first(0);
@@ -150,6 +179,7 @@ template <class Sync>
 struct hive_waiting_compute_tasks_need_both : small_scenario<Sync, 1, 2, 0, 2> {
     static constexpr const char* what =
         "two compute tasks wait in the pool, the first for the second: both compute workers run, every behaviour";
+    static constexpr std::array must_reach{"sleeper.slept"};
     void before() {
         hive_waiting_compute_tasks_need_both::base::before();
         auto* first = this->make(0, [this] { this->wait_for_gate(); });
@@ -192,6 +222,7 @@ APIARY_CHECK(hive_stop_races_a_batch);
 // The IO worker does not run: its thread posts.
 template <class Sync>
 struct hive_compute_post_needs_the_other : hive_scenario<Sync, 1, 2, 0, 2> {
+    static constexpr std::array must_reach{"hive.woke_one_compute", "sleeper.stayed"};
     static constexpr const char* what =
         "a running compute task waits for one that is posted then: the other worker, falling asleep, runs it, every "
         "behaviour";

@@ -9,6 +9,7 @@ using namespace apiary::model;
 
 template <class Sync>
 struct hive_two_workers_one_post : hive_scenario<Sync, 2, 0, 1, 1> {
+    static constexpr std::array must_reach{"hive.woke_one_io", "sleeper.slept", "sleeper.stayed_and_was_claimed"};
     static constexpr bool too_large_to_exhaust = true;
     // hive_check.cpp has it with one worker asleep at the start; whole, it has millions of graphs.
     static constexpr const char* what = "two workers that fall asleep, one post, one stop";
@@ -21,6 +22,7 @@ APIARY_CHECK(hive_two_workers_one_post);
 
 template <class Sync>
 struct hive_runs_every_post : hive_scenario<Sync, 2, 0, 1, 2> {
+    static constexpr std::array must_reach{"hive.woke_one_io", "idle_set.relied_on_a_searcher"};
     static constexpr bool too_large_to_exhaust = true;
     static constexpr const char* what = "two workers that fall asleep, one poster of two tasks: both run, once";
     void thread(unsigned i) {
@@ -33,6 +35,7 @@ APIARY_CHECK(hive_runs_every_post);
 
 template <class Sync>
 struct hive_batch_feeds_both_workers : hive_scenario<Sync, 2, 0, 1, 2> {
+    static constexpr std::array must_reach{"hive.woke_one_io"};
     static constexpr bool too_large_to_exhaust = true;
     static constexpr const char* what =
         "a batch of two whose first task waits for the second: the other worker is woken";
@@ -67,6 +70,7 @@ APIARY_CHECK(hive_batch_in_a_deque_against_falling_asleep);
 
 template <class Sync>
 struct hive_surplus_wakes_a_peer : hive_scenario<Sync, 2, 0, 1, 2> {
+    static constexpr std::array must_reach{"hive.stole", "hive.woke_one_io"};
     static constexpr bool too_large_to_exhaust = true;
     static constexpr const char* what =
         "a task posts a child and waits for it: the sleeping peer is woken and steals it";
@@ -84,6 +88,7 @@ APIARY_CHECK(hive_surplus_wakes_a_peer);
 
 template <class Sync>
 struct hive_targeted_posts_arrive : hive_scenario<Sync, 2, 0, 1, 3> {
+    static constexpr std::array must_reach{"hive.post_to_woke", "idle_set.relied_on_a_searcher"};
     static constexpr bool too_large_to_exhaust = true;
     static constexpr const char* what = "posts to each worker's inbox wake that worker, beside an untargeted post";
     void thread(unsigned i) {
@@ -97,6 +102,7 @@ APIARY_CHECK(hive_targeted_posts_arrive);
 
 template <class Sync>
 struct hive_compute_is_woken : hive_scenario<Sync, 1, 2, 1, 2> {
+    static constexpr std::array must_reach{"hive.woke_one_compute"};
     static constexpr bool too_large_to_exhaust = true;
     static constexpr const char* what =
         "two compute tasks, the first waits for the second: both compute workers are woken";

@@ -140,6 +140,7 @@ struct hive_scenario {
 // One way in against a stop: what was accepted has run in the end, what was refused has not.
 template <class Sync, unsigned Io, unsigned Compute, unsigned Tasks>
 struct stop_scenario : hive_scenario<Sync, Io, Compute, 2, Tasks> {
+    static constexpr std::array must_reach{"stop.accepted", "stop.refused"};
     using base = hive_scenario<Sync, Io, Compute, 2, Tasks>;
     std::array<bool, Tasks> accepted{};
     std::array<bool, Tasks> ran{};
@@ -151,6 +152,7 @@ struct stop_scenario : hive_scenario<Sync, Io, Compute, 2, Tasks> {
     void post(std::size_t id, Post how) {
         task<Sync>* t = marker(id);
         accepted[id] = how(t);
+        Sync::reach(accepted[id] ? "stop.accepted" : "stop.refused");
         if (!accepted[id]) discard<typename base::storage>(t);
     }
     template <std::size_t First>
@@ -159,6 +161,7 @@ struct stop_scenario : hive_scenario<Sync, Io, Compute, 2, Tasks> {
         batch.push_back(marker(First));
         batch.push_back(marker(First + 1));
         accepted[First] = accepted[First + 1] = this->hive.post_list(batch);
+        Sync::reach(accepted[First] ? "stop.accepted" : "stop.refused");
         while (task<Sync>* t = batch.pop_front()) discard<typename base::storage>(t);
     }
     // False: this thread is the poster.

@@ -95,7 +95,10 @@ public:
     // Blocks until every task posted so far, and every task those have posted, has ended.
     void wait_idle() {
         typename Sync::lock held(mutex_);
-        while (unfinished_ != 0) idle_.wait(held);
+        while (unfinished_ != 0) {
+            Sync::reach("global_queue.waited_for_idle");
+            idle_.wait(held);
+        }
     }
 
     // Blocks until the scheduler was stopped and every worker has ended.

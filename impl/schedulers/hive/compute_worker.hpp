@@ -36,7 +36,10 @@ public:
                 sleep();
         }
         // It leaves the idle set as a running worker. Posts have counted on its search, if it was searching.
-        if (sleeper_.found_work() && !hive_.compute_pool().looks_empty()) hive_.wake_one_compute();
+        if (sleeper_.found_work() && !hive_.compute_pool().looks_empty()) {
+            Sync::reach("hive.compute_search_passed_on");
+            hive_.wake_one_compute();
+        }
         hive_.left(*this);
     }
 

@@ -47,13 +47,19 @@ public:
 
     // For the worker. Lets the callable's exceptions out, destroyed all the same.
     task_end end(task_end how) {
-        if (!claim(ended)) return task_end::cancelled;
+        if (!claim(ended)) {
+            Sync::reach("delayed.was_cancelled");
+            return task_end::cancelled;
+        }
         end_(*this, how == task_end::run);
         return how;
     }
 
     bool cancel() {
-        if (!claim(cancelled)) return false;
+        if (!claim(cancelled)) {
+            Sync::reach("delayed.cancelled_too_late");
+            return false;
+        }
         end_(*this, false);
         return true;
     }

@@ -77,9 +77,15 @@ public:
         auto& mail = worker->mail();
         if (mail.id.read() != id) return false;
         const push_result pushed = mail.inbox.push(t);
-        if (pushed == push_result::closed) return false;
+        if (pushed == push_result::closed) {
+            Sync::reach("hive.post_to_met_the_close");
+            return false;
+        }
         // Who found it empty wakes; whoever pushes behind relies on that (mpsc_inbox I2).
-        if (pushed == push_result::was_empty && idle_io_.claim(worker->slot())) worker->core().wake();
+        if (pushed == push_result::was_empty && idle_io_.claim(worker->slot())) {
+            Sync::reach("hive.post_to_woke");
+            worker->core().wake();
+        }
         return true;
     }
     [[nodiscard]] bool post_compute(task_type* t) {
@@ -131,10 +137,16 @@ public:
 
     // Wakes at most one sleeper, and none while one that was woken is still looking.
     void wake_one_io() {
-        if (const auto slot = idle_io_.claim_any()) io_[*slot]->core().wake();
+        if (const auto slot = idle_io_.claim_any()) {
+            Sync::reach("hive.woke_one_io");
+            io_[*slot]->core().wake();
+        }
     }
     void wake_one_compute() {
-        if (const auto slot = idle_compute_.claim_any()) compute_[*slot]->core().wake();
+        if (const auto slot = idle_compute_.claim_any()) {
+            Sync::reach("hive.woke_one_compute");
+            compute_[*slot]->core().wake();
+        }
     }
 
     // For the workers.

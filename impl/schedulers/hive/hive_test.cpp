@@ -224,6 +224,26 @@ TEST(hive, a_timers_handle_outlives_the_hive) {
     EXPECT_FALSE(timer.cancel()) << "it was discarded";
 }
 
+TEST(hive, a_handle_that_is_assigned_over_lets_go_of_its_timer) {
+    auto first = std::make_shared<int>(0), second = std::make_shared<int>(0);
+    hive h({});
+    apiary::delayed_handle<> timer = h.post_delayed([first] {}, 1h);
+    timer = h.post_delayed([second] {}, 1h);  // ASan sees the first block when nobody frees it
+    EXPECT_TRUE(timer.cancel());
+    EXPECT_EQ(first.use_count(), 2) << "it is not cancelled by that";
+    EXPECT_EQ(second.use_count(), 1);
+}
+
+TEST(hive, a_discarding_stop_runs_nothing_that_waits) {
+    hive h({});
+    int ran = 0;
+    ASSERT_TRUE(h.post_micro([&h] { h.request_stop(apiary::stop_mode::discard); }));
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(h.post_micro([&ran] { ++ran; }));
+    h.run();
+    EXPECT_EQ(ran, 0);
+    EXPECT_EQ(h.report().discarded, 20U);
+}
+
 TEST(hive, letting_go_of_a_handle_does_not_cancel) {
     running_hive r({});
     std::atomic<int> ran{0};

@@ -250,6 +250,7 @@ private:
                 if (victim == slot_) continue;
                 const auto stolen = peers[victim]->deque_.share().steal();
                 if (stolen.status == steal_status::taken) {
+                    Sync::reach("hive.stole");
                     tallies_.stolen.add();
                     if constexpr (trace::on) trace_.instant(trace::kind::steal, hive_.now_ns(), victim);
                     run_task(stolen.value);
@@ -339,8 +340,17 @@ private:
                 return false;
             }
         for (task_type* t = nullptr; own_.try_pop(t);) private_.push_front(t);
-        if (!private_.empty() && !hive_.post_list(private_)) return false;
-        if (searched && shared_work_visible()) hive_.wake_one_io();
+        if (!private_.empty()) {
+            if (!hive_.post_list(private_)) {
+                Sync::reach("hive.hand_over_met_the_stop");
+                return false;
+            }
+            Sync::reach("hive.handed_over");
+        }
+        if (searched && shared_work_visible()) {
+            Sync::reach("hive.search_passed_on");
+            hive_.wake_one_io();
+        }
         return true;
     }
 
