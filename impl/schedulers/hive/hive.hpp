@@ -137,20 +137,20 @@ public:
     // Blocks until the hive was stopped and every worker has ended. Throws std::logic_error when called
     // a second time, std::system_error when a thread cannot be started (the hive is then stopped).
     void run() {
-        {
-            const std::lock_guard held(threads_mutex_);
-            if (phase_ != phase::fresh) throw std::logic_error("hive::run: called twice; a hive runs once");
-            phase_ = phase::running;
-        }
+        // One hold of the mutex: who attaches in between would have its worker started twice.
+        std::unique_lock held(threads_mutex_);
+        if (phase_ != phase::fresh) throw std::logic_error("hive::run: called twice; a hive runs once");
+        phase_ = phase::running;
         try {
-            const std::lock_guard held(threads_mutex_);
             for (unsigned i = 1; i < core_.io().size(); ++i) start(*core_.io()[i]);
             for (unsigned i = 0; i < core_.compute().size(); ++i) start(*core_.compute()[i]);
         } catch (...) {
+            held.unlock();
             core_.request_stop(stop_mode::discard);
             join_all();
             throw;
         }
+        held.unlock();
         run_worker(*core_.io()[main_worker]);
         join_all();
     }
