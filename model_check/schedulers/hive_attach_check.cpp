@@ -199,6 +199,7 @@ struct lone_tasks_are_shared_with_whoever_comes : attach_scenario<Sync, 1, 0, 2>
         "the main worker, alone, has posted two tasks; the first waits for the second, which an attached worker steals";
     static constexpr unsigned threads = 2;
     static constexpr bool too_large_to_exhaust = true;
+    static constexpr std::array must_reach{"sleeper.slept"};
     typename Sync::template atomic<unsigned> gate, attached;
     void before() {
         gate.store(0, std::memory_order_relaxed);

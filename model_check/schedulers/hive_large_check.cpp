@@ -52,6 +52,7 @@ APIARY_CHECK(hive_batch_feeds_both_workers);
 template <class Sync>
 struct hive_batch_in_a_deque_against_falling_asleep : hive_scenario<Sync, 2, 0, 0, 4> {
     static constexpr bool too_large_to_exhaust = true;  // about a million graphs
+    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed"};
     static constexpr const char* what =
         "four tasks wait; one worker takes two, the first for the second; the peer, done with the others, falls "
         "asleep or steals";
