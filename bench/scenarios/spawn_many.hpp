@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include <apiary/bench/producers.hpp>
 
@@ -75,13 +77,15 @@ public:
     }
 };
 
-class spawn_many_remote_busy1 {
+// Beside tasks that hold the workers: `Load` says which, how many, and how the runtime is given them.
+template <class Load>
+class spawn_many_beside {
 public:
-    static constexpr std::string_view name = "spawn_many_remote_busy1";
+    static constexpr std::string_view name = Load::name;
     static constexpr bool open_loop = false;
     static constexpr std::array parameters{
-        parameter{.name = "tasks", .standard = 10'000, .most = 100'000'000},
-        parameter{.name = "yielders", .standard = 8, .most = 4096},
+        parameter{.name = "tasks", .standard = Load::tasks, .most = 100'000'000},
+        parameter{.name = Load::who, .standard = Load::count, .most = 4096},
         parameter{.name = "stall_us", .standard = 10, .least = 0, .most = 1'000'000},
         calibrated_ops,
     };
@@ -91,41 +95,30 @@ public:
     template <poster Runtime>
     static report measure(const run_options& options) {
         const block_settings settings = settings_of_iterations(options);
-        ledger account(options.slowdown_ns);  // outlives the runtime, as do the yielders
-        background busy(options.param("yielders"), static_cast<std::int64_t>(options.param("stall_us")) * 1000);
+        ledger account(options.slowdown_ns);  // outlives the runtime, as does the load
+        background busy(options.param(std::string(Load::who)),
+                        static_cast<std::int64_t>(options.param("stall_us")) * 1000);
         Runtime runtime(options.workers);
-        busy.start_yielders(runtime);
+        Load::start(busy, runtime);
         report result = measure_remote_posts(settings, options.param("tasks"), account, runtime);
         busy.stop();
         return result;
     }
 };
 
-class spawn_many_remote_busy2 {
-public:
-    static constexpr std::string_view name = "spawn_many_remote_busy2";
-    static constexpr bool open_loop = false;
-    static constexpr std::array parameters{
-        parameter{.name = "tasks", .standard = 1000, .most = 100'000'000},
-        parameter{.name = "stallers", .standard = 4, .most = 4096},
-        parameter{.name = "stall_us", .standard = 10, .least = 0, .most = 1'000'000},
-        calibrated_ops,
-    };
-    template <class Runtime>
-    static constexpr bool expressible = fair_poster<Runtime>;
-
-    template <poster Runtime>
-    static report measure(const run_options& options) {
-        const block_settings settings = settings_of_iterations(options);
-        ledger account(options.slowdown_ns);  // outlives the runtime, as do the stallers
-        background busy(options.param("stallers"), static_cast<std::int64_t>(options.param("stall_us")) * 1000);
-        Runtime runtime(options.workers);
-        busy.start_stallers(runtime);
-        report result = measure_remote_posts(settings, options.param("tasks"), account, runtime);
-        busy.stop();
-        return result;
-    }
+struct yielders {
+    static constexpr std::string_view name = "spawn_many_remote_busy1", who = "yielders";
+    static constexpr std::uint64_t tasks = 10'000, count = 8;
+    static void start(background& busy, auto& runtime) { busy.start_yielders(runtime); }
 };
+using spawn_many_remote_busy1 = spawn_many_beside<yielders>;
+
+struct stallers {
+    static constexpr std::string_view name = "spawn_many_remote_busy2", who = "stallers";
+    static constexpr std::uint64_t tasks = 1000, count = 4;
+    static void start(background& busy, auto& runtime) { busy.start_stallers(runtime); }
+};
+using spawn_many_remote_busy2 = spawn_many_beside<stallers>;
 
 class remote_spawn {
 public:
