@@ -14,7 +14,6 @@ using apiary::exact::must;
 
 // Nothing here may wait: whoever does would wait for ever.
 struct counting_core {
-    static constexpr std::int64_t forever = INT64_MAX;
     static inline std::uint64_t wakes = 0;
 
     void wait(std::int64_t) { must(false, "the worker went to sleep"); }

@@ -63,8 +63,7 @@ template <class RunBlock>
 
     std::vector<block> measured;
     for (unsigned i = 0; i < settings.blocks; ++i) measured.push_back(run_block(ops));
-    std::stable_sort(measured.begin(), measured.end(),
-                     [](const block& a, const block& b) { return a.ns_per_op() < b.ns_per_op(); });
+    std::ranges::sort(measured, {}, &block::ns_per_op);
     outcome.median = measured.at((measured.size() - 1) / 2);  // the lower one of an even count
     return outcome;
 }

@@ -42,6 +42,7 @@ std::uint64_t probe_publish(word& data, word& flag, std::uint64_t v) {
 // flatten: how far the inliner goes is not the question here.
 [[gnu::flatten]] bool probe_deque_push(deque::owner& d, std::uint64_t v) { return d.try_push(v); }
 [[gnu::flatten]] bool probe_deque_pop(deque::owner& d, std::uint64_t& v) { return d.try_pop(v); }
-[[gnu::flatten]] apiary::steal_result<std::uint64_t> probe_deque_steal(deque::thief& d) { return d.steal(); }
+using stolen = apiary::steal_result<std::uint64_t>;
+[[gnu::flatten]] void probe_deque_steal(deque::thief& d, stolen& s) { s = d.steal(); }
 
 }  // extern "C"
