@@ -22,6 +22,8 @@
 //         class scope { template <class F> void run(F&& task); void wait(); };  // of the tasks that root makes
 //         static constexpr bool starves = true;            // outside posts may wait for ever behind tasks that respawn
 //         runtime_counters counters() const;               // since the runtime was made
+//         static constexpr std::array tunables{parameter{…}};             // its own numbers, each with a default; with
+//         static void tune(std::string_view name, std::uint64_t value);   // before the first one is made
 //     };
 //
 // A scenario that needs what the adapter lacks is `unsupported`; nothing is approximated.
@@ -92,6 +94,9 @@ template <class R>
 concept counting_runtime = requires(const R& r) {
     { r.counters() } -> std::same_as<runtime_counters>;
 };
+
+template <class R>
+concept tunable_runtime = requires { R::tune(R::tunables[0].name, std::uint64_t{1}); };
 
 // From a task of the runtime, by its best call for that.
 template <poster R, class F>

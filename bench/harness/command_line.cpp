@@ -43,8 +43,8 @@ std::uint64_t one_of(const std::string& what, const std::string& seen, std::span
 struct words {
     std::string scenario, workers, seed = "1", warmup_blocks = "5", blocks = "3", block_ms = "100", slowdown_ns = "0";
     std::string plan, hist;
-    std::vector<std::string> params;
-    bool version = false, list = false;
+    std::vector<std::string> params, tune;
+    bool version = false, list = false, tunables = false;
 };
 
 const scenario_entry& find_scenario(const subject& who, const std::string& name) {
@@ -53,21 +53,30 @@ const scenario_entry& find_scenario(const subject& who, const std::string& name)
     throw bad_arguments("--scenario: unknown scenario '" + name + "'; there are: " + names_of(who.scenarios));
 }
 
-void read_params(run_options& options, const scenario_entry& scenario, const std::vector<std::string>& given) {
+// KEY=VALUE, each of `owner`'s parameters at most once.
+std::map<std::string, std::uint64_t> read_pairs(const std::string& option, std::string_view owner,
+                                                std::span<const parameter> parameters,
+                                                const std::vector<std::string>& given) {
+    std::map<std::string, std::uint64_t> found;
     for (const std::string& text : given) {
         const std::size_t sign = text.find('=');
-        if (sign == std::string::npos) throw bad_arguments("--param: expected KEY=VALUE, seen '" + text + "'");
+        if (sign == std::string::npos) throw bad_arguments(option + ": expected KEY=VALUE, seen '" + text + "'");
         const std::string key = text.substr(0, sign);
-        const auto known = std::find_if(scenario.parameters.begin(), scenario.parameters.end(),
-                                        [&](const parameter& p) { return p.name == key; });
-        if (known == scenario.parameters.end())
-            throw bad_arguments("--param: " + std::string(scenario.name) + " has no parameter '" + key +
-                                "'; there are: " + names_of(scenario.parameters));
-        const std::string what = "--param " + key, seen = text.substr(sign + 1);
+        const auto known =
+            std::find_if(parameters.begin(), parameters.end(), [&](const parameter& p) { return p.name == key; });
+        if (known == parameters.end())
+            throw bad_arguments(option + ": " + std::string(owner) + " has no parameter '" + key +
+                                "'; there are: " + names_of(parameters));
+        const std::string what = option + " " + key, seen = text.substr(sign + 1);
         const std::uint64_t value = known->words.empty() ? whole_number(what, seen, known->least, known->most)
                                                          : one_of(what, seen, known->words);
-        if (!options.params.emplace(key, value).second) throw bad_arguments("--param: '" + key + "' is given twice");
+        if (!found.emplace(key, value).second) throw bad_arguments(option + ": '" + key + "' is given twice");
     }
+    return found;
+}
+
+void read_params(run_options& options, const scenario_entry& scenario, const std::vector<std::string>& given) {
+    options.params = read_pairs("--param", scenario.name, scenario.parameters, given);
     for (const parameter& p : scenario.parameters)
         if (p.standard) options.params.emplace(p.name, *p.standard);
 }
@@ -94,6 +103,7 @@ run_call checked(const subject& who, const words& w) {
     o.blocks.block_ns = static_cast<std::int64_t>(whole_number("--block-ms", w.block_ms, 1, 60'000)) * 1'000'000;
     o.slowdown_ns = static_cast<std::int64_t>(whole_number("--slowdown-ns", w.slowdown_ns, 0, 1'000'000'000));
     if (!w.hist.empty()) call.hist_path = w.hist;
+    call.tuned = read_pairs("--tune", who.name, who.tunables, w.tune);
     if (call.scenario->measure == nullptr) return call;
     read_params(o, *call.scenario, w.params);
     read_plan_option(o, *call.scenario, w.plan);
@@ -105,10 +115,13 @@ CLI::App* declare(CLI::App& app, words& w) {
     app.option_defaults()->always_capture_default();
     app.add_flag("--version", w.version, "one JSON line: subject, its version, language, build");
     app.add_flag("--list", w.list, "the scenarios that this subject can express");
+    app.add_flag("--tunables", w.tunables, "the runtime's own numbers: name, default, least, most");
     CLI::App* run = app.add_subcommand("run", "measures one scenario and prints its row");
     run->add_option("--scenario", w.scenario, "which scenario")->required();
     run->add_option("--workers", w.workers, "threads that execute tasks")->required();
     run->add_option("--param", w.params, "KEY=VALUE, may be repeated")->allow_extra_args(false);
+    run->add_option("--tune", w.tune, "KEY=VALUE, a number of the runtime's own, may be repeated")
+        ->allow_extra_args(false);
     run->add_option("--seed", w.seed, "recorded in the row");
     run->add_option("--warmup-blocks", w.warmup_blocks, "at most so many");
     run->add_option("--blocks", w.blocks, "measured blocks");
@@ -139,12 +152,13 @@ call parse(const subject& who, int argc, const char* const* argv) {
         result.help_text = run->parsed() ? run->help() : app.help();
         return result;
     } catch (const CLI::ParseError& e) {
-        throw bad_arguments(std::string(e.what()) +
-                            "\nthe calls are: --version, --list, run; the options of run are: " + options_of(*run));
+        throw bad_arguments(
+            std::string(e.what()) +
+            "\nthe calls are: --version, --tunables, --list, run; the options of run are: " + options_of(*run));
     }
-    if (int{w.version} + int{w.list} + int{run->parsed()} != 1)
-        throw bad_arguments("expected exactly one of: --version, --list, run");
-    result.kind = w.version ? call::version : w.list ? call::list : call::run;
+    if (int{w.version} + int{w.list} + int{w.tunables} + int{run->parsed()} != 1)
+        throw bad_arguments("expected exactly one of: --version, --tunables, --list, run");
+    result.kind = w.version ? call::version : w.list ? call::list : w.tunables ? call::tunables : call::run;
     if (result.kind == call::run) result.run_words = checked(who, w);
     return result;
 }

@@ -1,6 +1,8 @@
 // The words of a subject's command line, checked: bench/contract/CLI.md.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -11,11 +13,12 @@ namespace apiary::bench {
 struct run_call {
     const scenario_entry* scenario = nullptr;
     run_options options;
+    std::map<std::string, std::uint64_t> tuned;  // given ones only
     std::optional<std::string> hist_path;
 };
 
 struct call {
-    enum { help, version, list, run } kind = help;
+    enum { help, version, list, tunables, run } kind = help;
     std::string help_text;
     run_call run_words;
 };

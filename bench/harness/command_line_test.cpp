@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 2> colours{"red", "blue"};
 constexpr std::array parameters{parameter{.name = "size", .standard = 3, .most = 9},
                                 parameter{.name = "colour", .standard = 0, .words = colours},
                                 parameter{.name = "ops", .standard = {}}};
+constexpr std::array tunables{parameter{.name = "batch", .standard = 16, .most = 64}};
 constexpr std::array scenarios{scenario_entry{"closed", false, parameters, &nothing},
                                scenario_entry{"open", true, {}, &nothing},
                                scenario_entry{"foreign", false, parameters, nullptr}};
@@ -28,7 +29,7 @@ call parse_line(const std::string& line) {
     for (std::string word; in >> word;) words.push_back(word);
     std::vector<const char*> argv;
     for (const std::string& word : words) argv.push_back(word.c_str());
-    return parse({"subject", "1", scenarios}, static_cast<int>(argv.size()), argv.data());
+    return parse({"subject", "1", scenarios, tunables}, static_cast<int>(argv.size()), argv.data());
 }
 
 std::string refusal(const std::string& line) {
@@ -110,6 +111,18 @@ TEST(CommandLine, MissingAndDoubledWordsAreRefused) {
               std::string::npos);
     EXPECT_NE(refusal("run --scenario closed --workers 1 --param ops").find("KEY=VALUE"), std::string::npos);
     EXPECT_NE(refusal("--version --list").find("exactly one"), std::string::npos);
+}
+
+TEST(CommandLine, ANumberOfTheRuntimeItselfIsNoParameterOfTheScenario) {
+    const run_call c = parse_line("run --scenario closed --workers 1 --tune batch=64").run_words;
+    EXPECT_EQ(c.tuned, (std::map<std::string, std::uint64_t>{{"batch", 64}}));
+    EXPECT_FALSE(c.options.optional_param("batch"));
+    EXPECT_EQ(parse_line("--tunables").kind, call::tunables);
+    const std::string run = "run --scenario closed --workers 1 ";
+    EXPECT_EQ(refusal(run + "--tune size=1"), "--tune: subject has no parameter 'size'; there are: batch");
+    EXPECT_EQ(refusal(run + "--tune batch=65"), "--tune batch: expected a whole number from 1 to 64, seen '65'");
+    EXPECT_EQ(refusal(run + "--tune batch"), "--tune: expected KEY=VALUE, seen 'batch'");
+    EXPECT_EQ(refusal(run + "--tune batch=1 --tune batch=2"), "--tune: 'batch' is given twice");
 }
 
 TEST(CommandLine, AnUnsupportedScenarioIsNoBadInput) {

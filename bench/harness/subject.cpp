@@ -45,6 +45,7 @@ int measure(const subject& who, const run_call& call) {
         if (!hist) throw bad_arguments("--hist: cannot write '" + *call.hist_path + "'");
     }
 
+    for (const auto& [name, value] : call.tuned) who.tune(name, value);
     report result = call.scenario->measure(call.options);
     const usage u = process_usage();
     row& r = result.measured;
@@ -89,6 +90,10 @@ int run_subject(const subject& who, int argc, char** argv) {
             case call::list:
                 for (const scenario_entry& s : who.scenarios)
                     if (s.measure != nullptr) std::cout << s.name << '\n';
+                break;
+            case call::tunables:
+                for (const parameter& p : who.tunables)
+                    std::cout << p.name << ' ' << *p.standard << ' ' << p.least << ' ' << p.most << '\n';
                 break;
             case call::run:
                 return measure(who, asked.run_words);

@@ -54,7 +54,12 @@ inline constexpr std::array scenarios_of{
 // The whole main function of a subject.
 template <runtime_adapter Runtime>
 [[nodiscard]] int subject_main(int argc, char** argv) {
-    return run_subject({Runtime::name, Runtime::version(), scenarios_of<Runtime>}, argc, argv);
+    subject who{Runtime::name, Runtime::version(), scenarios_of<Runtime>};
+    if constexpr (tunable_runtime<Runtime>) {
+        who.tunables = Runtime::tunables;
+        who.tune = &Runtime::tune;
+    }
+    return run_subject(who, argc, argv);
 }
 
 }  // namespace apiary::bench

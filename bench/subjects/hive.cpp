@@ -2,10 +2,12 @@
 //
 // A post from a task goes to its worker's own deque, so it is also the call for a spawn. A task that yields posts itself
 // to the private queue of a worker, first in first out. Its tasks must not wait for children: fork-join by continuation.
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -20,9 +22,23 @@ public:
     static constexpr std::string_view name = "hive";
     static std::string version() { return APIARY_VERSION; }
 
+    // impl/schedulers/hive/parameters.hpp, by name.
+    static constexpr apiary::hive_parameters standard{};
+    static constexpr std::array tunables{
+        apiary::bench::parameter{.name = "local_budget", .standard = standard.local_budget},
+        apiary::bench::parameter{.name = "global_batch", .standard = standard.global_batch, .most = 64},
+        apiary::bench::parameter{.name = "global_probe_interval", .standard = standard.global_probe_interval},
+        apiary::bench::parameter{.name = "steal_rounds", .standard = standard.steal_rounds, .most = 1000}};
+    static void tune(std::string_view which, std::uint64_t value) {
+        if (which == "local_budget") parameters_.local_budget = value;
+        if (which == "global_batch") parameters_.global_batch = value;
+        if (which == "global_probe_interval") parameters_.global_probe_interval = value;
+        if (which == "steal_rounds") parameters_.steal_rounds = static_cast<unsigned>(value);
+    }
+
     explicit hive(unsigned workers, unsigned compute_workers = 0)
         : workers_(workers),
-          scheduler_(apiary::hive_config{.io_workers = workers, .compute_workers = compute_workers}),
+          scheduler_({.io_workers = workers, .compute_workers = compute_workers, .parameters = parameters_}),
           worker_zero_([this] { scheduler_.run(); }) {}
 
     ~hive() { scheduler_.request_stop(apiary::stop_mode::drain); }
@@ -67,6 +83,7 @@ public:
     }
 
 private:
+    static inline apiary::hive_parameters parameters_{};
     const unsigned workers_;
     apiary::hive scheduler_;
     std::jthread worker_zero_;  // run() blocks: the thread that calls it is IO worker 0. Joined first.

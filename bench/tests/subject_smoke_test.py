@@ -325,6 +325,26 @@ class Treaty(Case):
         names = done.stdout.splitlines()
         self.assertTrue(names and set(names) <= {*SCENARIOS, *FLOORS}, names)
 
+    def test_each_of_the_runtimes_own_numbers_can_be_set_within_its_range(self) -> None:
+        done = call("--tunables")
+        if done.returncode == 2:
+            self.skipTest("it does not know the call: it has none")
+        closed = next(name for name in listed() if name not in ("post_latency", "targeted_latency"))
+        some = ["run", "--scenario", closed, "--workers", 1]
+        for name, standard, least, most in map(str.split, done.stdout.splitlines()):
+            with self.subTest(name=name):
+                self.assertTrue(int(least) <= int(standard) <= int(most))
+                for value in (int(most) + 1, int(least) - 1):
+                    refused = call(*some, "--tune", f"{name}={value}")
+                    self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+                    self.assertIn(f"from {least} to {most}", refused.stderr)
+                if closed == "post_throughput":
+                    for value in (least, standard):
+                        self.run_ok(closed, 1000, "--param", "ops=1000", "--blocks", 1, "--tune", f"{name}={value}")
+        refused = call(*some, "--tune", "no_such_number=1")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("no_such_number", refused.stderr)
+
     def test_bad_arguments_end_with_2_and_say_what_was_seen(self) -> None:
         closed = next(name for name in listed() if name not in ("post_latency", "targeted_latency"))
         some = ["run", "--scenario", closed, "--workers"]

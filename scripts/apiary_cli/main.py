@@ -12,7 +12,7 @@ from . import proc
 from .errors import Fault, Stopped, USAGE, columns, unknown
 
 VERBS = tuple(
-    "setup build check prove mutate museum stress race compare qualify exact report nightly doctor clean".split()
+    "setup build check prove mutate museum stress race compare qualify tune exact report nightly doctor clean".split()
 )
 
 INTRO = """\

@@ -105,6 +105,7 @@ def call(race: Race, point: Point, arm: Arm, seed: int, plan: Path | None, hist:
         plan=plan,
         hist=hist,
         slowdown_ns=arm.slowdown.get(point, 0),
+        tune=arm.tune,
     )
 
 

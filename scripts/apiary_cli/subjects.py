@@ -41,6 +41,7 @@ class Arm:
     program: Path
     label: str
     slowdown: dict[Point, int] = field(default_factory=dict, hash=False, compare=False)
+    tune: tuple[str, ...] = ()  # NAME=VALUE of the runtime's own numbers; none: its defaults
 
     @property
     def control(self) -> bool:
@@ -82,6 +83,31 @@ def introduce(program: Path) -> Subject:
         tuple(listed.out.split()),
         fields["subject"].replace("-", "_") in schedulers,
     )
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A number of the runtime itself, as its --tunables tells of it."""
+
+    name: str
+    standard: int
+    least: int
+    most: int
+
+
+def tunables(subject: Subject) -> list[Tunable]:
+    """What `run --tune` can set; none where the subject does not know the call."""
+    done = proc.run([subject.program, "--tunables"], timeout=30)
+    if not done.ok:
+        return []
+    try:
+        return [Tunable(name, int(a), int(b), int(c)) for name, a, b, c in map(str.split, done.out.splitlines())]
+    except ValueError as error:
+        raise Fault(
+            f"{subject.program} --tunables printed {done.out.strip()[:100]!r}",
+            f"lines of NAME DEFAULT LEAST MOST are expected ({error})",
+            "bench/contract/CLI.md",
+        ) from error
 
 
 def discover(programs: list[Path]) -> tuple[list[Subject], list[Fault]]:
@@ -139,12 +165,15 @@ def command(
     plan: Path | None = None,
     hist: Path | None = None,
     slowdown_ns: int = 0,
+    tune: tuple[str, ...] = (),
 ) -> list[str]:
     """The complete call of one run."""
     words = [str(program), "run", "--scenario", point.scenario.name]
     for key, value in sorted(point.params):
         if key != "workers":
             words += ["--param", f"{key}={value}"]
+    for one in tune:
+        words += ["--tune", one]
     words += [
         "--workers",
         str(point.workers or workers),

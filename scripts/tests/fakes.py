@@ -20,10 +20,17 @@ if words == ["--version"]:
 if words == ["--list"]:
     print("\\n".join({scenarios!r}))
     sys.exit(0)
+TUNABLES, TUNED = {tunables!r}, {tuned!r}
+if words == ["--tunables"]:
+    for line in TUNABLES:
+        print(line)
+    sys.exit(0 if TUNABLES else 2)
 options, params = {{}}, {{}}
 for key, value in zip(words[1::2], words[2::2]):
     if key == "--param":
         params.update([value.split("=", 1)])
+    elif key == "--tune":
+        NS *= TUNED.get(value, 1)
     else:
         options[key] = value
 scenario = options["--scenario"]
@@ -209,9 +216,11 @@ def subject(
     ns: float = 100.0,
     effect: float = 1.0,
     scenarios: tuple[str, ...] = ALL,
+    tunables: tuple[str, ...] = (),
+    tuned: dict[str, float] | None = None,
 ) -> Path:
     """A subject program; behaviour: ok, crash, hang, malformed, wrong_check, says_wrong, bad_number,
-    unsupported, no_version, slow_run."""
+    unsupported, no_version, slow_run. `tunables` are its lines of --tunables, `tuned` the factor of a NAME=VALUE."""
     return script(
         path,
         SUBJECT.format(
@@ -222,6 +231,8 @@ def subject(
             effect=effect,
             columns=tables.SUBJECT,
             scenarios=scenarios,
+            tunables=tunables,
+            tuned=tuned or {},
             known={16384: EXPECTED_16384},
         ),
     )
