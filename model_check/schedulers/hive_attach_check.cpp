@@ -214,9 +214,9 @@ struct lone_tasks_are_shared_with_whoever_comes : attach_scenario<Sync, 1, 0, 2>
                 gate.store(1, std::memory_order_release);
                 this->hive.request_stop(stop_mode::drain);
             });
-            // The deque is last in, first out, the lone list first in, first out: either way `first` begins first.
+            // Handed over in this order, so that the deque, last in, first out, gives `first` to the main worker.
             auto& here = *this->hive.io()[0];
-            this->must(here.post_local(first) && here.post_local(second), "a post was refused");
+            this->must(here.post_local(second) && here.post_local(first), "a post was refused");
             Sync::await(attached, [](unsigned v) { return v == 1; });
         });
         this->must(this->hive.post_to(0, parent), "a post was refused");
@@ -233,6 +233,35 @@ struct lone_tasks_are_shared_with_whoever_comes : attach_scenario<Sync, 1, 0, 2>
     void after() { this->each_ended_once({true, true}); }
 };
 APIARY_CHECK(lone_tasks_are_shared_with_whoever_comes);
+
+// The same with the attach behind it: what is left is the hand-over against the peer that falls asleep.
+template <class Sync>
+struct lone_tasks_against_falling_asleep : attach_scenario<Sync, 1, 0, 2> {
+    static constexpr const char* what =
+        "the main worker hands over two tasks and begins the one that waits for the other; the peer, falling asleep or "
+        "asleep, steals that: every behaviour";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"hive.stole", "hive.woke_one_io", "sleeper.stayed"};
+    typename Sync::template atomic<unsigned> gate;
+    void before() {
+        gate.store(0, std::memory_order_relaxed);
+        auto* waits = heap_storage<Sync>::make([this] {
+            this->ended[0].fetch_add(1, std::memory_order_relaxed);
+            Sync::await(gate, [](unsigned v) { return v == 1; });
+        });
+        auto* opens = heap_storage<Sync>::make([this] {
+            this->ended[1].fetch_add(1, std::memory_order_relaxed);
+            gate.store(1, std::memory_order_release);
+            this->hive.request_stop(stop_mode::drain);
+        });
+        auto& here = *this->hive.io()[0];
+        this->must(here.post_local(opens) && here.post_local(waits), "a post was refused");
+        this->must(this->hive.attach_io() != nullptr, "the attach was refused");
+    }
+    void thread(unsigned i) { this->hive.io()[i]->run(); }
+    void after() { this->each_ended_once({true, true}); }
+};
+APIARY_CHECK(lone_tasks_against_falling_asleep);
 
 // Nobody runs the new worker: an accepted post stays in its inbox.
 template <class Sync, unsigned Life>
