@@ -11,8 +11,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
+#include <set>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -134,6 +137,48 @@ TEST(event_count, who_has_committed_is_woken_before_who_has_not_is_signalled) {
     EXPECT_EQ(events.snapshot().signals(), 0U);
     sleeper.join();
     events.cancel_wait();
+}
+
+TEST(event_count, more_notifies_than_waits_are_worth_no_more_than_the_waits) {
+    apiary::event_count<> events(2);
+    events.notify(3);
+    EXPECT_EQ(events.snapshot().value, 0U) << "nobody waits";
+    events.prepare_wait();
+    events.prepare_wait();
+    events.notify(3);
+    EXPECT_EQ(events.snapshot().signals(), 2U);
+    events.commit_wait(0);
+    events.commit_wait(1);
+    EXPECT_EQ(events.snapshot().before(), 0U);
+    EXPECT_EQ(events.snapshot().signals(), 0U);
+}
+
+// Parks nobody: what the woken thread would do at once, the test does inside the unpark.
+struct scripted_parker {
+    static inline std::vector<const scripted_parker*> unparked;
+    static inline std::function<void()> on_unpark;
+    void park() {}
+    void unpark() {
+        unparked.push_back(this);
+        if (const auto act = std::exchange(on_unpark, {})) act();
+    }
+};
+
+TEST(event_count, notify_all_reaches_everybody_below_one_that_waits_again_at_once) {
+    apiary::event_count<real_sync, apiary::event_count_limits, scripted_parker> events(3);
+    for (std::size_t waiter : {0U, 1U, 2U}) {
+        events.prepare_wait();
+        events.commit_wait(waiter);
+    }
+    scripted_parker::on_unpark = [&events] {  // of waiter 2, which lies on top
+        events.prepare_wait();
+        events.commit_wait(2);
+    };
+    events.notify_all();
+    const auto& woken = scripted_parker::unparked;
+    ASSERT_EQ(woken.size(), 3U);
+    EXPECT_EQ(std::set(woken.begin(), woken.end()).size(), 3U) << "each once";
+    EXPECT_EQ(events.snapshot().top(), 3U) << "who came again sleeps again";
 }
 
 TEST(event_count, refuses_more_waiters_than_the_word_can_name) {

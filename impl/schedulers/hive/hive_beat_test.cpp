@@ -14,46 +14,20 @@
 #include <thread>
 #include <vector>
 
-#include <apiary/parking/fake_core.hpp>
+#include <apiary/schedulers/hive/still_hive.hpp>
 
 namespace {
 
 using namespace std::chrono_literals;
 using apiary::fifo_list;
-using apiary::manual_clock;
 using apiary::push_result;
 using apiary::real_sync;
 using apiary::stop_mode;
 
-struct still_parts : apiary::hive_parts<real_sync> {
-    using clock = manual_clock<>;
-};
+using apiary::scripted_core;
+using apiary::still_parts;
 
-struct scripted_core : apiary::fake_core<manual_clock<>> {
-    using fake_core::fake_core;
-    void poll() {
-        fake_core::poll();
-        if (on_poll) on_poll();
-    }
-    std::function<void()> on_poll;
-};
-
-using storage = apiary::heap_storage<real_sync>;
-using core_type = apiary::hive_core<real_sync, scripted_core, storage, still_parts>;
-using task_type = core_type::task_type;
-
-class beat : public testing::Test {
-protected:
-    task_type* noting(const char* name, std::int64_t deadline_ns = 0) {
-        task_type* t = storage::make([this, name] { log.emplace_back(name); });
-        t->deadline_ns = deadline_ns;
-        return t;
-    }
-    task_type* stopping(core_type& h) {
-        return storage::make([&h] { h.request_stop(stop_mode::drain); });
-    }
-    std::vector<std::string> log;
-};
+class beat : public testing::Test, public apiary::still_script {};
 
 template <class Hive>
 concept delays_compute_tasks = requires(Hive& h, void (*f)()) { h.post_compute(f, 1ms); };
@@ -122,7 +96,7 @@ struct small_parts : still_parts {
 };
 
 TEST_F(beat, checklist_6_a_full_deque_overflows_into_the_pool) {
-    apiary::hive_core<real_sync, scripted_core, storage, small_parts> h(2, 0, {});  // alone it would need no deque
+    core_on<small_parts> h(2, 0, {});  // alone it would need no deque
     auto& worker = *h.io()[0];
     for (int i = 0; i < 4; ++i) ASSERT_TRUE(worker.post_local(noting("local")));
     EXPECT_TRUE(h.pool().looks_empty());

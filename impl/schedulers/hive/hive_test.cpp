@@ -228,7 +228,7 @@ TEST(hive, a_handle_that_is_assigned_over_lets_go_of_its_timer) {
     auto first = std::make_shared<int>(0), second = std::make_shared<int>(0);
     hive h({});
     apiary::delayed_handle<> timer = h.post_delayed([first] {}, 1h);
-    timer = h.post_delayed([second] {}, 1h);  // ASan sees the first block when nobody frees it
+    timer = h.post_delayed([second] {}, 1h);  // that the first block is freed: hive_rules_test.cpp
     EXPECT_TRUE(timer.cancel());
     EXPECT_EQ(first.use_count(), 2) << "it is not cancelled by that";
     EXPECT_EQ(second.use_count(), 1);

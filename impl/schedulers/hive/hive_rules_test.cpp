@@ -1,0 +1,250 @@
+// Rules of the hive that a slip can break without any other test failing: what is looked at when, who is woken, who may
+// still come in. One worker at a time on the test's own thread (still_hive.hpp).
+#include <apiary/schedulers/hive/hive.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <apiary/schedulers/hive/still_hive.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+using apiary::detach_result;
+using apiary::fifo_list;
+using apiary::hive_parameters;
+using apiary::real_sync;
+using apiary::stop_mode;
+using words = std::vector<std::string>;
+
+class rules : public testing::Test, public apiary::still_script {
+protected:
+    fifo_list<task_type> batch_of(std::initializer_list<const char*> names) {
+        fifo_list<task_type> batch;
+        for (const char* name : names) batch.push_back(noting(name));
+        return batch;
+    }
+};
+
+// ----- Order, and what interrupts it -----
+
+TEST_F(rules, a_batch_runs_in_the_order_of_its_posts) {
+    for (const unsigned workers : {1U, 2U}) {
+        log.clear();
+        core_type h(workers, 0, {});
+        auto batch = batch_of({"1", "2", "3", "4", "5", "6", "7", "8"});
+        ASSERT_TRUE(h.post_list(batch));
+        ASSERT_TRUE(h.post(stopping(h)));
+        h.io()[0]->run();
+        EXPECT_EQ(log, (words{"1", "2", "3", "4", "5", "6", "7", "8"})) << workers << " workers";
+    }
+}
+
+TEST_F(rules, a_task_in_the_inbox_waits_for_one_task_and_not_for_the_budget) {
+    for (const unsigned workers : {1U, 2U}) {
+        log.clear();
+        core_type h(workers, 0, {});
+        auto& worker = *h.io()[0];
+        // Of two workers the deque is last in, first out.
+        const words in_order = workers == 1 ? words{"a", "b", "c"} : words{"c", "b", "a"};
+        for (const char* name : {"a", "b", "c"})
+            ASSERT_TRUE(worker.post_local(doing(name, [&, name] {
+                if (name == in_order[0]) {
+                    ASSERT_TRUE(h.post_to(0, noting("targeted")));
+                }
+            })));
+        ASSERT_TRUE(h.post(stopping(h)));
+        worker.run();
+        EXPECT_EQ(log, (words{in_order[0], "targeted", in_order[1], in_order[2]})) << workers << " workers";
+    }
+}
+
+TEST_F(rules, a_timer_waits_for_one_task_and_not_for_the_budget) {
+    core_type h(1, 0, {});
+    h.clock().set(1000);
+    auto& worker = *h.io()[0];
+    ASSERT_TRUE(worker.post_local_delayed(noting("timer", 2000)));
+    ASSERT_TRUE(worker.post_local(doing("a", [&] { h.clock().set(2000); })));
+    ASSERT_TRUE(worker.post_local(noting("b")));
+    ASSERT_TRUE(h.post(stopping(h)));
+    worker.run();
+    EXPECT_EQ(log, (words{"a", "timer", "b"}));
+    EXPECT_EQ(worker.counters().timer_lateness_ns, 0U);
+}
+
+TEST_F(rules, a_timer_that_is_due_this_instant_runs_and_can_still_be_cancelled) {
+    core_type h(1, 0, {});
+    h.clock().set(1000);
+    auto& worker = *h.io()[0];
+    const auto delayed = [&](auto callable) {
+        using block = apiary::delayed_callable<decltype(callable), real_sync>;
+        auto* b = real_sync::create<block>(callable);
+        apiary::delayed_handle<real_sync> handle(b);
+        task_type* t = storage::make(apiary::delayed_entry<real_sync>(b));
+        t->deadline_ns = 1000;
+        EXPECT_TRUE(worker.post_local_delayed(t));
+        return handle;
+    };
+    apiary::delayed_handle<real_sync> first, second;
+    first = delayed([&] {
+        log.emplace_back("first");
+        EXPECT_FALSE(first.cancel()) << "it has begun";
+        EXPECT_TRUE(second.cancel()) << "due in the same instant, and not begun";
+    });
+    second = delayed([&] { log.emplace_back("second"); });
+    ASSERT_TRUE(h.post(doing("stop", [&] { h.request_stop(stop_mode::drain); })));
+    worker.run();
+    EXPECT_EQ(log, (words{"first", "stop"}));
+    EXPECT_EQ(worker.counters().cancelled, 1U);
+    EXPECT_TRUE(worker.core().waits().empty());
+}
+
+// Told who ends it and who frees it.
+struct counted_block : apiary::delayed_block<real_sync> {
+    using base = apiary::delayed_block<real_sync>;
+    counted_block()
+        : base([](base& b, bool) { ++static_cast<counted_block&>(b).ended; },
+               [](base& b) { ++static_cast<counted_block&>(b).freed; }) {}
+    int ended = 0, freed = 0;
+};
+
+TEST_F(rules, a_handle_that_is_assigned_over_lets_go_of_its_timer_and_cancels_nothing) {
+    counted_block first, second;
+    first.release_one();  // as its task does at its end
+    {
+        apiary::delayed_handle<real_sync> handle(&first);
+        handle = apiary::delayed_handle<real_sync>(&second);
+        EXPECT_EQ(first.freed, 1);
+        EXPECT_EQ(first.ended, 0);
+        EXPECT_EQ(second.freed, 0);
+    }
+    EXPECT_EQ(second.freed, 0) << "its task still has it";
+    second.release_one();
+    EXPECT_EQ(second.freed, 1);
+    EXPECT_EQ(second.ended, 0);
+}
+
+// ----- What others may take -----
+
+struct four_slots {
+    static constexpr unsigned index_bits = 64;
+    static constexpr std::size_t initial_capacity = 2, max_capacity = 4;
+};
+struct parts_with_four_slots : apiary::still_parts {
+    template <class Node>
+    using deque = apiary::chase_lev_deque<Node*, real_sync, four_slots>;
+};
+
+TEST_F(rules, a_batch_is_no_larger_than_what_the_deque_can_offer_to_thieves) {
+    core_on<parts_with_four_slots> h(2, 0, {});
+    task_type* first = doing("first", [&] {
+        h.request_stop(stop_mode::drain);
+        h.io()[1]->run();  // drains all that it can reach: pool and deque
+    });
+    ASSERT_TRUE(h.post(first));
+    for (int i = 0; i < 19; ++i) ASSERT_TRUE(h.post(noting("rest")));
+    h.io()[0]->run();
+    EXPECT_EQ(h.io()[0]->counters().run, 1U);
+    EXPECT_EQ(h.io()[1]->counters().run, 19U);
+    EXPECT_EQ(h.io()[1]->counters().stolen, 4U) << "as many as there is room for, and no fewer";
+}
+
+TEST_F(rules, a_searcher_that_found_its_own_task_wakes_the_next_for_what_all_may_take) {
+    core_type h(3, 0, {});
+    auto& searcher = *h.io()[1];
+    auto& sleeper = h.io()[2]->core();
+    h.idle_io().announce_sleep(2, false);
+    searcher.core().on_wait = [&] {
+        ASSERT_TRUE(h.post_to(1, doing("targeted", [&] {
+                                  EXPECT_EQ(sleeper.wakes(), 1U) << "before it runs: it may take long";
+                                  h.request_stop(stop_mode::drain);
+                              })));
+        ASSERT_TRUE(h.post(noting("for anybody")));
+        EXPECT_EQ(sleeper.wakes(), 0U) << "worker 1 is on its way";
+    };
+    searcher.run();
+    EXPECT_EQ(log, (words{"targeted", "for anybody"}));
+}
+
+TEST_F(rules, a_compute_batch_wakes_a_sleeping_compute_worker) {
+    core_type h(1, 2, {});
+    h.idle_compute().announce_sleep(1, false);
+    auto batch = batch_of({"1", "2"});
+    ASSERT_TRUE(h.post_compute_list(batch));
+    EXPECT_EQ(h.idle_compute().snapshot().sleepers(), 0U);
+    EXPECT_EQ(h.idle_compute().snapshot().searching(), 1U);
+}
+
+// ----- Stops, and workers that come and go -----
+
+TEST_F(rules, the_first_stop_decides_how) {
+    for (const stop_mode first : {stop_mode::drain, stop_mode::discard}) {
+        log.clear();
+        core_type h(1, 0, {});
+        ASSERT_TRUE(h.post(noting("waits")));
+        h.request_stop(first);
+        h.request_stop(first == stop_mode::drain ? stop_mode::discard : stop_mode::drain);
+        h.io()[0]->run();
+        EXPECT_EQ(log.size(), first == stop_mode::drain ? 1U : 0U);
+    }
+}
+
+TEST_F(rules, nobody_is_attached_or_detached_after_the_stop) {
+    core_type h(2, 2, {});
+    h.request_stop(stop_mode::drain);
+    EXPECT_EQ(h.attach_io(), nullptr);
+    EXPECT_EQ(h.attach_compute(), nullptr);
+    EXPECT_EQ(h.detach_io(1), detach_result::stopped);
+    EXPECT_EQ(h.detach_compute(1), detach_result::stopped);
+
+    apiary::hive shipped({.io_workers = 1, .compute_workers = 1});
+    shipped.request_stop();
+    EXPECT_FALSE(shipped.attach_io_worker());
+    EXPECT_FALSE(shipped.attach_compute_worker());
+}
+
+TEST_F(rules, a_worker_that_comes_again_stays) {
+    core_type h(2, 0, {});
+    auto& worker = *h.io()[1];
+    ASSERT_EQ(h.detach_io(1), detach_result::detached);
+    worker.run();  // hands over and leaves
+    ASSERT_EQ(h.attach_io(), &worker);
+    ASSERT_TRUE(h.post_to(worker.id(), noting("its own")));
+    ASSERT_TRUE(h.post_to(worker.id(), stopping(h)));
+    worker.run();
+    EXPECT_EQ(log, words{"its own"});
+    EXPECT_EQ(worker.counters().run, 2U) << "by itself, and not handed over";
+}
+
+TEST_F(rules, a_compute_worker_that_comes_again_stays) {
+    core_type h(1, 2, {});
+    auto& worker = *h.compute()[1];
+    ASSERT_EQ(h.detach_compute(1), detach_result::detached);
+    worker.run();
+    ASSERT_EQ(h.attach_compute(), &worker);
+    ASSERT_TRUE(h.post_compute(noting("its own")));
+    ASSERT_TRUE(h.post_compute(stopping(h)));
+    worker.run();
+    EXPECT_EQ(log, words{"its own"});
+    EXPECT_EQ(worker.books().tasks_run(), 2U);
+}
+
+TEST_F(rules, a_lone_worker_hands_over_what_it_kept_and_wakes_who_has_come) {
+    core_type h(1, 0, {});
+    auto& worker = *h.io()[0];
+    ASSERT_TRUE(worker.post_local(noting("one")));
+    ASSERT_TRUE(worker.post_local(doing("two", [&] {
+        EXPECT_EQ(h.io()[1]->core().wakes(), 1U) << "before the first of them runs";
+        EXPECT_EQ(h.io()[1]->counters().run, 0U);
+        h.request_stop(stop_mode::drain);
+    })));
+    ASSERT_NE(h.attach_io(), nullptr);
+    h.idle_io().announce_sleep(1, false);
+    worker.run();
+    EXPECT_EQ(log, (words{"two", "one"}));
+}
+
+}  // namespace

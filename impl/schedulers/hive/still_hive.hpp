@@ -1,0 +1,65 @@
+// still_hive: the hive's workers on a test's own thread. A manual clock, cores that never block, and hooks where in a
+// running hive others would act.
+//
+// Threads. One. A worker's run() returns at the stop, or when it is detached.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <apiary/parking/fake_core.hpp>
+#include <apiary/schedulers/hive/hive_core.hpp>
+#include <apiary/tasks/task_storage.hpp>
+#include <apiary/timers/clock.hpp>
+
+namespace apiary {
+
+struct still_parts : hive_parts<real_sync> {
+    using clock = manual_clock<>;
+};
+
+struct scripted_core : fake_core<manual_clock<>> {
+    using fake_core::fake_core;
+    void poll() {
+        fake_core::poll();
+        if (on_poll) on_poll();
+    }
+    void wait(std::int64_t deadline_ns) {
+        if (const auto act = std::exchange(on_wait, {})) act();
+        fake_core::wait(deadline_ns);
+    }
+    std::function<void()> on_poll, on_wait;  // at every poll; at the next wait, once
+};
+
+// Tasks that note their names.
+class still_script {
+public:
+    using storage = heap_storage<real_sync>;
+    template <class Parts>
+    using core_on = hive_core<real_sync, scripted_core, storage, Parts>;
+    using core_type = core_on<still_parts>;
+    using task_type = core_type::task_type;
+
+    template <class Body>
+    task_type* doing(const char* name, Body body) {
+        return storage::make([this, name, body] {
+            log.emplace_back(name);
+            body();
+        });
+    }
+    task_type* noting(const char* name, std::int64_t deadline_ns = 0) {
+        task_type* t = doing(name, [] {});
+        t->deadline_ns = deadline_ns;
+        return t;
+    }
+    template <class Hive>
+    static task_type* stopping(Hive& h) {
+        return storage::make([&h] { h.request_stop(stop_mode::drain); });
+    }
+    std::vector<std::string> log;
+};
+
+}  // namespace apiary
