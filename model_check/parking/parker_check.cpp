@@ -166,6 +166,7 @@ template <class Sync>
 struct parker_many_unparks {
     static constexpr const char* what = "two threads unpark, one waits for both of them: none is missed";
     static constexpr std::array must_reach{"parker.token_over_token", "parker.token_was_there"};
+    static constexpr std::array alike{1U, 2U};
     static constexpr unsigned threads = 3;
     basic_parker<Sync> parker;
     typename Sync::template atomic<unsigned> come{0};

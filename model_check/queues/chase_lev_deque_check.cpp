@@ -80,6 +80,7 @@ template <class Sync>
 struct deque_last_element_two_thieves : scenario<Sync, roomy_limits, 1, 3> {
     static constexpr const char* what = "one element: the owner pops, two thieves steal";
     static constexpr std::array must_reach{"deque.steal_lost", "deque.pop_found_empty"};
+    static constexpr std::array alike{1U, 2U};
     void before() { this->push(0); }
     void thread(unsigned i) {
         if (i == 0)
@@ -89,6 +90,30 @@ struct deque_last_element_two_thieves : scenario<Sync, roomy_limits, 1, 3> {
     }
 };
 APIARY_CHECK(deque_last_element_two_thieves);
+
+template <class Sync>
+struct deque_three_thieves : scenario<Sync, roomy_limits, 2, 4> {
+    static constexpr const char* what =
+        "two elements: the owner pops one, three thieves steal; none is told empty too early";
+    static constexpr std::array must_reach{"deque.steal_lost", "deque.pop_lost_last"};
+    static constexpr std::array alike{1U, 2U, 3U};
+    std::array<bool, 4> told_empty{};
+    void before() { this->push(0), this->push(1); }
+    void thread(unsigned i) {
+        if (i == 0)
+            this->pop(0);
+        else
+            told_empty[i] = this->steal(i) == steal_status::empty;
+    }
+    void after() {
+        std::size_t taken = 0;
+        for (unsigned i = 0; i != 4; ++i) taken += this->ledger.taken_by(i);
+        if ((told_empty[1] || told_empty[2] || told_empty[3]) && taken != 2)
+            Sync::fail("a steal said empty, and an element was left in the end");
+        scenario<Sync, roomy_limits, 2, 4>::after();
+    }
+};
+APIARY_CHECK(deque_three_thieves);
 
 template <class Sync>
 struct deque_take_two_against_steal : scenario<Sync, roomy_limits, 2, 2> {
@@ -141,6 +166,7 @@ template <class Sync>
 struct deque_grows_past_old_top : scenario<Sync, small_limits, 4, 3> {
     static constexpr const char* what = "the owner grows when one thief has stolen and another still holds the old top";
     static constexpr std::array must_reach{"deque.grow", "deque.steal_lost"};
+    static constexpr std::array alike{1U, 2U};
     void before() { this->push(0), this->push(1); }
     void thread(unsigned i) {
         if (i == 0)
@@ -177,6 +203,7 @@ struct deque_two_thieves_twice : scenario<Sync, roomy_limits, 4, 3> {
     static constexpr const char* what =
         "three elements: the owner pops three times and pushes one, two thieves steal twice each";
     static constexpr std::array must_reach{"deque.steal_lost", "deque.pop_lost_last"};
+    static constexpr std::array alike{1U, 2U};
     void before() { this->push(0), this->push(1), this->push(2); }
     void thread(unsigned i) {
         if (i == 0) {

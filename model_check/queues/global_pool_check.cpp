@@ -63,6 +63,7 @@ template <class Sync>
 struct pool_two_takers : pool_scenario<Sync, 2, 3> {
     static constexpr const char* what = "one producer of two nodes, two takers that share: each node once";
     static constexpr std::array must_reach{"pool.both_took"};
+    static constexpr std::array alike{0U, 1U};
     void thread(unsigned i) {
         if (i == 2)
             this->send(0), this->send(1);
@@ -115,6 +116,7 @@ template <class Sync>
 struct pool_batches : pool_scenario<Sync, 4, 4> {
     static constexpr const char* what = "a batch of two and two single nodes, two takers of batches: each node once";
     static constexpr std::array must_reach{"pool.took_a_batch", "pool.both_took"};
+    static constexpr std::array alike{0U, 1U};
     void thread(unsigned i) {
         if (i == 3) this->send_list(0, 2);
         if (i == 2) this->send(2), this->send(3);

@@ -15,6 +15,7 @@ struct global_queue_idle_means_all_ended {
     static constexpr const char* what =
         "wait_idle returns when a task and the one it posted have ended, not when the queue is empty";
     static constexpr std::array must_reach{"global_queue.waited_for_idle"};
+    static constexpr std::array alike{0U, 1U};
     static constexpr unsigned threads = 3;
 
     basic_global_queue<Sync> queue{{.workers = 2}};
@@ -47,6 +48,7 @@ template <class Sync>
 struct global_queue_stop_races_a_post {
     static constexpr const char* what = "a post races a stop: it is run, discarded or refused, and every worker ends";
     static constexpr std::array must_reach{"queue.run", "queue.discarded", "queue.refused"};
+    static constexpr std::array alike{0U, 1U};
     static constexpr unsigned threads = 4;
 
     basic_global_queue<Sync> queue{{.workers = 2}};
