@@ -232,8 +232,8 @@ def open_loop(name: str, rate: int, seconds: float, **params: int | str) -> Poin
 # A percentile needs 100 samples above it after the first tenth is discarded: 1,250 for p90, 11,250 for p99.
 # Ours, its floor, and the peers that a reader asks for first. Whoever wants another names it, or races `wide`.
 FIRST_PEERS = ("hive", "global_queue", "tokio", "tokio-mimalloc", "onetbb")
-# All that can be posted to from outside by several workers; the rest of the subjects have no row in this plan's points.
-POSTED_TO = (*FIRST_PEERS, "asio", "moodycamel_pool", "rayon", "async-executor")
+# Those whose table is published: the same, and Boost.Asio.
+PUBLISHED = (*FIRST_PEERS, "asio")
 QUICK = (throughput(1), throughput(2), latency(1000, 1.25), timers(1000, 1, 1250))
 SEED_FIVE = (
     throughput(1),
@@ -330,16 +330,30 @@ NIGHTLY = (
     blocks("idle_cpu", rate=0, seconds=1),
     *FLOORS[:1],
 )
+# The same points at the rates and lengths that give each percentile its samples and no more: a round must be
+# cheap, because rounds, not long runs, narrow an interval.
 PUBLISH = (
     throughput(1),
     throughput(2),
-    throughput(1, 256),
     with_workers(throughput(1), 4),
-    latency(1000, 1.25),
+    with_workers(throughput(2), 4),
+    blocks("successor"),
+    # Behind yielders the hive takes up to a millisecond for each task: Tokio's 10,000 of them would take a minute.
+    *(blocks(p.scenario.name, tasks=1000) if p.scenario.name == "spawn_many_remote_busy1" else p for p in TOKIO),
+    blocks("steal_pressure"),
+    blocks("targeted_throughput"),
+    latency(1000, 1.25),  # idle: p90
     latency(10_000, 1.25),
-    timers(1000, 1, 1250),
+    open_loop("targeted_latency", 10_000, 1.25),
+    open_loop("mixed_load", 1000, 1.25),
     timers(1000, 100, 12_500),
-    *load_curve("exponential", 100_000),
+    timers(5000, 100, 12_500),
+    timers(16_000, 1000, 12_500),
+    blocks("idle_cpu", rate=0, seconds=1),
+    *(
+        open_loop("latency_vs_load", rate, 12_500 / rate, service="exponential", scale=10)
+        for rate in (10_000, 50_000, 80_000)
+    ),
 )
 
 PLANS = {
@@ -387,11 +401,12 @@ PLANS = {
             "publish",
             PUBLISH,
             rounds=60,
-            least_rounds=30,
+            least_rounds=10,
             batches=2,
-            block_ms=50,
+            block_ms=20,
+            warmup_blocks=3,
             gates=True,
-            subjects=POSTED_TO,
+            subjects=PUBLISHED,
             limit=10_800.0,
             what="60 rounds of a curated list, twice, or as many as fit into three hours",
         ),
@@ -405,8 +420,15 @@ def plan(name: str) -> Plan:
     return PLANS[name]
 
 
-def narrowed(chosen: Plan, scenarios: list[str], rounds: int | None, placement: str | None) -> Plan:
-    """The plan with only these scenarios, another number of rounds, another placement."""
+def narrowed(
+    chosen: Plan,
+    scenarios: list[str],
+    rounds: int | None,
+    placement: str | None,
+    minutes: float | None = None,
+    block_ms: int | None = None,
+) -> Plan:
+    """The plan with only these scenarios, another number of rounds, another placement, another limit of time."""
     for name in scenarios:
         if name not in SCENARIOS:
             raise unknown("scenario", name, SCENARIOS)
@@ -415,8 +437,17 @@ def narrowed(chosen: Plan, scenarios: list[str], rounds: int | None, placement: 
         points = tuple(dict.fromkeys(dataclasses.replace(p, placement=placement) for p in points))
     if rounds is not None and rounds < 1:
         raise Fault(f"--rounds {rounds}", "a race needs at least one round", "--rounds 7", USAGE)
-    count = rounds or chosen.rounds
-    limit = None if rounds else chosen.limit
+    if minutes is not None and minutes <= 0:
+        raise Fault(f"--limit {minutes:g}", "no round fits into that", "--limit 45   (minutes)", USAGE)
+    if block_ms is not None and block_ms < 1:
+        raise Fault(f"--block-ms {block_ms}", "a block lasts at least a millisecond", "--block-ms 20", USAGE)
+    count, limit = rounds or chosen.rounds, 60 * minutes if minutes else None if rounds else chosen.limit
+    least = count if rounds and not minutes else min(count, chosen.least_rounds)
     return dataclasses.replace(
-        chosen, points=points, rounds=count, least_rounds=count if rounds else chosen.least_rounds, limit=limit
+        chosen,
+        points=points,
+        rounds=count,
+        least_rounds=least,
+        limit=limit,
+        block_ms=block_ms or chosen.block_ms,
     )

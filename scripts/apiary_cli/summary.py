@@ -6,6 +6,7 @@ from pathlib import Path
 
 from . import comparing, repo, stats, tables, verification
 from .comparing import Comparison, Validity
+from .say import duration
 
 MEANING = {
     stats.IMPROVED: "faster",
@@ -83,6 +84,27 @@ def disturbance_line(rows: list[dict[str, str]]) -> str:
     )
 
 
+def rounds_line(race: dict) -> str:
+    """How many rounds there were, and why not as many as planned."""
+    done, planned = race.get("rounds_of_batches") or [race.get("rounds", 0)], race.get("rounds_planned", 0)
+    text = f"rounds: {' and '.join(map(str, done))}" + (" (a batch each)" if len(done) > 1 else "")
+    if min(done, default=0) < planned and race.get("limit_s"):
+        text += f" of {planned} planned for each batch, because no round begins after {duration(race['limit_s'])}"
+    return text + f"; blocks of {race['block_ms']} ms" if "block_ms" in race else text
+
+
+def missing(env: dict, rows: list[dict[str, str]]) -> list[str]:
+    """What has no figure and why: a subject that cannot express a point, or that was not built. Nothing is left out
+    in silence."""
+    absent = env.get("race", {}).get("absent", [])
+    out = [f"not raced, because not built: {', '.join(absent)}"] if absent else []
+    cannot: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row["status"] == "unsupported" and row["row_kind"] == "measure":
+            cannot.setdefault(row["subject"], {})[row["scenario"]] = None
+    return out + [f"{name} cannot express: {', '.join(sorted(found))}" for name, found in sorted(cannot.items())]
+
+
 def comparison_table(comparisons: list[Comparison]) -> list[str]:
     lines = [
         "| scenario | metric | candidate / baseline | ratio [95 %] | pairs | margin | verdict |",
@@ -117,6 +139,9 @@ def markdown(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison
     lines += [f"- {status.name}: {status.text}" for status in verification.statuses(env.get("verification"))]
     disturbed = disturbance_line(rows)
     lines += [f"- {disturbed}"] if disturbed else []
+    lines += [f"- {rounds_line(race)}"]
+    absent = missing(env, rows)
+    lines += ["", "## What has no figure", "", *(f"- {line}" for line in absent)] if absent else []
     bad = failures(rows) + race.get("problems", []) + race.get("side_failures", [])
     if bad:
         lines += ["", "## What went wrong", ""] + [f"- {line}" for line in bad]

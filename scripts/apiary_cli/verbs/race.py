@@ -47,11 +47,12 @@ slow-down qualify the batch. --quick first runs a short proof and a short stress
   quick    7 rounds of a short list, hive against its first peers      5 minutes at most after building
   nightly  30 rounds of a long list, the same subjects                 an hour at most
   wide     10 rounds of everything, all subjects                       hours; narrow it by --scenario
-  publish  60 rounds of a curated list, twice, all that can be posted to   three hours at most
+  publish  60 rounds of a curated list, twice, the first peers and asio   three hours at most, or --limit
   FILE     a plan of your own, in TOML: METHODOLOGY.md says how        as it says
 
-A plan with a time limit runs fewer rounds where they do not fit. Before it starts, the race says how
-long it should take, and goes on correcting that.
+A plan with a time limit (its own, or --limit) runs fewer rounds where they do not fit: the limit is shared
+among the batches, rounds go over all points in turn, and the report says how many there were and why.
+Before it starts, the race says how long it should take, and goes on correcting that.
 
 writes:  results/DATE-HOST/ (report.html, summary.md, rows.csv, compare.csv, hist.csv, micro.*,
          startup.*, env.json); never overwritten, whole or not there at all
@@ -85,6 +86,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--baseline", metavar="FILE", help="an older build of our subject; slower than it is red")
     parser.add_argument("--rounds", type=int, metavar="N", help="instead of the plan's number")
+    parser.add_argument(
+        "--limit", type=float, metavar="MINUTES", help="no further round begins after this (default: the plan's limit)"
+    )
+    parser.add_argument("--block-ms", type=int, metavar="MS", help="length of a block (default: the plan's)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
     parser.add_argument("--seed", type=int, help="of order, plans and padding (default: random, recorded)")
@@ -120,7 +125,10 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
         raise Fault(f"--workers {args.workers}", "a runtime needs at least one worker", "--workers 2", USAGE)
     name = args.plan or "quick"
     found = ownplan.read(Path(name)) if name.endswith(".toml") else plans.plan(name)
-    return plans.narrowed(found, args.scenario, args.rounds, args.placement)
+    if args.subject:
+        found = dataclasses.replace(found, subjects=())
+    limit, block_ms = getattr(args, "limit", None), getattr(args, "block_ms", None)
+    return plans.narrowed(found, args.scenario, args.rounds, args.placement, limit, block_ms)
 
 
 def existing_programs() -> list[Path]:
@@ -151,6 +159,9 @@ def gather(
             "; ".join(f.seen for f in refused) or "none is built",
             "scripts/apiary build release rust",
         )
+    absent = [name for name in usual if name not in {s.name for s in found}]
+    if absent and not args.subject:
+        warn(f"of this plan's subjects these are not built: {', '.join(absent)}")
     rest = [s.name for s in found if s not in chosen]
     if rest and not args.subject:
         say(f"not in this plan: {', '.join(rest)}; --subject NAME races others")
@@ -209,7 +220,9 @@ def run_rounds(race: rounds.Race) -> None:
     batches, batch = race.plan.batches, 0
     began, last = time.monotonic(), race.deadline
     race.pace = pace.Pace(race.plan, rounds.runs_of(race, batches))
-    say(f"about {duration(race.pace.left())} by arithmetic{limit_text(race.plan)}")
+    whole = race.pace.left()
+    each = f", {duration(whole / batches / race.plan.rounds)} a round" if race.plan.rounds > 1 else ""
+    say(f"about {duration(whole)} by arithmetic{each}{limit_text(race.plan)}")
     while batch < batches:
         batch += 1
         if batch == 1:
@@ -272,7 +285,8 @@ def perform(
     seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
     machine, toolchain = environment.machine(), environment.toolchain()
     env_id, before = environment.env_id(machine, toolchain), environment.load()
-    taken = verification.snapshot(tree.hashes if tree else built, exported=tree is not None)
+    found_so = [s.program for s in found if s.own] if built is None and tree is None else []
+    taken = verification.snapshot(tree.hashes if tree else built, exported=tree is not None, programs=found_so)
     with folder.begun() as (run_id, out, scratch):
         arms = subjects.place(line_up(found, args.baseline, plan.controls), scratch)
         race = rounds.Race(
@@ -331,7 +345,10 @@ def describe(
         "plan": plan.name,
         "rounds": max(race.rounds_done.values(), default=0),
         "rounds_planned": plan.rounds,
+        "rounds_of_batches": [race.rounds_done[batch] for batch in sorted(race.rounds_done)],
+        "limit_s": plan.limit,
         "batches": len(race.rounds_done),
+        "absent": [name for name in plan.subjects if name not in {arm.subject.name for arm in race.arms}],
         "seed": race.seed,
         "workers": race.workers,
         "commit": race.commit,
@@ -373,8 +390,9 @@ def tell(outcome: Outcome) -> None:
         say(line)
     for status in verification.statuses(env["verification"]):
         say(f"{status.name}: {colour(status.text, TINT[status.level])}")
-    for line in filter(None, [summary.disturbance_line(rows)]):
-        say(line)
+    for line in [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows)]:
+        if line:
+            say(line)
     for line in summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"]:
         say(colour(f"WRONG: {line}", "red"))
     shown = outcome.folder.relative_to(repo.ROOT) if outcome.folder.is_relative_to(repo.ROOT) else outcome.folder
