@@ -21,6 +21,7 @@ TABLE_COLUMNS = [
     "schema_version", "file", "line", "column", "function", "code", "operation", "order", "mutant", "verdict", "killed_by",
     "engine", "mode", "executions", "seconds", "reason",
 ]
+RECORD = repo.BUILD / "model" / "mutation.json"  # for the report of a race on the same source
 # Budgets: to see which sites run; for every search; for the explorer's unfinished searches of a survivor.
 LOOK, SHORT, LONG = "5000x", "20000x", "20s"
 ENGINES = ("explorer", "relacy")    # the explorer first: its pass means all
@@ -158,6 +159,7 @@ def run(structures: list[str], budget: str, longer: str, jobs: int, only_invento
         if not any(name in file for file in known):
             raise Fault(f"no header with atomic sites is called {name!r}", "", "there are: " + ", ".join(sorted(known)),
                         USAGE)
+    stamp = repo.identity(*repo.PROVED_FOLDERS)
     files = {file for file in known if not structures or any(name in file for name in structures)}
     entries = [entry for entry in checks.all_entries() if entry.kind == "check"]
     orders, killers = baseline(entries, checks.Options(budgets=(LOOK,), jobs=jobs))
@@ -176,7 +178,23 @@ def run(structures: list[str], budget: str, longer: str, jobs: int, only_invento
             progress.advance(f"{result.site.name}={result.mutant}")
     place = {pair: i for i, pair in enumerate(work)}
     found.results.sort(key=lambda result: place[result.site, result.mutant])
+    repo.write_json(RECORD, merge_record(repo.read_json(RECORD), stamp, found, known, reviewed()))
     return found
+
+
+def merge_record(old: dict | None, stamp: dict, found: Run, known: set[str], listed: dict[Key, str]) -> dict:
+    """The score of each header; those of an earlier run stay while the source is the same."""
+    headers = dict(old["headers"]) if old and old.get("source_hash") == stamp["source_hash"] else {}
+    for file in found.files:
+        of = [r for r in found.results if r.site.file == file]
+        survived = [r for r in of if r.verdict == "survived"]
+        headers[file] = {
+            "mutants": len(of),
+            "killed": sum(r.verdict == "killed" for r in of),
+            "explained": sum(r.key() in listed for r in survived),
+            "never_run": sum(item.file == file for item in found.never),
+        }
+    return {"schema_version": 1, **stamp, "known": sorted(known), "headers": dict(sorted(headers.items()))}
 
 
 def reviewed() -> dict[Key, str]:

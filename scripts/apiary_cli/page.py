@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import comparing, page_curves as curves, page_data, page_notes as notes, page_sections as sections
+from . import comparing, page_curves as curves, page_data, page_notes as notes, page_sections as sections, summary
 from .page_data import Report
 from .page_style import CSS
 from .svg import escape
@@ -23,8 +23,7 @@ def subtitle(report: Report) -> str:
     race, machine = report.race, report.env.get("machine", {})
     dirty = " with uncommitted changes" if race.get("dirty") else ""
     return (
-        f"{report.env['run_id']} · plan {race.get('plan')}, {race.get('rounds')} rounds"
-        f"{' in ' + str(race['batches']) + ' batches' if race.get('batches', 1) > 1 else ''}, "
+        f"{report.env['run_id']} · plan {race.get('plan')}, {summary.rounds_line(race)} · "
         f"{race.get('workers')} workers · {machine.get('cpu', 'unknown CPU')}, {machine.get('cpus', '?')} CPUs "
         f"({'virtual' if machine.get('hypervisor') not in (None, 'none seen') else 'bare metal'}) · "
         f"commit {str(race.get('commit', 'none'))[:12]}{dirty}"
@@ -42,6 +41,7 @@ def render(folder: Path) -> str:
         sections.failures(report),
         sections.who_wins(report),
         sections.forest(report),
+        sections.missing(report),
         sections.medians(report),
         *(sections.scenario(report, key) for key in points),
         curves.load_curves(report),

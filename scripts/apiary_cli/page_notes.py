@@ -80,12 +80,24 @@ def shown(value: object) -> str:
     return "unreadable" if value in ("", None) else str(value)
 
 
-def harness_cost(clock_ns: float) -> str:
-    """What measuring adds to each task, by the price of a look at the clock."""
-    return (
-        f"none in the tasks of a block; in an open loop one in each task, {escape(human(clock_ns))} at most. "
-        "The ledger's two additions are part of every task and not taken off"
+def harness_cost(probed: dict) -> list[tuple[str, str]]:
+    """What measuring adds to each task: the ledger's account, and the looks at the clock."""
+    found = probed.get("harness") or {}
+    alone, both = found.get("ledger_alone_ns"), found.get("ledger_two_threads_ns")
+    counted = found.get("ledger_instructions")
+    ledger = (
+        f"{human(alone)} where one thread runs tasks, {human(both)} where two do at once, in every task of every arm and "
+        f"not taken off; {f'{counted:.0f} instructions' if counted else 'instructions not counted: scripts/apiary exact'}"
+        if alone and both
+        else "not measured: harness_exact is not built"
     )
+    own = found.get("clock_read_ns")
+    clock = human(own) if own else f"{human(probed['clock_read_ns'])} at most"
+    return [
+        ("the ledger, for each task", ledger),
+        ("clock read", clock),
+        ("clock reads of the harness", "none in the tasks of a block; in an open loop one in each task"),
+    ]
 
 
 def environment(report: Report) -> str:
@@ -99,8 +111,7 @@ def environment(report: Report) -> str:
     probed = env.get("probes", {})
     if probed:
         sleep, wake = probed["sleep_1ms_overshoot_ns"], probed["wake_ns"]
-        rows.append(("", ["clock read", escape(human(probed["clock_read_ns"])) + " at most"]))
-        rows.append(("", ["the harness's own clock reads", harness_cost(probed["clock_read_ns"])]))
+        rows += [("", [name, escape(text)]) for name, text in harness_cost(probed)]
         rows.append(
             ("", ["a sleep of 1 ms ends late by", escape(f"p50 {human(sleep['p50'])}, p99 {human(sleep['p99'])}")])
         )

@@ -96,6 +96,13 @@ def failures(report: Report) -> str:
     )
 
 
+def missing(report: Report) -> str:
+    """What could not be raced; no row is left out in silence."""
+    found = summary.missing(report.env, report.rows)
+    items = "".join(f"<li>{escape(one)}</li>" for one in found)
+    return section("What has no figure", f"<ul>{items}</ul>") if found else ""
+
+
 def short_ratio(one: Comparison) -> str:
     interval = f"[{one.found.lo:.2f}, {one.found.hi:.2f}]"
     return f'<span class="num">×{one.found.ratio:.2f}</span> <small class="soft num">{interval}</small>'
@@ -151,7 +158,7 @@ def who_wins(report: Report) -> str:
 # --------------------------------------------------------------------------------------------- the forest
 
 
-def forest_entry(one: Comparison, scale: svg.LogScale) -> str:
+def forest_entry(report: Report, one: Comparison, scale: svg.LogScale) -> str:
     unranked = "not_ranked" in one.flags
     cls = CLASS[one.verdict] + (" unranked" if unranked else "")
     raw = [a / b for a, b in one.pairs]
@@ -164,10 +171,11 @@ def forest_entry(one: Comparison, scale: svg.LogScale) -> str:
         met = (one.verdict == stats.REGRESSED) == (one.pairing.kind == "slow10") and one.verdict != stats.IMPROVED
         cls = "good" if met else "bad"
         words = {"aa": "must be 1", "slow10": "must be seen"}[one.pairing.kind]
+    verified = "" if one.control else f"<br>{badge(report, one.pairing.candidate)}"
     label = f"{one.pairing.candidate} over {one.pairing.baseline}, {place(one.key)}, {one.metric.what}"
     return (
         f'<div class="who">{escape(one.pairing.candidate)} / {escape(one.pairing.baseline)}'
-        f"<br><small>{escape(one.metric.what)}</small></div>"
+        f"<br><small>{escape(one.metric.what)}</small>{verified}</div>"
         + svg.forest_row(scale, one.found.ratio, one.found.lo, one.found.hi, one.margin, raw, cls, label)
         + f'<div class="what num">×{one.found.ratio:.3f} [{one.found.lo:.3f}, {one.found.hi:.3f}]'
         f'<br><span class="word {cls}">{escape(words)}</span> '
@@ -175,13 +183,13 @@ def forest_entry(one: Comparison, scale: svg.LogScale) -> str:
     )
 
 
-def forest_of(comparisons: list[Comparison], left: str, right: str) -> str:
+def forest_of(report: Report, comparisons: list[Comparison], left: str, right: str) -> str:
     edges = [v for one in comparisons for v in (one.found.lo, one.found.hi, 1 / (1 + one.margin), 1 + one.margin)]
     scale = svg.log_scale(edges, pad=0.05)
     body = f'<div class="axis-left"></div>{svg.forest_axis(scale, left, right)}<div class="axis-right"></div>'
     for key in dict.fromkeys(one.key for one in comparisons):
         body += f'<div class="group">{escape(place(key))}</div>'
-        body += "".join(forest_entry(one, scale) for one in comparisons if one.key == key)
+        body += "".join(forest_entry(report, one, scale) for one in comparisons if one.key == key)
     return f'<div class="forest">{body}</div>'
 
 
@@ -197,13 +205,13 @@ def forest(report: Report) -> str:
             "interval, the dot the estimate; small dots are the paired rounds. The band is the margin, within which "
             "a difference does not matter.</p>"
         )
-        body += forest_of(claims, f"{ours} faster", "the other faster")
+        body += forest_of(report, claims, f"{ours} faster", "the other faster")
     if controls:
         body += (
             '<h3>Controls</h3><p class="caption">The same machinery on a program and its copy, and on a program '
             "slowed down on purpose.</p>"
         )
-        body += forest_of(controls, "copy faster", "copy slower")
+        body += forest_of(report, controls, "copy faster", "copy slower")
     return section("Ratios", body) if body else ""
 
 
@@ -218,7 +226,7 @@ def badge(report: Report, subject: str) -> str:
     if subject not in report.own:
         return '<span class="badge none">peer</span>'
     level, words = verification.word(report.statuses)
-    return f'<span class="badge {level}">{words}</span>'
+    return f'<span class="badge {level}">{escape(words)}</span>'
 
 
 def medians(report: Report) -> str:

@@ -63,13 +63,15 @@ svg .c{i}.mark, .paths .c{i}.band {{ fill: var(--c{i}); }} .paths .c{i} {{ strok
 .keys { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; font-size: .85rem; margin: .4rem 0; }
 .key i { display: inline-block; width: .7rem; height: .7rem; border-radius: 50%; margin-right: .4rem; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1.5rem; } .pair > div { min-width: 0; }
+.axed { display: grid; grid-template-columns: 3.2rem 1fr; gap: .5rem; } .axed > svg { min-width: 0; }
 .caption { font-size: .85rem; color: var(--soft); margin: .2rem 0 .5rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .86rem; width: 100%; margin: .6rem 0; }
 th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 1px solid var(--rule); padding: .3rem .7rem .3rem 0; vertical-align: bottom; }
 td { border-bottom: 1px solid var(--rule); padding: .32rem .7rem .32rem 0; vertical-align: top; }
+td:last-child:not(.n) { overflow-wrap: anywhere; }
 td.n, th.n { text-align: right; white-space: nowrap; } tr.first td, tr.inner td { border-bottom: 0; } tr.first td { border-top: 1px solid var(--rule); } tr.inner td { padding-top: 0; }
-.badge { font-size: .8rem; white-space: nowrap; } .badge.good { color: var(--good); } .badge.note { color: var(--note); } .badge.bad { color: var(--bad); font-weight: 650; }
+.badge { font-size: .78rem; line-height: 1.2; } .badge.good { color: var(--good); } .badge.note { color: var(--note); } .badge.bad { color: var(--bad); font-weight: 650; }
 .badge.none { color: var(--soft); }
 ol.commands { padding-left: 1.6rem; font-size: .86rem; } ol.commands li { margin: .5rem 0; max-width: none; }
 a { color: inherit; text-decoration-color: var(--rule); }

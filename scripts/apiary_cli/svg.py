@@ -77,7 +77,7 @@ def thin(ticks: list[float], most: int) -> list[float]:
 def ratio_ticks(scale: LogScale) -> list[float]:
     """Ticks of a ratio axis; 1 is always among them."""
     for choice in (
-        (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100),
+        (0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 1000),
         (0.1, 0.2, 0.5, 1, 2, 5, 10),
         (0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4),
         (0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4),
@@ -86,7 +86,7 @@ def ratio_ticks(scale: LogScale) -> list[float]:
     ):
         inside = [t for t in choice if scale.low <= t <= scale.high]
         if len(inside) >= 4:
-            return inside
+            return inside if len(inside) <= 6 else [t for t in inside if math.log10(t) % 1 < 1e-9] or inside
     return inside or [1]
 
 
@@ -179,7 +179,7 @@ def rounds_chart(series: dict[str, list[tuple[int, float]]], colours: dict[str, 
     plot = height - top - 22
 
     def x(number: int) -> float:
-        return 0.5 if last == 1 else 0.07 + 0.9 * (number - 1) / (last - 1)
+        return 0.5 if last == 1 else 0.02 + 0.96 * (number - 1) / (last - 1)
 
     def y(value: float) -> float:
         return top + plot * (1 - scale.at(value))
@@ -203,7 +203,7 @@ def rounds_chart(series: dict[str, list[tuple[int, float]]], colours: dict[str, 
             edge_anchor(x(number)),
             "tick",
         )
-    return chart(body, height, label)
+    return axed(chart(body, height, label), scale, top, plot, height)
 
 
 def xy_chart(
@@ -221,11 +221,12 @@ def xy_chart(
     plot = height - top - 22
 
     def place(x: float) -> float:
-        return 0.08 + 0.88 * across.at(x)
+        return 0.02 + 0.95 * across.at(x)
 
     body, paths = grid(scale, top, plot), ""
     for x in thin(xs, 7):
-        body += text(f"{100 * place(x):.2f}%", height - 5, f"{x:g}{unit}", edge_anchor(place(x)), "tick")
+        short = f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"
+        body += text(f"{100 * place(x):.2f}%", height - 5, f"{short}{unit}", edge_anchor(place(x)), "tick")
     for name, points in series.items():
         paths += polyline([(place(x), scale.at(v)) for x, v in points], f"curve {colours[name]}")
     body += path_layer(paths, top, plot)
@@ -235,16 +236,23 @@ def xy_chart(
             title = f"{name}, {x:g}{unit}: {human(v)}{' (injector-limited)' if empty else ''}"
             cls = f"{'hollow' if empty else 'mark'} {colours[name]}"
             body += dot(f"{100 * place(x):.2f}%", top + plot * (1 - scale.at(v)), 3.2, cls, title)
-    return chart(body, height, label)
+    return axed(chart(body, height, label), scale, top, plot, height)
 
 
 def grid(scale: LogScale, top: float, plot: float) -> str:
-    """Horizontal lines with their labels above them, inside the plot."""
-    body = ""
-    for tick in log_ticks(scale, 5):
-        level = top + plot * (1 - scale.at(tick))
-        body += line("0%", level, "100%", level, "grid") + text("0%", level - 3, tick_label(tick), "start", "tick")
-    return body
+    """Horizontal lines at the ticks of axed()."""
+    levels = (top + plot * (1 - scale.at(tick)) for tick in log_ticks(scale, 5))
+    return "".join(line("0%", level, "100%", level, "grid") for level in levels)
+
+
+def axed(drawn: str, scale: LogScale, top: float, plot: float, height: float) -> str:
+    """A chart with the labels of its value axis in a column beside it, where they cover no point at any width."""
+    labels = "".join(
+        text("100%", top + plot * (1 - scale.at(tick)) + 3.5, tick_label(tick), "end", "tick")
+        for tick in log_ticks(scale, 5)
+    )
+    axis = tag("svg", labels, class_="axis", width="100%", height=f"{height:.0f}", aria_hidden="true")
+    return f'<div class="axed">{axis}{drawn}</div>'
 
 
 def spectrum_chart(
@@ -260,7 +268,7 @@ def spectrum_chart(
     plot = height - top - 22
 
     def x(q: float) -> float:
-        return 0.07 + 0.91 * depth(q) / reach
+        return 0.01 + 0.96 * depth(q) / reach
 
     body, paths = grid(scale, top, plot), ""
     for q in (0.0, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999):
@@ -279,7 +287,7 @@ def spectrum_chart(
             )
     for name, points in curves.items():
         paths += polyline([(x(q), scale.at(v)) for q, v in points if v > 0], f"curve {colours[name]}")
-    return chart(body + path_layer(paths, top, plot), height, label)
+    return axed(chart(body + path_layer(paths, top, plot), height, label), scale, top, plot, height)
 
 
 def depth(q: float) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from . import checks, exact, repo, stressing
+from . import checks, exact, mutation, repo, stressing
 from .say import duration
 from .verdicts import names, unfinished, wrong
 
@@ -18,6 +19,7 @@ class Status:
     name: str
     level: str
     text: str
+    badge: str = ""  # beside a number, where all is well
 
 
 def hashes() -> tuple[str, str]:
@@ -25,9 +27,18 @@ def hashes() -> tuple[str, str]:
     return repo.source_hash(*repo.PROVED_FOLDERS), repo.source_hash(*repo.STRESSED_FOLDERS)
 
 
-def snapshot(built: tuple[str, str] | None = None, exported: bool = False) -> dict:
-    """Taken when a race begins and kept in env.json: the hashes raced (of the source before it was
-    built, if that is known), and the records as they are. An exported tree does not change meanwhile."""
+def older(programs: list[Path]) -> list[str]:
+    """Of programs that were not built just now, those older than the newest header that they ship."""
+    times = [path.stat().st_mtime for path in (repo.ROOT / "impl").rglob("*.hpp")]
+    return sorted(path.name for path in programs if path.stat().st_mtime < max(times, default=0.0))
+
+
+def snapshot(
+    built: tuple[str, str] | None = None, exported: bool = False, programs: list[Path] | None = None
+) -> dict:
+    """Taken when a race begins and kept in env.json: the hashes raced (of the source before it was built, if that is
+    known), and the records as they are. An exported tree does not change meanwhile. `programs` are those of ours
+    that are raced as they were found."""
     now = hashes()
     proved, stressed = built or now
     return {
@@ -35,7 +46,9 @@ def snapshot(built: tuple[str, str] | None = None, exported: bool = False) -> di
         "stress_hash": stressed,
         "source_changed": not exported and (proved, stressed) != now,
         "prove": brief_prove(repo.read_json(checks.RECORD)),
+        "older_programs": older(programs or []),
         "stress": brief_stress(repo.read_json(stressing.RECORD)),
+        "mutation": repo.read_json(mutation.RECORD),
         "exact": None if exported else exact.recorded(),
     }
 
@@ -87,24 +100,55 @@ def stale(name: str, record: dict | None, wanted: str) -> Status | None:
 
 
 def prove_status(record: dict | None, wanted: str) -> Status:
+    kinds = ("litmus", "litmus tests"), ("check", "checks")
+    return engines_status("model checks", "proved ✓", kinds, record, wanted)
+
+
+def museum_status(record: dict | None, wanted: str) -> Status:
+    """The exhibits are checks that must fail; they stand in the same record."""
+    return engines_status("museum", "museum ✓", (("exhibit", "exhibits"),), record, wanted)
+
+
+def engines_status(
+    name: str, badge: str, kinds: tuple[tuple[str, str], ...], record: dict | None, wanted: str
+) -> Status:
     """Good where every check of this source is as expected; a note where something is missing or unfinished."""
-    missing = stale("model checks", record, wanted)
+    missing = stale(name, record, wanted)
     if missing:
         return missing
-    found, listed = record["verdicts"], record.get("listed") or {}
+    listed = record.get("listed") or {}
+    found = [v for v in record["verdicts"] if v["kind"] in {kind for kind, _ in kinds}]
     bad, late = names(list(filter(wrong, found))), names(list(filter(unfinished, found)))
     if bad:
-        return Status("model checks", BAD, f"not as expected: {', '.join(bad)}")
-    parts, whole = [], not late
-    for kind, plural in (("litmus", "litmus tests"), ("check", "checks"), ("exhibit", "exhibits")):
+        return Status(name, BAD, f"not as expected: {', '.join(bad)}")
+    parts, whole = [], bool(found) and not late
+    for kind, plural in kinds:
         done = {v["name"] for v in found if v["kind"] == kind}
         known = len(listed.get(kind, done))
         whole = whole and len(done) >= known
         parts.append(f"{len(done)} of {known} {plural}")
-    engines = ", ".join(sorted({v["engine"] for v in found if v["engine"]}))
+    engines = ", ".join(sorted({v["engine"] for v in found if v["engine"]})) or "no engine"
     text = f"{', '.join(parts)} as expected by {engines} ({sum(v['executions'] or 0 for v in found):,} executions)"
     text += f"; searches not finished: {', '.join(late)}" if late else ""
-    return Status("model checks", GOOD if whole else NOTE, text)
+    return Status(name, GOOD if whole else NOTE, text, badge)
+
+
+def mutation_status(record: dict | None, wanted: str) -> Status:
+    """How much of what could be weakened the checks notice. No score is a note: it judges the checks, not the code."""
+    if not record or record.get("source_hash") != wanted:
+        return Status("mutation", NOTE, "not scored for this source: scripts/apiary mutate")
+    headers, known = record["headers"].values(), len(record["known"])
+    mutants, killed, explained, never = (
+        sum(header[key] for header in headers) for key in ("mutants", "killed", "explained", "never_run")
+    )
+    score = f"{100 * killed / mutants:.0f} %" if mutants else "none"
+    text = (
+        f"{killed} of {mutants} mutants killed ({score}), {explained} survive with a reason, "
+        f"{mutants - killed - explained} without; {len(headers)} of {known} headers"
+    )
+    text += f"; {never} sites that no check executes" if never else ""
+    whole = len(headers) == known and mutants == killed + explained and not never and mutants
+    return Status("mutation", GOOD if whole else NOTE, text, f"mutants {score}")
 
 
 def stress_status(record: dict | None, wanted: str) -> Status:
@@ -122,9 +166,8 @@ def stress_status(record: dict | None, wanted: str) -> Status:
         f"{len(runs)} runs of {len({r['program'] for r in runs})} stress programs clean under "
         f"{', '.join(presets)} ({duration(sum(r['seconds'] for r in runs))})"
     )
-    return Status(
-        "sanitizers", NOTE if absent else GOOD, text + (f"; not run: {', '.join(absent)}" if absent else "")
-    )
+    text += f"; not run: {', '.join(absent)}" if absent else ""
+    return Status("sanitizers", NOTE if absent else GOOD, text, "sanitizers ✓")
 
 
 def statuses(taken: dict | None) -> list[Status]:
@@ -133,16 +176,25 @@ def statuses(taken: dict | None) -> list[Status]:
         return [Status("verification", BAD, "not verified: the race recorded nothing")]
     found = [
         prove_status(taken.get("prove"), taken["prove_hash"]),
+        museum_status(taken.get("prove"), taken["prove_hash"]),
+        mutation_status(taken.get("mutation"), taken["prove_hash"]),
         stress_status(taken.get("stress"), taken["stress_hash"]),
     ]
     if taken.get("source_changed"):
         found.append(Status("source", BAD, "it changed while this ran: what was built may not be what was checked"))
+    if taken.get("older_programs"):
+        names_of = ", ".join(taken["older_programs"])
+        found.append(Status("build", BAD, f"older than the source: {names_of}; it was raced as it was, not built"))
     return found
 
 
 def word(found: list[Status]) -> tuple[str, str]:
     """The level and the words that stand beside a number."""
-    levels = {status.level for status in found}
-    if BAD in levels:
-        return BAD, "not verified"
-    return (NOTE, "verified in part") if NOTE in levels else (GOOD, "proved ✓ stressed ✓")
+    bad = [status.name for status in found if status.level == BAD]
+    if bad:
+        return BAD, f"not verified: {', '.join(bad)}"
+    part = [status.name for status in found if status.level == NOTE]
+    badges = " ".join(status.badge for status in found if status.badge and status.level == GOOD)
+    if part:
+        return NOTE, " ".join(filter(None, [badges, f"in part: {', '.join(part)}"]))
+    return GOOD, badges

@@ -171,11 +171,31 @@ class Verification(unittest.TestCase):
 
     def test_the_word_beside_a_number(self) -> None:
         def word(*levels: str) -> str:
-            return verification.word([verification.Status("", level, "") for level in levels])[1]
+            found = [verification.Status(f"part{i}", level, "", f"badge{i}") for i, level in enumerate(levels)]
+            return verification.word(found)[1]
 
-        self.assertEqual(word("good", "good"), "proved ✓ stressed ✓")
-        self.assertEqual(word("good", "note"), "verified in part")
-        self.assertEqual(word("note", "bad"), "not verified")
+        self.assertEqual(word("good", "good"), "badge0 badge1")
+        self.assertEqual(word("good", "note"), "badge0 in part: part1")
+        self.assertEqual(word("note", "bad"), "not verified: part1")
+
+    def test_exhibits_are_the_museum_s(self) -> None:
+        exhibit = self.VERDICT | {"name": "x", "kind": "exhibit", "as_expected": False}
+        record = {"source_hash": "h", "verdicts": [self.VERDICT, exhibit]}
+        self.assertEqual(verification.prove_status(record, "h").level, "good")
+        self.assertEqual(verification.museum_status(record, "h").level, "bad")
+        self.assertEqual(verification.museum_status({"source_hash": "h", "verdicts": [self.VERDICT]}, "h").level, "note")
+
+    def test_the_mutation_score_is_of_this_source_and_of_all_headers(self) -> None:
+        header = {"mutants": 20, "killed": 19, "explained": 1, "never_run": 0}
+        record = {"source_hash": "h", "known": ["a.hpp"], "headers": {"a.hpp": header}}
+        found = verification.mutation_status(record, "h")
+        self.assertEqual((found.level, found.badge), ("good", "mutants 95 %"))
+        self.assertEqual(verification.mutation_status(record, "other").level, "note")
+        self.assertEqual(verification.mutation_status(None, "h").level, "note")
+        self.assertEqual(verification.mutation_status(record | {"known": ["a.hpp", "b.hpp"]}, "h").level, "note")
+        for key, value in (("explained", 0), ("never_run", 1)):
+            worse = record | {"headers": {"a.hpp": header | {key: value}}}
+            self.assertEqual(verification.mutation_status(worse, "h").level, "note", key)
 
     def test_stress_needs_both_sanitizers(self) -> None:
         run = {"program": "p", "preset": "tsan", "seed": 1, "seconds": 2.0, "passed": True}

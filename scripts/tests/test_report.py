@@ -91,6 +91,7 @@ class Page(TreeCase):
     def verified_only_with_matching_records(self, text: str) -> None:
         self.assertIn('class="badge bad">not verified', text)
         self.assertNotIn("proved ✓", text)
+        self.assertIn("not verified: model checks, museum, sanitizers", text)
         path = self.result() / "env.json"
         env = json.loads(path.read_text())
         taken = env["verification"]
@@ -111,6 +112,12 @@ class Page(TreeCase):
                 }
             ],
         }
+        taken["prove"]["verdicts"].append(taken["prove"]["verdicts"][0] | {"name": "lost", "kind": "exhibit"})
+        taken["mutation"] = {
+            "source_hash": taken["prove_hash"],
+            "known": ["a.hpp"],
+            "headers": {"a.hpp": {"mutants": 50, "killed": 49, "explained": 1, "never_run": 0}},
+        }
         taken["stress"] = {
             "source_hash": taken["stress_hash"],
             "runs": [
@@ -121,7 +128,11 @@ class Page(TreeCase):
         path.write_text(json.dumps(env))
         apiary(self.root, "report", self.result().name)
         again = (self.result() / "report.html").read_text()
-        self.assertIn("proved ✓ stressed ✓", again)
+        self.assertIn("proved ✓ museum ✓ mutants 98 % sanitizers ✓", again)
+        self.assertNotIn("not verified", again)
+        path.write_text(json.dumps(env | {"verification": taken | {"older_programs": ["subject_hive"]}}))
+        apiary(self.root, "report", self.result().name)
+        self.assertIn('badge bad">not verified: build', (self.result() / "report.html").read_text())
         self.assertIn("no load buffering", again)
 
     def test_where_a_peer_wins_it_says_so_first(self) -> None:
