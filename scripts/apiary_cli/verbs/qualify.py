@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import comparing, environment, folder, plans, repo, rounds, stats, subjects, tables, verification
+from .. import comparing, environment, folder, plans, repo, rounds, splice, stats, subjects, tables, verification
 from ..errors import Fault, HARNESS, INCORRECT, USAGE
 from ..say import Progress, duration, heading, say
 from . import race, setup
@@ -23,8 +23,9 @@ processes, shuffled rounds, the margin from an A/A pair of the same batch. Three
 copies must not differ; copies with a built-in slow-down of 5 % and 10 % should be seen. Prints, with
 95 % intervals, the rate of false alarms and the rate of detection.
 
-writes:  results/DATE-HOST/ with qualify.csv (a line for each comparison), rows.csv, env.json, summary.md
-takes:   about a minute and a half for a batch of 10 rounds at two points; run it on a quiet machine
+writes:  results/DATE-HOST/ with qualify.csv (a line for each comparison), rows.csv, env.json, summary.md; with
+         --splice FILE also what stands between the marks <!-- qualify --> of that page
+takes:   about a minute for a batch of 10 rounds at two points; --limit ends it; run it on a quiet machine
 exit:    0 done; 1 wrong work, or more than 5 % of false alarms; 3 the harness failed"""
 
 PAIRS = 3  # tested pairs in a batch, beside the one that sets the margin
@@ -32,6 +33,7 @@ SLOW = {"slow5": 1.05, "slow10": 1.10}
 POINTS = (plans.throughput(1), plans.throughput(2))
 COLUMNS = "batch,scenario,scenario_params,kind,n_pairs,ratio,ci_lo,ci_hi,margin,verdict".split(",")
 MOST_ALARMS = 0.05
+BLOCK_MS = plans.plan("publish").block_ms
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +41,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batches", type=int, default=17, metavar="N", help="6 comparisons each (default 17)")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="of a batch (default 10)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
-    parser.add_argument("--block-ms", type=int, default=50, metavar="MS", help="length of a block (default 50)")
+    parser.add_argument(
+        "--block-ms", type=int, default=BLOCK_MS, metavar="MS", help=f"of a block (default {BLOCK_MS}, as publish)"
+    )
+    parser.add_argument("--limit", type=float, metavar="MINUTES", help="no further batch begins after this")
+    parser.add_argument("--splice", metavar="FILE", help="write the result between the marks of this page")
     parser.add_argument("--seed", type=int, help="of order and padding (default: random, recorded)")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is")
 
@@ -108,15 +114,21 @@ def calibrate(state: rounds.Race) -> None:
 
 
 def measure(state: rounds.Race, batches: int) -> list[Trial]:
+    """Batch after batch; with a limit none begins that would not end in time by the pace so far."""
     trials: list[Trial] = []
+    began = time.monotonic()
     with Progress("qualify", batches) as progress:
         for batch in range(1, batches + 1):
+            if batch > 1 and not rounds.in_time(state, (time.monotonic() - began) / (batch - 1)):
+                break
             # Each batch is calibrated by itself, as each race is.
             for arm in state.arms:
                 arm.slowdown.clear()
             calibrate(state)
             begin = len(state.rows)
+            ends, state.deadline = state.deadline, None  # a batch that has begun is a whole one
             rounds.run_batch(state, batch, lambda number, note: None)
+            state.deadline = ends
             trials += judge(state.rows[begin:], batch)
             progress.advance()
     return trials
@@ -164,16 +176,41 @@ def to_row(trial: Trial) -> dict[str, str]:
     }
 
 
+def read(path: Path) -> list[Trial]:
+    """The lines of qualify.csv; the bootstrap's distribution is not kept there."""
+    point = {one.params_text: one for one in POINTS}
+    return [
+        Trial(
+            int(row["batch"]),
+            point[row["scenario_params"]],
+            row["kind"],
+            stats.Estimate(int(row["n_pairs"]), *(math.log(float(row[name])) for name in ("ratio", "ci_lo", "ci_hi"))),
+            float(row["margin"]),
+            row["verdict"],
+        )
+        for row in tables.read(path, COLUMNS)
+    ]
+
+
 def perform(args: argparse.Namespace, subject: subjects.Subject, command: str) -> tuple[Path, list[Trial], bool]:
     seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
     plan = plans.Plan(
-        "qualify", POINTS, args.rounds, args.rounds, batches=args.batches, block_ms=args.block_ms, controls=False
+        "qualify",
+        POINTS,
+        args.rounds,
+        args.rounds,
+        batches=args.batches,
+        block_ms=args.block_ms,
+        warmup_blocks=plans.plan("publish").warmup_blocks,
+        controls=False,
+        limit=60 * args.limit if args.limit else None,
     )
     machine, toolchain = environment.machine(), environment.toolchain()
     env_id, before = environment.env_id(machine, toolchain), environment.load()
     with folder.begun() as (run_id, out, scratch):
         arms = line_up(subject, scratch)
         state = rounds.Race(plan, arms, args.workers, seed, run_id, env_id, repo.commit(), scratch)
+        state.deadline = time.monotonic() + plan.limit if plan.limit else None
         trials = measure(state, args.batches)
         tables.write(out / "rows.csv", tables.ROWS, state.rows)
         tables.write(out / "qualify.csv", COLUMNS, map(to_row, trials))
@@ -195,7 +232,7 @@ def perform(args: argparse.Namespace, subject: subjects.Subject, command: str) -
 
 
 def run(args: argparse.Namespace) -> int:
-    if min(args.batches, args.rounds, args.workers, args.block_ms) < 1:
+    if min(args.batches, args.rounds, args.workers, args.block_ms) < 1 or (args.limit or 1) <= 0:
         raise Fault("a number below 1", "there would be nothing to measure", "the defaults are sensible", USAGE)
     started = time.monotonic()
     if not args.no_build:
@@ -207,6 +244,9 @@ def run(args: argparse.Namespace) -> int:
     for line in lines(trials):
         say(line)
     say(f"{race.relative(where)}/qualify.csv")
+    if args.splice:
+        splice.into(Path(args.splice), where)
+        say(f"{args.splice}: what stands between its marks is that of {where.name}")
     say(f"took {duration(time.monotonic() - started)}")
     if not trials:
         return HARNESS

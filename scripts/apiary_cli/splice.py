@@ -1,0 +1,211 @@
+"""What a page of this repository shows of a result folder: the text between two marks, made by a command.
+
+  <!-- race -->     the table of a race, from compare.csv and env.json
+  <!-- qualify -->  what `qualify` found, from qualify.csv and env.json
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import plans, repo, stats, summary, tables, verification
+from .errors import Fault, USAGE
+
+DEEPER = ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")  # of several percentiles the median and the deepest are shown
+NOT_RANKED = "not ranked"
+
+
+def between(text: str, name: str, body: str, where: str) -> str:
+    """`text` with `body` between the marks of that name, which must stand there once."""
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    if text.count(start) != 1 or text.count(end) != 1 or text.index(start) > text.index(end):
+        raise Fault(
+            f"{where} has no place for this",
+            f"{start} and, behind it, {end} must stand in it once",
+            "nothing was written",
+            USAGE,
+        )
+    head, tail = text[: text.index(start)], text[text.index(end) :]
+    return f"{head}{start}\n{body.rstrip()}\n{tail}"
+
+
+def into(path: Path, folder: Path) -> str:
+    """Splice what `folder` holds into the page `path`; returns the name of the marks."""
+    name, body = ("qualify", qualification(folder)) if (folder / "qualify.csv").exists() else ("race", race(folder))
+    try:
+        text = path.read_text()
+    except OSError as error:
+        remedy = "--splice FILE is a page with marks"
+        raise Fault(f"{path} cannot be read", str(error.strerror), remedy, USAGE) from error
+    path.write_text(between(text, name, body, path.name))
+    return name
+
+
+def date(env: dict) -> str:
+    """20261121T170000Z-host -> 2026-11-21."""
+    stamp = env["run_id"][:8]
+    return f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}"
+
+
+def machine(env: dict) -> str:
+    found = env.get("machine", {})
+    kind = "CPUs" if found.get("hypervisor") in (None, "none seen") else "virtual CPUs"
+    return f"{found.get('cpu', 'unknown CPU')}, {found.get('cpus', '?')} {kind}"
+
+
+def preamble(env: dict) -> str:
+    ran = env.get("race", {})
+    dirty = " with uncommitted changes" if ran.get("dirty") else ""
+    return f"`{ran.get('command', '')}`, {date(env)}, {machine(env)}, commit {str(ran.get('commit', ''))[:12]}{dirty}"
+
+
+# ------------------------------------------------------------------------------------------------- a race
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the table: one point by one metric, for one of ours."""
+
+    scenario: str
+    params: str
+    placement: str
+    metric: str
+    ours: str
+
+
+def lines_of(rows: list[dict[str, str]]) -> dict[Line, dict[str, dict[str, str]]]:
+    """Line -> peer -> its row of compare.csv. Controls are no peers; of latencies the median and the deepest stay."""
+    out: dict[Line, dict[str, dict[str, str]]] = {}
+    for row in rows:
+        if "control" not in row["flags"].split(";"):
+            key = (row[name] for name in ("scenario", "scenario_params", "placement", "metric", "candidate"))
+            out.setdefault(Line(*key), {})[row["baseline"]] = row
+    deepest: dict[tuple, str] = {}
+    for line in out:
+        if line.metric in DEEPER:
+            place = line.scenario, line.params, line.placement, line.ours
+            deepest[place] = max(deepest.get(place, ""), line.metric)
+    shown = {(*place, metric) for place, metric in deepest.items()} | {(*place, DEEPER[0]) for place in deepest}
+    return {
+        line: found
+        for line, found in out.items()
+        if line.metric not in DEEPER or (line.scenario, line.params, line.placement, line.ours, line.metric) in shown
+    }
+
+
+def order(line: Line) -> tuple:
+    known = list(plans.SCENARIOS)
+    place = known.index(line.scenario) if line.scenario in known else len(known)
+    words = line.params.replace("=", ";").split(";")
+    sortable = [(False, int(word)) if word.isdigit() else (True, word) for word in words]
+    return place, sortable, line.placement, line.metric
+
+
+def lost(row: dict[str, str]) -> bool:
+    return row["verdict"] == stats.REGRESSED
+
+
+def figure(row: dict[str, str]) -> str:
+    ratio, lo, hi = (float(row[name]) for name in ("ratio", "ci_lo", "ci_hi"))
+    return f"{ratio:.2f} [{lo:.2f}, {hi:.2f}]"
+
+
+def cell(row: dict[str, str] | None) -> str:
+    """Bold where the peer is faster, in parentheses where nothing is decided."""
+    if row is None:
+        return "–"
+    if "not_ranked" in row["flags"].split(";"):
+        return NOT_RANKED
+    if lost(row):
+        return f"**{figure(row)}**"
+    return figure(row) if row["verdict"] == stats.IMPROVED else f"({figure(row)})"
+
+
+def name_of(line: Line, many: bool) -> str:
+    words = line.params.replace("=", " ").replace(";", ", ")
+    found = next((m.what for s in plans.SCENARIOS.values() for m in s.metrics if m.column == line.metric), line.metric)
+    metric = "" if found == plans.THROUGHPUT[0].what else found
+    place = "" if line.placement == "free" else "all on one CPU"
+    return " · ".join(filter(None, (line.ours if many else "", f"`{line.scenario}`", words, place, metric)))
+
+
+def race(folder: Path) -> str:
+    env = repo.read_json(folder / "env.json")
+    try:
+        rows = tables.read(folder / "compare.csv", tables.COMPARE)
+        measured = tables.read(folder / "rows.csv", tables.ROWS)
+    except (OSError, ValueError) as error:
+        raise Fault(f"{folder.name} is no race", str(error), "scripts/apiary race leaves one", USAGE) from error
+    found = lines_of(rows)
+    if env is None or not found:
+        raise Fault(f"{folder.name} compares nothing", "no row of compare.csv is about a peer", "", USAGE)
+    peers = sorted({peer for one in found.values() for peer in one})
+    many = len({line.ours for line in found}) > 1
+    # Where a peer wins comes first.
+    listed = sorted(found, key=lambda line: (not any(map(lost, found[line].values())), order(line)))
+    losses = [(line, peer) for line in listed for peer in peers if peer in found[line] and lost(found[line][peer])]
+    by_peer: dict[str, list[str]] = {}
+    for line, peer in losses:
+        by_peer.setdefault(peer, []).append(f"{name_of(line, many)} ({figure(found[line][peer])})")
+    ours = " and ".join(sorted({line.ours for line in found}))
+    out = [preamble(env) + f", {env['race'].get('workers', 2)} workers unless a row says otherwise."]
+    out += [f"{summary.rounds_line(env['race']).capitalize()}. {controls(rows)}"]
+    out += ["Verification of the raced source: " + "; ".join(
+        f"{'**NOT**: ' if s.level == verification.BAD else ''}{s.name}: {s.text}"
+        for s in verification.statuses(env.get("verification"))) + "."]
+    if by_peer:
+        out += ["", f"**Where a peer is faster than {ours}:**", ""]
+        out += [f"- {peer}: {'; '.join(places)}" for peer, places in sorted(by_peer.items())]
+    else:
+        out += ["", f"No peer was faster than {ours} at any of these points."]
+    out += [
+        "",
+        f"Time of {ours} over that of the other, with 95 % intervals: below 1, {ours} is faster. Bold: the other is "
+        "faster; in parentheses: undecided, or equal within the margin; “–”: the other cannot express it; “not "
+        "ranked”: the injector was too late.",
+        "",
+        f"| scenario | {' | '.join(peers)} |",
+        "|---" * (len(peers) + 1) + "|",
+    ]
+    out += [f"| {name_of(line, many)} | {' | '.join(cell(found[line].get(peer)) for peer in peers)} |" for line in listed]
+    absent = summary.missing(env, measured) + summary.failures(measured)
+    return "\n".join(out + ([""] + [f"- {line}" for line in absent] if absent else []))
+
+
+def controls(rows: list[dict[str, str]]) -> str:
+    """The half-widths of the A/A pairs, and what the built-in slow-down came out as."""
+    halves = {
+        (r["scenario"], r["scenario_params"], r["placement"], r["metric"]): 100 * float(r["aa_halfwidth"])
+        for r in rows
+        if r["aa_halfwidth"]
+    }
+    aa = [r for r in rows if r["candidate"].endswith("-aa") and "control" in r["flags"].split(";")]
+    slow = [r for r in rows if r["candidate"].endswith("-slow10") and "control" in r["flags"].split(";")]
+    if not halves:
+        return "No A/A pair was run."
+    alarms = sum(r["verdict"] in (stats.REGRESSED, stats.IMPROVED) for r in aa)
+    text = (
+        f"A/A: {alarms} of {len(aa)} comparisons of the program with its own copy differ; half-width of the interval "
+        f"{stats.median(list(halves.values())):.1f} % in the median, {max(halves.values()):.1f} % at most."
+    )
+    if slow:
+        seen = sum(r["verdict"] == stats.REGRESSED for r in slow)
+        text += f" A built-in slow-down of 10 % was called REGRESSED at {seen} of {len(slow)} points."
+    return text
+
+
+# ----------------------------------------------------------------------------------------- a qualification
+
+
+def qualification(folder: Path) -> str:
+    from .verbs import qualify  # a verb that imports this file
+
+    env = repo.read_json(folder / "env.json")
+    if env is None:
+        raise Fault(f"{folder.name} has no env.json", "", "scripts/apiary qualify leaves one", USAGE)
+    trials = qualify.read(folder / "qualify.csv")
+    ran = env.get("race", {})
+    batches = max((t.batch for t in trials), default=0)
+    head = f"{preamble(env)}; {batches} batches of {ran.get('rounds')} rounds, blocks of {ran.get('block_ms')} ms:"
+    return "\n".join([head, "", *(f"- {line}" for line in qualify.lines(trials))])
