@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import time
 
-from . import stats
+from . import exact, proc, repo, stats
 
 _libc = ctypes.CDLL(None, use_errno=True)
 PR_SET_TIMERSLACK, PR_GET_TIMERSLACK = 29, 30
@@ -100,11 +101,32 @@ def hardware_counters() -> bool:
     return True
 
 
+HARNESS_PROGRAM = "harness_exact"
+
+
+def harness_cost() -> dict[str, float | None]:
+    """What measuring adds to each task: by the harness's own code in nanoseconds (bench/exact/harness_exact.cpp), and in
+    instructions where `apiary exact` has counted this source. Empty where it is not built."""
+    program = next((path for path in repo.manifest("release", "exact") if path.name == HARNESS_PROGRAM), None)
+    if program is None or not program.exists():
+        return {}
+    done = proc.run([program, "cost"], timeout=30)
+    found = {k: int(v) / 1000 for k, v in re.findall(r"^(\w+)_ps=(\d+)$", done.out, re.MULTILINE)} if done.ok else {}
+    counted = {
+        f["operation"]: f["per_operation"]
+        for f in (exact.recorded() or {}).get("figures", [])
+        if f["driver"] == HARNESS_PROGRAM and f["count"] == "instructions"
+    }
+    out: dict[str, float | None] = {f"{name}_ns": round(value, 1) for name, value in found.items()}
+    return out | {"ledger_instructions": counted.get("ledger_complete")} if out else {}
+
+
 def all_probes() -> dict:
     """What env.json records of them."""
     rounded = lambda d: {k: round(v) for k, v in d.items()} if d else None  # noqa: E731
     return {
         "clock_read_ns": round(clock_cost_ns(), 1),
         "sleep_1ms_overshoot_ns": rounded(sleep_overshoot_ns()),
+        "harness": harness_cost(),
         "wake_ns": {name: rounded(found) for name, found in wakes().items()},
     }
