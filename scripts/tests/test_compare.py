@@ -163,6 +163,18 @@ class Commits(TreeCase):
         self.assertTrue(env["race"]["dirty"])
         self.assertFalse(env["verification"]["source_changed"])
 
+    def test_several_times_with_the_verdicts_below_each_other(self) -> None:
+        self.commit(100.0)
+        words = ("--scenario", "post_throughput", "--rounds", "6", "--seed", "3", "--repeat", "2", "--block-ms", "20")
+        done = apiary(self.root, "compare", "HEAD", ".", *words)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        tail = done.stdout[done.stdout.index("2 times . over HEAD") :]
+        self.assertIn(" 1  batch VALID: post_throughput batch=1;producers=1 ×", tail)
+        self.assertIn("verdicts: 4 EQUIVALENT", tail)
+        envs = [json.loads(path.read_text()) for path in sorted((self.root / "results").glob("*/env.json"))]
+        self.assertEqual(sorted(env["race"]["seed"] for env in envs), [3, 4])
+        self.assertEqual({env["race"]["block_ms"] for env in envs}, {20})
+
     def test_a_commit_that_does_not_build(self) -> None:
         self.commit(100.0)
         (self.root / "CMakeLists.txt").write_text("message(FATAL_ERROR broken)\n")

@@ -6,6 +6,7 @@ import argparse
 import shlex
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 from .. import across, commits, comparing, repo, stats, subjects, summary
@@ -21,12 +22,15 @@ or two result folders.
 Commits: exports and builds both, and races them in one batch: paired rounds, an A/A pair, a built-in
 slow-down. A regression counts only when a second batch agrees. The usual question is
   scripts/apiary compare HEAD .
+The short form, under a minute once both are built, is
+  scripts/apiary compare HEAD . --rounds 10 --scenario post_throughput --block-ms 20
+and --repeat 10 does it ten times, each from nothing, and prints the ten verdicts below each other.
 
 Folders: their rounds are no pairs. What is compared is each scheduler's ratio to the peers that both
 folders have, same version and same build. Without a common peer nothing is decided.
 
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
-takes:   for commits two builds of one subject and about 4 minutes; --rounds and --scenario change that
+takes:   for commits two builds of one subject and about 4 minutes; --rounds, --scenario and --block-ms change that
 exit:    0 not slower; 1 slower, or wrong work; 2 names that make no sense; 3 the harness failed"""
 
 ROUNDS, SUBJECT = 15, "hive"
@@ -40,6 +44,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
     parser.add_argument("--plan", default="quick", help="which points (default those of quick)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"paired rounds (default {ROUNDS})")
+    parser.add_argument("--block-ms", type=int, metavar="MS", help="length of a block (default: the plan's)")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="race N times; the verdicts at the end")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
     parser.add_argument("--seed", type=int, help="of order, plans and padding (default: random, recorded)")
@@ -120,13 +126,34 @@ def run(args: argparse.Namespace) -> int:
             "give two result folders, or two commits",
             USAGE,
         )
+    if args.repeat < 1:
+        raise Fault(f"--repeat {args.repeat}", "there would be nothing to compare", "--repeat 10", USAGE)
     started = time.monotonic()
     args.quick, args.baseline, args.no_sidecars, args.repeats = False, None, True, race.rounds.REPEATS
     plan = race.chosen_plan(args)
     setup.ensure()
     tree, subject, args.baseline = builds(args)
     command = shlex.join(["scripts/apiary", *sys.argv[1:]])
-    outcome = race.perform(plan, [subject], args, [], command=command, tree=tree)
-    tell(outcome, args)
+    seed, outcomes = args.seed, []
+    for number in range(args.repeat):
+        args.seed = None if seed is None else seed + number
+        outcomes.append(race.perform(plan, [subject], args, [], command=command, tree=tree))
+        tell(outcomes[-1], args)
+    if len(outcomes) > 1:
+        heading(f"{len(outcomes)} times {args.new} over {args.old}")
+        for line in verdicts_of(outcomes):
+            say(line)
     say(f"took {duration(time.monotonic() - started)}")
-    return outcome.code
+    return max(outcome.code for outcome in outcomes)
+
+
+def verdicts_of(outcomes: list[race.Outcome]) -> list[str]:
+    """One line for each race, and one that counts the verdicts."""
+    lines, words = [], Counter()
+    for number, outcome in enumerate(outcomes, 1):
+        _, _, comparisons = summary.load(outcome.folder)
+        found = [one for one in comparisons if one.pairing.kind == "baseline"]
+        words.update(one.verdict for one in found)
+        told = "; ".join(f"{comparing.place_name(one)} {summary.ratio_text(one)} {one.verdict}" for one in found)
+        lines.append(f"{number:2}  batch {comparing.validity(comparisons).word}: {told}")
+    return [*lines, "verdicts: " + ", ".join(f"{count} {word}" for word, count in words.most_common())]

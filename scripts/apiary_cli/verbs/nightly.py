@@ -11,7 +11,22 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from .. import building, catalogue, checks, comparing, cross, junit, mutation, plans, repo, rounds, stressing, summary
+from .. import (
+    building,
+    catalogue,
+    checks,
+    comparing,
+    cross,
+    exact,
+    junit,
+    mutation,
+    packages,
+    plans,
+    repo,
+    rounds,
+    stressing,
+    summary,
+)
 from ..errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..junit import FAILED, PASSED, SKIPPED, Case, Part
 from ..verdicts import closing, unfinished, wrong
@@ -21,8 +36,9 @@ from . import check, museum, prove, race, setup, stress
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
 Sets up, builds everything, and divides what is left of the budget: the tests, then the model
-checks, the museum's times to detect, the mutants, the stresses under the sanitizers, and the
-race. With 25 minutes or more all tests run, and the museum is timed; with less, the unit tests.
+checks, the museum's times to detect, the mutants, the stresses under the sanitizers, the exact
+counts, the plan smoke (each scenario and subject once), and the race. With 25 minutes or more all
+tests run, the museum is timed, instructions are counted and smoke is raced; with less, the unit tests.
 The mutants need an hour. The race is the plan nightly where the time allows, else quick, else
 smoke. Nothing is left out silently: the page says what did not fit.
 
@@ -157,6 +173,10 @@ def stress_part(seconds: float) -> Part:
 
 
 def race_part(seconds: float, workers: int) -> Part:
+    return raced("race", race_plan(seconds), time.monotonic() + seconds, workers, sidecars=seconds >= QUICK_RACE_FROM)
+
+
+def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, sidecars: bool) -> Part:
     args = argparse.Namespace(
         program=[],
         baseline=None,
@@ -166,11 +186,10 @@ def race_part(seconds: float, workers: int) -> Part:
         seed=None,
         timeout=None,
         repeats=rounds.REPEATS,
-        no_sidecars=seconds < QUICK_RACE_FROM,
+        no_sidecars=not sidecars,
     )
-    started, plan = time.monotonic(), race_plan(seconds)
     found, wrong = race.gather(args, plan.subjects)
-    outcome = race.perform(plan, found, args, wrong, started + seconds, " ".join(["scripts/apiary", *sys.argv[1:]]))
+    outcome = race.perform(plan, found, args, wrong, deadline, " ".join(["scripts/apiary", *sys.argv[1:]]))
     _, rows, comparisons = summary.load(outcome.folder)
     bad = comparing.incorrect(rows)
     cases = [
@@ -195,7 +214,7 @@ def race_part(seconds: float, workers: int) -> Part:
     if outcome.code in (INCORRECT, HARNESS) and all(case.status == PASSED for case in cases):
         env = repo.read_json(outcome.folder / "env.json") or {}
         reasons = env.get("race", {}).get("side_failures") or ["no run succeeded"]
-        cases.append(Case("race", FAILED, 0.0, "; ".join(reasons)))
+        cases.append(Case(name, FAILED, 0.0, "; ".join(reasons)))
     validity = comparing.validity(comparisons)
     lines = [
         f"plan {plan.name}",
@@ -203,7 +222,33 @@ def race_part(seconds: float, workers: int) -> Part:
         *summary.control_lines(validity),
         f"report: {outcome.folder.name}/report.html",
     ]
-    return Part("race", cases, lines=lines, invalid=outcome.code == INVALID_BATCH)
+    return Part(name, cases, lines=lines, invalid=outcome.code == INVALID_BATCH)
+
+
+def smoke_part(workers: int, fits: bool) -> Part:
+    """Each scenario and subject once: is the work right?"""
+    if not fits:
+        return Part("smoke", [Case("smoke", SKIPPED, 0.0, "did not fit the budget; scripts/apiary race --plan smoke")])
+    return raced("smoke", plans.plan("smoke"), None, workers, sidecars=False)
+
+
+def exact_part(fits: bool) -> Part:
+    """Instructions per operation, against those recorded for this compiler."""
+    programs = repo.manifest("release", "exact")
+    if not fits or not programs:
+        return Part("exact", [Case("exact", SKIPPED, 0.0, "no drivers are built" if fits else "did not fit the budget")])
+    packages.require("valgrind")
+    figures, path = exact.measure(programs), exact.baseline()
+    exact.record(figures)
+    if not path.exists():
+        why = f"nothing is recorded for {exact.key()}; scripts/apiary exact --update"
+        return Part("exact", [Case("exact", SKIPPED, 0.0, why)])
+    found = exact.changes(exact.read(path), figures)
+    cases = [
+        Case(" ".join(c.key), FAILED if c.red else PASSED, 0.0, f"{c.word}: {c.before} was recorded, now {c.after}")
+        for c in found
+    ]
+    return Part("exact", cases, lines=[f"{len(found)} counts, {sum(c.red for c in found)} grew or are gone"])
 
 
 def guarded(name: str, work: Callable[[], Part]) -> Part:
@@ -301,6 +346,8 @@ def run(args: argparse.Namespace) -> int:
     parts.append(guarded("museum", lambda: museum_part(budget >= ALL_TESTS_FROM)))
     parts.append(guarded("mutation", lambda: mutation_part(budget >= MUTATION_FROM)))
     parts.append(guarded("stress", lambda: stress_part(SHARES["stress"] * rest)))
+    parts.append(guarded("exact", lambda: exact_part(budget >= ALL_TESTS_FROM)))
+    parts.append(guarded("smoke", lambda: smoke_part(args.workers, budget >= ALL_TESTS_FROM)))
     left = max(SHARES["race"] * LEAST_REST, budget - (time.monotonic() - started))
     parts.append(guarded("race", lambda: race_part(min(left, 0.9 * budget), args.workers)))
     say(publish(parts, args, time.monotonic() - started).rstrip())
