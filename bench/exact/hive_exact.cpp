@@ -68,6 +68,40 @@ void successor(std::uint64_t n) {
     must(ran == n, "a task was lost");
 }
 
+// The same ways beside a second worker, which never runs: tasks that others could steal.
+using core_type = apiary::hive_core<real_sync, counting_core, storage>;
+
+struct shared_hop {
+    core_type* core;
+    std::uint64_t left;
+
+    void operator()() const {
+        ++ran;
+        if (left == 0)
+            core->request_stop(apiary::stop_mode::drain);
+        else
+            must(core->io()[0]->post_local(storage::make(shared_hop{core, left - 1})), "refused");
+    }
+};
+
+void shared_successor(std::uint64_t n) {
+    core_type core(2, 0, {});
+    ran = 0;
+    must(core.post(storage::make(shared_hop{&core, n - 1})), "refused");
+    core.io()[0]->run();
+    must(ran == n, "a task was lost");
+}
+
+// N posts from outside, taken in batches by the beat.
+void shared_post_and_run(std::uint64_t n) {
+    core_type core(2, 0, {});
+    ran = 0;
+    for (std::uint64_t i = 1; i < n; ++i) must(core.post(storage::make([] { ++ran; })), "refused");
+    must(core.post(storage::make(shared_hop{&core, 0})), "refused");
+    core.io()[0]->run();
+    must(ran == n, "a task was lost");
+}
+
 // Each post meets one sleeping worker and wakes it; the task is taken and dropped.
 void post_to_a_sleeper(std::uint64_t n) {
     apiary::hive_core<real_sync, counting_core, storage> core(1, 0, {});
@@ -97,6 +131,8 @@ constexpr std::array operations{
     apiary::exact::operation{"post_and_run", &post_and_run},
     apiary::exact::operation{"post_to_worker_and_run", &post_to_worker_and_run},
     apiary::exact::operation{"successor", &successor},
+    apiary::exact::operation{"shared_successor", &shared_successor},
+    apiary::exact::operation{"shared_post_and_run", &shared_post_and_run},
     apiary::exact::operation{"post_to_a_sleeper", &post_to_a_sleeper},
     apiary::exact::operation{"post_to_a_runner", &post_to_a_runner},
 };

@@ -91,7 +91,9 @@ public:
     template <class F>
     [[nodiscard]] bool post_to_worker(unsigned worker, F&& callable) {
         pending t = make(std::forward<F>(callable));
-        return accepted(core_.post_to(worker, t.get()), t);
+        worker_type* here = current();
+        const bool to_itself = here != nullptr && here->life() == worker;
+        return accepted(to_itself ? here->post_self(t.get()) : core_.post_to(worker, t.get()), t);
     }
 
     // Runs no earlier than `delay` from now; a negative delay counts as none, and one beyond the clock's
@@ -255,6 +257,8 @@ private:
         in_range<std::size_t>(p.global_batch, 1, worker_type::max_batch, "global_batch");
         in_range<std::size_t>(p.global_probe_interval, 1, SIZE_MAX, "global_probe_interval");
         in_range<unsigned>(p.steal_rounds, 1, UINT_MAX, "steal_rounds");
+        in_range<std::size_t>(p.short_deque, 1, SIZE_MAX, "short_deque");
+        in_range<std::size_t>(p.long_deque_probes, 1, SIZE_MAX, "long_deque_probes");
         return p;
     }
 

@@ -1,7 +1,7 @@
 // io_worker: one IO worker of a hive: private queue, stealable deque, timers, inbox, and the beat in
 // which it looks at them.
 //
-// Threads. run, post_local: the thread that runs this worker. mail, core().wake, timers_pending,
+// Threads. run, post_local, post_self: the thread that runs this worker. mail, core().wake, timers_pending,
 //          the counts: any. The other workers of the hive steal from the deque. enter_service,
 //          ask_to_leave: the roster.
 //
@@ -45,6 +45,7 @@ public:
     using trace = typename Parts::trace;
     static constexpr unsigned no_worker = UINT_MAX;
     static constexpr std::size_t max_batch = 64;  // the largest hive_parameters::global_batch
+    static constexpr std::size_t max_room = deque_type::limits::max_capacity + 1;
 
     // Where others post to this worker. One for each of its lives, closed at the end of that life and kept until
     // the end of all: a post that comes late finds it closed, and never the next life's.
@@ -115,6 +116,15 @@ public:
         return true;
     }
 
+    // From a task on this worker, to this worker's private queue: behind what others have posted there before. False:
+    // the hive has been stopped or this worker is detached, and the task is still the caller's.
+    [[nodiscard]] bool post_self(task_type* t) {
+        if (hive_.stopping() || leaving_.load(std::memory_order_relaxed)) return false;
+        if (!inbox().looks_empty()) collect_inbox();
+        private_.push_back(t);
+        return true;
+    }
+
     // From a task on this worker; never early.
     [[nodiscard]] bool post_local_delayed(task_type* t) {
         if (hive_.stopping()) return false;
@@ -151,21 +161,19 @@ public:
     const trace& events() const { return trace_; }  // when the hive has ended
 
 private:
-    // One beat. False when there was nothing to do.
+    // One beat. False when there was nothing to do. Whatever there is of a kind, at least one of it runs, and no more than
+    // the parameters allow: this bounds how long the others wait (README.md, "How long a task waits").
     bool turn() {
         core_.poll();
         collect_inbox();
         bool worked = run_due_timers();
-        worked |= run_local();
-        if (!worked || --turns_to_probe_ == 0) {
-            turns_to_probe_ = hive_.parameters().global_probe_interval;
-            if (worked) run_oldest_own();
-            worked |= run_from_pool();
-        }
+        worked |= run_private();
+        worked |= run_own();
+        worked |= run_from_pool();
         return worked || steal();
     }
 
-    void collect_inbox() { sort_in(inbox().drain()); }
+    void collect_inbox() noexcept { sort_in(inbox().drain()); }
 
     void sort_in(fifo_list<task_type> arrived) {
         while (task_type* t = arrived.pop_front()) {
@@ -176,49 +184,75 @@ private:
         }
     }
 
+    // Those that are due now; what they start is due later.
     bool run_due_timers() {
         if (timers_.empty()) return false;
-        bool any = false;
         const std::int64_t now = hive_.now_ns();
-        while (task_type* t = timers_.pop_due(now)) {
-            any = true;
+        std::size_t left = hive_.parameters().local_budget;
+        for (; left > 0; --left) {
+            task_type* t = timers_.pop_due(now);
+            if (t == nullptr) break;
             tallies_.fired(now - t->deadline_ns);
             run_task(t);
-            if (hive_.stopping()) break;
-        }
-        return any;
-    }
-
-    // What nobody else may run, then what others may steal, until the budget is used up, something has
-    // come for this worker alone, or a timer is due.
-    bool run_local() {
-        std::size_t left = hive_.parameters().local_budget;
-        for (; left > 0 && !hive_.stopping(); --left) {
-            task_type* t = private_.pop_front();
-            if (t == nullptr) t = pop_lone();
-            if (t == nullptr && !own_.try_pop(t)) break;
-            run_task(t);
-            if (!inbox().looks_empty() || timer_due()) return true;
+            if (hive_.stopping()) return true;
         }
         return left != hive_.parameters().local_budget;
+    }
+
+    // What nobody else may run, as far as it was there at the start of the turn.
+    bool run_private() {
+        const std::size_t there = std::min(private_.size(), hive_.parameters().local_budget);
+        for (std::size_t left = there; left > 0 && !hive_.stopping(); --left) {
+            run_task(private_.pop_front());
+            if (timer_due()) break;
+        }
+        return there > 0;
+    }
+
+    // What it has posted or taken for itself, and others may steal: the newest first, until the old end's turn has
+    // come, or something for this worker alone.
+    bool run_own() {
+        const std::size_t most = own_to_probe_;
+        std::size_t left = most;
+        while (!hive_.stopping()) {
+            task_type* t = pop_lone();
+            if (t == nullptr && !own_.try_pop(t)) {
+                own_to_probe_ = hive_.parameters().global_probe_interval;  // nothing has been left to wait
+                return left != most;
+            }
+            run_task(t);
+            if (--left == 0) {
+                own_to_probe_ = hive_.parameters().global_probe_interval;
+                run_oldest_own();
+                return true;
+            }
+            if (!inbox().looks_empty() || timer_due()) break;
+        }
+        own_to_probe_ = left;
+        return left != most;
     }
 
     // Asks the clock only when there is something to ask for.
     bool timer_due() const { return !timers_.empty() && timers_.next_deadline() <= hive_.now_ns(); }
 
     // The deque is last in, first out: without this a task that posts its successor for ever would bury
-    // the others. The owner's thread may steal like any other.
+    // the others. The owner's thread may steal like any other. Seldom when the deque is long: each time begins another
+    // branch of a tree of tasks, and the deque would grow by them.
     void run_oldest_own() {
-        if (task_type* t = pop_lone()) return run_task(t);
+        const auto& p = hive_.parameters();
+        if (hive_.stopping()) return;
+        if (own_.size() > p.short_deque && ++old_end_passed_ % p.long_deque_probes != 0) return;
         const auto oldest = deque_.share().steal();
         if (oldest.status == steal_status::taken) run_task(oldest.value);
     }
 
+    // One task while there is own work, which it would otherwise wait behind; else a batch.
     bool run_from_pool() {
+        if (hive_.pool().looks_empty() || hive_.stopping()) return false;
         std::array<task_type*, max_batch> batch;
         // No more than can be made stealable; the first one runs at once.
-        const std::size_t room = deque_type::limits::max_capacity - own_.size() + 1;
-        const std::size_t most = std::min({hive_.parameters().global_batch, max_batch, room});
+        const bool behind_own = own_.size() != 0 || !lone_.empty();
+        const std::size_t most = behind_own ? 1 : std::min({hive_.parameters().global_batch, max_batch, max_room});
         const std::size_t n = hive_.pool().take(std::span(batch).first(most), hive_.io().size());
         if (n == 0) return false;
         tallies_.batches.add();
@@ -401,7 +435,8 @@ private:
     fifo_list<task_type> private_;
     fifo_list<task_type> lone_;  // what its tasks posted while it was alone
     timer_heap<task_type, Sync> timers_;
-    std::size_t turns_to_probe_ = hive_.parameters().global_probe_interval;
+    std::size_t own_to_probe_ = hive_.parameters().global_probe_interval;  // how many it may run until then
+    std::size_t old_end_passed_ = 0;                                       // because the deque was long
     task_runner<Sync, Storage> runner_;
     worker_tallies<Sync> tallies_;
     [[no_unique_address]] trace trace_;

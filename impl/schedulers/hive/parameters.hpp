@@ -7,10 +7,13 @@ namespace apiary {
 
 struct hive_parameters {
     // Each at least 1; global_batch at most 64. The hive's constructor refuses anything else.
-    std::size_t local_budget = 64;  // tasks from private queue and deque before events and timers are looked at
-    std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
-    std::size_t global_probe_interval = 47;  // turns after which the global pool is probed all the same
+    std::size_t local_budget =
+        64;  // due timers, and tasks of the private queue, that run before the next source's turn
+    std::size_t global_batch = 16;           // tasks taken from the global pool at once, at most
+    std::size_t global_probe_interval = 47;  // own tasks after which the deque's old end and the global pool are probed
     unsigned steal_rounds = 2;               // passes over the victims before a worker gives up
+    std::size_t short_deque = 64;            // up to this length the old end's turn comes at every probe,
+    std::size_t long_deque_probes = 16;      // above, once in so many
 };
 
 }  // namespace apiary

@@ -1,0 +1,166 @@
+// How long a task waits, counted in tasks that run before it: every source of a worker against every other one that never
+// runs dry. One worker on the test's own thread, a clock that a task moves by one nanosecond. README.md has the bounds.
+#include <apiary/schedulers/hive/hive.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <apiary/parking/fake_core.hpp>
+
+namespace {
+
+using apiary::manual_clock;
+using apiary::real_sync;
+using apiary::stop_mode;
+
+struct still_parts : apiary::hive_parts<real_sync> {
+    using clock = manual_clock<>;
+};
+using storage = apiary::heap_storage<real_sync>;
+using core_type = apiary::hive_core<real_sync, apiary::fake_core<manual_clock<>>, storage, still_parts>;
+using task_type = core_type::task_type;
+
+enum class way { pool, inbox, private_queue, timer, deque };
+constexpr way all_ways[] = {way::pool, way::inbox, way::private_queue, way::timer, way::deque};
+const char* name(way w) {
+    constexpr const char* names[] = {"pool", "inbox", "private queue", "timers", "own deque or list"};
+    return names[static_cast<std::size_t>(w)];
+}
+
+constexpr apiary::hive_parameters standard;
+constexpr std::size_t one_turn = 2 * standard.local_budget + standard.global_probe_interval + 2;
+
+// `crowd` tasks that post themselves again for ever, and what is posted among them.
+class contest {
+public:
+    static constexpr std::size_t head_start = 1000, give_up = 200'000;
+
+    contest(unsigned workers, way starver, std::size_t crowd) : h(workers, 0, standard), starver_(starver) {
+        h.clock().set(1);
+        EXPECT_TRUE(h.post_to(0, storage::make([this, crowd] {
+                                  for (std::size_t n = 0; n < crowd; ++n) post(starver_, again());
+                              })));
+    }
+
+    // The tasks that ran between the post of the first of `n` and the run of each, in the order in which they ran.
+    std::vector<std::size_t> waits(way victim, std::size_t n = 1) {
+        victim_ = victim;
+        victims_ = n;
+        h.io()[0]->run();
+        return waited_;
+    }
+
+    core_type h;
+
+private:
+    task_type* again() {
+        return storage::make([this] {
+            step();
+            if (ran_ == head_start)
+                for (std::size_t n = 0; n < victims_; ++n) post(victim_, marked());
+            if (ran_ == give_up) h.request_stop(stop_mode::discard);
+            post(starver_, again());
+        });
+    }
+    task_type* marked() {
+        return storage::make([this] {
+            waited_.push_back(ran_ - head_start);
+            step();
+            if (waited_.size() == victims_) h.request_stop(stop_mode::discard);
+        });
+    }
+    void step() {
+        ++ran_;
+        h.clock().advance(1);
+    }
+    void post(way w, task_type* t) {
+        auto& worker = *h.io()[0];
+        if (w == way::timer) t->deadline_ns = h.clock().now_ns();
+        const bool accepted = w == way::pool            ? h.post(t)
+                              : w == way::inbox         ? h.post_to(0, t)
+                              : w == way::private_queue ? worker.post_self(t)
+                              : w == way::timer         ? worker.post_local_delayed(t)
+                                                        : worker.post_local(t);
+        if (!accepted) apiary::discard<storage>(t);
+    }
+
+    way starver_, victim_ = way::pool;
+    std::size_t victims_ = 0, ran_ = 0;
+    std::vector<std::size_t> waited_;
+};
+
+// One task of `victim` among `crowd` of each other source; alone in its source, so the next of it. `most`: of the tasks
+// that run before it.
+void expect_prompt(way victim, std::size_t crowd, std::size_t most) {
+    for (const unsigned workers : {1U, 2U})
+        for (const way starver : all_ways) {
+            const auto in_private_queue = [](way w) { return w == way::inbox || w == way::private_queue; };
+            if (starver == victim || (in_private_queue(starver) && in_private_queue(victim))) continue;
+            const std::string where = std::string(name(victim)) + " beside " + name(starver) + ", " +
+                                      std::to_string(crowd) + " tasks, " + std::to_string(workers) + " workers";
+            const auto waited = contest(workers, starver, crowd).waits(victim);
+            ASSERT_EQ(waited.size(), 1U) << where << ": it never ran";
+            EXPECT_LE(waited[0], most) << where;
+        }
+}
+
+TEST(hive_fairness, a_task_in_the_pool_waits_for_one_turn_at_most) {
+    expect_prompt(way::pool, 1, standard.global_probe_interval + 1);
+    expect_prompt(way::pool, 300, one_turn);
+}
+TEST(hive_fairness, a_targeted_post_waits_for_one_turn_at_most_and_for_one_task_of_its_worker) {
+    expect_prompt(way::inbox, 1, 1);
+    expect_prompt(way::inbox, 300, one_turn);
+}
+TEST(hive_fairness, a_task_in_the_private_queue_waits_for_one_turn_at_most) {
+    expect_prompt(way::private_queue, 1, standard.global_probe_interval + 1);
+    expect_prompt(way::private_queue, 300, one_turn);
+}
+TEST(hive_fairness, a_timer_that_is_due_waits_for_one_task_of_each_source) {
+    expect_prompt(way::timer, 1, 3);
+    expect_prompt(way::timer, 300, 3);
+}
+TEST(hive_fairness, the_own_deque_and_list_wait_for_one_turn_at_most) {
+    expect_prompt(way::deque, 1, 3);
+    expect_prompt(way::deque, 300, one_turn);
+}
+
+// LIFO: a task that posts its successor would bury them for ever.
+TEST(hive_fairness, what_lies_under_a_successor_advances_by_one_at_every_probe) {
+    for (const std::size_t buried : {1U, 15U, 60U}) {
+        const auto waited = contest(2, way::deque, 1).waits(way::deque, buried);
+        ASSERT_EQ(waited.size(), buried);
+        for (std::size_t k = 0; k < buried; ++k)
+            EXPECT_LE(waited[k], (k + 1) * (standard.global_probe_interval + 1)) << k;
+    }
+}
+TEST(hive_fairness, under_a_long_deque_once_in_so_many_probes) {
+    const std::size_t buried = standard.short_deque + 10;
+    const auto waited = contest(2, way::deque, 1).waits(way::deque, buried);
+    ASSERT_EQ(waited.size(), buried);
+    EXPECT_GT(waited[1], 8 * standard.global_probe_interval);
+    for (std::size_t k = 0; k < buried; ++k)
+        EXPECT_LE(waited[k], (k + 1) * standard.long_deque_probes * (standard.global_probe_interval + 1)) << k;
+}
+
+// The batch that a probe takes must not lie behind a private queue that never runs dry.
+TEST(hive_fairness, many_tasks_of_the_pool_pass_beside_tasks_that_yield) {
+    constexpr std::size_t tasks = 1000, yielders = 4;
+    for (const unsigned workers : {1U, 2U})
+        for (const way yields : {way::private_queue, way::inbox}) {
+            const auto waited = contest(workers, yields, yielders).waits(way::pool, tasks);
+            ASSERT_EQ(waited.size(), tasks);
+            // A turn lets each yielder run once, and takes a batch or half of what is left.
+            const std::size_t turns = tasks / standard.global_batch + 2 * standard.global_batch;
+            if (yields == way::private_queue)
+                EXPECT_LE(waited.back(), tasks + yielders * turns);
+            else  // something for this worker alone comes with every yield: one task of each, in turn
+                EXPECT_LE(waited.back(), tasks + yielders * tasks);
+        }
+}
+
+}  // namespace
