@@ -49,6 +49,22 @@ TEST_F(beat, checklist_3_targeted_posts_go_through_the_inbox) {
     EXPECT_FALSE(h.io()[0]->mail().inbox.looks_empty());
 }
 
+TEST_F(beat, a_post_to_oneself_stays_behind_what_others_have_posted_before) {
+    core_type h(1, 0, {});
+    auto& worker = *h.io()[0];
+    ASSERT_TRUE(h.post_to(0, storage::make([&] {
+                              ASSERT_TRUE(h.post_to(0, noting("of another")));
+                              ASSERT_TRUE(worker.post_self(noting("own")));
+                              EXPECT_TRUE(worker.mail().inbox.looks_empty());
+                              ASSERT_TRUE(h.post_to(0, stopping(h)));
+                          })));
+    worker.run();
+    EXPECT_EQ(log, (std::vector<std::string>{"of another", "own"}));
+    task_type* late = noting("late");
+    EXPECT_FALSE(worker.post_self(late)) << "after the stop";
+    apiary::discard<storage>(late);
+}
+
 TEST_F(beat, checklist_4_a_turn_goes_through_its_steps_in_order) {
     core_type h(1, 0, {});
     auto& worker = *h.io()[0];

@@ -112,6 +112,17 @@ TEST(hive_fairness, a_task_in_the_pool_waits_for_one_turn_at_most) {
     expect_prompt(way::pool, 1, standard.global_probe_interval + 1);
     expect_prompt(way::pool, 300, one_turn);
 }
+TEST(hive_fairness, beside_own_work_the_pool_is_taken_one_at_a_time_and_the_rest_left_to_others) {
+    constexpr std::size_t tasks = 20, period = standard.global_probe_interval + 1;
+    for (const unsigned workers : {1U, 2U}) {
+        const auto waited = contest(workers, way::deque, 2).waits(way::pool, tasks);
+        ASSERT_EQ(waited.size(), tasks);
+        for (std::size_t k = 0; k < tasks; ++k) {
+            EXPECT_LE(waited[k], (k + 1) * (period + 1)) << k;
+            EXPECT_GE(waited[k], k * period) << k;
+        }
+    }
+}
 TEST(hive_fairness, a_targeted_post_waits_for_one_turn_at_most_and_for_one_task_of_its_worker) {
     expect_prompt(way::inbox, 1, 1);
     expect_prompt(way::inbox, 300, one_turn);
