@@ -9,20 +9,14 @@
 #include <string>
 #include <vector>
 
-#include <apiary/parking/fake_core.hpp>
+#include <apiary/schedulers/hive/still_hive.hpp>
 
 namespace {
 
-using apiary::manual_clock;
-using apiary::real_sync;
 using apiary::stop_mode;
-
-struct still_parts : apiary::hive_parts<real_sync> {
-    using clock = manual_clock<>;
-};
-using storage = apiary::heap_storage<real_sync>;
-using core_type = apiary::hive_core<real_sync, apiary::fake_core<manual_clock<>>, storage, still_parts>;
-using task_type = core_type::task_type;
+using storage = apiary::still_script::storage;
+using core_type = apiary::still_script::core_type;
+using task_type = apiary::still_script::task_type;
 
 enum class way { pool, inbox, private_queue, timer, deque };
 constexpr way all_ways[] = {way::pool, way::inbox, way::private_queue, way::timer, way::deque};

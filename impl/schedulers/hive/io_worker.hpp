@@ -11,7 +11,7 @@
 //   3  timers that are due                    7  sleep, after a last look at every source
 //   4  private queue, then deque
 //
-// Where this departs from the seed's listing, and why: DECISIONS.md D5 to D9 and D13.
+// Where this departs from the seed's listing, and why: DECISIONS.md D5 to D9 and D31.
 #pragma once
 
 #include <algorithm>
