@@ -64,10 +64,9 @@ def command(run: Run, seconds: float, threads: int | None, json_file: str = "") 
     return words + (["--json", json_file] if json_file else [])
 
 
-def attempt(run: Run, seconds: float, threads: int | None, json_file: str) -> proc.Done:
+def attempt(words: list[str], seconds: float) -> proc.Done:
     """Run it; where the kernel's address randomisation defeats TSan, once more without it."""
     options = {"cwd": repo.ROOT, "env": os.environ | SANITIZER_ENV, "timeout": 3 * seconds + 120}
-    words = command(run, seconds, threads, json_file)
     done = proc.run(words, **options)
     if not done.ok and MAPPING_TROUBLE in done.err + done.out:
         done = proc.run(["setarch", "--addr-no-randomize", *words], **options)
@@ -113,7 +112,7 @@ def run_all(runs: list[Run], seconds: float, threads: int | None) -> list[dict]:
     with tempfile.TemporaryDirectory(prefix="apiary-stress-") as folder, Progress("stress", len(runs)) as progress:
         for i, item in enumerate(runs):
             file = Path(folder) / f"{i}.json"
-            done = attempt(item, seconds, threads, str(file))
+            done = attempt(command(item, seconds, threads, str(file)), seconds)
             result = outcome(item, done, detail(file), relative(command(item, seconds, threads)))
             results.append(result)
             if not result["passed"]:

@@ -126,6 +126,14 @@ class Parts(TreeCase):
         self.assertIn("PART passed ['1 exhibits, 86 of 87 defects not yet seen']", self.part("museum_part(True)")[0])
 
 
+    def test_the_echo(self) -> None:
+        self.assertIn("PART skipped", self.part("echo_part(False)")[0])
+        program = self.root / "build/tsan/bin/hive_echo"
+        for status, seen in ((0, "passed"), (1, "failed"), (66, "failed"), (77, "skipped")):
+            fakes.script(program, f"#!/bin/sh\necho \"hive_echo: 7 came back $*\"\nexit {status}\n")
+            self.assertIn(f"PART {seen} ['hive_echo: 7 came back --connections 1000", self.part("echo_part(True)")[0])
+
+
 class Closing(unittest.TestCase):
     def test_closing_lines_are_the_tools_own(self) -> None:
         ctest = "1/2 Test #1: a ... Passed\n\n100% tests passed, 0 tests failed out of 2\n\nTotal Test time (real) =   0.1 sec\n"

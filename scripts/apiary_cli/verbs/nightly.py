@@ -36,9 +36,10 @@ from . import check, museum, prove, race, setup, stress
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
 Sets up, builds everything, and divides what is left of the budget: the tests, then the model
-checks, the museum's times to detect, the mutants, the stresses under the sanitizers, the exact
-counts, the plan smoke (each scenario and subject once), and the race. With 25 minutes or more all
-tests run, the museum is timed, instructions are counted and smoke is raced; with less, the unit tests.
+checks, the museum's times to detect, the mutants, the stresses under the sanitizers, a minute of
+the echo example under TSan, the exact counts, the plan smoke (each scenario and subject once), and
+the race. With 25 minutes or more all tests run, the museum is timed, the echo runs, instructions are
+counted and smoke is raced; with less, the unit tests.
 The mutants need an hour. The race is the plan nightly where the time allows, else quick, else
 smoke. Nothing is left out silently: the page says what did not fit.
 
@@ -51,6 +52,7 @@ ALL_TESTS_FROM, NIGHTLY_RACE_FROM, QUICK_RACE_FROM = 25 * 60.0, 25 * 60.0, 90.0
 MUTATION_FROM, MUTATION_TAKES = 60 * 60.0, 15 * 60.0
 LEAST_REST = 40.0
 LONGEST_STRESS = 60.0
+ECHO_SECONDS, TOO_FEW_DESCRIPTORS = 60.0, 77
 FOLDER = repo.BUILD / "nightly"
 
 
@@ -170,6 +172,20 @@ def stress_part(seconds: float) -> Part:
             f"source {record['source_hash']}"
         ],
     )
+
+
+def echo_part(fits: bool) -> Part:
+    """The hive's echo server and its clients over real sockets under ThreadSanitizer, each byte compared."""
+    program = repo.BUILD / "tsan" / "bin" / "hive_echo"
+    if not fits:
+        return Part("echo", [Case("echo", SKIPPED, 0.0, "did not fit the budget")])
+    if not program.exists():
+        raise Fault(f"{program} is not there", "the preset tsan is not built", "scripts/apiary build tsan")
+    words = [str(program), "--connections", "1000", "--messages", "20", "--seconds", f"{ECHO_SECONDS:g}"]
+    done = stressing.attempt(words, ECHO_SECONDS)
+    last = (done.out + done.err).strip().splitlines()[-1:] or [done.how()]
+    status = PASSED if done.ok else SKIPPED if done.rc == TOO_FEW_DESCRIPTORS else FAILED
+    return Part("echo", [Case("echo under ThreadSanitizer", status, done.seconds, "" if done.ok else last[0])], lines=last)
 
 
 def race_part(seconds: float, workers: int) -> Part:
@@ -346,6 +362,7 @@ def run(args: argparse.Namespace) -> int:
     parts.append(guarded("museum", lambda: museum_part(budget >= ALL_TESTS_FROM)))
     parts.append(guarded("mutation", lambda: mutation_part(budget >= MUTATION_FROM)))
     parts.append(guarded("stress", lambda: stress_part(SHARES["stress"] * rest)))
+    parts.append(guarded("echo", lambda: echo_part(budget >= ALL_TESTS_FROM)))
     parts.append(guarded("exact", lambda: exact_part(budget >= ALL_TESTS_FROM)))
     parts.append(guarded("smoke", lambda: smoke_part(args.workers, budget >= ALL_TESTS_FROM)))
     left = max(SHARES["race"] * LEAST_REST, budget - (time.monotonic() - started))
