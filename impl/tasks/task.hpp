@@ -57,6 +57,13 @@ public:
     // Destroys the callable without running it.
     task_end drop() { return end_(*this, task_end::drop); }
 
+    // The callable, when it is an F that lies inside; else null.
+    template <class F>
+    const F* target() const {
+        static_assert(fits<F>);
+        return end_ == &end_inline<F> ? std::launder(reinterpret_cast<const F*>(storage_)) : nullptr;
+    }
+
     // For queues and timers.
     typename Sync::template cell<task*> next;
     std::int64_t deadline_ns = 0;  // 0: as soon as possible

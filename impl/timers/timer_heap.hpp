@@ -87,7 +87,26 @@ public:
         return remove(slots_[h.slot].position);
     }
 
+    // Takes out every timer of which `gone` says so, and gives it to `sink`, which must not touch the heap. O(n).
+    template <class Gone, class Sink>
+    void remove_if(Gone gone, Sink sink) {
+        std::size_t kept = 0;
+        for (const entry& e : heap_) {
+            if (gone(*e.node)) {
+                give_back(e.slot);
+                sink(e.node);
+            } else {
+                heap_[kept++] = e;
+            }
+        }
+        heap_.resize(kept);
+        for (std::size_t i = 0; i != kept; ++i) put(i, heap_[i]);
+        for (std::size_t i = kept / 2; i-- > 0;) sift_down(i);
+        publish();
+    }
+
     bool empty() const { return heap_.empty(); }
+    std::size_t held() const { return heap_.size(); }  // as size(), for the owner
 
     // Any thread.
     std::size_t size() const { return size_.load(std::memory_order_relaxed); }
@@ -119,10 +138,13 @@ private:
             sift_up(at);
             sift_down(slots_[last.slot].position);
         }
-        ++slots_[gone.slot].generation;  // I2: now even
-        slots_[gone.slot].position = std::exchange(free_, gone.slot);
+        give_back(gone.slot);
         publish();
         return gone.node;
+    }
+    void give_back(std::uint32_t s) {
+        ++slots_[s].generation;  // I2: now even
+        slots_[s].position = std::exchange(free_, s);
     }
 
     void put(std::size_t at, const entry& e) {

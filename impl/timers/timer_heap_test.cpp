@@ -83,6 +83,29 @@ TEST(timer_heap, a_handle_of_a_timer_that_has_gone_cancels_nothing_also_when_its
     EXPECT_EQ(h.cancel(now), nullptr) << "twice";
 }
 
+TEST(timer_heap, what_is_swept_out_has_gone_and_its_handles_with_it) {
+    heap h;
+    std::array<node, 6> nodes;
+    std::array<timer_handle, 6> handles;
+    for (int i = 0; i < 6; ++i) {
+        const auto n = static_cast<std::size_t>(i);
+        nodes[n] = {60 - 10 * i, i};
+        handles[n] = h.add(&nodes[n]);
+    }
+    std::vector<int> gone;
+    h.remove_if([](const node& n) { return n.id % 2 == 1; }, [&gone](node* n) { gone.push_back(n->id); });
+    std::sort(gone.begin(), gone.end());
+    EXPECT_EQ(gone, (std::vector{1, 3, 5}));
+    EXPECT_EQ(h.size(), 3U);
+    EXPECT_EQ(h.next_deadline(), 20) << "of number 4";
+    EXPECT_EQ(h.cancel(handles[5]), nullptr);
+    EXPECT_EQ(h.cancel(handles[2]), &nodes[2]);
+    EXPECT_EQ(h.pop(), &nodes[4]);
+    EXPECT_EQ(h.pop(), &nodes[0]);
+    h.remove_if([](const node&) { return true; }, [](node*) { FAIL() << "it is empty"; });
+    EXPECT_EQ(h.next_deadline(), heap::never);
+}
+
 TEST(timer_heap, a_handle_that_names_nothing_cancels_nothing) {
     heap h;
     EXPECT_EQ(h.cancel({}), nullptr);
@@ -148,6 +171,15 @@ TEST(timer_heap, does_what_a_sorted_list_does_over_many_random_steps) {
                 case 5:
                     clock.advance(below(4));
                     break;
+                case 6: {
+                    const int rest = static_cast<int>(below(5));
+                    const auto leaves = [rest](const node& n) { return n.id % 5 == rest; };
+                    h.remove_if(leaves, [&](node* n) {
+                        ASSERT_TRUE(leaves(*n));
+                        reference.remove(n);
+                    });
+                    break;
+                }
                 default: {
                     node* expected = reference.earliest();
                     if (expected != nullptr && expected->deadline_ns > clock.now_ns()) expected = nullptr;

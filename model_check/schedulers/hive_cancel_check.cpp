@@ -70,4 +70,27 @@ struct cancel_races_drop : cancel_scenario<Sync, task_end::drop> {
 };
 APIARY_CHECK(cancel_races_drop);
 
+// The worker's sweep meets the cancel: it asks whether the timer looks cancelled, and drops it then, else runs it when it is due.
+template <class Sync>
+struct cancel_races_sweep : cancel_scenario<Sync, task_end::run> {
+    static constexpr const char* what = "a worker that sweeps its timers, while one of them is cancelled";
+    static constexpr std::array must_reach{"cancel.swept", "cancel.not_swept", "delayed.was_cancelled"};
+    using base = cancel_scenario<Sync, task_end::run>;
+    void thread(unsigned i) {
+        if (i != 0) return base::thread(i);
+        const auto* entry = this->queued->template target<delayed_entry<Sync>>();
+        if (entry == nullptr) Sync::fail("a timer is not known as one");
+        if (entry->looks_cancelled()) {
+            Sync::reach("cancel.swept");
+            this->how = this->queued->drop();
+            if (this->how != task_end::cancelled) Sync::fail("a sweep dropped a timer that was not cancelled");
+            base::storage::release(this->queued);
+        } else {
+            Sync::reach("cancel.not_swept");
+            base::thread(0);
+        }
+    }
+};
+APIARY_CHECK(cancel_races_sweep);
+
 }  // namespace

@@ -9,11 +9,12 @@
 #include <cstdint>
 
 #include <apiary/parking/sleeper.hpp>
+#include <apiary/schedulers/hive/counters.hpp>
 #include <apiary/schedulers/hive/task_runner.hpp>
 
 namespace apiary {
 
-template <class Hive, class Sync, class Core, class Storage>
+template <class Hive, class Sync, class Core, class Storage, class Trace>
 class compute_worker {
 public:
     using task_type = task<Sync>;
@@ -56,22 +57,44 @@ public:
 
     Core& core() { return core_; }
     const task_runner<Sync, Storage>& books() const { return runner_; }
+    worker_counters counters() const {
+        return {.kind = worker_kind::compute,
+                .slot = slot_,
+                .run = runner_.tasks_run(),
+                .exceptions = runner_.exceptions(),
+                .discarded = runner_.tasks_dropped(),
+                .cancelled = runner_.tasks_cancelled(),
+                .parked = tallies_.parked.get(),
+                .woken = tallies_.woken.get(),
+                .spurious = tallies_.spurious.get()};
+    }
+    const Trace& events() const { return trace_; }  // when the hive has ended
 
 private:
     void end(task_type* t) {
         // What is left must not wait for this one: wake the next worker, or pass the search on.
         (void)sleeper_.found_work();
         if (!hive_.compute_pool().looks_empty()) hive_.wake_one_compute();
-        if (hive_.discarding())
-            runner_.drop(t);
-        else
-            runner_.run(t, hive_.on_exception());
+        if (hive_.discarding()) return runner_.drop(t);
+        std::int64_t from = 0;
+        if constexpr (Trace::on) from = hive_.now_ns();
+        runner_.run(t, hive_.on_exception());
+        if constexpr (Trace::on) trace_.span(Trace::kind::task, from, hive_.now_ns());
     }
 
     void sleep() {
+        tallies_.parked.add();
+        if (sleeper_.searching()) tallies_.spurious.add();
+        std::int64_t from = 0;
+        if constexpr (Trace::on) from = hive_.now_ns();
         sleeper_.sleep(Core::forever, [this] {
             return (Sync::recheck("hive.compute.pool") && !hive_.compute_pool().looks_empty()) || hive_.stopping();
         });
+        if (sleeper_.searching()) tallies_.woken.add();
+        if constexpr (Trace::on) {
+            trace_.span(Trace::kind::park, from, hive_.now_ns());
+            if (sleeper_.searching()) trace_.instant(Trace::kind::woken, hive_.now_ns(), slot_);
+        }
     }
 
     Hive& hive_;
@@ -81,6 +104,8 @@ private:
     Core core_;
     sleeper<Sync, Core> sleeper_;
     task_runner<Sync, Storage> runner_;
+    worker_tallies<Sync> tallies_;
+    [[no_unique_address]] Trace trace_;
 };
 
 }  // namespace apiary

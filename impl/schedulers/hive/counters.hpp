@@ -8,12 +8,16 @@
 
 namespace apiary {
 
+enum class worker_kind : std::uint8_t { io, compute };
+
 struct worker_counters {
-    unsigned slot = 0;  // the books are kept for a slot, over all its workers' lives
+    worker_kind kind = worker_kind::io;
+    unsigned slot = 0;  // the books are kept for a slot, over all its workers' lives; each kind has slots of its own
     std::uint64_t run = 0, exceptions = 0, discarded = 0, cancelled = 0;
-    std::uint64_t parked = 0;     // sleeps announced
-    std::uint64_t woken = 0;      // of those, how many ended by a poster's claim
-    std::uint64_t spurious = 0;   // of those, how many found nothing and went back to sleep
+    std::uint64_t parked = 0;    // sleeps announced
+    std::uint64_t woken = 0;     // of those, how many ended by a poster's claim
+    std::uint64_t spurious = 0;  // of those, how many found nothing and went back to sleep
+    // From here on IO workers only.
     std::uint64_t stolen = 0;     // tasks taken from other workers' deques
     std::uint64_t batches = 0;    // visits to the global pool that brought something
     std::uint64_t overflows = 0;  // posts that found the own deque full

@@ -11,8 +11,8 @@
 //       task, or a canceller. Only that one touches the callable, and destroys it.
 //   I2  The block lives until task and handle have both let go of it.
 //
-// What a cancelled callable held is freed at once; the empty task stays in the heap until its deadline,
-// or until the worker's next sweep.
+// What a cancelled callable held is freed at once; the empty task stays in the heap until its deadline, or until the worker's next
+// sweep (io_worker::keep_timer), which comes before the heap holds twice what the last one left.
 //
 // Synchronisation
 //   S1  release_one: fetch_sub (acq_rel) by the first to let go -> the same by the last, which frees the
@@ -63,6 +63,9 @@ public:
         end_(*this, false);
         return true;
     }
+
+    // A hint: no sooner true than cancel() has begun to return true. Who ends the task is told for certain.
+    bool looks_cancelled() const { return state_.load(std::memory_order_relaxed) == cancelled; }
 
     void release_one() noexcept {
         if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) free_(*this);  // S1
@@ -117,6 +120,7 @@ public:
         if (block_ != nullptr) block_->release_one();
     }
     task_end operator()(task_end how) { return block_->end(how); }
+    bool looks_cancelled() const { return block_->looks_cancelled(); }
 
 private:
     delayed_block<Sync>* block_;

@@ -206,30 +206,36 @@ public:
         return r;
     }
 
-    // At any time, from any thread: one for each IO worker's slot.
+    // At any time, from any thread: one for each IO worker's slot, then one for each compute worker's.
     std::vector<worker_counters> snapshot() const {
         std::vector<worker_counters> all;
         for (unsigned i = 0; i < core_.io().size(); ++i) all.push_back(core_.io()[i]->counters());
+        for (unsigned i = 0; i < core_.compute().size(); ++i) all.push_back(core_.compute()[i]->counters());
         return all;
     }
 
-    // The sum of one of them over the IO workers: total(&worker_counters::stolen).
+    // The sum of one of them over all workers: total(&worker_counters::stolen).
     std::uint64_t total(std::uint64_t worker_counters::* which) const {
         std::uint64_t sum = 0;
         for (unsigned i = 0; i < core_.io().size(); ++i) sum += core_.io()[i]->counters().*which;
+        for (unsigned i = 0; i < core_.compute().size(); ++i) sum += core_.compute()[i]->counters().*which;
         return sum;
     }
 
-    // After run() has returned: what the IO workers did, in Chrome's JSON, for ui.perfetto.dev.
+    // After run() has returned: what the workers did, in Chrome's JSON, for ui.perfetto.dev. A track for each, the compute
+    // workers' behind those of all IO workers there can be.
     void write_trace(std::ostream& out) const
         requires Parts::trace::on
     {
         out << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
         std::size_t left_out = 0;
-        for (unsigned i = 0; i < core_.io().size(); ++i) {
-            core_.io()[i]->events().write(out, i);
-            left_out += core_.io()[i]->events().left_out();
-        }
+        const auto write = [&](const auto& events, unsigned track, const char* kind, unsigned worker) {
+            events.write(out, track, kind, worker);
+            left_out += events.left_out();
+        };
+        for (unsigned i = 0; i < core_.io().size(); ++i) write(core_.io()[i]->events(), i, "IO", i);
+        for (unsigned i = 0; i < core_.compute().size(); ++i)
+            write(core_.compute()[i]->events(), max_workers + i, "compute", i);
         out << "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"hive\"}}],\n"
             << "\"otherData\":{\"left_out\":" << left_out << "}}\n";
     }

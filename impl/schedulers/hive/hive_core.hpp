@@ -37,7 +37,8 @@ public:
     using task_type = task<Sync>;
     using list = fifo_list<task_type>;
     using io_worker_type = io_worker<Sync, Core, Storage, Parts>;
-    using compute_worker_type = compute_worker<hive_core, Sync, typename Parts::compute_core, Storage>;
+    using compute_worker_type =
+        compute_worker<hive_core, Sync, typename Parts::compute_core, Storage, typename Parts::trace>;
 
     // Precondition: 1 <= io_workers <= idle_set::max_workers, compute_workers <= the same.
     hive_core(unsigned io_workers, unsigned compute_workers, const hive_parameters& parameters,

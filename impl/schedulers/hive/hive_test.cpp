@@ -202,6 +202,24 @@ TEST_P(hive_of, a_cancelled_timer_never_runs_and_frees_what_it_held_at_once) {
     EXPECT_EQ(report.run + report.discarded, 0U);
 }
 
+TEST(hive, timers_that_were_cancelled_do_not_pile_up_until_their_deadlines) {
+    running_hive r({});
+    std::atomic<int> done{0};
+    ASSERT_TRUE(r.h.post_micro([&] {
+        auto kept = r.h.post_delayed([] {}, 1h);
+        for (int i = 0; i < 10'000; ++i) EXPECT_TRUE(r.h.post_delayed([] {}, 1h).cancel());
+        ++done;
+    }));
+    for (int i = 0; i < 10'000; ++i) EXPECT_TRUE(r.h.post_delayed([] {}, 1h).cancel()) << "and from another thread";
+    wait_for(done, 1);
+    ASSERT_TRUE(r.h.post_micro([&done] { ++done; }));  // behind it every inbox has been looked at
+    wait_for(done, 2);
+    EXPECT_LE(r.h.total(&apiary::worker_counters::timers_pending), 64U);
+    const auto report = r.stop();
+    EXPECT_EQ(report.cancelled, 20'000U);
+    EXPECT_EQ(report.discarded, 1U);
+}
+
 TEST_P(hive_of, a_timer_that_has_begun_cannot_be_cancelled) {
     running_hive r({.io_workers = GetParam()});
     std::atomic<int> ran{0};

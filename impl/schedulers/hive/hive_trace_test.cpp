@@ -91,6 +91,24 @@ TEST(hive_trace, is_json_and_shows_every_task) {
     EXPECT_EQ(count(text, R"("name":"batch")"), h.total(&worker_counters::batches));
 }
 
+TEST(hive_trace, shows_the_compute_workers_beside_the_io_workers) {
+    apiary::traced_hive h({.io_workers = 1, .compute_workers = 2});
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 5; ++i)
+        ASSERT_TRUE(h.post_compute([&] {
+            if (++ran == 5) h.request_stop();
+        }));
+    h.run();
+    std::ostringstream out;
+    h.write_trace(out);
+    const std::string text = out.str();
+    EXPECT_TRUE(json(text).well_formed()) << text;
+    EXPECT_EQ(count(text, R"("name":"compute worker 1")"), 1U);
+    EXPECT_EQ(count(text, R"("name":"task")"), 5U);
+    EXPECT_EQ(count(text, R"("name":"park")"), h.total(&worker_counters::parked));
+    EXPECT_EQ(count(text, R"("name":"woken")"), h.total(&worker_counters::woken));
+}
+
 TEST(hive_trace, the_parser_knows_what_is_no_json) {
     for (const char* bad : {"", "{", "[1,]", R"({"a"})", R"({"a":1}})", "[\"a\n\"]", "{]"}) {
         EXPECT_FALSE(json(bad).well_formed()) << bad;
@@ -116,6 +134,24 @@ TEST(hive_counters, agree_with_what_was_done) {
     EXPECT_GE(c.timer_lateness_ns, c.timer_lateness_max_ns);
     EXPECT_EQ(c.timers_pending, 0U);
     EXPECT_EQ(c.stolen, 0U);
+}
+
+TEST(hive_counters, are_kept_for_compute_workers_too) {
+    apiary::hive h({.io_workers = 1, .compute_workers = 1});
+    std::thread t([&h] { h.run(); });
+    const auto compute = [&h] { return h.snapshot().at(1); };
+    EXPECT_EQ(h.snapshot().at(0).kind, apiary::worker_kind::io);
+    EXPECT_EQ(compute().kind, apiary::worker_kind::compute);
+    while (compute().parked == 0) std::this_thread::yield();
+    ASSERT_TRUE(h.post_compute([] { throw 1; }));
+    while (compute().run == 0) std::this_thread::yield();
+    h.request_stop();
+    t.join();
+    EXPECT_EQ(compute().slot, 0U);
+    EXPECT_EQ(compute().run, 1U);
+    EXPECT_EQ(compute().exceptions, 1U);
+    EXPECT_EQ(compute().stolen, 0U);
+    EXPECT_GE(compute().parked, compute().woken);
 }
 
 TEST(hive_counters, can_be_read_while_it_runs) {

@@ -25,6 +25,7 @@
 
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/schedulers/hive/counters.hpp>
+#include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/schedulers/hive/parts.hpp>
 #include <apiary/schedulers/hive/task_runner.hpp>
 #include <apiary/tasks/task.hpp>
@@ -128,7 +129,7 @@ public:
     // From a task on this worker; never early.
     [[nodiscard]] bool post_local_delayed(task_type* t) {
         if (hive_.stopping()) return false;
-        timers_.add(t);
+        keep_timer(t);
         return true;
     }
 
@@ -142,7 +143,8 @@ public:
     std::size_t timers_pending() const { return timers_.size(); }
     const task_runner<Sync, Storage>& books() const { return runner_; }
     worker_counters counters() const {
-        return {.slot = slot_,
+        return {.kind = worker_kind::io,
+                .slot = slot_,
                 .run = runner_.tasks_run(),
                 .exceptions = runner_.exceptions(),
                 .discarded = runner_.tasks_dropped(),
@@ -180,8 +182,24 @@ private:
             if (t->deadline_ns == 0)
                 private_.push_back(t);
             else
-                timers_.add(t);
+                keep_timer(t);
         }
+    }
+
+    // Those that were cancelled stay in the heap, and are swept out when it has grown to twice what the last sweep left: a constant
+    // for each timer, and no more cancelled ones than twice the live ones and first_sweep.
+    void keep_timer(task_type* t) {
+        if (timers_.held() >= sweep_at_) {
+            Sync::reach("hive.swept_timers");
+            timers_.remove_if(
+                [](const task_type& held) {
+                    const auto* entry = held.template target<delayed_entry<Sync>>();
+                    return entry != nullptr && entry->looks_cancelled();
+                },
+                [this](task_type* gone) { runner_.drop(gone); });
+            sweep_at_ = std::max(first_sweep, 2 * timers_.held());
+        }
+        timers_.add(t);
     }
 
     // Those that are due now; what they start is due later.
@@ -415,6 +433,7 @@ private:
     }
 
     // This worker's own.
+    static constexpr std::size_t first_sweep = Sync::checked ? 1 : 64;
     static constexpr unsigned main_id = 0;  // never leaves while the hive runs
     inbox_type& inbox() const { return own_mail_->inbox; }
 
@@ -435,6 +454,8 @@ private:
     fifo_list<task_type> private_;
     fifo_list<task_type> lone_;  // what its tasks posted while it was alone
     timer_heap<task_type, Sync> timers_;
+    std::size_t sweep_at_ = first_sweep;
+    std::size_t turns_to_probe_ = hive_.parameters().global_probe_interval;
     std::size_t own_to_probe_ = hive_.parameters().global_probe_interval;  // how many it may run until then
     std::size_t old_end_passed_ = 0;                                       // because the deque was long
     task_runner<Sync, Storage> runner_;

@@ -28,12 +28,12 @@ public:
 
     std::size_t left_out() const { return left_out_; }
 
-    // The events of one worker, as elements of Chrome's traceEvents; each ends with a comma.
-    void write(std::ostream& out, unsigned worker) const {
-        out << R"({"name":"thread_name","ph":"M","pid":1,"tid":)" << worker << R"(,"args":{"name":"IO worker )"
-            << worker << "\"}},\n";
+    // The events of one worker, as elements of Chrome's traceEvents, on the track of this number; each ends with a comma.
+    void write(std::ostream& out, unsigned track, const char* kind_of_worker, unsigned worker) const {
+        out << R"({"name":"thread_name","ph":"M","pid":1,"tid":)" << track << R"(,"args":{"name":")" << kind_of_worker
+            << " worker " << worker << "\"}},\n";
         for (const event& e : events_) {
-            out << R"({"name":")" << name(e.what) << R"(","cat":"hive","pid":1,"tid":)" << worker << ",\"ts\":";
+            out << R"({"name":")" << name(e.what) << R"(","cat":"hive","pid":1,"tid":)" << track << ",\"ts\":";
             microseconds(out, e.at_ns);
             if (e.what == kind::task || e.what == kind::park) {
                 out << R"(,"ph":"X","dur":)";
