@@ -95,12 +95,13 @@ def rounds_line(race: dict) -> str:
 
 def missing(env: dict, rows: list[dict[str, str]]) -> list[str]:
     """What has no figure and why: a subject that cannot express a point, or that was not built. Nothing is left out
-    in silence."""
+    in silence. (The floors are the machine's own, which has nothing else.)"""
     absent = env.get("race", {}).get("absent", [])
     out = [f"not raced, because not built: {', '.join(absent)}"] if absent else []
     cannot: dict[str, dict[str, None]] = {}
     for row in rows:
-        if row["status"] == "unsupported" and row["row_kind"] == "measure":
+        floor = row["subject"] == "machine" or row["scenario"].startswith("floor_")
+        if row["status"] == "unsupported" and row["row_kind"] == "measure" and not floor:
             cannot.setdefault(row["subject"], {})[row["scenario"]] = None
     return out + [f"{name} cannot express: {', '.join(sorted(found))}" for name, found in sorted(cannot.items())]
 
