@@ -338,8 +338,7 @@ PUBLISH = (
     with_workers(throughput(1), 4),
     with_workers(throughput(2), 4),
     blocks("successor"),
-    # Behind yielders the hive takes up to a millisecond for each task: Tokio's 10,000 of them would take a minute.
-    *(blocks(p.scenario.name, tasks=1000) if p.scenario.name == "spawn_many_remote_busy1" else p for p in TOKIO),
+    *TOKIO,
     blocks("steal_pressure"),
     blocks("targeted_throughput"),
     latency(1000, 1.25),  # idle: p90

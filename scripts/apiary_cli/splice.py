@@ -207,5 +207,6 @@ def qualification(folder: Path) -> str:
     trials = qualify.read(folder / "qualify.csv")
     ran = env.get("race", {})
     batches = max((t.batch for t in trials), default=0)
-    head = f"{preamble(env)}; {batches} batches of {ran.get('rounds')} rounds, blocks of {ran.get('block_ms')} ms:"
+    many = "batches" if batches != 1 else "batch"
+    head = f"{preamble(env)}; {batches} {many} of {ran.get('rounds')} rounds, blocks of {ran.get('block_ms')} ms:"
     return "\n".join([head, "", *(f"- {line}" for line in qualify.lines(trials))])

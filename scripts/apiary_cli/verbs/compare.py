@@ -154,6 +154,9 @@ def verdicts_of(outcomes: list[race.Outcome]) -> list[str]:
         _, _, comparisons = summary.load(outcome.folder)
         found = [one for one in comparisons if one.pairing.kind == "baseline"]
         words.update(one.verdict for one in found)
-        told = "; ".join(f"{comparing.place_name(one)} {summary.ratio_text(one)} {one.verdict}" for one in found)
+        told = "; ".join(
+            f"{comparing.place_name(one)} {summary.ratio_text(one)} {one.verdict} (margin {100 * one.margin:.1f} %)"
+            for one in found
+        )
         lines.append(f"{number:2}  batch {comparing.validity(comparisons).word}: {told}")
     return [*lines, "verdicts: " + ", ".join(f"{count} {word}" for word, count in words.most_common())]
