@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import unittest
 import xml.etree.ElementTree as ET
+from unittest import mock
 
 from apiary_cli import catalogue, junit
 from apiary_cli.errors import Fault
@@ -14,6 +16,7 @@ from apiary_cli.verbs import check, nightly
 
 from . import fakes
 from .support import REAL_ROOT, TreeCase, apiary, environment
+from .test_exact import DRIVER, VALGRIND
 
 
 class Budget(unittest.TestCase):
@@ -112,6 +115,25 @@ class Parts(TreeCase):
             fakes.manifest(self.root, "model", "checks", [program])
             self.assertIn(f"PART {status} ['{len(killed)} of 1 mutants killed", self.part("mutation_part(True)")[0])
         self.assertIn("PART skipped", self.part("mutation_part(False)")[0])
+
+    def test_exact_counts_are_held_to_those_recorded(self) -> None:
+        self.assertIn("PART skipped", self.part("exact_part(True)")[0], "no drivers")
+        fakes.script(self.root / "tools/valgrind", VALGRIND.format(python=sys.executable))
+        program = self.root / "build/release/bin/queue_exact"
+        fakes.manifest(self.root, "release", "exact", [program])
+        with mock.patch.dict("os.environ", {"PATH": f"{self.root / 'tools'}{os.pathsep}{os.environ['PATH']}"}):
+            for cost, update, status in ((40, False, "skipped"), (40, True, "passed"), (42, False, "failed")):
+                fakes.script(program, DRIVER.format(python=sys.executable, cost=cost, random=False))
+                if update:
+                    self.assertEqual(apiary(self.root, "exact", "--no-build", "--update").returncode, 0)
+                with self.subTest(cost=cost, update=update):
+                    self.assertIn(f"PART {status}", self.part("exact_part(True)")[0])
+
+    def test_smoke_races_each_subject_once_and_holds_its_work(self) -> None:
+        self.assertIn("PART skipped", self.part("smoke_part(2, False)")[0])
+        for behaviour, status in (("ok", "passed"), ("wrong_check", "failed")):
+            self.subjects({"name": "hive"}, {"name": "tokio", "behaviour": behaviour})
+            self.assertIn(f"PART {status} ['plan smoke'", self.part("smoke_part(2, True)")[0])
 
     def test_museum(self) -> None:
         (self.root / "model_check/museum").mkdir()
