@@ -79,6 +79,40 @@ struct detach_races_targeted_post : attach_scenario<Sync, 2, 0, 1> {
 };
 APIARY_CHECK(detach_races_targeted_post);
 
+// What post_to_worker does when it names the worker whose task calls it.
+template <class Sync>
+struct detach_races_a_post_to_oneself : attach_scenario<Sync, 2, 0, 2> {
+    static constexpr const char* what =
+        "a task posts to its own worker, which is being detached: it is refused, or runs there or elsewhere";
+    static constexpr std::array must_reach{"post_self.accepted", "post_self.refused", "hive.handed_over"};
+    static constexpr unsigned threads = 2;
+    bool accepted = false, left = false;  // of worker 1's thread
+    void before() {
+        auto* parent = detach_races_a_post_to_oneself::storage::make([this] {
+            this->ended[0].fetch_add(1, std::memory_order_relaxed);
+            if (left) return;  // handed over: it runs elsewhere
+            task<Sync>* t = this->make(1);
+            accepted = this->hive.io()[1]->post_self(t);
+            Sync::reach(accepted ? "post_self.accepted" : "post_self.refused");
+            if (!accepted) discard<typename detach_races_a_post_to_oneself::storage>(t);
+        });
+        this->must(this->hive.post_to(1, parent), "a post was refused");
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            this->hive.io()[1]->run();
+            left = true;
+        } else {
+            this->must(this->hive.detach_io(1) == detach_result::detached, "the detach was refused");
+        }
+    }
+    void after() {
+        this->run_what_is_left();  // first: the parent may be there
+        this->each_ended_once({true, accepted});
+    }
+};
+APIARY_CHECK(detach_races_a_post_to_oneself);
+
 template <class Sync>
 struct detach_is_answered_at_once : attach_scenario<Sync, 2, 0, 1> {
     static constexpr const char* what = "whoever has detached a worker is refused a post to it, and a second detach";
