@@ -37,6 +37,7 @@ TEST(bad_input, a_negative_delay_counts_as_none) {
     EXPECT_TRUE(h.post_delayed([&h] { h.request_stop(); }, 1ms));
     h.run();
     EXPECT_EQ(ran, 4);
+    EXPECT_LT(h.snapshot()[0].timer_lateness_max_ns, 60'000'000'000U) << "it was due when it was posted, not before";
     EXPECT_EQ(h.report().discarded, 0U);
 }
 
