@@ -17,7 +17,7 @@
 namespace apiary::model {
 
 constexpr hive_parameters small_parameters{
-    .local_budget = 2, .global_batch = 2, .global_probe_interval = 3, .steal_rounds = 1};
+    .local_budget = 2, .global_batch = 2, .global_probe_interval = 3, .steal_rounds = 1, .looks_before_sleep = 0};
 
 // The parker that ships, or the one of the policy that it was checked against (parker_check): far fewer graphs.
 template <class Sync, bool Shipped>

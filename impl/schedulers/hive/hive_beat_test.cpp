@@ -88,6 +88,21 @@ TEST_F(beat, checklist_4_a_turn_goes_through_its_steps_in_order) {
     EXPECT_EQ(worker.counters().timer_lateness_ns, 100U) << "only the one that was due before";
 }
 
+TEST_F(beat, a_worker_that_found_nothing_looks_again_before_it_sleeps) {
+    for (const unsigned looks : {0U, 1U, 3U}) {
+        core_type h(1, 0, {.looks_before_sleep = looks});
+        auto& worker = *h.io()[0];
+        std::size_t polls = 0;
+        worker.core().on_wait = [&] {
+            polls = worker.core().polls();
+            ASSERT_TRUE(h.post(stopping(h)));
+        };
+        worker.run();
+        EXPECT_EQ(polls, 1 + looks);
+        EXPECT_EQ(worker.core().waits().size(), 1U);
+    }
+}
+
 TEST_F(beat, checklist_5_a_post_wakes_one_sleeper_and_none_while_one_searches) {
     core_type h(3, 0, {});
     for (unsigned sleeper : {1U, 2U}) h.idle_io().announce_sleep(sleeper, false);

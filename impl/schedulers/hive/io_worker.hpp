@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include <apiary/parking/sleeper.hpp>
@@ -72,8 +73,17 @@ public:
     // Until the hive is stopped or this worker is detached. At the end every task this worker held was run,
     // dropped or handed over. A worker that gets no memory for its own books ends the program.
     void run() noexcept {
+        unsigned idle_turns = 0;
         while (!hive_.stopping() && !leaving_.load(std::memory_order_relaxed)) {
-            if (!turn()) sleep();
+            if (turn()) {
+                idle_turns = 0;
+            } else if (idle_turns++ < hive_.parameters().looks_before_sleep) {
+                // Who posts meanwhile need not wake it, and on its processor gets on with what it has begun.
+                if constexpr (!Sync::checked) std::this_thread::yield();
+            } else {
+                idle_turns = 0;
+                sleep();
+            }
         }
         if (hive_.stopping() || !hand_over()) finish();
         hive_.left(*this);

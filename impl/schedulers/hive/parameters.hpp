@@ -6,12 +6,12 @@
 namespace apiary {
 
 struct hive_parameters {
-    // Each at least 1; global_batch at most 64. The hive's constructor refuses anything else.
-    std::size_t local_budget =
-        64;  // due timers, and tasks of the private queue, that run before the next source's turn
+    // Each at least 1, but looks_before_sleep; global_batch at most 64. The hive's constructor refuses anything else.
+    std::size_t local_budget = 64;           // due timers, or tasks of the private queue, before the next source's turn
     std::size_t global_batch = 16;           // tasks taken from the global pool at once, at most
     std::size_t global_probe_interval = 47;  // own tasks after which the deque's old end and the global pool are probed
     unsigned steal_rounds = 2;               // passes over the victims before a worker gives up
+    unsigned looks_before_sleep = 1;         // further turns, each after a yield, of a worker that found nothing
     std::size_t short_deque = 64;            // up to this length the old end's turn comes at every probe,
     std::size_t long_deque_probes = 16;      // above, once in so many
 };
