@@ -114,6 +114,7 @@ def compare(rows: list[Row]) -> list[Comparison]:
         for metric in scenario.metrics if scenario else ():
             found = [comparison(key, metric, pairing, group) for pairing in pairings(group)]
             out += with_verdicts([one for one in found if one])
+    void_failed_points(out)
     rank(out)
     return out
 
@@ -202,42 +203,56 @@ def place_name(one: Comparison) -> str:
     return " ".join(filter(None, (one.key[0], one.key[1], "" if one.key[2] == "free" else one.key[2])))
 
 
+def failed(one: Comparison) -> bool:
+    """A control that did not do what it must: an A/A pair that differs, a slow-down whose interval reaches 1."""
+    if one.pairing.kind == "aa":
+        return one.verdict in (stats.REGRESSED, stats.IMPROVED)
+    return one.pairing.kind == "slow10" and one.found.n >= stats.LEAST_PAIRS and one.found.lo <= 1
+
+
+def void_failed_points(comparisons: list[Comparison]) -> None:
+    """Where a control failed nothing is decided, whatever the figure; elsewhere its failure says nothing."""
+    void = {one.key for one in comparisons if failed(one)}
+    for one in comparisons:
+        if one.key in void and not one.control:
+            one.verdict = stats.INCONCLUSIVE
+            one.flags.insert(0, "control_failed")
+
+
 def validity(comparisons: list[Comparison]) -> Validity:
-    """INVALID: an A/A pair differs, or the interval of a built-in slow-down reaches 1. WEAK: it
-    shows, but within the margin; or too few rounds or too coarse a slow-down to say."""
+    """INVALID: controls failed at more than a quarter of the points. WEAK: at some, which decide nothing; or a
+    built-in slow-down shows, but within the margin; or too few rounds or too coarse a slow-down to say."""
     aa = tuple(one for one in comparisons if one.pairing.kind == "aa")
     slow = tuple(one for one in comparisons if one.pairing.kind == "slow10")
     if not aa:
         return Validity(NONE, ("no A/A pair was run",), aa, slow)
-    reasons, word = [], VALID
-    for one in aa:
-        if one.verdict in (stats.REGRESSED, stats.IMPROVED):
-            reasons.append(f"A/A differs: {place_name(one)} {one.metric.what} ×{one.found.ratio:.3f}")
-    shy = []
-    for one in slow:
-        if one.found.n < stats.LEAST_PAIRS or one.verdict == stats.REGRESSED:
-            continue
-        figure = f"{place_name(one)} ×{one.found.ratio:.3f} [{one.found.lo:.3f}, {one.found.hi:.3f}]"
-        if one.found.lo > 1:
-            shy.append(
-                f"the built-in +10 % shows, {figure}, but below the margin: differences under "
-                f"{100 * one.margin:.1f} % decide nothing"
-            )
+    reasons = []
+    for one in filter(failed, aa + slow):
+        figure = f"{place_name(one)} {one.metric.what} ×{one.found.ratio:.3f}"
+        if one.pairing.kind == "aa":
+            reasons.append(f"A/A differs: {figure}: nothing is decided there")
         else:
-            reasons.append(f"+10 % not seen: {figure} at margin {100 * one.margin:.1f} %")
-    coarse = [one for one in slow if one.found.ratio > COARSE]
-    if reasons:
-        word = INVALID
-    elif coarse or shy:
-        word = WEAK
-        reasons = shy + [
-            f"the built-in slow-down came out as ×{one.found.ratio:.2f} in {place_name(one)}: nothing shows that "
-            "10 % would be seen"
-            for one in coarse
-        ]
-    elif not slow or any(one.found.n < stats.LEAST_PAIRS for one in aa + slow):
-        word, reasons = WEAK, ["too few rounds, or no slow-down control, to qualify the batch"]
-    return Validity(word, tuple(reasons), aa, slow)
+            bounds = f"[{one.found.lo:.3f}, {one.found.hi:.3f}]"
+            reasons.append(f"+10 % not seen: {figure} {bounds}: nothing is decided there")
+    void, points = {one.key for one in filter(failed, aa + slow)}, {one.key for one in aa}
+    if 4 * len(void) > len(points):
+        return Validity(INVALID, tuple(reasons), aa, slow)
+    enough = [one for one in slow if one.found.n >= stats.LEAST_PAIRS]
+    for one in enough:
+        if one.verdict != stats.REGRESSED and not failed(one):
+            reasons.append(
+                f"the built-in +10 % shows, {place_name(one)} ×{one.found.ratio:.3f} [{one.found.lo:.3f}, "
+                f"{one.found.hi:.3f}], but below the margin: differences under {100 * one.margin:.1f} % decide nothing"
+            )
+    for one in slow:
+        if one.found.ratio > COARSE:
+            reasons.append(
+                f"the built-in slow-down came out as ×{one.found.ratio:.2f} in {place_name(one)}: nothing shows that "
+                "10 % would be seen"
+            )
+    if not reasons and (not slow or any(one.found.n < stats.LEAST_PAIRS for one in aa + slow)):
+        reasons.append("too few rounds, or no slow-down control, to qualify the batch")
+    return Validity(WEAK if reasons else VALID, tuple(reasons), aa, slow)
 
 
 def peers_that_win(comparisons: list[Comparison]) -> list[Comparison]:

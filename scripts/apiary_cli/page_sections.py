@@ -158,15 +158,17 @@ def who_wins(report: Report) -> str:
 # --------------------------------------------------------------------------------------------- the forest
 
 
+UNDECIDED = {
+    "not_ranked": "not ranked: injector-limited",
+    "control_failed": "undecided: a control failed here",
+}
+
+
 def forest_entry(report: Report, one: Comparison, scale: svg.LogScale) -> str:
-    unranked = "not_ranked" in one.flags
-    cls = CLASS[one.verdict] + (" unranked" if unranked else "")
+    why_not = next((why for flag, why in UNDECIDED.items() if flag in one.flags), None)
+    cls = CLASS[one.verdict] + (" unranked" if why_not else "")
     raw = [a / b for a, b in one.pairs]
-    words = (
-        "not ranked: injector-limited"
-        if unranked
-        else WORDS[one.verdict].format(c=one.pairing.candidate, b=one.pairing.baseline)
-    )
+    words = why_not or WORDS[one.verdict].format(c=one.pairing.candidate, b=one.pairing.baseline)
     if one.control:
         met = (one.verdict == stats.REGRESSED) == (one.pairing.kind == "slow10") and one.verdict != stats.IMPROVED
         cls = "good" if met else "bad"

@@ -13,7 +13,7 @@ from . import plans, repo, stats, summary, tables, verification
 from .errors import Fault, USAGE
 
 DEEPER = ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")  # of several percentiles the median and the deepest are shown
-NOT_RANKED = "not ranked"
+NOT_RANKED, CONTROL_FAILED = "not ranked", "control failed"
 
 
 def between(text: str, name: str, body: str, where: str) -> str:
@@ -115,8 +115,11 @@ def cell(row: dict[str, str] | None) -> str:
     """Bold where the peer is faster, in parentheses where nothing is decided."""
     if row is None:
         return "–"
-    if "not_ranked" in row["flags"].split(";"):
+    flags = row["flags"].split(";")
+    if "not_ranked" in flags:
         return NOT_RANKED
+    if "control_failed" in flags:
+        return CONTROL_FAILED
     if lost(row):
         return f"**{figure(row)}**"
     return figure(row) if row["verdict"] == stats.IMPROVED else f"({figure(row)})"

@@ -156,10 +156,10 @@ class BadSubjects(TreeCase):
 
 
 class Order(unittest.TestCase):
-    def comparison(self, kind: str, ratio: float, n: int = 9) -> comparing.Comparison:
+    def comparison(self, kind: str, ratio: float, n: int = 9, scenario: str = "s") -> comparing.Comparison:
         pairs = [(100.0 * ratio * (1 + 0.001 * i), 100.0) for i in range(n)]
         one = comparing.Comparison(
-            ("s", "", "free"),
+            (scenario, "", "free"),
             plans.THROUGHPUT[0],
             comparing.Pairing("a", "b", kind),
             stats.estimate(pairs, resamples=200),
@@ -178,6 +178,23 @@ class Order(unittest.TestCase):
         )
         self.assertEqual(comparing.validity([good[0]]).word, comparing.WEAK)
         self.assertEqual(comparing.validity([]).word, comparing.NONE)
+
+    def test_a_failed_control_voids_its_own_point_and_many_void_the_batch(self) -> None:
+        for kind, ratio in (("aa", 1.2), ("slow10", 0.99)):
+            points = [self.comparison("aa", 1.0, scenario=name) for name in "bcd"]
+            points.append(self.comparison(kind, ratio, scenario="a"))
+            if kind == "slow10":
+                points.append(self.comparison("aa", 1.0, scenario="a"))
+            claims = {name: self.comparison("peer", 0.5, scenario=name) for name in "ab"}
+            comparing.void_failed_points(points + list(claims.values()))
+            self.assertEqual(claims["a"].verdict, stats.INCONCLUSIVE)
+            self.assertIn("control_failed", claims["a"].flags)
+            self.assertEqual(claims["b"].verdict, stats.IMPROVED)
+            found = comparing.validity(points)
+            self.assertEqual(found.word, comparing.WEAK)
+            self.assertIn("nothing is decided there", found.reasons[0])
+            points.append(self.comparison("aa", 1.2, scenario="b"))
+            self.assertEqual(comparing.validity(points).word, comparing.INVALID, "two points of four")
 
     def test_exit_codes(self) -> None:
         ok, bad = {"status": "ok", "subject": "a"}, {"status": "hang", "subject": "a"}
