@@ -137,11 +137,17 @@ def comparison(key: Key, metric: Metric, pairing: Pairing, group: list[Row]) -> 
 
 
 def with_verdicts(found: list[Comparison]) -> list[Comparison]:
-    """The margin comes from the A/A pair of the same scenario, point and metric."""
+    """The margin comes from the A/A pair of the same scenario, point and metric; and from the slow-down, where it
+    was not seen. There nothing is equivalent either."""
     aa = next((one.found.half_width for one in found if one.pairing.kind == "aa"), None)
+    blind = next((one.found.half_width for one in found if unseen(one)), None)
     for one in found:
-        one.aa, one.margin = aa, stats.margin(aa)
+        one.aa, one.margin = aa, max(stats.margin(aa), stats.margin(blind))
         one.verdict = stats.verdict(one.found, one.margin, one.metric.better)
+        if blind is not None and not one.control:
+            one.flags.insert(0, "ten_percent_unseen")
+            if one.verdict == stats.EQUIVALENT:
+                one.verdict = stats.INCONCLUSIVE
         if one.batches > 1:
             words = {stats.verdict(part, one.margin, one.metric.better) for part in one.per_batch}
             one.confirmed = "1" if words == {one.verdict} else "0"
@@ -203,16 +209,19 @@ def place_name(one: Comparison) -> str:
     return " ".join(filter(None, (one.key[0], one.key[1], "" if one.key[2] == "free" else one.key[2])))
 
 
-def failed(one: Comparison) -> bool:
-    """A control that did not do what it must: an A/A pair that differs, a slow-down whose interval reaches 1."""
-    if one.pairing.kind == "aa":
-        return one.verdict in (stats.REGRESSED, stats.IMPROVED)
+def differs(one: Comparison) -> bool:
+    """An A/A pair that is not equal."""
+    return one.pairing.kind == "aa" and one.verdict in (stats.REGRESSED, stats.IMPROVED)
+
+
+def unseen(one: Comparison) -> bool:
+    """A built-in slow-down whose interval reaches 1."""
     return one.pairing.kind == "slow10" and one.found.n >= stats.LEAST_PAIRS and one.found.lo <= 1
 
 
 def void_failed_points(comparisons: list[Comparison]) -> None:
-    """Where a control failed nothing is decided, whatever the figure; elsewhere its failure says nothing."""
-    void = {one.key for one in comparisons if failed(one)}
+    """Where the A/A pair differs nothing is decided, whatever the figure."""
+    void = {one.key for one in comparisons if differs(one)}
     for one in comparisons:
         if one.key in void and not one.control:
             one.verdict = stats.INCONCLUSIVE
@@ -220,30 +229,28 @@ def void_failed_points(comparisons: list[Comparison]) -> None:
 
 
 def validity(comparisons: list[Comparison]) -> Validity:
-    """INVALID: controls failed at more than a quarter of the points. WEAK: at some, which decide nothing; or a
-    built-in slow-down shows, but within the margin; or too few rounds or too coarse a slow-down to say."""
+    """INVALID: A/A pairs differ at more than a quarter of the points, or the built-in slow-down was seen nowhere.
+    WEAK: some pair differs, or some slow-down is not seen or only within the margin, too coarse, or in too few rounds."""
     aa = tuple(one for one in comparisons if one.pairing.kind == "aa")
     slow = tuple(one for one in comparisons if one.pairing.kind == "slow10")
     if not aa:
         return Validity(NONE, ("no A/A pair was run",), aa, slow)
-    reasons = []
-    for one in filter(failed, aa + slow):
-        figure = f"{place_name(one)} {one.metric.what} ×{one.found.ratio:.3f}"
-        if one.pairing.kind == "aa":
-            reasons.append(f"A/A differs: {figure}: nothing is decided there")
-        else:
-            bounds = f"[{one.found.lo:.3f}, {one.found.hi:.3f}]"
-            reasons.append(f"+10 % not seen: {figure} {bounds}: nothing is decided there")
-    void, points = {one.key for one in filter(failed, aa + slow)}, {one.key for one in aa}
-    if 4 * len(void) > len(points):
+    reasons = [
+        f"A/A differs: {place_name(one)} {one.metric.what} ×{one.found.ratio:.3f}: nothing is decided there"
+        for one in filter(differs, aa)
+    ]
+    tried = [one for one in slow if one.found.n >= stats.LEAST_PAIRS]
+    for one in tried:
+        if one.verdict == stats.REGRESSED:
+            continue
+        figure = f"{place_name(one)} ×{one.found.ratio:.3f} [{one.found.lo:.3f}, {one.found.hi:.3f}]"
+        seen = "is not seen" if unseen(one) else "shows, but below the margin"
+        reasons.append(
+            f"the built-in +10 % {seen}: {figure}: differences under {100 * one.margin:.1f} % decide nothing there"
+        )
+    void, points = {one.key for one in filter(differs, aa)}, {one.key for one in aa}
+    if 4 * len(void) > len(points) or (tried and all(map(unseen, tried))):
         return Validity(INVALID, tuple(reasons), aa, slow)
-    enough = [one for one in slow if one.found.n >= stats.LEAST_PAIRS]
-    for one in enough:
-        if one.verdict != stats.REGRESSED and not failed(one):
-            reasons.append(
-                f"the built-in +10 % shows, {place_name(one)} ×{one.found.ratio:.3f} [{one.found.lo:.3f}, "
-                f"{one.found.hi:.3f}], but below the margin: differences under {100 * one.margin:.1f} % decide nothing"
-            )
     for one in slow:
         if one.found.ratio > COARSE:
             reasons.append(

@@ -160,7 +160,7 @@ def who_wins(report: Report) -> str:
 
 UNDECIDED = {
     "not_ranked": "not ranked: injector-limited",
-    "control_failed": "undecided: a control failed here",
+    "control_failed": "undecided: the A/A pair differs here",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import unittest
 from collections import Counter
@@ -179,22 +180,36 @@ class Order(unittest.TestCase):
         self.assertEqual(comparing.validity([good[0]]).word, comparing.WEAK)
         self.assertEqual(comparing.validity([]).word, comparing.NONE)
 
-    def test_a_failed_control_voids_its_own_point_and_many_void_the_batch(self) -> None:
-        for kind, ratio in (("aa", 1.2), ("slow10", 0.99)):
-            points = [self.comparison("aa", 1.0, scenario=name) for name in "bcd"]
-            points.append(self.comparison(kind, ratio, scenario="a"))
-            if kind == "slow10":
-                points.append(self.comparison("aa", 1.0, scenario="a"))
-            claims = {name: self.comparison("peer", 0.5, scenario=name) for name in "ab"}
-            comparing.void_failed_points(points + list(claims.values()))
-            self.assertEqual(claims["a"].verdict, stats.INCONCLUSIVE)
-            self.assertIn("control_failed", claims["a"].flags)
-            self.assertEqual(claims["b"].verdict, stats.IMPROVED)
-            found = comparing.validity(points)
-            self.assertEqual(found.word, comparing.WEAK)
-            self.assertIn("nothing is decided there", found.reasons[0])
-            points.append(self.comparison("aa", 1.2, scenario="b"))
-            self.assertEqual(comparing.validity(points).word, comparing.INVALID, "two points of four")
+    def test_an_unequal_pair_voids_its_own_point_and_many_void_the_batch(self) -> None:
+        points = [self.comparison("aa", 1.2 if name == "a" else 1.0, scenario=name) for name in "abcd"]
+        claims = {name: self.comparison("peer", 0.5, scenario=name) for name in "ab"}
+        comparing.void_failed_points(points + list(claims.values()))
+        self.assertEqual(claims["a"].verdict, stats.INCONCLUSIVE)
+        self.assertIn("control_failed", claims["a"].flags)
+        self.assertEqual(claims["b"].verdict, stats.IMPROVED)
+        found = comparing.validity(points)
+        self.assertEqual(found.word, comparing.WEAK)
+        self.assertIn("nothing is decided there", found.reasons[0])
+        points.append(self.comparison("aa", 1.2, scenario="b"))
+        self.assertEqual(comparing.validity(points).word, comparing.INVALID, "two points of four")
+
+    def test_an_unseen_slow_down_widens_the_margin_and_forbids_equivalence(self) -> None:
+        def noisy(kind: str, ratio: float) -> comparing.Comparison:
+            one = self.comparison(kind, ratio)
+            pairs = [(100.0 * ratio * (1.3 if i % 2 else 1 / 1.3), 100.0) for i in range(9)]
+            return dataclasses.replace(one, found=stats.estimate(pairs, resamples=200), pairs=pairs)
+
+        claims = [self.comparison("peer", 1.0), self.comparison("peer", 0.9), self.comparison("peer", 0.3)]
+        seen = comparing.with_verdicts([self.comparison("aa", 1.0), self.comparison("slow10", 1.1), *claims])
+        self.assertEqual([one.verdict for one in seen[2:]], [stats.EQUIVALENT, stats.IMPROVED, stats.IMPROVED])
+        blind = comparing.with_verdicts([self.comparison("aa", 1.0), noisy("slow10", 1.1), *claims])
+        self.assertEqual([one.verdict for one in blind[2:]], [stats.INCONCLUSIVE, stats.INCONCLUSIVE, stats.IMPROVED])
+        self.assertIn("ten_percent_unseen", blind[2].flags)
+        found = comparing.validity(blind)
+        self.assertEqual(found.word, comparing.INVALID, "seen nowhere")
+        found = comparing.validity([*blind, self.comparison("slow10", 1.1, scenario="other")])
+        self.assertEqual(found.word, comparing.WEAK)
+        self.assertIn("is not seen", found.reasons[0])
 
     def test_exit_codes(self) -> None:
         ok, bad = {"status": "ok", "subject": "a"}, {"status": "hang", "subject": "a"}
