@@ -1,7 +1,7 @@
 """What a page of this repository shows of a result folder: the text between two marks, made by a command.
 
   <!-- race -->     the table of a race, from compare.csv and env.json
-  <!-- qualify -->  what `qualify` found, from qualify.csv and env.json
+  <!-- qualify -->  what `qualify` found, from qualify.csv and env.json; of one CPU: <!-- qualify one_cpu -->
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from . import plans, repo, stats, summary, tables, verification
 from .errors import Fault, USAGE
 
 DEEPER = ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")  # of several percentiles the median and the deepest are shown
-NOT_RANKED, CONTROL_FAILED = "not ranked", "control failed"
+NOT_RANKED, CONTROL_FAILED = "not ranked", "A/A differs"
 
 
 def between(text: str, name: str, body: str, where: str) -> str:
@@ -32,7 +32,7 @@ def between(text: str, name: str, body: str, where: str) -> str:
 
 def into(path: Path, folder: Path) -> str:
     """Splice what `folder` holds into the page `path`; returns the name of the marks."""
-    name, body = ("qualify", qualification(folder)) if (folder / "qualify.csv").exists() else ("race", race(folder))
+    name, body = qualification(folder) if (folder / "qualify.csv").exists() else ("race", race(folder))
     try:
         text = path.read_text()
     except OSError as error:
@@ -201,7 +201,8 @@ def controls(rows: list[dict[str, str]]) -> str:
 # ----------------------------------------------------------------------------------------- a qualification
 
 
-def qualification(folder: Path) -> str:
+def qualification(folder: Path) -> tuple[str, str]:
+    """The name of its marks, and what belongs between them."""
     from .verbs import qualify  # a verb that imports this file
 
     env = repo.read_json(folder / "env.json")
@@ -212,4 +213,6 @@ def qualification(folder: Path) -> str:
     batches = max((t.batch for t in trials), default=0)
     many = "batches" if batches != 1 else "batch"
     head = f"{preamble(env)}; {batches} {many} of {ran.get('rounds')} rounds, blocks of {ran.get('block_ms')} ms:"
-    return "\n".join([head, "", *(f"- {line}" for line in qualify.lines(trials))])
+    placement = next((t.point.placement for t in trials), "free")
+    name = "qualify" if placement == "free" else f"qualify {placement}"
+    return name, "\n".join([head, "", *(f"- {line}" for line in qualify.lines(trials))])

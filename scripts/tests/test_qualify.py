@@ -39,7 +39,7 @@ class Rates(unittest.TestCase):
         return out
 
     def test_a_pair_that_differs_is_an_alarm_and_a_slow_copy_is_seen(self) -> None:
-        trials = qualify.judge(self.rows({"pair1b": 110.0, "slow10": 110.0}), 1)
+        trials = qualify.judge(self.rows({"pair1b": 110.0, "slow10": 110.0}), 1, qualify.points())
         words = {(t.kind, t.verdict) for t in trials}
         self.assertIn(("aa", stats.IMPROVED), words)
         self.assertIn(("slow10", stats.REGRESSED), words)
@@ -51,7 +51,7 @@ class Rates(unittest.TestCase):
 class Whole(TreeCase):
     def test_a_quiet_subject_raises_no_alarm(self) -> None:
         self.subjects({"name": "hive"})
-        words = ("--no-build", "--batches", "1", "--rounds", "8", "--seed", "5")
+        words = ("--no-build", "--batches", "1", "--rounds", "8", "--seed", "5", "--placement", "one_cpu")
         done = apiary(self.root, "qualify", *words)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("equal copies called different: 0 of 6", done.stdout)
@@ -59,6 +59,7 @@ class Whole(TreeCase):
         folder = self.result()
         rows = tables.read(folder / "qualify.csv", qualify.COLUMNS)
         self.assertEqual(len(rows), 10)
+        self.assertEqual({r["placement"] for r in rows}, {"one_cpu"})
         raced = tables.read(folder / "rows.csv", tables.ROWS)
         self.assertEqual({r["role"] for r in raced}, {"aa", "slow5", "slow10"})
 

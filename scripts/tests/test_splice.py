@@ -43,7 +43,7 @@ class Marks(unittest.TestCase):
             self.assertEqual(caught.exception.code, 2)
 
     def test_the_pages_of_this_repository_have_them(self) -> None:
-        for page, name in (("README.md", "race"), ("METHODOLOGY.md", "qualify")):
+        for page, name in (("README.md", "race"), ("METHODOLOGY.md", "qualify"), ("METHODOLOGY.md", "qualify one_cpu")):
             splice.between((REAL_ROOT / page).read_text(), name, "new", page)
 
 
@@ -102,7 +102,7 @@ class Folder(TreeCase):
 
     def test_a_qualification(self) -> None:
         repo.write_json(self.folder / "env.json", ENV)
-        line = {"scenario": "post_throughput", "scenario_params": "batch=1;producers=1", "n_pairs": "10", "ratio": "1.1",
+        line = {"scenario": "post_throughput", "scenario_params": "batch=1;producers=1", "placement": "free", "n_pairs": "10", "ratio": "1.1",
                 "ci_lo": "1.09", "ci_hi": "1.11", "margin": "0.03"}
         tables.write(self.folder / "qualify.csv", qualify.COLUMNS, [
             line | {"batch": "1", "kind": "aa", "verdict": "EQUIVALENT"},
@@ -114,6 +114,11 @@ class Folder(TreeCase):
         self.assertIn("2 batches of 12 rounds, blocks of 20 ms", text)
         self.assertIn("- equal copies called different: 1 of 2 (50.0 %, interval", text)
         self.assertIn("- 10 % built in, called REGRESSED: 1 of 1", text)
+        tables.write(self.folder / "qualify.csv", qualify.COLUMNS, [
+            line | {"batch": "1", "kind": "aa", "verdict": "EQUIVALENT", "placement": "one_cpu"}
+        ])
+        self.page.write_text(PAGE.replace("race", "qualify one_cpu"))
+        self.assertIn("called different: 0 of 1", self.splice())
 
     def test_a_page_without_marks_is_refused_and_left_alone(self) -> None:
         self.race_folder()

@@ -24,20 +24,21 @@ copies must not differ; copies with a built-in slow-down of 5 % and 10 % should 
 95 % intervals, the rate of false alarms and the rate of detection.
 
 writes:  results/DATE-HOST/ with qualify.csv (a line for each comparison), rows.csv, env.json, summary.md; with
-         --splice FILE also what stands between the marks <!-- qualify --> of that page
+         --splice FILE also what stands between the marks <!-- qualify --> of that page (one_cpu: <!-- qualify
+         one_cpu -->)
 takes:   about a minute for a batch of 10 rounds at two points; --limit ends it; run it on a quiet machine
 exit:    0 done; 1 wrong work, or more than 5 % of false alarms; 3 the harness failed"""
 
 PAIRS = 3  # tested pairs in a batch, beside the one that sets the margin
 SLOW = {"slow5": 1.05, "slow10": 1.10}
-POINTS = (plans.throughput(1), plans.throughput(2))
-COLUMNS = "batch,scenario,scenario_params,kind,n_pairs,ratio,ci_lo,ci_hi,margin,verdict".split(",")
+COLUMNS = "batch,scenario,scenario_params,placement,kind,n_pairs,ratio,ci_lo,ci_hi,margin,verdict".split(",")
 MOST_ALARMS = 0.05
 BLOCK_MS = plans.plan("publish").block_ms
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--subject", default="hive", metavar="NAME", help="which program (default hive)")
+    parser.add_argument("--placement", choices=plans.PLACEMENTS, default="free", help="free (default) or one_cpu")
     parser.add_argument("--batches", type=int, default=17, metavar="N", help="6 comparisons each (default 17)")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="of a batch (default 10)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
@@ -48,6 +49,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--splice", metavar="FILE", help="write the result between the marks of this page")
     parser.add_argument("--seed", type=int, help="of order and padding (default: random, recorded)")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is")
+
+
+def points(placement: str = "free") -> tuple[plans.Point, ...]:
+    return plans.throughput(1, placement=placement), plans.throughput(2, placement=placement)
 
 
 @dataclass(frozen=True)
@@ -80,10 +85,10 @@ def line_up(subject: subjects.Subject, scratch: Path) -> list[subjects.Arm]:
     return subjects.place(given, scratch)
 
 
-def judge(rows: list[dict[str, str]], batch: int) -> list[Trial]:
+def judge(rows: list[dict[str, str]], batch: int, raced: tuple[plans.Point, ...]) -> list[Trial]:
     """What a race would say of this batch."""
     out = []
-    for point in POINTS:
+    for point in raced:
         group = [r for r in comparing.good(rows) if r["scenario_params"] == point.params_text]
         metric = point.scenario.metrics[0]
 
@@ -106,7 +111,7 @@ def judge(rows: list[dict[str, str]], batch: int) -> list[Trial]:
 def calibrate(state: rounds.Race) -> None:
     for kind, target in SLOW.items():
         arm = next(a for a in state.arms if a.role == kind)
-        for point in POINTS:
+        for point in state.plan.points:
             found = rounds.calibrate(state, point, arm, target)
             state.calibration.append(found | {"role": kind})
             if found["slowdown_ns"]:
@@ -129,7 +134,7 @@ def measure(state: rounds.Race, batches: int) -> list[Trial]:
             ends, state.deadline = state.deadline, None  # a batch that has begun is a whole one
             rounds.run_batch(state, batch, lambda number, note: None)
             state.deadline = ends
-            trials += judge(state.rows[begin:], batch)
+            trials += judge(state.rows[begin:], batch, state.plan.points)
             progress.advance()
     return trials
 
@@ -166,6 +171,7 @@ def to_row(trial: Trial) -> dict[str, str]:
         "batch": str(trial.batch),
         "scenario": trial.point.scenario.name,
         "scenario_params": trial.point.params_text,
+        "placement": trial.point.placement,
         "kind": trial.kind,
         "n_pairs": str(trial.found.n),
         "ratio": n(trial.found.ratio),
@@ -178,11 +184,11 @@ def to_row(trial: Trial) -> dict[str, str]:
 
 def read(path: Path) -> list[Trial]:
     """The lines of qualify.csv; the bootstrap's distribution is not kept there."""
-    point = {one.params_text: one for one in POINTS}
+    point = {(one.params_text, one.placement): one for where in plans.PLACEMENTS for one in points(where)}
     return [
         Trial(
             int(row["batch"]),
-            point[row["scenario_params"]],
+            point[row["scenario_params"], row["placement"]],
             row["kind"],
             stats.Estimate(int(row["n_pairs"]), *(math.log(float(row[name])) for name in ("ratio", "ci_lo", "ci_hi"))),
             float(row["margin"]),
@@ -196,7 +202,7 @@ def perform(args: argparse.Namespace, subject: subjects.Subject, command: str) -
     seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
     plan = plans.Plan(
         "qualify",
-        POINTS,
+        points(args.placement),
         args.rounds,
         args.rounds,
         batches=args.batches,
