@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import subprocess
 import unittest
 from pathlib import Path
@@ -170,7 +171,11 @@ class Commits(TreeCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         tail = done.stdout[done.stdout.index("2 times . over HEAD") :]
         self.assertIn(" 1  batch VALID: post_throughput batch=1;producers=1 ×", tail)
-        self.assertIn("verdicts: 4 EQUIVALENT", tail)
+        # The made-up speeds scatter: which of the two harmless verdicts a run earns is not promised, the count is.
+        counts = re.search(r"^verdicts: (.+)$", tail, re.MULTILINE).group(1)
+        seen = {verdict: int(count) for count, verdict in (part.split() for part in counts.split(", "))}
+        self.assertLessEqual(set(seen), {"EQUIVALENT", "INCONCLUSIVE"})
+        self.assertEqual(sum(seen.values()), 4)
         envs = [json.loads(path.read_text()) for path in sorted((self.root / "results").glob("*/env.json"))]
         self.assertEqual(sorted(env["race"]["seed"] for env in envs), [3, 4])
         self.assertEqual({env["race"]["block_ms"] for env in envs}, {20})
