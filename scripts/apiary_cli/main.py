@@ -6,10 +6,11 @@ import argparse
 import importlib
 import os
 import sys
+import traceback
 from typing import NoReturn
 
 from . import proc
-from .errors import Fault, Stopped, USAGE, columns, unknown
+from .errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
 
 VERBS = tuple(
     "setup build check prove mutate museum stress race compare qualify tune exact report nightly doctor clean".split()
@@ -33,6 +34,10 @@ class Parser(argparse.ArgumentParser):
         options = sorted(
             {name for action in self._actions for name in action.option_strings if name.startswith("--")}
         )
+        needed = [action.metavar or action.dest for action in self._actions if not action.option_strings]
+        if message.startswith("the following arguments are required"):
+            call = " ".join([self.prog, *map(str, needed)])
+            raise Fault(f"{self.prog}: {message}", "", f"{call}\nwhat they mean: {self.prog} --help", USAGE)
         raise Fault(
             f"{self.prog}: {message}",
             "",
@@ -74,6 +79,19 @@ def dispatch(words: list[str]) -> int:
     return verb_module(name).run(parse(name, rest))
 
 
+def of_system(error: OSError) -> Fault:
+    """What the system refused, and where it was asked."""
+    frame = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
+    own = [f for f in traceback.extract_tb(error.__traceback__) if "apiary_cli" in f.filename]
+    where = own[-1] if own else frame
+    asked = f" (asked by {os.path.basename(where.filename)}:{where.lineno})" if where else ""
+    return Fault(
+        f"{error.filename or 'a system call'} cannot be used",
+        f"{error.strerror or error}{asked}",
+        "look at the path, its permissions, and the room on the disk (df -h .)",
+    )
+
+
 def main(words: list[str]) -> int:
     proc.install_signals()
     proc.become_subreaper()
@@ -92,6 +110,10 @@ def main(words: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
+    except OSError as error:  # a disk that is full, a file that may not be read or written
+        _flush()
+        print(of_system(error).text(), file=sys.stderr)
+        return HARNESS
     finally:
         proc.kill_all()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Generator
 
 from . import checks, inventory, proc, repo
-from .errors import Fault, USAGE
+from .errors import Fault, USAGE, unknown
 from .inventory import FAILURE, Item
 from .say import Progress
 
@@ -157,8 +157,7 @@ def run(structures: list[str], budget: str, longer: str, jobs: int, only_invento
     known = {item.file for item in items}
     for name in structures:
         if not any(name in file for file in known):
-            raise Fault(f"no header with atomic sites is called {name!r}", "", "there are: " + ", ".join(sorted(known)),
-                        USAGE)
+            raise unknown("header with atomic sites", name, known)
     stamp = repo.identity(*repo.PROVED_FOLDERS)
     files = {file for file in known if not structures or any(name in file for name in structures)}
     entries = [entry for entry in checks.all_entries() if entry.kind == "check"]

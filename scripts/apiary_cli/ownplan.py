@@ -19,7 +19,9 @@ def read(path: Path) -> plans.Plan:
     try:
         told = tomllib.loads(path.read_text())
     except OSError as error:
-        raise Fault(f"the plan {path} cannot be read", str(error.strerror), "", USAGE) from error
+        raise Fault(
+            f"the plan {path} cannot be read", str(error.strerror), "METHODOLOGY.md has an example to begin with", USAGE
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Fault(f"the plan {path} is no TOML", str(error), "METHODOLOGY.md has an example", USAGE) from error
     return of(told, path)

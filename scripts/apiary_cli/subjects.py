@@ -129,10 +129,16 @@ def discover(programs: list[Path]) -> tuple[list[Subject], list[Fault]]:
 
 def select(subjects: list[Subject], names: list[str]) -> list[Subject]:
     known = {subject.name: subject for subject in subjects}
+    if names and not known:
+        raise none_built()
     for name in names:
         if name not in known:
             raise unknown("subject", name, known)
     return [known[name] for name in dict.fromkeys(names)] if names else subjects
+
+
+def none_built() -> Fault:
+    return Fault("there is no subject to race", "none is built", "scripts/apiary build release rust")
 
 
 def build_all() -> list[Path]:

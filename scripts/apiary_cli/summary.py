@@ -6,6 +6,7 @@ from pathlib import Path
 
 from . import comparing, repo, stats, tables, verification
 from .comparing import Comparison, Validity
+from .errors import Fault, USAGE
 from .say import duration
 
 MEANING = {
@@ -17,12 +18,24 @@ MEANING = {
 
 
 def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
-    """env.json, rows, and the comparisons computed from the rows."""
+    """env.json, rows, and the comparisons computed from the rows. What is not whole is refused."""
     env = repo.read_json(folder / "env.json")
     if env is None:
-        raise FileNotFoundError(f"{folder}/env.json")
-    rows = tables.read(folder / "rows.csv", tables.ROWS)
-    return env, rows, comparing.compare(rows)
+        raise torn(folder, "env.json is absent or no JSON")
+    try:
+        rows = tables.read(folder / "rows.csv", tables.ROWS)
+        return env, rows, comparing.compare(rows)
+    except (OSError, ValueError, KeyError) as error:
+        raise torn(folder, f"{type(error).__name__}: {error}") from error
+
+
+def torn(folder: Path, cause: str) -> Fault:
+    return Fault(
+        f"{folder} is no whole result folder of a race",
+        cause,
+        "take another (a race leaves its folder whole or not at all; git checkout brings back a committed one)",
+        USAGE,
+    )
 
 
 def ratio_text(one: Comparison) -> str:

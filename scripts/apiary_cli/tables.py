@@ -86,4 +86,8 @@ def read(path: Path, header: list[str]) -> list[dict[str, str]]:
         reader = csv.DictReader(handle)
         if reader.fieldnames != header:
             raise ValueError(f"{path.name}: the header is not that of schema {SCHEMA_VERSION}")
-        return list(reader)
+        rows = list(reader)
+    for number, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise ValueError(f"{path.name}: row {number} has not the header's {len(header)} cells")
+    return rows

@@ -64,6 +64,13 @@ class UnknownNames(TreeCase):
     def test_result_folder(self) -> None:
         self.refused("report", "yesterday", seen="yesterday", exists=["(none exist)"])
 
+    def test_mutation(self) -> None:
+        for given in ("x", "impl/queues/a.hpp=relaxed", "impl/queues/a.hpp:3=relaxt", "recheck:"):
+            self.refused("prove", "--no-build", "--mutate", given, seen=given, exists=["FILE:LINE", "--inventory"])
+
+    def test_missing_arguments_are_shown_in_a_call(self) -> None:
+        self.refused("compare", "HEAD", seen="required: NEW", exists=["scripts/apiary compare OLD NEW"])
+
     def test_numbers(self) -> None:
         self.refused("race", "--rounds", "0", seen="--rounds 0", exists=["at least one"])
         self.refused("nightly", "--budget", "long", seen="long", exists=["60m"])
@@ -88,6 +95,31 @@ class Faults(TreeCase):
         done = self.race()
         self.assertEqual(done.returncode, 3)
         self.assertIn("scripts/apiary build release rust", done.stderr)
+
+    def test_nothing_built_is_no_unknown_name(self) -> None:
+        for words in (("race", "--subject", "hive"), ("tune",), ("qualify",)):
+            with self.subTest(words=words):
+                done = apiary(self.root, *words, "--no-build")
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn("scripts/apiary build release rust", done.stderr)
+
+    def test_what_is_no_program_names_the_remedy(self) -> None:
+        file = self.root / "text"
+        file.write_text("no program\n")
+        for name, seen in ((file, "chmod +x"), (self.root / "nothing", "no such file")):
+            done = apiary(self.root, "race", "--no-build", "--program", str(name))
+            self.assertEqual(done.returncode, 2, done.stderr)
+            for text in (seen, "bench/contract/CLI.md"):
+                self.assertIn(text, done.stderr)
+
+    def test_what_the_system_refuses_is_no_traceback(self) -> None:
+        self.subjects({"name": "hive"})
+        (self.root / "results").rmdir() if (self.root / "results").exists() else None
+        (self.root / "results").write_text("a file where a folder belongs\n")
+        done = self.race("--rounds", "1", "--scenario", "successor")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        self.assertIn("remedy:", done.stderr)
 
     def test_unbuilt_program_names_the_remedy(self) -> None:
         fakes.manifest(self.root, "release", "subjects", [self.root / "build/release/bin/hive"])

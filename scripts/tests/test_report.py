@@ -42,6 +42,29 @@ class Page(TreeCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return (self.result() / "report.html").read_text()
 
+    def test_a_torn_folder_is_refused_by_its_cause(self) -> None:
+        self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        folder = self.result()
+        whole = {name: (folder / name).read_text() for name in ("rows.csv", "env.json")}
+
+        def refused(cause: str) -> None:
+            done = apiary(self.root, "report", folder.name)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            for text in ("no whole result folder", cause, "remedy:"):
+                self.assertIn(text, done.stderr)
+
+        (folder / "rows.csv").write_text(whole["rows.csv"][:-40])
+        refused("cells")
+        (folder / "rows.csv").write_text("scenario,ns\n")
+        refused("header")
+        (folder / "rows.csv").unlink()
+        refused("rows.csv")
+        (folder / "rows.csv").write_text(whole["rows.csv"])
+        (folder / "env.json").write_text("{")
+        refused("env.json")
+        (folder / "env.json").write_text(whole["env.json"])
+        self.assertEqual(apiary(self.root, "report", folder.name).returncode, 0)
+
     def test_self_contained_and_well_formed(self) -> None:
         text = self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
         for forbidden in ("http://", "https://", "//cdn", "<script", "<link", "@import", "url(", "<img", "src="):

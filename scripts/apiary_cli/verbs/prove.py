@@ -56,6 +56,10 @@ def valid_budget(text: str) -> bool:
     return re.fullmatch(r"\d+(\.\d+)?s|\d+x", text) is not None
 
 
+ORDERS = ("relaxed", "acquire", "release", "acq_rel", "seq_cst", "dropped")
+MUTANT = re.compile(rf"recheck:[^=]+(=dropped)?|[^:=]+:\d+(:\d+(:[\w.]+)?)?=({'|'.join(ORDERS)})")
+
+
 def options(args: argparse.Namespace) -> checks.Options:
     if args.engine and args.engine not in checks.ENGINES:
         raise unknown("engine", args.engine, checks.ENGINES)
@@ -66,6 +70,13 @@ def options(args: argparse.Namespace) -> checks.Options:
             continue
         raise Fault(
             f"--budget {budget} cannot be read", "", "seconds for each check as 5s, or executions as 20000x", USAGE
+        )
+    if args.mutate is not None and not MUTANT.fullmatch(args.mutate):
+        raise Fault(
+            f"--mutate {args.mutate} cannot be read",
+            f"it is FILE:LINE[:COLUMN]=ORDER, ORDER one of {', '.join(ORDERS)}; or recheck:NAME",
+            "scripts/apiary mutate --inventory   shows every site",
+            USAGE,
         )
     if args.replay and len(args.names) != 1:
         raise Fault("--replay needs exactly one NAME", "", "scripts/apiary prove NAME --replay TOKEN", USAGE)

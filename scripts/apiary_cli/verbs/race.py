@@ -145,7 +145,14 @@ def gather(
     given = [Path(name).resolve() for name in args.program]
     for name in args.program + ([args.baseline] if args.baseline else []):
         if not os.access(name, os.X_OK) or not Path(name).is_file():
-            raise Fault(f"{name} is not a program", "it is absent or not executable", "", USAGE)
+            absent = not Path(name).is_file()
+            raise Fault(
+                f"{name} is not a program",
+                "there is no such file" if absent else "it is not executable",
+                "a path as seen from here, of a program that speaks bench/contract/CLI.md"
+                + ("" if absent else f"; if this is one: chmod +x {name}"),
+                USAGE,
+            )
     programs = existing_programs() if args.no_build else subjects.build_all()
     found, refused = subjects.discover(programs + given)
     for fault in refused:
