@@ -128,7 +128,7 @@ CLI::App* declare(CLI::App& app, words& w) {
     run->add_option("--block-ms", w.block_ms, "a calibrated block lasts at least this long");
     run->add_option("--plan", w.plan, "release times of an open-loop scenario");
     run->add_option("--hist", w.hist, "file for the latency histogram");
-    run->add_option("--slowdown-ns", w.slowdown_ns, "every task busy-waits this long besides");
+    run->add_option("--slowdown-ns", w.slowdown_ns, "every 64th task of a thread busy-waits this long besides");
     return run;
 }
 

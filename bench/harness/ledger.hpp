@@ -31,6 +31,9 @@ namespace apiary::bench {
     return sum;
 }
 
+// Of a thread's tasks, how many for each that the built-in slow-down reaches.
+inline constexpr unsigned slowdown_every = 64;
+
 class ledger {
 public:
     explicit ledger(std::int64_t slowdown_ns) noexcept : slowdown_ns_(slowdown_ns) {}
@@ -55,10 +58,12 @@ public:
             finish();
     }
 
-    // The built-in slow-down of a control arm. Producers take it, too: whichever side is the bottleneck, it shows.
+    // The built-in slow-down of a control arm: every 64th call of a thread. Producers call it, too: whichever side is the
+    // bottleneck, it shows. In bursts, because a wait of a nanosecond or two in each task vanishes in what the processor
+    // does at the same time, and a whole nanosecond is too coarse where a task takes twenty.
     void slow_down() const noexcept {
         if (slowdown_ns_ != 0) [[unlikely]]
-            busy_wait_ns(slowdown_ns_);
+            burst();
     }
 
     // Sleeps until all tasks have run; returns when the last one ended (now_ns).
@@ -73,6 +78,11 @@ public:
     [[nodiscard]] std::uint64_t sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
 
 private:
+    [[gnu::noinline, gnu::cold]] void burst() const noexcept {
+        thread_local unsigned calls = 0;
+        if (++calls % slowdown_every == 0) busy_wait_ns(slowdown_ns_);
+    }
+
     // The last task stamps the end itself: waking the main thread is no part of the work.
     [[gnu::noinline, gnu::cold]] void finish() noexcept {
         end_ns_ = now_ns();
