@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from . import comparing, page_data, stats, svg, tables
 from .page_data import Cell, Report
-from .page_sections import keys, place, section, table
+from .page_sections import folded, keys, place, section, table
 from .svg import escape, human
 
 LEAST_POINTS = 3  # fewer are no curve
@@ -113,7 +113,7 @@ def stability(report: Report) -> str:
         '<p class="caption">Between the processes of one arm. Variation: standard deviation over mean. Modes: clusters '
         "with a step of 15 % between them. Unsteady: warm-up ended before two blocks agreed.</p>"
     )
-    return section("Stability", note + table(head, rows))
+    return section("Stability", note + folded(f"all {len(rows)} arms", table(head, rows)))
 
 
 def per_task(report: Report) -> str:

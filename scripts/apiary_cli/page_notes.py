@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import comparing, page_data
 from .page_data import Report
-from .page_sections import place, section, table
+from .page_sections import folded, place, section, table
 from .svg import escape, human
 from .verdicts import unfinished
 
@@ -41,18 +41,9 @@ def verification(report: Report) -> str:
         for v in verdicts
     ]
     if rows:
-        body += table(
-            [
-                ("check", ""),
-                ("kind", ""),
-                ("engine", ""),
-                ("mode", ""),
-                ("executions", "n"),
-                ("seconds", "n"),
-                ("verdict", ""),
-            ],
-            rows,
-        )
+        head = ["check", "kind", "engine", "mode", "executions", "seconds", "verdict"]
+        columns = [(name, "n" if name in ("executions", "seconds") else "") for name in head]
+        body += folded(f"all {len(rows)} verdicts", table(columns, rows))
     blind = sorted({(v["engine"], v["blind"]) for v in verdicts if v.get("blind")})
     if blind:
         body += (
@@ -60,7 +51,7 @@ def verification(report: Report) -> str:
             + "".join(f"<li>{escape(engine)}: {escape(text)}</li>" for engine, text in blind)
             + "</ul>"
         )
-    return section("Verification", body)
+    return section("Verification", body, "verification")
 
 
 def verdict_cell(verdict: dict) -> str:
@@ -208,4 +199,5 @@ def commands(report: Report, points: list[comparing.Key]) -> str:
         f"<p>The whole race: {code(report.race.get('command', ''))}; "
         f"this page again: {code('scripts/apiary report ' + report.env['run_id'])}</p>"
     )
-    return section("Measure it again", again + f'<ol class="commands">{"".join(items)}</ol>{PLAN}')
+    each = f'<ol class="commands">{"".join(items)}</ol>{PLAN}'
+    return section("Measure it again", again + folded(f"each of the {len(items)} points by itself", each))

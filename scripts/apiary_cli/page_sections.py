@@ -11,7 +11,7 @@ CLASS = {stats.IMPROVED: "good", stats.REGRESSED: "bad", stats.EQUIVALENT: "open
 WORDS = {
     stats.IMPROVED: "{c} is faster",
     stats.REGRESSED: "{b} is faster",
-    stats.EQUIVALENT: "no difference that matters",
+    stats.EQUIVALENT: "no difference beyond the margin",
     stats.INCONCLUSIVE: "undecided",
 }
 
@@ -38,6 +38,11 @@ def table(header: list[tuple[str, str]], rows: list[tuple[str, list[str]]]) -> s
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
+def folded(name: str, body: str) -> str:
+    """What few readers need: there, but out of the way; closed, it is not printed."""
+    return f"<details><summary>{escape(name)}</summary>{body}</details>"
+
+
 def params(text: str) -> str:
     return ", ".join(part.replace("=", " ") for part in text.split(";") if part)
 
@@ -57,7 +62,13 @@ def strip(report: Report) -> str:
         comparing.VALID: "The controls did what they must.",
         comparing.INVALID: "The controls failed: no figure below decides anything.",
     }
-    tiles = [tile(kind, f"Batch {found.word}", "; ".join(found.reasons) or meaning.get(found.word, ""))]
+    n = len(found.reasons)
+    weak = (found.reasons[0] if n == 1 else f"{n} controls were too coarse or failed, each at its own point") + (
+        ": small differences decide nothing there."
+    )
+    words = meaning.get(found.word) or (weak if n > 1 else found.reasons[0] if n else "")
+    where = ' <a href="#controls">Which ones</a>' if n and (found.aa or found.slow10) else ""
+    tiles = [f'<div class="tile {kind}"><b>Batch {escape(found.word)}</b><p>{escape(words)}{where}</p></div>']
     if found.aa:
         widest = max(one.found.half_width for one in found.aa)
         alarms = sum(one.verdict in (stats.IMPROVED, stats.REGRESSED) for one in found.aa)
@@ -76,7 +87,8 @@ def strip(report: Report) -> str:
             tile(
                 "good" if seen == len(found.slow10) else "bad",
                 "Built-in slow-down",
-                f"seen in {seen} of {len(found.slow10)} ({ratios})",
+                f"seen in {seen} of {len(found.slow10)} ({ratios})"
+                + ("" if seen == len(found.slow10) else ": at the others a tenth would be missed"),
             )
         )
     tiles += [tile(s.level, s.name[0].upper() + s.name[1:], s.text) for s in report.statuses]
@@ -85,6 +97,51 @@ def strip(report: Report) -> str:
         tile("note" if disturbed else "good", "Other work on the machine", disturbed or "no run was disturbed")
     )
     return f'<div class="strip">{"".join(tiles)}</div>'
+
+
+def standing(report: Report) -> str:
+    """The answer in one table: against each other program, at how many comparisons ours is faster or slower, and
+    from which factor to which. No average: no weights would be right for everybody."""
+    groups: dict[tuple[str, str], list[Comparison]] = {}
+    for one in report.comparisons:
+        if not one.control:
+            groups.setdefault((one.pairing.candidate, one.pairing.baseline), []).append(one)
+    if not groups:
+        return ""
+
+    def cell(found: list[Comparison], cls: str) -> str:
+        if not found:
+            return '<span class="soft">none</span>'
+        ratios = sorted(one.found.ratio for one in found)
+        span = f"×{ratios[0]:.2f}" + (f" to ×{ratios[-1]:.2f}" if len(ratios) > 1 else "")
+        return f'<b class="word {cls}">{len(found)}</b> <small class="soft num">{span}</small>'
+
+    alone = len({ours for ours, _ in groups}) == 1
+    name = next(iter(groups))[0] if alone else ""
+    rows = []
+    for (ours, other), found in sorted(groups.items()):
+        won = [one for one in found if one.verdict == stats.IMPROVED]
+        lost = [one for one in found if one.verdict == stats.REGRESSED]
+        unranked = sum("not_ranked" in one.flags for one in found)
+        rest = len(found) - len(won) - len(lost) - unranked
+        called = escape(other if alone else f"{ours} / {other}")
+        rows.append(("", [called, cell(lost, "bad"), cell(won, "good"), str(rest), str(unranked)]))
+    head = [
+        (f"{name} against" if alone else "", ""),
+        ("slower", ""),
+        ("faster", ""),
+        ("undecided, equal", "n"),
+        ("not ranked", "n"),
+    ]
+    void = "<b>The batch is invalid: hints, no results.</b> " if report.validity.word == comparing.INVALID else ""
+    again = report.race.get("command")
+    return (
+        f'<div class="standing">{table(head, rows)}<p class="caption">{void}Numbers of comparisons (a latency has one '
+        "for each percentile), and from which to which factor of the other’s time: ×0.50 is half of it. Not ranked: "
+        "the injector was too late.</p>"
+        + (f'<p class="meta">Measure it again: <code>{escape(again)}</code></p>' if again else "")
+        + "</div>"
+    )
 
 
 def failures(report: Report) -> str:
@@ -134,12 +191,18 @@ def who_wins(report: Report) -> str:
     claims = [one for one in report.comparisons if not one.control]
     lost = [one for one in claims if one.verdict == stats.REGRESSED]
     won = [one for one in claims if one.verdict == stats.IMPROVED]
-    rest = len(claims) - len(lost) - len(won)
+    unranked = sum("not_ranked" in one.flags for one in claims)
+    rest = len(claims) - len(lost) - len(won) - unranked
     items = [lost_item(one) for one in lost] + won_items(won)
     if rest:
         further = "further " if items else ""
         items.append(
             f'<li class="open">{rest} {further}comparison{"s are" if rest > 1 else " is"} undecided or equivalent.</li>'
+        )
+    if unranked:
+        items.append(
+            f'<li class="open">{unranked} comparison{"s are" if unranked > 1 else " is"} not ranked: the injector was '
+            "too late.</li>"
         )
     void = (
         "<p><b>The batch is invalid; read these as hints.</b></p>"
@@ -189,8 +252,10 @@ def forest_of(report: Report, comparisons: list[Comparison], left: str, right: s
     edges = [v for one in comparisons for v in (one.found.lo, one.found.hi, 1 / (1 + one.margin), 1 + one.margin)]
     scale = svg.log_scale(edges, pad=0.05)
     body = f'<div class="axis-left"></div>{svg.forest_axis(scale, left, right)}<div class="axis-right"></div>'
-    for key in dict.fromkeys(one.key for one in comparisons):
+    for number, key in enumerate(dict.fromkeys(one.key for one in comparisons)):
         body += f'<div class="group">{escape(place(key))}</div>'
+        if number:  # the head is out of sight by now
+            body += f'<div class="axis-left"></div>{svg.forest_axis(scale)}<div class="axis-right"></div>'
         body += "".join(forest_entry(report, one, scale) for one in comparisons if one.key == key)
     return f'<div class="forest">{body}</div>'
 
@@ -204,14 +269,16 @@ def forest(report: Report) -> str:
         ours = " and ".join(report.ours)
         body += (
             '<p class="caption">Each row is a ratio of times, ours over the other. The coloured line is the 95 % '
-            "interval, the dot the estimate; small dots are the paired rounds. The band is the margin, within which "
-            "a difference does not matter.</p>"
+            "interval, the dot the estimate; small dots are the paired rounds. The band is the margin: what is smaller "
+            "could not have been told from none here, so where the band is wide, “no difference beyond it” says little."
+            "</p>"
         )
         body += forest_of(report, claims, f"{ours} faster", "the other faster")
     if controls:
+        reasons = "".join(f"<li>{escape(one)}</li>" for one in report.validity.reasons)
         body += (
-            '<h3>Controls</h3><p class="caption">The same machinery on a program and its copy, and on a program '
-            "slowed down on purpose.</p>"
+            '<h3 id="controls">Controls</h3><p class="caption">The same machinery on a program and its copy, and on a '
+            "program slowed down on purpose.</p>" + (f"<ul>{reasons}</ul>" if reasons else "")
         )
         body += forest_of(report, controls, "copy faster", "copy slower")
     return section("Ratios", body) if body else ""
@@ -228,7 +295,8 @@ def badge(report: Report, subject: str) -> str:
     if subject not in report.own:
         return '<span class="badge none">peer</span>'
     level, words = verification.word(report.statuses)
-    return f'<span class="badge {level}">{escape(words)}</span>'
+    short = "verified ✓" if level == verification.GOOD else words
+    return f'<a href="#verification" title="{escape(words)}" class="badge {level}">{escape(short)}</a>'
 
 
 def medians(report: Report) -> str:
@@ -263,7 +331,7 @@ def medians(report: Report) -> str:
         + table(
             [
                 ("scenario and metric", ""),
-                ("subject", ""),
+                ("subject", "w"),
                 ("median", "n"),
                 ("quartiles", "n"),
                 ("rounds", "n"),

@@ -18,7 +18,7 @@ CSS = (
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 main { max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; font-weight: 650; letter-spacing: -.01em; }
+h1 { text-wrap: balance; font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; font-weight: 650; letter-spacing: -.01em; }
 h2 { font-size: 1.2rem; margin: 3rem 0 .5rem; padding-top: .8rem; border-top: 1px solid var(--rule); font-weight: 650; }
 h3 { font-size: 1rem; margin: 1.8rem 0 .3rem; font-weight: 650; }
 p, li { max-width: 46rem; } p { margin: .5rem 0; } ul { padding-left: 1.2rem; }
@@ -48,7 +48,7 @@ svg .interval { stroke-width: 2.5; stroke-linecap: round; } svg .estimate { stro
 svg .good { stroke: var(--good); } svg .bad { stroke: var(--bad); } svg .open { stroke: var(--soft); }
 svg circle.good { fill: var(--good); stroke: var(--paper); } svg circle.bad { fill: var(--bad); stroke: var(--paper); }
 svg circle.open { fill: var(--soft); stroke: var(--paper); }
-svg .unranked { stroke-dasharray: 3 4; } svg circle.unranked { fill: var(--paper); stroke: var(--soft); }
+svg .unranked { stroke-dasharray: 3 4; } svg circle.unranked { fill: var(--paper); stroke: var(--soft); stroke-dasharray: none; }
 .paths polyline { fill: none; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
 .paths .thread { stroke-width: 1; opacity: .45; } .paths .curve { stroke-width: 2; } .paths .band { opacity: .16; stroke: none; }
 .paths .ideal { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 3 4; } svg .ideal.mark { fill: none; }
@@ -72,6 +72,8 @@ td { border-bottom: 1px solid var(--rule); padding: .32rem .7rem .32rem 0; verti
 td:last-child:not(.n) { overflow-wrap: anywhere; }
 td.n, th.n { text-align: right; white-space: nowrap; } tr.first td, tr.inner td { border-bottom: 0; } tr.first td { border-top: 1px solid var(--rule); } tr.inner td { padding-top: 0; }
 .badge { font-size: .78rem; line-height: 1.2; } .badge.good { color: var(--good); } .badge.note { color: var(--note); } .badge.bad { color: var(--bad); font-weight: 650; }
+td.w, th.w { white-space: nowrap; } a.badge { text-decoration: none; } .standing { margin: 1.2rem 0 0; }
+.standing td { vertical-align: baseline; } .standing small { white-space: nowrap; } .standing th.n { white-space: normal; } summary { cursor: pointer; font-size: .9rem; color: var(--soft); }
 .badge.none { color: var(--soft); }
 ol.commands { padding-left: 1.6rem; font-size: .86rem; } ol.commands li { margin: .5rem 0; max-width: none; }
 a { color: inherit; text-decoration-color: var(--rule); }

@@ -141,12 +141,15 @@ def band(lower: Sequence[tuple[float, float]], upper: Sequence[tuple[float, floa
 # ---------------------------------------------------------------------------------------------------------
 
 
-def forest_axis(scale: LogScale, left: str, right: str) -> str:
-    """The head of a forest plot: the ticks, and which side is whose."""
-    body = text("0%", 12, f"← {left}", "start", "side") + text("100%", 12, f"{right} →", "end", "side")
+def forest_axis(scale: LogScale, left: str = "", right: str = "") -> str:
+    """The ticks of a forest plot; at its head also which side is whose."""
+    body, top = "", 0
+    if left or right:
+        body = text("0%", 12, f"← {left}", "start", "side") + text("100%", 12, f"{right} →", "end", "side")
+        top = 18
     for tick in ratio_ticks(scale):
-        body += text(scale.percent(tick), 30, f"×{tick:g}", edge_anchor(scale.at(tick)), "tick")
-    return chart(body, 36, "axis of ratios")
+        body += text(scale.percent(tick), top + 12, f"×{tick:g}", edge_anchor(scale.at(tick)), "tick")
+    return chart(body, top + 18, "axis of ratios")
 
 
 def forest_row(

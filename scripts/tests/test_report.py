@@ -160,6 +160,11 @@ class Page(TreeCase):
 
     def test_where_a_peer_wins_it_says_so_first(self) -> None:
         text = self.page({"name": "hive", "ns": 200.0}, {"name": "slow", "ns": 500.0}, {"name": "quick", "ns": 100.0})
+        top = text[: text.index('<div class="strip">')]
+        for part in ("hive against", ">slower</th>", "Measure it again"):
+            self.assertIn(part, top)
+        self.assertLess(top.index(">quick</td>"), top.index('"word bad"'))  # hive is slower than quick, not than slow
+        self.assertLess(top.index('"word bad"'), top.index(">slow</td>"))
         wins = text[text.index("<h2>Who wins") : text.index("<h2>Ratios")]
         self.assertLess(wins.index("<b>quick</b> beats hive"), wins.index("<b>hive</b> beats"))
 
