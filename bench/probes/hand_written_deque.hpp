@@ -67,12 +67,20 @@ private:
 
     bool pop(T& out) {
         const std::uint64_t old_bottom = bottom_.load(std::memory_order_relaxed);
-        if (static_cast<std::int64_t>(old_bottom - top_.load(std::memory_order_relaxed)) <= 0) return false;
-        const std::uint64_t b = old_bottom - 1;
+        std::uint64_t t = top_.load(std::memory_order_relaxed);
+        const auto seen = static_cast<std::int64_t>(old_bottom - t);
+        if (seen <= 0) return false;
         array* a = array_.load(std::memory_order_relaxed);
+        if (seen == 1) {
+            out = a->slots[t & a->mask].load(std::memory_order_relaxed);
+            const bool won =
+                top_.compare_exchange_strong(t, t + 1, std::memory_order_relaxed, std::memory_order_relaxed);
+            return won;
+        }
+        const std::uint64_t b = old_bottom - 1;
         bottom_.store(b, std::memory_order_release);
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        std::uint64_t t = top_.load(std::memory_order_relaxed);
+        t = top_.load(std::memory_order_relaxed);
         const auto left = static_cast<std::int64_t>(b - t);
         if (left < 0) {
             bottom_.store(old_bottom, std::memory_order_relaxed);

@@ -27,7 +27,8 @@
 //       restores bottom are relaxed: `top` has come that far, and nobody takes anything below it.
 //   S2  grow: store array (release)    -> steal: load array (acquire).
 //   S3  pop: fence between store bottom and load top; steal: fence between load top and load bottom.
-//       Store buffering: of an owner and a thief after the same last element at least one sees the other.
+//       Store buffering: of an owner and a thief after the same last element at least one sees the other. A pop that sees
+//       one element alone takes it at the top and needs neither: `bottom` stays, and I2 alone decides.
 //       Hence no compare-exchange need be seq_cst: top's own order says who wins.
 //   S4  steal: compare-exchange top (release) -> push: load top (acquire). The thief has read slot t
 //       before the owner may reuse it.
@@ -170,14 +171,23 @@ private:
 
     bool pop(T& out) {
         const position old_bottom = bottom_.load(std::memory_order_relaxed);
+        position t = top_.load(std::memory_order_relaxed);
+        const std::int64_t seen = index::distance(t, old_bottom);
         // `top` never passes `bottom`, so an empty deque is seen without a fence, and a virgin one
         // never steps below zero.
-        if (index::distance(top_.load(std::memory_order_relaxed), old_bottom) <= 0) return false;
-        const position b = index::add(old_bottom, index::mask);  // old_bottom - 1
+        if (seen <= 0) return false;
         array* a = array_.load(std::memory_order_relaxed);
-        bottom_.store(b, std::memory_order_release);  // S1
-        Sync::fence(std::memory_order_seq_cst);       // S3
-        position t = top_.load(std::memory_order_relaxed);
+        if (seen == 1) {  // the newest is the oldest, too: taken at the top like a thief's, with neither fence nor step
+            out = a->at(t).load(std::memory_order_relaxed);
+            const bool won = top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_relaxed,  // I2
+                                                          std::memory_order_relaxed);
+            if (!won) Sync::reach("deque.pop_lost_lone");
+            return won;
+        }
+        const position b = index::add(old_bottom, index::mask);  // old_bottom - 1
+        bottom_.store(b, std::memory_order_release);             // S1
+        Sync::fence(std::memory_order_seq_cst);                  // S3
+        t = top_.load(std::memory_order_relaxed);
         const std::int64_t left = index::distance(t, b);
         if (left < 0) {  // a thief took the last one meanwhile
             Sync::reach("deque.pop_found_empty");
