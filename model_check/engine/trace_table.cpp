@@ -252,6 +252,34 @@ trace_view lay_out(const std::vector<trace_row>& rows, unsigned threads) {
     return view;
 }
 
+namespace {
+
+// A loop that spins shows the same few rows over and over: how many rows from `at` on only repeat the `period` before them.
+struct repetition {
+    std::size_t rows = 0, period = 0;
+    [[nodiscard]] std::string words(std::size_t at) const {
+        const std::string first = std::to_string(at - period + 1), times = std::to_string(rows / period);
+        return period == 1 ? "row " + first + " again, " + times + " times"
+                           : "rows " + first + " to " + std::to_string(at) + " again, " + times + " times";
+    }
+};
+repetition repetition_at(const std::vector<trace_view::line>& rows, std::size_t at) {
+    constexpr std::size_t longest = 4, least = 8;
+    const auto same = [](const trace_view::line& a, const trace_view::line& b) {
+        return a.thread == b.thread && a.what == b.what && a.stale == b.stale && a.note == b.note &&
+               a.where == b.where && !a.failed && !b.failed;
+    };
+    for (std::size_t period = 1; period <= longest && period <= at; ++period) {
+        std::size_t n = 0;
+        while (at + n != rows.size() && same(rows[at + n], rows[at + n - period])) ++n;
+        n -= n % period;
+        if (n >= least) return {n, period};
+    }
+    return {};
+}
+
+}  // namespace
+
 std::string as_text(const trace_view& view) {
     constexpr std::size_t widest = 44;
     const unsigned threads = view.threads;
@@ -284,6 +312,11 @@ std::string as_text(const trace_view& view) {
     for (unsigned t = 0; t != threads; ++t) out += "+" + std::string(width[t] + 2, '-');
     out += "+------\n";
     for (std::size_t i = 0; i != rows.size(); ++i) {
+        if (const repetition again = repetition_at(rows, i); again.rows != 0) {
+            out += "   …  | " + again.words(i) + "\n";
+            i += again.rows - 1;
+            continue;
+        }
         const bool shared = rows[i].thread < 0;
         const std::vector<std::string> lines =
             wrap(cells[i], shared ? all - 3 : width[static_cast<std::size_t>(rows[i].thread)]);
@@ -332,6 +365,12 @@ std::string as_html(const trace_view& view) {
     for (unsigned t = 0; t != view.threads; ++t) out += "<th>thread " + std::to_string(t) + "</th>";
     out += "<th>where</th></tr></thead><tbody>\n";
     for (std::size_t i = 0; i != view.lines.size(); ++i) {
+        if (const repetition again = repetition_at(view.lines, i); again.rows != 0) {
+            out += "<tr><th>…</th><td class=\"step\" colspan=\"" + std::to_string(view.threads + 1) + "\">" +
+                   again.words(i) + "</td></tr>\n";
+            i += again.rows - 1;
+            continue;
+        }
         const trace_view::line& line = view.lines[i];
         const auto remark = [](const char* kind, const std::string& text) {
             return text.empty() ? "" : "<div class=\"" + std::string(kind) + "\">" + escaped(text) + "</div>";

@@ -73,6 +73,13 @@ class Verdicts(unittest.TestCase):
 
 
 class Traces(unittest.TestCase):
+    def test_a_loop_is_shown_once_and_counted(self):
+        done = run("spins_without_await", "--engine", "explorer")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("a waiting loop needs await()", done.stdout)
+        self.assertRegex(done.stdout, r"…  \| row \d+ again, \d+ times")
+        self.assertLess(len(done.stdout.splitlines()), 30, done.stdout)
+
     def trace(self, name):
         found, _ = verdict(name, engine="explorer")
         # Cells are wrapped: put the second thread's column together again.

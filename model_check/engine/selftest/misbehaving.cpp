@@ -181,6 +181,18 @@ struct spins_for_ever : quiet<Sync> {
 };
 APIARY_CHECK(spins_for_ever, model::relacy_only);
 
+// What a stranger writes first: a loop where await belongs. The explorer alone calls it a livelock.
+template <class Sync>
+struct spins_without_await : quiet<Sync> {
+    void thread(unsigned i) {
+        if (i == 0)
+            this->n.store(2, std::memory_order_release);
+        else
+            while (this->n.load(std::memory_order_acquire) != 2) Sync::relax();
+    }
+};
+APIARY_CHECK(spins_without_await, model::explorer_only);
+
 template <class Sync>
 struct awaits_for_ever : quiet<Sync> {
     void thread(unsigned i) {
