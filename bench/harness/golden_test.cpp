@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include <apiary/bench/histogram.hpp>
+#include <apiary/bench/injector.hpp>
 #include <apiary/bench/ledger.hpp>
 #include <apiary/bench/service_time.hpp>
 
@@ -107,6 +109,17 @@ TEST(Golden, AnswersAreTheSame) {
             EXPECT_EQ(all.answer(), seen) << v;
         }
         EXPECT_EQ(seen, number(v.at("answer"))) << v;
+    }
+}
+
+TEST(Golden, TheInjectorIsTheSame) {
+    EXPECT_EQ(injector_spin_ns, golden().at("injector").at("spin_ns").get<std::int64_t>());
+    for (const json& v : vectors("own_lateness")) {
+        own_lateness late(v.at("undisplaced").get<bool>());
+        for (std::size_t i = 0; i < v.at("posts").size(); ++i) {
+            const auto post = v.at("posts")[i].get<std::array<std::int64_t, 3>>();
+            EXPECT_EQ(late.of(post[0], post[1], post[2]), v.at("late")[i].get<std::int64_t>()) << v;
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 // Clocks, sleep and usage counters by the calls of Linux.
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -40,6 +41,19 @@ void sleep_until_ns(std::int64_t due_ns) noexcept {
 void set_timer_slack_1ns() {
     if (::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL) != 0)
         throw std::system_error(errno, std::generic_category(), "cannot set the timer slack");
+}
+
+// A runtime may start workers in a post: without SCHED_RESET_ON_FORK they would inherit the priority.
+bool raise_priority() noexcept {
+    const sched_param lowest{.sched_priority = 1};
+    return ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0;
+}
+
+unsigned usable_processors() noexcept {
+    cpu_set_t usable;
+    // Fails where there are more than the set can hold.
+    return ::sched_getaffinity(0, sizeof usable, &usable) == 0 ? static_cast<unsigned>(CPU_COUNT(&usable))
+                                                               : CPU_SETSIZE;
 }
 
 namespace {

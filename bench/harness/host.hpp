@@ -20,6 +20,13 @@ void sleep_until_ns(std::int64_t due_ns) noexcept;
 // Asks the kernel to wake the calling thread on time instead of within its usual 50 us.
 void set_timer_slack_1ns();
 
+// Puts the calling thread before all threads of ordinary priority (SCHED_FIFO); threads that it starts are ordinary again.
+// False where it has no right to.
+[[nodiscard]] bool raise_priority() noexcept;
+
+// Processors that the calling thread may run on.
+[[nodiscard]] unsigned usable_processors() noexcept;
+
 // Keeps the processor busy for about ns nanoseconds: the built-in slow-down of a control arm. Below 2 us by a
 // calibrated loop, because one look at the clock may take longer than the slow-down.
 void busy_wait_ns(std::int64_t ns) noexcept;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,35 +41,49 @@ public:
     [[nodiscard]] report result(const Runtime& runtime) const {
         const std::size_t n = plan_.size();
         report result;
+        histogram punctual, lateness;
         std::int64_t last = 0;
         for (std::size_t i = 0; i < n; ++i) {
-            const std::int64_t at = finished_[i] - injected_.zero_ns;
+            const std::int64_t at = finished_[i] - injected_.zero_ns, late = injected_.lateness[i];
             last = std::max(last, at);
-            if (i >= discarded(n)) result.latency.record(static_cast<std::uint64_t>(at - plan_[i]));
+            if (i < discarded(n)) continue;
+            result.latency.record(static_cast<std::uint64_t>(at - plan_[i]));
+            punctual.record(static_cast<std::uint64_t>(at - plan_[i] - late));
+            lateness.record(static_cast<std::uint64_t>(late));
         }
-        const double offered = per_second(n, plan_.back()), achieved = per_second(n, last);
         row& r = result.measured;
         r.warmup_blocks = 0;
         r.blocks = 1;
         r.ops = n;
-        r.cpu_ns = static_cast<std::uint64_t>(cpu_ns_);
-        r.offered_per_s = offered;
-        r.achieved_per_s = achieved;
+        r.cpu_ns = static_cast<std::uint64_t>(cpu_ns_ - injected_.spun_ns);
+        r.offered_per_s = per_second(n, plan_.back());
+        r.achieved_per_s = per_second(n, last);
         r.set_latency(result.latency);
-        r.lateness_p99_ns = injected_.lateness.printed_percentile({990});
+        r.lateness_p99_ns = lateness.printed_percentile({990});
         r.check = account_.sum();
-        if (injector_limited(injected_.lateness, result.latency, offered, achieved)) r.flags = "injector_limited";
+        for (const auto& [name, q] : percentiles)
+            if (injector_limited(result.latency, punctual, q)) r.add_flag("injector_limited_" + std::string(name));
+        if (overloaded(*r.offered_per_s, *r.achieved_per_s)) r.add_flag("overloaded");
+        if (!injected_.undisplaced) r.add_flag("injector_plain");
+        r.add_flag("spun_us=" + std::to_string(injected_.spun_ns / 1000));
         result.audit("the run", account_.sum(), expected_sum(n));
         fill_counters(r, runtime);
         return result;
     }
 
-    // Whether the injector, not the subject, shaped the figures. The percentiles need not be printable for that.
-    [[nodiscard]] static bool injector_limited(const histogram& lateness, const histogram& latency, double offered,
-                                               double achieved) {
-        const auto p99 = [](const histogram& h) { return static_cast<double>(h.percentile({990}).value_or(0)); };
-        return p99(lateness) > 0.2 * p99(latency) || achieved / offered < 0.99;
+    // Whether the injector, not the subject, shaped a printed percentile: more than a fifth of it goes when each post is
+    // taken to have left when an injector that is never late would have released it.
+    [[nodiscard]] static bool injector_limited(const histogram& latency, const histogram& punctual, permille q) {
+        if (!latency.printed_percentile(q)) return false;
+        const auto at = [q](const histogram& h) { return static_cast<double>(h.percentile(q).value_or(0)); };
+        return at(punctual) < 0.8 * at(latency);
     }
+
+    // Whether work was still left when the plan was over by more than a hundredth.
+    [[nodiscard]] static bool overloaded(double offered, double achieved) { return achieved / offered < 0.99; }
+
+    // What the injector spent on waiting; no part of the subject's cpu_ns.
+    [[nodiscard]] std::int64_t spun_ns() const noexcept { return injected_.spun_ns; }
 
 private:
     // Infinite, printed as not measured, for an empty span.

@@ -56,6 +56,11 @@ void row::set_latency(const histogram& h) {
     lat_max_ns = h.max();
 }
 
+void row::add_flag(const std::string& flag) {
+    if (!flags.empty()) flags += ';';
+    flags += flag;
+}
+
 std::string row::to_csv() const {
     csv_line line;
     line << scenario << workers << seed << warmup_blocks << steady << blocks << ops << wall_ns << cpu_ns;

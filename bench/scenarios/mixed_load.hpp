@@ -46,7 +46,7 @@ public:
         report result = loop.result(runtime);
         row& r = result.measured;
         r.wall_ns = static_cast<std::uint64_t>(end - start);
-        r.flags += (r.flags.empty() ? "compute_tasks=" : ";compute_tasks=") + std::to_string(done);
+        r.add_flag("compute_tasks=" + std::to_string(done));
         return result;
     }
 

@@ -156,7 +156,7 @@ class PostLatency(Case):
         row = self.run_ok("post_latency", 200, "--plan", plan, "--hist", hist, "--param", "rate=10000")
         self.assertEqual((row["lat_count"], row["warmup_blocks"], row["blocks"]), ("180", "0", "1"))
         self.assertLessEqual(float(row["achieved_per_s"]), float(row["offered_per_s"]))
-        self.assertIn(row["flags"], ("", "injector_limited"))
+        self.assertRegex(row["flags"], r"(^|;)spun_us=\d+$")
         self.assertEqual(row["lat_p90_ns"], "", "18 samples lie above it")
         self.check_histogram(hist, row)
 

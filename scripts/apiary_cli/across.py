@@ -124,13 +124,17 @@ def between(
         return None
     found = difference(d_old, d_new)
     margin = stats.margin(max(half_width(rows, key, metric) for rows in whole))
-    flags = comparing.flags_of(after, comparing.Pairing(subject, subject, "baseline"))
+    flags = comparing.flags_of(after, comparing.Pairing(subject, subject, "baseline"), metric)
     verdict = stats.verdict(found, margin, metric.better)
     if not valued:
         verdict, flags = stats.INCONCLUSIVE, [*flags, "no_common_peer"]
-    if comparing.injector_limited(flags):
+    if any(comparing.mostly_limited(own, metric) for own in runs_of(subject, before, after)):
         verdict, flags = stats.INCONCLUSIVE, [*flags, "not_ranked"]
     return Across(key, metric, subject, tuple(valued), found, margin, verdict, tuple(flags))
+
+
+def runs_of(subject: str, *folders: list[Row]) -> list[list[Row]]:
+    return [[row for row in rows if row["subject"] == subject] for rows in folders]
 
 
 def warnings(old_env: dict, new_env: dict) -> list[str]:

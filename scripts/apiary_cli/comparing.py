@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
@@ -41,6 +42,8 @@ class Comparison:
     p_bh: float | None = None
     batches: int = 1
     per_batch: list[stats.Estimate] = field(default_factory=list)
+    ranked: bool = True  # False: the injector made too many of the figures
+    whole: stats.Estimate | None = None  # over all pairs, where some were dropped
     flags: list[str] = field(default_factory=list)
 
     @property
@@ -81,26 +84,32 @@ def paired(rows: list[Row], pairing: Pairing, column: str) -> dict[str, list[tup
     return dict(out)
 
 
-def flags_of(rows: list[Row], pairing: Pairing) -> list[str]:
-    """What a reader must know of the rows behind a comparison."""
+def limited(row: Row, metric: Metric) -> bool:
+    """True when the injector made this percentile: shown, never ranked. Older folders have one word for all."""
+    flags = row["flags"].split(";")
+    percentile = metric.column.removeprefix("lat_").removesuffix("_ns")
+    return "injector_limited" in flags or f"injector_limited_{percentile}" in flags
+
+
+def mostly_limited(rows: list[Row], metric: Metric) -> bool:
+    return 2 * sum(limited(row, metric) for row in rows) > len(rows)
+
+
+def flags_of(rows: list[Row], pairing: Pairing, metric: Metric) -> list[str]:
+    """What a reader must know of the rows behind a comparison; what the injector did, for each side."""
     used = [row for row in rows if row["subject"] in (pairing.candidate, pairing.baseline)]
     out = []
-    for flag in ("injector_limited", "disturbed"):
+    for name in dict.fromkeys((pairing.candidate, pairing.baseline)):
+        own = [row for row in used if row["subject"] == name]
+        count = sum(limited(row, metric) for row in own)
+        if count:
+            out.append(f"injector_limited_{name}={count}/{len(own)}")
+    for flag in ("injector_plain", "overloaded", "disturbed"):
         count = sum(flag in row["flags"].split(";") for row in used)
         if count:
             out.append(f"{flag}={count}/{len(used)}")
     unsteady = sum(row["steady"] == "0" for row in used)
     return out + ([f"unsteady={unsteady}/{len(used)}"] if unsteady else [])
-
-
-def injector_limited(flags: list[str]) -> bool:
-    """True when at least half of the runs were limited by their injector: shown, never ranked."""
-    for flag in flags:
-        name, _, share = flag.partition("=")
-        if name == "injector_limited":
-            part, whole = map(int, share.split("/"))
-            return 2 * part >= whole
-    return False
 
 
 def compare(rows: list[Row]) -> list[Comparison]:
@@ -120,10 +129,19 @@ def compare(rows: list[Row]) -> list[Comparison]:
 
 
 def comparison(key: Key, metric: Metric, pairing: Pairing, group: list[Row]) -> Comparison | None:
-    batches = paired(group, pairing, metric.column)
-    pairs = [pair for batch in sorted(batches) for pair in batches[batch]]
-    if not pairs:
+    """Of the pairs in which the injector made neither figure; of all, unranked, where those are fewer than half."""
+    whole = paired(group, pairing, metric.column)
+    every = [pair for batch in sorted(whole) for pair in whole[batch]]
+    if not every:
         return None
+    batches = paired([row for row in group if not limited(row, metric)], pairing, metric.column)
+    pairs = [pair for batch in sorted(batches) for pair in batches[batch]]
+    flags = flags_of(group, pairing, metric)
+    if len(pairs) < len(every):
+        flags.insert(0, f"pairs_dropped={len(every) - len(pairs)}/{len(every)}")
+    ranked = 2 * len(pairs) >= len(every)
+    if not ranked:
+        batches, pairs = whole, every
     return Comparison(
         key,
         metric,
@@ -132,8 +150,21 @@ def comparison(key: Key, metric: Metric, pairing: Pairing, group: list[Row]) -> 
         pairs,
         batches=len(batches),
         per_batch=[stats.estimate(batches[batch]) for batch in sorted(batches)],
-        flags=flags_of(group, pairing),
+        flags=flags,
+        ranked=ranked,
+        whole=stats.estimate(every) if len(pairs) < len(every) else None,
     )
+
+
+def survives_all_pairs(one: Comparison) -> bool:
+    """Whether the ratio over all pairs, the dropped ones too, lies where the verdict puts it. A runtime that keeps the
+    injector from running would lose its bad rounds: what only the dropping shows is not claimed."""
+    if one.whole is None:
+        return True
+    bound = math.log1p(one.margin)
+    worse = one.whole.log_ratio if one.metric.better == "lower" else -one.whole.log_ratio
+    found = {stats.REGRESSED: worse > bound, stats.IMPROVED: worse < -bound, stats.EQUIVALENT: abs(worse) <= bound}
+    return found.get(one.verdict, True)
 
 
 def with_verdicts(found: list[Comparison]) -> list[Comparison]:
@@ -153,9 +184,12 @@ def with_verdicts(found: list[Comparison]) -> list[Comparison]:
             one.confirmed = "1" if words == {one.verdict} else "0"
         if one.control:
             one.flags.insert(0, "control")
-        elif injector_limited(one.flags):
+        elif not one.ranked:
             one.verdict = stats.INCONCLUSIVE
             one.flags.insert(0, "not_ranked")
+        elif not survives_all_pairs(one):
+            one.verdict = stats.INCONCLUSIVE
+            one.flags.insert(0, "dropping_decides")
     return found
 
 

@@ -187,7 +187,7 @@ def cells(report: Report, controls: bool = False) -> list[Cell]:
             )
             if series:
                 values = [value for _, value in series]
-                limited = sum("injector_limited" in r["flags"].split(";") for r in rows) * 2 >= len(rows)
+                limited = comparing.mostly_limited(rows, metric)
                 out.append(
                     Cell(
                         key,

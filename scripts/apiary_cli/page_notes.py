@@ -145,7 +145,9 @@ seed). So slow drifts of the machine cancel.</p>
 program shows against its own copy, whichever is larger; and when it survives Benjamini–Hochberg over all comparisons.
 “Undecided” means that these rounds cannot tell; it does not mean equal.</p>
 <p>Latency counts from the moment at which a task was <em>intended</em> to start, so that a stall is charged to every
-task that it delays. Where the injector itself was late, the row is marked and never ranked.</p>"""
+task that it delays. Where the injector itself, and not the program, made more than a fifth of a percentile, that percentile
+of the run is marked and its pair left out; where more than half of the pairs are, nothing is ranked. A verdict that
+would not hold with the pairs left out is not given.</p>"""
 
 NOT_SHOWN = """
 <ul>

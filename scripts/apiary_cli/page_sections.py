@@ -223,8 +223,17 @@ def who_wins(report: Report) -> str:
 
 UNDECIDED = {
     "not_ranked": "not ranked: injector-limited",
+    "dropping_decides": "undecided: otherwise with the pairs that the injector spoilt",
     "control_failed": "undecided: the A/A pair differs here",
 }
+
+
+def left_out(one: Comparison) -> str:
+    """How many pairs the injector spoilt, and whose figures."""
+    name = "injector_limited_"
+    shares = [flag.removeprefix(name).replace("=", " ") for flag in one.flags if flag.startswith(name)]
+    dropped = one.whole.n - one.found.n if one.whole else 0
+    return f" ({dropped} left out; injector-limited: {escape(', '.join(shares))})" if shares else ""
 
 
 def forest_entry(report: Report, one: Comparison, scale: svg.LogScale) -> str:
@@ -244,7 +253,7 @@ def forest_entry(report: Report, one: Comparison, scale: svg.LogScale) -> str:
         + svg.forest_row(scale, one.found.ratio, one.found.lo, one.found.hi, one.margin, raw, cls, label)
         + f'<div class="what num">×{one.found.ratio:.3f} [{one.found.lo:.3f}, {one.found.hi:.3f}]'
         f'<br><span class="word {cls}">{escape(words)}</span> '
-        f"<small>{one.found.n} pairs, ±{100 * one.margin:.1f} %</small></div>"
+        f"<small>{one.found.n} pairs{left_out(one)}, ±{100 * one.margin:.1f} %</small></div>"
     )
 
 

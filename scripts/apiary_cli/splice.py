@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Iterable
 
 from . import plans, repo, stats, summary, tables, verification
 from .errors import Fault, USAGE
@@ -133,6 +134,13 @@ def name_of(line: Line, many: bool) -> str:
     return " · ".join(filter(None, (line.ours if many else "", f"`{line.scenario}`", words, place, metric)))
 
 
+def left_out(rows: Iterable[dict[str, str]]) -> str:
+    """The greatest share of pairs that a ranked comparison of the line left out."""
+    flags = [row["flags"].split(";") for row in rows if "not_ranked" not in row["flags"].split(";")]
+    shares = [tuple(map(int, f.split("=")[1].split("/"))) for own in flags for f in own if f.startswith("pairs_dropped=")]
+    return " · at most {} of {} pairs left out".format(*max(shares, key=lambda s: s[0] / s[1])) if shares else ""
+
+
 def race(folder: Path) -> str:
     env = repo.read_json(folder / "env.json")
     try:
@@ -166,12 +174,13 @@ def race(folder: Path) -> str:
         "",
         f"Time of {ours} over that of the other, with 95 % intervals: below 1, {ours} is faster. Bold: the other is "
         "faster; in parentheses: undecided, or equal within the margin; “–”: the other cannot express it; “not "
-        "ranked”: the injector was too late.",
+        "ranked”: the injector was too late in more than half of the pairs; where it was in fewer, they are left "
+        "out and counted.",
         "",
         f"| scenario | {' | '.join(peers)} |",
         "|---" * (len(peers) + 1) + "|",
     ]
-    out += [f"| {name_of(line, many)} | {' | '.join(cell(found[line].get(peer)) for peer in peers)} |" for line in listed]
+    out += [f"| {name_of(line, many)}{left_out(found[line].values())} | {' | '.join(cell(found[line].get(peer)) for peer in peers)} |" for line in listed]
     absent = summary.missing(env, measured) + summary.failures(measured)
     return "\n".join(out + ([""] + [f"- {line}" for line in absent] if absent else []))
 

@@ -243,10 +243,6 @@ class Order(unittest.TestCase):
         self.assertEqual(roles(("global_queue", True), ("tokio", False))[0], ("global_queue", "candidate"))
         self.assertEqual(roles(("tokio", False))[1], ("tokio-aa", "aa"), "controls qualify any batch")
 
-    def test_injector_limited_rows_are_never_ranked(self) -> None:
-        self.assertTrue(comparing.injector_limited(["injector_limited=7/14"]))
-        self.assertFalse(comparing.injector_limited(["injector_limited=6/14", "unsteady=14/14"]))
-
     def test_the_slow_down_search_brackets_ten_per_cent(self) -> None:
         for per_ns in (0.0001, 0.002, 0.01):
             found = rounds.search_slowdown(lambda ns, _: 1 + per_ns * ns, 8)

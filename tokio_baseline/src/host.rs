@@ -88,6 +88,26 @@ pub fn set_timer_slack_1ns() -> Result<(), Failure> {
     }
 }
 
+/// Puts the calling thread before all threads of ordinary priority (SCHED_FIFO); false where it has no right to.
+pub fn raise_priority() -> bool {
+    let lowest = libc::sched_param { sched_priority: 1 };
+    // A runtime may start workers in a post: without SCHED_RESET_ON_FORK they would inherit the priority.
+    // SAFETY: the kernel reads one integer; 0 is the calling thread.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &lowest) == 0 }
+}
+
+/// Processors that the calling thread may run on.
+pub fn usable_processors() -> usize {
+    // SAFETY: zeroed is the empty set, which the kernel fills.
+    unsafe {
+        let mut usable = MaybeUninit::<libc::cpu_set_t>::zeroed().assume_init();
+        match libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut usable) {
+            0 => libc::CPU_COUNT(&usable) as usize,
+            _ => libc::CPU_SETSIZE as usize, // there are more than the set can hold
+        }
+    }
+}
+
 /// What `getrusage(RUSAGE_SELF)` says about the whole process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
@@ -164,6 +184,24 @@ mod tests {
         set_timer_slack_1ns().expect("Linux lets a thread set its own slack");
         // SAFETY: PR_GET_TIMERSLACK takes no argument and touches no memory.
         assert_eq!(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }, 1);
+    }
+
+    #[test]
+    fn what_a_thread_of_raised_priority_starts_is_ordinary() {
+        // SAFETY: no memory is touched; 0 is the calling thread.
+        let policy = || unsafe { libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK };
+        let before = policy();
+        let raised = move || (raise_priority(), policy(), std::thread::spawn(policy).join().expect("no panic"));
+        match std::thread::spawn(raised).join().expect("no panic") {
+            (true, own, child) => assert_eq!((own, child), (libc::SCHED_FIFO, libc::SCHED_OTHER)),
+            (false, own, child) => assert_eq!((own, child), (before, before)),
+        }
+        assert_eq!(policy(), before, "only the thread that asked for it");
+    }
+
+    #[test]
+    fn there_is_a_processor_to_run_on() {
+        assert!(usable_processors() >= 1);
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub const MEASURED: [&str; 33] = [
 ];
 
 /// The percentiles that have a column.
-const PERCENTILES: [(&str, Permille); 5] = [
+pub const PERCENTILES: [(&str, Permille); 5] = [
     ("lat_p50_ns", Permille(500)),
     ("lat_p90_ns", Permille(900)),
     ("lat_p95_ns", Permille(950)),

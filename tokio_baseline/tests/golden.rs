@@ -3,6 +3,7 @@ use serde_json::Value;
 use tokio_baseline::fork_join::{matrices::Matrices, serial_sum, trees, uts::Uts, Tree};
 use tokio_baseline::hist::{self, Histogram, Permille};
 use tokio_baseline::ledger::{self, Ledger};
+use tokio_baseline::open_loop::{OwnLateness, SPIN_NS};
 use tokio_baseline::scenarios::latency_vs_load::service_ns;
 
 fn golden(section: &str) -> Vec<Value> {
@@ -76,6 +77,25 @@ fn service_times_are_as_written() {
         let service = row["service"].as_str().expect("a word");
         let ns = number(&row["scale"]) * service_ns(service, number(&row["seed"]), number(&row["i"]));
         assert_eq!(ns, number(&row["ns"]), "{row}");
+    }
+}
+
+#[test]
+fn the_injector_spins_as_long_as_written() {
+    let json: Value = serde_json::from_str(include_str!("../../bench/contract/golden.json")).expect("JSON");
+    assert_eq!(SPIN_NS, number(&json["injector"]["spin_ns"]));
+}
+
+#[test]
+fn the_injectors_own_lateness_is_as_written() {
+    for row in golden("own_lateness") {
+        let mut late = OwnLateness::new(row["undisplaced"].as_bool().expect("a word"));
+        for (post, expected) in
+            row["posts"].as_array().expect("a list").iter().zip(row["late"].as_array().expect("a list"))
+        {
+            let found = late.of(number(&post[0]), number(&post[1]), number(&post[2]));
+            assert_eq!(found, number(expected), "{row}");
+        }
     }
 }
 
