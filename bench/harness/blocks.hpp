@@ -42,7 +42,8 @@ struct block_outcome {
 // Blocks of the calibration are neither warm-up nor measured blocks.
 template <class RunBlock>
 [[nodiscard]] std::uint64_t calibrate(const block_settings& settings, RunBlock& run_block) {
-    constexpr std::uint64_t most = std::uint64_t{1} << 40;  // no real block is that long
+    constexpr std::uint64_t most = std::uint64_t{1}
+                                   << 31;  // no real block is that long, and a ledger counts no further
     std::uint64_t ops = settings.floor_ops;
     while (run_block(ops).wall_ns < settings.block_ns && ops < most) ops *= 2;
     return ops;

@@ -104,7 +104,7 @@ template <class Runtime, class RunBlock>
     return settings;
 }
 
-inline constexpr parameter calibrated_ops{.name = "ops", .standard = {}, .most = std::uint64_t{1} << 40};
+inline constexpr parameter calibrated_ops{.name = "ops", .standard = {}, .most = ledger::most_tasks};
 
 // `targets` workers are aimed at: there must be as many.
 inline void check_targets(const run_options& options) {

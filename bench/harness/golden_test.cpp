@@ -44,6 +44,10 @@ TEST(Golden, MixIsTheSame) {
     for (const json& v : vectors("mix")) EXPECT_EQ(mix(number(v.at("i"))), number(v.at("mix"))) << v;
 }
 
+TEST(Golden, MarkIsTheSame) {
+    for (const json& v : vectors("mark")) EXPECT_EQ(mark(number(v.at("i"))), number(v.at("mark"))) << v;
+}
+
 TEST(Golden, BlockSumsAreTheSame) {
     for (const json& v : vectors("block_sum")) EXPECT_EQ(expected_sum(number(v.at("n"))), number(v.at("sum"))) << v;
 }

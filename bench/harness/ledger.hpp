@@ -4,12 +4,17 @@
 // Threads.  open, wait, sum: the main thread. complete: any task, as its last act, once per number.
 // A ledger must outlive the runtime whose tasks hold a pointer to it.
 //
-// Synchronisation: complete adds to `ran` with release; wait loads `ran` with acquire. Each addition
-// continues the release sequences of those before it, so wait sees what every task wrote.
+// One word, one addition for each task: a mark is 32 bits of hash above a one, so the low half counts the tasks and
+// the high half adds up which they were.
+//
+// Synchronisation: complete adds with release; wait loads with acquire. Each addition continues the release
+// sequences of those before it, so wait sees what every task wrote.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 
 #include <apiary/bench/host.hpp>
 #include <apiary/sync/cache_line.hpp>
@@ -24,10 +29,15 @@ namespace apiary::bench {
     return z ^ (z >> 31);
 }
 
-// mix(0) + … + mix(n - 1), wrapping.
+// What task number i adds.
+[[nodiscard]] constexpr std::uint64_t mark(std::uint64_t i) noexcept {
+    return (mix(i) & ~std::uint64_t{UINT32_MAX}) | 1;
+}
+
+// mark(0) + … + mark(n - 1), wrapping.
 [[nodiscard]] constexpr std::uint64_t expected_sum(std::uint64_t n) noexcept {
     std::uint64_t sum = 0;
-    for (std::uint64_t i = 0; i < n; ++i) sum += mix(i);
+    for (std::uint64_t i = 0; i < n; ++i) sum += mark(i);
     return sum;
 }
 
@@ -40,21 +50,24 @@ public:
     ledger(const ledger&) = delete;
     ledger& operator=(const ledger&) = delete;
 
-    // Opens the account of n >= 1 tasks. No task of this or an earlier account may be left.
-    void open(std::uint64_t n) noexcept {
+    static constexpr std::uint64_t most_tasks = UINT32_MAX;
+
+    // Opens the account of 1 to most_tasks tasks. No task of this or an earlier account may be left.
+    void open(std::uint64_t n) {
+        if (n == 0 || n > most_tasks)
+            throw std::length_error("a block of " + std::to_string(n) + " tasks; 1 to 4294967295 can be counted");
         sum_.store(0, std::memory_order_relaxed);
-        ran_.store(0, std::memory_order_relaxed);
         finished_.store(0, std::memory_order_relaxed);
-        expected_ = n;
+        expected_ = static_cast<std::uint32_t>(n);
     }
 
     // Task number i has run.
     void complete(std::uint64_t i) noexcept {
         slow_down();
         // Read first: once this task is counted, the next account may be opened.
-        const std::uint64_t expected = expected_;
-        sum_.fetch_add(mix(i), std::memory_order_relaxed);
-        if (ran_.fetch_add(1, std::memory_order_release) + 1 == expected) [[unlikely]]
+        const std::uint32_t expected = expected_;
+        const std::uint64_t m = mark(i);
+        if (counted(sum_.fetch_add(m, std::memory_order_release) + m) == expected) [[unlikely]]
             finish();
     }
 
@@ -69,7 +82,7 @@ public:
     // Sleeps until all tasks have run; returns when the last one ended (now_ns).
     std::int64_t wait() const noexcept {
         finished_.wait(0, std::memory_order_acquire);
-        while (ran_.load(std::memory_order_acquire) < expected_) {
+        while (counted(sum_.load(std::memory_order_acquire)) < expected_) {
         }
         return end_ns_;
     }
@@ -78,6 +91,8 @@ public:
     [[nodiscard]] std::uint64_t sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
 
 private:
+    static constexpr std::uint32_t counted(std::uint64_t sum) noexcept { return static_cast<std::uint32_t>(sum); }
+
     [[gnu::noinline, gnu::cold]] void burst() const noexcept {
         thread_local unsigned calls = 0;
         if (++calls % slowdown_every == 0) busy_wait_ns(slowdown_ns_);
@@ -90,11 +105,10 @@ private:
         finished_.notify_one();
     }
 
-    // What tasks write: two words on one line.
+    // What tasks write.
     alignas(cache_line) std::atomic<std::uint64_t> sum_{0};
-    std::atomic<std::uint64_t> ran_{0};
     // What they only read.
-    alignas(cache_line) std::uint64_t expected_ = 0;
+    alignas(cache_line) std::uint32_t expected_ = 0;
     const std::int64_t slowdown_ns_;
     std::int64_t end_ns_ = 0;
     std::atomic<std::uint32_t> finished_{0};

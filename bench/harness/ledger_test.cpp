@@ -40,6 +40,16 @@ TEST(Ledger, ATaskRunTwiceInPlaceOfAnotherShows) {
     EXPECT_NE(l.sum(), expected_sum(3));
 }
 
+TEST(Ledger, TheLowHalfOfTheSumCountsTheTasks) {
+    for (const std::uint64_t n : {1U, 3U, 70'000U}) EXPECT_EQ(static_cast<std::uint32_t>(expected_sum(n)), n);
+}
+
+TEST(Ledger, RefusesABlockThatItCannotCount) {
+    ledger l(0);
+    EXPECT_THROW(l.open(0), std::length_error);
+    EXPECT_THROW(l.open(ledger::most_tasks + 1), std::length_error);
+}
+
 TEST(Ledger, ServesBlockAfterBlockAndWakesItsWaiter) {
     ledger l(0);
     for (const std::uint64_t n : {1U, 4000U, 2U, 20'000U}) {

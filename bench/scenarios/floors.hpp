@@ -145,7 +145,7 @@ private:
                 } else {
                     const std::uint32_t seen = in.receive();
                     if constexpr (Channel::timed) latency.record(static_cast<std::uint64_t>(now_ns() - t.sent_ns));
-                    sum += mix(i + static_cast<std::uint32_t>(seen - static_cast<std::uint32_t>(i + 1)));
+                    sum += mark(i + static_cast<std::uint32_t>(seen - static_cast<std::uint32_t>(i + 1)));
                 }
             }
         }

@@ -121,7 +121,7 @@ public:
                 else
                     pieces->start();
                 const std::int64_t ended = end.wait();
-                meter.stop(ended, mix(i + all.answer() - expected));
+                meter.stop(ended, mark(i + all.answer() - expected));
             }
             return meter.finished(ops);
         });

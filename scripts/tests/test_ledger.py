@@ -21,6 +21,10 @@ class Golden(unittest.TestCase):
         for vector in GOLDEN["mix"]:
             self.assertEqual(ledger.mix(number(vector["i"])), number(vector["mix"]))
 
+    def test_mark(self) -> None:
+        for vector in GOLDEN["mark"]:
+            self.assertEqual(ledger.mark(number(vector["i"])), number(vector["mark"]))
+
     def test_block_sums(self) -> None:
         known = [(v["n"], number(v["sum"])) for v in GOLDEN["block_sum"] if ledger.expected(number(v["n"]))]
         self.assertGreater(len(known), 3)

@@ -1,13 +1,13 @@
 //! The ledger: every task adds its number's mark, so that a lost, doubled or swapped task shows in the sum.
 use crate::host;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread::{self, Thread};
 
 /// Of a thread's tasks, how many for each that the built-in slow-down reaches.
 const SLOWDOWN_EVERY: u32 = 64;
 
-/// The finaliser of SplitMix64, the mark of task number `i`.
+/// The finaliser of SplitMix64.
 pub fn mix(i: u64) -> u64 {
     let mut z = i.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -15,12 +15,23 @@ pub fn mix(i: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The sum that a block of `n` tasks must end with: `mix(0) + … + mix(n − 1)`, wrapping.
-pub fn expected_sum(n: u64) -> u64 {
-    (0..n).fold(0, |sum, i| sum.wrapping_add(mix(i)))
+/// What task number `i` adds: 32 bits of hash above a one, so that the low half of a sum counts the tasks and the
+/// high half adds up which they were.
+pub fn mark(i: u64) -> u64 {
+    (mix(i) & !u64::from(u32::MAX)) | 1
 }
 
-/// One block's account. The words that tasks write share one cache line; what they only read lies on another.
+/// The sum that a block of `n` tasks must end with: `mark(0) + … + mark(n − 1)`, wrapping.
+pub fn expected_sum(n: u64) -> u64 {
+    (0..n).fold(0, |sum, i| sum.wrapping_add(mark(i)))
+}
+
+/// The tasks that a sum counts.
+fn counted(sum: u64) -> u32 {
+    sum as u32
+}
+
+/// One block's account. The word that tasks write has a cache line to itself; what they only read lies on another.
 ///
 /// A task calls [`Ledger::complete`] as its last act, the thread that called [`Ledger::open`] waits in
 /// [`Ledger::wait`]. The release in `complete` pairs with the acquire in `wait`.
@@ -33,12 +44,11 @@ pub struct Ledger {
 #[derive(Default)]
 struct Written {
     sum: AtomicU64,
-    ran: AtomicU64,
 }
 
 #[repr(align(64))]
 struct ReadOnly {
-    expected: AtomicU64,
+    expected: AtomicU32,
     slowdown_ns: u64,
     /// When the last task ended; 0 until then.
     end_ns: AtomicU64,
@@ -54,7 +64,7 @@ impl Ledger {
         Box::leak(Box::new(Ledger {
             written: Written::default(),
             read: ReadOnly {
-                expected: AtomicU64::new(0),
+                expected: AtomicU32::new(0),
                 slowdown_ns,
                 end_ns: AtomicU64::new(0),
                 waiter: thread::current(),
@@ -64,11 +74,10 @@ impl Ledger {
 
     /// Opens the account of a block of `n` tasks; none of them may exist yet, and none of the block before.
     pub fn open(&self, n: u64) {
-        assert!(n > 0, "a block without tasks would never end");
+        assert!(n > 0 && n <= u64::from(u32::MAX), "a block of {n} tasks; 1 to 4294967295 can be counted");
         self.written.sum.store(0, Ordering::Relaxed);
-        self.written.ran.store(0, Ordering::Relaxed);
         self.read.end_ns.store(0, Ordering::Relaxed);
-        self.read.expected.store(n, Ordering::Release);
+        self.read.expected.store(n as u32, Ordering::Release);
     }
 
     /// Task number `i` has run: slows down if asked to, adds its mark, and wakes the waiter if it was the last.
@@ -77,9 +86,9 @@ impl Ledger {
         self.slow_down();
         // Read first: once this task is counted, the next account may be opened.
         let expected = self.read.expected.load(Ordering::Relaxed);
-        self.written.sum.fetch_add(mix(i), Ordering::Relaxed);
-        let ran = self.written.ran.fetch_add(1, Ordering::Release) + 1;
-        if ran == expected {
+        let mark = mark(i);
+        let sum = self.written.sum.fetch_add(mark, Ordering::Release).wrapping_add(mark);
+        if counted(sum) == expected {
             self.close();
         }
     }
@@ -113,7 +122,7 @@ impl Ledger {
     /// Sleeps until all tasks of the block have run; returns when the last one ended.
     pub fn wait(&self) -> u64 {
         loop {
-            let ran = self.written.ran.load(Ordering::Acquire);
+            let ran = counted(self.written.sum.load(Ordering::Acquire));
             let end_ns = self.read.end_ns.load(Ordering::Acquire);
             if ran >= self.read.expected.load(Ordering::Relaxed) && end_ns != 0 {
                 return end_ns;

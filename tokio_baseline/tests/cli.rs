@@ -106,7 +106,7 @@ fn post_throughput_prints_its_row() {
     for params in ["", "--param producers=3", "--param batch=16 --param producers=2", "--slowdown-ns 100"] {
         let row = row(&format!("run --scenario post_throughput --workers 2 --seed 9 --param ops=1000 {params}"));
         assert_filled(&row, "steady wall_ns ns_per_op ops_per_s");
-        assert_eq!(row["check"], "432ade2ad6962362", "the golden sum of 1000 tasks");
+        assert_eq!(row["check"], "432adc2b000003e8", "the golden sum of 1000 tasks");
         assert_eq!((row["scenario"].as_str(), row["status"].as_str()), ("post_throughput", "ok"));
         assert_eq!([&row["workers"], &row["seed"], &row["ops"], &row["blocks"]], ["2", "9", "1000", "3"]);
         assert!(["0", "1"].contains(&row["steady"].as_str()));

@@ -26,9 +26,16 @@ fn number(value: &Value) -> u64 {
 }
 
 #[test]
-fn mix_marks_every_number_as_written() {
+fn mix_is_as_written() {
     for row in golden("mix") {
         assert_eq!(ledger::mix(number(&row["i"])), number(&row["mix"]), "{row}");
+    }
+}
+
+#[test]
+fn mark_is_as_written() {
+    for row in golden("mark") {
+        assert_eq!(ledger::mark(number(&row["i"])), number(&row["mark"]), "{row}");
     }
 }
 

@@ -251,7 +251,7 @@ func matmul(c *call) (*report, error) {
 			}
 			b.wallNs += one.wallNs
 			b.cpuNs += one.cpuNs
-			b.sum += mix(i + answer - expected)
+			b.sum += mark(i + answer - expected)
 		}
 		return b
 	}), nil

@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::closed_loop::{self, Meter};
 use crate::failure::Failure;
 use crate::fork_join::matrices::{Matrices, LEAF};
-use crate::ledger::{mix, Ledger};
+use crate::ledger::{mark, Ledger};
 use crate::runtime::ForkJoin;
 
 /// The entry in the list.
@@ -32,7 +32,7 @@ pub fn measure<R: ForkJoin>(run: &RunArgs) -> Result<Report, Failure> {
             let ended = end.wait();
             // SAFETY: the product has ended, and the wait has seen all that it wrote.
             let answer = unsafe { all.answer() };
-            meter.stop(ended, mix(i.wrapping_add(answer).wrapping_sub(expected)));
+            meter.stop(ended, mark(i.wrapping_add(answer).wrapping_sub(expected)));
         }
         meter.block(ops)
     });
