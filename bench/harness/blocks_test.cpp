@@ -81,7 +81,7 @@ TEST(Blocks, CalibrationOfABlockThatTakesNoTimeEnds) {
         b.ops = ops;
         return b;
     });
-    EXPECT_EQ(o.median.ops, std::uint64_t{16} << 36);
+    EXPECT_EQ(o.median.ops, std::uint64_t{16} << 27);
 }
 
 TEST(Blocks, AnEvenCountTakesTheLowerMedian) {
