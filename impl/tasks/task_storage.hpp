@@ -13,8 +13,7 @@
 // pointers, which the engines' fibers would share, and its only shared part is a mutex around two vectors. That queues
 // survive recycled nodes is checked where it matters, with heap_storage (inbox_recycled_nodes).
 //
-// Threads. Any. Memory stays with the process. A block that is freed by a thread_local destructor later
-//          than this file's own is not recycled.
+// Threads. Any, also by destructors of thread_local objects. Memory stays with the process.
 // Errors.  make: std::bad_alloc; what the callable's constructor throws. Nothing is lost in either case.
 #pragma once
 
@@ -56,6 +55,7 @@ public:
         magazine* m = loaded_;
         if (m == nullptr || m->count == 0) [[unlikely]] {
             exchange_empty();
+            if (exited_) return allocate_after_exit();
             m = loaded_;
         }
         void* block = m->blocks[--m->count];
@@ -69,6 +69,11 @@ public:
         if (m == nullptr || m->count == magazine::size) [[unlikely]] {
             exchange_full();
             m = loaded_;
+            if (exited_) {
+                m->blocks[m->count++] = block;
+                hand_back();
+                return;
+            }
         }
         m->blocks[m->count++] = block;
     }
@@ -93,15 +98,25 @@ private:
         return d;
     }
 
-    // Gives the thread's magazines back when the thread ends.
+    // Gives the thread's magazines back when the thread ends. What is destroyed later on this thread still allocates and
+    // frees, and gives them back each time.
     struct thread_exit {
         ~thread_exit() {
-            depot& d = shared();
-            const std::lock_guard held(d.mutex);
-            for (magazine* m : {std::exchange(loaded_, nullptr), std::exchange(spare_, nullptr)})
-                if (m != nullptr) (m->count > 0 ? d.full : d.empty).push_back(m);
+            exited_ = true;
+            hand_back();
         }
     };
+    static void hand_back() {
+        depot& d = shared();
+        const std::lock_guard held(d.mutex);
+        for (magazine* m : {std::exchange(loaded_, nullptr), std::exchange(spare_, nullptr)})
+            if (m != nullptr) (m->count > 0 ? d.full : d.empty).push_back(m);
+    }
+    [[gnu::noinline]] static void* allocate_after_exit() {
+        void* const block = loaded_->blocks[--loaded_->count];
+        hand_back();
+        return block;
+    }
     static void hand_back_at_thread_exit() { static thread_local thread_exit at_exit; }
 
     // Makes loaded_ a magazine with at least one block.
@@ -146,6 +161,7 @@ private:
 
     static inline constinit thread_local magazine* loaded_ = nullptr;
     static inline constinit thread_local magazine* spare_ = nullptr;
+    static inline constinit thread_local bool exited_ = false;  // thread_exit has run
 };
 
 template <class Sync = real_sync>

@@ -331,7 +331,7 @@ private:
     template <class Rep, class Period>
     std::int64_t deadline_after(std::chrono::duration<Rep, Period> delay) const {
         const std::int64_t now = core_.now_ns();
-        if (delay <= delay.zero()) return now;
+        if (!(delay > delay.zero())) return now;  // what is no number, too
         constexpr std::int64_t never = timer_heap<task_type, Sync>::never;
         const std::chrono::duration<double> most(static_cast<double>(never - now) / 1e9);
         if (std::chrono::duration<double>(delay) >= most) return never;

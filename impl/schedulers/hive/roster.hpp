@@ -6,7 +6,7 @@
 //
 // Threads.   size, operator[], find: any. attach, detach, left: with the owner's lock held.
 // Progress.  size, operator[], find: wait-free.
-// Ids.       slot + id_stride * life. The first workers are 0, 1, 2, …; an id is not given twice within 2^32.
+// Ids.       slot + id_stride * life. The first workers are 0, 1, 2, …; an id comes back when its slot has been attached 2^26 times.
 //
 // Invariants
 //   I1  workers_[s] is written once, before used_ exceeds s.

@@ -1,0 +1,241 @@
+// What a post throws, and what it has then posted: nothing. Callables that throw while they are moved in, a heap that gives out at
+// every allocation in turn, and posts by what is destroyed last on a thread. A program of its own: it replaces operator new.
+#include <apiary/schedulers/hive/hive.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using apiary::hive;
+
+// This thread's allocations until one fails; below zero: none fails.
+thread_local int allocations_left = -1;
+
+bool gives_out() { return allocations_left >= 0 && allocations_left-- == 0; }
+
+void* from_heap(std::size_t bytes, std::size_t alignment) {
+    if (gives_out()) throw std::bad_alloc();
+    void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (p == nullptr) throw std::bad_alloc();
+    return p;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return from_heap(bytes, alignof(std::max_align_t)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return from_heap(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+namespace {
+
+// Counts the live ones, and throws at the move that it is told.
+template <std::size_t Bytes>
+struct throws_when_moved {
+    struct books {
+        std::atomic<int> alive{0}, ran{0};
+        int moves_left = -1;  // of this thread's
+    };
+    explicit throws_when_moved(books& b) : b_(&b) { ++b.alive; }
+    throws_when_moved(throws_when_moved&& other) : b_(other.b_) {
+        if (b_->moves_left >= 0 && b_->moves_left-- == 0) throw std::runtime_error("moved");
+        ++b_->alive;
+    }
+    throws_when_moved& operator=(throws_when_moved&&) = delete;
+    ~throws_when_moved() { --b_->alive; }
+    void operator()() { ++b_->ran; }
+
+private:
+    books* b_;
+    std::array<std::byte, Bytes> ballast_{};
+};
+
+// Every way to post, at every move that it makes.
+template <std::size_t Bytes>
+void every_post_at_every_move() {
+    using callable = throws_when_moved<Bytes>;
+    typename callable::books b;
+    hive h({.io_workers = 2, .compute_workers = 1});
+    std::size_t posted = 0, thrown = 0;
+    const auto at_every_move = [&](auto post) {
+        for (int at = 0;; ++at) {
+            b.moves_left = at;
+            try {
+                post();
+                b.moves_left = -1;
+                ++posted;
+                return;
+            } catch (const std::runtime_error&) {
+                ++thrown;
+                EXPECT_EQ(b.alive, static_cast<int>(posted)) << "at move " << at;
+                ASSERT_LT(at, 100);
+            }
+        }
+    };
+    at_every_move([&] { EXPECT_TRUE(h.post_micro(callable(b))); });
+    at_every_move([&] { EXPECT_TRUE(h.post_to_worker(1, callable(b))); });
+    at_every_move([&] { EXPECT_TRUE(h.post_compute(callable(b))); });
+    at_every_move([&] { EXPECT_TRUE(h.post_delayed(callable(b), 0ns)); });
+    EXPECT_GE(thrown, 4U);
+
+    // A batch: all or none, whichever of its elements throws.
+    {
+        std::array<callable, 3> batch{callable(b), callable(b), callable(b)};
+        for (const auto post : {&hive::post_micro_batch<callable, 3>, &hive::post_compute_batch<callable, 3>})
+            for (int at = 0; at < 3; ++at) {
+                b.moves_left = at;
+                EXPECT_THROW((void)(h.*post)(std::span(batch)), std::runtime_error) << at;
+                EXPECT_EQ(b.alive, static_cast<int>(posted) + 3);
+            }
+    }
+    EXPECT_EQ(b.alive, static_cast<int>(posted));
+    h.request_stop();
+    h.run();
+    EXPECT_EQ(b.ran, static_cast<int>(posted));
+    EXPECT_EQ(b.alive, 0);
+    EXPECT_EQ(h.report().run, posted);
+    EXPECT_EQ(h.report().refused, 0U);
+}
+
+TEST(throws, a_callable_that_throws_while_it_is_moved_in_posts_nothing) {
+    every_post_at_every_move<8>();    // inside the task
+    every_post_at_every_move<200>();  // in a heap object of its own
+}
+
+// Takes every task block there is, so that the next post must allocate all that it can.
+std::vector<void*> take_all_blocks() {
+    std::vector<void*> blocks;
+    for (;;) {
+        blocks.reserve(blocks.size() + 1);
+        allocations_left = 0;
+        try {
+            blocks.push_back(apiary::task_block_pool::allocate());
+        } catch (const std::bad_alloc&) {
+            return blocks;
+        }
+        allocations_left = -1;
+    }
+}
+
+TEST(throws, a_post_without_memory_has_posted_nothing) {
+    std::atomic<int> ran{0};
+    hive h({.io_workers = 2, .compute_workers = 1});
+    std::size_t posted = 0;
+    int thrown = 0;
+    const auto token = std::make_shared<int>(0);
+    const auto at_every_allocation = [&](auto post) {
+        for (int at = 0, n = 0; n == 0; ++at) {
+            ASSERT_LT(at, 100);
+            const std::vector<void*> blocks = take_all_blocks();
+            allocations_left = at;
+            try {
+                n = post() ? 1 : -1;
+            } catch (const std::bad_alloc&) {
+                ++thrown;
+            }
+            allocations_left = -1;
+            EXPECT_GE(n, 0);
+            posted += n == 1 ? 1 : 0;
+            for (void* block : blocks) apiary::task_block_pool::release(block);
+        }
+        EXPECT_EQ(token.use_count(), static_cast<long>(posted) + 3);  // small and large hold one each
+    };
+    const std::array<std::byte, 100> ballast{};
+    const auto small = [token, &ran] { ++ran; };
+    const auto large = [token, &ran, ballast] { ran += ballast[0] == std::byte{} ? 1 : 2; };
+    at_every_allocation([&] { return h.post_micro(small); });
+    at_every_allocation([&] { return h.post_micro(large); });
+    at_every_allocation([&] { return h.post_to_worker(1, large); });
+    at_every_allocation([&] { return h.post_compute(large); });
+    at_every_allocation([&] { return static_cast<bool>(h.post_delayed(large, 0ns)); });
+    EXPECT_GE(thrown, 5 * 2);
+    h.request_stop();
+    h.run();
+    EXPECT_EQ(ran, static_cast<int>(posted));
+    EXPECT_EQ(token.use_count(), 3);
+    EXPECT_EQ(h.report().run, posted);
+}
+
+// A deque that cannot grow refuses, and the pool takes the task: what was accepted runs.
+TEST(throws, a_worker_whose_heap_gives_out_runs_what_it_accepted) {
+    std::atomic<int> ran{0};
+    int accepted = 0, thrown = 0;
+    hive h({.io_workers = 2});
+    ASSERT_TRUE(h.post_micro([&] {
+        for (int i = 0; i < 5000; ++i) {
+            allocations_left = 0;
+            try {
+                accepted += h.post_micro([&ran] { ++ran; });
+            } catch (const std::bad_alloc&) {
+                ++thrown;
+                allocations_left = -1;
+                accepted += h.post_micro([&ran] { ++ran; });  // what the storage needs
+            }
+        }
+        allocations_left = -1;
+        h.request_stop();
+    }));
+    h.run();
+    EXPECT_GT(thrown, 0);
+    EXPECT_EQ(ran, accepted);
+}
+
+// Destroyed behind everything that its thread has made later, the blocks of task_storage among them.
+struct posts_at_the_end {
+    hive* h = nullptr;
+    std::atomic<int>* ran = nullptr;
+    std::atomic<int>* accepted = nullptr;
+    void arm(hive& at, std::atomic<int>& counted, std::atomic<int>& yes) { h = &at, ran = &counted, accepted = &yes; }
+    ~posts_at_the_end() {
+        if (h == nullptr) return;
+        for (int i = 0; i < 300; ++i) *accepted += h->post_micro([r = ran] { ++*r; });
+        *accepted += static_cast<bool>(h->post_delayed([r = ran] { ++*r; }, 0ns));
+    }
+};
+thread_local posts_at_the_end at_the_end;
+
+TEST(throws, a_post_by_a_thread_local_destructor_is_a_post) {
+    std::atomic<int> ran{0}, accepted{0};
+    hive h({.io_workers = 2});
+    std::thread running([&h] { h.run(); });
+    std::thread([&] {
+        at_the_end.arm(h, ran, accepted);
+        (void)h.post_micro([] {});
+    }).join();
+    EXPECT_EQ(accepted, 301);
+    // On a worker's thread, which a detach ends.
+    ASSERT_TRUE(h.post_to_worker(1, [&] { at_the_end.arm(h, ran, accepted); }));
+    ASSERT_TRUE(h.post_to_worker(1, [&] { (void)h.detach_io_worker(1); }));
+    while (accepted != 602) std::this_thread::yield();
+    h.request_stop();
+    running.join();
+    EXPECT_EQ(ran, 602);
+}
+
+TEST(throws, a_delay_that_is_no_number_counts_as_none) {
+    hive h({});
+    bool ran = false;
+    ASSERT_TRUE(h.post_delayed([&ran] { ran = true; }, std::chrono::duration<double>(std::nan(""))));
+    h.request_stop();
+    h.run();
+    EXPECT_TRUE(ran);
+}
+
+}  // namespace
