@@ -28,7 +28,7 @@ def must(condition: object, what: str, shown: str = "") -> None:
 def built(at: Path, find: str, compiler: str) -> Path:
     """A copy of the example, configured by `find`, built, its tests passed. Returns the check program."""
     shutil.copytree(EXAMPLE, at)
-    for command in (["cmake", "-S", at, "-B", at / "build", find, f"-DCMAKE_CXX_COMPILER={compiler}"],
+    for command in (["cmake", "-G", "Ninja", "-S", at, "-B", at / "build", find, f"-DCMAKE_CXX_COMPILER={compiler}"],
                     ["cmake", "--build", at / "build"],
                     ["ctest", "--test-dir", at / "build", "--output-on-failure", "--no-tests=error"]):
         done = run(*command)
