@@ -91,13 +91,28 @@ void busy_wait_ns(std::int64_t ns) noexcept {
     while (now_ns() - start < ns) real_sync::relax();
 }
 
-usage process_usage() {
+namespace {
+
+rusage usage_of(int who) {
     rusage u{};
-    if (::getrusage(RUSAGE_SELF, &u) != 0) throw std::system_error(errno, std::generic_category(), "getrusage");
+    if (::getrusage(who, &u) != 0) throw std::system_error(errno, std::generic_category(), "getrusage");
+    return u;
+}
+
+}  // namespace
+
+usage process_usage() {
+    const rusage u = usage_of(RUSAGE_SELF);
     return {.nvcsw = static_cast<std::uint64_t>(u.ru_nvcsw),
             .nivcsw = static_cast<std::uint64_t>(u.ru_nivcsw),
             .minflt = static_cast<std::uint64_t>(u.ru_minflt),
             .maxrss_kib = static_cast<std::uint64_t>(u.ru_maxrss)};
+}
+
+std::uint64_t switches_of_others() {
+    // The own ones first: a switch in between must not make the difference negative.
+    const rusage own = usage_of(RUSAGE_THREAD), all = usage_of(RUSAGE_SELF);
+    return static_cast<std::uint64_t>(all.ru_nvcsw + all.ru_nivcsw - own.ru_nvcsw - own.ru_nivcsw);
 }
 
 }  // namespace apiary::bench

@@ -41,4 +41,7 @@ struct usage {
 // getrusage(RUSAGE_SELF): the whole process since it started.
 [[nodiscard]] usage process_usage();
 
+// Context switches of all threads of the process but the calling one, wanted or not.
+[[nodiscard]] std::uint64_t switches_of_others();
+
 }  // namespace apiary::bench

@@ -8,6 +8,8 @@
 #include <apiary/bench/injector.hpp>
 #include <apiary/bench/open_loop.hpp>
 
+#include "scenarios/mixed_load.hpp"
+
 namespace {
 
 using namespace apiary::bench;
@@ -64,6 +66,18 @@ TEST(Injector, EachPercentileIsJudgedByItself) {
 TEST(Injector, ARateNotReachedIsTheRuntimesOwn) {
     EXPECT_TRUE(open_loop::overloaded(1000, 989));
     EXPECT_FALSE(open_loop::overloaded(1000, 990));
+}
+
+TEST(MixedLoad, WhatComputeLostIsAShareOfWhatItDidAlone) {
+    const auto lost = [](std::uint64_t alone, std::uint64_t beside, std::int64_t spun_ns) {
+        return mixed_load::lost_ppm({.ns = 0, .done = 0}, {.ns = 1000, .done = alone},
+                                    {.ns = 3000, .done = alone + beside}, 2, spun_ns);
+    };
+    EXPECT_EQ(lost(100, 200, 0), 0);
+    EXPECT_EQ(lost(100, 150, 0), 250'000);
+    EXPECT_EQ(lost(100, 150, 1000), 0) << "the injector's own share is nobody's loss";
+    EXPECT_EQ(lost(100, 220, 0), -100'000);
+    EXPECT_EQ(lost(99, 150, 0), std::nullopt) << "too coarse";
 }
 
 TEST(Injector, AFailureOnItsThreadReachesTheCaller) {

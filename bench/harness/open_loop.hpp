@@ -27,14 +27,26 @@ public:
         account_.complete(i);
     }
 
-    // Calls release(i) at the times of the plan, then sleeps until all tasks have run.
-    template <class Release>
-    void run(Release release) {
+    // Calls release(i) at the times of the plan and then closing(), and sleeps until all tasks have run.
+    template <class Release, class Closing>
+    void run(Release release, Closing closing) {
         account_.open(plan_.size());
         const std::int64_t cpu_start = process_cpu_ns();
         injected_ = inject_from_new_thread(plan_, std::move(release));
+        closing();
         account_.wait();
         cpu_ns_ = process_cpu_ns() - cpu_start;
+    }
+
+    template <class Release>
+    void run(Release release) {
+        run(std::move(release), [] {});
+    }
+
+    // Posts that ran later than that, in millionths.
+    [[nodiscard]] std::uint64_t later_than_ppm(std::int64_t ns) const {
+        const auto later = std::ranges::count_if(finished_, [ns](std::int64_t at) { return at > ns; });
+        return static_cast<std::uint64_t>(later) * 1'000'000 / finished_.size();
     }
 
     template <class Runtime>

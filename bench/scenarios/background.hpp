@@ -1,7 +1,8 @@
-// Tasks that keep a runtime busy beside the measured ones, until they are told to end.
+// Tasks that keep a runtime busy beside the measured ones, until they are told to end: short ones that stall (background), and
+// ones that compute (compute_load).
 //
-// Threads. stall, leave: the tasks. stop: the main thread, which sleeps until the last has left.
-// Synchronisation: leave (release) pairs with the load in stop (acquire).
+// Threads. stall, leave, run: the tasks. stop, call_end, wait: the main thread, which sleeps until the last has left.
+// Synchronisation: leave, and the end of run, (release) pair with the load in stop and wait (acquire).
 #pragma once
 
 #include <atomic>
@@ -66,6 +67,38 @@ private:
     const std::int64_t stall_ns_;
     std::atomic<bool> on_{true};
     std::atomic<std::uint64_t> live_;
+};
+
+// Tasks that each keep a thread busy for a span of its processor time, are counted, and hand in the next.
+class compute_load {
+public:
+    compute_load(std::uint64_t tasks, std::int64_t work_ns) : work_ns_(work_ns), live_(tasks) {}
+
+    // One task. again(next): hands in a task that calls next.
+    template <class Again>
+    void run(Again again) {
+        const std::int64_t end = thread_cpu_ns() + work_ns_;
+        while (thread_cpu_ns() < end) {
+        }
+        done_.fetch_add(1, std::memory_order_relaxed);
+        if (on_.load(std::memory_order_relaxed)) return again([this, again] { run(again); });
+        live_.fetch_sub(1, std::memory_order_release);
+        live_.notify_one();
+    }
+
+    [[nodiscard]] std::uint64_t done() const noexcept { return done_.load(std::memory_order_relaxed); }
+
+    void call_end() noexcept { on_.store(false, std::memory_order_relaxed); }
+
+    void wait() const noexcept {
+        for (std::uint64_t left; (left = live_.load(std::memory_order_acquire)) != 0;)
+            live_.wait(left, std::memory_order_acquire);
+    }
+
+private:
+    const std::int64_t work_ns_;
+    std::atomic<bool> on_{true};
+    std::atomic<std::uint64_t> done_{0}, live_;
 };
 
 }  // namespace apiary::bench

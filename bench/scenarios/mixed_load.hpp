@@ -1,17 +1,21 @@
 // mixed_load: posts arrive while long compute tasks keep every processor busy.
 //
 // A poor tail means: posts wait behind compute tasks of milliseconds, or only the system's scheduler stands between the
-// two. Compute throughput lost (from compute_tasks in flags) says what that was bought with.
-// Twin: tokio_baseline/src/scenarios/mixed_load.rs.
+// two. compute_lost_ppm says what that was bought with: compute throughput beside the posts against that of the same pool
+// alone, just before. Twin: tokio_baseline/src/scenarios/mixed_load.rs.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <apiary/bench/open_loop.hpp>
+
+#include "scenarios/background.hpp"
 
 namespace apiary::bench {
 
@@ -32,56 +36,51 @@ public:
         const auto compute_workers =
             static_cast<unsigned>(options.optional_param("compute_workers").value_or(options.workers));
         bench::open_loop loop(options);  // outlives the runtime, as does the load
-        load compute(2U * compute_workers, static_cast<std::int64_t>(options.param("compute_us")) * 1000);
+        compute_load compute(2U * compute_workers, static_cast<std::int64_t>(options.param("compute_us")) * 1000);
         Runtime runtime(options.workers, compute_workers);
+        const auto again = [r = &runtime](auto next) { r->post_compute(next); };
+        for (unsigned k = 0; k < 2 * compute_workers; ++k) again([c = &compute, again] { c->run(again); });
 
-        const std::int64_t start = now_ns();
-        for (unsigned k = 0; k < 2 * compute_workers; ++k)
-            runtime.post_compute([c = &compute, r = &runtime] { c->run(*r); });
+        sleep_until_ns(now_ns() + settle_ns);
+        const moment first = at(compute);
+        sleep_until_ns(first.ns + options.plan.back() / 4);
+        const moment middle = at(compute);
         loop.run([&](std::size_t i) { runtime.post([l = &loop, i] { l->finish(i); }); });
-        const std::uint64_t done = compute.call_end();
-        const std::int64_t end = now_ns();
+        const moment last = at(compute);
+        compute.call_end();
         compute.wait();
 
         report result = loop.result(runtime);
         row& r = result.measured;
-        r.wall_ns = static_cast<std::uint64_t>(end - start);
-        r.add_flag("compute_tasks=" + std::to_string(done));
+        r.wall_ns = static_cast<std::uint64_t>(last.ns - middle.ns);
+        r.add_flag("compute_tasks=" + std::to_string(last.done - middle.done));
+        const unsigned processors = std::min(compute_workers, usable_processors());
+        if (const auto lost = lost_ppm(first, middle, last, processors, loop.spun_ns()))
+            r.add_flag("compute_lost_ppm=" + std::to_string(*lost));
         return result;
     }
 
-private:
-    // Long tasks, each of which hands in the next. leaving (release) pairs with the load in wait (acquire).
-    class load {
-    public:
-        load(std::uint64_t tasks, std::int64_t work_ns) : work_ns_(work_ns), live_(tasks) {}
-
-        template <class Runtime>
-        void run(Runtime& runtime) {
-            const std::int64_t end = thread_cpu_ns() + work_ns_;
-            while (thread_cpu_ns() < end) {
-            }
-            done_.fetch_add(1, std::memory_order_relaxed);
-            if (on_.load(std::memory_order_relaxed)) return runtime.post_compute([this, r = &runtime] { run(*r); });
-            live_.fetch_sub(1, std::memory_order_release);
-            live_.notify_one();
-        }
-
-        std::uint64_t call_end() noexcept {
-            on_.store(false, std::memory_order_relaxed);
-            return done_.load(std::memory_order_relaxed);
-        }
-
-        void wait() const noexcept {
-            for (std::uint64_t left; (left = live_.load(std::memory_order_acquire)) != 0;)
-                live_.wait(left, std::memory_order_acquire);
-        }
-
-    private:
-        const std::int64_t work_ns_;
-        std::atomic<bool> on_{true};
-        std::atomic<std::uint64_t> done_{0}, live_;
+    struct moment {
+        std::int64_t ns;
+        std::uint64_t done;
     };
+
+    // Of the throughput alone, in millionths; negative where it was more. What the injector spent on waiting was nobody's to lose.
+    // Nothing where a task is more than a hundredth of what was done alone.
+    [[nodiscard]] static std::optional<std::int64_t> lost_ppm(moment first, moment middle, moment last,
+                                                              unsigned processors, std::int64_t spun_ns) {
+        const std::uint64_t alone = middle.done - first.done, beside = last.done - middle.done;
+        const double alone_ns = static_cast<double>(middle.ns - first.ns) * processors;
+        const double beside_ns = static_cast<double>(last.ns - middle.ns) * processors - static_cast<double>(spun_ns);
+        if (alone < 100 || beside_ns <= 0) return std::nullopt;
+        const double kept = static_cast<double>(beside) / beside_ns / (static_cast<double>(alone) / alone_ns);
+        return std::llround((1 - kept) * 1e6);
+    }
+
+private:
+    static constexpr std::int64_t settle_ns = 20'000'000;  // for threads that start when there is work for them
+
+    static moment at(const compute_load& compute) { return {.ns = now_ns(), .done = compute.done()}; }
 };
 
 }  // namespace apiary::bench

@@ -1,7 +1,7 @@
 // wake_chain and idle_cpu: what it costs to wake sleeping workers together, and what sleeping itself costs.
 //
 // A poor wake_chain means: workers wake each other one by one, or all at once for one task. A poor idle_cpu means: workers
-// poll, or a single post wakes more than one of them. Twins: tokio_baseline/src/scenarios/, under the same names.
+// poll (idle_switches says how often they ran), or a single post wakes more than one of them. Twins: tokio_baseline/src/scenarios/, under the same names.
 #pragma once
 
 #include <algorithm>
@@ -105,6 +105,7 @@ public:
         sleep_until_ns(now_ns() + second / 10);
 
         if (ops != 0) account.open(ops);
+        const std::uint64_t switches_start = switches_of_others();
         const std::int64_t cpu_start = process_cpu_ns();
         const std::int64_t start = now_ns();
         for (std::uint64_t k = 0; k < ops; ++k) {
@@ -114,6 +115,7 @@ public:
         sleep_until_ns(start + static_cast<std::int64_t>(seconds) * second);
         if (ops != 0) account.wait();
         const std::int64_t wall_ns = now_ns() - start, cpu_ns = process_cpu_ns() - cpu_start;
+        const std::uint64_t switches = switches_of_others() - switches_start;
 
         report result;
         row& r = result.measured;
@@ -122,6 +124,7 @@ public:
         r.ops = ops;
         r.wall_ns = static_cast<std::uint64_t>(wall_ns);
         r.cpu_ns = static_cast<std::uint64_t>(cpu_ns);
+        r.add_flag("idle_switches=" + std::to_string(switches));
         r.check = ops != 0 ? account.sum() : 0;
         result.audit("the run", *r.check, expected_sum(ops));
         fill_counters(r, runtime);

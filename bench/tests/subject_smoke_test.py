@@ -13,6 +13,7 @@ import csv
 import functools
 import io
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -286,8 +287,17 @@ class OpenLoops(Case):
 
     def test_mixed_load(self) -> None:
         row = self.loop("mixed_load", "compute_us=500", "compute_workers=1")
-        self.assertRegex(row["flags"], r"(^|;)compute_tasks=\d+$")
+        self.assertRegex(row["flags"], r"(^|;)compute_tasks=\d+$", "too few to tell the share")
         self.assertGreater(int(row["wall_ns"]), 0)
+        if "mixed_load" in listed():
+            plan = self.plan("0\n500000000\n")
+            row = self.run_ok("mixed_load", 2, "--plan", plan, "--param", "compute_us=20")
+            self.assertRegex(row["flags"], r"(^|;)compute_tasks=\d+;compute_lost_ppm=-?\d+$")
+
+    def test_post_latency_beside_tasks_that_respawn(self) -> None:
+        row = self.loop("post_latency", "respawners=3", "task_us=200")
+        share = re.search(r"(?:^|;)starved_ppm=(\d+)$", row["flags"])
+        self.assertTrue(share and int(share[1]) <= 1_000_000, row["flags"])
 
 
 class Waking(Case):
@@ -301,6 +311,7 @@ class Waking(Case):
     def test_idle_cpu(self) -> None:
         row = self.run_ok("idle_cpu", 2, "--param", "rate=2", "--param", "seconds=1")
         self.assertGreaterEqual(int(row["wall_ns"]), 1_000_000_000)
+        self.assertRegex(row["flags"], r"^idle_switches=\d+$")
 
 
 class Floors(Case):

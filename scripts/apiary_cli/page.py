@@ -49,6 +49,7 @@ def render(folder: Path) -> str:
         curves.scaling(report),
         curves.stability(report),
         curves.per_task(report),
+        curves.figures(report),
         curves.exact_counts(report),
         sections.sidecars(report),
         notes.verification(report),

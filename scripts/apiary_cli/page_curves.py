@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Callable
 
 from . import comparing, page_data, stats, svg, tables
 from .page_data import Cell, Report
@@ -140,6 +141,40 @@ def per_task(report: Report) -> str:
         "included. Only where a process runs one block without warm-up. Empty: the subject does not count its wakes.</p>"
     )
     return section("Wakes and context switches for each task", note + table(head, rows))
+
+
+# What a scenario measures beside the columns: flag -> its words, and how one is written.
+FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
+    "compute_lost_ppm": ("compute throughput lost to the posts", lambda ppm: f"{ppm / 1e4:.1f} %"),
+    "starved_ppm": ("posts that ran only when the other tasks had ended", lambda ppm: f"{ppm / 1e4:.1f} %"),
+    "idle_switches": ("context switches while idle", lambda n: f"{n:.0f}"),
+    "elsewhere_ppm": ("tasks that another thread than the root's ran", lambda ppm: f"{ppm / 1e4:.1f} %"),
+}
+
+
+def figure_of(row: dict[str, str], name: str) -> float | None:
+    found = next((flag for flag in row["flags"].split(";") if flag.startswith(f"{name}=")), None)
+    return float(found.partition("=")[2]) if found else None
+
+
+def figures(report: Report) -> str:
+    """What scenarios say in `flags` beside their columns."""
+    groups: dict[tuple, list[float]] = defaultdict(list)
+    for row in comparing.good(report.rows):
+        for name in FIGURES if row["row_kind"] == "measure" else ():
+            value = figure_of(row, name)
+            if value is not None:
+                groups[comparing.key_of(row), name, row["subject"]].append(value)
+    rows = []
+    order = sorted(groups.items(), key=lambda one: (*one[0][:2], page_data.rank(report, one[0][2])))
+    for (key, name, subject), values in order:
+        words, write = FIGURES[name]
+        span = f"{write(min(values))} to {write(max(values))}"
+        rows.append(("", [escape(place(key)), escape(words), escape(subject), write(stats.median(values)), span]))
+    if not rows:
+        return ""
+    head = [("point", ""), ("what", ""), ("subject", ""), ("median", "n"), ("least to most", "n")]
+    return section("What else the scenarios count", table(head, rows))
 
 
 def exact_counts(report: Report) -> str:

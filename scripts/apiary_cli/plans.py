@@ -76,7 +76,7 @@ SCENARIOS = {
         ),
         of_open_loop(
             "post_latency",
-            "",
+            "respawners task_us",
             "Tasks are due at times fixed beforehand; latency counts from the intended time to the task's start.",
         ),
         Scenario(
@@ -254,6 +254,7 @@ SEED_FIVE = (
     open_loop("targeted_latency", 10_000, 1.25, service_ns=50_000),
     blocks("steal_pressure"),
     open_loop("mixed_load", 1000, 2.5),
+    open_loop("post_latency", 2000, 0.625, respawners=4, task_us=1000),
     blocks("successor"),
 )
 # The capacity of one worker, with service times ten times the published 1 us, is 100,000 per second (fixed and
@@ -346,6 +347,7 @@ PUBLISH = (
     latency(10_000, 1.25),
     open_loop("targeted_latency", 10_000, 1.25),
     open_loop("mixed_load", 1000, 1.25),
+    open_loop("post_latency", 2000, 0.625, respawners=4, task_us=1000),
     timers(1000, 100, 12_500),
     timers(5000, 100, 12_500),
     timers(16_000, 1000, 12_500),

@@ -48,6 +48,17 @@ class Curves(unittest.TestCase):
         self.assertEqual(text.count('class="mark'), 4)
         self.assertNotIn("p99 against", text, "no p99 was printed, so none is drawn")
 
+    def test_what_scenarios_count_in_flags_is_shown_by_medians(self) -> None:
+        rows = [
+            row("hive", "mixed_load", "rate=1000", n, flags=f"spun_us=9;compute_tasks=8;compute_lost_ppm={lost}")
+            for n, lost in enumerate((-2000, 31_000, 45_000))
+        ] + [row("tokio", "idle_cpu", "rate=0;seconds=1", 1, flags="idle_switches=7")]
+        text = page_curves.figures(report(rows))
+        self.assertIn('compute throughput lost to the posts</td><td class="">hive</td><td class="n">3.1 %</td>', text)
+        self.assertIn("-0.2 % to 4.5 %", text)
+        self.assertIn('context switches while idle</td><td class="">tokio</td><td class="n">7</td>', text)
+        self.assertEqual(page_curves.figures(report([row("hive", "successor", "", 1, flags="")])), "")
+
     def test_wakes_and_switches_for_each_task_only_where_the_process_is_its_tasks(self) -> None:
         alone = {"blocks": "1", "warmup_blocks": "0", "ops": "1000", "nvcsw": "2500", "nivcsw": "10"}
         rows = [

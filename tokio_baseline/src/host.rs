@@ -121,20 +121,31 @@ pub struct Usage {
     pub maxrss_kib: u64,
 }
 
-/// Reads the usage counters of the process.
-pub fn usage() -> Usage {
+fn usage_of(who: libc::c_int) -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: zeroed is a valid rusage, and the kernel fills it.
-    let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+    unsafe {
+        libc::getrusage(who, usage.as_mut_ptr());
         usage.assume_init()
-    };
+    }
+}
+
+/// Reads the usage counters of the process.
+pub fn usage() -> Usage {
+    let usage = usage_of(libc::RUSAGE_SELF);
     Usage {
         nvcsw: usage.ru_nvcsw as u64,
         nivcsw: usage.ru_nivcsw as u64,
         minflt: usage.ru_minflt as u64,
         maxrss_kib: usage.ru_maxrss as u64,
     }
+}
+
+/// Context switches of all threads of the process but the calling one, wanted or not.
+pub fn switches_of_others() -> u64 {
+    // The own ones first: a switch in between must not make the difference negative.
+    let (own, all) = (usage_of(libc::RUSAGE_THREAD), usage_of(libc::RUSAGE_SELF));
+    (all.ru_nvcsw + all.ru_nivcsw - own.ru_nvcsw - own.ru_nivcsw) as u64
 }
 
 /// Makes any panic end the process by a signal, after the usual message.

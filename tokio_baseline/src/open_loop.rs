@@ -82,12 +82,22 @@ pub struct Record {
     pub spun_ns: u64,
     /// Whether the injector ran before all threads of ordinary priority.
     pub undisplaced: bool,
+    /// End of each task by the clock.
+    pub finished: Vec<u64>,
     /// End of the last task to finish, after the start of the measurement.
     pub last_finished_ns: u64,
     /// Processor time of the process.
     pub cpu_ns: u64,
     /// The ledger's sum.
     pub check: u64,
+}
+
+impl Record {
+    /// Tasks that ended later than that, in millionths.
+    pub fn later_than_ppm(&self, ns: u64) -> u64 {
+        let later = self.finished.iter().filter(|&&at| at > ns).count();
+        later as u64 * 1_000_000 / self.finished.len() as u64
+    }
 }
 
 /// The plan of `run`.
@@ -97,6 +107,16 @@ pub fn plan_of(run: &RunArgs) -> Result<Vec<u64>, Failure> {
 
 /// Releases every task at its intended time by `post`, on a thread of its own, and waits for all of them.
 pub fn follow(plan: &[u64], ledger: &'static Ledger, post: impl FnMut(Task) + Send) -> Result<Record, Failure> {
+    follow_and_close(plan, ledger, post, || ())
+}
+
+/// The same, with a call of `closing` when the last task has been released.
+pub fn follow_and_close(
+    plan: &[u64],
+    ledger: &'static Ledger,
+    post: impl FnMut(Task) + Send,
+    closing: impl FnOnce(),
+) -> Result<Record, Failure> {
     let n = plan.len();
     // One word per task, written once by that task: recording costs the same for the first and the last.
     let finished: &'static [AtomicU64] = Vec::from_iter((0..n).map(|_| AtomicU64::new(0))).leak();
@@ -108,13 +128,15 @@ pub fn follow(plan: &[u64], ledger: &'static Ledger, post: impl FnMut(Task) + Se
         let injector = injector.map_err(|e| Failure::machine("cannot start the injector", &e))?;
         injector.join().expect("a panic would have ended the process")
     })?;
+    closing();
     ledger.wait();
     let cpu_ns = host::process_cpu_ns() - cpu_start - spun_ns;
 
     let (mut latency, mut punctual, mut lateness) = (Histogram::new(), Histogram::new(), Histogram::new());
+    let finished = Vec::from_iter(finished.iter().map(|at| at.load(Ordering::Relaxed)));
     let mut last_finished_ns = 0;
-    for (i, (intended, finished)) in plan.iter().zip(finished).enumerate() {
-        let finished = finished.load(Ordering::Relaxed) - zero;
+    for (i, (intended, at)) in plan.iter().zip(&finished).enumerate() {
+        let finished = at - zero;
         last_finished_ns = last_finished_ns.max(finished);
         if i >= discarded(n) {
             latency.record(finished - intended);
@@ -123,7 +145,7 @@ pub fn follow(plan: &[u64], ledger: &'static Ledger, post: impl FnMut(Task) + Se
         }
     }
     let check = ledger.sum();
-    Ok(Record { latency, punctual, lateness, spun_ns, undisplaced, last_finished_ns, cpu_ns, check })
+    Ok(Record { latency, punctual, lateness, spun_ns, undisplaced, finished, last_finished_ns, cpu_ns, check })
 }
 
 /// The injector's thread, which ends with it: it raises its own priority.
@@ -224,6 +246,7 @@ mod tests {
             lateness: Histogram::new(),
             spun_ns: 0,
             undisplaced: true,
+            finished: vec![],
             last_finished_ns: 0,
             cpu_ns: 0,
             check: 0,

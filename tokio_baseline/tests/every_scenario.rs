@@ -20,6 +20,7 @@ const PROGRAMS: [(&str, &str); 5] = [
 const RUNS: &[(&str, &str, u64)] = &[
     ("post_throughput", "ops=1000 producers=3 batch=16", 1000),
     ("post_latency", "rate=50000", 200),
+    ("post_latency", "respawners=3 task_us=100", 200),
     ("timer_lateness", "ops=30 pending=7 delay_us=500", 30),
     ("targeted_throughput", "ops=1000 producers=2", 1000),
     ("targeted_throughput", "ops=999 targets=WORKERS", 999),

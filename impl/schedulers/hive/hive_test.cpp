@@ -374,6 +374,28 @@ struct posts_when_destroyed {
     void operator()() const {}
 };
 
+// Workers of both kinds, and a timer that is far away. Whoever polls parks again and again, and no such half second comes.
+TEST(hive, an_idle_hive_does_not_wake) {
+    running_hive r({.io_workers = 2, .compute_workers = 2});
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 8; ++i) {
+        ASSERT_TRUE(r.h.post_micro([&] { ++ran; }));
+        ASSERT_TRUE(r.h.post_compute([&] { ++ran; }));
+    }
+    ASSERT_TRUE(r.h.post_delayed([] {}, 1h));
+    wait_for(ran, 16);
+    using apiary::worker_counters;
+    const auto moves = [&] { return r.h.total(&worker_counters::parked) + r.h.total(&worker_counters::woken); };
+    bool still = false;
+    for (int tries = 0; tries < 20 && !still; ++tries) {
+        const auto before = moves();
+        std::this_thread::sleep_for(500ms);
+        still = moves() == before;
+    }
+    EXPECT_TRUE(still);
+    r.stop(stop_mode::discard);
+}
+
 TEST(hive, posts_from_the_destructor_of_a_dropped_task_are_refused) {
     hive h({.io_workers = 2, .compute_workers = 1});
     ASSERT_TRUE(h.post_micro(posts_when_destroyed(h)));

@@ -31,6 +31,7 @@ pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
     if ops != 0 {
         ledger.open(ops);
     }
+    let switches_start = host::switches_of_others();
     let cpu_start = host::process_cpu_ns();
     let start = host::now_ns();
     for k in 0..ops {
@@ -42,6 +43,7 @@ pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
         ledger.wait();
     }
     let (wall_ns, cpu_ns) = (host::now_ns() - start, host::process_cpu_ns() - cpu_start);
+    let switches = host::switches_of_others() - switches_start;
 
     let check = if ops == 0 { 0 } else { ledger.sum() };
     let complaints = Vec::from_iter(ledger::audit("the run", ops, check).err());
@@ -51,6 +53,7 @@ pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
     row.put("ops", ops);
     row.put("wall_ns", wall_ns);
     row.put("cpu_ns", cpu_ns);
+    row.put_flag(&format!("idle_switches={switches}"));
     row.put_counters(&runtime.counters());
     row.put_usage(&host::usage());
     row.put_verdict(check, complaints.is_empty());

@@ -1,13 +1,12 @@
 //! `mixed_load`: posts arrive while long compute tasks keep every processor busy.
 use super::{Param, Report, Scenario, RATE};
 use crate::args::RunArgs;
+use crate::background::ComputeLoad;
 use crate::failure::Failure;
 use crate::host;
 use crate::ledger::Ledger;
 use crate::open_loop;
 use crate::runtime::Computing;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{self, Thread};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario = Scenario {
@@ -21,38 +20,27 @@ pub static SCENARIO: Scenario = Scenario {
     open_loop: true,
 };
 
-/// Long tasks, each of which hands in the next until the end is called; it lives as long as the process.
-struct Load {
-    work_ns: u64,
-    on: AtomicBool,
-    done: AtomicU64,
-    live: AtomicU64,
-    waiter: Thread,
+/// For threads that start when there is work for them.
+const SETTLE_NS: u64 = 20_000_000;
+
+#[derive(Clone, Copy)]
+struct Moment {
+    ns: u64,
+    done: u64,
 }
 
-impl Load {
-    fn run<R: Computing>(&'static self) {
-        let end = host::thread_cpu_ns() + self.work_ns;
-        while host::thread_cpu_ns() < end {}
-        self.done.fetch_add(1, Ordering::Relaxed);
-        if self.on.load(Ordering::Relaxed) {
-            return R::spawn_compute(|| self.run::<R>());
-        }
-        // Pairs with the acquire in wait.
-        self.live.fetch_sub(1, Ordering::Release);
-        self.waiter.unpark();
-    }
+fn at(load: &ComputeLoad) -> Moment {
+    Moment { ns: host::now_ns(), done: load.done() }
+}
 
-    fn call_end(&self) -> u64 {
-        self.on.store(false, Ordering::Relaxed);
-        self.done.load(Ordering::Relaxed)
-    }
-
-    fn wait(&self) {
-        while self.live.load(Ordering::Acquire) != 0 {
-            thread::park();
-        }
-    }
+/// Of the throughput alone, in millionths; negative where it was more. What the injector spent on waiting was nobody's to lose.
+/// Nothing where a task is more than a hundredth of what was done alone.
+fn lost_ppm([first, middle, last]: [Moment; 3], processors: u64, spun_ns: u64) -> Option<i64> {
+    let (alone, beside) = (middle.done - first.done, last.done - middle.done);
+    let alone_ns = ((middle.ns - first.ns) * processors) as f64;
+    let beside_ns = ((last.ns - middle.ns) * processors) as f64 - spun_ns as f64;
+    let kept = beside as f64 / beside_ns / (alone as f64 / alone_ns);
+    (alone >= 100 && beside_ns > 0.0).then(|| ((1.0 - kept) * 1e6).round() as i64)
 }
 
 /// Measures it on the runtime `R`.
@@ -60,27 +48,45 @@ pub fn measure<R: Computing>(run: &RunArgs) -> Result<Report, Failure> {
     let compute_workers = run.params.get("compute_workers").unwrap_or(run.workers as u64);
     let plan = open_loop::plan_of(run)?;
     let ledger = Ledger::leak(run.slowdown_ns);
-    let load: &'static Load = Box::leak(Box::new(Load {
-        work_ns: run.params.value("compute_us") * 1000,
-        on: AtomicBool::new(true),
-        done: AtomicU64::new(0),
-        live: AtomicU64::new(2 * compute_workers),
-        waiter: thread::current(),
-    }));
+    let load = ComputeLoad::leak(2 * compute_workers, run.params.value("compute_us"));
     let runtime = R::start_with_compute(run.workers, compute_workers as usize)?;
-
-    let start = host::now_ns();
     for _ in 0..2 * compute_workers {
-        runtime.post_compute(|| load.run::<R>());
+        runtime.post_compute(|| load.run_compute::<R>());
     }
+
+    host::sleep_until(host::now_ns() + SETTLE_NS);
+    let first = at(load);
+    host::sleep_until(first.ns + plan.last().copied().unwrap_or(0) / 4);
+    let middle = at(load);
     let record = open_loop::follow(&plan, ledger, |task| runtime.post(move || task.finish()))?;
-    let done = load.call_end();
-    let wall_ns = host::now_ns() - start;
+    let last = at(load);
+    load.call_end();
     load.wait();
 
+    let spun_ns = record.spun_ns;
     let mut report = open_loop::report(run, &plan, record);
-    report.row.put("wall_ns", wall_ns);
-    report.row.put_flag(&format!("compute_tasks={done}"));
+    report.row.put("wall_ns", last.ns - middle.ns);
+    report.row.put_flag(&format!("compute_tasks={}", last.done - middle.done));
+    let processors = compute_workers.min(host::usable_processors() as u64);
+    if let Some(lost) = lost_ppm([first, middle, last], processors, spun_ns) {
+        report.row.put_flag(&format!("compute_lost_ppm={lost}"));
+    }
     report.row.put_counters(&runtime.counters());
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_compute_lost_is_a_share_of_what_it_did_alone() {
+        let moments =
+            |alone, beside| [(0, 0), (1000, alone), (3000, alone + beside)].map(|(ns, done)| Moment { ns, done });
+        assert_eq!(lost_ppm(moments(100, 200), 2, 0), Some(0));
+        assert_eq!(lost_ppm(moments(100, 150), 2, 0), Some(250_000));
+        assert_eq!(lost_ppm(moments(100, 150), 2, 1000), Some(0), "the injector's own share is nobody's loss");
+        assert_eq!(lost_ppm(moments(100, 220), 2, 0), Some(-100_000));
+        assert_eq!(lost_ppm(moments(99, 150), 2, 0), None, "too coarse");
+    }
 }
