@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <map>
+#include <string>
 
 #include <apiary/model_check/html_report.hpp>
 #include <apiary/model_check/options.hpp>
@@ -45,6 +47,19 @@ bool select(const command& c, std::vector<task>& tasks, std::string& error) {
     return true;
 }
 
+// Whether a mutation changes an operation that ran (as sites name it, with the order as written) or leaves it as it is.
+// "No check failed" would else be said of the code as it stands.
+bool changes(const std::map<std::string, std::string>& sites, const search_options& o) {
+    if (o.mutate_site.starts_with(recheck_prefix)) return true;
+    for (const auto& [site, written] : sites) {
+        const std::size_t at = site.find(o.mutate_site);  // Relacy takes the end of a path, too
+        const bool named = at != std::string::npos && (at == 0 || site[at - 1] == '/') &&
+                           (site.size() == at + o.mutate_site.size() || site[at + o.mutate_site.size()] == ':');
+        if (named && (o.mutate_order == "dropped" ? site.ends_with(":fence") : o.mutate_order != written)) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -75,9 +90,10 @@ int main(int argc, char** argv) {
     }
     std::vector<judged> all;
     const bool show_traces = c.show_traces || !c.search.replay.empty();
-    bool mutation_met = c.search.mutate_site.empty();
+    bool mutation_met = c.search.mutate_site.empty(), mutation_changes = mutation_met;
     const bool good = run_all(tasks, c.search, c.timeout_seconds, [&](const judged& j) {
         mutation_met = mutation_met || j.found.reached.contains(mutated_operation_ran);
+        mutation_changes = mutation_changes || changes(j.found.sites, c.search);
         if (c.json_file == "-")
             std::cout << verdict_json(j) << std::endl;
         else
@@ -89,5 +105,10 @@ int main(int argc, char** argv) {
     if (!mutation_met)
         return nonsense("no operation at " + c.search.mutate_site +
                         " ran; \"sites\" of a --json verdict lists those that do");
+    if (good && !mutation_changes)
+        return nonsense("nothing was weakened: '" + c.search.mutate_order + "' leaves the operation at " +
+                        c.search.mutate_site +
+                        " as it is written (only a fence can be dropped); \"sites\" of a "
+                        "--json verdict has the orders");
     return good ? 0 : 1;
 }

@@ -179,6 +179,14 @@ class Searching(unittest.TestCase):
         site = next(s for s in sites if s.endswith("fetch_add"))
         self.assertEqual(verdict("quiet", "--mutate", f"{site}=seq_cst")[1], 0)
 
+    def test_a_mutation_that_changes_nothing_is_no_pass(self):
+        site, written = next((s, o) for s, o in verdict("quiet")[0]["sites"].items() if s.endswith("fetch_add"))
+        for engine in ("relacy", "explorer"):
+            for order in (written, "dropped"):
+                with self.subTest(engine=engine, order=order):
+                    done = run("quiet", "--engine", engine, "--mutate", f"{site}={order}")
+                    self.assertEqual(done.returncode, 2, done.stdout)
+                    self.assertIn("nothing was weakened", done.stderr)
 
     def test_a_source_of_the_last_look_can_be_left_out(self):
         for engine in ("relacy", "explorer"):
