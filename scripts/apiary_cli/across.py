@@ -37,19 +37,20 @@ def identity(row: Row) -> tuple[str, str, str]:
     return row["subject"], row["subject_version"], row["build_id"]
 
 
-def by_round(rows: list[Row], column: str) -> dict[tuple[str, int], dict[str, float]]:
+def by_round(rows: list[Row], metric: Metric) -> dict[tuple[str, int], dict[str, float]]:
     """(batch, round) -> subject -> value."""
     out: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
     for row in rows:
-        if row[column] and float(row[column]) > 0:
-            out[row["batch"], int(row["round"])][row["subject"]] = float(row[column])
+        value = metric.value(row)
+        if value:
+            out[row["batch"], int(row["round"])][row["subject"]] = value
     return out
 
 
-def logs(rows: list[Row], subject: str, anchors: list[str], column: str) -> list[float]:
+def logs(rows: list[Row], subject: str, anchors: list[str], metric: Metric) -> list[float]:
     """ln(subject / geometric mean of the anchors) for each round in which all of them have a value."""
     out = []
-    for _, cell in sorted(by_round(rows, column).items()):
+    for _, cell in sorted(by_round(rows, metric).items()):
         if subject in cell and all(anchor in cell for anchor in anchors):
             base = sum(math.log(cell[a]) for a in anchors) / len(anchors) if anchors else 0.0
             out.append(math.log(cell[subject]) - base)
@@ -77,7 +78,7 @@ def half_width(rows: list[Row], key: comparing.Key, metric: Metric) -> float:
     group = [row for row in rows if comparing.key_of(row) == key]
     for pairing in comparing.pairings(group):
         if pairing.kind == "aa":
-            pairs = [p for batch in comparing.paired(group, pairing, metric.column).values() for p in batch]
+            pairs = [p for batch in comparing.paired(group, pairing, metric).values() for p in batch]
             if pairs:
                 return stats.estimate(pairs).half_width
     return 0.0
@@ -97,7 +98,7 @@ def compare(old_rows: list[Row], new_rows: list[Row]) -> list[Across]:
             r["subject"] for r in after if r["role"] == "candidate"
         }
         scenario = SCENARIOS.get(key[0])
-        for metric in scenario.metrics if scenario else ():
+        for metric in scenario.metrics_at(key[2]) if scenario else ():
             for subject in sorted(ours):
                 one = between(key, metric, subject, anchors, before, after, (old, new))
                 out += [one] if one else []
@@ -117,9 +118,9 @@ def between(
     valued = [
         a
         for a in anchors
-        if all(any(r["subject"] == a and r[metric.column] for r in rows) for rows in (before, after))
+        if all(any(r["subject"] == a and metric.value(r) for r in rows) for rows in (before, after))
     ]
-    d_old, d_new = (logs(rows, subject, valued, metric.column) for rows in (before, after))
+    d_old, d_new = (logs(rows, subject, valued, metric) for rows in (before, after))
     if not d_old or not d_new:
         return None
     found = difference(d_old, d_new)

@@ -71,12 +71,13 @@ def pairings(rows: list[Row]) -> list[Pairing]:
     return out
 
 
-def paired(rows: list[Row], pairing: Pairing, column: str) -> dict[str, list[tuple[float, float]]]:
+def paired(rows: list[Row], pairing: Pairing, metric: Metric) -> dict[str, list[tuple[float, float]]]:
     """Batch -> the pairs of its rounds in which both sides have a value."""
     cells: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
     for row in rows:
-        if row["subject"] in (pairing.candidate, pairing.baseline) and row[column] and float(row[column]) > 0:
-            cells[row["batch"], int(row["round"])][row["subject"]] = float(row[column])
+        value = metric.value(row) if row["subject"] in (pairing.candidate, pairing.baseline) else None
+        if value:
+            cells[row["batch"], int(row["round"])][row["subject"]] = value
     out: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for (batch, _), cell in sorted(cells.items()):
         if len(cell) == 2:
@@ -120,21 +121,29 @@ def compare(rows: list[Row]) -> list[Comparison]:
         by_key[key_of(row)].append(row)
     for key, group in sorted(by_key.items()):
         scenario = SCENARIOS.get(key[0])
-        for metric in scenario.metrics if scenario else ():
+        for metric in scenario.metrics_at(key[2]) if scenario else ():
             found = [comparison(key, metric, pairing, group) for pairing in pairings(group)]
             out += with_verdicts([one for one in found if one])
     void_failed_points(out)
     rank(out)
+    if gating(out) is not out:
+        for one in out:
+            one.flags += ["ungated"] if one.pairing.kind == "baseline" and not one.metric.gates else []
     return out
+
+
+def gating(comparisons: list[Comparison]) -> list[Comparison]:
+    """What decides over a change and a batch: processor time on one CPU where that was measured, else everything."""
+    return [one for one in comparisons if one.metric.gates] or comparisons
 
 
 def comparison(key: Key, metric: Metric, pairing: Pairing, group: list[Row]) -> Comparison | None:
     """Of the pairs in which the injector made neither figure; of all, unranked, where those are fewer than half."""
-    whole = paired(group, pairing, metric.column)
+    whole = paired(group, pairing, metric)
     every = [pair for batch in sorted(whole) for pair in whole[batch]]
     if not every:
         return None
-    batches = paired([row for row in group if not limited(row, metric)], pairing, metric.column)
+    batches = paired([row for row in group if not limited(row, metric)], pairing, metric)
     pairs = [pair for batch in sorted(batches) for pair in batches[batch]]
     flags = flags_of(group, pairing, metric)
     if len(pairs) < len(every):
@@ -255,18 +264,20 @@ def unseen(one: Comparison) -> bool:
 
 def void_failed_points(comparisons: list[Comparison]) -> None:
     """Where the A/A pair differs nothing is decided, whatever the figure."""
-    void = {one.key for one in comparisons if differs(one)}
+    void = {(one.key, one.metric.gates) for one in comparisons if differs(one)}
     for one in comparisons:
-        if one.key in void and not one.control:
+        if (one.key, one.metric.gates) in void and not one.control:
             one.verdict = stats.INCONCLUSIVE
             one.flags.insert(0, "control_failed")
 
 
 def validity(comparisons: list[Comparison]) -> Validity:
     """INVALID: A/A pairs differ at more than a quarter of the points, or the built-in slow-down was seen nowhere.
-    WEAK: some pair differs, or some slow-down is not seen or only within the margin, too coarse, or in too few rounds."""
-    aa = tuple(one for one in comparisons if one.pairing.kind == "aa")
-    slow = tuple(one for one in comparisons if one.pairing.kind == "slow10")
+    WEAK: some pair differs, or some slow-down is not seen or only within the margin, too coarse, or in too few rounds.
+    Of the controls of what gates; the others speak of their own points alone."""
+    controls = [one for one in gating(comparisons) if one.control]
+    aa = tuple(one for one in controls if one.pairing.kind == "aa")
+    slow = tuple(one for one in controls if one.pairing.kind == "slow10")
     if not aa:
         return Validity(NONE, ("no A/A pair was run",), aa, slow)
     reasons = [
@@ -302,10 +313,10 @@ def peers_that_win(comparisons: list[Comparison]) -> list[Comparison]:
 
 
 def regressions(comparisons: list[Comparison]) -> list[Comparison]:
-    """Against our own baseline, confirmed by a second batch."""
+    """Against our own baseline, by what gates, confirmed by a second batch."""
     return [
         one
-        for one in comparisons
+        for one in gating(comparisons)
         if one.pairing.kind == "baseline" and one.verdict == stats.REGRESSED and one.confirmed != "0"
     ]
 

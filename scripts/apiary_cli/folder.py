@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Iterator
 
-from . import repo
+from . import environment, repo, verification
 from .say import say
 
 
@@ -50,6 +50,33 @@ def begun(results: Path | None = None) -> Iterator[tuple[str, Path, Path]]:
         finish(filling, results / run_id)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+class Record:
+    """env.json: taken when a run begins, written when it ends."""
+
+    def __init__(self, source: tuple[str, str] | None = None, **how: object):
+        """`source` and `how` as verification.snapshot takes them."""
+        self.machine, self.toolchain = environment.machine(), environment.toolchain()
+        self.env_id, self.before = environment.env_id(self.machine, self.toolchain), environment.load()
+        self.verification = verification.snapshot(source, **how)
+
+    def write(self, out: Path, run_id: str, race: dict, **more: object) -> dict:
+        """Into the folder `out`; `race` is what was run. Returns what was written."""
+        env = {
+            "schema_version": 1,
+            "run_id": run_id,
+            "env_id": self.env_id,
+            "machine": self.machine,
+            "toolchain": self.toolchain,
+            **more,
+            "load_before": self.before,
+            "load_after": environment.load(),
+            "verification": self.verification,
+            "race": race,
+        }
+        repo.write_json(out / "env.json", env)
+        return env
 
 
 def finish(filling: Path, target: Path) -> None:

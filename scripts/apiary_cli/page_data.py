@@ -179,12 +179,8 @@ def cells(report: Report, controls: bool = False) -> list[Cell]:
     out = []
     for (key, subject), rows in sorted(groups.items(), key=lambda item: (item[0][0], rank(report, item[0][1]))):
         scenario = plans.SCENARIOS.get(key[0])
-        for metric in scenario.metrics if scenario else ():
-            series = tuple(
-                (int(r["round"]), float(r[metric.column]))
-                for r in rows
-                if r[metric.column] and float(r[metric.column]) > 0
-            )
+        for metric in scenario.metrics_at(key[2]) if scenario else ():
+            series = tuple((int(r["round"]), value) for r in rows if (value := metric.value(r)))
             if series:
                 values = [value for _, value in series]
                 limited = comparing.mostly_limited(rows, metric)
@@ -201,14 +197,14 @@ def cells(report: Report, controls: bool = False) -> list[Cell]:
                         series,
                     )
                 )
-    order = {metric.column: i for i, metric in enumerate(m for s in plans.SCENARIOS.values() for m in s.metrics)}
+    order = {metric.column: i for i, metric in enumerate(plans.METRICS)}
     return sorted(out, key=lambda c: (c.key, order[c.metric.column], rank(report, c.subject)))
 
 
 def first_metric(key: comparing.Key) -> plans.Metric | None:
-    """The metric that a scenario is known by."""
+    """The metric that a scenario is known by, where it ran."""
     scenario = plans.SCENARIOS.get(key[0])
-    return scenario.metrics[0] if scenario else None
+    return scenario.metrics_at(key[2])[0] if scenario else None
 
 
 def rank(report: Report, subject: str) -> tuple[bool, str]:

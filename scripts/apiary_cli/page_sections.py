@@ -365,7 +365,7 @@ def scenario(report: Report, key: comparing.Key) -> str:
     known = plans.SCENARIOS.get(key[0])
     if not found or not known:
         return ""
-    metric = known.metrics[0]
+    metric = known.metrics_at(key[2])[0]
     series = {cell.subject: list(cell.series) for cell in found if cell.metric == metric}
     curves, bands = {}, {}
     for name in report.colours:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .errors import Fault, USAGE, unknown
 from .tables import params_text
@@ -19,6 +19,19 @@ class Metric:
     unit: str
     better: str
     what: str
+    quotient: tuple[str, str] | None = None  # of these two columns, where the figure has none of its own
+
+    def value(self, row: dict[str, str]) -> float | None:
+        """The figure of a row, or None where it has none."""
+        if not self.quotient:
+            return float(row[self.column]) if row[self.column] and float(row[self.column]) > 0 else None
+        part, whole = (float(row[name] or 0) for name in self.quotient)
+        return part / whole if part > 0 and whole > 0 else None
+
+    @property
+    def gates(self) -> bool:
+        """Decides over a change: what other work on the machine hardly moves."""
+        return self is PROCESSOR
 
 
 @dataclass(frozen=True)
@@ -33,11 +46,17 @@ class Scenario:
     open_loop: bool = False
     histogram: bool = False
     what: str = ""
-    slow_start: int | None = None  # nanoseconds at which the search for +10 % begins; None: a tenth of an operation
-    calibrated: bool = False  # its points get the control arm with a built-in slow-down
+    tasks_per_op: int = 1  # about; where the search for the slow-down begins
+    calibrated: bool = False  # its points get the control arm with a built-in slow-down, free ones too
+
+    def metrics_at(self, placement: str) -> tuple[Metric, ...]:
+        """What is compared there; the first is what the scenario is known by. On one CPU the processor time is the
+        whole cost, and who else runs does not enter it."""
+        return (PROCESSOR, *self.metrics) if placement == "one_cpu" and self.metrics == THROUGHPUT else self.metrics
 
 
 THROUGHPUT = (Metric("ns_per_op", "ns", "lower", "time per task"),)
+PROCESSOR = Metric("cpu_ns_per_op", "ns", "lower", "processor time per task", ("cpu_ns", "ops"))
 IDLE_COST = (Metric("cpu_ns", "ns", "lower", "processor time while idle"),)
 LATENCY = (
     Metric("lat_p50_ns", "ns", "lower", "latency p50"),
@@ -113,7 +132,11 @@ SCENARIOS = {
         of_blocks("chained_spawn", "tasks", "Tokio's own: each task spawns the next."),
         of_blocks("remote_spawn", "tasks threads", "Tokio's own: threads outside spawn at once."),
         of_blocks(
-            "fib", "n", "Fork-join without any work: what a spawn and a join cost.", slow_start=2, calibrated=True
+            "fib",
+            "n",
+            "Fork-join without any work: what a spawn and a join cost.",
+            tasks_per_op=10_000,
+            calibrated=True,
         ),
         of_blocks("skynet", "leaves", "Fork-join, ten children per task."),
         of_blocks("nqueens", "n", "Fork-join over the boards of the n queens."),
@@ -143,6 +166,9 @@ SCENARIOS = {
 }
 
 
+METRICS = (PROCESSOR, *dict.fromkeys(metric for scenario in SCENARIOS.values() for metric in scenario.metrics))
+
+
 @dataclass(frozen=True)
 class Point:
     """A scenario with its parameters and placement: one row of the comparison."""
@@ -151,6 +177,17 @@ class Point:
     params: tuple[tuple[str, str], ...]
     placement: str = "free"
     plan_seconds: float = 0.0
+    times: int = field(default=1, compare=False)  # runs of each arm in a round; each is a pair of its own
+
+    @property
+    def metric(self) -> Metric:
+        """What the point is known by, and what its slow-down is calibrated on."""
+        return self.scenario.metrics_at(self.placement)[0]
+
+    @property
+    def controlled(self) -> bool:
+        """Gets the control arm with a built-in slow-down."""
+        return self.scenario.calibrated or self.metric.gates
 
     @property
     def params_text(self) -> str:
@@ -234,7 +271,22 @@ def open_loop(name: str, rate: int, seconds: float, **params: int | str) -> Poin
 FIRST_PEERS = ("hive", "global_queue", "tokio", "tokio-mimalloc", "onetbb")
 # Those whose table is published: the same, and Boost.Asio.
 PUBLISHED = (*FIRST_PEERS, "asio")
-QUICK = (throughput(1), throughput(2), latency(1000, 1.25), timers(1000, 1, 1250))
+# What decides over a change: cheap on one CPU, where processor time differs by a hundredth from process to process,
+# whatever else runs. Short runs, and several pairs in a round: spread is between processes. Posts spread most: how long
+# the queue grows between two switches is the kernel's to say.
+POSTS, SPAWNS, SUCCESSOR, YIELDS, *_ = PINNED = tuple(
+    dataclasses.replace(point, placement="one_cpu", times=times)
+    for point, times in (
+        (throughput(1), 3),
+        (blocks("spawn_many_remote_idle"), 2),
+        (blocks("successor"), 2),
+        (blocks("yield_many"), 2),
+        (blocks("spawn_many_local"), 2),
+        (blocks("ping_pong"), 2),
+    )
+)
+GATE = (*PINNED, throughput(1), throughput(2))
+QUICK = (POSTS, SPAWNS, SUCCESSOR, YIELDS, throughput(1), throughput(2), latency(1000, 1.25), timers(1000, 1, 1250))
 SEED_FIVE = (
     throughput(1),
     throughput(2),
@@ -321,7 +373,8 @@ def load_curve(service: str, capacity: int) -> tuple[Point, ...]:
 
 
 NIGHTLY = (
-    *(dataclasses.replace(p, plan_seconds=min(p.plan_seconds, 1.25)) for p in SEED_FIVE),
+    *PINNED,
+    *(dataclasses.replace(p, plan_seconds=min(p.plan_seconds, 1.25)) for p in SEED_FIVE if p not in PINNED),
     with_workers(throughput(1), 4),
     with_workers(blocks("steal_pressure"), 4),
     *load_curve("exponential", 100_000),
@@ -375,18 +428,29 @@ PLANS = {
         Plan(
             "quick",
             QUICK,
-            rounds=7,
+            rounds=10,
             least_rounds=5,
+            block_ms=5,
             subjects=FIRST_PEERS,
             limit=270.0,
-            what="7 rounds of a short list: minutes",
+            what="10 rounds of a short list: minutes",
+        ),
+        Plan(
+            "gate",
+            GATE,
+            rounds=10,
+            least_rounds=10,
+            block_ms=5,
+            gates=True,
+            subjects=("hive",),
+            what="10 rounds of what decides over a change, two pairs in each; as compare does",
         ),
         Plan(
             "nightly",
             NIGHTLY,
             rounds=30,
             least_rounds=10,
-            block_ms=50,
+            block_ms=20,
             gates=True,
             subjects=(*FIRST_PEERS, "machine"),
             limit=3600.0,
@@ -436,7 +500,8 @@ def narrowed(
             raise unknown("scenario", name, SCENARIOS)
     points = tuple(p for p in chosen.points if not scenarios or p.scenario.name in scenarios)
     if placement:
-        points = tuple(dict.fromkeys(dataclasses.replace(p, placement=placement) for p in points))
+        points = tuple(dataclasses.replace(p, placement=placement) for p in points)
+    points = tuple(dict.fromkeys(points))
     if rounds is not None and rounds < 1:
         raise Fault(f"--rounds {rounds}", "a race needs at least one round", "--rounds 7", USAGE)
     if minutes is not None and minutes <= 0:

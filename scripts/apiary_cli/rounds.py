@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import random
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -17,8 +19,9 @@ from .plans import Plan, Point
 from .subjects import Arm
 
 REPEATS = 2
-CALIBRATION_TRIALS, CALIBRATION_PAIRS = 5, 3
-SLOW_TARGET, SLOW_SHARES = 1.10, (0.7, 1.4)  # the shares of the slow-down that are near enough
+CALIBRATION_TRIALS, CALIBRATION_PAIRS = 4, 11
+SLOW_TARGET, SLOWDOWN_EVERY = 1.10, 64  # the latter as bench/contract/CLI.md says
+LEVER, ENOUGH = 0.5, (0.3, 1.0)  # to measure what a nanosecond does: the effect that is aimed at, those that serve
 PADDING_STEP, PADDING_STEPS = 16, 256
 
 
@@ -89,7 +92,8 @@ def runs_of(race: Race, batches: int) -> dict[Point, int]:
     count = {}
     for point in race.plan.points:
         able = [arm for arm in race.arms if point.scenario.name in arm.subject.scenarios]
-        count[point] = batches * race.plan.rounds * sum(point.scenario.calibrated or not arm.slow for arm in able)
+        each = sum(point.controlled or not arm.slow for arm in able)
+        count[point] = batches * race.plan.rounds * point.times * each
     return count
 
 
@@ -166,7 +170,8 @@ def hist_rows(race: Race, point: Point, arm: Arm, number: int, buckets: list[dic
 def run_point(
     race: Race, point: Point, batch: int, number: int, rng: random.Random, after_run: Callable[[str], None]
 ) -> None:
-    """Every arm of one point once. Disturbed by others: all arms again, at most twice."""
+    """Every arm of one point once. Disturbed by others: all arms again, at most twice, unless processor time is the
+    figure, which leaves the others out."""
     seed, padding = rng.randrange(1, 2**31), PADDING_STEP * rng.randrange(PADDING_STEPS)
     plan = None
     if point.scenario.open_loop:
@@ -184,7 +189,7 @@ def run_point(
             buckets += found
             disturbed |= hit
             after_run(f"{arm.label} {point.label}")
-        again = disturbed and attempt < race.most_repeats and may_repeat(race)
+        again = disturbed and not point.metric.gates and attempt < race.most_repeats and may_repeat(race)
         if not again:
             break
         race.repeats += 1
@@ -218,10 +223,13 @@ def run_batch(race: Race, batch: int, progress: Callable[[int, str], None]) -> N
         each = (time.monotonic() - started) / max(1, number - 1)
         if number > race.plan.least_rounds and not in_time(race, each):
             break
-        points = list(race.plan.points)
+        points = [point for point in race.plan.points for _ in range(point.times)]
         rng.shuffle(points)
+        met: Counter[Point] = Counter()
         for point in points:
-            run_point(race, point, batch, earlier + number, rng, after_run)
+            # Pairs are numbered: of a point that runs twice in a round, on and on.
+            met[point] += 1
+            run_point(race, point, batch, (earlier + number - 1) * point.times + met[point], rng, after_run)
         race.rounds_done[batch] = number
 
 
@@ -245,7 +253,7 @@ def unsupported_rows(race: Race, batch: int) -> list[dict[str, str]]:
 
 
 def trial(race: Race, point: Point, arm: Arm, slowdown: int, seed: int) -> float | None:
-    """ns_per_op of one short calibration run, or None where it failed."""
+    """The figure of one short calibration run, or None where it failed."""
     slow = dataclasses.replace(arm, slowdown={point: slowdown})
     words = subjects.command(
         slow.program,
@@ -265,12 +273,14 @@ def trial(race: Race, point: Point, arm: Arm, slowdown: int, seed: int) -> float
         affinity=affinity(point.placement),
     )
     row = subjects.judge(done, point, race.workers, seed)
-    return float(row["ns_per_op"]) if row["status"] == "ok" else None
+    return point.metric.value(row) if row["status"] == "ok" else None
 
 
-def calibrate(race: Race, point: Point, arm: Arm, target: float = SLOW_TARGET) -> dict:
-    """Find the --slowdown-ns that makes a run slower by about `target`, 10 % unless told otherwise. Tasks run beside the producers, so
-    the effect is measured, not computed: each trial is the median of a few pairs of runs."""
+def calibrate(race: Race, point: Point, arm: Arm, targets: tuple[float, ...] = (SLOW_TARGET,)) -> list[dict]:
+    """Find the --slowdown-ns that makes a run slower by each of `targets`. What a nanosecond does is measured where it
+    does much (half as slow again): there the noise of a few pairs of runs is a small share of it. Each target is tried
+    once, and set right on the line through both: counting costs something, too, and where threads wait for each other
+    the effect is not proportional. What it came out as, the race itself tells."""
     plain = trial(race, point, arm, 0, 1)
 
     def effect(slowdown: int, number: int) -> float | None:
@@ -278,42 +288,47 @@ def calibrate(race: Race, point: Point, arm: Arm, target: float = SLOW_TARGET) -
         for pair in range(CALIBRATION_PAIRS):
             before, slow = (trial(race, point, arm, n, 10 * number + pair) for n in (0, slowdown))
             if before and slow:
-                ratios.append(slow / before)
-        return stats.median(ratios) if ratios else None
+                ratios.append(math.log(slow / before))
+        return math.exp(stats.trimmed_mean(ratios)) - 1 if ratios else None
 
-    start = point.scenario.slow_start or max(1, round((target - 1) * plain)) if plain else 1
-    best = search_slowdown(effect, start, target) if plain else None
-    return {
-        "scenario": point.scenario.name,
-        "scenario_params": point.params_text,
-        "placement": point.placement,
-        "subject": arm.subject.name,
-        "slowdown_ns": best[0] if best else None,
-        "calibrated_effect": round(best[1], 4) if best else None,
-    }
+    begin = max(1, round(LEVER * SLOWDOWN_EVERY * plain / point.scenario.tasks_per_op)) if plain else 1
+    found = lever(effect, begin) if plain else None
+    made = []
+    for number, target in enumerate(targets, start=CALIBRATION_TRIALS + 1):
+        tried = max(1, round(found[0] * (target - 1) / found[1])) if found else None
+        share = effect(tried, number) if tried else None
+        seen = [(tried, share), found] if share is not None else []
+        made.append(
+            {
+                "scenario": point.scenario.name,
+                "scenario_params": point.params_text,
+                "placement": point.placement,
+                "subject": arm.subject.name,
+                "target": target,
+                "slowdown_ns": on_the_line(*seen, target - 1) if seen else None,
+                "tried": [[ns, round(1 + effect_of, 4)] for ns, effect_of in seen],
+            }
+        )
+    return made
 
 
-def search_slowdown(
-    effect: Callable[[int, int], float | None], start: int, target: float = SLOW_TARGET
-) -> tuple[int, float] | None:
-    """Bracket the target effect; returns the best (slowdown, effect) seen."""
-    least, most = (1 + share * (target - 1) for share in SLOW_SHARES)
-    low, high, slowdown = 0, None, start
-    best: tuple[int, float] | None = None
+def on_the_line(low: tuple[int, float], high: tuple[int, float], share: float) -> int:
+    """The slow-down at which the line through two measured effects has this share."""
+    (a, from_share), (b, to_share) = low, high
+    if a >= b or to_share <= from_share:
+        return a
+    return max(1, round(a + (share - from_share) * (b - a) / (to_share - from_share)))
+
+
+def lever(effect: Callable[[int, int], float | None], begin: int) -> tuple[int, float] | None:
+    """A slow-down whose effect is large enough to be measured well, and that effect; None where none was found."""
+    slowdown = begin
     for number in range(1, CALIBRATION_TRIALS + 1):
-        ratio = effect(slowdown, number)
-        if ratio is None:
-            break
-        if best is None or abs(ratio - target) < abs(best[1] - target):
-            best = slowdown, ratio
-        if least <= ratio <= most:
-            break
-        if ratio > target:
-            high = slowdown
-        else:
-            low = slowdown
-        following = slowdown * 3 if high is None else (low + high) // 2
-        if following in (slowdown, 0):
-            break
-        slowdown = following
-    return best
+        share = effect(slowdown, number)
+        if share is None:
+            return None
+        if ENOUGH[0] <= share <= ENOUGH[1]:
+            return slowdown, share
+        # Never by more than tenfold: a small effect is mostly noise.
+        slowdown = max(1, round(slowdown * min(10.0, max(0.1, LEVER / share)))) if share > 0 else 10 * slowdown
+    return None

@@ -128,7 +128,7 @@ def cell(row: dict[str, str] | None) -> str:
 
 def name_of(line: Line, many: bool) -> str:
     words = line.params.replace("=", " ").replace(";", ", ")
-    found = next((m.what for s in plans.SCENARIOS.values() for m in s.metrics if m.column == line.metric), line.metric)
+    found = next((m.what for m in plans.METRICS if m.column == line.metric), line.metric)
     metric = "" if found == plans.THROUGHPUT[0].what else found
     place = "" if line.placement == "free" else "all on one CPU"
     return " · ".join(filter(None, (line.ours if many else "", f"`{line.scenario}`", words, place, metric)))

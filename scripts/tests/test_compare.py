@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import random
-import re
 import subprocess
 import unittest
 from pathlib import Path
@@ -170,12 +169,9 @@ class Commits(TreeCase):
         done = apiary(self.root, "compare", "HEAD", ".", *words)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         tail = done.stdout[done.stdout.index("2 times . over HEAD") :]
-        self.assertIn(" 1  batch VALID: post_throughput batch=1;producers=1 ×", tail)
-        # The made-up speeds scatter: which of the two harmless verdicts a run earns is not promised, the count is.
-        counts = re.search(r"^verdicts: (.+)$", tail, re.MULTILINE).group(1)
-        seen = {verdict: int(count) for count, verdict in (part.split() for part in counts.split(", "))}
-        self.assertLessEqual(set(seen), {"EQUIVALENT", "INCONCLUSIVE"})
-        self.assertEqual(sum(seen.values()), 4)
+        # The figures of fakes are a function of seed and arm.
+        self.assertIn(" 1  batch VALID: post_throughput batch=1;producers=1 one_cpu ×", tail)
+        self.assertIn("\nverdicts: 2 EQUIVALENT\n", tail, "of what gates, one in each race")
         envs = [json.loads(path.read_text()) for path in sorted((self.root / "results").glob("*/env.json"))]
         self.assertEqual(sorted(env["race"]["seed"] for env in envs), [3, 4])
         self.assertEqual({env["race"]["block_ms"] for env in envs}, {20})

@@ -18,7 +18,7 @@ class BuiltIn(unittest.TestCase):
         """By arithmetic, as if every subject could do everything, with the A/A copy."""
         plan = plans.plan(name)
         arms = len(set(plan.subjects) - {"machine"}) + 1  # the machine's floors are one point of many
-        runs = {p: plan.batches * plan.rounds * (arms + p.scenario.calibrated) for p in plan.points}
+        runs = {p: plan.batches * plan.rounds * p.times * (arms + p.controlled) for p in plan.points}
         return pace.Pace(plan, runs).left()
 
     def test_plans_fit_their_limits(self) -> None:
@@ -68,7 +68,7 @@ class BuiltIn(unittest.TestCase):
         for name in ("quick", "nightly", "publish"):
             points = plans.plan(name).points
             for kind in {p.scenario.metric_class for p in points} & {"throughput", "makespan"}:
-                self.assertTrue(any(p.scenario.calibrated for p in points if p.scenario.metric_class == kind), kind)
+                self.assertTrue(any(p.controlled for p in points if p.scenario.metric_class == kind), kind)
 
 
 class Pacing(unittest.TestCase):

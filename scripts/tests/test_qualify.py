@@ -29,10 +29,12 @@ class Rates(unittest.TestCase):
                     | {
                         "scenario": "post_throughput",
                         "scenario_params": plans.throughput(1).params_text,
+                        "placement": "one_cpu",
+                        "ops": "1000",
                         "subject": label,
                         "batch": "1",
                         "round": str(number),
-                        "ns_per_op": f"{values.get(label, 100.0) * wobble:.3f}",
+                        "cpu_ns": f"{1000 * values.get(label, 100.0) * wobble:.0f}",
                         "status": "ok",
                     }
                 )
@@ -50,8 +52,8 @@ class Rates(unittest.TestCase):
 
 class Whole(TreeCase):
     def test_a_quiet_subject_raises_no_alarm(self) -> None:
-        self.subjects({"name": "hive"})
-        words = ("--no-build", "--batches", "1", "--rounds", "8", "--seed", "5", "--placement", "one_cpu")
+        self.subjects({"name": "hive", "scenarios": ("post_throughput", "spawn_many_remote_idle")})
+        words = ("--no-build", "--batches", "1", "--rounds", "4", "--seed", "5")
         done = apiary(self.root, "qualify", *words)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("equal copies called different: 0 of 6", done.stdout)

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from .. import across, commits, comparing, repo, stats, subjects, summary
+from .. import across, commits, comparing, plans, repo, stats, subjects, summary
 from ..errors import Fault, INCORRECT, USAGE
 from ..say import colour, duration, heading, say, warn
 from . import race, setup
@@ -20,20 +20,24 @@ OLD and NEW are two commits of this repository ('.' is the working tree with wha
 or two result folders.
 
 Commits: exports and builds both, and races them in one batch: paired rounds, an A/A pair, a built-in
-slow-down. A regression counts only when a second batch agrees. The usual question is
+slow-down. What decides is processor time per task on one CPU (plan gate: six scenarios, 20 pairs each): there two
+copies differ by about a hundredth, whatever else runs. Free placement is shown beside it, with the number of modes of
+NEW's figures, and does not decide. A regression counts only when a second batch agrees. The usual question is
   scripts/apiary compare HEAD .
-The short form, under a minute once both are built, is
-  scripts/apiary compare HEAD . --rounds 10 --scenario post_throughput --block-ms 20
-and --repeat 10 does it ten times, each from nothing, and prints the ten verdicts below each other.
+The short form, half a minute once both are built, is
+  scripts/apiary compare HEAD . --scenario successor --scenario spawn_many_remote_idle
+and --repeat 10 does it ten times, each from nothing, and prints the ten verdicts below each other. Latency is not
+in it: --plan quick adds it, and its margin is wide.
 
 Folders: their rounds are no pairs. What is compared is each scheduler's ratio to the peers that both
 folders have, same version and same build. Without a common peer nothing is decided.
 
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
-takes:   for commits two builds of one subject and about 4 minutes; --rounds, --scenario and --block-ms change that
-exit:    0 not slower; 1 slower, or wrong work; 2 names that make no sense; 3 the harness failed"""
+takes:   for commits two builds of one subject and about 2 minutes; twice that where the second batch is needed
+exit:    0 not slower; 1 slower, or wrong work; 2 names that make no sense, or the controls say that the batch is
+         invalid; 3 the harness failed"""
 
-ROUNDS, SUBJECT = 15, "hive"
+ROUNDS, SUBJECT = plans.plan("gate").rounds, "hive"
 TINT = {stats.REGRESSED: "red", stats.IMPROVED: "green"}
 
 
@@ -42,8 +46,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("new", metavar="NEW", help="the same kind of thing")
     parser.add_argument("--subject", default=SUBJECT, metavar="NAME", help=f"which of ours (default {SUBJECT})")
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
-    parser.add_argument("--plan", default="quick", help="which points (default those of quick)")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"paired rounds (default {ROUNDS})")
+    parser.add_argument("--plan", default="gate", help="which points (default those of gate)")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"of some pairs each (default {ROUNDS})")
     parser.add_argument("--block-ms", type=int, metavar="MS", help="length of a block (default: the plan's)")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="race N times; the verdicts at the end")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
@@ -102,7 +106,10 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> None:
     heading(f"{args.new} over {args.old}: time; above 1 is slower")
     for one in comparisons:
         if one.pairing.kind == "baseline":
-            note = "a second batch disagrees" if one.confirmed == "0" else "; ".join(one.flags)
+            notes = ["a second batch disagrees"] if one.confirmed == "0" else list(one.flags)
+            if "ungated" in one.flags:
+                notes.append(f"modes={stats.modes([candidate for candidate, _ in one.pairs])}")
+            note = "; ".join(notes)
             say(
                 verdict_line(
                     comparing.place_name(one), one.metric.what, one.found, one.margin, one.verdict, note
@@ -152,7 +159,7 @@ def verdicts_of(outcomes: list[race.Outcome]) -> list[str]:
     lines, words = [], Counter()
     for number, outcome in enumerate(outcomes, 1):
         _, _, comparisons = summary.load(outcome.folder)
-        found = [one for one in comparisons if one.pairing.kind == "baseline"]
+        found = [one for one in comparing.gating(comparisons) if one.pairing.kind == "baseline"]
         words.update(one.verdict for one in found)
         told = "; ".join(
             f"{comparing.place_name(one)} {summary.ratio_text(one)} {one.verdict} (margin {100 * one.margin:.1f} %)"

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import comparing, environment, folder, plans, repo, rounds, splice, stats, subjects, tables, verification
+from .. import comparing, folder, plans, repo, rounds, splice, stats, subjects, tables
 from ..errors import Fault, HARNESS, INCORRECT, USAGE
 from ..say import Progress, duration, heading, say
 from . import race, setup
@@ -21,29 +21,31 @@ DESCRIPTION = """\
 Races copies of one program against each other, batch after batch, exactly as race does: fresh
 processes, shuffled rounds, the margin from an A/A pair of the same batch. Three further pairs of equal
 copies must not differ; copies with a built-in slow-down of 5 % and 10 % should be seen. Prints, with
-95 % intervals, the rate of false alarms and the rate of detection.
+95 % intervals, the rate of false alarms and the rate of detection. One CPU is qualified, as compare
+gates; --placement free by itself.
 
 writes:  results/DATE-HOST/ with qualify.csv (a line for each comparison), rows.csv, env.json, summary.md; with
          --splice FILE also what stands between the marks <!-- qualify --> of that page (one_cpu: <!-- qualify
          one_cpu -->)
-takes:   about a minute for a batch of 10 rounds at two points; --limit ends it; run it on a quiet machine
+takes:   some 35 s for a batch of 10 rounds at two points, twice that where placement is free; --limit ends it;
+         run it on a quiet machine
 exit:    0 done; 1 wrong work, or more than 5 % of false alarms; 3 the harness failed"""
 
 PAIRS = 3  # tested pairs in a batch, beside the one that sets the margin
 SLOW = {"slow5": 1.05, "slow10": 1.10}
 COLUMNS = "batch,scenario,scenario_params,placement,kind,n_pairs,ratio,ci_lo,ci_hi,margin,verdict".split(",")
 MOST_ALARMS = 0.05
-BLOCK_MS = plans.plan("publish").block_ms
+AS = {"one_cpu": plans.plan("gate"), "free": plans.plan("publish")}  # whose blocks and warm-up are qualified
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--subject", default="hive", metavar="NAME", help="which program (default hive)")
-    parser.add_argument("--placement", choices=plans.PLACEMENTS, default="free", help="free (default) or one_cpu")
+    parser.add_argument("--placement", choices=plans.PLACEMENTS, default="one_cpu", help="one_cpu (default) or free")
     parser.add_argument("--batches", type=int, default=17, metavar="N", help="6 comparisons each (default 17)")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="of a batch (default 10)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument(
-        "--block-ms", type=int, default=BLOCK_MS, metavar="MS", help=f"of a block (default {BLOCK_MS}, as publish)"
+        "--block-ms", type=int, metavar="MS", help="of a block (default 5, as compare does; free: 20, as publish)"
     )
     parser.add_argument("--limit", type=float, metavar="MINUTES", help="no further batch begins after this")
     parser.add_argument("--splice", metavar="FILE", help="write the result between the marks of this page")
@@ -51,8 +53,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-build", action="store_true", help="take the build as it is")
 
 
-def points(placement: str = "free") -> tuple[plans.Point, ...]:
-    return plans.throughput(1, placement=placement), plans.throughput(2, placement=placement)
+def points(placement: str = "one_cpu") -> tuple[plans.Point, ...]:
+    """Two of those that gate, or two free ones."""
+    return plans.PINNED[:2] if placement == "one_cpu" else (plans.throughput(1), plans.throughput(2))
 
 
 @dataclass(frozen=True)
@@ -89,11 +92,12 @@ def judge(rows: list[dict[str, str]], batch: int, raced: tuple[plans.Point, ...]
     """What a race would say of this batch."""
     out = []
     for point in raced:
-        group = [r for r in comparing.good(rows) if r["scenario_params"] == point.params_text]
-        metric = point.scenario.metrics[0]
+        where = point.scenario.name, point.params_text, point.placement
+        group = [r for r in comparing.good(rows) if comparing.key_of(r) == where]
+        metric = point.metric
 
         def estimate(one: str, other: str) -> stats.Estimate | None:
-            pairs = comparing.paired(group, comparing.Pairing(one, other, "aa"), metric.column)
+            pairs = comparing.paired(group, comparing.Pairing(one, other, "aa"), metric)
             flat = [pair for found in pairs.values() for pair in found]
             return stats.estimate(flat) if flat else None
 
@@ -109,11 +113,10 @@ def judge(rows: list[dict[str, str]], batch: int, raced: tuple[plans.Point, ...]
 
 
 def calibrate(state: rounds.Race) -> None:
-    for kind, target in SLOW.items():
-        arm = next(a for a in state.arms if a.role == kind)
-        for point in state.plan.points:
-            found = rounds.calibrate(state, point, arm, target)
-            state.calibration.append(found | {"role": kind})
+    arms = [next(arm for arm in state.arms if arm.role == kind) for kind in SLOW]
+    for point in state.plan.points:
+        for arm, found in zip(arms, rounds.calibrate(state, point, arms[0], tuple(SLOW.values()))):
+            state.calibration.append(found | {"role": arm.role})
             if found["slowdown_ns"]:
                 arm.slowdown[point] = found["slowdown_ns"]
 
@@ -184,11 +187,12 @@ def to_row(trial: Trial) -> dict[str, str]:
 
 def read(path: Path) -> list[Trial]:
     """The lines of qualify.csv; the bootstrap's distribution is not kept there."""
-    point = {(one.params_text, one.placement): one for where in plans.PLACEMENTS for one in points(where)}
+    known = [*points("one_cpu"), *points("free"), *(plans.throughput(n, placement="one_cpu") for n in (1, 2))]
+    point = {(one.scenario.name, one.params_text, one.placement): one for one in known}
     return [
         Trial(
             int(row["batch"]),
-            point[row["scenario_params"], row["placement"]],
+            point[row["scenario"], row["scenario_params"], row["placement"]],
             row["kind"],
             stats.Estimate(int(row["n_pairs"]), *(math.log(float(row[name])) for name in ("ratio", "ci_lo", "ci_hi"))),
             float(row["margin"]),
@@ -206,39 +210,27 @@ def perform(args: argparse.Namespace, subject: subjects.Subject, command: str) -
         args.rounds,
         args.rounds,
         batches=args.batches,
-        block_ms=args.block_ms,
-        warmup_blocks=plans.plan("publish").warmup_blocks,
+        block_ms=args.block_ms or AS[args.placement].block_ms,
+        warmup_blocks=AS[args.placement].warmup_blocks,
         controls=False,
         limit=60 * args.limit if args.limit else None,
     )
-    machine, toolchain = environment.machine(), environment.toolchain()
-    env_id, before = environment.env_id(machine, toolchain), environment.load()
+    record = folder.Record()
     with folder.begun() as (run_id, out, scratch):
         arms = line_up(subject, scratch)
-        state = rounds.Race(plan, arms, args.workers, seed, run_id, env_id, repo.commit(), scratch)
+        state = rounds.Race(plan, arms, args.workers, seed, run_id, record.env_id, repo.commit(), scratch)
         state.deadline = time.monotonic() + plan.limit if plan.limit else None
         trials = measure(state, args.batches)
         tables.write(out / "rows.csv", tables.ROWS, state.rows)
         tables.write(out / "qualify.csv", COLUMNS, map(to_row, trials))
-        env = {
-            "schema_version": 1,
-            "run_id": run_id,
-            "env_id": env_id,
-            "machine": machine,
-            "toolchain": toolchain,
-            "load_before": before,
-            "load_after": environment.load(),
-            "verification": verification.snapshot(),
-            "race": race.describe(state, plan, command, [], [], repo.dirty()),
-        }
-        repo.write_json(out / "env.json", env)
+        record.write(out, run_id, race.describe(state, plan, command, [], [], repo.dirty()))
         text = [f"# Qualification {run_id}", "", f"`{command}`", "", *(f"- {line}" for line in lines(trials))]
         (out / "summary.md").write_text("\n".join(text) + "\n")
     return repo.RESULTS / run_id, trials, bool(comparing.incorrect(state.rows))
 
 
 def run(args: argparse.Namespace) -> int:
-    if min(args.batches, args.rounds, args.workers, args.block_ms) < 1 or (args.limit or 1) <= 0:
+    if min(args.batches, args.rounds, args.workers, args.block_ms or 1) < 1 or (args.limit or 1) <= 0:
         raise Fault("a number below 1", "there would be nothing to measure", "the defaults are sensible", USAGE)
     started = time.monotonic()
     if not args.no_build:

@@ -16,7 +16,6 @@ from .. import (
     checks,
     commits,
     comparing,
-    environment,
     folder,
     ledger,
     ownplan,
@@ -44,7 +43,8 @@ round each arm runs once in a fresh process, shuffled; an A/A pair and an arm wi
 slow-down qualify the batch. --quick first runs a short proof and a short stress of what it races.
 
   smoke    one short round of everything: is the work right?            minutes; no figure counts
-  quick    7 rounds of a short list, hive against its first peers      5 minutes at most after building
+  quick    10 rounds of a short list, hive against its first peers     5 minutes at most after building
+  gate     10 rounds of hive alone at what decides over a change       2 minutes; compare races two builds so
   nightly  30 rounds of a long list, the same subjects                 an hour at most
   wide     10 rounds of everything, all subjects                       hours; narrow it by --scenario
   publish  60 rounds of a curated list, twice, the first peers and asio   three hours at most, or --limit
@@ -210,12 +210,12 @@ def line_up(found: list[subjects.Subject], baseline: str | None, controls: bool)
 def calibrate(race: rounds.Race) -> None:
     """Set the built-in slow-down of the slow10 arm for every point that can have one."""
     slow = next((arm for arm in race.arms if arm.role == "slow10"), None)
-    points = [p for p in race.plan.points if p.scenario.calibrated and p.scenario.name in slow.subject.scenarios] if slow else []
+    points = [p for p in race.plan.points if p.controlled and p.scenario.name in slow.subject.scenarios] if slow else []
     if not points:
         return
     with Progress("calibrate the slow-down control", len(points)) as progress:
         for point in points:
-            found = rounds.calibrate(race, point, slow)
+            (found,) = rounds.calibrate(race, point, slow)
             race.calibration.append(found)
             if found["slowdown_ns"]:
                 slow.slowdown[point] = found["slowdown_ns"]
@@ -290,10 +290,8 @@ def perform(
     """Race and write the folder. `built` is the hash of the source that the builds began with; `tree` is where
     they come from if not from here."""
     seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
-    machine, toolchain = environment.machine(), environment.toolchain()
-    env_id, before = environment.env_id(machine, toolchain), environment.load()
     found_so = [s.program for s in found if s.own] if built is None and tree is None else []
-    taken = verification.snapshot(tree.hashes if tree else built, exported=tree is not None, programs=found_so)
+    record = folder.Record(tree.hashes if tree else built, exported=tree is not None, programs=found_so)
     with folder.begun() as (run_id, out, scratch):
         arms = subjects.place(line_up(found, args.baseline, plan.controls), scratch)
         race = rounds.Race(
@@ -302,7 +300,7 @@ def perform(
             args.workers,
             seed,
             run_id,
-            env_id,
+            record.env_id,
             tree.commit if tree else repo.commit(),
             scratch,
             args.timeout,
@@ -317,19 +315,8 @@ def perform(
         comparisons = comparing.compare(race.rows)
         tables.write(out / "compare.csv", tables.COMPARE, [comparing.to_row(one, run_id) for one in comparisons])
         failed = [] if args.no_sidecars else side_runs(arms, out, run_id, args.workers, plan)
-        env = {
-            "schema_version": 1,
-            "run_id": run_id,
-            "env_id": env_id,
-            "machine": machine,
-            "toolchain": toolchain,
-            "probes": probed,
-            "load_before": before,
-            "load_after": environment.load(),
-            "verification": taken,
-            "race": describe(race, plan, command, wrong, failed, tree.dirty if tree else repo.dirty()),
-        }
-        repo.write_json(out / "env.json", env)
+        told = describe(race, plan, command, wrong, failed, tree.dirty if tree else repo.dirty())
+        env = record.write(out, run_id, told, probes=probed)
         (out / "summary.md").write_text(summary.markdown(env, race.rows, comparisons))
         report.write(out)
     return Outcome(repo.RESULTS / run_id, exit_code(plan, race.rows, comparisons, wrong + failed), race.rows)

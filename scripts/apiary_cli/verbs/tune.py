@@ -14,7 +14,6 @@ from pathlib import Path
 
 from .. import (
     comparing,
-    environment,
     folder,
     ownplan,
     plans,
@@ -24,7 +23,6 @@ from .. import (
     subjects,
     summary,
     tables,
-    verification,
 )
 from ..comparing import Comparison
 from ..errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
@@ -277,27 +275,15 @@ def perform(
     args: argparse.Namespace, plan: plans.Plan, subject: subjects.Subject, chosen: list[Setting], command: str
 ) -> tuple[Path, list[list[Comparison]], list[dict[str, str]]]:
     seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
-    machine, toolchain = environment.machine(), environment.toolchain()
-    env_id, before = environment.env_id(machine, toolchain), environment.load()
+    record = folder.Record()
     with folder.begun() as (run_id, out, scratch):
         arms = line_up(subject, chosen, scratch)
-        state = rounds.Race(plan, arms, args.workers, seed, run_id, env_id, repo.commit(), scratch)
+        state = rounds.Race(plan, arms, args.workers, seed, run_id, record.env_id, repo.commit(), scratch)
         batches = measure(state, time.monotonic() + 60 * args.minutes)
         tables.write(out / "rows.csv", tables.ROWS, state.rows)
         tuned = [to_row(one, run_id, number) for number, some in enumerate(batches, start=1) for one in some]
         tables.write(out / "tune.csv", COLUMNS, tuned)
-        env = {
-            "schema_version": 1,
-            "run_id": run_id,
-            "env_id": env_id,
-            "machine": machine,
-            "toolchain": toolchain,
-            "load_before": before,
-            "load_after": environment.load(),
-            "verification": verification.snapshot(),
-            "race": race.describe(state, plan, command, [], [], repo.dirty()),
-        }
-        repo.write_json(out / "env.json", env)
+        record.write(out, run_id, race.describe(state, plan, command, [], [], repo.dirty()))
         (out / "summary.md").write_text(markdown(command, run_id, lines(batches), batches))
     return repo.RESULTS / run_id, batches, state.rows
 
