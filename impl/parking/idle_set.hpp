@@ -4,12 +4,13 @@
 //   running     it has work, and will look for more before it sleeps; not in the word
 //   searching   it was woken to look for work and has not found any yet; counted
 //   sleeping    it sleeps, or has announced that it is about to; its bit is set
+// A sleeper that naps looks again by itself within a short while; a bit of the word says that somebody does.
 //
 // When to use it. For pools whose workers take work from places that several of them can reach: who
 // posts wakes at most one sleeper, and none while a searcher is on its way. When not: to wake a fixed
 // thread, for which a parker alone is enough.
 //
-// Threads.   announce_sleep, withdraw, stop_searching: the worker they name. The rest: any.
+// Threads.   announce_sleep, withdraw, announce_nap, end_nap, stop_searching: the worker they name. The rest: any.
 // Progress.  wait-free, but for claims, which are lock-free.
 //
 // Invariants
@@ -19,6 +20,9 @@
 //   I3  claim_any claims nobody while somebody searches. Hence a searcher that finds work stops
 //       searching, looks once more, and claims the next; one that finds none announces its sleep and
 //       then looks once more at every source.
+//   I4  The nap bit is set by who announces a nap and cleared by who ends one, so when it is set somebody is between the two.
+//       Its nap ends by itself, soon, and with it it becomes a searcher: it looks for all that posts left to it. With two
+//       nappers the first to end clears the bit; posts then wake again, which is never wrong.
 //
 // Synchronisation: store buffering, made safe twice over.
 //   S1  Poster: push work, then `claim_any` loads the word. Worker: announce_sleep or stop_searching
@@ -44,12 +48,14 @@ namespace apiary {
 // The packed word, readable.
 struct idle_word {
     static constexpr unsigned sleeper_bits = 56;
-    static constexpr std::uint64_t one_searcher = std::uint64_t{1} << sleeper_bits;
+    static constexpr std::uint64_t one_searcher = std::uint64_t{1} << sleeper_bits;  // 7 bits
+    static constexpr std::uint64_t nap = std::uint64_t{1} << 63;
 
     std::uint64_t value = 0;
 
     constexpr std::uint64_t sleepers() const { return value & (one_searcher - 1); }
-    constexpr unsigned searching() const { return static_cast<unsigned>(value >> sleeper_bits); }
+    constexpr unsigned searching() const { return static_cast<unsigned>((value & ~nap) >> sleeper_bits); }
+    constexpr bool napping() const { return (value & nap) != 0; }
     constexpr bool sleeps(unsigned worker) const { return ((value >> worker) & 1U) != 0; }
     constexpr unsigned first_sleeper() const { return static_cast<unsigned>(std::countr_zero(sleepers())); }
     static constexpr std::uint64_t bit(unsigned worker) { return std::uint64_t{1} << worker; }
@@ -79,6 +85,20 @@ public:
         return before.sleeps(worker);
     }
 
+    // As announce_sleep, of a worker that wakes by itself within a short while and then calls end_nap in place of withdraw.
+    void announce_nap(unsigned worker, bool was_searching) {
+        word_.fetch_or(idle_word::nap, std::memory_order_relaxed);  // announce_sleep orders it
+        announce_sleep(worker, was_searching);
+    }
+
+    // The worker is awake again, and searching. True: by itself. False: it was claimed, and a wake for it is on its way or has come.
+    [[nodiscard]] bool end_nap(unsigned worker) {
+        // First the claim: who still sees the bit is seen by the search that has begun.
+        const bool by_itself = claim(worker);
+        word_.fetch_and(~idle_word::nap, std::memory_order_relaxed);
+        return by_itself;
+    }
+
     // A searcher has found work. It then looks for more, since posts have counted on it until now, and
     // claims another worker when there is some.
     void stop_searching() {
@@ -88,13 +108,14 @@ public:
 
     // Claims one sleeper, if there is one and nobody searches. The caller must wake it.
     [[nodiscard]] std::optional<unsigned> claim_any() {
-        idle_word seen{word_.load(std::memory_order_seq_cst)};  // S1
-        while (seen.sleepers() != 0 && seen.searching() == 0) {
-            const unsigned worker = seen.first_sleeper();
-            if (move_to_searching(seen, worker)) return worker;
-            Sync::reach("idle_set.claim_lost");
-        }
-        if (seen.sleepers() != 0) Sync::reach("idle_set.relied_on_a_searcher");
+        return claim_any_of({word_.load(std::memory_order_seq_cst)});
+    }  // S1
+
+    // The same for work that can wait as long as a nap: nobody while somebody naps. Precondition: a seq_cst fence since the push.
+    [[nodiscard]] std::optional<unsigned> claim_any_unless_napping() {
+        const idle_word seen{word_.load(std::memory_order_relaxed)};  // S2
+        if (!seen.napping()) return claim_any_of(seen);
+        Sync::reach("idle_set.left_to_a_napper");
         return std::nullopt;
     }
 
@@ -109,6 +130,16 @@ public:
     idle_word snapshot() const { return {word_.load(std::memory_order_relaxed)}; }
 
 private:
+    std::optional<unsigned> claim_any_of(idle_word seen) {
+        while (seen.sleepers() != 0 && seen.searching() == 0) {
+            const unsigned worker = seen.first_sleeper();
+            if (move_to_searching(seen, worker)) return worker;
+            Sync::reach("idle_set.claim_lost");
+        }
+        if (seen.sleepers() != 0) Sync::reach("idle_set.relied_on_a_searcher");
+        return std::nullopt;
+    }
+
     bool move_to_searching(idle_word& seen, unsigned worker) {
         const std::uint64_t claimed = seen.value - idle_word::bit(worker) + idle_word::one_searcher;
         // Acquire: the claimer meets the worker, which may have been attached since, as its announce left it.

@@ -37,27 +37,41 @@ public:
         idle_.announce_sleep(worker_, searching_);
         const bool sleeps = !(Sync::recheck("sleeper.last_look") && work_visible());
         if (sleeps) core_.wait(deadline_ns);
-        searching_ = !idle_.withdraw(worker_);
+        searching_ = claimed_ = !idle_.withdraw(worker_);
         Sync::reach(sleeps ? "sleeper.slept" : searching_ ? "sleeper.stayed_and_was_claimed" : "sleeper.stayed");
+    }
+
+    // The same for a short while, during which posts that can wait as long wake nobody (idle_set I4). It then searches,
+    // whoever woke it. Precondition: the deadline is near.
+    template <class WorkVisible>
+    void nap(std::int64_t deadline_ns, WorkVisible work_visible) {
+        idle_.announce_nap(worker_, searching_);
+        if (!work_visible()) core_.wait(deadline_ns);
+        claimed_ = !idle_.end_nap(worker_);
+        searching_ = true;
+        Sync::reach(claimed_ ? "sleeper.nap_was_ended" : "sleeper.napped");
     }
 
     // To be called when work was found and before it runs. True: this worker was searching; posts have
     // counted on it, so if more work is visible it must wake another worker.
     [[nodiscard]] bool found_work() {
         if (!searching_) return false;
-        searching_ = false;
+        searching_ = claimed_ = false;
         idle_.stop_searching();
         return true;
     }
 
-    // It was claimed, and has found nothing yet.
+    // Posts count on it, and it has found nothing yet.
     bool searching() const { return searching_; }
+    // A post has woken it, and it has found nothing yet.
+    bool claimed() const { return claimed_; }
 
 private:
     idle_set<Sync>& idle_;
     Core& core_;
     const unsigned worker_;
     bool searching_ = false;
+    bool claimed_ = false;  // only when searching_
 };
 
 }  // namespace apiary

@@ -45,6 +45,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <type_traits>
 
 #include <apiary/queues/ring_index.hpp>
@@ -118,6 +119,10 @@ public:
 
         // A hint. After a seq_cst fence a non-empty answer cannot be missed by a thief about to sleep.
         bool looks_empty() const { return deque_->approximate_size() == 0; }
+
+        // A hint: where the only element stands, when there looks to be just one. Met twice, it is the same one: a later
+        // one stands elsewhere.
+        std::optional<position> lone() const { return deque_->lone(); }
 
     private:
         friend class chase_lev_deque;
@@ -244,6 +249,12 @@ private:
         const position t = top_.load(std::memory_order_relaxed);
         const std::int64_t n = index::distance(t, b);
         return n > 0 ? static_cast<std::size_t>(n) : 0;
+    }
+
+    std::optional<position> lone() const {
+        const position b = bottom_.load(std::memory_order_relaxed);
+        const position t = top_.load(std::memory_order_relaxed);
+        return index::distance(t, b) == 1 ? std::optional(t) : std::nullopt;
     }
 
     alignas(cache_line) typename Sync::template atomic<position> top_;     // thieves

@@ -167,6 +167,70 @@ struct last_searcher_leaves {
 };
 APIARY_CHECK(last_searcher_leaves);
 
+// A post that can wait is left to a napper; the nap passes, and the worker sleeps for good.
+template <class Sync>
+struct napper_sees_the_post {
+    static constexpr const char* what =
+        "a worker naps, then sleeps; a post that can wait relies on the nap: the work is seen or the worker is woken";
+    static constexpr std::array must_reach{"idle_set.left_to_a_napper", "sleeper.napped", "sleeper.slept"};
+    static constexpr unsigned threads = 2;
+
+    idle_set<Sync> idle;
+    parker_core<Sync> core;
+    typename Sync::template atomic<int> work;
+
+    void before() { work.store(0, std::memory_order_relaxed); }
+    bool look() const { return work.load(std::memory_order_relaxed) != 0; }
+    void thread(unsigned i) {
+        if (i == 0) {
+            sleeper<Sync, parker_core<Sync>> self(0, idle, core);
+            if (!look()) self.nap(Sync::now_ns() + 5, [this] { return look(); });
+            while (!look()) self.sleep(parker_core<Sync>::forever, [this] { return look(); });
+            (void)self.found_work();
+        } else {
+            work.store(1, std::memory_order_relaxed);
+            Sync::fence(std::memory_order_seq_cst);  // idle_set S2
+            if (idle.claim_any_unless_napping()) core.wake();
+        }
+    }
+    void after() {
+        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
+    }
+};
+APIARY_CHECK(napper_sees_the_post);
+
+// Who naps is woken like any sleeper by a post that cannot wait, and two nappers leave no bit behind.
+template <class Sync>
+struct napper_is_claimed {
+    static constexpr const char* what = "two workers nap while a post claims one: each nap ends once, and is known why";
+    static constexpr std::array must_reach{"sleeper.nap_was_ended", "sleeper.napped"};
+    static constexpr unsigned threads = 3;
+
+    idle_set<Sync> idle;
+    using core = parker_core<Sync, typename Sync::parker>;
+    std::array<core, 2> cores;
+    std::array<bool, 2> claimed{};
+    bool claims = false;
+
+    void thread(unsigned i) {
+        if (i == 2) {
+            const auto worker = idle.claim_any();
+            claims = worker.has_value();
+            if (worker) cores[*worker].wake();
+            return;
+        }
+        sleeper<Sync, core> self(i, idle, cores[i]);
+        self.nap(Sync::now_ns() + 5, [] { return false; });
+        claimed[i] = self.claimed();
+        if (!self.found_work()) Sync::fail("a napper does not search");
+    }
+    void after() {
+        if (claimed[0] + claimed[1] != int{claims}) Sync::fail("a napper was claimed and does not know");
+        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
+    }
+};
+APIARY_CHECK(napper_is_claimed);
+
 // A worker wakes by its deadline at the moment it is claimed: it learns of the claim, and the wake that comes late
 // ends one later wait at most.
 template <class Sync>

@@ -14,8 +14,12 @@ namespace {
 
 using namespace apiary;
 
-constexpr hive_parameters small_parameters{
-    .local_budget = 2, .global_batch = 2, .global_probe_interval = 3, .steal_rounds = 1, .looks_before_sleep = 0};
+constexpr hive_parameters small_parameters{.local_budget = 2,
+                                           .global_batch = 2,
+                                           .global_probe_interval = 3,
+                                           .steal_rounds = 1,
+                                           .looks_before_sleep = 0,
+                                           .naps = 0};
 
 template <class Sync, unsigned Io, unsigned Compute, std::size_t Tasks>
 struct attach_scenario {

@@ -16,8 +16,12 @@
 
 namespace apiary::model {
 
-constexpr hive_parameters small_parameters{
-    .local_budget = 2, .global_batch = 2, .global_probe_interval = 3, .steal_rounds = 1, .looks_before_sleep = 0};
+constexpr hive_parameters small_parameters{.local_budget = 2,
+                                           .global_batch = 2,
+                                           .global_probe_interval = 3,
+                                           .steal_rounds = 1,
+                                           .looks_before_sleep = 0,
+                                           .naps = 0};
 
 // The parker that ships, or the one of the policy that it was checked against (parker_check): far fewer graphs.
 template <class Sync, bool Shipped>
@@ -45,7 +49,7 @@ public:
     void wait(std::int64_t deadline_ns) {
         if (tells_) asleep_.store(1, std::memory_order_release);
         tells_ = false;
-        law_->parks(worker_);
+        if (deadline_ns == core_of<Sync, Shipped>::forever) law_->parks(worker_);  // a nap ends by itself
         core_of<Sync, Shipped>::wait(deadline_ns);
         law_->resumed(worker_);
     }
@@ -72,7 +76,7 @@ struct hive_scenario {
     using core_type =
         hive_core<Sync, watched_core<Sync, Io, ShippedParker>, storage, scenario_parts<Sync, ShippedParker>>;
 
-    core_type hive{Io, Compute, small_parameters};
+    core_type hive;
     claim_ledger<Sync> ledger{Tasks};
     quiescence_law<Sync, Io> quiescence;
     typename Sync::template atomic<unsigned> ended;
@@ -80,7 +84,7 @@ struct hive_scenario {
     static constexpr unsigned nobody = ~0U;
     unsigned first_asleep = nobody;
 
-    hive_scenario() {
+    explicit hive_scenario(const hive_parameters& parameters = small_parameters) : hive(Io, Compute, parameters) {
         for (unsigned w = 0; w < Io; ++w) hive.io()[w]->core().watch(quiescence, w);
     }
     void before() {

@@ -14,7 +14,7 @@ struct worker_counters {
     worker_kind kind = worker_kind::io;
     unsigned slot = 0;  // the books are kept for a slot, over all its workers' lives; each kind has slots of its own
     std::uint64_t run = 0, exceptions = 0, discarded = 0, cancelled = 0;
-    std::uint64_t parked = 0;    // sleeps announced
+    std::uint64_t parked = 0;    // sleeps announced, naps too
     std::uint64_t woken = 0;     // of those, how many ended by a poster's claim
     std::uint64_t spurious = 0;  // of those, how many found nothing and went back to sleep
     // From here on IO workers only.

@@ -8,7 +8,7 @@
 // Who must wake whom (README.md has the argument)
 //   post         -> one sleeping IO worker, unless one searches (idle_set)
 //   post_to      -> that worker, when its inbox was empty and it sleeps
-//   post_local   -> one sleeping IO worker, which may steal it
+//   post_local   -> one sleeping IO worker, which may steal it; none for a task alone in its deque while one naps
 //   post_compute -> one sleeping compute worker, unless one searches
 //   detach       -> the worker that is to leave
 //   request_stop -> everybody
@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include <apiary/contract/scheduler.hpp>
@@ -137,12 +138,9 @@ public:
     }
 
     // Wakes at most one sleeper, and none while one that was woken is still looking.
-    void wake_one_io() {
-        if (const auto slot = idle_io_.claim_any()) {
-            Sync::reach("hive.woke_one_io");
-            io_[*slot]->core().wake();
-        }
-    }
+    void wake_one_io() { wake(idle_io_.claim_any()); }
+    // For what can wait until a napper has looked.
+    void wake_one_io_unless_napping() { wake(idle_io_.claim_any_unless_napping()); }
     void wake_one_compute() {
         if (const auto slot = idle_compute_.claim_any()) {
             Sync::reach("hive.woke_one_compute");
@@ -165,6 +163,12 @@ public:
     void left(const compute_worker_type& w) { leave(compute_, w.slot()); }
 
 private:
+    void wake(std::optional<unsigned> slot) {
+        if (!slot) return;
+        Sync::reach("hive.woke_one_io");
+        io_[*slot]->core().wake();
+    }
+
     template <class Roster>
     auto* attach(Roster& workers) {
         const typename Sync::lock held(roster_mutex_);

@@ -118,12 +118,16 @@ public:
             lone_.push_back(t);
             return true;
         }
+        const bool lone = own_.size() == 0;
         if (!own_.try_push(t)) {
             tallies_.overflows.add();
             return hive_.post(t);
         }
         Sync::fence(std::memory_order_seq_cst);  // idle_set S2: the deque before the word
-        hive_.wake_one_io();
+        if (lone)
+            hive_.wake_one_io_unless_napping();  // it runs next here, unless the task that posts it is long
+        else
+            hive_.wake_one_io();
         return true;
     }
 
@@ -300,7 +304,8 @@ private:
         return true;
     }
 
-    bool steal() {
+    // `any`: also a lone task that its owner may be about to take.
+    bool steal(bool any = false) {
         const auto& peers = hive_.io();
         const unsigned count = peers.size();
         if (count == 1) return false;
@@ -310,7 +315,12 @@ private:
             for (unsigned i = 0; i < count; ++i) {
                 const unsigned victim = (start + i) % count;
                 if (victim == slot_) continue;
-                const auto stolen = peers[victim]->deque_.share().steal();
+                const auto deque = peers[victim]->deque_.share();
+                if (!any && fleeting(deque)) {
+                    contended = true;
+                    continue;
+                }
+                const auto stolen = deque.steal();
                 if (stolen.status == steal_status::taken) {
                     Sync::reach("hive.stole");
                     tallies_.stolen.add();
@@ -325,16 +335,45 @@ private:
         return false;
     }
 
+    // There was one task alone, and a moment later it was another or none: a chain of successors, which would be torn from
+    // processor to processor. One that stays, behind a long task, is met again.
+    template <class Thief>
+    static bool fleeting(const Thief& deque) {
+        if constexpr (requires { deque.lone(); }) {
+            const auto met = deque.lone();
+            if (!met) return false;
+            if constexpr (!Sync::checked) std::this_thread::yield();
+            if (deque.lone() == met) return false;
+            Sync::reach("hive.left_a_chain");
+            return true;
+        } else {
+            return false;  // a deque of a test's own, that cannot tell
+        }
+    }
+
+    // Who was woken in vain naps first, some times: what is posted alone and taken at once, hop by hop, would wake it again and
+    // again.
     void sleep() {
         tallies_.parked.add();
-        if (sleeper_.searching()) tallies_.spurious.add();
+        if (sleeper_.claimed()) {
+            tallies_.spurious.add();
+            naps_left_ = hive_.parameters().naps;
+        } else if (!sleeper_.searching()) {
+            naps_left_ = 0;  // it has found work since
+        }
         std::int64_t from = 0;
         if constexpr (trace::on) from = hive_.now_ns();
-        sleeper_.sleep(timers_.next_deadline(), [this] { return work_visible(); });
-        if (sleeper_.searching()) tallies_.woken.add();
+        const auto look = [this] { return work_visible(); };
+        if (naps_left_ == 0) {
+            sleeper_.sleep(timers_.next_deadline(), look);
+        } else {
+            --naps_left_;
+            sleeper_.nap(std::min(timers_.next_deadline(), hive_.now_ns() + hive_.parameters().nap_ns), look);
+        }
+        if (sleeper_.claimed()) tallies_.woken.add();
         if constexpr (trace::on) {
             trace_.span(trace::kind::park, from, hive_.now_ns());
-            if (sleeper_.searching()) trace_.instant(trace::kind::woken, hive_.now_ns(), slot_);
+            if (sleeper_.claimed()) trace_.instant(trace::kind::woken, hive_.now_ns(), slot_);
         }
     }
 
@@ -431,7 +470,7 @@ private:
             if (t == nullptr && !own_.try_pop(t)) t = hive_.pool().take_one();
             if (t == nullptr) {
                 // Posts are refused by now, so what others still hold only gets less.
-                if (!hive_.discarding() && steal()) continue;
+                if (!hive_.discarding() && steal(true)) continue;
                 break;
             }
             if (hive_.discarding())
@@ -468,6 +507,7 @@ private:
     std::size_t turns_to_probe_ = hive_.parameters().global_probe_interval;
     std::size_t own_to_probe_ = hive_.parameters().global_probe_interval;  // how many it may run until then
     std::size_t old_end_passed_ = 0;                                       // because the deque was long
+    unsigned naps_left_ = 0;
     task_runner<Sync, Storage> runner_;
     worker_tallies<Sync> tallies_;
     [[no_unique_address]] trace trace_;
