@@ -261,6 +261,7 @@ private:
     static const hive_parameters& valid(const hive_parameters& p) {
         in_range<std::size_t>(p.local_budget, 1, SIZE_MAX, "local_budget");
         in_range<std::size_t>(p.global_batch, 1, worker_type::max_batch, "global_batch");
+        in_range<std::size_t>(p.pool_visits, 1, SIZE_MAX, "pool_visits");
         in_range<std::size_t>(p.global_probe_interval, 1, SIZE_MAX, "global_probe_interval");
         in_range<unsigned>(p.steal_rounds, 1, UINT_MAX, "steal_rounds");
         in_range<std::int64_t>(p.nap_ns, 1, 1'000'000'000, "nap_ns");

@@ -27,6 +27,9 @@ const char* name(way w) {
 
 constexpr apiary::hive_parameters standard;
 constexpr std::size_t one_turn = 2 * standard.local_budget + standard.global_probe_interval + 2;
+// Each visit to the pool brings no more own tasks than end before the next probe.
+constexpr std::size_t pool_turn = standard.pool_visits * (standard.global_probe_interval + 2);
+constexpr std::size_t one_long_turn = 2 * standard.local_budget + pool_turn;
 
 // `crowd` tasks that post themselves again for ever, and what is posted among them.
 class contest {
@@ -123,7 +126,15 @@ TEST(hive_fairness, a_targeted_post_waits_for_one_turn_at_most_and_for_one_task_
 }
 TEST(hive_fairness, a_task_in_the_private_queue_waits_for_one_turn_at_most) {
     expect_prompt(way::private_queue, 1, standard.global_probe_interval + 1);
-    expect_prompt(way::private_queue, 300, one_turn);
+    expect_prompt(way::private_queue, 300, one_long_turn);
+}
+// Whatever stands in the pool: not more than its visits' batches.
+TEST(hive_fairness, a_flood_in_the_pool_lets_the_private_queue_through) {
+    for (const unsigned workers : {1U, 2U}) {
+        const auto waited = contest(workers, way::pool, 10'000).waits(way::private_queue);
+        ASSERT_EQ(waited.size(), 1U);
+        EXPECT_LE(waited[0], standard.pool_visits * standard.global_batch + 1);
+    }
 }
 TEST(hive_fairness, a_timer_that_is_due_waits_for_one_task_of_each_source) {
     expect_prompt(way::timer, 1, 3);
@@ -159,8 +170,9 @@ TEST(hive_fairness, many_tasks_of_the_pool_pass_beside_tasks_that_yield) {
         for (const way yields : {way::private_queue, way::inbox}) {
             const auto waited = contest(workers, yields, yielders).waits(way::pool, tasks);
             ASSERT_EQ(waited.size(), tasks);
-            // A turn lets each yielder run once, and takes a batch or half of what is left.
-            const std::size_t turns = tasks / standard.global_batch + 2 * standard.global_batch;
+            // A turn lets each yielder run once; a visit takes a batch or half of what is left.
+            const std::size_t visits = tasks / standard.global_batch + 2 * standard.global_batch;
+            const std::size_t turns = visits / standard.pool_visits + 1;
             if (yields == way::private_queue)
                 EXPECT_LE(waited.back(), tasks + yielders * turns);
             else  // something for this worker alone comes with every yield: one task of each, in turn

@@ -184,8 +184,7 @@ private:
         collect_inbox();
         bool worked = run_due_timers();
         worked |= run_private();
-        worked |= run_own();
-        worked |= run_from_pool();
+        worked |= run_own_and_pool();
         return worked || steal();
     }
 
@@ -278,13 +277,29 @@ private:
         if (oldest.status == steal_status::taken) run_task(oldest.value);
     }
 
+    // The pool's turn lasts for several visits while there is no own work and nothing comes for this worker alone: beside long tasks of
+    // the private queue one batch for each of their turns would be little.
+    bool run_own_and_pool() {
+        bool worked = run_own();
+        for (std::size_t visits = hive_.parameters().pool_visits;;) {
+            const bool behind_own = own_waits();
+            if (!run_from_pool()) return worked;
+            worked = true;
+            if (behind_own || --visits == 0 || !inbox().looks_empty() || timer_due() ||
+                leaving_.load(std::memory_order_relaxed))
+                return true;
+            (void)run_own();
+        }
+    }
+
+    bool own_waits() const { return own_.size() != 0 || !lone_.empty(); }
+
     // One task while there is own work, which it would otherwise wait behind; else a batch.
     bool run_from_pool() {
         if (hive_.pool().looks_empty() || hive_.stopping()) return false;
         std::array<task_type*, max_batch> batch;
         // No more than can be made stealable; the first one runs at once.
-        const bool behind_own = own_.size() != 0 || !lone_.empty();
-        const std::size_t most = behind_own ? 1 : std::min({hive_.parameters().global_batch, max_batch, max_room});
+        const std::size_t most = own_waits() ? 1 : std::min({hive_.parameters().global_batch, max_batch, max_room});
         const std::size_t n = hive_.pool().take(std::span(batch).first(most), hive_.io().size());
         if (n == 0) return false;
         tallies_.batches.add();

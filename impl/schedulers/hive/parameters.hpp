@@ -8,8 +8,9 @@ namespace apiary {
 
 struct hive_parameters {
     // Each at least 1, but looks_before_sleep and naps; global_batch at most 64. The hive's constructor refuses anything else.
-    std::size_t local_budget = 64;           // due timers, or tasks of the private queue, before the next source's turn
-    std::size_t global_batch = 16;           // tasks taken from the global pool at once, at most
+    std::size_t local_budget = 64;  // due timers, or tasks of the private queue, before the next source's turn
+    std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
+    std::size_t pool_visits = 16;   // batches from it before the next source's turn, when nothing else waits there
     std::size_t global_probe_interval = 47;  // own tasks after which the deque's old end and the global pool are probed
     unsigned steal_rounds = 2;               // passes over the victims before a worker gives up
     unsigned looks_before_sleep = 1;         // further turns, each after a yield, of a worker that found nothing
