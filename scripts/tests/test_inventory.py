@@ -7,8 +7,6 @@ import unittest
 
 from apiary_cli import inventory
 
-from .support import REAL_ROOT
-
 HEADER = '''// a.load(std::memory_order_seq_cst) in a comment
 #include <apiary/sync/real_sync.hpp>
 namespace apiary {
@@ -110,16 +108,6 @@ class Scanning(unittest.TestCase):
                         ("fence", "recheck") and not item.operation.endswith(inventory.FAILURE))
             if "std::atomic" not in text:
                 self.assertGreaterEqual(count, len(pattern.findall(text)), path.name)
-
-
-class Documented(unittest.TestCase):
-    def test_what_a_page_says_to_weaken_can_be_weakened(self) -> None:
-        """Lines move; a command that weakens nothing would be green."""
-        for page in sorted((REAL_ROOT / "model_check").glob("*.md")):
-            for file, line, order in re.findall(r"--mutate (impl/\S+):(\d+)=(\w+)", page.read_text()):
-                with self.subTest(page=page.name, site=f"{file}:{line}"):
-                    text = (REAL_ROOT / file).read_text().splitlines()[int(line) - 1]
-                    self.assertIn("fence(" if order == "dropped" else "memory_order_", text)
 
 
 class Comparing(unittest.TestCase):
