@@ -433,6 +433,15 @@ TEST(hive, workers_attached_before_run_start_with_it) {
     EXPECT_EQ(ran, 2);
 }
 
+// roster I2. Nothing runs here, so nobody can leave.
+TEST(hive, a_slot_is_not_given_again_before_its_worker_has_left) {
+    hive h({.io_workers = 2});
+    EXPECT_EQ(h.detach_io_worker(1), apiary::detach_result::detached);
+    EXPECT_EQ(h.attach_io_worker(), 2U);
+    h.request_stop();
+    h.run();
+}
+
 TEST(hive, every_attach_makes_a_worker_of_its_own) {
     running_hive r({});
     const auto first = r.h.attach_io_worker(), second = r.h.attach_io_worker();
