@@ -6,6 +6,7 @@ import dataclasses
 import math
 import os
 import random
+import statistics
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -19,7 +20,8 @@ from .plans import Plan, Point
 from .subjects import Arm
 
 REPEATS = 2
-CALIBRATION_TRIALS, CALIBRATION_PAIRS = 4, 11
+CALIBRATION_TRIALS, CALIBRATION_PAIRS = 4, (3, 11)
+STEADY = {True: 0.02, False: 0.007}  # standard errors at which no further pair is run: of a large effect, of a target's
 SLOW_TARGET, SLOWDOWN_EVERY = 1.10, 64  # the latter as bench/contract/CLI.md says
 LEVER, ENOUGH = 0.5, (0.3, 1.0)  # to measure what a nanosecond does: the effect that is aimed at, those that serve
 PADDING_STEP, PADDING_STEPS = 16, 256
@@ -284,8 +286,12 @@ def calibrate(race: Race, point: Point, arm: Arm, targets: tuple[float, ...] = (
     plain = trial(race, point, arm, 0, 1)
 
     def effect(slowdown: int, number: int) -> float | None:
-        ratios = []
-        for pair in range(CALIBRATION_PAIRS):
+        ratios: list[float] = []
+        least, most = CALIBRATION_PAIRS
+        for pair in range(most):
+            error = statistics.stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) >= least else math.inf
+            if error <= STEADY[number <= CALIBRATION_TRIALS]:
+                break
             before, slow = (trial(race, point, arm, n, 10 * number + pair) for n in (0, slowdown))
             if before and slow:
                 ratios.append(math.log(slow / before))

@@ -60,7 +60,14 @@ def resample_indices(n: int, resamples: int, seed: int) -> tuple[tuple[int, ...]
 
 def bootstrap(values: Sequence[float], resamples: int = RESAMPLES, seed: int = SEED) -> list[float]:
     """The sorted bootstrap distribution of the trimmed mean."""
-    return sorted(trimmed_mean([values[i] for i in row]) for row in resample_indices(len(values), resamples, seed))
+    return list(distribution_of(tuple(values), resamples, seed))
+
+
+@functools.lru_cache(maxsize=4096)
+def distribution_of(values: tuple[float, ...], resamples: int, seed: int) -> tuple[float, ...]:
+    """Kept, because a race compares its rows several times: for a second batch, its tables, its report."""
+    rows = resample_indices(len(values), resamples, seed)
+    return tuple(sorted(trimmed_mean([values[i] for i in row]) for row in rows))
 
 
 @dataclass(frozen=True)
