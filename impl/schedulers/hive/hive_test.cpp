@@ -442,6 +442,16 @@ TEST(hive, a_slot_is_not_given_again_before_its_worker_has_left) {
     h.run();
 }
 
+TEST(hive, a_timer_is_not_refused_because_a_worker_was_detached) {
+    hive h({.io_workers = 2});
+    int ran = 0;
+    EXPECT_EQ(h.detach_io_worker(1), apiary::detach_result::detached);
+    for (int i = 0; i < 200; ++i) EXPECT_TRUE(h.post_delayed([&ran] { ++ran; }, 0ns));
+    h.request_stop();
+    h.run();
+    EXPECT_EQ(ran, 200);
+}
+
 TEST(hive, every_attach_makes_a_worker_of_its_own) {
     running_hive r({});
     const auto first = r.h.attach_io_worker(), second = r.h.attach_io_worker();
