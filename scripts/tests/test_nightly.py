@@ -103,7 +103,7 @@ class Parts(TreeCase):
     def part(self, call: str) -> list[str]:
         code = f"from apiary_cli.verbs import nightly; part = nightly.{call}; print('PART', part.status, part.lines)"
         done = subprocess.run([sys.executable, "-c", code], cwd=REAL_ROOT / "scripts", env=environment(self.root), text=True,
-                              capture_output=True, timeout=200)
+                              capture_output=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         return [line for line in done.stdout.splitlines() if line.startswith("PART")]
 

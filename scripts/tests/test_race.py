@@ -113,7 +113,7 @@ class BadSubjects(TreeCase):
             {"name": "babbler", "behaviour": "malformed"},
             {"name": "liar", "behaviour": "wrong_check"},
         )
-        done = self.race("--rounds", "1", "--timeout", "1.5", *SHORT)
+        done = self.race("--rounds", "1", "--timeout", "5", "--placement", "free", *SHORT)
         self.assertEqual(done.returncode, 1, done.stderr)
         rows = tables.read(self.result() / "rows.csv", tables.ROWS)
         self.assertEqual(
