@@ -280,15 +280,15 @@ private:
     // The pool's turn lasts for several visits while there is no own work and nothing comes for this worker alone: beside long tasks of
     // the private queue one batch for each of their turns would be little.
     bool run_own_and_pool() {
-        bool worked = run_own();
+        bool worked = false;
         for (std::size_t visits = hive_.parameters().pool_visits;;) {
+            worked |= run_own();
             const bool behind_own = own_waits();
             if (!run_from_pool()) return worked;
             worked = true;
             if (behind_own || --visits == 0 || !inbox().looks_empty() || timer_due() ||
                 leaving_.load(std::memory_order_relaxed))
                 return true;
-            (void)run_own();
         }
     }
 
