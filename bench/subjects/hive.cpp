@@ -34,7 +34,9 @@ public:
         apiary::bench::parameter{.name = "steal_rounds", .standard = standard.steal_rounds, .most = 1000},
         apiary::bench::parameter{
             .name = "looks_before_sleep", .standard = standard.looks_before_sleep, .least = 0, .most = 1000},
-        apiary::bench::parameter{.name = "naps", .standard = standard.naps, .least = 0, .most = 1000}};
+        apiary::bench::parameter{.name = "naps", .standard = standard.naps, .least = 0, .most = 1000},
+        apiary::bench::parameter{
+            .name = "timer_spin_ns", .standard = standard.timer_spin_ns, .least = 0, .most = 10'000'000}};
     static void tune(std::string_view which, std::uint64_t value) {
         if (which == "local_budget") parameters_.local_budget = value;
         if (which == "global_batch") parameters_.global_batch = value;
@@ -44,6 +46,7 @@ public:
         if (which == "long_deque_probes") parameters_.long_deque_probes = value;
         if (which == "steal_rounds") parameters_.steal_rounds = static_cast<unsigned>(value);
         if (which == "naps") parameters_.naps = static_cast<unsigned>(value);
+        if (which == "timer_spin_ns") parameters_.timer_spin_ns = static_cast<std::int64_t>(value);
         if (which == "looks_before_sleep") parameters_.looks_before_sleep = static_cast<unsigned>(value);
     }
 

@@ -267,6 +267,7 @@ private:
         in_range<std::int64_t>(p.nap_ns, 1, 1'000'000'000, "nap_ns");
         in_range<std::size_t>(p.short_deque, 1, SIZE_MAX, "short_deque");
         in_range<std::size_t>(p.long_deque_probes, 1, SIZE_MAX, "long_deque_probes");
+        in_range<std::int64_t>(p.timer_spin_ns, 0, INT64_MAX, "timer_spin_ns");
         return p;
     }
 

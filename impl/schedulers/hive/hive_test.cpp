@@ -374,6 +374,35 @@ struct posts_when_destroyed {
     void operator()() const {}
 };
 
+TEST(hive, a_worker_that_watches_the_clock_for_a_timer_does_not_park_and_is_not_early) {
+    apiary::hive_config config{.io_workers = 1};
+    config.parameters.timer_spin_ns = 3'600'000'000'000;
+    running_hive r(config);
+    std::uint64_t before = 0, after = 0;
+    std::atomic<int> fired{0}, early{0};
+    const auto parked = [&] { return r.h.total(&apiary::worker_counters::parked); };
+    ASSERT_TRUE(r.h.post_micro([&] {
+        before = parked();
+        for (int i = 1; i <= 5; ++i) {
+            const auto due = std::chrono::steady_clock::now() + 1ms * i;
+            const auto fire = [&, due] {
+                if (std::chrono::steady_clock::now() < due) ++early;
+                after = parked();
+                ++fired;
+            };
+            ASSERT_TRUE(r.h.post_delayed(fire, 1ms * i));
+        }
+    }));
+    wait_for(fired, 5);
+    EXPECT_EQ(early, 0);
+    EXPECT_EQ(after, before);
+    std::atomic<int> ran{0};
+    ASSERT_TRUE(r.h.post_delayed([&] { ++fired; }, 1h));
+    ASSERT_TRUE(r.h.post_micro([&] { ++ran; }));  // is seen while the clock is watched
+    wait_for(ran, 1);
+    r.stop(stop_mode::discard);
+}
+
 // Workers of both kinds, and a timer that is far away. Whoever polls parks again and again, and no such half second comes.
 TEST(hive, an_idle_hive_does_not_wake) {
     running_hive r({.io_workers = 2, .compute_workers = 2});
@@ -569,6 +598,7 @@ TEST(hive, refuses_impossible_parameters) {
     EXPECT_THROW(hive({.parameters = {.global_batch = 65}}), std::invalid_argument);
     EXPECT_THROW(hive({.parameters = {.global_probe_interval = 0}}), std::invalid_argument);
     EXPECT_THROW(hive({.parameters = {.steal_rounds = 0}}), std::invalid_argument);
+    EXPECT_THROW(hive({.parameters = {.timer_spin_ns = -1}}), std::invalid_argument);
 }
 
 TEST(hive, refuses_impossible_numbers_of_workers) {
