@@ -17,9 +17,9 @@ struct hive_parameters {
     unsigned looks_before_sleep = 1;         // further turns, each after a yield, of a worker that found nothing
     unsigned naps = 16;                      // of a worker that was woken in vain, before it sleeps;
     std::int64_t nap_ns = 50'000;            // how long each is, and a task alone in a deque waits for a thief at most
-    std::int64_t timer_spin_ns = 0;          // so long before a timer is due a worker watches the clock and does not sleep
-    std::size_t short_deque = 64;            // up to this length the old end's turn comes at every probe,
-    std::size_t long_deque_probes = 16;      // above, once in so many
+    std::int64_t timer_spin_ns = 0;      // so long before a timer is due a worker watches the clock and does not sleep
+    std::size_t short_deque = 64;        // up to this length the old end's turn comes at every probe,
+    std::size_t long_deque_probes = 16;  // above, once in so many
 };
 
 }  // namespace apiary
