@@ -218,6 +218,16 @@ def run(argv: Sequence[str | os.PathLike], **options) -> Done:
     return next(iter(run_many([Spec(argv, **options)], 1)))
 
 
+def end_all(children: Iterable[Child]) -> None:
+    """Children that nobody waits for any more."""
+    for child in children:
+        end_group(child, 0.5)
+        try:
+            child.finish()
+        except ChildProcessError:
+            child.close()
+
+
 def run_many(specs: Iterable[Spec], parallel: int) -> Iterable[Done]:
     """Run children, at most `parallel` at a time; yield each as it ends."""
     waiting, active = iter(specs), []
@@ -236,12 +246,7 @@ def run_many(specs: Iterable[Spec], parallel: int) -> Iterable[Done]:
                 active.remove(child)
                 yield child.finish()
     finally:
-        for child in active:
-            end_group(child, 0.5)
-            try:
-                child.finish()
-            except ChildProcessError:
-                child.close()
+        end_all(active)
 
 
 def run_chains(chains: Iterable[Generator[Spec, Done, object]], parallel: int) -> Iterable[object]:
@@ -266,12 +271,7 @@ def run_chains(chains: Iterable[Generator[Spec, Done, object]], parallel: int) -
                 except StopIteration as end:
                     yield end.value
     finally:
-        for child in active:
-            end_group(child, 0.5)
-            try:
-                child.finish()
-            except ChildProcessError:
-                child.close()
+        end_all(active)
 
 
 def descendants(root: int) -> list[int]:
