@@ -24,11 +24,14 @@ struct counting_core {
 using storage = apiary::pooled_storage<>;
 using exact_hive = apiary::basic_hive<real_sync, counting_core, storage>;
 
+// Nothing here may depend on how long it takes.
+constexpr apiary::hive_parameters untimed{.probe_ns = INT64_MAX};
+
 std::uint64_t ran = 0;
 
 // N posts from outside, then a drain.
 void post_and_run(std::uint64_t n) {
-    exact_hive h(apiary::hive_config{.io_workers = 1});
+    exact_hive h(apiary::hive_config{.io_workers = 1, .parameters = untimed});
     ran = 0;
     for (std::uint64_t i = 0; i < n; ++i) must(h.post_micro([] { ++ran; }), "refused");
     h.request_stop();
@@ -37,7 +40,7 @@ void post_and_run(std::uint64_t n) {
 }
 
 void post_to_worker_and_run(std::uint64_t n) {
-    exact_hive h(apiary::hive_config{.io_workers = 1});
+    exact_hive h(apiary::hive_config{.io_workers = 1, .parameters = untimed});
     ran = 0;
     for (std::uint64_t i = 0; i < n; ++i) must(h.post_to_worker(0, [] { ++ran; }), "refused");
     // A stop closes the inbox only when its worker comes to it: what is inside runs.
@@ -61,7 +64,7 @@ struct hop {
 };
 
 void successor(std::uint64_t n) {
-    exact_hive h(apiary::hive_config{.io_workers = 1});
+    exact_hive h(apiary::hive_config{.io_workers = 1, .parameters = untimed});
     ran = 0;
     must(h.post_micro(hop{&h, n - 1}), "refused");
     h.run();
@@ -85,7 +88,7 @@ struct shared_hop {
 };
 
 void shared_successor(std::uint64_t n) {
-    core_type core(2, 0, {});
+    core_type core(2, 0, untimed);
     ran = 0;
     must(core.post(storage::make(shared_hop{&core, n - 1})), "refused");
     core.io()[0]->run();
@@ -94,7 +97,7 @@ void shared_successor(std::uint64_t n) {
 
 // N posts from outside, taken in batches by the beat.
 void shared_post_and_run(std::uint64_t n) {
-    core_type core(2, 0, {});
+    core_type core(2, 0, untimed);
     ran = 0;
     for (std::uint64_t i = 1; i < n; ++i) must(core.post(storage::make([] { ++ran; })), "refused");
     must(core.post(storage::make(shared_hop{&core, 0})), "refused");
@@ -104,7 +107,7 @@ void shared_post_and_run(std::uint64_t n) {
 
 // Each post meets one sleeping worker and wakes it; the task is taken and dropped.
 void post_to_a_sleeper(std::uint64_t n) {
-    apiary::hive_core<real_sync, counting_core, storage> core(1, 0, {});
+    apiary::hive_core<real_sync, counting_core, storage> core(1, 0, untimed);
     counting_core::wakes = 0;
     for (std::uint64_t i = 0; i < n; ++i) {
         core.idle_io().announce_sleep(0, false);
@@ -118,7 +121,7 @@ void post_to_a_sleeper(std::uint64_t n) {
 
 // The same while the worker runs: no wake.
 void post_to_a_runner(std::uint64_t n) {
-    apiary::hive_core<real_sync, counting_core, storage> core(1, 0, {});
+    apiary::hive_core<real_sync, counting_core, storage> core(1, 0, untimed);
     counting_core::wakes = 0;
     for (std::uint64_t i = 0; i < n; ++i) {
         must(core.post(storage::make([] {})), "refused");

@@ -28,6 +28,7 @@ public:
         apiary::bench::parameter{.name = "local_budget", .standard = standard.local_budget},
         apiary::bench::parameter{.name = "global_batch", .standard = standard.global_batch, .most = 64},
         apiary::bench::parameter{.name = "pool_visits", .standard = standard.pool_visits},
+        apiary::bench::parameter{.name = "probe_ns", .standard = standard.probe_ns},
         apiary::bench::parameter{.name = "global_probe_interval", .standard = standard.global_probe_interval},
         apiary::bench::parameter{.name = "short_deque", .standard = standard.short_deque},
         apiary::bench::parameter{.name = "long_deque_probes", .standard = standard.long_deque_probes},
@@ -41,6 +42,7 @@ public:
         if (which == "local_budget") parameters_.local_budget = value;
         if (which == "global_batch") parameters_.global_batch = value;
         if (which == "pool_visits") parameters_.pool_visits = value;
+        if (which == "probe_ns") parameters_.probe_ns = static_cast<std::int64_t>(value);
         if (which == "global_probe_interval") parameters_.global_probe_interval = value;
         if (which == "short_deque") parameters_.short_deque = value;
         if (which == "long_deque_probes") parameters_.long_deque_probes = value;

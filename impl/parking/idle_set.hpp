@@ -56,6 +56,10 @@ struct idle_word {
     constexpr std::uint64_t sleepers() const { return value & (one_searcher - 1); }
     constexpr unsigned searching() const { return static_cast<unsigned>((value & ~nap) >> sleeper_bits); }
     constexpr bool napping() const { return (value & nap) != 0; }
+    // Somebody sleeps, and nobody searches; nor naps, for what can wait as long. One comparison: every post makes it.
+    constexpr bool calls_for_a_wake(bool can_wait) const {
+        return (can_wait ? value : value & ~nap) - 1 < one_searcher - 1;
+    }
     constexpr bool sleeps(unsigned worker) const { return ((value >> worker) & 1U) != 0; }
     constexpr unsigned first_sleeper() const { return static_cast<unsigned>(std::countr_zero(sleepers())); }
     static constexpr std::uint64_t bit(unsigned worker) { return std::uint64_t{1} << worker; }
@@ -106,16 +110,17 @@ public:
         Sync::fence(std::memory_order_seq_cst);                               // S2
     }
 
-    // Claims one sleeper, if there is one and nobody searches. The caller must wake it.
-    [[nodiscard]] std::optional<unsigned> claim_any() {
-        return claim_any_of({word_.load(std::memory_order_seq_cst)});
-    }  // S1
-
-    // The same for work that can wait as long as a nap: nobody while somebody naps. Precondition: a seq_cst fence since the push.
-    [[nodiscard]] std::optional<unsigned> claim_any_unless_napping() {
-        const idle_word seen{word_.load(std::memory_order_relaxed)};  // S2
-        if (!seen.napping()) return claim_any_of(seen);
-        Sync::reach("idle_set.left_to_a_napper");
+    // Claims one sleeper, if there is one and nobody searches, nor naps when the work can wait as long as a nap. The caller must
+    // wake it.
+    [[nodiscard]] std::optional<unsigned> claim_any(bool can_wait = false) {
+        idle_word seen{word_.load(std::memory_order_seq_cst)};  // S1
+        while (seen.calls_for_a_wake(can_wait)) {
+            const unsigned worker = seen.first_sleeper();
+            if (move_to_searching(seen, worker)) return worker;
+            Sync::reach("idle_set.claim_lost");
+        }
+        if (seen.sleepers() != 0)
+            Sync::reach(seen.searching() != 0 ? "idle_set.relied_on_a_searcher" : "idle_set.left_to_a_napper");
         return std::nullopt;
     }
 
@@ -130,16 +135,6 @@ public:
     idle_word snapshot() const { return {word_.load(std::memory_order_relaxed)}; }
 
 private:
-    std::optional<unsigned> claim_any_of(idle_word seen) {
-        while (seen.sleepers() != 0 && seen.searching() == 0) {
-            const unsigned worker = seen.first_sleeper();
-            if (move_to_searching(seen, worker)) return worker;
-            Sync::reach("idle_set.claim_lost");
-        }
-        if (seen.sleepers() != 0) Sync::reach("idle_set.relied_on_a_searcher");
-        return std::nullopt;
-    }
-
     bool move_to_searching(idle_word& seen, unsigned worker) {
         const std::uint64_t claimed = seen.value - idle_word::bit(worker) + idle_word::one_searcher;
         // Acquire: the claimer meets the worker, which may have been attached since, as its announce left it.

@@ -54,18 +54,18 @@ TEST(idle_set, what_can_wait_is_left_to_a_napper_and_the_rest_wakes_it) {
     idle.announce_sleep(5, false);
     idle.announce_nap(3, false);
     EXPECT_TRUE(idle.snapshot().napping());
-    EXPECT_EQ(idle.claim_any_unless_napping(), std::nullopt);
+    EXPECT_EQ(idle.claim_any(true), std::nullopt);
     EXPECT_EQ(idle.claim_any(), 3U);
-    EXPECT_EQ(idle.claim_any_unless_napping(), std::nullopt) << "it comes";
+    EXPECT_EQ(idle.claim_any(true), std::nullopt) << "it comes";
     EXPECT_FALSE(idle.end_nap(3)) << "it was claimed";
     EXPECT_EQ(idle.snapshot().searching(), 1U);
     idle.announce_nap(3, true);
     EXPECT_TRUE(idle.end_nap(3)) << "it woke by itself";
     EXPECT_FALSE(idle.snapshot().napping());
     EXPECT_EQ(idle.snapshot().searching(), 1U) << "posts have counted on it";
-    EXPECT_EQ(idle.claim_any_unless_napping(), std::nullopt);
+    EXPECT_EQ(idle.claim_any(true), std::nullopt);
     idle.stop_searching();
-    EXPECT_EQ(idle.claim_any_unless_napping(), 5U);
+    EXPECT_EQ(idle.claim_any(true), 5U);
 }
 
 TEST(idle_set, a_searcher_that_found_nothing_goes_back_to_sleep_in_one_step) {

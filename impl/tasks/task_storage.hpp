@@ -53,29 +53,16 @@ public:
 
     static void* allocate() {
         magazine* m = loaded_;
-        if (m == nullptr || m->count == 0) [[unlikely]] {
-            exchange_empty();
-            if (exited_) return allocate_after_exit();
-            m = loaded_;
-        }
-        void* block = m->blocks[--m->count];
-        // The block after next was last written by another core: ask for its line now.
-        if (m->count >= 2) __builtin_prefetch(m->blocks[m->count - 2], 1);
-        return block;
+        if (m == nullptr || m->count == 0) [[unlikely]]
+            return allocate_slowly();
+        return m->take();
     }
 
     static void release(void* block) noexcept {
         magazine* m = loaded_;
-        if (m == nullptr || m->count == magazine::size) [[unlikely]] {
-            exchange_full();
-            m = loaded_;
-            if (exited_) {
-                m->blocks[m->count++] = block;
-                hand_back();
-                return;
-            }
-        }
-        m->blocks[m->count++] = block;
+        if (m == nullptr || m->count == magazine::size) [[unlikely]]
+            return release_slowly(block);
+        m->put(block);
     }
 
 private:
@@ -83,6 +70,14 @@ private:
         static constexpr std::size_t size = 126;  // with the count, just below 1 KiB
         std::size_t count = 0;
         std::array<void*, size> blocks;
+
+        void* take() {
+            void* block = blocks[--count];
+            // The block after next was last written by another core: ask for its line now.
+            if (count >= 2) __builtin_prefetch(blocks[count - 2], 1);
+            return block;
+        }
+        void put(void* block) { blocks[count++] = block; }
     };
 
     struct depot {
@@ -112,10 +107,17 @@ private:
         for (magazine* m : {std::exchange(loaded_, nullptr), std::exchange(spare_, nullptr)})
             if (m != nullptr) (m->count > 0 ? d.full : d.empty).push_back(m);
     }
-    [[gnu::noinline]] static void* allocate_after_exit() {
-        void* const block = loaded_->blocks[--loaded_->count];
-        hand_back();
+    // Out of line: a call in the fast paths would make them save registers for it.
+    [[gnu::noinline]] static void* allocate_slowly() {
+        exchange_empty();
+        void* const block = loaded_->take();
+        if (exited_) hand_back();
         return block;
+    }
+    [[gnu::noinline]] static void release_slowly(void* block) noexcept {
+        exchange_full();
+        loaded_->put(block);
+        if (exited_) hand_back();
     }
     static void hand_back_at_thread_exit() { static thread_local thread_exit at_exit; }
 

@@ -190,7 +190,7 @@ struct napper_sees_the_post {
         } else {
             work.store(1, std::memory_order_relaxed);
             Sync::fence(std::memory_order_seq_cst);  // idle_set S2
-            if (idle.claim_any_unless_napping()) core.wake();
+            if (idle.claim_any(true)) core.wake();
         }
     }
     void after() {

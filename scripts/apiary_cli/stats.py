@@ -17,6 +17,7 @@ RESAMPLES = 4000
 SEED = 20240229
 CONFIDENCE = 0.95
 LEAST_MARGIN = 0.03
+MOST_EQUIVALENT = 0.10  # a wider interval is never called equivalent
 LEAST_PAIRS = 5
 FALSE_DISCOVERY = 0.05
 
@@ -136,7 +137,9 @@ def verdict(found: Estimate, m: float, better: str) -> str:
         return REGRESSED
     if high < -bound:
         return IMPROVED
-    if -bound <= low and high <= bound:
+    # Noise makes no two programs equal: beyond a tenth a wide margin says only that nothing was seen.
+    equal = math.log1p(min(m, MOST_EQUIVALENT))
+    if -equal <= low and high <= equal:
         return EQUIVALENT
     return INCONCLUSIVE
 

@@ -66,9 +66,9 @@ class KnownAnswers(unittest.TestCase):
 
 
 class Verdicts(unittest.TestCase):
-    def verdict(self, lo: float, hi: float, better: str = "lower", n: int = 10) -> str:
+    def verdict(self, lo: float, hi: float, better: str = "lower", n: int = 10, margin: float = 0.03) -> str:
         found = stats.Estimate(n, math.log(math.sqrt(lo * hi)), math.log(lo), math.log(hi))
-        return stats.verdict(found, 0.03, better)
+        return stats.verdict(found, margin, better)
 
     def test_the_four(self) -> None:
         self.assertEqual(self.verdict(1.04, 1.10), stats.REGRESSED)
@@ -81,6 +81,11 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.verdict(0.90, 0.96, "higher"), stats.REGRESSED)
         with self.assertRaises(ValueError):
             self.verdict(1, 1, "sideways")
+
+    def test_a_wide_margin_makes_nothing_equal(self) -> None:
+        self.assertEqual(self.verdict(0.92, 1.08, margin=0.4), stats.EQUIVALENT)
+        self.assertEqual(self.verdict(0.80, 1.20, margin=0.4), stats.INCONCLUSIVE)
+        self.assertEqual(self.verdict(1.42, 1.60, margin=0.4), stats.REGRESSED)
 
     def test_few_pairs_decide_nothing(self) -> None:
         self.assertEqual(self.verdict(2.0, 2.1, n=4), stats.INCONCLUSIVE)

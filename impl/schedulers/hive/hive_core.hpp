@@ -18,7 +18,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include <apiary/contract/scheduler.hpp>
@@ -138,9 +137,13 @@ public:
     }
 
     // Wakes at most one sleeper, and none while one that was woken is still looking.
-    void wake_one_io() { wake(idle_io_.claim_any()); }
-    // For what can wait until a napper has looked.
-    void wake_one_io_unless_napping() { wake(idle_io_.claim_any_unless_napping()); }
+    // `can_wait`: nor while one naps, who will look.
+    void wake_one_io(bool can_wait = false) {
+        if (const auto slot = idle_io_.claim_any(can_wait)) {
+            Sync::reach("hive.woke_one_io");
+            io_[*slot]->core().wake();
+        }
+    }
     void wake_one_compute() {
         if (const auto slot = idle_compute_.claim_any()) {
             Sync::reach("hive.woke_one_compute");
@@ -163,12 +166,6 @@ public:
     void left(const compute_worker_type& w) { leave(compute_, w.slot()); }
 
 private:
-    void wake(std::optional<unsigned> slot) {
-        if (!slot) return;
-        Sync::reach("hive.woke_one_io");
-        io_[*slot]->core().wake();
-    }
-
     template <class Roster>
     auto* attach(Roster& workers) {
         const typename Sync::lock held(roster_mutex_);

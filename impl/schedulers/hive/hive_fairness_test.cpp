@@ -36,7 +36,8 @@ class contest {
 public:
     static constexpr std::size_t head_start = 1000, give_up = 200'000;
 
-    contest(unsigned workers, way starver, std::size_t crowd) : h(workers, 0, standard), starver_(starver) {
+    contest(unsigned workers, way starver, std::size_t crowd, std::int64_t task_ns = 1)
+        : h(workers, 0, standard), starver_(starver), task_ns_(task_ns) {
         h.clock().set(1);
         EXPECT_TRUE(h.post_to(0, storage::make([this, crowd] {
                                   for (std::size_t n = 0; n < crowd; ++n) post(starver_, again());
@@ -72,7 +73,7 @@ private:
     }
     void step() {
         ++ran_;
-        h.clock().advance(1);
+        h.clock().advance(task_ns_);
     }
     void post(way w, task_type* t) {
         auto& worker = *h.io()[0];
@@ -86,6 +87,7 @@ private:
     }
 
     way starver_, victim_ = way::pool;
+    const std::int64_t task_ns_;
     std::size_t victims_ = 0, ran_ = 0;
     std::vector<std::size_t> waited_;
 };
@@ -108,6 +110,26 @@ void expect_prompt(way victim, std::size_t crowd, std::size_t most) {
 TEST(hive_fairness, a_task_in_the_pool_waits_for_one_turn_at_most) {
     expect_prompt(way::pool, 1, standard.global_probe_interval + 1);
     expect_prompt(way::pool, 300, one_turn);
+}
+// An interval of own tasks is cut short by the time that they take: who posts from outside waits for that, not for 47 of them.
+TEST(hive_fairness, beside_long_own_tasks_the_pool_waits_for_one_of_them_and_many_pass_at_once) {
+    constexpr std::size_t tasks = standard.pool_visits;
+    struct contest_of {
+        std::int64_t task_ns;
+        std::size_t behind;
+    };
+    for (const contest_of& c : {contest_of{standard.probe_ns * 10, 1}, contest_of{standard.probe_ns / 10, 11}}) {
+        const auto waited = contest(2, way::deque, 2, c.task_ns).waits(way::pool, tasks);
+        ASSERT_EQ(waited.size(), tasks);
+        EXPECT_LE(waited[0], c.behind) << c.task_ns;
+        EXPECT_LE(waited.back(), c.behind + tasks) << c.task_ns;
+    }
+}
+// And each of them has its turn, as in a queue.
+TEST(hive_fairness, long_own_tasks_take_turns) {
+    const auto waited = contest(2, way::deque, 5, standard.probe_ns * 10).waits(way::deque);
+    ASSERT_EQ(waited.size(), 1U);
+    EXPECT_LE(waited[0], 6U);
 }
 TEST(hive_fairness, beside_own_work_the_pool_is_taken_one_at_a_time_and_the_rest_left_to_others) {
     constexpr std::size_t tasks = 20, period = standard.global_probe_interval + 1;

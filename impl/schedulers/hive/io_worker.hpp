@@ -118,16 +118,13 @@ public:
             lone_.push_back(t);
             return true;
         }
-        const bool lone = own_.size() == 0;
+        const bool lone = own_.size() == 0;  // it runs next here, unless the task that posts it is long
         if (!own_.try_push(t)) {
             tallies_.overflows.add();
             return hive_.post(t);
         }
         Sync::fence(std::memory_order_seq_cst);  // idle_set S2: the deque before the word
-        if (lone)
-            hive_.wake_one_io_unless_napping();  // it runs next here, unless the task that posts it is long
-        else
-            hive_.wake_one_io();
+        hive_.wake_one_io(lone);
         return true;
     }
 
@@ -243,18 +240,22 @@ private:
     // What it has posted or taken for itself, and others may steal: the newest first, until the old end's turn has
     // come, or something for this worker alone.
     bool run_own() {
+        if (own_tasks_are_long() && own_interval_ == 1 && run_oldest_own()) {  // like a queue
+            end_interval();
+            return true;
+        }
         const std::size_t most = own_to_probe_;
         std::size_t left = most;
         while (!hive_.stopping()) {
             task_type* t = pop_lone();
             if (t == nullptr && !own_.try_pop(t)) {
-                own_to_probe_ = hive_.parameters().global_probe_interval;  // nothing has been left to wait
+                begin_interval(hive_.parameters().global_probe_interval, unknown);  // nothing has been left to wait
                 return left != most;
             }
             run_task(t);
             if (--left == 0) {
-                own_to_probe_ = hive_.parameters().global_probe_interval;
-                run_oldest_own();
+                if (!own_tasks_are_long() || own_interval_ > 1) (void)run_oldest_own();
+                end_interval();
                 return true;
             }
             if (!inbox().looks_empty() || timer_due()) break;
@@ -266,27 +267,49 @@ private:
     // Asks the clock only when there is something to ask for.
     bool timer_due() const { return !timers_.empty() && timers_.next_deadline() <= hive_.now_ns(); }
 
+    // An interval is counted in tasks, and shortened while that many take longer than probe_ns. The clock is asked once for each.
+    void end_interval() {
+        const auto& p = hive_.parameters();
+        const std::int64_t now = hive_.now_ns();
+        std::size_t tasks = own_interval_;
+        if (interval_began_ns_ != unknown) {
+            const auto took = static_cast<double>(std::max<std::int64_t>(now - interval_began_ns_, 1));
+            const double fit = static_cast<double>(own_interval_) * static_cast<double>(p.probe_ns) / took;
+            tasks = fit < static_cast<double>(p.global_probe_interval)
+                        ? std::max<std::size_t>(static_cast<std::size_t>(fit), 1)
+                        : p.global_probe_interval;
+        }
+        begin_interval(tasks, now);
+    }
+    void begin_interval(std::size_t tasks, std::int64_t now_ns) {
+        own_interval_ = own_to_probe_ = tasks;
+        interval_began_ns_ = now_ns;
+    }
+    bool own_tasks_are_long() const { return own_interval_ < hive_.parameters().global_probe_interval; }
+
     // The deque is last in, first out: without this a task that posts its successor for ever would bury
     // the others. The owner's thread may steal like any other. Seldom when the deque is long: each time begins another
     // branch of a tree of tasks, and the deque would grow by them.
-    void run_oldest_own() {
+    bool run_oldest_own() {
         const auto& p = hive_.parameters();
-        if (hive_.stopping()) return;
-        if (own_.size() > p.short_deque && ++old_end_passed_ % p.long_deque_probes != 0) return;
+        if (hive_.stopping()) return false;
+        if (own_.size() > p.short_deque && ++old_end_passed_ % p.long_deque_probes != 0) return false;
         const auto oldest = deque_.share().steal();
-        if (oldest.status == steal_status::taken) run_task(oldest.value);
+        if (oldest.status != steal_status::taken) return false;
+        run_task(oldest.value);
+        return true;
     }
 
-    // The pool's turn lasts for several visits while there is no own work and nothing comes for this worker alone: beside long tasks of
-    // the private queue one batch for each of their turns would be little.
+    // The pool's turn lasts for several visits while nothing comes for this worker alone, and there is no own work, or only long
+    // tasks: beside those, or long ones of the private queue, one visit for each of their turns would be little.
     bool run_own_and_pool() {
-        bool worked = false;
+        bool worked = false, behind_own = false;
         for (std::size_t visits = hive_.parameters().pool_visits;;) {
-            worked |= run_own();
-            const bool behind_own = own_waits();
+            if (!behind_own) worked |= run_own();
+            behind_own = own_waits();
             if (!run_from_pool()) return worked;
             worked = true;
-            if (behind_own || --visits == 0 || !inbox().looks_empty() || timer_due() ||
+            if ((behind_own && !own_tasks_are_long()) || --visits == 0 || !inbox().looks_empty() || timer_due() ||
                 leaving_.load(std::memory_order_relaxed))
                 return true;
         }
@@ -530,9 +553,11 @@ private:
     fifo_list<task_type> lone_;  // what its tasks posted while it was alone
     timer_heap<task_type, Sync> timers_;
     std::size_t sweep_at_ = first_sweep;
-    std::size_t turns_to_probe_ = hive_.parameters().global_probe_interval;
-    std::size_t own_to_probe_ = hive_.parameters().global_probe_interval;  // how many it may run until then
-    std::size_t old_end_passed_ = 0;                                       // because the deque was long
+    static constexpr std::int64_t unknown = INT64_MIN;
+    std::size_t own_interval_ = hive_.parameters().global_probe_interval;  // own tasks between two probes
+    std::size_t own_to_probe_ = own_interval_;                             // of those, how many it may still run
+    std::int64_t interval_began_ns_ = unknown;
+    std::size_t old_end_passed_ = 0;  // because the deque was long
     unsigned naps_left_ = 0;
     task_runner<Sync, Storage> runner_;
     worker_tallies<Sync> tallies_;

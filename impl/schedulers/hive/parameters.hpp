@@ -13,6 +13,7 @@ struct hive_parameters {
     std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
     std::size_t pool_visits = 16;   // batches from it before the next source's turn, when nothing else waits there
     std::size_t global_probe_interval = 47;  // own tasks after which the deque's old end and the global pool are probed
+    std::int64_t probe_ns = 100'000;         // fewer while so many take longer than this
     unsigned steal_rounds = 2;               // passes over the victims before a worker gives up
     unsigned looks_before_sleep = 1;         // further turns, each after a yield, of a worker that found nothing
     unsigned naps = 16;                      // of a worker that was woken in vain, before it sleeps;
