@@ -224,7 +224,8 @@ class Blocks(Case):
 
     def test_the_slow_down_is_in_every_64th_task_of_a_worker(self) -> None:
         row = self.run_ok("successor", 640, "--param", "ops=640", "--slowdown-ns", 1_000_000, *ONE_BLOCK)
-        self.assertGreaterEqual(int(row["wall_ns"]), 7 * 1_000_000, "one chain, at most three threads")
+        # On three threads at most: eight waits at least, of which one thread has three. A wait may pass beside the next task.
+        self.assertGreaterEqual(int(row["wall_ns"]), 3 * 1_000_000)
 
 
 class Tokio(Case):
