@@ -77,11 +77,12 @@ public:
         while (!hive_.stopping() && !leaving_.load(std::memory_order_relaxed)) {
             if (turn()) {
                 idle_turns = 0;
-            } else if (idle_turns++ < hive_.parameters().looks_before_sleep) {
+            } else if (idle_turns++ < hive_.parameters().looks_before_sleep && sleeps_without_look_ == 0) {
                 // Who posts meanwhile need not wake it, and on its processor gets on with what it has begun.
-                if constexpr (!Sync::checked) std::this_thread::yield();
+                if constexpr (!Sync::checked) yield();
             } else {
                 idle_turns = 0;
+                if (sleeps_without_look_ > 0) --sleeps_without_look_;
                 sleep();
             }
         }
@@ -426,6 +427,15 @@ private:
         }
     }
 
+    // Where others want the processor a yield lasts for their whole turn, and who posts meanwhile waits for it, since this worker
+    // counts as awake. So some are timed, and after a long one it sleeps at once for a while.
+    void yield() {
+        if (++yields_ % timed_yields != 0) return std::this_thread::yield();
+        const std::int64_t from = hive_.now_ns();
+        std::this_thread::yield();
+        if (hive_.now_ns() - from > long_yield_ns) sleeps_without_look_ = 1000;
+    }
+
     // Every source that this worker may take from. Timers are in the deadline of the sleep.
     bool work_visible() const {
         return (Sync::recheck("hive.io.inbox") && !inbox().looks_empty()) || shared_work_visible() ||
@@ -553,6 +563,9 @@ private:
     fifo_list<task_type> lone_;  // what its tasks posted while it was alone
     timer_heap<task_type, Sync> timers_;
     std::size_t sweep_at_ = first_sweep;
+    static constexpr unsigned timed_yields = 8;
+    static constexpr std::int64_t long_yield_ns = 100'000;  // more than any wake takes
+    unsigned yields_ = 0, sleeps_without_look_ = 0;
     static constexpr std::int64_t unknown = INT64_MIN;
     std::size_t own_interval_ = hive_.parameters().global_probe_interval;  // own tasks between two probes
     std::size_t own_to_probe_ = own_interval_;                             // of those, how many it may still run
