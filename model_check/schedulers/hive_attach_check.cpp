@@ -2,6 +2,8 @@
 // an attached one is found by wakes and thieves. The shipped hive_core and workers, down to the parker seam.
 //
 // A task that nobody runs ends in a deadlock: the last one stops the hive.
+#include "hive_scenario.hpp"
+
 #include <array>
 
 #include <apiary/contract/laws.hpp>
@@ -13,13 +15,7 @@
 namespace {
 
 using namespace apiary;
-
-constexpr hive_parameters small_parameters{.local_budget = 2,
-                                           .global_batch = 2,
-                                           .global_probe_interval = 3,
-                                           .steal_rounds = 1,
-                                           .looks_before_sleep = 0,
-                                           .naps = 0};
+using model::small_parameters;
 
 template <class Sync, unsigned Io, unsigned Compute, std::size_t Tasks>
 struct attach_scenario {

@@ -172,7 +172,7 @@ def survives_all_pairs(one: Comparison) -> bool:
         return True
     bound = math.log1p(one.margin)
     worse = one.whole.log_ratio if one.metric.better == "lower" else -one.whole.log_ratio
-    found = {stats.REGRESSED: worse > bound, stats.IMPROVED: worse < -bound, stats.EQUIVALENT: abs(worse) <= bound}
+    found = {stats.REGRESSED: worse > bound, stats.IMPROVED: worse < -bound, stats.EQUIVALENT: abs(worse) <= stats.equal_bound(one.margin)}
     return found.get(one.verdict, True)
 
 

@@ -127,6 +127,11 @@ def toward_worse(found: Estimate, better: str) -> tuple[float, float]:
     raise ValueError(f"better is {better!r}; it can be lower or higher")
 
 
+def equal_bound(m: float) -> float:
+    """Noise makes no two programs equal: beyond a tenth a wide margin says only that nothing was seen."""
+    return math.log1p(min(m, MOST_EQUIVALENT))
+
+
 def verdict(found: Estimate, m: float, better: str) -> str:
     """The candidate against the baseline at margin m."""
     if found.n < LEAST_PAIRS:
@@ -137,8 +142,7 @@ def verdict(found: Estimate, m: float, better: str) -> str:
         return REGRESSED
     if high < -bound:
         return IMPROVED
-    # Noise makes no two programs equal: beyond a tenth a wide margin says only that nothing was seen.
-    equal = math.log1p(min(m, MOST_EQUIVALENT))
+    equal = equal_bound(m)
     if -equal <= low and high <= equal:
         return EQUIVALENT
     return INCONCLUSIVE

@@ -133,6 +133,35 @@ struct four_slots {
     static constexpr unsigned index_bits = 64;
     static constexpr std::size_t initial_capacity = 2, max_capacity = 4;
 };
+// On which every look takes longer than a yield may.
+struct slow_clock : apiary::manual_clock<> {
+    std::int64_t now_ns() const {
+        now_ += 2 * hive_parameters{}.long_yield_ns;
+        return now_;
+    }
+    mutable std::int64_t now_ = 0;
+};
+struct parts_with_slow_yields : apiary::still_parts {
+    using clock = slow_clock;
+};
+
+template <class Hive>
+std::uint64_t sleeps_in_100_looks(Hive& h) {
+    auto& worker = *h.io()[0];
+    worker.core().on_poll = [&h, looks = 0]() mutable {
+        if (++looks == 100) h.request_stop(stop_mode::drain);
+    };
+    worker.run();
+    return worker.counters().parked;
+}
+
+TEST_F(rules, after_a_long_yield_a_worker_sleeps_without_one) {
+    core_type prompt(1, 0, {.naps = 0});
+    EXPECT_LE(sleeps_in_100_looks(prompt), 50U);
+    core_on<parts_with_slow_yields> slow(1, 0, {.naps = 0});
+    EXPECT_GE(sleeps_in_100_looks(slow), 80U);
+}
+
 struct parts_with_four_slots : apiary::still_parts {
     template <class Node>
     using deque = apiary::chase_lev_deque<Node*, real_sync, four_slots>;

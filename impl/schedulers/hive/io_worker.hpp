@@ -433,7 +433,8 @@ private:
         if (++yields_ % timed_yields != 0) return std::this_thread::yield();
         const std::int64_t from = hive_.now_ns();
         std::this_thread::yield();
-        if (hive_.now_ns() - from > long_yield_ns) sleeps_without_look_ = 1000;
+        if (hive_.now_ns() - from > hive_.parameters().long_yield_ns)
+            sleeps_without_look_ = hive_.parameters().sleeps_after_long_yield;
     }
 
     // Every source that this worker may take from. Timers are in the deadline of the sleep.
@@ -564,7 +565,6 @@ private:
     timer_heap<task_type, Sync> timers_;
     std::size_t sweep_at_ = first_sweep;
     static constexpr unsigned timed_yields = 8;
-    static constexpr std::int64_t long_yield_ns = 100'000;  // more than any wake takes
     unsigned yields_ = 0, sleeps_without_look_ = 0;
     static constexpr std::int64_t unknown = INT64_MIN;
     std::size_t own_interval_ = hive_.parameters().global_probe_interval;  // own tasks between two probes

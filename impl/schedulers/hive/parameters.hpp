@@ -7,7 +7,7 @@
 namespace apiary {
 
 struct hive_parameters {
-    // Each at least 1, but looks_before_sleep, naps and timer_spin_ns; global_batch at most 64. The hive's constructor refuses
+    // Each at least 1, but looks_before_sleep, sleeps_after_long_yield, naps and timer_spin_ns; global_batch at most 64. The hive's constructor refuses
     // anything else.
     std::size_t local_budget = 64;  // due timers, or tasks of the private queue, before the next source's turn
     std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
@@ -16,8 +16,10 @@ struct hive_parameters {
     std::int64_t probe_ns = 100'000;         // fewer while so many take longer than this
     unsigned steal_rounds = 2;               // passes over the victims before a worker gives up
     unsigned looks_before_sleep = 1;         // further turns, each after a yield, of a worker that found nothing
-    unsigned naps = 16;                      // of a worker that was woken in vain, before it sleeps;
-    std::int64_t nap_ns = 50'000;            // how long each is, and a task alone in a deque waits for a thief at most
+    std::int64_t long_yield_ns = 100'000;    // others want the processor when one takes longer: then it does without
+    unsigned sleeps_after_long_yield = 1000;  // for so many sleeps
+    unsigned naps = 16;                       // of a worker that was woken in vain, before it sleeps;
+    std::int64_t nap_ns = 50'000;             // how long each is, and a task alone in a deque waits for a thief at most
     std::int64_t timer_spin_ns = 0;      // so long before a timer is due a worker watches the clock and does not sleep
     std::size_t short_deque = 64;        // up to this length the old end's turn comes at every probe,
     std::size_t long_deque_probes = 16;  // above, once in so many
