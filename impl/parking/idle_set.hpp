@@ -1,13 +1,14 @@
 // idle_set: which workers sleep and how many search, in one word.
 //
-// A worker is in one of three states, and the word knows two of them:
+// A worker is in one of four states, and the word knows two of them:
 //   running     it has work, and will look for more before it sleeps; not in the word
-//   searching   it was woken to look for work and has not found any yet; counted
 //   sleeping    it sleeps, or has announced that it is about to; its bit is set
+//   claimed     a wake is on its way to it; not in the word
+//   searching   the wake has come, it looks for work and has not found any yet; counted
 // A sleeper that naps looks again by itself within a short while; a bit of the word says that somebody does.
 //
 // When to use it. For pools whose workers take work from places that several of them can reach: who
-// posts wakes at most one sleeper, and none while a searcher is on its way. When not: to wake a fixed
+// posts wakes at most one sleeper, and none while somebody is there who looks. When not: to wake a fixed
 // thread, for which a parker alone is enough.
 //
 // Threads.   announce_sleep, withdraw, announce_nap, end_nap, stop_searching: the worker they name. The rest: any.
@@ -15,8 +16,8 @@
 //
 // Invariants
 //   I1  A set bit is cleared exactly once, by the worker (withdraw) or by a claimer; never both.
-//   I2  searching + sleeping + running = number of workers. A claim moves its worker from sleeping to
-//       searching in the same step, so the claimer alone owes that worker one wake.
+//   I2  The claimer alone owes the worker one wake. The claimed worker counts itself as searching when it has come, no
+//       sooner: a wake may lie for milliseconds behind whoever has the processor, and posts must not count on it (DECISIONS.md D45).
 //   I3  claim_any claims nobody while somebody searches. Hence a searcher that finds work stops
 //       searching, looks once more, and claims the next; one that finds none announces its sleep and
 //       then looks once more at every source.
@@ -86,7 +87,9 @@ public:
     [[nodiscard]] bool withdraw(unsigned worker) {
         // Relaxed: it decides who owns the bit, and orders nothing.
         const idle_word before{word_.fetch_and(~idle_word::bit(worker), std::memory_order_relaxed)};
-        return before.sleeps(worker);
+        if (before.sleeps(worker)) return true;
+        start_searching();
+        return false;
     }
 
     // As announce_sleep, of a worker that wakes by itself within a short while and then calls end_nap in place of withdraw.
@@ -97,8 +100,8 @@ public:
 
     // The worker is awake again, and searching. True: by itself. False: it was claimed, and a wake for it is on its way or has come.
     [[nodiscard]] bool end_nap(unsigned worker) {
-        // First the claim: who still sees the bit is seen by the search that has begun.
         const bool by_itself = claim(worker);
+        start_searching();  // before the bit goes: who still sees it is seen by the search that has begun
         word_.fetch_and(~idle_word::nap, std::memory_order_relaxed);
         return by_itself;
     }
@@ -116,7 +119,7 @@ public:
         idle_word seen{word_.load(std::memory_order_seq_cst)};  // S1
         while (seen.calls_for_a_wake(can_wait)) {
             const unsigned worker = seen.first_sleeper();
-            if (move_to_searching(seen, worker)) return worker;
+            if (take_from_sleepers(seen, worker)) return worker;
             Sync::reach("idle_set.claim_lost");
         }
         if (seen.sleepers() != 0)
@@ -128,15 +131,18 @@ public:
     [[nodiscard]] bool claim(unsigned worker) {
         idle_word seen{word_.load(std::memory_order_seq_cst)};  // S1
         while (seen.sleeps(worker))
-            if (move_to_searching(seen, worker)) return true;
+            if (take_from_sleepers(seen, worker)) return true;
         return false;
     }
 
     idle_word snapshot() const { return {word_.load(std::memory_order_relaxed)}; }
 
 private:
-    bool move_to_searching(idle_word& seen, unsigned worker) {
-        const std::uint64_t claimed = seen.value - idle_word::bit(worker) + idle_word::one_searcher;
+    // Relaxed: who sees it counts on a look that comes after a later change of the word (stop_searching, announce_sleep).
+    void start_searching() { word_.fetch_add(idle_word::one_searcher, std::memory_order_relaxed); }
+
+    bool take_from_sleepers(idle_word& seen, unsigned worker) {
+        const std::uint64_t claimed = seen.value - idle_word::bit(worker);
         // Acquire: the claimer meets the worker, which may have been attached since, as its announce left it.
         // No release: what the claimed worker must see reaches it through its parker, and a decision not
         // to claim rests on the load before the first attempt.
