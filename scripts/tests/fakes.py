@@ -40,8 +40,8 @@ if BEHAVIOUR == "crash":
 if BEHAVIOUR == "hang":
     os.fork()
     time.sleep(600)
-if BEHAVIOUR == "slow_run":
-    time.sleep(1)
+if BEHAVIOUR == "sleep":
+    time.sleep(600)
 if BEHAVIOUR == "malformed":
     print("hello"); sys.exit(0)
 if BEHAVIOUR == "unsupported":
@@ -221,7 +221,7 @@ def subject(
     tuned: dict[str, float] | None = None,
 ) -> Path:
     """A subject program; behaviour: ok, crash, hang, malformed, wrong_check, says_wrong, bad_number,
-    unsupported, no_version, slow_run. `tunables` are its lines of --tunables, `tuned` the factor of a NAME=VALUE."""
+    unsupported, no_version, sleep. `tunables` are its lines of --tunables, `tuned` the factor of a NAME=VALUE."""
     return script(
         path,
         SUBJECT.format(

@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from typing import Callable
 
 from . import fakes
 
@@ -49,6 +51,16 @@ def processes_of(folder: Path) -> list[str]:
         if str(folder) in line and state != "Z":
             found.append(line)
     return found
+
+
+def comes_true(what: Callable[[], object], seconds: float = 120) -> bool:
+    """Whether it does, in a time that no machine that works needs."""
+    limit = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > limit:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 class TreeCase(unittest.TestCase):

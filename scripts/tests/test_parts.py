@@ -6,7 +6,6 @@ import io
 import os
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from apiary_cli.errors import Fault
 from apiary_cli.say import Progress, duration, table
 
 from . import fakes
+from .support import comes_true
 
 
 class Screen(io.StringIO):
@@ -201,11 +201,7 @@ class Children(unittest.TestCase):
 
     def test_what_a_child_leaves_in_its_group_is_ended(self) -> None:
         done = proc.run(["sh", "-c", "sleep 600 & echo $!"])
-        for _ in range(200):
-            if not _lives(int(done.out)):
-                break
-            time.sleep(0.01)
-        self.assertFalse(_lives(int(done.out)))
+        self.assertTrue(comes_true(lambda: not _lives(int(done.out))))
 
     def test_a_missing_program_is_a_fault(self) -> None:
         with self.assertRaises(Fault):

@@ -28,7 +28,7 @@ const RUNS: &[(&str, &str, u64)] = &[
     ("targeted_latency", "service_ns=3000", 200),
     ("steal_pressure", "ops=2000", 2000),
     ("steal_pressure", "ops=100 work_ns=0", 100),
-    ("mixed_load", "compute_us=300", 200),
+    ("mixed_load", "compute_us=100000", 200), // never a hundred of them: the share is not told
     ("latency_vs_load", "service=bimodal", 200),
     ("latency_vs_load", "service=exponential scale=2", 200),
     ("successor", "ops=1000", 1000),

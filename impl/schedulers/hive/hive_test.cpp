@@ -374,57 +374,6 @@ struct posts_when_destroyed {
     void operator()() const {}
 };
 
-TEST(hive, a_worker_that_watches_the_clock_for_a_timer_does_not_park_and_is_not_early) {
-    apiary::hive_config config{.io_workers = 1};
-    config.parameters.timer_spin_ns = 3'600'000'000'000;
-    running_hive r(config);
-    std::uint64_t before = 0, after = 0;
-    std::atomic<int> fired{0}, early{0};
-    const auto parked = [&] { return r.h.total(&apiary::worker_counters::parked); };
-    ASSERT_TRUE(r.h.post_micro([&] {
-        before = parked();
-        for (int i = 1; i <= 5; ++i) {
-            const auto due = std::chrono::steady_clock::now() + 1ms * i;
-            const auto fire = [&, due] {
-                if (std::chrono::steady_clock::now() < due) ++early;
-                after = parked();
-                ++fired;
-            };
-            ASSERT_TRUE(r.h.post_delayed(fire, 1ms * i));
-        }
-    }));
-    wait_for(fired, 5);
-    EXPECT_EQ(early, 0);
-    EXPECT_EQ(after, before);
-    std::atomic<int> ran{0};
-    ASSERT_TRUE(r.h.post_delayed([&] { ++fired; }, 1h));
-    ASSERT_TRUE(r.h.post_micro([&] { ++ran; }));  // is seen while the clock is watched
-    wait_for(ran, 1);
-    r.stop(stop_mode::discard);
-}
-
-// Workers of both kinds, and a timer that is far away. Whoever polls parks again and again, and no such half second comes.
-TEST(hive, an_idle_hive_does_not_wake) {
-    running_hive r({.io_workers = 2, .compute_workers = 2});
-    std::atomic<int> ran{0};
-    for (int i = 0; i < 8; ++i) {
-        ASSERT_TRUE(r.h.post_micro([&] { ++ran; }));
-        ASSERT_TRUE(r.h.post_compute([&] { ++ran; }));
-    }
-    ASSERT_TRUE(r.h.post_delayed([] {}, 1h));
-    wait_for(ran, 16);
-    using apiary::worker_counters;
-    const auto moves = [&] { return r.h.total(&worker_counters::parked) + r.h.total(&worker_counters::woken); };
-    bool still = false;
-    for (int tries = 0; tries < 20 && !still; ++tries) {
-        const auto before = moves();
-        std::this_thread::sleep_for(500ms);
-        still = moves() == before;
-    }
-    EXPECT_TRUE(still);
-    r.stop(stop_mode::discard);
-}
-
 TEST(hive, posts_from_the_destructor_of_a_dropped_task_are_refused) {
     hive h({.io_workers = 2, .compute_workers = 1});
     ASSERT_TRUE(h.post_micro(posts_when_destroyed(h)));

@@ -229,7 +229,8 @@ class Explorer(unittest.TestCase):
 
     def test_progress_is_told_when_asked_for(self):
         done = run("immense", "--engine", "explorer", "--progress", "--budget", "3s", "--json", "-")
-        self.assertRegex(done.stderr, r"progress immense: 2 s, \d+ graphs, \d+ executions, \d+/s, about \d+\.\d % covered")
+        # After 2 s, and later where the machine stood still.
+        self.assertRegex(done.stderr, r"progress immense: \d+ s, \d+ graphs, \d+ executions, \d+/s, about \d+\.\d % covered")
         v = json.loads(done.stdout)
         self.assertEqual((v["verdict"], done.returncode), ("budget", 1))
         self.assertIn("% of the search tree covered", v["bound"])

@@ -1,0 +1,75 @@
+// What the hive's workers do while there is nothing to do: they sleep, or they watch the clock for a timer. Real threads.
+#include <apiary/schedulers/hive/hive.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace {
+
+using namespace std::chrono_literals;
+using apiary::hive;
+using apiary::worker_counters;
+
+void wait_for(const std::atomic<int>& n, int value) {
+    while (n.load() < value) std::this_thread::yield();
+}
+
+TEST(hive_idle, a_worker_that_watches_the_clock_for_a_timer_does_not_park_and_is_not_early) {
+    apiary::hive_config config{.io_workers = 1};
+    config.parameters.timer_spin_ns = 3'600'000'000'000;
+    hive h(config);
+    std::thread running([&h] { h.run(); });
+    std::uint64_t before = 0, after = 0;
+    std::atomic<int> fired{0}, early{0};
+    const auto parked = [&] { return h.total(&worker_counters::parked); };
+    ASSERT_TRUE(h.post_micro([&] {
+        before = parked();
+        for (int i = 1; i <= 5; ++i) {
+            const auto due = std::chrono::steady_clock::now() + 1ms * i;
+            const auto fire = [&, due] {
+                if (std::chrono::steady_clock::now() < due) ++early;
+                after = parked();
+                ++fired;
+            };
+            ASSERT_TRUE(h.post_delayed(fire, 1ms * i));
+        }
+    }));
+    wait_for(fired, 5);
+    EXPECT_EQ(early, 0);
+    EXPECT_EQ(after, before);
+    std::atomic<int> ran{0};
+    ASSERT_TRUE(h.post_delayed([&] { ++fired; }, 1h));
+    ASSERT_TRUE(h.post_micro([&] { ++ran; }));  // is seen while the clock is watched
+    wait_for(ran, 1);
+    h.request_stop(apiary::stop_mode::discard);
+    running.join();
+}
+
+// Workers of both kinds, and a timer that is far away. Whoever polls parks again and again, and no such half second comes. The
+// naps and wakes that the posts leave behind come to an end; a machine that stands still may spread them over many tries.
+TEST(hive_idle, an_idle_hive_does_not_wake) {
+    hive h({.io_workers = 2, .compute_workers = 2});
+    std::thread running([&h] { h.run(); });
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 8; ++i) {
+        ASSERT_TRUE(h.post_micro([&] { ++ran; }));
+        ASSERT_TRUE(h.post_compute([&] { ++ran; }));
+    }
+    ASSERT_TRUE(h.post_delayed([] {}, 1h));
+    wait_for(ran, 16);
+    const auto moves = [&] { return h.total(&worker_counters::parked) + h.total(&worker_counters::woken); };
+    bool still = false;
+    for (int tries = 0; tries < 100 && !still; ++tries) {
+        const auto before = moves();
+        std::this_thread::sleep_for(500ms);
+        still = moves() == before;
+    }
+    EXPECT_TRUE(still);
+    h.request_stop(apiary::stop_mode::discard);
+    running.join();
+}
+
+}  // namespace
