@@ -125,6 +125,12 @@ TEST(Golden, TheInjectorIsTheSame) {
             EXPECT_EQ(late.of(post[0], post[1], post[2]), v.at("late")[i].get<std::int64_t>()) << v;
         }
     }
+    for (const json& v : vectors("own_cost")) {
+        own_cost cost(v.at("undisplaced").get<bool>());
+        for (const json& ns : v.at("slept")) cost.slept(ns.get<std::int64_t>());
+        for (const json& ns : v.at("looked")) cost.looked(ns.get<std::int64_t>());
+        EXPECT_EQ(cost.of(v.at("thread").get<std::int64_t>()), v.at("cost").get<std::int64_t>()) << v;
+    }
 }
 
 }  // namespace

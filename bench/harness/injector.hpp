@@ -41,10 +41,35 @@ private:
     std::int64_t free_ = 0;  // when an injector that is never late would have been back from the post before
 };
 
+// Processor time of the injector itself: its sleeps and its looks at the clock. What it takes of the processor in a post is the
+// runtime's. A look of a microsecond or more was interrupted: by the kernel for some ten of them, which it charges to the thread; or,
+// where others may displace it and where it lasted for longer, by somebody else.
+class own_cost {
+public:
+    static constexpr std::int64_t longest_look_ns = 1000, longest_interrupt_ns = 100'000;
+
+    explicit own_cost(bool undisplaced) : undisplaced_(undisplaced) {}
+
+    // A sleep cost so much processor time.
+    void slept(std::int64_t cpu_ns) noexcept { ns_ += cpu_ns; }
+
+    // A look at the clock took so long.
+    void looked(std::int64_t ns) noexcept {
+        if (ns < (undisplaced_ ? longest_interrupt_ns : longest_look_ns)) ns_ += ns;
+    }
+
+    // Of a thread that has used so much processor time in all: never more than that.
+    [[nodiscard]] std::int64_t of(std::int64_t thread_ns) const noexcept { return std::min(ns_, thread_ns); }
+
+private:
+    const bool undisplaced_;
+    std::int64_t ns_ = 0;
+};
+
 struct injection {
     std::int64_t zero_ns = 0;            // the start of the measurement, now_ns
     std::vector<std::int64_t> lateness;  // the injector's own, for each post
-    std::int64_t spun_ns = 0;            // processor time between waking and releasing
+    std::int64_t cost_ns = 0;            // processor time of the injector itself
     bool undisplaced = false;            // no thread of ordinary priority ran in its place
 };
 
@@ -56,8 +81,6 @@ template <class Release>
 [[nodiscard]] injection inject(std::span<const std::int64_t> plan, Release release) {
     // The measurement starts this much later: the injector should be asleep when the first time comes.
     constexpr std::int64_t lead_ns = 10'000'000;
-    // A longer look at the clock was interrupted: the time in between was somebody else's.
-    constexpr std::int64_t longest_look_ns = 1000;
     injection done;
     done.lateness.resize(plan.size());
     set_timer_slack_1ns();
@@ -65,18 +88,21 @@ template <class Release>
     // With one processor for all, spinning would keep the runtime from running.
     const std::int64_t margin_ns = usable_processors() > 1 ? injector_spin_ns : 0;
     own_lateness late(done.undisplaced);
+    own_cost cost(done.undisplaced);
     done.zero_ns = now_ns() + lead_ns;
     std::int64_t now = now_ns();
     for (std::size_t i = 0; i < plan.size(); ++i) {
         const std::int64_t intended = done.zero_ns + plan[i];
         if (now < intended - margin_ns) {
+            const std::int64_t before = thread_cpu_ns();
             sleep_until_ns(intended - margin_ns);
+            cost.slept(thread_cpu_ns() - before);
             now = now_ns();
         }
         while (now < intended) {
             real_sync::relax();
             const std::int64_t look = now_ns();
-            if (look - now < longest_look_ns) done.spun_ns += look - now;
+            cost.looked(look - now);
             now = look;
         }
         release(i);
@@ -84,6 +110,7 @@ template <class Release>
         done.lateness[i] = late.of(intended, now, back);
         now = back;
     }
+    done.cost_ns = cost.of(thread_cpu_ns());
     return done;
 }
 

@@ -26,7 +26,26 @@ TEST(Injector, ReleasesInOrderAndNeverEarly) {
     for (std::size_t i = 0; i < plan.size(); ++i) EXPECT_GE(released[i], done.zero_ns + plan[i]);
     ASSERT_EQ(done.lateness.size(), plan.size());
     for (const std::int64_t late : done.lateness) EXPECT_GE(late, 0);
-    EXPECT_GE(done.spun_ns, 0);
+    EXPECT_GT(done.cost_ns, 0);
+}
+
+// Whatever runs beside it, and however often it is interrupted.
+TEST(Injector, WhatItTookForItselfIsNoPartOfAPost) {
+    std::vector<std::int64_t> plan;
+    for (std::int64_t i = 0; i < 20; ++i) plan.push_back(i * 3'000'000);
+    constexpr std::int64_t post_ns = 1'000'000;
+    std::thread([&] {
+        const injection done = inject(plan, [&](std::size_t) {
+            const std::int64_t end = thread_cpu_ns() + post_ns;
+            while (thread_cpu_ns() < end) {
+            }
+        });
+        // What it looked for in vain is at most this, however little of that it had the processor.
+        const auto posts = static_cast<std::int64_t>(plan.size());
+        const std::int64_t looks = posts * (injector_spin_ns + own_cost::longest_interrupt_ns);
+        EXPECT_GT(done.cost_ns, 0);
+        EXPECT_LT(done.cost_ns, thread_cpu_ns() - posts * post_ns + looks);
+    }).join();
 }
 
 int policy() { return ::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK; }
@@ -69,9 +88,9 @@ TEST(Injector, ARateNotReachedIsTheRuntimesOwn) {
 }
 
 TEST(MixedLoad, WhatComputeLostIsAShareOfWhatItDidAlone) {
-    const auto lost = [](std::uint64_t alone, std::uint64_t beside, std::int64_t spun_ns) {
+    const auto lost = [](std::uint64_t alone, std::uint64_t beside, std::int64_t injector_ns) {
         return mixed_load::lost_ppm({.ns = 0, .done = 0}, {.ns = 1000, .done = alone},
-                                    {.ns = 3000, .done = alone + beside}, 2, spun_ns);
+                                    {.ns = 3000, .done = alone + beside}, 2, injector_ns);
     };
     EXPECT_EQ(lost(100, 200, 0), 0);
     EXPECT_EQ(lost(100, 150, 0), 250'000);

@@ -67,7 +67,7 @@ public:
         r.warmup_blocks = 0;
         r.blocks = 1;
         r.ops = n;
-        r.cpu_ns = static_cast<std::uint64_t>(cpu_ns_ - injected_.spun_ns);
+        r.cpu_ns = static_cast<std::uint64_t>(cpu_ns_ - injected_.cost_ns);
         r.offered_per_s = per_second(n, plan_.back());
         r.achieved_per_s = per_second(n, last);
         r.set_latency(result.latency);
@@ -77,7 +77,7 @@ public:
             if (injector_limited(result.latency, punctual, q)) r.add_flag("injector_limited_" + std::string(name));
         if (overloaded(*r.offered_per_s, *r.achieved_per_s)) r.add_flag("overloaded");
         if (!injected_.undisplaced) r.add_flag("injector_plain");
-        r.add_flag("spun_us=" + std::to_string(injected_.spun_ns / 1000));
+        r.add_flag("injector_us=" + std::to_string(injected_.cost_ns / 1000));
         result.audit("the run", account_.sum(), expected_sum(n));
         fill_counters(r, runtime);
         return result;
@@ -94,8 +94,8 @@ public:
     // Whether work was still left when the plan was over by more than a hundredth.
     [[nodiscard]] static bool overloaded(double offered, double achieved) { return achieved / offered < 0.99; }
 
-    // What the injector spent on waiting; no part of the subject's cpu_ns.
-    [[nodiscard]] std::int64_t spun_ns() const noexcept { return injected_.spun_ns; }
+    // Processor time of the injector itself; no part of the subject's cpu_ns.
+    [[nodiscard]] std::int64_t injector_ns() const noexcept { return injected_.cost_ns; }
 
 private:
     // Infinite, printed as not measured, for an empty span.

@@ -55,7 +55,7 @@ public:
         r.wall_ns = static_cast<std::uint64_t>(last.ns - middle.ns);
         r.add_flag("compute_tasks=" + std::to_string(last.done - middle.done));
         const unsigned processors = std::min(compute_workers, usable_processors());
-        if (const auto lost = lost_ppm(first, middle, last, processors, loop.spun_ns()))
+        if (const auto lost = lost_ppm(first, middle, last, processors, loop.injector_ns()))
             r.add_flag("compute_lost_ppm=" + std::to_string(*lost));
         return result;
     }
@@ -65,13 +65,14 @@ public:
         std::uint64_t done;
     };
 
-    // Of the throughput alone, in millionths; negative where it was more. What the injector spent on waiting was nobody's to lose.
+    // Of the throughput alone, in millionths; negative where it was more. What the injector took for itself was nobody's to lose.
     // Nothing where a task is more than a hundredth of what was done alone.
     [[nodiscard]] static std::optional<std::int64_t> lost_ppm(moment first, moment middle, moment last,
-                                                              unsigned processors, std::int64_t spun_ns) {
+                                                              unsigned processors, std::int64_t injector_ns) {
         const std::uint64_t alone = middle.done - first.done, beside = last.done - middle.done;
         const double alone_ns = static_cast<double>(middle.ns - first.ns) * processors;
-        const double beside_ns = static_cast<double>(last.ns - middle.ns) * processors - static_cast<double>(spun_ns);
+        const double beside_ns =
+            static_cast<double>(last.ns - middle.ns) * processors - static_cast<double>(injector_ns);
         if (alone < 100 || beside_ns <= 0) return std::nullopt;
         const double kept = static_cast<double>(beside) / beside_ns / (static_cast<double>(alone) / alone_ns);
         return std::llround((1 - kept) * 1e6);

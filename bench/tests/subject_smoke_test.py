@@ -14,6 +14,7 @@ import functools
 import io
 import json
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -157,9 +158,18 @@ class PostLatency(Case):
         row = self.run_ok("post_latency", 200, "--plan", plan, "--hist", hist, "--param", "rate=10000")
         self.assertEqual((row["lat_count"], row["warmup_blocks"], row["blocks"]), ("180", "0", "1"))
         self.assertLessEqual(float(row["achieved_per_s"]), float(row["offered_per_s"]))
-        self.assertRegex(row["flags"], r"(^|;)spun_us=\d+$")
+        self.assertRegex(row["flags"], r"(^|;)injector_us=\d+$")
         self.assertEqual(row["lat_p90_ns"], "", "18 samples lie above it")
         self.check_histogram(hist, row)
+
+    def test_the_injector_is_no_part_of_the_processor_time(self) -> None:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        row = self.run_ok("post_latency", 400, "--plan", self.plan("".join(f"{i * 500_000}\n" for i in range(400))))
+        now = resource.getrusage(resource.RUSAGE_CHILDREN)
+        whole_us = 1e6 * (now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime)
+        own_us = int(re.search(r"injector_us=(\d+)", row["flags"])[1])
+        self.assertGreater(own_us, 0, "it sleeps 400 times")
+        self.assertLessEqual(int(row["cpu_ns"]) / 1000 + own_us, 1.01 * whole_us, "together they are the process")
 
     def test_bad_plans(self) -> None:
         if "post_latency" not in listed():

@@ -23,7 +23,7 @@ def rows(spoilt: int, whose: str = "tokio", ns: float = 10_000, flag: str = "inj
     for n in range(20):
         for subject, usual in (("hive", 5_000), ("tokio", 10_000)):
             mine = n < spoilt and subject == whose
-            out.append(run(subject, n, (ns if mine else usual) + n, f"{flag};spun_us=1" if mine else "spun_us=1"))
+            out.append(run(subject, n, (ns if mine else usual) + n, f"{flag};injector_us=1" if mine else "injector_us=1"))
     return out
 
 
@@ -34,7 +34,7 @@ def one(table: list[dict[str, str]], metric=P50) -> comparing.Comparison:
 class Injector(unittest.TestCase):
     def test_each_percentile_is_judged_by_itself_and_old_folders_have_one_word_for_all(self) -> None:
         for flags, limited in (
-            ("injector_limited_p50;spun_us=3", (True, False)),
+            ("injector_limited_p50;injector_us=3", (True, False)),
             ("injector_limited_p99", (False, True)),
             ("injector_limited;compute_tasks=5", (True, True)),
             ("injector_limited_p999;injector_plain;overloaded", (False, False)),

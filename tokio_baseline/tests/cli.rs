@@ -131,8 +131,8 @@ fn post_latency_prints_its_row_and_its_histogram() {
         hist.display()
     ));
     assert_filled(&row, "offered_per_s achieved_per_s lat_count lat_min_ns lat_p50_ns lat_max_ns flags");
-    let spun = row["flags"].split(';').next_back().expect("a flag");
-    assert!(spun.strip_prefix("spun_us=").is_some_and(|us| us.parse::<u64>().is_ok()), "seen: {spun}");
+    let own = row["flags"].split(';').next_back().expect("a flag");
+    assert!(own.strip_prefix("injector_us=").is_some_and(|us| us.parse::<u64>().is_ok()), "seen: {own}");
     assert_eq!((row["ops"].as_str(), row["lat_count"].as_str(), row["status"].as_str()), ("200", "180", "ok"));
     assert_eq!(row["check"], format!("{:016x}", expected_sum(200)));
 

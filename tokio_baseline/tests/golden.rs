@@ -3,7 +3,7 @@ use serde_json::Value;
 use tokio_baseline::fork_join::{matrices::Matrices, serial_sum, trees, uts::Uts, Tree};
 use tokio_baseline::hist::{self, Histogram, Permille};
 use tokio_baseline::ledger::{self, Ledger};
-use tokio_baseline::open_loop::{OwnLateness, SPIN_NS};
+use tokio_baseline::open_loop::{OwnCost, OwnLateness, SPIN_NS};
 use tokio_baseline::scenarios::latency_vs_load::service_ns;
 
 fn golden(section: &str) -> Vec<Value> {
@@ -103,6 +103,17 @@ fn the_injectors_own_lateness_is_as_written() {
             let found = late.of(number(&post[0]), number(&post[1]), number(&post[2]));
             assert_eq!(found, number(expected), "{row}");
         }
+    }
+}
+
+#[test]
+fn the_injectors_own_cost_is_as_written() {
+    for row in golden("own_cost") {
+        let mut cost = OwnCost::new(row["undisplaced"].as_bool().expect("a word"));
+        let times = |name: &str| row[name].as_array().expect("a list").iter().map(number);
+        times("slept").for_each(|ns| cost.slept(ns));
+        times("looked").for_each(|ns| cost.looked(ns));
+        assert_eq!(cost.of(number(&row["thread"])), number(&row["cost"]), "{row}");
     }
 }
 

@@ -33,12 +33,12 @@ fn at(load: &ComputeLoad) -> Moment {
     Moment { ns: host::now_ns(), done: load.done() }
 }
 
-/// Of the throughput alone, in millionths; negative where it was more. What the injector spent on waiting was nobody's to lose.
+/// Of the throughput alone, in millionths; negative where it was more. What the injector took for itself was nobody's to lose.
 /// Nothing where a task is more than a hundredth of what was done alone.
-fn lost_ppm([first, middle, last]: [Moment; 3], processors: u64, spun_ns: u64) -> Option<i64> {
+fn lost_ppm([first, middle, last]: [Moment; 3], processors: u64, injector_ns: u64) -> Option<i64> {
     let (alone, beside) = (middle.done - first.done, last.done - middle.done);
     let alone_ns = ((middle.ns - first.ns) * processors) as f64;
-    let beside_ns = ((last.ns - middle.ns) * processors) as f64 - spun_ns as f64;
+    let beside_ns = ((last.ns - middle.ns) * processors) as f64 - injector_ns as f64;
     let kept = beside as f64 / beside_ns / (alone as f64 / alone_ns);
     (alone >= 100 && beside_ns > 0.0).then(|| ((1.0 - kept) * 1e6).round() as i64)
 }
@@ -63,12 +63,12 @@ pub fn measure<R: Computing>(run: &RunArgs) -> Result<Report, Failure> {
     load.call_end();
     load.wait();
 
-    let spun_ns = record.spun_ns;
+    let injector_ns = record.injector_ns;
     let mut report = open_loop::report(run, &plan, record);
     report.row.put("wall_ns", last.ns - middle.ns);
     report.row.put_flag(&format!("compute_tasks={}", last.done - middle.done));
     let processors = compute_workers.min(host::usable_processors() as u64);
-    if let Some(lost) = lost_ppm([first, middle, last], processors, spun_ns) {
+    if let Some(lost) = lost_ppm([first, middle, last], processors, injector_ns) {
         report.row.put_flag(&format!("compute_lost_ppm={lost}"));
     }
     report.row.put_counters(&runtime.counters());
