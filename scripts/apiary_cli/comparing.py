@@ -307,6 +307,21 @@ def validity(comparisons: list[Comparison]) -> Validity:
     return Validity(WEAK if reasons else VALID, tuple(reasons), aa, slow)
 
 
+def cost_beside(one: Comparison, comparisons: list[Comparison]) -> Comparison | None:
+    """Of a latency: what the two spend at the same point, where that differs. Who spins is quick and costs a processor."""
+    return next(
+        (
+            other
+            for other in comparisons
+            if not one.metric.spent
+            and other.metric.spent
+            and (other.key, other.pairing) == (one.key, one.pairing)
+            and other.verdict in (stats.REGRESSED, stats.IMPROVED)
+        ),
+        None,
+    )
+
+
 def peers_that_win(comparisons: list[Comparison]) -> list[Comparison]:
     """Where somebody else is better than ours: said first."""
     return [one for one in comparisons if one.pairing.kind == "peer" and one.verdict == stats.REGRESSED]

@@ -15,6 +15,8 @@ WORDS = {
     stats.INCONCLUSIVE: "undecided",
 }
 
+SPENT = WORDS | {stats.IMPROVED: "{c} spends less", stats.REGRESSED: "{b} spends less"}
+
 MOST_BANDS = 4  # more of them hide each other
 
 
@@ -99,6 +101,11 @@ def strip(report: Report) -> str:
     return f'<div class="strip">{"".join(tiles)}</div>'
 
 
+def split(found: list[Comparison]) -> tuple[list[Comparison], list[Comparison]]:
+    """How long it takes, and what it takes."""
+    return [one for one in found if not one.metric.spent], [one for one in found if one.metric.spent]
+
+
 def standing(report: Report) -> str:
     """The answer in one table: against each other program, at how many comparisons ours is faster or slower, and
     from which factor to which. No average: no weights would be right for everybody."""
@@ -120,16 +127,18 @@ def standing(report: Report) -> str:
     name = next(iter(groups))[0] if alone else ""
     rows = []
     for (ours, other), found in sorted(groups.items()):
-        won = [one for one in found if one.verdict == stats.IMPROVED]
-        lost = [one for one in found if one.verdict == stats.REGRESSED]
+        won, less = split([one for one in found if one.verdict == stats.IMPROVED])
+        lost, more = split([one for one in found if one.verdict == stats.REGRESSED])
         unranked = sum("not_ranked" in one.flags for one in found)
-        rest = len(found) - len(won) - len(lost) - unranked
+        rest = len(found) - len(won) - len(lost) - len(less) - len(more) - unranked
         called = escape(other if alone else f"{ours} / {other}")
-        rows.append(("", [called, cell(lost, "bad"), cell(won, "good"), str(rest), str(unranked)]))
+        rows.append(("", [called, cell(lost, "bad"), cell(won, "good"), cell(more, "bad"), cell(less, "good"), str(rest), str(unranked)]))
     head = [
         (f"{name} against" if alone else "", ""),
         ("slower", ""),
         ("faster", ""),
+        ("spends more", ""),
+        ("spends less", ""),
         ("undecided, equal", "n"),
         ("not ranked", "n"),
     ]
@@ -137,7 +146,7 @@ def standing(report: Report) -> str:
     again = report.race.get("command")
     return (
         f'<div class="standing">{table(head, rows)}<p class="caption">{void}Numbers of comparisons (a latency has one '
-        "for each percentile), and from which to which factor of the other’s time: ×0.50 is half of it. Not ranked: "
+        "for each percentile), and from which to which factor of the other’s time, or of its processor time: ×0.50 is half of it. Not ranked: "
         "the injector was too late.</p>"
         + (f'<p class="meta">Measure it again: <code>{escape(again)}</code></p>' if again else "")
         + "</div>"
@@ -165,12 +174,18 @@ def short_ratio(one: Comparison) -> str:
     return f'<span class="num">×{one.found.ratio:.2f}</span> <small class="soft num">{interval}</small>'
 
 
-def lost_item(one: Comparison) -> str:
+def at_cost(one: Comparison, report: Report) -> str:
+    """Behind a latency: what it was bought with."""
+    cost = comparing.cost_beside(one, report.comparisons)
+    return f", and {short_ratio(cost)} of its processor time" if cost else ""
+
+
+def lost_item(one: Comparison, report: Report) -> str:
     """A peer that wins gets a line of its own."""
     return (
         f'<li class="lost"><span class="soft">{escape(place(one.key))}, {escape(one.metric.what)}:</span> '
-        f"<b>{escape(one.pairing.baseline)}</b> beats {escape(one.pairing.candidate)}, "
-        f"which takes {short_ratio(one)} of its time</li>"
+        f"<b>{escape(one.pairing.baseline)}</b> {summary.won(one)} {escape(one.pairing.candidate)}, "
+        f"which takes {short_ratio(one)} of its {'processor ' if one.metric.spent else ''}time{at_cost(one, report)}</li>"
     )
 
 
@@ -180,7 +195,8 @@ def won_items(won: list[Comparison]) -> list[str]:
     for one in won:
         groups.setdefault((one.key, one.metric.what, one.pairing.candidate), []).append(one)
     return [
-        f'<li class="won"><span class="soft">{escape(place(key))}, {escape(what)}:</span> <b>{escape(ours)}</b> beats '
+        f'<li class="won"><span class="soft">{escape(place(key))}, {escape(what)}:</span> <b>{escape(ours)}</b> '
+        f"{summary.won(group[0])} "
         + ", ".join(f"{escape(one.pairing.baseline)} {short_ratio(one)}" for one in group)
         + "</li>"
         for (key, what, ours), group in groups.items()
@@ -193,7 +209,7 @@ def who_wins(report: Report) -> str:
     won = [one for one in claims if one.verdict == stats.IMPROVED]
     unranked = sum("not_ranked" in one.flags for one in claims)
     rest = len(claims) - len(lost) - len(won) - unranked
-    items = [lost_item(one) for one in lost] + won_items(won)
+    items = [lost_item(one, report) for one in lost] + won_items(won)
     if rest:
         further = "further " if items else ""
         items.append(
@@ -218,6 +234,35 @@ def who_wins(report: Report) -> str:
     )
 
 
+def costs(report: Report) -> str:
+    """Latency and what it was bought with, side by side: who spins is quick and costs a processor."""
+    groups: dict[comparing.Key, dict[str, dict[str, page_data.Cell]]] = {}
+    for cell in page_data.cells(report):
+        groups.setdefault(cell.key, {}).setdefault(cell.subject, {})[cell.metric.column] = cell
+    columns = [metric.column for metric in plans.LATENCY]
+
+    def shown(cell: page_data.Cell | None) -> str:
+        return "" if cell is None else human(cell.median) + (" <small class=soft>limited</small>" if cell.limited else "")
+
+    rows = []
+    for key, subjects in groups.items():
+        for subject, cells in subjects.items():
+            spent = next((cell for cell in cells.values() if cell.metric.spent), None)
+            if spent and any(column in cells for column in columns):
+                first = not rows or rows[-1][1] != key
+                figures = [shown(cells.get(column)) for column in columns]
+                name = escape(place(key)) if first else ""
+                rows.append(("first" if first else "inner", key, [name, escape(subject), *figures, f"<b>{shown(spent)}</b>"]))
+    if not rows:
+        return ""
+    head = [("point", ""), ("subject", "w"), ("p50", "n"), ("p90", "n"), ("p99", "n"), ("processor time each", "n")]
+    note = (
+        '<p class="caption">Medians over rounds. Processor time of the whole process for each post or timer, its service '
+        "included and what the injector takes for itself not. The ratios, with intervals, are below.</p>"
+    )
+    return section("Latency, and what it costs", note + table(head, [(cls, cells) for cls, _, cells in rows]))
+
+
 # --------------------------------------------------------------------------------------------- the forest
 
 
@@ -240,7 +285,7 @@ def forest_entry(report: Report, one: Comparison, scale: svg.LogScale) -> str:
     why_not = next((why for flag, why in UNDECIDED.items() if flag in one.flags), None)
     cls = CLASS[one.verdict] + (" unranked" if why_not else "")
     raw = [a / b for a, b in one.pairs]
-    words = why_not or WORDS[one.verdict].format(c=one.pairing.candidate, b=one.pairing.baseline)
+    words = why_not or (SPENT if one.metric.spent else WORDS)[one.verdict].format(c=one.pairing.candidate, b=one.pairing.baseline)
     if one.control:
         met = (one.verdict == stats.REGRESSED) == (one.pairing.kind == "slow10") and one.verdict != stats.IMPROVED
         cls = "good" if met else "bad"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from typing import Callable
 
 from .errors import Fault, USAGE, unknown
 from .tables import params_text
@@ -20,9 +21,12 @@ class Metric:
     better: str
     what: str
     quotient: tuple[str, str] | None = None  # of these two columns, where the figure has none of its own
+    where: Callable[[dict[str, str]], bool] | None = None  # the rows in which the columns mean this
 
     def value(self, row: dict[str, str]) -> float | None:
         """The figure of a row, or None where it has none."""
+        if self.where and not self.where(row):
+            return None
         if not self.quotient:
             return float(row[self.column]) if row[self.column] and float(row[self.column]) > 0 else None
         part, whole = (float(row[name] or 0) for name in self.quotient)
@@ -32,6 +36,11 @@ class Metric:
     def gates(self) -> bool:
         """Decides over a change: what other work on the machine hardly moves."""
         return self is PROCESSOR
+
+    @property
+    def spent(self) -> bool:
+        """Processor time: what it takes, not how long."""
+        return self.column.startswith("cpu_ns")
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,17 @@ class Scenario:
 THROUGHPUT = (Metric("ns_per_op", "ns", "lower", "time per task"),)
 PROCESSOR = Metric("cpu_ns_per_op", "ns", "lower", "processor time per task", ("cpu_ns", "ops"))
 IDLE_COST = (Metric("cpu_ns", "ns", "lower", "processor time while idle"),)
+
+
+def posts_alone(row: dict[str, str]) -> bool:
+    """Whether cpu_ns is what the posts cost: nothing computes beside them, and the injector's sleeps are not in it, as they
+    are in older rows."""
+    named = {flag.split("=")[0] for flag in row["flags"].split(";")}
+    return "injector_us" in named and "starved_ppm" not in named
+
+
+POST_COST = Metric("cpu_ns_per_post", "ns", "lower", "processor time per post", ("cpu_ns", "ops"), posts_alone)
+TIMER_COST = Metric("cpu_ns_per_timer", "ns", "lower", "processor time per timer", ("cpu_ns", "ops"))
 LATENCY = (
     Metric("lat_p50_ns", "ns", "lower", "latency p50"),
     Metric("lat_p90_ns", "ns", "lower", "latency p90"),
@@ -79,9 +99,10 @@ def of_blocks(name: str, parameters: str, what: str, histogram: bool = False, **
     return Scenario(name, kind, THROUGHPUT, BLOCK_CELLS, words, histogram=histogram, what=what, **more)
 
 
-def of_open_loop(name: str, parameters: str, what: str) -> Scenario:
-    words = ("rate", *parameters.split())
-    return Scenario(name, "latency", LATENCY, LATENCY_CELLS, words, open_loop=True, histogram=True, what=what)
+def of_open_loop(name: str, parameters: str, what: str, alone: bool = True) -> Scenario:
+    """`alone`: what the process spends is spent on the posts."""
+    words, metrics = ("rate", *parameters.split()), (*LATENCY, POST_COST) if alone else LATENCY
+    return Scenario(name, "latency", metrics, LATENCY_CELLS, words, open_loop=True, histogram=True, what=what)
 
 
 SCENARIOS = {
@@ -101,7 +122,7 @@ SCENARIOS = {
         Scenario(
             "timer_lateness",
             "lateness",
-            LATENESS,
+            (*LATENESS, TIMER_COST),
             LATENCY_CELLS,
             ("delay_us", "pending", "ops"),
             histogram=True,
@@ -116,7 +137,9 @@ SCENARIOS = {
             histogram=True,
             calibrated=True,
         ),
-        of_open_loop("mixed_load", "compute_us compute_workers", "Posts while long tasks keep all processors busy."),
+        of_open_loop(
+            "mixed_load", "compute_us compute_workers", "Posts while long tasks keep all processors busy.", alone=False
+        ),
         of_open_loop("latency_vs_load", "service scale", "Posts with service times, at a share of capacity."),
         of_blocks("successor", "chains", "Chains of tasks, each of which hands on to the next.", calibrated=True),
         of_blocks("spawn_many_local", "tasks", "Tokio's own: one task spawns many."),

@@ -100,11 +100,34 @@ def order(line: Line) -> tuple:
     place = known.index(line.scenario) if line.scenario in known else len(known)
     words = line.params.replace("=", ";").split(";")
     sortable = [(False, int(word)) if word.isdigit() else (True, word) for word in words]
-    return place, sortable, line.placement, line.metric
+    metrics = [metric.column for metric in plans.METRICS]
+    return place, sortable, line.placement, metrics.index(line.metric) if line.metric in metrics else len(metrics)
+
+
+def place_of(line: Line) -> tuple[str, str, str, str]:
+    return line.scenario, line.params, line.placement, line.ours
+
+
+def beside(found: dict[Line, dict[str, dict[str, str]]], line: Line, peer: str) -> str:
+    """Behind a latency: what the two spend at the same point, where that differs."""
+    if line.metric.startswith("cpu_ns"):
+        return ""
+    rows = (
+        at[peer] for other, at in found.items()
+        if place_of(other) == place_of(line) and other.metric.startswith("cpu_ns") and peer in at
+    )
+    cost = next((row for row in rows if row["verdict"] in (stats.REGRESSED, stats.IMPROVED)), None)
+    return f"; processor time of {line.ours} {figure(cost)}" if cost else ""
 
 
 def lost(row: dict[str, str]) -> bool:
     return row["verdict"] == stats.REGRESSED
+
+
+def listed(found: dict[Line, dict[str, dict[str, str]]]) -> list[Line]:
+    """The points where a peer wins first; what a latency costs stands below it."""
+    beaten = {place_of(line) for line, at in found.items() if any(map(lost, at.values()))}
+    return sorted(found, key=lambda line: (place_of(line) not in beaten, order(line)))
 
 
 def figure(row: dict[str, str]) -> str:
@@ -128,7 +151,8 @@ def cell(row: dict[str, str] | None) -> str:
 
 def name_of(line: Line, many: bool) -> str:
     words = line.params.replace("=", " ").replace(";", ", ")
-    found = next((m.what for m in plans.METRICS if m.column == line.metric), line.metric)
+    known = plans.SCENARIOS[line.scenario].metrics_at(line.placement) if line.scenario in plans.SCENARIOS else ()
+    found = next((m.what for m in known if m.column == line.metric), line.metric)
     metric = "" if found == plans.THROUGHPUT[0].what else found
     place = "" if line.placement == "free" else "all on one CPU"
     return " · ".join(filter(None, (line.ours if many else "", f"`{line.scenario}`", words, place, metric)))
@@ -153,12 +177,11 @@ def race(folder: Path) -> str:
         raise Fault(f"{folder.name} compares nothing", "no row of compare.csv is about a peer", "", USAGE)
     peers = sorted({peer for one in found.values() for peer in one})
     many = len({line.ours for line in found}) > 1
-    # Where a peer wins comes first.
-    listed = sorted(found, key=lambda line: (not any(map(lost, found[line].values())), order(line)))
-    losses = [(line, peer) for line in listed for peer in peers if peer in found[line] and lost(found[line][peer])]
+    ordered = listed(found)
+    losses = [(line, peer) for line in ordered for peer in peers if peer in found[line] and lost(found[line][peer])]
     by_peer: dict[str, list[str]] = {}
     for line, peer in losses:
-        by_peer.setdefault(peer, []).append(f"{name_of(line, many)} ({figure(found[line][peer])})")
+        by_peer.setdefault(peer, []).append(f"{name_of(line, many)} ({figure(found[line][peer])}{beside(found, line, peer)})")
     ours = " and ".join(sorted({line.ours for line in found}))
     out = [preamble(env) + f", {env['race'].get('workers', 2)} workers unless a row says otherwise."]
     out += [f"{summary.rounds_line(env['race']).capitalize()}. {controls(rows)}"]
@@ -166,21 +189,22 @@ def race(folder: Path) -> str:
         f"{'**NOT**: ' if s.level == verification.BAD else ''}{s.name}: {s.text}"
         for s in verification.statuses(env.get("verification"))) + "."]
     if by_peer:
-        out += ["", f"**Where a peer is faster than {ours}:**", ""]
+        out += ["", f"**Where a peer is faster than {ours}, or spends less processor time:**", ""]
         out += [f"- {peer}: {'; '.join(places)}" for peer, places in sorted(by_peer.items())]
     else:
-        out += ["", f"No peer was faster than {ours} at any of these points."]
+        out += ["", f"No peer was faster than {ours} at any of these points, or spent less."]
     out += [
         "",
-        f"Time of {ours} over that of the other, with 95 % intervals: below 1, {ours} is faster. Bold: the other is "
-        "faster; in parentheses: undecided, or equal within the margin; “–”: the other cannot express it; “not "
+        f"Time of {ours} over that of the other, with 95 % intervals: below 1, {ours} is faster, or where the line says "
+        "processor time spends less: a runtime that spins is quick and costs a processor, so read both lines. Bold: the "
+        "other is faster, or spends less; in parentheses: undecided, or equal within the margin; “–”: the other cannot express it; “not "
         "ranked”: the injector was too late in more than half of the pairs; where it was in fewer, they are left "
         "out and counted.",
         "",
         f"| scenario | {' | '.join(peers)} |",
         "|---" * (len(peers) + 1) + "|",
     ]
-    out += [f"| {name_of(line, many)}{left_out(found[line].values())} | {' | '.join(cell(found[line].get(peer)) for peer in peers)} |" for line in listed]
+    out += [f"| {name_of(line, many)}{left_out(found[line].values())} | {' | '.join(cell(found[line].get(peer)) for peer in peers)} |" for line in ordered]
     absent = summary.missing(env, measured) + summary.failures(measured)
     return "\n".join(out + ([""] + [f"- {line}" for line in absent] if absent else []))
 

@@ -42,18 +42,28 @@ def ratio_text(one: Comparison) -> str:
     return f"×{one.found.ratio:.3f} [{one.found.lo:.3f}, {one.found.hi:.3f}]"
 
 
+def won(one: Comparison) -> str:
+    return "spends less than" if one.metric.spent else "beats"
+
+
+def at_cost(one: Comparison, comparisons: list[Comparison]) -> str:
+    """Behind a latency: what it was bought with."""
+    cost = comparing.cost_beside(one, comparisons)
+    return f"; processor time of {cost.pairing.candidate} ×{cost.found.ratio:.2f}" if cost else ""
+
+
 def lead(comparisons: list[Comparison]) -> list[str]:
     """The first sentences: where a peer wins, it says so first."""
     losses = comparing.peers_that_win(comparisons)
     lines = [
-        f"{one.pairing.baseline} beats {one.pairing.candidate} in {comparing.place_name(one)}, "
-        f"{one.metric.what}: {one.pairing.candidate} takes {ratio_text(one)}"
+        f"{one.pairing.baseline} {won(one)} {one.pairing.candidate} in {comparing.place_name(one)}, "
+        f"{one.metric.what}: {one.pairing.candidate} takes {ratio_text(one)}{at_cost(one, comparisons)}"
         for one in losses
     ]
     wins = [one for one in comparisons if one.pairing.kind == "peer" and one.verdict == stats.IMPROVED]
     lines += [
-        f"{one.pairing.candidate} beats {one.pairing.baseline} in {comparing.place_name(one)}, "
-        f"{one.metric.what}: {ratio_text(one)}"
+        f"{one.pairing.candidate} {won(one)} {one.pairing.baseline} in {comparing.place_name(one)}, "
+        f"{one.metric.what}: {ratio_text(one)}{at_cost(one, comparisons)}"
         for one in wins
     ]
     rest = sum(one.pairing.kind == "peer" for one in comparisons) - len(losses) - len(wins)

@@ -1,0 +1,94 @@
+"""What a post costs beside how long it takes: which rows tell it, and that a reader sees both at once."""
+
+from __future__ import annotations
+
+import unittest
+
+from apiary_cli import comparing, page_sections, plans, splice, stats, summary, tables
+
+from .test_report_curves import report, row
+
+# The spinner answers in a fifth of the time, for four times the processor time.
+TAKES = {"hive": ("50000", "40000000"), "spinner": ("10000", "160000000")}
+
+
+def rows(scenario: str = "post_latency", flags: str = "injector_us=30000", rounds: int = 10) -> list[dict[str, str]]:
+    return [
+        row(name, scenario, "rate=1000", n, lat_p50_ns=p50, cpu_ns=cpu, ops="1250", flags=flags, placement="free",
+            role="candidate" if name == "hive" else "peer")
+        for name, (p50, cpu) in TAKES.items()
+        for n in range(rounds)
+    ]
+
+
+def by_column(found: list[dict[str, str]]) -> dict[str, comparing.Comparison]:
+    return {one.metric.column: one for one in comparing.compare(found)}
+
+
+class Cost(unittest.TestCase):
+    def test_it_is_compared_and_ranked(self) -> None:
+        found = by_column(rows())
+        self.assertEqual(set(found), {"lat_p50_ns", "cpu_ns_per_post"})
+        self.assertEqual(found["lat_p50_ns"].verdict, stats.REGRESSED)
+        self.assertEqual(found["cpu_ns_per_post"].verdict, stats.IMPROVED)
+        self.assertAlmostEqual(found["cpu_ns_per_post"].found.ratio, 0.25)
+        self.assertAlmostEqual(found["cpu_ns_per_post"].pairs[0][0], 32_000)
+
+    def test_only_rows_in_which_the_process_spends_on_posts_alone(self) -> None:
+        self.assertNotIn("cpu_ns_per_post", by_column(rows(flags="spun_us=30000")), "an older row has the sleeps in it")
+        self.assertNotIn("cpu_ns_per_post", by_column(rows(flags="injector_us=1;starved_ppm=0")), "others compute beside")
+        self.assertNotIn("cpu_ns_per_post", by_column(rows("mixed_load")))
+        for name in ("targeted_latency", "latency_vs_load"):
+            self.assertIn("cpu_ns_per_post", by_column(rows(name)))
+        self.assertIn("cpu_ns_per_timer", by_column(rows("timer_lateness", flags="")))
+
+    def test_the_plans_that_are_read_have_it(self) -> None:
+        for name in ("quick", "publish"):
+            self.assertTrue(any(plans.POST_COST in p.scenario.metrics for p in plans.plan(name).points), name)
+        published = {p.scenario.name for p in plans.plan("publish").points if plans.POST_COST in p.scenario.metrics}
+        self.assertEqual(published, {"post_latency", "targeted_latency", "latency_vs_load"})
+
+    def test_it_decides_over_no_change(self) -> None:
+        self.assertFalse(plans.POST_COST.gates or plans.TIMER_COST.gates)
+
+    def test_a_sentence_about_a_latency_says_what_it_cost(self) -> None:
+        lines = summary.lead(comparing.compare(rows()))
+        self.assertIn("spinner beats hive in post_latency rate=1000, latency p50: hive takes ×5.000 [5.000, 5.000]; "
+                      "processor time of hive ×0.25", lines)
+        self.assertIn("hive spends less than spinner in post_latency rate=1000, processor time per post: "
+                      "×0.250 [0.250, 0.250]", lines)
+
+    def test_the_page_shows_both_in_one_row_and_counts_them_apart(self) -> None:
+        made = report(rows())
+        made.comparisons, made.roles = comparing.compare(made.rows), {"hive": "candidate", "spinner": "peer"}
+        made.validity = comparing.validity(made.comparisons)
+        self.assertRegex(page_sections.costs(made), r"spinner</td>.*10.0 µs</td>.*<b>128 µs</b>")
+        lost = page_sections.who_wins(made)
+        self.assertIn('which takes <span class="num">×5.00</span>', lost)
+        self.assertIn('and <span class="num">×0.25</span>', lost)
+        self.assertIn("spends less than spinner", lost)
+        standing = page_sections.standing(made)
+        self.assertIn("spends less", standing)
+        self.assertEqual(standing.count('<b class="word bad">1</b>'), 1, "slower in one")
+        self.assertEqual(standing.count('<b class="word good">1</b>'), 1, "spends less in one")
+        self.assertEqual(page_sections.costs(report(rows("mixed_load"))), "")
+
+
+class Spliced(unittest.TestCase):
+    def test_what_a_latency_costs_stands_below_it_where_a_peer_wins(self) -> None:
+        given = [comparing.to_row(one, "r") for one in comparing.compare(rows() + rows("targeted_latency"))]
+        found = splice.lines_of(given)
+        line = next(line for line in found if line.metric == "lat_p50_ns")
+        self.assertEqual(splice.beside(found, line, "spinner"), "; processor time of hive 0.25 [0.25, 0.25]")
+        cost = next(line for line in found if line.metric == "cpu_ns_per_post")
+        self.assertEqual(splice.beside(found, cost, "spinner"), "")
+        self.assertEqual(splice.name_of(cost, False), "`post_latency` · rate 1000 · processor time per post")
+        names = [(line.scenario, line.metric) for line in splice.listed(found)]
+        self.assertEqual(names[:2], [("post_latency", "lat_p50_ns"), ("post_latency", "cpu_ns_per_post")])
+
+    def test_a_lateness_is_called_so(self) -> None:
+        self.assertIn("lateness p50", splice.name_of(splice.Line("timer_lateness", "", "free", "lat_p50_ns", "hive"), False))
+
+
+if __name__ == "__main__":
+    unittest.main()
