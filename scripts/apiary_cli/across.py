@@ -76,12 +76,8 @@ def difference(old: list[float], new: list[float]) -> stats.Estimate:
 def half_width(rows: list[Row], key: comparing.Key, metric: Metric) -> float:
     """Of the A/A pair of that point, or 0."""
     group = [row for row in rows if comparing.key_of(row) == key]
-    for pairing in comparing.pairings(group):
-        if pairing.kind == "aa":
-            pairs = [p for batch in comparing.paired(group, pairing, metric).values() for p in batch]
-            if pairs:
-                return stats.estimate(pairs).half_width
-    return 0.0
+    found = [comparing.comparison(key, metric, p, group) for p in comparing.pairings(group) if p.kind == "aa"]
+    return next((one.found.half_width for one in found if one), 0.0)
 
 
 def compare(old_rows: list[Row], new_rows: list[Row]) -> list[Across]:
@@ -112,7 +108,7 @@ def between(
     anchors: list[str],
     before: list[Row],
     after: list[Row],
-    whole: tuple[list[Row], list[Row]],
+    both: tuple[list[Row], list[Row]],
 ) -> Across | None:
     # A peer that has no value by this metric (too few samples for a percentile) is no anchor.
     valued = [
@@ -120,22 +116,27 @@ def between(
         for a in anchors
         if all(any(r["subject"] == a and metric.value(r) for r in rows) for rows in (before, after))
     ]
-    d_old, d_new = (logs(rows, subject, valued, metric) for rows in (before, after))
-    if not d_old or not d_new:
+    every = [logs(rows, subject, valued, metric) for rows in (before, after)]
+    if not all(every):
         return None
-    found = difference(d_old, d_new)
-    margin = stats.margin(max(half_width(rows, key, metric) for rows in whole))
+    # As in a race: without the rounds in which the injector made a figure, unless those are more than half.
+    kept = [
+        logs([row for row in rows if not comparing.limited(row, metric)], subject, valued, metric)
+        for rows in (before, after)
+    ]
+    ranked = all(map(comparing.enough, kept, every))
+    used = kept if ranked else every
+    dropped = sum(map(len, every)) - sum(map(len, kept))
+    found, whole = difference(*used), difference(*every) if dropped else None
+    margin = stats.margin(max(half_width(rows, key, metric) for rows in both))
     flags = comparing.flags_of(after, comparing.Pairing(subject, subject, "baseline"), metric)
-    verdict = stats.verdict(found, margin, metric.better)
+    if dropped:
+        flags.insert(0, f"pairs_dropped={dropped}/{sum(map(len, every))}")
+    verdict, why = comparing.claimed(stats.verdict(found, margin, metric.better), ranked, whole, margin, metric.better)
+    flags[:0] = why
     if not valued:
         verdict, flags = stats.INCONCLUSIVE, [*flags, "no_common_peer"]
-    if any(comparing.mostly_limited(own, metric) for own in runs_of(subject, before, after)):
-        verdict, flags = stats.INCONCLUSIVE, [*flags, "not_ranked"]
     return Across(key, metric, subject, tuple(valued), found, margin, verdict, tuple(flags))
-
-
-def runs_of(subject: str, *folders: list[Row]) -> list[list[Row]]:
-    return [[row for row in rows if row["subject"] == subject] for rows in folders]
 
 
 def warnings(old_env: dict, new_env: dict) -> list[str]:

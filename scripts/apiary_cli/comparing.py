@@ -148,7 +148,7 @@ def comparison(key: Key, metric: Metric, pairing: Pairing, group: list[Row]) -> 
     flags = flags_of(group, pairing, metric)
     if len(pairs) < len(every):
         flags.insert(0, f"pairs_dropped={len(every) - len(pairs)}/{len(every)}")
-    ranked = 2 * len(pairs) >= len(every)
+    ranked = enough(pairs, every)
     if not ranked:
         batches, pairs = whole, every
     return Comparison(
@@ -165,15 +165,29 @@ def comparison(key: Key, metric: Metric, pairing: Pairing, group: list[Row]) -> 
     )
 
 
-def survives_all_pairs(one: Comparison) -> bool:
+def enough(left: list, every: list) -> bool:
+    """Whether what the injector did not make is half at least."""
+    return 2 * len(left) >= len(every)
+
+
+def borne(word: str, whole: stats.Estimate | None, margin: float, better: str) -> bool:
     """Whether the ratio over all pairs, the dropped ones too, lies where the verdict puts it. A runtime that keeps the
     injector from running would lose its bad rounds: what only the dropping shows is not claimed."""
-    if one.whole is None:
+    if whole is None:
         return True
-    bound = math.log1p(one.margin)
-    worse = one.whole.log_ratio if one.metric.better == "lower" else -one.whole.log_ratio
-    found = {stats.REGRESSED: worse > bound, stats.IMPROVED: worse < -bound, stats.EQUIVALENT: abs(worse) <= stats.equal_bound(one.margin)}
-    return found.get(one.verdict, True)
+    bound = math.log1p(margin)
+    worse = whole.log_ratio if better == "lower" else -whole.log_ratio
+    found = {stats.REGRESSED: worse > bound, stats.IMPROVED: worse < -bound, stats.EQUIVALENT: abs(worse) <= stats.equal_bound(margin)}
+    return found.get(word, True)
+
+
+def claimed(
+    word: str, ranked: bool, whole: stats.Estimate | None, margin: float, better: str
+) -> tuple[str, list[str]]:
+    """What is left of a verdict where the injector made figures, and the flag that says why; of a race and of two folders."""
+    if not ranked:
+        return stats.INCONCLUSIVE, ["not_ranked"]
+    return (word, []) if borne(word, whole, margin, better) else (stats.INCONCLUSIVE, ["dropping_decides"])
 
 
 def with_verdicts(found: list[Comparison]) -> list[Comparison]:
@@ -193,12 +207,9 @@ def with_verdicts(found: list[Comparison]) -> list[Comparison]:
             one.confirmed = "1" if words == {one.verdict} else "0"
         if one.control:
             one.flags.insert(0, "control")
-        elif not one.ranked:
-            one.verdict = stats.INCONCLUSIVE
-            one.flags.insert(0, "not_ranked")
-        elif not survives_all_pairs(one):
-            one.verdict = stats.INCONCLUSIVE
-            one.flags.insert(0, "dropping_decides")
+        else:
+            one.verdict, why = claimed(one.verdict, one.ranked, one.whole, one.margin, one.metric.better)
+            one.flags[:0] = why
     return found
 
 

@@ -72,6 +72,48 @@ class Across(unittest.TestCase):
         self.assertGreaterEqual(held, 20)
 
 
+def latencies(ours: float, peer: float, spoilt: int = 0, whose: str = "hive", factor: float = 1.0) -> list[dict[str, str]]:
+    """Twenty rounds of a latency; in the first `spoilt` ones the injector made `factor` times the figure of `whose`."""
+    out = []
+    for number in range(20):
+        for name, role, ns in (("hive", "candidate", ours), ("tokio", "peer", peer)):
+            mine = number < spoilt and name == whose
+            out.append(
+                dict.fromkeys(tables.ROWS, "")
+                | {
+                    "scenario": "post_latency", "scenario_params": "rate=1000", "placement": "free", "subject": name,
+                    "subject_version": "1", "build_id": "b", "role": role, "batch": "1", "round": str(number), "status": "ok",
+                    "lat_p50_ns": str(ns * (factor if mine else 1) + number),
+                    "flags": "injector_limited_p50;injector_us=1" if mine else "injector_us=1",
+                }
+            )
+    return out
+
+
+class WhatTheInjectorMade(unittest.TestCase):
+    """As in a race (test_injector.py), between two folders."""
+
+    def only(self, old: list[dict[str, str]], new: list[dict[str, str]]) -> across.Across:
+        (one,) = across.compare(old, new)
+        return one
+
+    def test_such_rounds_are_left_out_and_counted(self) -> None:
+        for whose in ("hive", "tokio"):
+            one = self.only(latencies(5_000, 10_000), latencies(6_000, 10_000, 5, whose, 1.02))
+            self.assertEqual((one.verdict, one.flags[0]), (stats.REGRESSED, "pairs_dropped=5/40"), whose)
+            self.assertAlmostEqual(one.found.ratio, 1.2, places=2)
+
+    def test_what_only_the_dropping_shows_is_not_claimed(self) -> None:
+        one = self.only(latencies(5_000, 10_000), latencies(4_000, 10_000, 9, "hive", 4.0))
+        self.assertEqual((one.verdict, one.flags[:2]), (stats.INCONCLUSIVE, ("dropping_decides", "pairs_dropped=9/40")))
+        self.assertAlmostEqual(one.found.ratio, 0.8, places=2)
+
+    def test_half_of_the_rounds_of_each_folder_must_be_left(self) -> None:
+        self.assertEqual(self.only(latencies(5_000, 10_000, 10), latencies(6_000, 10_000)).verdict, stats.REGRESSED)
+        one = self.only(latencies(5_000, 10_000, 11), latencies(6_000, 10_000))
+        self.assertEqual((one.verdict, one.flags[0]), (stats.INCONCLUSIVE, "not_ranked"))
+
+
 class Folders(TreeCase):
     def made(self, *subjects: dict) -> str:
         before = set((self.root / "results").iterdir())

@@ -30,7 +30,8 @@ and --repeat 10 does it ten times, each from nothing, and prints the ten verdict
 in it: --plan quick adds it, and its margin is wide.
 
 Folders: their rounds are no pairs. What is compared is each scheduler's ratio to the peers that both
-folders have, same version and same build. Without a common peer nothing is decided.
+folders have, same version and same build. Without a common peer nothing is decided. What the injector made is left
+out, and decides nothing, as in a race.
 
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
 takes:   for commits two builds of one subject and about 2 minutes; twice that where the second batch is needed
