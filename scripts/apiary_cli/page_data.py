@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -212,16 +213,23 @@ def rank(report: Report, subject: str) -> tuple[bool, str]:
 
 
 def race_command(report: Report, key: comparing.Key, names: list[str]) -> str:
-    """The command that measures one point again, in the same order and with the same plans."""
+    """The command that measures this point again and no other, with the race's seed. Its plan may have got another
+    placement or length of block then, so it gets them again."""
     race = report.race
-    words = ["scripts/apiary race", f"--plan {race.get('plan', 'quick')}", f"--scenario {key[0]}"]
-    words += [f"--subject {name}" for name in names]
+    name = race.get("plan", "quick")
+    label = " ".join(filter(None, (*key[:2], "" if key[2] == "free" else key[2])))
+    known = plans.PLANS.get(name)
+    words = ["scripts/apiary", "race", "--plan", name, "--point", label]
+    for one in names:
+        words += ["--subject", one]
     words += [
-        f"--workers {tables.params_of(key[1]).get('workers') or race.get('workers', 2)}",
-        f"--rounds {race.get('rounds', 7)}",
-        f"--seed {race.get('seed', 1)}",
+        "--workers", str(race.get("workers", 2)), "--rounds", str(race.get("rounds", 7)), "--seed", str(race.get("seed", 1)),
     ]
-    return " ".join(words + (["--placement one_cpu"] if key[2] == "one_cpu" else []))
+    if known and label not in {point.label for point in known.points}:
+        words += ["--placement", key[2]]
+    if known and race.get("block_ms", known.block_ms) != known.block_ms:
+        words += ["--block-ms", str(race["block_ms"])]
+    return shlex.join(words)
 
 
 def subject_command(report: Report, key: comparing.Key, subject: str) -> str:

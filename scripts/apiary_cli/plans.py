@@ -218,8 +218,8 @@ class Point:
 
     @property
     def label(self) -> str:
-        place = "" if self.placement == "free" else f" {self.placement}"
-        return f"{self.scenario.name} {self.params_text}{place}"
+        place = "" if self.placement == "free" else self.placement
+        return " ".join(filter(None, (self.scenario.name, self.params_text, place)))
 
     @property
     def workers(self) -> int | None:
@@ -516,8 +516,10 @@ def narrowed(
     placement: str | None,
     minutes: float | None = None,
     block_ms: int | None = None,
+    labels: list[str] | None = None,
 ) -> Plan:
-    """The plan with only these scenarios, another number of rounds, another placement, another limit of time."""
+    """The plan with only these scenarios, only the points so labelled, another number of rounds, another placement, another
+    limit of time."""
     for name in scenarios:
         if name not in SCENARIOS:
             raise unknown("scenario", name, SCENARIOS)
@@ -525,6 +527,13 @@ def narrowed(
     if placement:
         points = tuple(dataclasses.replace(p, placement=placement) for p in points)
     points = tuple(dict.fromkeys(points))
+    known = {point.label: point for point in points}
+    wanted = [" ".join(label.split()) for label in labels or ()]
+    for label in wanted:
+        if label not in known:
+            raise unknown(f"point of the plan {chosen.name}", label, known)
+    if wanted:
+        points = tuple(known[label] for label in dict.fromkeys(wanted))
     if rounds is not None and rounds < 1:
         raise Fault(f"--rounds {rounds}", "a race needs at least one round", "--rounds 7", USAGE)
     if minutes is not None and minutes <= 0:

@@ -98,7 +98,7 @@ class Page(TreeCase):
 
     def commands(self, text: str) -> None:
         self.assertIn(
-            "scripts/apiary race --plan quick --scenario post_latency --subject hive --subject tokio "
+            "scripts/apiary race --plan quick --point &#x27;post_latency rate=1000&#x27; --subject hive --subject tokio "
             "--workers 2 --rounds 5 --seed 7",
             text,
         )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import unittest
 from pathlib import Path
 
-from apiary_cli import page_curves, page_data, plans, subjects, tables
+from apiary_cli import main, page_curves, page_data, plans, subjects, tables
+from apiary_cli.errors import Fault
 from apiary_cli.page_data import Report
+from apiary_cli.verbs import race
 
 
 def row(subject: str, scenario: str, params: str, number: int, **columns: str) -> dict[str, str]:
@@ -115,9 +118,29 @@ class PointWithWorkers(unittest.TestCase):
     def test_the_commands_of_the_report_say_it(self) -> None:
         key = ("post_throughput", "batch=1;producers=1;workers=4", "free")
         made = report([row("hive", *key[:2], 1, ns_per_op="1")])
-        self.assertIn("--workers 4", page_data.race_command(made, key, ["hive"]))
         bare = page_data.subject_command(made, key, "hive")
         self.assertIn("--param batch=1 --param producers=1 --workers 4", bare)
+
+    def test_the_command_of_a_point_races_that_point_alone(self) -> None:
+        for name, overrides in (
+            ("publish", []), ("quick", []), ("nightly", []), ("wide", []), ("quick", ["--placement", "free", "--block-ms", "9"])
+        ):
+            raced = self.plan_of(["--plan", name, *overrides])
+            for point in raced.points:
+                key = (point.scenario.name, point.params_text, point.placement)
+                made = report([], {"race": {"plan": name, "workers": 2, "rounds": 3, "block_ms": raced.block_ms}})
+                words = shlex.split(page_data.race_command(made, key, ["hive"]))
+                self.assertEqual(words[:2], ["scripts/apiary", "race"])
+                again = self.plan_of(words[2:])
+                self.assertEqual((again.points, again.block_ms, again.rounds), ((point,), raced.block_ms, 3), words)
+
+    def plan_of(self, words: list[str]) -> plans.Plan:
+        return race.chosen_plan(main.parse("race", words))
+
+    def test_an_unknown_point_is_answered_with_those_that_exist(self) -> None:
+        with self.assertRaises(Fault) as caught:
+            self.plan_of(["--plan", "publish", "--point", "successor one_cpu"])
+        self.assertIn("post_throughput batch=1;producers=1;workers=4", caught.exception.text())
 
 
 if __name__ == "__main__":

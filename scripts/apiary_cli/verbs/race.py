@@ -71,6 +71,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plan", metavar="PLAN", help="one of the above (default quick)")
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
     parser.add_argument(
+        "--point",
+        action="append",
+        default=[],
+        metavar="LABEL",
+        help="only this point of the plan, as summary.md names it (repeatable)",
+    )
+    parser.add_argument(
         "--subject",
         action="append",
         default=[],
@@ -128,7 +135,8 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
     if args.subject:
         found = dataclasses.replace(found, subjects=())
     limit, block_ms = getattr(args, "limit", None), getattr(args, "block_ms", None)
-    return plans.narrowed(found, args.scenario, args.rounds, args.placement, limit, block_ms)
+    labels = getattr(args, "point", [])
+    return plans.narrowed(found, args.scenario, args.rounds, args.placement, limit, block_ms, labels)
 
 
 def existing_programs() -> list[Path]:
