@@ -12,8 +12,10 @@ PROCESS = 0.06  # starting a program, judging it, ending it
 def guess(plan: Plan, point: Point) -> float:
     """Seconds of one run by the treaty's arithmetic: calibration doubles up to a block, then the warm-up and the blocks."""
     params = dict(point.params)
+    if point.scenario.name == "mixed_load":
+        return PROCESS + 0.02 + 1.25 * point.plan_seconds  # compute alone comes first
     if point.scenario.open_loop:
-        return PROCESS + point.plan_seconds
+        return PROCESS + point.plan_seconds + (0.1 if int(params.get("respawners", 0)) else 0)
     if point.scenario.name == "timer_lateness":
         pending = int(params.get("pending", 1))
         return PROCESS + int(params.get("ops", 1000)) * int(params.get("delay_us", 1000)) / 1e6 / pending

@@ -41,6 +41,19 @@ class Budget(unittest.TestCase):
         self.assertEqual(nightly.race_plan(1800).name, "nightly")
         self.assertEqual(nightly.race_plan(300).name, "quick")
         self.assertEqual(nightly.race_plan(30).name, "smoke")
+        for seconds in (1800, 300, 30):
+            self.assertEqual(nightly.race_plan(seconds).limit, seconds, "what it says is when its rounds end")
+
+    def test_a_budget_that_is_spent_leaves_the_least_and_says_so(self) -> None:
+        self.assertEqual(nightly.remainder(3600, 600)[0], 3000)
+        self.assertIn("50 min 00 s left to divide", nightly.remainder(3600, 600)[1])
+        for budget, spent in ((1, 0), (3600, 3590), (3600, 9000)):
+            rest, words = nightly.remainder(budget, spent)
+            self.assertEqual(rest, nightly.LEAST_REST)
+            self.assertIn("run over it", words)
+            self.assertNotIn("left to divide", words)
+        self.assertEqual([nightly.race_seconds(*one) for one in ((1, 0), (1, 5), (3600, 600), (3600, 0))],
+                         [16, 16, 3000, 3240])
 
 
 class Outcome(unittest.TestCase):

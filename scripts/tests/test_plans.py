@@ -82,6 +82,17 @@ class Pacing(unittest.TestCase):
         self.assertAlmostEqual(found.left(), 8 * 4.0 + 4 * pace.guess(plan, two))
 
 
+    def test_what_runs_beside_an_open_loop_takes_its_time(self) -> None:
+        plan = plans.plan("publish")
+        alone = plans.latency(1000, 1.25)
+        for longer, seconds in (
+            (plans.open_loop("mixed_load", 1000, 1.25), 1.25 / 4 + 0.02),
+            (plans.open_loop("post_latency", 1000, 1.25, respawners=4, task_us=1000), 0.1),
+            (plans.open_loop("post_latency", 1000, 1.25, respawners=0), 0.0),
+        ):
+            self.assertAlmostEqual(pace.guess(plan, longer) - pace.guess(plan, alone), seconds, msg=longer.label)
+
+
 class Own(unittest.TestCase):
     def read(self, text: str) -> plans.Plan:
         with tempfile.TemporaryDirectory() as folder:

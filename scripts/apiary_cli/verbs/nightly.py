@@ -85,10 +85,21 @@ def stress_budget(seconds: float, programs: int) -> tuple[int, float]:
 def race_plan(seconds: float) -> plans.Plan:
     """What fits. Rounds end with the time; with too few of them the batch calls itself weak."""
     if seconds >= NIGHTLY_RACE_FROM:
-        return plans.plan("nightly")
+        return dataclasses.replace(plans.plan("nightly"), limit=seconds)
     if seconds >= QUICK_RACE_FROM:
-        return dataclasses.replace(plans.plan("quick"), rounds=30, least_rounds=1)
-    return dataclasses.replace(plans.plan("smoke"), points=plans.QUICK)
+        return dataclasses.replace(plans.plan("quick"), rounds=30, least_rounds=1, limit=seconds)
+    return dataclasses.replace(plans.plan("smoke"), points=plans.QUICK, limit=seconds)
+
+
+def remainder(budget: float, spent: float) -> tuple[float, str]:
+    """Seconds to divide among the parts that run whatever was spent, and the words for it."""
+    if budget - spent >= LEAST_REST:
+        return budget - spent, f"{duration(budget - spent)} left to divide"
+    return LEAST_REST, f"less than {duration(LEAST_REST)} of the budget is left; the parts get that all the same, and run over it"
+
+
+def race_seconds(budget: float, spent: float) -> float:
+    return max(SHARES["race"] * LEAST_REST, min(budget - spent, 0.9 * budget))
 
 
 # ------------------------------------------------------------------------------------------------- the parts
@@ -356,8 +367,9 @@ def run(args: argparse.Namespace) -> int:
     if not args.no_build:
         names = list(check.PARTS) if budget >= ALL_TESTS_FROM else ["python", "ci"]
         parts.append(guarded("tests", lambda: tests_part(names)))
-    rest = max(LEAST_REST, budget - (time.monotonic() - started) - (MUTATION_TAKES if budget >= MUTATION_FROM else 0))
-    say(f"nightly: {duration(rest)} left to divide")
+    mutants = MUTATION_TAKES if budget >= MUTATION_FROM else 0
+    rest, words = remainder(budget, time.monotonic() - started + mutants)
+    say(f"nightly: {words}")
     parts.append(guarded("prove", lambda: prove_part(SHARES["prove"] * rest)))
     parts.append(guarded("museum", lambda: museum_part(budget >= ALL_TESTS_FROM)))
     parts.append(guarded("mutation", lambda: mutation_part(budget >= MUTATION_FROM)))
@@ -365,8 +377,8 @@ def run(args: argparse.Namespace) -> int:
     parts.append(guarded("echo", lambda: echo_part(budget >= ALL_TESTS_FROM)))
     parts.append(guarded("exact", lambda: exact_part(budget >= ALL_TESTS_FROM)))
     parts.append(guarded("smoke", lambda: smoke_part(args.workers, budget >= ALL_TESTS_FROM)))
-    left = max(SHARES["race"] * LEAST_REST, budget - (time.monotonic() - started))
-    parts.append(guarded("race", lambda: race_part(min(left, 0.9 * budget), args.workers)))
+    left = race_seconds(budget, time.monotonic() - started)
+    parts.append(guarded("race", lambda: race_part(left, args.workers)))
     say(publish(parts, args, time.monotonic() - started).rstrip())
     say(f"page: {(FOLDER / 'summary.md').relative_to(repo.ROOT)}")
     return exit_code(parts)
