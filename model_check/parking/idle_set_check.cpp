@@ -39,12 +39,10 @@ struct idle_one_sleeper_claimed_once {
 };
 APIARY_CHECK(idle_one_sleeper_claimed_once);
 
-// The core of the protocol with one word of work: the poster stores the work and claims; the worker sleeps
-// and looks. A missed wake is a deadlock.
-template <class Sync>
-struct sleeper_sees_the_post {
-    static constexpr const char* what = "a worker going to sleep and a poster: the work is seen or the worker is woken";
-    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed", "sleeper.stayed_and_was_claimed"};
+// The core of the protocol with one word of work: the poster stores the work and claims; the worker lies down and looks. A
+// missed wake is a deadlock. `Naps`: it naps first, and the post can wait and is left to it; the nap passes, and it sleeps for good.
+template <class Sync, bool Naps>
+struct one_post {
     static constexpr unsigned threads = 2;
 
     idle_set<Sync> idle;
@@ -53,22 +51,37 @@ struct sleeper_sees_the_post {
 
     void before() { work.store(0, std::memory_order_relaxed); }
     void thread(unsigned i) {
-        if (i == 0) {
-            sleeper<Sync, parker_core<Sync>> self(0, idle, core);
-            while (work.load(std::memory_order_relaxed) == 0)
-                self.sleep(parker_core<Sync>::forever, [this] { return work.load(std::memory_order_relaxed) != 0; });
-            (void)self.found_work();
-        } else {
+        if (i == 1) {
             work.store(1, std::memory_order_relaxed);
             Sync::fence(std::memory_order_seq_cst);  // idle_set S2
-            if (idle.claim_any()) core.wake();
+            if (idle.claim_any(Naps)) core.wake();
+            return;
         }
+        const auto look = [this] { return work.load(std::memory_order_relaxed) != 0; };
+        sleeper<Sync, parker_core<Sync>> self(0, idle, core);
+        if (Naps && !look()) self.nap(Sync::now_ns() + 5, look);
+        while (!look()) self.sleep(parker_core<Sync>::forever, look);
+        (void)self.found_work();
     }
     void after() {
         if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
     }
 };
+
+template <class Sync>
+struct sleeper_sees_the_post : one_post<Sync, false> {
+    static constexpr const char* what = "a worker going to sleep and a poster: the work is seen or the worker is woken";
+    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed", "sleeper.stayed_and_was_claimed"};
+};
 APIARY_CHECK(sleeper_sees_the_post);
+
+template <class Sync>
+struct napper_sees_the_post : one_post<Sync, true> {
+    static constexpr const char* what =
+        "a worker naps, then sleeps; a post that can wait relies on the nap: the work is seen or the worker is woken";
+    static constexpr std::array must_reach{"idle_set.left_to_a_napper", "sleeper.napped", "sleeper.slept"};
+};
+APIARY_CHECK(napper_sees_the_post);
 
 // The search is passed on: one piece of work is there when the searcher comes, another is posted meanwhile, and a second worker
 // sleeps. Each takes one and keeps it until the other has its own.
@@ -173,38 +186,6 @@ struct last_searcher_leaves {
     }
 };
 APIARY_CHECK(last_searcher_leaves);
-
-// A post that can wait is left to a napper; the nap passes, and the worker sleeps for good.
-template <class Sync>
-struct napper_sees_the_post {
-    static constexpr const char* what =
-        "a worker naps, then sleeps; a post that can wait relies on the nap: the work is seen or the worker is woken";
-    static constexpr std::array must_reach{"idle_set.left_to_a_napper", "sleeper.napped", "sleeper.slept"};
-    static constexpr unsigned threads = 2;
-
-    idle_set<Sync> idle;
-    parker_core<Sync> core;
-    typename Sync::template atomic<int> work;
-
-    void before() { work.store(0, std::memory_order_relaxed); }
-    bool look() const { return work.load(std::memory_order_relaxed) != 0; }
-    void thread(unsigned i) {
-        if (i == 0) {
-            sleeper<Sync, parker_core<Sync>> self(0, idle, core);
-            if (!look()) self.nap(Sync::now_ns() + 5, [this] { return look(); });
-            while (!look()) self.sleep(parker_core<Sync>::forever, [this] { return look(); });
-            (void)self.found_work();
-        } else {
-            work.store(1, std::memory_order_relaxed);
-            Sync::fence(std::memory_order_seq_cst);  // idle_set S2
-            if (idle.claim_any(true)) core.wake();
-        }
-    }
-    void after() {
-        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
-    }
-};
-APIARY_CHECK(napper_sees_the_post);
 
 // Who naps is woken like any sleeper by a post that cannot wait, and two nappers leave no bit behind.
 template <class Sync>

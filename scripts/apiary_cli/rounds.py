@@ -175,12 +175,13 @@ def run_point(
     """Every arm of one point once. Disturbed by others: all arms again, at most twice, unless processor time is the
     figure, which leaves the others out."""
     seed, padding = rng.randrange(1, 2**31), PADDING_STEP * rng.randrange(PADDING_STEPS)
+    orders = random.Random(seed)  # what a disturbance repeats changes nothing of the rounds behind it
     plan = None
     if point.scenario.open_loop:
         plan = planfile.write(race.folder / "plan.txt", int(dict(point.params)["rate"]), point.plan_seconds, seed)
     for attempt in range(race.most_repeats + 1):
         arms = arms_of(race, point)
-        rng.shuffle(arms)
+        orders.shuffle(arms)
         rows, buckets, disturbed = [], [], False
         for order, arm in enumerate(arms):
             began = time.monotonic()

@@ -86,6 +86,14 @@ class TreeCase(unittest.TestCase):
             words = (*words, *(word for name in self.named for word in ("--subject", name)))
         return apiary(self.root, "race", "--no-build", "--no-sidecars", "--seed", "7", "--repeats", "0", *words)
 
+    def one_point(self) -> tuple[str, str]:
+        """Words for a race of one point, which is all that most tests need: it gates, and other work on the machine
+        does not repeat it."""
+        path = self.root / "build" / "one_point.toml"
+        point = 'scenario = "post_throughput"\nparams = { batch = 1, producers = 1 }\nplacement = "one_cpu"\n'
+        path.write_text(f"rounds = 1\n[[point]]\n{point}")
+        return "--plan", str(path)
+
     def result(self) -> Path:
         """The one result folder."""
         folders = list((self.root / "results").iterdir())

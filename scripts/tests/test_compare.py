@@ -118,7 +118,7 @@ class Folders(TreeCase):
     def made(self, *subjects: dict) -> str:
         before = set((self.root / "results").iterdir())
         self.subjects(*subjects)
-        done = self.race("--scenario", "post_throughput", "--rounds", "8")
+        done = self.race(*self.one_point(), "--rounds", "8")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return next(iter(set((self.root / "results").iterdir()) - before)).name
 
@@ -184,7 +184,7 @@ class Commits(TreeCase):
         self.git("init", "-q", "-b", "main")
 
     def compare(self, old: str, new: str) -> subprocess.CompletedProcess:
-        words = ("--scenario", "post_throughput", "--rounds", "6", "--seed", "3")
+        words = (*self.one_point(), "--rounds", "12", "--seed", "3")
         return apiary(self.root, "compare", old, new, *words)
 
     def test_two_commits_and_the_working_tree(self) -> None:
@@ -207,7 +207,7 @@ class Commits(TreeCase):
 
     def test_several_times_with_the_verdicts_below_each_other(self) -> None:
         self.commit(100.0)
-        words = ("--scenario", "post_throughput", "--rounds", "6", "--seed", "3", "--repeat", "2", "--block-ms", "20")
+        words = (*self.one_point(), "--rounds", "12", "--seed", "3", "--repeat", "2", "--block-ms", "20")
         done = apiary(self.root, "compare", "HEAD", ".", *words)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         tail = done.stdout[done.stdout.index("2 times . over HEAD") :]

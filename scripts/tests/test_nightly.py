@@ -180,6 +180,12 @@ class Closing(unittest.TestCase):
             check.closing_lines("x\nRan 3 tests in 0.1s\n\nOK\n", check.UNITTEST_CLOSING),
             ["Ran 3 tests in 0.1s", "OK"],
         )
+        good, bad = ("a", True, ".\nRan 3 tests in 0.1s\n\nOK\n"), ("b", False, "F\nRan 2 tests in 1s\n\nFAILED (failures=1)\n")
+        self.assertEqual(check.unittest_closing([good, good]), (True, ["Ran 6 tests in 2 files", "OK"]))
+        self.assertEqual(check.unittest_closing([good, bad]), (False, ["Ran 5 tests in 2 files", "FAILED b: 2 tests ran"]))
+        for none in ("Ran 0 tests in 0.0s\n\nOK\n", "killed\n"):
+            self.assertEqual(check.unittest_closing([good, ("c", True, none)])[0], False, none)
+        self.assertEqual(check.unittest_closing([])[0], False)
         two = ["test result: ok. 2 passed; 0 failed; 0 ignored", "test result: FAILED. 3 passed; 1 failed; 0 ignored"]
         self.assertEqual(check.in_short(two), "5 passed, 1 failed in 2 test programs")
         cargo = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ignored\n"

@@ -33,7 +33,7 @@ CTEST_CLOSING = re.compile(
 )
 CARGO_CLOSING = re.compile(r"^test result: ")
 CARGO_COUNTS = re.compile(r"(\d+) passed; (\d+) failed")
-UNITTEST_CLOSING = re.compile(r"^(Ran \d+ tests?|OK|FAILED)\b")
+UNITTEST_CLOSING = re.compile(r"^(Ran (\d+) tests?|OK|FAILED)\b")
 
 
 @dataclass
@@ -118,17 +118,35 @@ def run_rust() -> tuple[bool, list[str]]:
 
 
 def run_python() -> tuple[bool, list[str]]:
-    done = proc.run(
-        [sys.executable, "-m", "unittest", "discover", "-s", "scripts/tests", "-t", "scripts"],
-        cwd=repo.ROOT,
-        merge=True,
-        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
-    )
-    closing = closing_lines(done.out, UNITTEST_CLOSING)
-    passed = done.ok and bool(closing) and not closing[0].startswith("Ran 0")
-    if not passed:
-        say(done.out.rstrip())
-    return passed, closing
+    """Each file of tests in a process of its own, as many at a time as there are processors."""
+    specs = [
+        proc.Spec(
+            [sys.executable, "-m", "unittest", f"tests.{path.stem}"],
+            cwd=repo.ROOT / "scripts",
+            merge=True,
+            env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+            tag=path.stem,
+        )
+        for path in sorted((repo.ROOT / "scripts" / "tests").glob("test_*.py"))
+    ]
+    ended = []
+    with Progress("unittest", len(specs)) as progress:
+        for done in proc.run_many(specs, os.cpu_count() or 1):
+            ended.append((done.tag, done.ok, done.out))
+            progress.advance(done.tag)
+    for _, passed, text in ended:
+        if not passed:
+            say(text.rstrip())
+    return unittest_closing(ended)
+
+
+def unittest_closing(ended: list[tuple[str, bool, str]]) -> tuple[bool, list[str]]:
+    """Whether all passed, and closing lines as of one run, for each (file, passed, what unittest printed). A file that ran
+    no tests has not passed."""
+    ran = [sum(int(m[2] or 0) for m in map(UNITTEST_CLOSING.match, text.splitlines()) if m) for _, _, text in ended]
+    failed = [f"FAILED {name}: {n} tests ran" for (name, passed, _), n in zip(ended, ran) if not (passed and n)]
+    said = sorted(failed) or ["OK"] * bool(ended)
+    return bool(ended) and not failed, [f"Ran {sum(ran)} tests in {len(ended)} files", *said]
 
 
 def run_part(name: str) -> Part:
