@@ -12,7 +12,7 @@ MODEL = ROOT / "build" / "model"
 
 def apiary(*words):
     done = subprocess.run([sys.executable, ROOT / "scripts" / "apiary", *words, "--no-build"], capture_output=True, text=True,
-                          timeout=500)
+                          timeout=1700)
     return done.returncode, done.stdout + done.stderr
 
 
