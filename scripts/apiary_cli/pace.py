@@ -23,6 +23,8 @@ def guess(plan: Plan, point: Point) -> float:
         return PROCESS + int(params.get("ops", 1000)) * (int(params.get("sleep_us", 100)) + 100) / 2e6
     if point.scenario.name == "idle_cpu":
         return PROCESS + 0.1 + int(params.get("seconds", 10))
+    if point.measured and point.ops():
+        return PROCESS  # blocks that last no time
     return PROCESS + (2 + min(3, plan.warmup_blocks) + plan.blocks) * plan.block_ms / 1000
 
 

@@ -201,6 +201,7 @@ class Point:
     placement: str = "free"
     plan_seconds: float = 0.0
     times: int = field(default=1, compare=False)  # runs of each arm in a round; each is a pair of its own
+    measured: int | None = field(default=None, compare=False)  # blocks of a run; None: as many as the plan says
 
     @property
     def metric(self) -> Metric:
@@ -262,8 +263,8 @@ class Plan:
     limit: float | None = None  # seconds after which no further round begins
 
 
-def throughput(producers: int, batch: int = 1, placement: str = "free") -> Point:
-    return Point(SCENARIOS["post_throughput"], (("batch", str(batch)), ("producers", str(producers))), placement)
+def throughput(producers: int, batch: int = 1, placement: str = "free", **params: int) -> Point:
+    return blocks("post_throughput", placement, producers=producers, batch=batch, **params)
 
 
 def with_workers(point: Point, workers: int) -> Point:
@@ -295,13 +296,14 @@ FIRST_PEERS = ("hive", "global_queue", "tokio", "tokio-mimalloc", "onetbb")
 # Those whose table is published: the same, and Boost.Asio.
 PUBLISHED = (*FIRST_PEERS, "asio")
 # What decides over a change: cheap on one CPU, where processor time differs by a hundredth from process to process,
-# whatever else runs. Short runs, and several pairs in a round: spread is between processes. Posts spread most: how long
-# the queue grows between two switches is the kernel's to say.
+# whatever else runs. Short runs, and several pairs in a round: spread is between processes. Posts are few in a block, and
+# blocks are many: how long the queue grows before the producer is taken off the processor is the kernel's to say, and 2,048
+# are posted before it asks.
 POSTS, SPAWNS, SUCCESSOR, YIELDS, *_ = PINNED = tuple(
     dataclasses.replace(point, placement="one_cpu", times=times)
     for point, times in (
-        (throughput(1), 3),
-        (blocks("spawn_many_remote_idle"), 2),
+        (dataclasses.replace(throughput(1, ops=2048), measured=49), 3),
+        (dataclasses.replace(blocks("spawn_many_remote_idle", tasks=2000, ops=2000), measured=49), 2),
         (blocks("successor"), 2),
         (blocks("yield_many"), 2),
         (blocks("spawn_many_local"), 2),
@@ -316,7 +318,7 @@ SEED_FIVE = (
     throughput(4),
     throughput(1, 16),
     throughput(1, 256),
-    throughput(1, placement="one_cpu"),
+    POSTS,
     latency(1000, 2.5),
     latency(10_000, 1.25),
     timers(1000, 1, 1250),
@@ -418,6 +420,8 @@ PUBLISH = (
     blocks("successor"),
     *TOKIO,
     blocks("steal_pressure"),
+    blocks("fib", n=22),
+    blocks("uts", depth=6),
     blocks("targeted_throughput"),
     latency(1000, 1.25),  # idle: p90
     latency(10_000, 1.25),

@@ -106,7 +106,7 @@ def call(race: Race, point: Point, arm: Arm, seed: int, plan: Path | None, hist:
         race.workers,
         seed,
         block_ms=race.plan.block_ms,
-        blocks=race.plan.blocks,
+        blocks=point.measured or race.plan.blocks,
         warmup_blocks=race.plan.warmup_blocks,
         plan=plan,
         hist=hist,
@@ -264,7 +264,7 @@ def trial(race: Race, point: Point, arm: Arm, slowdown: int, seed: int) -> float
         race.workers,
         seed,
         block_ms=min(50, race.plan.block_ms),
-        blocks=3,
+        blocks=point.measured or 3,
         warmup_blocks=2,
         slowdown_ns=slowdown,
     )

@@ -195,8 +195,8 @@ def race(folder: Path) -> str:
         out += ["", f"No peer was faster than {ours} at any of these points, or spent less."]
     out += [
         "",
-        f"Time of {ours} over that of the other, with 95 % intervals: below 1, {ours} is faster, or where the line says "
-        "processor time spends less: a runtime that spins is quick and costs a processor, so read both lines. Bold: the "
+        f"Time of {ours} over that of the other, with 95 % intervals: below 1, {ours} is faster, or spends less where the "
+        "line is one of processor time. (A runtime that spins is quick and costs a processor: read both lines.) Bold: the "
         "other is faster, or spends less; in parentheses: undecided, or equal within the margin; “–”: the other cannot express it; “not "
         "ranked”: the injector was too late in more than half of the pairs; where it was in fewer, they are left "
         "out and counted.",
@@ -245,7 +245,9 @@ def qualification(folder: Path) -> tuple[str, str]:
     ran = env.get("race", {})
     batches = max((t.batch for t in trials), default=0)
     many = "batches" if batches != 1 else "batch"
-    head = f"{preamble(env)}; {batches} {many} of {ran.get('rounds')} rounds, blocks of {ran.get('block_ms')} ms:"
+    timed = any(t.point.ops() is None for t in trials)
+    length = f"blocks of {ran.get('block_ms')} ms" if timed else "each block of a fixed number of tasks"
+    head = f"{preamble(env)}; {batches} {many} of {ran.get('rounds')} rounds, {length}:"
     placement = next((t.point.placement for t in trials), "free")
     name = "qualify" if placement == "free" else f"qualify {placement}"
     return name, "\n".join([head, "", *(f"- {line}" for line in qualify.lines(trials))])

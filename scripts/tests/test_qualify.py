@@ -28,7 +28,7 @@ class Rates(unittest.TestCase):
                     dict.fromkeys(tables.ROWS, "")
                     | {
                         "scenario": "post_throughput",
-                        "scenario_params": plans.throughput(1).params_text,
+                        "scenario_params": plans.POSTS.params_text,
                         "placement": "one_cpu",
                         "ops": "1000",
                         "subject": label,

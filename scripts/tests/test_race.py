@@ -50,6 +50,8 @@ class GoodRace(TreeCase):
             group = [r for r in rows if (r["placement"], r["scenario"], r["scenario_params"], r["round"]) == key]
             self.assertEqual(len({r["seed"] for r in group}), 1, "one seed, hence one plan, for all arms of a round")
             self.assertEqual(sorted(int(r["arm_order"]) for r in group), list(range(len(group))))
+        blocks = {r["blocks"] for r in rows if (r["placement"], r["scenario"]) == ("one_cpu", "post_throughput")}
+        self.assertEqual(blocks, {str(plans.POSTS.measured)}, "a point that says how many is measured so")
         orders = {
             tuple(r["subject"] for r in rows if r["round"] == n and r["scenario_params"] == "batch=1;producers=2")
             for n in "12345"
@@ -69,7 +71,7 @@ class GoodRace(TreeCase):
         slow = found["batch=1;producers=1", "free", "ns_per_op", "hive-slow10", "hive"]
         self.assertEqual(slow["verdict"], stats.REGRESSED)
         self.assertIn("control", found["batch=1;producers=1", "free", "ns_per_op", "hive-aa", "hive"]["flags"])
-        gate = found["batch=1;producers=1", "one_cpu", "cpu_ns_per_op", "hive-slow10", "hive"]
+        gate = found[plans.POSTS.params_text, "one_cpu", "cpu_ns_per_op", "hive-slow10", "hive"]
         self.assertEqual((gate["verdict"], gate["n_pairs"]), (stats.REGRESSED, str(5 * plans.POSTS.times)))
         self.assertAlmostEqual(float(gate["ratio"]), 1.1, delta=0.015)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from apiary_cli import repo, splice, tables
+from apiary_cli import plans, repo, splice, tables
 from apiary_cli.errors import Fault
 from apiary_cli.verbs import qualify
 
@@ -119,6 +119,11 @@ class Folder(TreeCase):
         ])
         self.page.write_text(PAGE.replace("race", "qualify one_cpu"))
         self.assertIn("called different: 0 of 1", self.splice())
+        tables.write(self.folder / "qualify.csv", qualify.COLUMNS, [
+            line | {"batch": "1", "kind": "aa", "verdict": "EQUIVALENT", "placement": "one_cpu",
+                    "scenario_params": plans.POSTS.params_text}
+        ])
+        self.assertIn("12 rounds, each block of a fixed number of tasks", self.splice())
 
     def test_a_page_without_marks_is_refused_and_left_alone(self) -> None:
         self.race_folder()
