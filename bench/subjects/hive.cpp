@@ -35,6 +35,8 @@ public:
         apiary::bench::parameter{.name = "steal_rounds", .standard = standard.steal_rounds, .most = 1000},
         apiary::bench::parameter{
             .name = "looks_before_sleep", .standard = standard.looks_before_sleep, .least = 0, .most = 1000},
+        apiary::bench::parameter{.name = "io_slice_ns", .standard = standard.io_slice_ns, .least = 0},
+        apiary::bench::parameter{.name = "search_ns", .standard = standard.search_ns},
         apiary::bench::parameter{.name = "naps", .standard = standard.naps, .least = 0, .most = 1000},
         apiary::bench::parameter{
             .name = "timer_spin_ns", .standard = standard.timer_spin_ns, .least = 0, .most = 10'000'000}};
@@ -47,6 +49,8 @@ public:
         if (which == "short_deque") parameters_.short_deque = value;
         if (which == "long_deque_probes") parameters_.long_deque_probes = value;
         if (which == "steal_rounds") parameters_.steal_rounds = static_cast<unsigned>(value);
+        if (which == "io_slice_ns") parameters_.io_slice_ns = static_cast<std::int64_t>(value);
+        if (which == "search_ns") parameters_.search_ns = static_cast<std::int64_t>(value);
         if (which == "naps") parameters_.naps = static_cast<unsigned>(value);
         if (which == "timer_spin_ns") parameters_.timer_spin_ns = static_cast<std::int64_t>(value);
         if (which == "looks_before_sleep") parameters_.looks_before_sleep = static_cast<unsigned>(value);

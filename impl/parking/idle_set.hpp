@@ -1,14 +1,13 @@
 // idle_set: which workers sleep and how many search, in one word.
 //
-// A worker is in one of four states, and the word knows two of them:
+// A worker is in one of three states, and the word knows two of them:
 //   running     it has work, and will look for more before it sleeps; not in the word
+//   searching   it was woken to look for work and has not found any yet; counted
 //   sleeping    it sleeps, or has announced that it is about to; its bit is set
-//   claimed     a wake is on its way to it; not in the word
-//   searching   the wake has come, it looks for work and has not found any yet; counted
 // A sleeper that naps looks again by itself within a short while; a bit of the word says that somebody does.
 //
 // When to use it. For pools whose workers take work from places that several of them can reach: who
-// posts wakes at most one sleeper, and none while somebody is there who looks. When not: to wake a fixed
+// posts wakes at most one sleeper, and none while a searcher is on its way. When not: to wake a fixed
 // thread, for which a parker alone is enough.
 //
 // Threads.   announce_sleep, withdraw, announce_nap, end_nap, stop_searching: the worker they name. The rest: any.
@@ -16,11 +15,12 @@
 //
 // Invariants
 //   I1  A set bit is cleared exactly once, by the worker (withdraw) or by a claimer; never both.
-//   I2  The claimer alone owes the worker one wake. The claimed worker counts itself as searching when it has come, no
-//       sooner: a wake may lie for milliseconds behind whoever has the processor, and posts must not count on it (DECISIONS.md D45).
+//   I2  searching + sleeping + running = number of workers. A claim moves its worker from sleeping to
+//       searching in the same step, so the claimer alone owes that worker one wake.
 //   I3  claim_any claims nobody while somebody searches. Hence a searcher that finds work stops
 //       searching, looks once more, and claims the next; one that finds none announces its sleep and
-//       then looks once more at every source.
+//       then looks once more at every source. A searcher may lie for milliseconds behind another thread: posts that say
+//       its search is overdue claim another sleeper, which is never wrong.
 //   I4  The nap bit is set by who announces a nap and cleared by who ends one, so when it is set somebody is between the two.
 //       Its nap ends by itself, soon, and with it it becomes a searcher: it looks for all that posts left to it. With two
 //       nappers the first to end clears the bit; posts then wake again, which is never wrong.
@@ -61,6 +61,7 @@ struct idle_word {
     constexpr bool calls_for_a_wake(bool can_wait) const {
         return (can_wait ? value : value & ~nap) - 1 < one_searcher - 1;
     }
+    constexpr bool relies_on_a_searcher() const { return sleepers() != 0 && searching() != 0; }
     constexpr bool sleeps(unsigned worker) const { return ((value >> worker) & 1U) != 0; }
     constexpr unsigned first_sleeper() const { return static_cast<unsigned>(std::countr_zero(sleepers())); }
     static constexpr std::uint64_t bit(unsigned worker) { return std::uint64_t{1} << worker; }
@@ -87,9 +88,7 @@ public:
     [[nodiscard]] bool withdraw(unsigned worker) {
         // Relaxed: it decides who owns the bit, and orders nothing.
         const idle_word before{word_.fetch_and(~idle_word::bit(worker), std::memory_order_relaxed)};
-        if (before.sleeps(worker)) return true;
-        start_searching();
-        return false;
+        return before.sleeps(worker);
     }
 
     // As announce_sleep, of a worker that wakes by itself within a short while and then calls end_nap in place of withdraw.
@@ -100,8 +99,8 @@ public:
 
     // The worker is awake again, and searching. True: by itself. False: it was claimed, and a wake for it is on its way or has come.
     [[nodiscard]] bool end_nap(unsigned worker) {
+        // First the claim: who still sees the bit is seen by the search that has begun.
         const bool by_itself = claim(worker);
-        start_searching();  // before the bit goes: who still sees it is seen by the search that has begun
         word_.fetch_and(~idle_word::nap, std::memory_order_relaxed);
         return by_itself;
     }
@@ -114,35 +113,37 @@ public:
     }
 
     // Claims one sleeper, if there is one and nobody searches, nor naps when the work can wait as long as a nap. The caller must
-    // wake it.
-    [[nodiscard]] std::optional<unsigned> claim_any(bool can_wait = false) {
+    // wake it. `overdue` is asked when there is a sleeper and somebody searches; true: that search does not count.
+    template <class Overdue>
+    [[nodiscard]] std::optional<unsigned> claim_any(bool can_wait, Overdue overdue) {
         idle_word seen{word_.load(std::memory_order_seq_cst)};  // S1
-        while (seen.calls_for_a_wake(can_wait)) {
+        while (seen.calls_for_a_wake(can_wait) || (seen.relies_on_a_searcher() && overdue())) {
             const unsigned worker = seen.first_sleeper();
-            if (take_from_sleepers(seen, worker)) return worker;
+            if (move_to_searching(seen, worker)) return worker;
             Sync::reach("idle_set.claim_lost");
         }
         if (seen.sleepers() != 0)
-            Sync::reach(seen.searching() != 0 ? "idle_set.relied_on_a_searcher" : "idle_set.left_to_a_napper");
+            Sync::reach(seen.relies_on_a_searcher() ? "idle_set.relied_on_a_searcher" : "idle_set.left_to_a_napper");
         return std::nullopt;
+    }
+
+    [[nodiscard]] std::optional<unsigned> claim_any(bool can_wait = false) {
+        return claim_any(can_wait, [] { return false; });
     }
 
     // Claims this sleeper whoever else searches. False when it does not sleep. The caller must wake it.
     [[nodiscard]] bool claim(unsigned worker) {
         idle_word seen{word_.load(std::memory_order_seq_cst)};  // S1
         while (seen.sleeps(worker))
-            if (take_from_sleepers(seen, worker)) return true;
+            if (move_to_searching(seen, worker)) return true;
         return false;
     }
 
     idle_word snapshot() const { return {word_.load(std::memory_order_relaxed)}; }
 
 private:
-    // Relaxed: who sees it counts on a look that comes after a later change of the word (stop_searching, announce_sleep).
-    void start_searching() { word_.fetch_add(idle_word::one_searcher, std::memory_order_relaxed); }
-
-    bool take_from_sleepers(idle_word& seen, unsigned worker) {
-        const std::uint64_t claimed = seen.value - idle_word::bit(worker);
+    bool move_to_searching(idle_word& seen, unsigned worker) {
+        const std::uint64_t claimed = seen.value - idle_word::bit(worker) + idle_word::one_searcher;
         // Acquire: the claimer meets the worker, which may have been attached since, as its announce left it.
         // No release: what the claimed worker must see reaches it through its parker, and a decision not
         // to claim rests on the load before the first attempt.

@@ -7,6 +7,7 @@
 #include <apiary/parking/parker.hpp>
 #include <apiary/parking/parker_core.hpp>
 #include <apiary/parking/sleeper.hpp>
+#include <apiary/parking/time_slice.hpp>
 
 #include <gtest/gtest.h>
 
@@ -23,33 +24,49 @@ namespace {
 using apiary::idle_set;
 using apiary::real_sync;
 
-TEST(idle_set, a_sleeper_is_claimed_once_and_searches_when_it_has_come) {
+TEST(idle_set, a_sleeper_is_claimed_once_and_then_counts_as_searching) {
     idle_set<> idle;
     idle.announce_sleep(3, false);
     EXPECT_TRUE(idle.snapshot().sleeps(3));
     EXPECT_EQ(idle.claim_any(), 3U);
-    EXPECT_EQ(idle.snapshot().value, 0U);
+    EXPECT_EQ(idle.snapshot().sleepers(), 0U);
+    EXPECT_EQ(idle.snapshot().searching(), 1U);
     EXPECT_FALSE(idle.claim(3));
     EXPECT_FALSE(idle.withdraw(3)) << "it was claimed";
-    EXPECT_EQ(idle.snapshot().searching(), 1U);
     idle.stop_searching();
     EXPECT_EQ(idle.snapshot().value, 0U);
 }
 
 TEST(idle_set, claims_nobody_while_somebody_searches) {
     idle_set<> idle;
-    for (unsigned w : {0U, 1U, 2U, 55U}) idle.announce_sleep(w, false);
+    for (unsigned w : {0U, 1U, 55U}) idle.announce_sleep(w, false);
     EXPECT_EQ(idle.claim_any(), 0U);
-    EXPECT_EQ(idle.claim_any(), 1U) << "the first has not come yet, and may not for long";
-    EXPECT_FALSE(idle.withdraw(1));
     EXPECT_EQ(idle.claim_any(), std::nullopt);
     EXPECT_TRUE(idle.claim(55)) << "a targeted post does not care who else searches";
-    EXPECT_FALSE(idle.withdraw(55));
     EXPECT_EQ(idle.snapshot().searching(), 2U);
     idle.stop_searching();
     EXPECT_EQ(idle.claim_any(), std::nullopt);
     idle.stop_searching();
-    EXPECT_EQ(idle.claim_any(), 2U);
+    EXPECT_EQ(idle.claim_any(), 1U);
+}
+
+TEST(idle_set, a_search_that_is_overdue_does_not_count) {
+    idle_set<> idle;
+    for (unsigned w : {0U, 1U}) idle.announce_sleep(w, false);
+    bool asked = false, late = false;
+    const auto overdue = [&] {
+        asked = true;
+        return late;
+    };
+    EXPECT_EQ(idle.claim_any(false, overdue), 0U);
+    EXPECT_FALSE(asked) << "nobody searched";
+    EXPECT_EQ(idle.claim_any(false, overdue), std::nullopt);
+    EXPECT_TRUE(asked);
+    late = true;
+    EXPECT_EQ(idle.claim_any(false, overdue), 1U);
+    asked = false;
+    EXPECT_EQ(idle.claim_any(false, overdue), std::nullopt);
+    EXPECT_FALSE(asked) << "there is no sleeper";
 }
 
 TEST(idle_set, what_can_wait_is_left_to_a_napper_and_the_rest_wakes_it) {
@@ -75,7 +92,6 @@ TEST(idle_set, a_searcher_that_found_nothing_goes_back_to_sleep_in_one_step) {
     idle_set<> idle;
     idle.announce_sleep(0, false);
     EXPECT_EQ(idle.claim_any(), 0U);
-    EXPECT_FALSE(idle.withdraw(0));
     idle.announce_sleep(0, true);
     EXPECT_EQ(idle.snapshot().searching(), 0U);
     EXPECT_TRUE(idle.snapshot().sleeps(0));
@@ -90,6 +106,37 @@ TEST(sleeper, does_not_block_when_work_is_visible) {
     s.sleep(core.forever, [] { return true; });
     EXPECT_FALSE(s.found_work()) << "nobody counted on it";
     EXPECT_EQ(idle.snapshot().value, 0U);
+}
+
+TEST(sleeper, who_gives_up_its_search_and_then_sees_work_must_look_for_more) {
+    idle_set<> idle;
+    apiary::parker_core<> core;
+    apiary::sleeper<real_sync, apiary::parker_core<>> s(0, idle, core);
+    s.sleep(core.forever, [&] {
+        EXPECT_TRUE(idle.claim(0));
+        core.wake();
+        return false;
+    });
+    ASSERT_TRUE(s.searching());
+    s.sleep(core.forever, [] { return true; });
+    EXPECT_FALSE(s.searching());
+    EXPECT_TRUE(s.found_work()) << "posts had counted on its search";
+    EXPECT_FALSE(s.found_work());
+    EXPECT_EQ(idle.snapshot().value, 0U);
+}
+
+TEST(time_slice, is_as_asked_for_while_it_lives_and_as_before_afterwards) {
+    std::thread([] {
+        const std::int64_t before = apiary::time_slice::of_this_thread();
+        if (before == 0) GTEST_SKIP() << "this kernel knows no slices (Linux 6.12)";
+        {
+            const apiary::time_slice none(0);
+            EXPECT_EQ(apiary::time_slice::of_this_thread(), before);
+            const apiary::time_slice outer(200'000), inner(100'000);
+            EXPECT_EQ(apiary::time_slice::of_this_thread(), 100'000);
+        }
+        EXPECT_EQ(apiary::time_slice::of_this_thread(), before);
+    }).join();
 }
 
 TEST(parker, a_token_stays_and_two_are_one) {

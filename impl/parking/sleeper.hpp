@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include <apiary/parking/idle_set.hpp>
 
@@ -34,10 +35,12 @@ public:
     // at every source of work this worker can take from: what it leaves out can be stranded.
     template <class WorkVisible>
     void sleep(std::int64_t deadline_ns, WorkVisible work_visible) {
-        idle_.announce_sleep(worker_, searching_);
+        const bool searched = searching_;
+        idle_.announce_sleep(worker_, searched);
         const bool sleeps = !(Sync::recheck("sleeper.last_look") && work_visible());
         if (sleeps) core_.wait(deadline_ns);
         searching_ = claimed_ = !idle_.withdraw(worker_);
+        gave_up_ = Sync::recheck("sleeper.gave_up") && searched && !sleeps;
         Sync::reach(sleeps ? "sleeper.slept" : searching_ ? "sleeper.stayed_and_was_claimed" : "sleeper.stayed");
     }
 
@@ -53,10 +56,11 @@ public:
         Sync::reach(claimed_ ? "sleeper.nap_was_ended" : "sleeper.napped");
     }
 
-    // To be called when work was found and before it runs. True: this worker was searching; posts have
-    // counted on it, so if more work is visible it must wake another worker.
+    // To be called when work was found and before it runs. True: this worker was searching, or gave up its search and then saw
+    // work at the last look; posts have counted on it, so if more work is visible it must wake another worker.
     [[nodiscard]] bool found_work() {
-        if (!searching_) return false;
+        const bool gave_up = std::exchange(gave_up_, false);
+        if (!searching_) return gave_up;
         searching_ = claimed_ = false;
         idle_.stop_searching();
         return true;
@@ -73,6 +77,7 @@ private:
     const unsigned worker_;
     bool searching_ = false;
     bool claimed_ = false;  // only when searching_
+    bool gave_up_ = false;  // its search, with work in sight
 };
 
 }  // namespace apiary

@@ -21,7 +21,8 @@ constexpr hive_parameters small_parameters{.local_budget = 2,
                                            .global_probe_interval = 3,
                                            .steal_rounds = 1,
                                            .looks_before_sleep = 0,
-                                           .naps = 0};
+                                           .naps = 0,
+                                           .search_ns = hive_parameters::for_ever};  // a late one only wakes more
 
 // The parker that ships, or the one of the policy that it was checked against (parker_check): far fewer graphs.
 template <class Sync, bool Shipped>

@@ -41,6 +41,7 @@
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/parking/epoll_core.hpp>
+#include <apiary/parking/time_slice.hpp>
 #include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
@@ -67,7 +68,8 @@ public:
     explicit basic_hive(const hive_config& config)
         : core_(in_range(config.io_workers, 1U, max_workers, "io_workers"),
                 in_range(config.compute_workers, 0U, max_workers, "compute_workers"), valid(config.parameters),
-                config.on_exception) {
+                config.on_exception),
+          io_slice_ns_(config.compute_workers == 0 ? 0 : config.parameters.io_slice_ns) {
         refused_.store(0, std::memory_order_relaxed);
     }
 
@@ -143,6 +145,7 @@ public:
         std::unique_lock held(threads_mutex_);
         if (phase_ != phase::fresh) throw std::logic_error("hive::run: called twice; a hive runs once");
         phase_ = phase::running;
+        if (io_slice_ns_ != 0) usual_slice_ns_ = time_slice::of_this_thread();
         try {
             for (unsigned i = 1; i < core_.io().size(); ++i) start(*core_.io()[i]);
             for (unsigned i = 0; i < core_.compute().size(); ++i) start(*core_.compute()[i]);
@@ -269,6 +272,8 @@ private:
         in_range<std::int64_t>(p.nap_ns, 1, 1'000'000'000, "nap_ns");
         in_range<std::size_t>(p.short_deque, 1, SIZE_MAX, "short_deque");
         in_range<std::size_t>(p.long_deque_probes, 1, SIZE_MAX, "long_deque_probes");
+        in_range<std::int64_t>(p.search_ns, 1, hive_parameters::for_ever, "search_ns");
+        in_range<std::int64_t>(p.io_slice_ns, 0, INT64_MAX, "io_slice_ns");
         in_range<std::int64_t>(p.timer_spin_ns, 0, INT64_MAX, "timer_spin_ns");
         return p;
     }
@@ -354,10 +359,14 @@ private:
 
     void run_worker(worker_type& worker) {
         worker_type* outer = std::exchange(here_, &worker);
+        const time_slice shorter(io_slice_ns_);
         worker.run();
         here_ = outer;
     }
-    void run_worker(compute_type& worker) { worker.run(); }
+    void run_worker(compute_type& worker) {
+        const time_slice usual(usual_slice_ns_);  // an IO worker's task may have started this thread
+        worker.run();
+    }
 
     // With threads_mutex_ held. The slot's thread before has left its worker, and does nothing more.
     template <class Worker>
@@ -427,6 +436,8 @@ private:
     enum class phase { fresh, running, ended };
     std::mutex threads_mutex_;
     phase phase_ = phase::fresh;
+    const std::int64_t io_slice_ns_;
+    std::int64_t usual_slice_ns_ = 0;  // of the thread that called run; written before any other starts
     std::array<std::thread, max_workers> io_threads_, compute_threads_;  // by threads_mutex_ until ended
 };
 

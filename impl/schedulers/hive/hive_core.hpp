@@ -45,6 +45,7 @@ public:
               exception_handler on_exception = {})
         : parameters_(parameters), on_exception_(std::move(on_exception)) {
         stop_.store(running, std::memory_order_relaxed);
+        search_began_ns_.store(0, std::memory_order_relaxed);
         for (unsigned n = 0; n < io_workers; ++n) io_.attach(*this);
         for (unsigned n = 0; n < compute_workers; ++n) compute_.attach(*this);
     }
@@ -61,13 +62,13 @@ public:
     // the caller's.
     [[nodiscard]] bool post(task_type* t) {
         if (pool_.push(t) == push_result::closed) return false;
-        wake_one_io();
+        wake_one_io_soon();
         return true;
     }
     // All or none.
     [[nodiscard]] bool post_list(list& tasks) {
         if (pool_.push_list(tasks) == push_result::closed) return false;
-        wake_one_io();
+        wake_one_io_soon();
         return true;
     }
     // Also false when no worker of that id is in service.
@@ -139,10 +140,7 @@ public:
     // Wakes at most one sleeper, and none while one that was woken is still looking.
     // `can_wait`: nor while one naps, who will look.
     void wake_one_io(bool can_wait = false) {
-        if (const auto slot = idle_io_.claim_any(can_wait)) {
-            Sync::reach("hive.woke_one_io");
-            io_[*slot]->core().wake();
-        }
+        if (const auto slot = idle_io_.claim_any(can_wait)) wake_io(*slot);
     }
     void wake_one_compute() {
         if (const auto slot = idle_compute_.claim_any()) {
@@ -187,6 +185,25 @@ private:
         return workers.serving();
     }
 
+    // The same for work that no worker is at. The one that looks may lie for milliseconds behind another thread, so its search
+    // counts for search_ns from when it was called for. While it is late every post wakes a sleeper, as long as there is one.
+    void wake_one_io_soon() {
+        if (parameters_.search_ns == hive_parameters::for_ever) return wake_one_io();
+        bool late = false;
+        const auto overdue = [&] {
+            late = now_ns() - search_began_ns_.load(std::memory_order_relaxed) > parameters_.search_ns;
+            return late;
+        };
+        const auto slot = idle_io_.claim_any(false, overdue);
+        if (!slot) return;
+        if (!late) search_began_ns_.store(now_ns(), std::memory_order_relaxed);
+        wake_io(*slot);
+    }
+    void wake_io(unsigned slot) {
+        Sync::reach("hive.woke_one_io");
+        io_[slot]->core().wake();
+    }
+
     static constexpr std::uint8_t running = 0;
 
     const hive_parameters parameters_;
@@ -197,6 +214,7 @@ private:
     idle_set<Sync> idle_io_;
     idle_set<Sync> idle_compute_;
     typename Sync::template atomic<std::uint8_t> stop_;
+    typename Sync::template atomic<std::int64_t> search_began_ns_;  // the last one that a post called for; a hint
     typename Sync::mutex roster_mutex_;
     roster<io_worker_type, Sync> io_;
     roster<compute_worker_type, Sync> compute_;

@@ -4,10 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <apiary/schedulers/hive/still_hive.hpp>
@@ -19,6 +17,7 @@ using apiary::detach_result;
 using apiary::fifo_list;
 using apiary::hive_parameters;
 using apiary::real_sync;
+using apiary::scripted_core;
 using apiary::stop_mode;
 using words = std::vector<std::string>;
 
@@ -193,24 +192,64 @@ TEST_F(rules, a_searcher_that_found_its_own_task_wakes_the_next_for_what_all_may
                                   EXPECT_EQ(sleeper.wakes(), 1U) << "before it runs: it may take long";
                                   h.request_stop(stop_mode::drain);
                               })));
-        searcher.core().on_poll = [&, first = true]() mutable {
-            if (!std::exchange(first, false)) return;
-            ASSERT_TRUE(h.post(noting("for anybody")));
-            EXPECT_EQ(sleeper.wakes(), 0U) << "worker 1 searches";
-        };
+        ASSERT_TRUE(h.post(noting("for anybody")));
+        EXPECT_EQ(sleeper.wakes(), 0U) << "worker 1 is on its way";
     };
     searcher.run();
     EXPECT_EQ(log, (words{"targeted", "for anybody"}));
 }
 
-// The wake may lie behind another thread for as long as that has the processor.
-TEST_F(rules, a_post_does_not_count_on_a_worker_that_has_not_come) {
-    core_type h(3, 0, {});
+// Who searches may lie behind another thread for as long as that has the processor.
+TEST_F(rules, posts_count_on_a_search_for_so_long_and_then_wake_the_next) {
+    core_type h(4, 0, {});
+    const auto wakes = [&h] {
+        std::size_t sum = 0;
+        for (const unsigned worker : {1U, 2U, 3U}) sum += h.io()[worker]->core().wakes();
+        return sum;
+    };
+    const auto wakes_after_a_post_at = [&](std::int64_t now_ns) {
+        h.clock().set(now_ns);
+        EXPECT_TRUE(h.post(noting("")));
+        return wakes();
+    };
+    const std::int64_t began = 1'000'000'000, late = began + hive_parameters{}.search_ns + 1;
     for (const unsigned worker : {1U, 2U}) h.idle_io().announce_sleep(worker, false);
-    for (const std::size_t posts : {1U, 2U, 3U}) {
-        ASSERT_TRUE(h.post(noting("")));
-        EXPECT_EQ(h.io()[1]->core().wakes() + h.io()[2]->core().wakes(), std::min<std::size_t>(posts, 2));
+    EXPECT_EQ(wakes_after_a_post_at(began), 1U);
+    EXPECT_EQ(wakes_after_a_post_at(late - 1), 1U);
+    EXPECT_EQ(wakes_after_a_post_at(late), 2U);
+    h.idle_io().announce_sleep(3, false);
+    EXPECT_EQ(wakes_after_a_post_at(late + 1), 3U) << "the first is still late";
+    for (const unsigned worker : {1U, 2U, 3U}) {
+        EXPECT_FALSE(h.idle_io().withdraw(worker));
+        h.idle_io().stop_searching();
     }
+    for (const unsigned worker : {1U, 2U}) h.idle_io().announce_sleep(worker, false);
+    EXPECT_EQ(wakes_after_a_post_at(late + 2), 4U);
+    EXPECT_EQ(wakes_after_a_post_at(late + 3), 4U) << "a new search";
+}
+
+// What it waits for next after it was woken and found nothing.
+template <class Hive>
+std::int64_t wait_after_a_wake_in_vain(Hive& h) {
+    auto& worker = *h.io()[0];
+    worker.core().on_wait = [&] {
+        EXPECT_TRUE(h.idle_io().claim(0));
+        worker.core().wake();
+    };
+    worker.core().on_poll = [&] {
+        if (worker.core().waits().size() == 2) h.request_stop(stop_mode::drain);
+    };
+    worker.run();
+    return worker.core().waits().at(1);
+}
+
+TEST_F(rules, who_was_woken_in_vain_naps_unless_all_others_sleep) {
+    core_type beside_a_runner(3, 0, {});
+    beside_a_runner.idle_io().announce_sleep(2, false);
+    EXPECT_NE(wait_after_a_wake_in_vain(beside_a_runner), scripted_core::forever);
+    core_type the_last(3, 0, {});
+    for (const unsigned worker : {1U, 2U}) the_last.idle_io().announce_sleep(worker, false);
+    EXPECT_EQ(wait_after_a_wake_in_vain(the_last), scripted_core::forever);
 }
 
 TEST_F(rules, a_compute_batch_wakes_a_sleeping_compute_worker) {
@@ -219,6 +258,7 @@ TEST_F(rules, a_compute_batch_wakes_a_sleeping_compute_worker) {
     auto batch = batch_of({"1", "2"});
     ASSERT_TRUE(h.post_compute_list(batch));
     EXPECT_EQ(h.idle_compute().snapshot().sleepers(), 0U);
+    EXPECT_EQ(h.idle_compute().snapshot().searching(), 1U);
 }
 
 // ----- Stops, and workers that come and go -----

@@ -556,4 +556,43 @@ TEST(hive, refuses_impossible_numbers_of_workers) {
     EXPECT_THROW(hive({.io_workers = 1, .compute_workers = 57}), std::invalid_argument);
 }
 
+// Each worker writes its own.
+TEST(hive, io_workers_beside_compute_workers_have_a_shorter_time_slice_while_they_run) {
+    const std::int64_t usual = apiary::time_slice::of_this_thread();
+    if (usual == 0) GTEST_SKIP() << "this kernel knows no slices (Linux 6.12)";
+    for (const unsigned compute_workers : {0U, 1U}) {
+        hive h({.io_workers = 2, .compute_workers = compute_workers});
+        std::array<std::int64_t, 2> io{};
+        std::atomic<int> ran{0};
+        for (const unsigned worker : {0U, 1U})
+            ASSERT_TRUE(h.post_to_worker(worker, [&io, &ran, worker] {
+                io[worker] = apiary::time_slice::of_this_thread();
+                ++ran;
+            }));
+        std::vector<std::int64_t> compute;
+        ASSERT_TRUE(h.post_micro([&] {
+            // From an IO worker's thread.
+            const auto fresh = h.attach_compute_worker();
+            ASSERT_TRUE(fresh.has_value());
+            if (compute_workers != 0) {
+                ASSERT_EQ(h.detach_compute_worker(*fresh - 1), apiary::detach_result::detached);
+            }
+            ASSERT_TRUE(h.post_compute([&] {
+                compute.push_back(apiary::time_slice::of_this_thread());
+                ++ran;
+            }));
+        }));
+        std::thread stopping([&] {
+            while (ran < 3) std::this_thread::yield();
+            h.request_stop();
+        });
+        h.run();
+        stopping.join();
+        for (const std::int64_t slice : io)
+            EXPECT_EQ(slice, compute_workers == 0 ? usual : apiary::hive_parameters{}.io_slice_ns);
+        EXPECT_EQ(compute, std::vector{usual});
+        EXPECT_EQ(apiary::time_slice::of_this_thread(), usual);
+    }
+}
+
 }  // namespace

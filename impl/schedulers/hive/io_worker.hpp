@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <climits>
 #include <concepts>
 #include <cstddef>
@@ -399,7 +400,7 @@ private:
     }
 
     // Who was woken in vain naps first, some times: what is posted alone and taken at once, hop by hop, would wake it again and
-    // again.
+    // again. Only beside a worker that is awake, for who else would post so?
     void sleep() {
         const std::int64_t deadline = timers_.next_deadline(), spin_ns = hive_.parameters().timer_spin_ns;
         if (watch_the_clock(deadline, spin_ns)) return;
@@ -411,6 +412,7 @@ private:
         } else if (!sleeper_.searching()) {
             naps_left_ = 0;  // it has found work since
         }
+        if (naps_left_ != 0 && others_sleep()) naps_left_ = 0;
         std::int64_t from = 0;
         if constexpr (trace::on) from = hive_.now_ns();
         const auto look = [this] { return work_visible(); };
@@ -425,6 +427,11 @@ private:
             trace_.span(trace::kind::park, from, hive_.now_ns());
             if (sleeper_.claimed()) trace_.instant(trace::kind::woken, hive_.now_ns(), slot_);
         }
+    }
+
+    bool others_sleep() const {
+        const auto asleep = static_cast<unsigned>(std::popcount(hive_.idle_io().snapshot().sleepers()));
+        return asleep + 1 >= hive_.io().size();
     }
 
     // Where others want the processor a yield lasts for their whole turn, and who posts meanwhile waits for it, since this worker

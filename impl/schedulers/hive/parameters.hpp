@@ -7,7 +7,9 @@
 namespace apiary {
 
 struct hive_parameters {
-    // Each at least 1, but looks_before_sleep, sleeps_after_long_yield, naps and timer_spin_ns; global_batch at most 64. The hive's constructor refuses
+    static constexpr std::int64_t for_ever = INT64_MAX;
+
+    // Each at least 1, but looks_before_sleep, sleeps_after_long_yield, naps, io_slice_ns and timer_spin_ns; global_batch at most 64. The hive's constructor refuses
     // anything else.
     std::size_t local_budget = 64;  // due timers, or tasks of the private queue, before the next source's turn
     std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
@@ -18,8 +20,12 @@ struct hive_parameters {
     unsigned looks_before_sleep = 1;         // further turns, each after a yield, of a worker that found nothing
     std::int64_t long_yield_ns = 100'000;    // others want the processor when one takes longer: then it does without
     unsigned sleeps_after_long_yield = 1000;  // for so many sleeps
-    unsigned naps = 16;                       // of a worker that was woken in vain, before it sleeps;
-    std::int64_t nap_ns = 50'000;             // how long each is, and a task alone in a deque waits for a thief at most
+    unsigned naps = 16;            // of a worker that was woken in vain beside another that runs, before it sleeps;
+    std::int64_t nap_ns = 50'000;  // how long each is, and a task alone in a deque waits for a thief at most
+    // The time slice that an IO worker asks the system for in a hive that starts with compute workers, so that it gets the processor
+    // when it is woken beside them. 0: none. parking/time_slice.hpp
+    std::int64_t io_slice_ns = 100'000;
+    std::int64_t search_ns = 50'000;     // so long posts count on a worker that was woken to look
     std::int64_t timer_spin_ns = 0;      // so long before a timer is due a worker watches the clock and does not sleep
     std::size_t short_deque = 64;        // up to this length the old end's turn comes at every probe,
     std::size_t long_deque_probes = 16;  // above, once in so many
