@@ -261,6 +261,27 @@ class Order(unittest.TestCase):
         self.assertEqual(rounds.on_the_line((500, 0.5), (500, 0.5), 0.10), 500)
         self.assertIsNone(rounds.lever(lambda ns, _: 0.0, 8), "what no slow-down reaches has no control")
 
+    def test_what_a_disturbance_repeats_leaves_the_rounds_behind_it_as_they_were(self) -> None:
+        plan = dataclasses.replace(plans.plan("smoke"), points=(plans.throughput(1), plans.throughput(2)), rounds=3)
+        one = subjects.Subject("hive", "1", "c++", "", Path("x"), ("post_throughput",))
+        arms = [subjects.Arm(one, "peer", Path("x"), label) for label in "abc"]
+
+        def seeds(disturbed: bool) -> list[tuple]:
+            seen: dict[tuple, None] = {}
+
+            def measure(_race, point, _arm, _batch, number, _order, seed, _plan, padding):
+                seen[number, point.label, seed, padding] = None
+                return {"status": "ok", "flags": ""}, [], disturbed
+
+            with mock.patch.object(rounds, "measure", measure):
+                race = rounds.Race(plan, arms, 2, 7, "", "", "", Path("x"))
+                rounds.run_batch(race, 1, lambda *_: None)
+            self.assertEqual(race.repeats, 6 * rounds.REPEATS * disturbed)
+            return list(seen)
+
+        self.assertEqual(len(seeds(False)), 6)
+        self.assertEqual(seeds(True), seeds(False))
+
     def test_placement_binds_to_one_cpu(self) -> None:
         self.assertEqual(len(rounds.affinity("one_cpu")), 1)
         self.assertIsNone(rounds.affinity("free"))
