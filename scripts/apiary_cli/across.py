@@ -132,7 +132,8 @@ def between(
     flags = comparing.flags_of(after, comparing.Pairing(subject, subject, "baseline"), metric)
     if dropped:
         flags.insert(0, f"pairs_dropped={dropped}/{sum(map(len, every))}")
-    verdict, why = comparing.claimed(stats.verdict(found, margin, metric.better), ranked, whole, margin, metric.better)
+    verdict = stats.verdict(found, margin, metric.better)
+    verdict, why = comparing.claimed(verdict, ranked, whole, margin, metric.better)
     flags[:0] = why
     if not valued:
         verdict, flags = stats.INCONCLUSIVE, [*flags, "no_common_peer"]

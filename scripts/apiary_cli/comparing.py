@@ -177,14 +177,18 @@ def borne(word: str, whole: stats.Estimate | None, margin: float, better: str) -
         return True
     bound = math.log1p(margin)
     worse = whole.log_ratio if better == "lower" else -whole.log_ratio
-    found = {stats.REGRESSED: worse > bound, stats.IMPROVED: worse < -bound, stats.EQUIVALENT: abs(worse) <= stats.equal_bound(margin)}
+    found = {
+        stats.REGRESSED: worse > bound,
+        stats.IMPROVED: worse < -bound,
+        stats.EQUIVALENT: abs(worse) <= stats.equal_bound(margin),
+    }
     return found.get(word, True)
 
 
 def claimed(
     word: str, ranked: bool, whole: stats.Estimate | None, margin: float, better: str
 ) -> tuple[str, list[str]]:
-    """What is left of a verdict where the injector made figures, and the flag that says why; of a race and of two folders."""
+    """What is left of a verdict where the injector made figures, and the flag that says why."""
     if not ranked:
         return stats.INCONCLUSIVE, ["not_ranked"]
     return (word, []) if borne(word, whole, margin, better) else (stats.INCONCLUSIVE, ["dropping_decides"])
@@ -319,7 +323,7 @@ def validity(comparisons: list[Comparison]) -> Validity:
 
 
 def cost_beside(one: Comparison, comparisons: list[Comparison]) -> Comparison | None:
-    """Of a latency: what the two spend at the same point, where that differs. Who spins is quick and costs a processor."""
+    """Of a latency: what the two spend at the same point, where that differs."""
     return next(
         (
             other

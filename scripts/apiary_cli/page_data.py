@@ -223,7 +223,9 @@ def race_command(report: Report, key: comparing.Key, names: list[str]) -> str:
     for one in names:
         words += ["--subject", one]
     words += [
-        "--workers", str(race.get("workers", 2)), "--rounds", str(race.get("rounds", 7)), "--seed", str(race.get("seed", 1)),
+        "--workers", str(race.get("workers", 2)),
+        "--rounds", str(race.get("rounds", 7)),
+        "--seed", str(race.get("seed", 1)),
     ]
     if known and label not in {point.label for point in known.points}:
         words += ["--placement", key[2]]

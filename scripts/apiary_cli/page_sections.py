@@ -132,7 +132,8 @@ def standing(report: Report) -> str:
         unranked = sum("not_ranked" in one.flags for one in found)
         rest = len(found) - len(won) - len(lost) - len(less) - len(more) - unranked
         called = escape(other if alone else f"{ours} / {other}")
-        rows.append(("", [called, cell(lost, "bad"), cell(won, "good"), cell(more, "bad"), cell(less, "good"), str(rest), str(unranked)]))
+        counts = [cell(lost, "bad"), cell(won, "good"), cell(more, "bad"), cell(less, "good")]
+        rows.append(("", [called, *counts, str(rest), str(unranked)]))
     head = [
         (f"{name} against" if alone else "", ""),
         ("slower", ""),
@@ -146,7 +147,7 @@ def standing(report: Report) -> str:
     again = report.race.get("command")
     return (
         f'<div class="standing">{table(head, rows)}<p class="caption">{void}Numbers of comparisons (a latency has one '
-        "for each percentile), and from which to which factor of the other’s time, or of its processor time: ×0.50 is half of it. Not ranked: "
+        "for each percentile), and from which to which factor of the other’s time or processor time: ×0.50 is half of it. Not ranked: "
         "the injector was too late.</p>"
         + (f'<p class="meta">Measure it again: <code>{escape(again)}</code></p>' if again else "")
         + "</div>"
@@ -185,7 +186,8 @@ def lost_item(one: Comparison, report: Report) -> str:
     return (
         f'<li class="lost"><span class="soft">{escape(place(one.key))}, {escape(one.metric.what)}:</span> '
         f"<b>{escape(one.pairing.baseline)}</b> {summary.won(one)} {escape(one.pairing.candidate)}, "
-        f"which takes {short_ratio(one)} of its {'processor ' if one.metric.spent else ''}time{at_cost(one, report)}</li>"
+        f"which takes {short_ratio(one)} of its {'processor ' if one.metric.spent else ''}time"
+        f"{at_cost(one, report)}</li>"
     )
 
 
@@ -242,7 +244,7 @@ def costs(report: Report) -> str:
     columns = [metric.column for metric in plans.LATENCY]
 
     def shown(cell: page_data.Cell | None) -> str:
-        return "" if cell is None else human(cell.median) + (" <small class=soft>limited</small>" if cell.limited else "")
+        return human(cell.median) + (" <small class=soft>limited</small>" if cell.limited else "") if cell else ""
 
     rows = []
     for key, subjects in groups.items():
@@ -250,9 +252,9 @@ def costs(report: Report) -> str:
             spent = next((cell for cell in cells.values() if cell.metric.spent), None)
             if spent and any(column in cells for column in columns):
                 first = not rows or rows[-1][1] != key
-                figures = [shown(cells.get(column)) for column in columns]
+                figures = [*(shown(cells.get(column)) for column in columns), f"<b>{shown(spent)}</b>"]
                 name = escape(place(key)) if first else ""
-                rows.append(("first" if first else "inner", key, [name, escape(subject), *figures, f"<b>{shown(spent)}</b>"]))
+                rows.append(("first" if first else "inner", key, [name, escape(subject), *figures]))
     if not rows:
         return ""
     head = [("point", ""), ("subject", "w"), ("p50", "n"), ("p90", "n"), ("p99", "n"), ("processor time each", "n")]

@@ -70,8 +70,8 @@ IDLE_COST = (Metric("cpu_ns", "ns", "lower", "processor time while idle"),)
 
 
 def posts_alone(row: dict[str, str]) -> bool:
-    """Whether cpu_ns is what the posts cost: nothing computes beside them, and the injector's sleeps are not in it, as they
-    are in older rows."""
+    """Whether cpu_ns is what the posts cost: nothing computes beside them, and the injector's sleeps are not in it, as
+    they are in older rows."""
     named = {flag.split("=")[0] for flag in row["flags"].split(";")}
     return "injector_us" in named and "starved_ppm" not in named
 
@@ -522,8 +522,8 @@ def narrowed(
     block_ms: int | None = None,
     labels: list[str] | None = None,
 ) -> Plan:
-    """The plan with only these scenarios, only the points so labelled, another number of rounds, another placement, another
-    limit of time."""
+    """The plan with only these scenarios, only the points so labelled, another number of rounds, another placement,
+    another limit of time."""
     for name in scenarios:
         if name not in SCENARIOS:
             raise unknown("scenario", name, SCENARIOS)

@@ -72,7 +72,7 @@ class Across(unittest.TestCase):
         self.assertGreaterEqual(held, 20)
 
 
-def latencies(ours: float, peer: float, spoilt: int = 0, whose: str = "hive", factor: float = 1.0) -> list[dict[str, str]]:
+def latencies(ours: float, peer: float, spoilt: int = 0, whose: str = "hive", factor: float = 1.0) -> list[dict]:
     """Twenty rounds of a latency; in the first `spoilt` ones the injector made `factor` times the figure of `whose`."""
     out = []
     for number in range(20):
@@ -82,7 +82,8 @@ def latencies(ours: float, peer: float, spoilt: int = 0, whose: str = "hive", fa
                 dict.fromkeys(tables.ROWS, "")
                 | {
                     "scenario": "post_latency", "scenario_params": "rate=1000", "placement": "free", "subject": name,
-                    "subject_version": "1", "build_id": "b", "role": role, "batch": "1", "round": str(number), "status": "ok",
+                    "subject_version": "1", "build_id": "b", "role": role, "batch": "1", "round": str(number),
+                    "status": "ok",
                     "lat_p50_ns": str(ns * (factor if mine else 1) + number),
                     "flags": "injector_limited_p50;injector_us=1" if mine else "injector_us=1",
                 }
@@ -105,7 +106,8 @@ class WhatTheInjectorMade(unittest.TestCase):
 
     def test_what_only_the_dropping_shows_is_not_claimed(self) -> None:
         one = self.only(latencies(5_000, 10_000), latencies(4_000, 10_000, 9, "hive", 4.0))
-        self.assertEqual((one.verdict, one.flags[:2]), (stats.INCONCLUSIVE, ("dropping_decides", "pairs_dropped=9/40")))
+        self.assertEqual(one.verdict, stats.INCONCLUSIVE)
+        self.assertEqual(one.flags[:2], ("dropping_decides", "pairs_dropped=9/40"))
         self.assertAlmostEqual(one.found.ratio, 0.8, places=2)
 
     def test_half_of_the_rounds_of_each_folder_must_be_left(self) -> None:

@@ -35,8 +35,8 @@ class Cost(unittest.TestCase):
         self.assertAlmostEqual(found["cpu_ns_per_post"].pairs[0][0], 32_000)
 
     def test_only_rows_in_which_the_process_spends_on_posts_alone(self) -> None:
-        self.assertNotIn("cpu_ns_per_post", by_column(rows(flags="spun_us=30000")), "an older row has the sleeps in it")
-        self.assertNotIn("cpu_ns_per_post", by_column(rows(flags="injector_us=1;starved_ppm=0")), "others compute beside")
+        self.assertNotIn("cpu_ns_per_post", by_column(rows(flags="spun_us=30000")), "older: with the sleeps in it")
+        self.assertNotIn("cpu_ns_per_post", by_column(rows(flags="injector_us=1;starved_ppm=0")), "others compute")
         self.assertNotIn("cpu_ns_per_post", by_column(rows("mixed_load")))
         for name in ("targeted_latency", "latency_vs_load"):
             self.assertIn("cpu_ns_per_post", by_column(rows(name)))
@@ -87,7 +87,8 @@ class Spliced(unittest.TestCase):
         self.assertEqual(names[:2], [("post_latency", "lat_p50_ns"), ("post_latency", "cpu_ns_per_post")])
 
     def test_a_lateness_is_called_so(self) -> None:
-        self.assertIn("lateness p50", splice.name_of(splice.Line("timer_lateness", "", "free", "lat_p50_ns", "hive"), False))
+        line = splice.Line("timer_lateness", "", "free", "lat_p50_ns", "hive")
+        self.assertIn("lateness p50", splice.name_of(line, False))
 
 
 if __name__ == "__main__":

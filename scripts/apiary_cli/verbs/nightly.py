@@ -95,7 +95,8 @@ def remainder(budget: float, spent: float) -> tuple[float, str]:
     """Seconds to divide among the parts that run whatever was spent, and the words for it."""
     if budget - spent >= LEAST_REST:
         return budget - spent, f"{duration(budget - spent)} left to divide"
-    return LEAST_REST, f"less than {duration(LEAST_REST)} of the budget is left; the parts get that all the same, and run over it"
+    least = duration(LEAST_REST)
+    return LEAST_REST, f"less than {least} of the budget is left; the parts get that all the same, and run over it"
 
 
 def race_seconds(budget: float, spent: float) -> float:
