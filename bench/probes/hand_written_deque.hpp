@@ -60,8 +60,8 @@ private:
             a = grow(a, t, b);
             if (a == nullptr) return false;
         }
-        a->slots[b & a->mask].store(value, std::memory_order_relaxed);
-        bottom_.store(b + 1, STRONGER(std::memory_order_release));
+        a->slots[b & a->mask].store(value, STRONGER(std::memory_order_relaxed));
+        bottom_.store(b + 1, std::memory_order_seq_cst);
         return true;
     }
 
@@ -74,13 +74,12 @@ private:
         if (seen == 1) {
             out = a->slots[t & a->mask].load(std::memory_order_relaxed);
             const bool won =
-                top_.compare_exchange_strong(t, t + 1, std::memory_order_relaxed, std::memory_order_relaxed);
+                top_.compare_exchange_strong(t, t + 1, std::memory_order_release, std::memory_order_relaxed);
             return won;
         }
         const std::uint64_t b = old_bottom - 1;
-        bottom_.store(b, std::memory_order_release);
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        t = top_.load(std::memory_order_relaxed);
+        bottom_.store(b, std::memory_order_seq_cst);
+        t = top_.load(std::memory_order_seq_cst);
         const auto left = static_cast<std::int64_t>(b - t);
         if (left < 0) {
             bottom_.store(old_bottom, std::memory_order_relaxed);
@@ -88,19 +87,18 @@ private:
         }
         out = a->slots[b & a->mask].load(std::memory_order_relaxed);
         if (left > 0) return true;
-        const bool won = top_.compare_exchange_strong(t, t + 1, std::memory_order_relaxed, std::memory_order_relaxed);
+        const bool won = top_.compare_exchange_strong(t, t + 1, std::memory_order_release, std::memory_order_relaxed);
         bottom_.store(old_bottom, std::memory_order_relaxed);
         return won;
     }
 
     apiary::steal_result<T> steal() {
-        std::uint64_t t = top_.load(std::memory_order_relaxed);
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        const std::uint64_t b = bottom_.load(std::memory_order_acquire);
+        std::uint64_t t = top_.load(std::memory_order_seq_cst);
+        const std::uint64_t b = bottom_.load(std::memory_order_seq_cst);
         if (static_cast<std::int64_t>(b - t) <= 0) return {apiary::steal_status::empty, T{}};
         array* a = array_.load(std::memory_order_acquire);
         const T value = a->slots[t & a->mask].load(std::memory_order_relaxed);
-        if (!top_.compare_exchange_strong(t, t + 1, std::memory_order_release, std::memory_order_relaxed))
+        if (!top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
             return {apiary::steal_status::lost_race, T{}};
         return {apiary::steal_status::taken, value};
     }

@@ -28,9 +28,9 @@
 // Synchronisation: store buffering, made safe twice over.
 //   S1  Poster: push work, then `claim_any` loads the word. Worker: announce_sleep or stop_searching
 //       changes the word, then looks at every source of work. One of the two sees the other: push,
-//       word and look are seq_cst accesses (mpsc_inbox, global_pool).
-//   S2  Where the push is no seq_cst access (chase_lev_deque), the pusher puts a seq_cst fence before
-//       the load, which pairs with the fence behind the worker's change of the word.
+//       word and look are seq_cst accesses (mpsc_inbox, global_pool, chase_lev_deque).
+//   S2  Where push and look are no seq_cst accesses, the pusher puts a seq_cst fence before the load, which pairs
+//       with the fence behind the worker's change of the word.
 //
 // Checked by model_check/parking/idle_set_check.cpp and schedulers/hive_check.cpp. A load in place of
 // the read-modify-write of stop_searching is the bug of tokio #1768; sleeping without the second look
@@ -116,7 +116,13 @@ public:
     // wake it. `overdue` is asked when there is a sleeper and somebody searches; true: that search does not count.
     template <class Overdue>
     [[nodiscard]] std::optional<unsigned> claim_any(bool can_wait, Overdue overdue) {
-        idle_word seen{word_.load(std::memory_order_seq_cst)};  // S1
+        return claim_any(look(), can_wait, overdue);
+    }
+
+    // The same in two steps, for who wants the first alone in its fast path.
+    [[nodiscard]] idle_word look() const { return {word_.load(std::memory_order_seq_cst)}; }  // S1
+    template <class Overdue>
+    [[nodiscard]] std::optional<unsigned> claim_any(idle_word seen, bool can_wait, Overdue overdue) {
         while (seen.calls_for_a_wake(can_wait) || (seen.relies_on_a_searcher() && overdue())) {
             const unsigned worker = seen.first_sleeper();
             if (move_to_searching(seen, worker)) return worker;

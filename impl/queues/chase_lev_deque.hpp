@@ -21,24 +21,28 @@
 //       compare-exchange; beyond that `top` can come back to the same value (exhibit deque_index_wraps).
 //
 // Synchronisation
-//   S1  push: store bottom (release)   -> steal: load bottom (acquire). Publishes slot and array.
+//   S1  push: store bottom (release)   -> steal: load bottom (acquire). Publishes slots and array.
 //       pop's first store is a release, too: in C++20 a later relaxed store of the owner would not
 //       continue the release sequence of push (exhibit deque_bottom_relaxed). The stores with which it
 //       restores bottom are relaxed: `top` has come that far, and nobody takes anything below it.
 //   S2  grow: store array (release)    -> steal: load array (acquire).
-//   S3  pop: fence between store bottom and load top; steal: fence between load top and load bottom.
-//       Store buffering: of an owner and a thief after the same last element at least one sees the other. A pop that sees
+//   S3  pop: store bottom, then load top; steal: load top, then load bottom; all four seq_cst.
+//       Store buffering: of an owner and a thief after the same last element at least one sees the other. No fence: on x86 the
+//       store is one exchange, where a store and a fence behind it cost two trips, and the thief pays nothing. A pop that sees
 //       one element alone takes it at the top and needs neither: `bottom` stays, and I2 alone decides.
-//       Hence no compare-exchange need be seq_cst: top's own order says who wins.
 //   S4  steal: compare-exchange top (release) -> push: load top (acquire). The thief has read slot t
 //       before the owner may reuse it.
+//   S5  push: store bottom, looks_empty: load bottom, both seq_cst, for who pushes and then looks for a sleeper, and who
+//       announces its sleep and then looks here (idle_set S1).
+//   S6  pop: compare-exchange top (release) -> steal: load top. A thief that meets a `top` moved by the owner knows what
+//       the owner has done to `bottom`.
 //
 // Checked by model_check/queues/chase_lev_deque_check.cpp. Stressed by
 // stress/queues/chase_lev_deque_stress.cpp. Not modelled: a failing allocation in push.
 //
 // Chase, Lev: Dynamic circular work-stealing deque, SPAA 2005. Le, Pop, Cohen, Zappa Nardelli:
 // Correct and efficient work-stealing for weak memory models, PPoPP 2013; this code departs from its
-// listing in S1, in reading the array after growing it (CDSChecker, OOPSLA 2013), and in the orders that
+// listing in S1, S3, S6, in reading the array after growing it (CDSChecker, OOPSLA 2013), and in the orders that
 // scripts/apiary mutate showed to be free (DECISIONS.md D26).
 #pragma once
 
@@ -46,6 +50,7 @@
 #include <cstdint>
 #include <new>
 #include <optional>
+#include <span>
 #include <type_traits>
 
 #include <apiary/queues/ring_index.hpp>
@@ -101,6 +106,9 @@ public:
         // False when max_capacity elements are inside, or there is no memory to grow; nothing is changed then.
         [[nodiscard]] bool try_push(T value) { return deque_->push(value); }
 
+        // All of them, by one store, or none; the first is then the newest. Precondition: not empty.
+        [[nodiscard]] bool try_push_all(std::span<const T> values) { return deque_->push_all(values); }
+
         // False when empty.
         [[nodiscard]] bool try_pop(T& out) { return deque_->pop(out); }
 
@@ -117,8 +125,8 @@ public:
     public:
         [[nodiscard]] steal_result<T> steal() const { return deque_->steal(); }
 
-        // A hint. After a seq_cst fence a non-empty answer cannot be missed by a thief about to sleep.
-        bool looks_empty() const { return deque_->approximate_size() == 0; }
+        // A hint. What was pushed before in the order of seq_cst accesses is not missed (S5).
+        bool looks_empty() const { return deque_->looks_empty(); }
 
         // A hint: where the only element stands, when there looks to be just one. Met twice, it is the same one: a later
         // one stands elsewhere.
@@ -161,16 +169,25 @@ private:
         array* const older;
     };
 
-    bool push(T value) {
+    bool push(T value) { return push_all(std::span<const T, 1>(&value, 1)); }
+
+    template <std::size_t Extent>
+    bool push_all(std::span<const T, Extent> values) {
         const position b = bottom_.load(std::memory_order_relaxed);
         const position t = top_.load(std::memory_order_acquire);  // S4
         array* a = array_.load(std::memory_order_relaxed);
-        if (index::distance(t, b) >= static_cast<std::int64_t>(a->capacity)) {
+        while (index::distance(t, b) + static_cast<std::int64_t>(values.size()) >
+               static_cast<std::int64_t>(a->capacity)) [[unlikely]] {
             a = grow(a, t, b);
             if (a == nullptr) return false;
         }
-        a->at(b).store(value, std::memory_order_relaxed);
-        bottom_.store(index::add(b, 1), std::memory_order_release);  // S1
+        const position end = index::add(b, values.size());
+        position i = end;
+        for (const T value : values) {
+            i = index::add(i, index::mask);  // i - 1
+            a->at(i).store(value, std::memory_order_relaxed);
+        }
+        bottom_.store(end, std::memory_order_seq_cst);  // S1, S5
         return true;
     }
 
@@ -184,15 +201,15 @@ private:
         array* a = array_.load(std::memory_order_relaxed);
         if (seen == 1) {  // the newest is the oldest, too: taken at the top like a thief's, with neither fence nor step
             out = a->at(t).load(std::memory_order_relaxed);
-            const bool won = top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_relaxed,  // I2
-                                                          std::memory_order_relaxed);
-            if (!won) Sync::reach("deque.pop_lost_lone");
-            return won;
+            if (top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_release,  // I2, S6
+                                             std::memory_order_relaxed))
+                return true;
+            Sync::reach("deque.pop_lost_lone");
+            return false;
         }
         const position b = index::add(old_bottom, index::mask);  // old_bottom - 1
-        bottom_.store(b, std::memory_order_release);             // S1
-        Sync::fence(std::memory_order_seq_cst);                  // S3
-        t = top_.load(std::memory_order_relaxed);
+        bottom_.store(b, std::memory_order_seq_cst);             // S1, S3
+        t = top_.load(std::memory_order_seq_cst);                // S3
         const std::int64_t left = index::distance(t, b);
         if (left < 0) {  // a thief took the last one meanwhile
             Sync::reach("deque.pop_found_empty");
@@ -202,7 +219,7 @@ private:
         out = a->at(b).load(std::memory_order_relaxed);
         if (left > 0) return true;
         // The last element: race the thieves for it.
-        const bool won = top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_relaxed,  // I2, S3
+        const bool won = top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_release,  // I2, S6
                                                       std::memory_order_relaxed);
         if (!won) Sync::reach("deque.pop_lost_last");
         bottom_.store(old_bottom, std::memory_order_relaxed);  // S1
@@ -210,14 +227,13 @@ private:
     }
 
     steal_result<T> steal() {
-        position t = top_.load(std::memory_order_relaxed);           // the fence makes it an acquire
-        Sync::fence(std::memory_order_seq_cst);                      // S3
-        const position b = bottom_.load(std::memory_order_acquire);  // S1
+        position t = top_.load(std::memory_order_seq_cst);           // S3
+        const position b = bottom_.load(std::memory_order_seq_cst);  // S1, S3
         if (index::distance(t, b) <= 0) return {steal_status::empty, T{}};
         array* a = array_.load(std::memory_order_acquire);  // S2
         // Read before the compare-exchange: once `top` has moved, the owner may reuse the slot (I2).
         const T value = a->at(t).load(std::memory_order_relaxed);
-        if (!top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_release,  // S4
+        if (!top_.compare_exchange_strong(t, index::add(t, 1), std::memory_order_seq_cst,  // S3, S4
                                           std::memory_order_relaxed)) {
             Sync::reach("deque.steal_lost");
             return {steal_status::lost_race, T{}};
@@ -249,6 +265,11 @@ private:
         const position t = top_.load(std::memory_order_relaxed);
         const std::int64_t n = index::distance(t, b);
         return n > 0 ? static_cast<std::size_t>(n) : 0;
+    }
+
+    bool looks_empty() const {
+        const position b = bottom_.load(std::memory_order_seq_cst);  // S5
+        return index::distance(top_.load(std::memory_order_relaxed), b) <= 0;
     }
 
     std::optional<position> lone() const {

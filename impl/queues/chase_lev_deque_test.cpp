@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace {
 
 using apiary::chase_lev_deque;
@@ -61,6 +63,21 @@ TEST(chase_lev_deque, grows_up_to_its_limit_and_then_refuses) {
     EXPECT_TRUE(owner.try_push(8));
     int out = -1;
     for (int i = 8; i >= 1; --i) {
+        ASSERT_TRUE(owner.try_pop(out));
+        EXPECT_EQ(out, i);
+    }
+}
+
+TEST(chase_lev_deque, many_pushed_at_once_grow_it_and_the_first_is_the_newest) {
+    tiny_deque d;  // 2 slots
+    auto owner = d.own();
+    ASSERT_TRUE(owner.try_push(0));
+    ASSERT_TRUE(owner.try_push_all(std::array{6, 5, 4, 3, 2, 1}));
+    EXPECT_FALSE(owner.try_push_all(std::array{8, 7})) << "7 of 8";
+    EXPECT_EQ(owner.size(), 7U) << "all or none";
+    EXPECT_EQ(d.share().steal().value, 0);
+    int out = -1;
+    for (int i = 6; i >= 1; --i) {
         ASSERT_TRUE(owner.try_pop(out));
         EXPECT_EQ(out, i);
     }

@@ -53,31 +53,31 @@ public:
 
     static void* allocate() {
         magazine* m = loaded_;
-        if (m == nullptr || m->count == 0) [[unlikely]]
+        if (m->count == 0) [[unlikely]]
             return allocate_slowly();
         return m->take();
     }
 
     static void release(void* block) noexcept {
         magazine* m = loaded_;
-        if (m == nullptr || m->count == magazine::size) [[unlikely]]
+        if (m->count == m->size) [[unlikely]]
             return release_slowly(block);
         m->put(block);
     }
 
 private:
     struct magazine {
-        static constexpr std::size_t size = 126;  // with the count, just below 1 KiB
-        std::size_t count = 0;
-        std::array<void*, size> blocks;
+        static constexpr std::size_t blocks = 122;  // with the rest, just below 1 KiB
+        std::size_t count, size;                    // a size of 0: nothing can be taken from it, nor put
+        std::array<void*, 2 + blocks> slots;        // the first two stay null
 
         void* take() {
-            void* block = blocks[--count];
+            --count;
             // The block after next was last written by another core: ask for its line now.
-            if (count >= 2) __builtin_prefetch(blocks[count - 2], 1);
-            return block;
+            __builtin_prefetch(slots[count], 1);
+            return slots[2 + count];
         }
-        void put(void* block) { blocks[count++] = block; }
+        void put(void* block) { slots[2 + count++] = block; }
     };
 
     struct depot {
@@ -104,8 +104,8 @@ private:
     static void hand_back() {
         depot& d = shared();
         const std::lock_guard held(d.mutex);
-        for (magazine* m : {std::exchange(loaded_, nullptr), std::exchange(spare_, nullptr)})
-            if (m != nullptr) (m->count > 0 ? d.full : d.empty).push_back(m);
+        for (magazine* m : {std::exchange(loaded_, &none_), std::exchange(spare_, &none_)})
+            if (m != &none_) (m->count > 0 ? d.full : d.empty).push_back(m);
     }
     // Out of line: a call in the fast paths would make them save registers for it.
     [[gnu::noinline]] static void* allocate_slowly() {
@@ -125,21 +125,21 @@ private:
     static void exchange_empty() {
         hand_back_at_thread_exit();
         std::swap(loaded_, spare_);
-        if (loaded_ != nullptr && loaded_->count > 0) return;
+        if (loaded_->count > 0) return;
         depot& d = shared();
         const std::lock_guard held(d.mutex);
         if (!d.full.empty()) {
-            if (loaded_ != nullptr) d.empty.push_back(loaded_);
+            if (loaded_ != &none_) d.empty.push_back(loaded_);
             loaded_ = d.full.back();
             d.full.pop_back();
             return;
         }
-        if (loaded_ == nullptr) loaded_ = empty_magazine(d);
+        if (loaded_ == &none_) loaded_ = empty_magazine(d);
         d.slabs.push_back(nullptr);  // before the allocation, which may throw
-        auto* slab = static_cast<std::byte*>(::operator new(magazine::size * block_bytes, std::align_val_t{64}));
+        auto* slab = static_cast<std::byte*>(::operator new(magazine::blocks * block_bytes, std::align_val_t{64}));
         d.slabs.back() = slab;
         // Handed out in ascending order, which suits the prefetcher of whoever walks a list of them.
-        for (std::size_t i = magazine::size; i-- > 0;) loaded_->blocks[loaded_->count++] = slab + i * block_bytes;
+        for (std::size_t i = magazine::blocks; i-- > 0;) loaded_->put(slab + i * block_bytes);
     }
 
     // Makes loaded_ a magazine with room. Does not fail: without memory for a new magazine the block's
@@ -147,22 +147,23 @@ private:
     static void exchange_full() noexcept {
         hand_back_at_thread_exit();
         std::swap(loaded_, spare_);
-        if (loaded_ != nullptr && loaded_->count < magazine::size) return;
+        if (loaded_->count < loaded_->size) return;
         depot& d = shared();
         const std::lock_guard held(d.mutex);
-        if (loaded_ != nullptr) d.full.push_back(loaded_);
+        if (loaded_ != &none_) d.full.push_back(loaded_);
         loaded_ = empty_magazine(d);
     }
 
     static magazine* empty_magazine(depot& d) {
-        if (d.empty.empty()) return new magazine;
+        if (d.empty.empty()) return new magazine{0, magazine::blocks, {}};
         magazine* m = d.empty.back();
         d.empty.pop_back();
         return m;
     }
 
-    static inline constinit thread_local magazine* loaded_ = nullptr;
-    static inline constinit thread_local magazine* spare_ = nullptr;
+    static inline constinit magazine none_{0, 0, {}};  // in place of null, so that one comparison does
+    static inline constinit thread_local magazine* loaded_ = &none_;
+    static inline constinit thread_local magazine* spare_ = &none_;
     static inline constinit thread_local bool exited_ = false;  // thread_exit has run
 };
 

@@ -158,7 +158,7 @@ TEST(task_storage, a_thread_that_ends_gives_its_blocks_back) {
     const auto use = [](std::set<void*>& blocks) {
         std::thread([&blocks] {
             std::vector<task*> made;
-            for (int i = 0; i < 126; ++i) made.push_back(pooled_storage::make([] {}));
+            for (int i = 0; i < 122; ++i) made.push_back(pooled_storage::make([] {}));
             blocks.insert(made.begin(), made.end());
             for (auto* t : made) {
                 t->drop();

@@ -12,6 +12,8 @@
 // "need" a longer spin.
 // Seen by: both engines. B50 to B52 need one thread.
 // Fixed twins: the shipped hive, under the same detector; of B54 the shipped idle_set and sleeper.
+#include <span>
+
 #include "../schedulers/hive_scenario.hpp"
 
 namespace {
@@ -81,6 +83,7 @@ public:
             std::swap(t, slot_);
             return t == nullptr || deque_.try_push(t);
         }
+        bool try_push_all(std::span<Node* const> tasks) { return deque_.try_push_all(tasks); }
         bool try_pop(Node*& out) {
             out = std::exchange(slot_, nullptr);
             return out != nullptr || deque_.try_pop(out);

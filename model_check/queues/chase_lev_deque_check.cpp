@@ -143,6 +143,24 @@ struct deque_grows_against_steal : scenario<Sync, small_limits, 3, 2> {
 APIARY_CHECK(deque_grows_against_steal);
 
 template <class Sync>
+struct deque_push_all_against_steal : scenario<Sync, small_limits, 3, 2> {
+    static constexpr const char* what = "three at once, which grow the array, and two pops against a thief";
+    static constexpr std::array must_reach{"deque.grow", "deque.pop_lost_lone"};
+    void thread(unsigned i) {
+        if (i == 1) {
+            this->steal(1), this->steal(1);
+            return;
+        }
+        for (std::size_t id = 0; id != 3; ++id) this->ledger.put(id);
+        if (!this->owner.try_push_all(std::array<std::uint64_t, 3>{1, 2, 3}))
+            Sync::fail("push refused below the capacity limit");
+        if (this->pop(0) && this->pop(0) && this->ledger.taken(0, 0) > this->ledger.taken(0, 1))
+            Sync::fail("the first is not the newest");
+    }
+};
+APIARY_CHECK(deque_push_all_against_steal);
+
+template <class Sync>
 struct deque_thief_holds_old_array : scenario<Sync, small_limits, 5, 2> {
     static constexpr const char* what =
         "the owner grows twice and pops while a thief may hold the old array and the old top";

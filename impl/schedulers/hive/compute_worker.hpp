@@ -78,7 +78,7 @@ private:
         if (hive_.discarding()) return runner_.drop(t);
         std::int64_t from = 0;
         if constexpr (Trace::on) from = hive_.now_ns();
-        runner_.run(t, hive_.on_exception());
+        runner_.run(t);
         if constexpr (Trace::on) trace_.span(Trace::kind::task, from, hive_.now_ns());
     }
 
@@ -103,7 +103,7 @@ private:
     typename Sync::template atomic<bool> leaving_;
     Core core_;
     sleeper<Sync, Core> sleeper_;
-    task_runner<Sync, Storage> runner_;
+    task_runner<Sync, Storage> runner_{hive_.on_exception()};
     worker_tallies<Sync> tallies_;
     [[no_unique_address]] Trace trace_;
 };

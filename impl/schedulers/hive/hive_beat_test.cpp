@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -236,6 +237,12 @@ public:
             const std::lock_guard held(d_->mutex_);
             if (d_->queue_.size() == limits::max_capacity) return false;
             d_->queue_.push_back(t);
+            return true;
+        }
+        bool try_push_all(std::span<const T> values) {
+            const std::lock_guard held(d_->mutex_);
+            if (d_->queue_.size() + values.size() > limits::max_capacity) return false;
+            d_->queue_.insert(d_->queue_.end(), values.rbegin(), values.rend());
             return true;
         }
         bool try_pop(T& out) {

@@ -140,7 +140,9 @@ public:
     // Wakes at most one sleeper, and none while one that was woken is still looking.
     // `can_wait`: nor while one naps, who will look.
     void wake_one_io(bool can_wait = false) {
-        if (const auto slot = idle_io_.claim_any(can_wait)) wake_io(*slot);
+        const idle_word seen = idle_io_.look();
+        if (Sync::checked || seen.calls_for_a_wake(can_wait)) [[unlikely]]  // a check is told why nobody was claimed
+            claim_and_wake_io(seen, can_wait);
     }
     void wake_one_compute() {
         if (const auto slot = idle_compute_.claim_any()) {
@@ -164,6 +166,11 @@ public:
     void left(const compute_worker_type& w) { leave(compute_, w.slot()); }
 
 private:
+    // Out of line, so that a post that wakes nobody saves no registers for it.
+    [[gnu::noinline]] void claim_and_wake_io(idle_word seen, bool can_wait) {
+        if (const auto slot = idle_io_.claim_any(seen, can_wait, [] { return false; })) wake_io(*slot);
+    }
+
     template <class Roster>
     auto* attach(Roster& workers) {
         const typename Sync::lock held(roster_mutex_);

@@ -121,11 +121,8 @@ public:
             return true;
         }
         const bool lone = own_.size() == 0;  // it runs next here, unless the task that posts it is long
-        if (!own_.try_push(t)) {
-            tallies_.overflows.add();
-            return hive_.post(t);
-        }
-        Sync::fence(std::memory_order_seq_cst);  // idle_set S2: the deque before the word
+        if (!own_.try_push(t)) [[unlikely]]
+            return post_overflow(t);
         hive_.wake_one_io(lone);
         return true;
     }
@@ -185,6 +182,12 @@ private:
         worked |= run_private();
         worked |= run_own_and_pool();
         return worked || steal();
+    }
+
+    // Out of line: a call in post_local would make it save registers for it.
+    [[gnu::noinline]] bool post_overflow(task_type* t) {
+        tallies_.overflows.add();
+        return hive_.post(t);
     }
 
     void collect_inbox() noexcept { sort_in(inbox().drain()); }
@@ -336,10 +339,9 @@ private:
             run_task(batch[0]);
             return true;
         }
-        // All but the first become stealable before it runs. Pushed newest first, so that the owner
-        // pops them in the order they were posted.
-        for (std::size_t i = n; i-- > 1;)
-            if (!own_.try_push(batch[i])) private_.push_front(batch[i]);  // no memory: this worker runs it itself
+        // All but the first become stealable before it runs, and the owner pops them in the order they were posted.
+        if (n > 1 && !own_.try_push_all(std::span<task_type* const>(batch).subspan(1, n - 1)))
+            for (std::size_t i = n; i-- > 1;) private_.push_front(batch[i]);  // no memory: this worker runs them itself
         run_task(batch[0], n > 1 || !hive_.pool().looks_empty());
         return true;
     }
@@ -455,14 +457,11 @@ private:
     // Then, or when posts have counted on this worker's search, the next worker is woken before the
     // task runs, since it may take long.
     void run_task(task_type* t, bool left_more = false) {
-        if (sleeper_.found_work())
-            left_more = left_more || shared_work_visible();
-        else if (left_more)
-            Sync::fence(std::memory_order_seq_cst);  // idle_set S2: the deque before the word
+        if (sleeper_.found_work()) left_more = left_more || shared_work_visible();
         if (left_more) hive_.wake_one_io();
         std::int64_t from = 0;
         if constexpr (trace::on) from = hive_.now_ns();
-        runner_.run(t, hive_.on_exception());
+        runner_.run(t);
         if constexpr (trace::on) trace_.span(trace::kind::task, from, hive_.now_ns());
     }
 
@@ -477,7 +476,6 @@ private:
                 lone_.push_front(t);  // a stop has closed the pool: finish() runs or drops it
                 break;
             }
-        Sync::fence(std::memory_order_seq_cst);  // idle_set S2: the deque before the word
         hive_.wake_one_io();
         return nullptr;
     }
@@ -579,7 +577,7 @@ private:
     std::int64_t interval_began_ns_ = unknown;
     std::size_t old_end_passed_ = 0;  // because the deque was long
     unsigned naps_left_ = 0;
-    task_runner<Sync, Storage> runner_;
+    task_runner<Sync, Storage> runner_{hive_.on_exception()};
     worker_tallies<Sync> tallies_;
     [[no_unique_address]] trace trace_;
 

@@ -17,17 +17,20 @@ using exception_handler = std::function<void(std::exception_ptr)>;
 template <class Sync, class Storage>
 class task_runner {
 public:
-    // An exception ends the task, not the worker; it is counted, and told to `handler` when there is one.
-    void run(task<Sync>* t, const exception_handler& handler) {
+    // The handler outlives it.
+    explicit task_runner(const exception_handler& handler) : handler_(handler) {}
+
+    // An exception ends the task, not the worker; it is counted, and told to the handler when there is one.
+    void run(task<Sync>* t) {
         task_end how = task_end::run;
         try {
             how = t->run();
         } catch (...) {
             exceptions_.add();
-            if (handler) handler(std::current_exception());
+            if (handler_) handler_(std::current_exception());
         }
-        Storage::release(t);
         count(how);
+        Storage::release(t);
     }
 
     void drop(task<Sync>* t) { count(discard<Storage>(t)); }
@@ -45,6 +48,7 @@ private:
             (how == task_end::drop ? dropped_ : cancelled_).add();
     }
 
+    const exception_handler& handler_;
     tally<Sync> run_, dropped_, cancelled_, exceptions_;
 };
 
