@@ -73,6 +73,37 @@ struct hive_post_beside_sleeper_1 : post_beside_sleeper<Sync, 1> {
 };
 APIARY_CHECK(hive_post_beside_sleeper_1);
 
+// Worker 0 was woken for a post and lies behind another thread: it comes when the second post has been run.
+template <class Sync>
+struct hive_post_beside_a_late_searcher : hive_scenario<Sync, 2, 0, 1, 2> {
+    static constexpr const char* what =
+        "a post that would count on a searcher that does not come wakes the other worker";
+    static constexpr std::array must_reach{"hive.woke_one_io"};
+    using base = hive_scenario<Sync, 2, 0, 1, 2>;
+    static constexpr hive_parameters at_once_late = [] {
+        hive_parameters p = small_parameters;
+        p.search_ns = -1;
+        return p;
+    }();
+    hive_post_beside_a_late_searcher() : base(at_once_late) {}
+    void before() {
+        base::before();
+        this->hive.idle_io().announce_sleep(0, false);
+        this->must([this] { return this->hive.post(this->make(0)); });
+        this->sleeps_first(1);
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            this->wait_for_gate();
+            if (this->hive.idle_io().withdraw(0)) Sync::fail("worker 0 was not claimed");
+            this->hive.idle_io().stop_searching();
+        }
+        if (this->work_thread(i)) return;
+        this->must([this] { return this->hive.post(this->make(1, [this] { this->open_gate(); })); });
+    }
+};
+APIARY_CHECK(hive_post_beside_a_late_searcher);
+
 template <class Sync>
 struct hive_waiting_batch_feeds_both : small_scenario<Sync, 2, 0, 0, 2> {
     static constexpr const char* what =
