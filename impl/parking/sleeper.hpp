@@ -20,7 +20,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include <apiary/parking/idle_set.hpp>
 
@@ -59,10 +58,12 @@ public:
     // To be called when work was found and before it runs. True: this worker was searching, or gave up its search and then saw
     // work at the last look; posts have counted on it, so if more work is visible it must wake another worker.
     [[nodiscard]] bool found_work() {
-        const bool gave_up = std::exchange(gave_up_, false);
-        if (!searching_) return gave_up;
-        searching_ = claimed_ = false;
-        idle_.stop_searching();
+        if (!searching_ && !gave_up_) return false;  // before each task
+        gave_up_ = false;
+        if (searching_) {
+            searching_ = claimed_ = false;
+            idle_.stop_searching();
+        }
         return true;
     }
 

@@ -195,13 +195,18 @@ private:
     // The same for work that no worker is at. The one that looks may lie for milliseconds behind another thread, so its search
     // counts for search_ns from when it was called for. While it is late every post wakes a sleeper, as long as there is one.
     void wake_one_io_soon() {
-        if (parameters_.search_ns == hive_parameters::for_ever) return wake_one_io();
+        const idle_word seen = idle_io_.look();
+        if (Sync::checked || seen.sleepers() != 0) [[unlikely]]  // a check is told why nobody was claimed
+            claim_and_wake_io_soon(seen);
+    }
+    [[gnu::noinline]] void claim_and_wake_io_soon(idle_word seen) {
+        if (parameters_.search_ns == hive_parameters::for_ever) return claim_and_wake_io(seen, false);
         bool late = false;
         const auto overdue = [&] {
             late = now_ns() - search_began_ns_.load(std::memory_order_relaxed) > parameters_.search_ns;
             return late;
         };
-        const auto slot = idle_io_.claim_any(false, overdue);
+        const auto slot = idle_io_.claim_any(seen, false, overdue);
         if (!slot) return;
         if (!late) search_began_ns_.store(now_ns(), std::memory_order_relaxed);
         wake_io(*slot);
