@@ -56,7 +56,7 @@ private:
         const std::uint64_t b = bottom_.load(std::memory_order_relaxed);
         const std::uint64_t t = top_.load(std::memory_order_acquire);
         array* a = array_.load(std::memory_order_relaxed);
-        if (static_cast<std::int64_t>(b - t) >= static_cast<std::int64_t>(a->capacity)) {
+        while (static_cast<std::int64_t>(b - t) + 1 > static_cast<std::int64_t>(a->capacity)) [[unlikely]] {
             a = grow(a, t, b);
             if (a == nullptr) return false;
         }
@@ -73,9 +73,9 @@ private:
         array* a = array_.load(std::memory_order_relaxed);
         if (seen == 1) {
             out = a->slots[t & a->mask].load(std::memory_order_relaxed);
-            const bool won =
-                top_.compare_exchange_strong(t, t + 1, std::memory_order_release, std::memory_order_relaxed);
-            return won;
+            if (top_.compare_exchange_strong(t, t + 1, std::memory_order_release, std::memory_order_relaxed))
+                return true;
+            return false;
         }
         const std::uint64_t b = old_bottom - 1;
         bottom_.store(b, std::memory_order_seq_cst);
