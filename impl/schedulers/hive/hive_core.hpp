@@ -168,7 +168,7 @@ public:
 private:
     // Out of line, so that a post that wakes nobody saves no registers for it.
     [[gnu::noinline]] void claim_and_wake_io(idle_word seen, bool can_wait) {
-        if (const auto slot = idle_io_.claim_any(seen, can_wait, [] { return false; })) wake_io(*slot);
+        if (const auto slot = idle_io_.claim_any(seen, can_wait, [] { return false; })) wake_io(*slot, true);
     }
 
     template <class Roster>
@@ -207,12 +207,12 @@ private:
             return late;
         };
         const auto slot = idle_io_.claim_any(seen, false, overdue);
-        if (!slot) return;
-        if (!late) search_began_ns_.store(now_ns(), std::memory_order_relaxed);
-        wake_io(*slot);
+        if (slot) wake_io(*slot, !late);
     }
-    void wake_io(unsigned slot) {
+    void wake_io(unsigned slot, bool nobody_searched) {
         Sync::reach("hive.woke_one_io");
+        if (nobody_searched && parameters_.search_ns != hive_parameters::for_ever)
+            search_began_ns_.store(now_ns(), std::memory_order_relaxed);
         io_[slot]->core().wake();
     }
 
@@ -226,7 +226,7 @@ private:
     idle_set<Sync> idle_io_;
     idle_set<Sync> idle_compute_;
     typename Sync::template atomic<std::uint8_t> stop_;
-    typename Sync::template atomic<std::int64_t> search_began_ns_;  // the last one that a post called for; a hint
+    typename Sync::template atomic<std::int64_t> search_began_ns_;  // the last one that was called for; a hint
     typename Sync::mutex roster_mutex_;
     roster<io_worker_type, Sync> io_;
     roster<compute_worker_type, Sync> compute_;

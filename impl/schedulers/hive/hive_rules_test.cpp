@@ -226,6 +226,12 @@ TEST_F(rules, posts_count_on_a_search_for_so_long_and_then_wake_the_next) {
     for (const unsigned worker : {1U, 2U}) h.idle_io().announce_sleep(worker, false);
     EXPECT_EQ(wakes_after_a_post_at(late + 2), 4U);
     EXPECT_EQ(wakes_after_a_post_at(late + 3), 4U) << "a new search";
+    EXPECT_FALSE(h.idle_io().withdraw(1));
+    h.idle_io().stop_searching();
+    h.clock().set(2 * late);
+    h.wake_one_io();  // a worker has called for this one
+    h.idle_io().announce_sleep(1, false);
+    EXPECT_EQ(wakes_after_a_post_at(2 * late + 1), 5U);
 }
 
 // What it waits for next after it was woken and found nothing.
