@@ -13,7 +13,8 @@ from typing import Iterable
 from . import plans, repo, stats, summary, tables, verification
 from .errors import Fault, USAGE
 
-DEEPER = ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")  # of several percentiles the median and the deepest are shown
+# Of several percentiles the median and the deepest are shown, and each at which a peer wins.
+DEEPER = ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")
 NOT_RANKED, CONTROL_FAILED = "not ranked", "A/A differs"
 
 
@@ -76,7 +77,7 @@ class Line:
 
 
 def lines_of(rows: list[dict[str, str]]) -> dict[Line, dict[str, dict[str, str]]]:
-    """Line -> peer -> its row of compare.csv. Controls are no peers; of latencies the median and the deepest stay."""
+    """Line -> peer -> its row of compare.csv. Controls are no peers; of latencies those of DEEPER stay."""
     out: dict[Line, dict[str, dict[str, str]]] = {}
     for row in rows:
         if "control" not in row["flags"].split(";"):
@@ -85,13 +86,12 @@ def lines_of(rows: list[dict[str, str]]) -> dict[Line, dict[str, dict[str, str]]
     deepest: dict[tuple, str] = {}
     for line in out:
         if line.metric in DEEPER:
-            place = line.scenario, line.params, line.placement, line.ours
-            deepest[place] = max(deepest.get(place, ""), line.metric)
+            deepest[place_of(line)] = max(deepest.get(place_of(line), ""), line.metric)
     shown = {(*place, metric) for place, metric in deepest.items()} | {(*place, DEEPER[0]) for place in deepest}
     return {
         line: found
         for line, found in out.items()
-        if line.metric not in DEEPER or (line.scenario, line.params, line.placement, line.ours, line.metric) in shown
+        if line.metric not in DEEPER or (*place_of(line), line.metric) in shown or any(map(lost, found.values()))
     }
 
 
@@ -131,8 +131,8 @@ def listed(found: dict[Line, dict[str, dict[str, str]]]) -> list[Line]:
 
 
 def figure(row: dict[str, str]) -> str:
-    ratio, lo, hi = (float(row[name]) for name in ("ratio", "ci_lo", "ci_hi"))
-    return f"{ratio:.2f} [{lo:.2f}, {hi:.2f}]"
+    values = [float(row[name]) for name in ("ratio", "ci_lo", "ci_hi")]
+    return "{:.{n}f} [{:.{n}f}, {:.{n}f}]".format(*values, n=2 if values[0] >= 0.1 else 3)
 
 
 def cell(row: dict[str, str] | None) -> str:

@@ -100,6 +100,17 @@ class Folder(TreeCase):
         self.assertNotIn("hive-aa |", text)
         self.assertLess(text.index("| `ping_pong`"), text.index("| `post_throughput`"), "where a peer wins comes first")
 
+    def test_a_percentile_at_which_a_peer_wins_is_never_left_out(self) -> None:
+        self.race_folder()
+        rows = tables.read(self.folder / "compare.csv", tables.COMPARE)
+        rows.append(compared("post_latency", "rate=1000", "lat_p90_ns", "onetbb", 1.3, "REGRESSED"))
+        rows.append(compared("yield_many", "", "ns_per_op", "onetbb", 0.016, "IMPROVED"))
+        tables.write(self.folder / "compare.csv", tables.COMPARE, rows)
+        text = self.splice()
+        self.assertIn("- onetbb: `post_latency` · rate 1000 · latency p90 (1.30 [1.29, 1.31])", text)
+        self.assertIn("| `post_latency` · rate 1000 · latency p90 | **1.30 [1.29, 1.31]** |", text)
+        self.assertIn("| 0.016 [0.006, 0.026] |", text)
+
     def test_a_qualification(self) -> None:
         repo.write_json(self.folder / "env.json", ENV)
         line = {"scenario": "post_throughput", "scenario_params": "batch=1;producers=1", "placement": "free", "n_pairs": "10", "ratio": "1.1",
