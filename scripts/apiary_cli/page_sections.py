@@ -120,7 +120,7 @@ def standing(report: Report) -> str:
         if not found:
             return '<span class="soft">none</span>'
         ratios = sorted(one.found.ratio for one in found)
-        span = f"×{ratios[0]:.2f}" + (f" to ×{ratios[-1]:.2f}" if len(ratios) > 1 else "")
+        span = f"×{stats.ratio_text(ratios[0])}" + (f" to ×{stats.ratio_text(ratios[-1])}" if len(ratios) > 1 else "")
         return f'<b class="word {cls}">{len(found)}</b> <small class="soft num">{span}</small>'
 
     alone = len({ours for ours, _ in groups}) == 1
@@ -171,8 +171,8 @@ def missing(report: Report) -> str:
 
 
 def short_ratio(one: Comparison) -> str:
-    interval = f"[{one.found.lo:.2f}, {one.found.hi:.2f}]"
-    return f'<span class="num">×{one.found.ratio:.2f}</span> <small class="soft num">{interval}</small>'
+    ratio, interval = stats.ratio_text(one.found.ratio, one.found.lo, one.found.hi).split(" ", 1)
+    return f'<span class="num">×{ratio}</span> <small class="soft num">{interval}</small>'
 
 
 def at_cost(one: Comparison, report: Report) -> str:

@@ -38,7 +38,7 @@ code { overflow-wrap: anywhere; }
 .forest { display: grid; grid-template-columns: minmax(11rem, 15rem) 1fr minmax(12.5rem, 15rem); gap: .35rem 1rem; align-items: center; }
 .forest .group { grid-column: 1 / -1; font-weight: 650; font-size: .9rem; margin-top: .9rem; }
 .forest .who { font-size: .88rem; line-height: 1.25; } .forest .what { font-size: .85rem; line-height: 1.25; }
-.forest small { color: var(--soft); white-space: nowrap; }
+.forest small { color: var(--soft); }
 .word { font-weight: 650; } .word.good { color: var(--good); } .word.bad { color: var(--bad); } .word.open { color: var(--soft); }
 svg { display: block; overflow: visible; } svg text { font-size: 11px; fill: var(--ink); }
 svg .tick { fill: var(--soft); font-size: 10.5px; } svg .side { fill: var(--soft); font-size: 11px; font-weight: 600; }

@@ -132,7 +132,7 @@ def listed(found: dict[Line, dict[str, dict[str, str]]]) -> list[Line]:
 
 def figure(row: dict[str, str]) -> str:
     values = [float(row[name]) for name in ("ratio", "ci_lo", "ci_hi")]
-    return "{:.{n}f} [{:.{n}f}, {:.{n}f}]".format(*values, n=2 if values[0] >= 0.1 else 3)
+    return stats.ratio_text(*values)
 
 
 def cell(row: dict[str, str] | None) -> str:

@@ -185,3 +185,10 @@ def modes(values: Sequence[float], gap: float = 0.15) -> int:
         size += 1
     groups.append(size)
     return max(1, sum(group >= max(2, len(ordered) / 5) for group in groups))
+
+
+def ratio_text(ratio: float, lo: float | None = None, hi: float | None = None) -> str:
+    """For people: two decimals, three where the ratio is below a tenth; with its interval when there is one."""
+    decimals = 2 if ratio >= 0.1 else 3
+    interval = "" if lo is None or hi is None else f" [{lo:.{decimals}f}, {hi:.{decimals}f}]"
+    return f"{ratio:.{decimals}f}{interval}"

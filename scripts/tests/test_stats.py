@@ -55,6 +55,11 @@ class KnownAnswers(unittest.TestCase):
         there, back = stats.estimate(pairs), stats.estimate([(b, a) for a, b in pairs])
         self.assertAlmostEqual(there.ratio * back.ratio, 1.0)
 
+    def test_a_small_ratio_keeps_a_digit(self) -> None:
+        self.assertEqual(stats.ratio_text(1.104, 0.996, 1.2), "1.10 [1.00, 1.20]")
+        self.assertEqual(stats.ratio_text(0.0009, 0.0008, 0.001), "0.001 [0.001, 0.001]")
+        self.assertEqual(stats.ratio_text(0.5), "0.50")
+
     def test_margin(self) -> None:
         self.assertEqual(stats.margin(None), 0.03)
         self.assertEqual(stats.margin(0.01), 0.03)
