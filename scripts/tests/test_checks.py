@@ -111,6 +111,14 @@ class Listing(unittest.TestCase):
 
 
 
+class Budgets(unittest.TestCase):
+    def test_one_for_all_checks_does_not_cut_an_exhibit_short(self) -> None:
+        for named, kind, passed in ((False, "check", True), (False, "exhibit", False), (True, "exhibit", True)):
+            with self.subTest(named=named, kind=kind):
+                words = checks.Options(budgets=("4s",), named=named).words(kind)
+                self.assertEqual(words, ["--budget", "4s"] if passed else [])
+
+
 class Stress(TreeCase):
     def programs(self, **passes: bool) -> None:
         for preset, good in passes.items():

@@ -117,7 +117,7 @@ def prove_part(seconds: float) -> Part:
     jobs = os.cpu_count() or 1
     entries = [entry for entry in checks.all_entries() if entry.kind != "litmus"]
     each = prove_budget(seconds, len(entries), jobs)
-    verdicts, proved, record = prove.prove_and_record([], checks.Options(budgets=(f"{each}s",), jobs=jobs))
+    verdicts, proved, record = prove.prove_and_record([], checks.Options(budgets=(f"{each}s",), named=False, jobs=jobs))
     cases = [
         Case(
             f"{v['name']} {v.get('engine', '')} {v.get('mode', '')}".strip(),

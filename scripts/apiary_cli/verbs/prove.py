@@ -36,7 +36,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         action="append",
         default=[],
-        help="for each check: 5s, or 20000x executions; the first to end counts",
+        help="for each check: 5s, or 20000x executions; the first to end counts. Exhibits end when they are caught, and "
+        "obey it only when NAMEs are given",
     )
     parser.add_argument("--seed", type=int)
     parser.add_argument("--replay", metavar="TOKEN", help="replay one counterexample (with one NAME)")
@@ -81,7 +82,8 @@ def options(args: argparse.Namespace) -> checks.Options:
     if args.replay and len(args.names) != 1:
         raise Fault("--replay needs exactly one NAME", "", "scripts/apiary prove NAME --replay TOKEN", USAGE)
     chosen = checks.Options(
-        args.engine, args.mode, args.seed, tuple(args.budget), args.replay, args.bound, args.mutate, args.trace
+        engine=args.engine, mode=args.mode, seed=args.seed, budgets=tuple(args.budget), named=bool(args.names),
+        replay=args.replay, bound=args.bound, mutate=args.mutate, trace=args.trace,
     )
     if args.jobs:
         chosen.jobs = args.jobs
