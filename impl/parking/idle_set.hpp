@@ -133,6 +133,7 @@ public:
         return std::nullopt;
     }
 
+    // Counts on every search.
     [[nodiscard]] std::optional<unsigned> claim_any(bool can_wait = false) {
         return claim_any(can_wait, [] { return false; });
     }

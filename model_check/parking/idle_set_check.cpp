@@ -83,12 +83,9 @@ struct napper_sees_the_post : one_post<Sync, true> {
 };
 APIARY_CHECK(napper_sees_the_post);
 
-// The search is passed on: two pieces of work, two sleepers, one wake by the poster of each while the
-// other's is still under way. Each worker takes one piece and keeps it until the other has its own.
+// Two pieces of work are posted, for two workers: each takes one piece and keeps it until the other has its own.
 template <class Sync>
-struct searcher_recruits_the_next {
-    static constexpr const char* what = "two posts, two sleepers: whoever finds work first wakes the other";
-    static constexpr std::array must_reach{"idle_set.relied_on_a_searcher", "idle.recruited"};
+struct two_posts {
     static constexpr unsigned threads = 3;
 
     idle_set<Sync> idle;
@@ -102,6 +99,16 @@ struct searcher_recruits_the_next {
         pieces.store(0, std::memory_order_relaxed);
         taken.store(0, std::memory_order_relaxed);
     }
+    void wake_one() {
+        if (const auto worker = idle.claim_any()) cores[*worker].wake();
+    }
+    void post_both() {
+        for (int post = 0; post < 2; ++post) {
+            pieces.fetch_add(1, std::memory_order_relaxed);
+            Sync::fence(std::memory_order_seq_cst);  // idle_set S2
+            wake_one();
+        }
+    }
     bool take_one() {
         unsigned n = pieces.load(std::memory_order_relaxed);
         while (n != 0)
@@ -109,92 +116,69 @@ struct searcher_recruits_the_next {
                 return true;
         return false;
     }
-    void wake_one() {
-        if (const auto worker = idle.claim_any()) cores[*worker].wake();
-    }
-    void thread(unsigned i) {
-        if (i == 2) {
-            for (int post = 0; post < 2; ++post) {
-                pieces.fetch_add(1, std::memory_order_relaxed);
-                Sync::fence(std::memory_order_seq_cst);  // idle_set S2
-                wake_one();
-            }
-            return;
-        }
-        sleeper<Sync, core> self(i, idle, cores[i]);
-        while (!take_one()) self.sleep(core::forever, [this] { return pieces.load(std::memory_order_relaxed) != 0; });
-        if (self.found_work() && pieces.load(std::memory_order_relaxed) != 0) {
-            Sync::reach("idle.recruited");
-            wake_one();
-        }
-        // Holds its piece until both are taken: with the other worker asleep this would never end.
+    // Until both are taken: with the other worker asleep this would never end.
+    void hold() {
         taken.fetch_add(1, std::memory_order_relaxed);
         Sync::await(taken, [](unsigned n) { return n == 2; });
     }
+    void work(sleeper<Sync, core>& self) {
+        while (!take_one()) self.sleep(core::forever, [this] { return pieces.load(std::memory_order_relaxed) != 0; });
+        if (self.found_work()) recruit();
+        hold();
+    }
+    void recruit() {
+        if (pieces.load(std::memory_order_relaxed) == 0) return;
+        Sync::reach("idle.recruited");
+        wake_one();
+    }
     void after() {
         if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
+    }
+};
+
+// The search is passed on: one wake by the poster of each while the other's is still under way.
+template <class Sync>
+struct searcher_recruits_the_next : two_posts<Sync> {
+    static constexpr const char* what = "two posts, two sleepers: whoever finds work first wakes the other";
+    static constexpr std::array must_reach{"idle_set.relied_on_a_searcher", "idle.recruited"};
+
+    void thread(unsigned i) {
+        if (i == 2) return this->post_both();
+        sleeper<Sync, typename two_posts<Sync>::core> self(i, this->idle, this->cores[i]);
+        this->work(self);
     }
 };
 APIARY_CHECK(searcher_recruits_the_next);
 
 // The same when the searcher gives up, and sees the work only at its last look. Both posts may have counted on it.
 template <class Sync>
-struct searcher_that_gave_up_recruits {
+struct searcher_that_gave_up_recruits : two_posts<Sync> {
     static constexpr const char* what =
         "two posts count on a searcher that is lying down: it stays, and wakes the other";
     static constexpr std::array must_reach{"idle_set.relied_on_a_searcher", "sleeper.stayed", "idle.recruited"};
-    static constexpr unsigned threads = 3;
-
-    idle_set<Sync> idle;
-    using core = parker_core<Sync, typename Sync::parker>;
-    std::array<core, 2> cores;
-    typename Sync::template atomic<unsigned> pieces;  // not yet taken
-    typename Sync::template atomic<unsigned> taken;
+    using core = typename two_posts<Sync>::core;
 
     void before() {
-        pieces.store(0, std::memory_order_relaxed);
-        taken.store(0, std::memory_order_relaxed);
-        idle.announce_sleep(1, false);
-    }
-    bool work() const { return pieces.load(std::memory_order_relaxed) != 0; }
-    void wake_one() {
-        if (const auto worker = idle.claim_any()) cores[*worker].wake();
-    }
-    // Keeps its piece until both are taken: with the other worker asleep this would never end.
-    void take_one_and_hold() {
-        pieces.fetch_sub(1, std::memory_order_relaxed);
-        taken.fetch_add(1, std::memory_order_relaxed);
-        Sync::await(taken, [](unsigned n) { return n == 2; });
+        two_posts<Sync>::before();
+        this->idle.announce_sleep(1, false);
     }
     void thread(unsigned i) {
-        if (i == 2) {
-            for (int post = 0; post < 2; ++post) {
-                pieces.fetch_add(1, std::memory_order_relaxed);
-                Sync::fence(std::memory_order_seq_cst);  // idle_set S2
-                wake_one();
-            }
-            return;
-        }
+        if (i == 2) return this->post_both();
         if (i == 1) {
-            cores[1].wait(core::forever);
-            if (idle.withdraw(1)) Sync::fail("woken and not claimed");
-            idle.stop_searching();
-            return take_one_and_hold();
+            this->cores[1].wait(core::forever);
+            if (this->idle.withdraw(1)) Sync::fail("woken and not claimed");
+            do Sync::await(this->pieces, [](unsigned n) { return n != 0; });
+            while (!this->take_one());
+            this->idle.stop_searching();
+            this->recruit();
+            return this->hold();
         }
-        sleeper<Sync, core> self(0, idle, cores[0]);
+        sleeper<Sync, core> self(0, this->idle, this->cores[0]);
         self.sleep(core::forever, [this] {
-            if (idle.claim(0)) cores[0].wake();  // now it searches
+            if (this->idle.claim(0)) this->cores[0].wake();  // now it searches
             return false;
         });
-        while (!work()) self.sleep(core::forever, [this] { return work(); });
-        if (self.found_work() && pieces.load(std::memory_order_relaxed) > 1) {
-            Sync::reach("idle.recruited");
-            wake_one();
-        }
-        take_one_and_hold();
-    }
-    void after() {
-        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
+        this->work(self);
     }
 };
 APIARY_CHECK(searcher_that_gave_up_recruits);

@@ -9,8 +9,8 @@ namespace apiary {
 struct hive_parameters {
     static constexpr std::int64_t for_ever = INT64_MAX;
 
-    // Each at least 1, but looks_before_sleep, sleeps_after_long_yield, naps, io_slice_ns and timer_spin_ns; global_batch at most 64. The hive's constructor refuses
-    // anything else.
+    // Each at least 1, but looks_before_sleep, sleeps_after_long_yield, naps, io_slice_ns and timer_spin_ns; global_batch at
+    // most 64. The hive's constructor refuses anything else.
     std::size_t local_budget = 64;  // due timers, or tasks of the private queue, before the next source's turn
     std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
     std::size_t pool_visits = 16;   // batches from it before the next source's turn, when nothing else waits there
