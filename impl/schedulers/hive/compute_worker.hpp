@@ -53,7 +53,8 @@ public:
         core_.wake();
     }
     unsigned slot() const { return slot_; }
-    unsigned id() const { return id_; }  // with the roster's lock
+    unsigned id() const { return id_; }    // with the roster's lock
+    unsigned life() const { return id_; }  // by who attached it
 
     Core& core() { return core_; }
     const task_runner<Sync, Storage>& books() const { return runner_; }

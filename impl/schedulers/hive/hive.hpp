@@ -150,8 +150,10 @@ public:
             for (unsigned i = 1; i < core_.io().size(); ++i) start(*core_.io()[i]);
             for (unsigned i = 0; i < core_.compute().size(); ++i) start(*core_.compute()[i]);
         } catch (...) {
-            held.unlock();
             core_.request_stop(stop_mode::discard);
+            held.unlock();
+            run_here(core_.io(), io_threads_);
+            run_here(core_.compute(), compute_threads_);
             join_all();
             throw;
         }
@@ -179,10 +181,10 @@ public:
     // call makes a worker of its own: none can be attached twice. Throws std::length_error when all slots are taken,
     // std::system_error when its event loop or its thread cannot be made, and has then attached none.
     [[nodiscard]] std::optional<unsigned> attach_io_worker() {
-        return attach([this] { return core_.attach_io(); }, [this](unsigned id) { core_.detach_io(id); });
+        return attach([this] { return core_.attach_io(); });
     }
     [[nodiscard]] std::optional<unsigned> attach_compute_worker() {
-        return attach([this] { return core_.attach_compute(); }, [this](unsigned id) { core_.detach_compute(id); });
+        return attach([this] { return core_.attach_compute(); });
     }
 
     // From any thread and from tasks, also of that worker; returns at once. The worker ends the task it is at, and
@@ -368,12 +370,16 @@ private:
         worker.run();
     }
 
-    // With threads_mutex_ held. The slot's thread before has left its worker, and does nothing more.
+    // With threads_mutex_ held.
     template <class Worker>
     void start(Worker& worker) {
-        std::thread& thread = thread_of(worker);
-        if (thread.joinable()) thread.join();
-        thread = std::thread([this, &worker] { run_worker(worker); });
+        thread_of(worker) = std::thread([this, &worker] { run_worker(worker); });
+    }
+    // After a stop: those that have no thread end what they hold.
+    template <class Workers>
+    void run_here(const Workers& workers, const std::array<std::thread, max_workers>& threads) {
+        for (unsigned i = 0; i < workers.size(); ++i)
+            if (!threads[i].joinable()) run_worker(*workers[i]);
     }
     std::thread& thread_of(const worker_type& w) { return io_threads_[w.slot()]; }
     std::thread& thread_of(const compute_type& w) { return compute_threads_[w.slot()]; }
@@ -388,11 +394,28 @@ private:
                 if (t.joinable()) t.join();
     }
 
-    template <class Attach, class Detach>
-    std::optional<unsigned> attach(Attach attach_one, Detach detach_one) {
+    template <class Attach>
+    std::optional<unsigned> attach(Attach attach_one) {
         std::unique_lock held(threads_mutex_);
         if (phase_ == phase::ended || core_.stopping()) return std::nullopt;
-        auto* worker = attach_one();
+        // The thread first: what a worker in service accepts somebody runs. It waits for the mutex, and ends if it is given none.
+        using worker_pointer = decltype(attach_one());
+        const auto given = std::make_shared<worker_pointer>(nullptr);
+        struct waiting {
+            std::unique_lock<std::mutex>& held;
+            std::thread thread;
+            ~waiting() {
+                if (!thread.joinable()) return;
+                held.unlock();
+                thread.join();
+            }
+        } fresh{held, {}};
+        if (phase_ == phase::running)
+            fresh.thread = std::thread([this, given] {
+                std::unique_lock(threads_mutex_).unlock();
+                if (*given != nullptr) run_worker(**given);
+            });
+        auto* const worker = attach_one();
         if (worker == nullptr) {
             if (core_.stopping()) return std::nullopt;
             throw std::length_error(
@@ -400,18 +423,11 @@ private:
                 " workers of this kind are in service or leaving, which is all there can be; detach "
                 "one, and try again when it has left");
         }
-        const unsigned id = worker->id();
-        if (phase_ == phase::running) {
-            try {
-                start(*worker);
-            } catch (...) {
-                detach_one(id);
-                held.unlock();
-                run_worker(*worker);  // hands over what was posted to it meanwhile
-                throw;
-            }
-        }
-        return id;
+        *given = worker;
+        std::thread& before = thread_of(*worker);  // has left this worker, and does nothing more
+        if (before.joinable()) before.join();
+        before = std::move(fresh.thread);
+        return worker->life();
     }
 
     worker_type* less_busy_of_two() const {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <thread>
@@ -199,6 +200,75 @@ TEST(throws, a_worker_whose_heap_gives_out_runs_what_it_accepted) {
     h.run();
     EXPECT_GT(thrown, 0);
     EXPECT_EQ(ran, accepted);
+}
+
+// Counts those that there are.
+struct counted_core : apiary::epoll_core {
+    counted_core() { ++alive; }
+    ~counted_core() { --alive; }
+    static inline std::atomic<int> alive{0};
+};
+
+TEST(throws, an_attach_without_memory_has_attached_nothing) {
+    for (const bool runs : {false, true}) {
+        apiary::basic_hive<apiary::real_sync, counted_core, apiary::pooled_storage<>> h({.io_workers = 2});
+        std::thread running;
+        std::atomic<int> ran{0};
+        if (runs) {
+            running = std::thread([&h] { h.run(); });
+            ASSERT_TRUE(h.post_micro([&ran] { ++ran; }));
+            while (ran == 0) std::this_thread::yield();
+        }
+        const auto at_every_allocation = [](auto attach, auto serving) {
+            const unsigned before = serving();
+            for (int at = 0;; ++at) {
+                ASSERT_LT(at, 100);
+                std::optional<unsigned> id;
+                allocations_left = at;
+                try {
+                    id = attach();
+                } catch (const std::bad_alloc&) {
+                }
+                allocations_left = -1;
+                EXPECT_EQ(serving(), before + (id ? 1 : 0)) << "at allocation " << at;
+                if (id) {
+                    EXPECT_GT(at, 1);
+                    return;
+                }
+            }
+        };
+        at_every_allocation([&h] { return h.attach_io_worker(); }, [&h] { return h.io_workers(); });
+        EXPECT_EQ(counted_core::alive, 3);
+        EXPECT_FALSE(h.post_compute([] {})) << "there is none yet";
+        at_every_allocation([&h] { return h.attach_compute_worker(); }, [&h] { return h.compute_workers(); });
+        EXPECT_TRUE(h.post_compute([&ran] { ++ran; }));
+        h.request_stop();
+        if (runs)
+            running.join();
+        else
+            h.run();
+        EXPECT_EQ(ran, runs ? 2 : 1);
+        EXPECT_EQ(h.report().run, static_cast<std::uint64_t>(ran));
+    }
+    EXPECT_EQ(counted_core::alive, 0);
+}
+
+TEST(throws, a_run_that_cannot_start_a_thread_accounts_for_every_task) {
+    for (int threads = 0; threads < 3; ++threads) {
+        hive h({.io_workers = 3, .compute_workers = 1});
+        const auto token = std::make_shared<int>(0);
+        for (const unsigned worker : {0U, 1U, 2U}) ASSERT_TRUE(h.post_to_worker(worker, [token] {}));
+        ASSERT_TRUE(h.post_micro([token] {}));
+        ASSERT_TRUE(h.post_compute([token] {}));
+        ASSERT_TRUE(h.post_delayed([token] {}, 1h));
+        allocations_left = threads;
+        EXPECT_THROW(h.run(), std::bad_alloc);
+        allocations_left = -1;
+        EXPECT_EQ(h.report().run + h.report().discarded, 6U) << threads << " threads were started";
+        EXPECT_EQ(token.use_count(), 1);
+        EXPECT_FALSE(h.post_micro([] {}));
+        EXPECT_FALSE(h.attach_io_worker());
+    }
 }
 
 // Destroyed behind everything that its thread has made later, the blocks of task_storage among them.

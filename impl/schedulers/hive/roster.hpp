@@ -65,7 +65,12 @@ public:
         if (s == max_workers) return nullptr;
         if (s == used) workers_[s].write(Sync::template create<Worker>(hive, s));
         Worker* worker = (*this)[s];
-        worker->enter_service(s + id_stride * lives_[s]);
+        try {
+            worker->enter_service(s + id_stride * lives_[s]);
+        } catch (...) {
+            if (s == used) Sync::destroy(worker);
+            throw;
+        }
         ++lives_[s];
         service_[s] = service::in;
         ++serving_;
