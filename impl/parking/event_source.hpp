@@ -40,6 +40,7 @@ enum class watch_result : std::uint8_t {
     wrong_backend,   // a source for another kind of loop
     bad_descriptor,  // closed, or of a kind that has no readiness (a regular file)
     watched_before,  // this descriptor has a source here already
+    worker_ends,     // by a stop or a detach: it tells no more sources
 };
 
 class event_source {

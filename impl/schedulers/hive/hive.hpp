@@ -119,8 +119,9 @@ public:
         t->deadline_ns = deadline;
         worker_type* worker = less_busy_of_two();
         worker_type* here = current();
-        bool yes = here == worker ? here->post_local_delayed(t.get()) : core_.post_to(worker->id(), t.get());
-        if (!yes) yes = core_.post_to(main_worker, t.get());  // the other one was detached meanwhile
+        bool yes =
+            here == worker && serves(*here) ? here->post_local_delayed(t.get()) : core_.post_to(worker->id(), t.get());
+        if (!yes) yes = core_.post_to(main_worker, t.get());  // the other one is detached
         if (!accepted(yes, t)) return {};
         return handle;
     }
@@ -165,7 +166,10 @@ public:
     // From a task or a source, on an IO worker of this hive: that worker tells the source of its descriptor until it is
     // unwatched; event_source.hpp has the rules. Anywhere else: throws std::logic_error.
     [[nodiscard]] watch_result watch(event_source& source, interest what = {}) {
-        return on_a_worker("watch").core().watch(source, what);
+        worker_type& here = on_a_worker("watch");
+        // It has told its sources, or is about to.
+        if (core_.stopping() || !serves(here)) return watch_result::worker_ends;
+        return here.core().watch(source, what);
     }
     // False: it is not watched by this worker, or its descriptor has been closed.
     bool rewatch(event_source& source, interest what) { return on_a_worker("rewatch").core().rewatch(source, what); }
@@ -352,6 +356,9 @@ private:
 
     // The worker whose task is running on this thread, if it is one of this hive.
     worker_type* current() const { return here_ != nullptr && &here_->owner() == &core_ ? here_ : nullptr; }
+
+    // From its own thread. False: it is detached, and ends when its task does.
+    static bool serves(const worker_type& here) { return here.id() == here.life(); }
 
     worker_type& on_a_worker(const char* call) const {
         if (worker_type* here = current()) return *here;

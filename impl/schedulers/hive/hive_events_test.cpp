@@ -37,12 +37,16 @@ struct noted final : apiary::descriptor_source {
     explicit noted(int fd) : descriptor_source(fd) {}
     void on_ready(readiness r) noexcept override {
         readable += r.readable ? 1 : 0;
+        hung_up += r.hung_up ? 1 : 0;
         if (then) then();
     }
-    void on_gone(gone why) noexcept override { farewells.push_back(why); }
-    int readable = 0;
+    void on_gone(gone why) noexcept override {
+        farewells.push_back(why);
+        if (at_the_end) at_the_end();
+    }
+    int readable = 0, hung_up = 0;
     std::vector<gone> farewells;
-    std::function<void()> then;
+    std::function<void()> then, at_the_end;
 };
 
 TEST(epoll_core, tells_a_source_until_it_was_dealt_with) {
@@ -64,6 +68,45 @@ TEST(epoll_core, tells_a_source_until_it_was_dealt_with) {
     EXPECT_TRUE(core.unwatch(source));
     EXPECT_FALSE(core.unwatch(source)) << "it is not watched any more";
     EXPECT_FALSE(core.rewatch(source, {}));
+}
+
+TEST(epoll_core, a_hang_up_is_told_also_to_a_source_that_asked_for_nothing) {
+    epoll_core core;
+    pipe_ends p;
+    noted source(p.read);
+    ASSERT_EQ(core.watch(source, {.read = false, .write = false}), watch_result::watched);
+    p.put();
+    core.poll();
+    EXPECT_EQ(source.hung_up + source.readable, 0);
+    ::close(p.write);
+    p.write = -1;
+    core.poll();
+    EXPECT_EQ(source.hung_up, 1);
+    EXPECT_EQ(source.readable, 0) << "there is something to read, for which it did not ask";
+    EXPECT_TRUE(core.unwatch(source));
+    core.poll();
+    EXPECT_EQ(source.hung_up, 1);
+}
+
+TEST(epoll_core, a_source_may_watch_others_and_delete_itself_while_it_is_told) {
+    epoll_core core;
+    const pipe_ends p, q;
+    noted heir(q.read);
+    auto* source = new noted(p.read);
+    source->then = [&core, &heir, source] {
+        EXPECT_TRUE(core.unwatch(*source));
+        EXPECT_EQ(core.watch(heir, {}), watch_result::watched);
+        delete source;
+    };
+    ASSERT_EQ(core.watch(*source, {}), watch_result::watched);
+    p.put();
+    q.put();
+    core.poll();
+    core.poll();
+    EXPECT_EQ(heir.readable, 1);
+    EXPECT_EQ(core.watched(), 1U);
+    core.end_sources();
+    EXPECT_EQ(heir.farewells, std::vector{gone::worker_ended});
 }
 
 TEST(epoll_core, a_poll_does_not_swallow_a_wake) {
@@ -198,6 +241,47 @@ TEST(hive_events, a_worker_that_ends_says_so_to_its_sources) {
     t.join();
     EXPECT_EQ(detached.farewells, std::vector{gone::worker_ended});
     EXPECT_EQ(stopped.farewells, std::vector{gone::worker_ended});
+}
+
+// Else nobody would tell it that its worker has ended.
+TEST(hive_events, a_worker_that_ends_watches_nothing_new) {
+    hive h({.io_workers = 2});
+    const pipe_ends p, q;
+    noted late(p.read), early(q.read);
+    early.at_the_end = [&] { EXPECT_EQ(h.watch(early), watch_result::worker_ends) << "by itself, when it is told"; };
+    ASSERT_TRUE(h.post_to_worker(1, [&] {
+        EXPECT_EQ(h.watch(early), watch_result::watched);
+        EXPECT_EQ(h.detach_io_worker(1), apiary::detach_result::detached);
+        EXPECT_EQ(h.watch(late), watch_result::worker_ends);
+        ASSERT_TRUE(h.post_to_worker(0, [&] {
+            EXPECT_EQ(h.watch(late), watch_result::watched);
+            EXPECT_TRUE(h.unwatch(late));
+            ASSERT_TRUE(h.post_to_worker(0, [&] { EXPECT_EQ(h.watch(late), watch_result::worker_ends) << "drained"; }));
+            h.request_stop();
+        }));
+    }));
+    h.run();
+    EXPECT_EQ(early.farewells, std::vector{gone::worker_ended});
+    EXPECT_TRUE(late.farewells.empty());
+    EXPECT_EQ(h.report().run, 3U);
+}
+
+TEST(hive_events, two_workers_may_watch_one_descriptor) {
+    hive h({.io_workers = 2});
+    const pipe_ends p;
+    noted first(p.read), second(p.read);
+    std::atomic<int> told{0};
+    const auto forget = [&](noted& source) {
+        EXPECT_TRUE(h.unwatch(source));
+        if (++told == 2) h.request_stop();
+    };
+    first.then = [&] { forget(first); };
+    second.then = [&] { forget(second); };
+    ASSERT_TRUE(h.post_to_worker(0, [&] { EXPECT_EQ(h.watch(first), watch_result::watched); }));
+    ASSERT_TRUE(h.post_to_worker(1, [&] { EXPECT_EQ(h.watch(second), watch_result::watched); }));
+    p.put();
+    h.run();
+    EXPECT_EQ(first.readable + second.readable, 2);
 }
 
 TEST(hive_events, only_a_worker_watches) {
