@@ -28,6 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <locale>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -233,9 +234,11 @@ public:
 
     // After run() has returned: what the workers did, in Chrome's JSON, for ui.perfetto.dev. A track for each, the compute
     // workers' behind those of all IO workers there can be.
-    void write_trace(std::ostream& out) const
+    void write_trace(std::ostream& to) const
         requires Parts::trace::on
     {
+        std::ostream out(to.rdbuf());  // without the flags of `to`, nor its locale, which may part thousands
+        out.imbue(std::locale::classic());
         out << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
         std::size_t left_out = 0;
         const auto write = [&](const auto& events, unsigned track, const char* kind, unsigned worker) {
@@ -247,6 +250,7 @@ public:
             write(core_.compute()[i]->events(), max_workers + i, "compute", i);
         out << "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"hive\"}}],\n"
             << "\"otherData\":{\"left_out\":" << left_out << "}}\n";
+        to.setstate(out.rdstate());
     }
 
     typename Parts::clock& clock() { return core_.clock(); }

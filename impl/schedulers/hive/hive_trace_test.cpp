@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cctype>
 #include <chrono>
+#include <iomanip>
+#include <locale>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -89,6 +91,26 @@ TEST(hive_trace, is_json_and_shows_every_task) {
     EXPECT_EQ(count(text, R"("name":"park")"), h.total(&worker_counters::parked));
     EXPECT_EQ(count(text, R"("name":"woken")"), h.total(&worker_counters::woken));
     EXPECT_EQ(count(text, R"("name":"batch")"), h.total(&worker_counters::batches));
+}
+
+struct thousands_apart : std::numpunct<char> {
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+};
+
+TEST(hive_trace, is_json_also_in_a_stream_that_writes_numbers_for_people) {
+    apiary::traced_hive h({});
+    ASSERT_TRUE(h.post_micro([&h] { h.request_stop(); }));
+    h.run();
+    std::ostringstream plain, dressed;
+    dressed.imbue(std::locale(std::locale::classic(), new thousands_apart));
+    dressed << std::hex << std::showbase << std::setfill('*');
+    h.write_trace(plain);
+    h.write_trace(dressed);
+    EXPECT_EQ(dressed.str(), plain.str());
+    dressed.str({});
+    dressed << 1000;
+    EXPECT_EQ(dressed.str(), "0x3e8") << "it is left as it was";
 }
 
 TEST(hive_trace, shows_the_compute_workers_beside_the_io_workers) {
