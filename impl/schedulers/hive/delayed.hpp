@@ -87,6 +87,7 @@ private:
 
 template <class F, class Sync>
 class delayed_callable : public delayed_block<Sync> {
+    static_assert(std::is_nothrow_destructible_v<F>, "a task is destroyed where nobody can catch");
     using block = delayed_block<Sync>;
 
 public:

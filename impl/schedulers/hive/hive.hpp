@@ -12,8 +12,8 @@
 //          thread, once. Construction and destruction: while no other thread uses the hive, which
 //          includes threads still inside a post or a request_stop when run() returns.
 // Memory.  No heap call per task in the steady state, for callables of up to 40 bytes.
-// Order.   What one thread posts to one worker (post_to_worker) begins in the order of the posts. For the
-//          rest there is no order; a single worker with nothing but outside posts keeps theirs.
+// Order.   What one thread posts to one worker (post_to_worker) begins in the order of the posts, until that worker is
+//          detached. For the rest there is no order; a single worker with nothing but outside posts keeps theirs.
 // Fairness. Every accepted task begins after finitely many others, whatever tasks post, as long as each ends.
 // Errors.  A posting call throws std::bad_alloc, what copying the callable throws, or std::invalid_argument for an
 //          empty std::function or null function pointer, and has then posted nothing. An exception that leaves a task is
@@ -199,7 +199,9 @@ public:
     detach_result detach_compute_worker(unsigned id) { return core_.detach_compute(id); }
 
     // Returns at once. The first call decides how; later ones change nothing.
-    void request_stop(stop_mode how = stop_mode::drain) { core_.request_stop(how); }
+    void request_stop(stop_mode how = stop_mode::drain) {
+        core_.request_stop(how == stop_mode::discard ? how : stop_mode::drain);  // stop_mode{} is neither
+    }
 
     // After run() has returned. Every accepted task was run, discarded or cancelled.
     stop_report report() const {
@@ -304,16 +306,15 @@ private:
 
     // A null task: an empty std::function, or a null pointer to a function.
     template <class F>
-    static bool is_empty_callable(const F&) {
-        return false;
+    static bool is_empty_callable(const F& f) {
+        if constexpr (std::is_pointer_v<F>)
+            return f == nullptr;
+        else
+            return false;
     }
     template <class R>
     static bool is_empty_callable(const std::function<R()>& f) {
         return !f;
-    }
-    template <class R>
-    static bool is_empty_callable(R (*const& f)()) {
-        return f == nullptr;
     }
 
     template <class F>
@@ -355,7 +356,8 @@ private:
         constexpr std::int64_t never = timer_heap<task_type, Sync>::never;
         const std::chrono::duration<double> most(static_cast<double>(never - now) / 1e9);
         if (std::chrono::duration<double>(delay) >= most) return never;
-        return now + std::chrono::ceil<std::chrono::nanoseconds>(delay).count();
+        const std::int64_t ns = std::chrono::ceil<std::chrono::nanoseconds>(delay).count();
+        return ns < never - now ? now + ns : never;  // the comparison above was of rounded numbers
     }
 
     // The worker whose task is running on this thread, if it is one of this hive.

@@ -1,6 +1,6 @@
 // What the hive answers to calls that make no sense or come too late: one test for each, by name. Others stand beside what they
-// belong to: the main, an unknown and the last worker detached (hive_test), an empty task (hive_beat_test), a descriptor closed
-// under its source (hive_events_test), impossible numbers (hive_test).
+// belong to: the main, an unknown and the last worker detached (hive_attach_test), an empty task (hive_beat_test), a descriptor closed
+// under its source (hive_events_test), impossible numbers (hive_test), no memory (hive_throws_test).
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
@@ -78,6 +78,28 @@ TEST(bad_input, a_stop_before_run_refuses_posts_and_lets_run_end_what_was_accept
         EXPECT_EQ(ran, how == apiary::stop_mode::drain ? 3 : 0);
         EXPECT_EQ(h.report().run + h.report().discarded, 3U);
     }
+}
+
+TEST(bad_input, a_stop_of_no_kind_drains) {
+    hive h({});
+    int ran = 0;
+    ASSERT_TRUE(h.post_micro([&] {
+        ASSERT_TRUE(h.post_micro([&ran] { ++ran; }));
+        h.request_stop({});
+        h.request_stop(apiary::stop_mode::discard);
+    }));
+    h.run();
+    EXPECT_EQ(ran, 1);
+}
+
+TEST(bad_input, a_handler_that_throws_ends_the_program) {
+    EXPECT_DEATH(
+        {
+            hive h({.on_exception = [](std::exception_ptr) { throw 2; }});
+            (void)h.post_micro([] { throw 1; });
+            h.run();
+        },
+        "");
 }
 
 // Posts in every way when it is destroyed, and counts what was accepted.

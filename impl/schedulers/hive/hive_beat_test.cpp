@@ -31,7 +31,9 @@ using apiary::still_parts;
 class beat : public testing::Test, public apiary::still_script {};
 
 template <class Hive>
-concept delays_compute_tasks = requires(Hive& h, void (*f)()) { h.post_compute(f, 1ms); };
+concept delays_compute_tasks = requires(Hive& h, void (*f)()) { h.post_compute(f, 1ms); } ||
+                               requires(Hive& h, void (*f)()) { h.post_compute_delayed(f, 1ms); } ||
+                               requires(Hive& h, void (*f)()) { h.post_delayed_compute(f, 1ms); };
 static_assert(!delays_compute_tasks<apiary::hive>, "checklist 1: a compute task with a delay does not compile");
 
 TEST_F(beat, checklist_2_timers_of_others_go_through_the_inbox) {
@@ -322,8 +324,10 @@ TEST(bad_input, an_empty_task_is_refused_where_it_is_posted) {
     apiary::hive h({.compute_workers = 1});
     const std::function<void()> empty;
     void (*null)() = nullptr;
+    int (*quiet)() noexcept = nullptr;
     EXPECT_THROW((void)h.post_micro(empty), std::invalid_argument);
     EXPECT_THROW((void)h.post_micro(null), std::invalid_argument);
+    EXPECT_THROW((void)h.post_micro(quiet), std::invalid_argument);
     EXPECT_THROW((void)h.post_delayed(empty, 1ms), std::invalid_argument);
     EXPECT_THROW((void)h.post_to_worker(0, empty), std::invalid_argument);
     EXPECT_THROW((void)h.post_compute(empty), std::invalid_argument);
