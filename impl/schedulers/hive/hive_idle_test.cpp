@@ -7,15 +7,14 @@
 #include <chrono>
 #include <thread>
 
+#include <apiary/schedulers/hive/running_hive.hpp>
+
 namespace {
 
 using namespace std::chrono_literals;
 using apiary::hive;
+using apiary::wait_for;
 using apiary::worker_counters;
-
-void wait_for(const std::atomic<int>& n, int value) {
-    while (n.load() < value) std::this_thread::yield();
-}
 
 TEST(hive_idle, a_worker_that_watches_the_clock_for_a_timer_does_not_park_and_is_not_early) {
     apiary::hive_config config{.io_workers = 1};
