@@ -93,6 +93,7 @@ TEST(bad_input, a_stop_of_no_kind_drains) {
 }
 
 TEST(bad_input, a_handler_that_throws_ends_the_program) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(
         {
             hive h({.on_exception = [](std::exception_ptr) { throw 2; }});
