@@ -97,7 +97,7 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t enough = 3000;
+    static constexpr std::uint64_t enough = 1000;
 
     auto task() {
         return [this, held = token_] {
