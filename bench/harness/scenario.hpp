@@ -22,6 +22,11 @@ struct bad_arguments : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// What this subject cannot do with these parameters, though it can with others. Exit status 3.
+struct unsupported_here : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 struct parameter {
     std::string_view name;
     std::optional<std::uint64_t> standard;  // none: the scenario works it out

@@ -104,6 +104,9 @@ int run_subject(const subject& who, int argc, char** argv) {
     } catch (const bad_arguments& e) {
         std::cerr << who.name << ": " << e.what() << '\n';
         return bad_input;
+    } catch (const unsupported_here& e) {
+        std::cerr << who.name << ": unsupported: " << e.what() << '\n';
+        return unsupported;
     } catch (const std::exception& e) {
         std::cerr << who.name << ": " << e.what() << '\n';
         return machine_failed;

@@ -28,16 +28,24 @@ public:
 
     template <poster Runtime>
     static report measure(const run_options& options) {
-        busy_wait_ns(1);  // calibrates its loop, for the first child should not
         family f(options);
+        Runtime runtime(options.workers);
+        return measure_family(f, runtime, options, [&](std::uint64_t ops) {
+            runtime.post([family = &f, r = &runtime, ops] { family->have_children(*r, ops); });
+        });
+    }
+
+    struct family;
+
+    // begin(ops) has somebody run the children of a block.
+    template <class Runtime, class Begin>
+    static report measure_family(family& f, Runtime& runtime, const run_options& options, Begin begin) {
+        busy_wait_ns(1);  // calibrates its loop, for the first child should not
         histogram first_steals;
         std::map<std::int64_t, std::uint64_t> elsewhere;  // by the wall time of the block
-        Runtime runtime(options.workers);
         report result = measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
             f.reset();
-            const block b = run_iterations(f.account, ops, ops, [&](std::uint64_t) {
-                runtime.post([family = &f, r = &runtime, ops] { family->have_children(*r, ops); });
-            });
+            const block b = run_iterations(f.account, ops, ops, [&](std::uint64_t) { begin(ops); });
             elsewhere[b.wall_ns] = f.elsewhere.load(std::memory_order_relaxed);
             if (const std::int64_t first = f.first_elsewhere_ns.load(std::memory_order_relaxed); first != 0)
                 first_steals.record(static_cast<std::uint64_t>(first - f.root_ns));
@@ -51,7 +59,6 @@ public:
         return result;
     }
 
-private:
     // One word per thread, whose address tells threads apart at the price of a register.
     static const void* this_thread() noexcept {
         static thread_local const char here = 0;
@@ -61,7 +68,7 @@ private:
     struct family {
         ledger account;
         const std::int64_t work_ns;
-        const void* root_thread = nullptr;  // written before the first child is spawned
+        const void* root_thread = nullptr;
         std::int64_t root_ns = 0;
         alignas(cache_line) std::atomic<std::uint64_t> elsewhere{0};
         std::atomic<std::int64_t> first_elsewhere_ns{0};
@@ -74,10 +81,15 @@ private:
             first_elsewhere_ns.store(0, std::memory_order_relaxed);
         }
 
-        template <class Runtime>
-        void have_children(Runtime& runtime, std::uint64_t ops) {
+        // On the root's thread, before the first child may run.
+        void root_begins() noexcept {
             root_ns = now_ns();
             root_thread = this_thread();
+        }
+
+        template <class Runtime>
+        void have_children(Runtime& runtime, std::uint64_t ops) {
+            root_begins();
             for (std::uint64_t i = 0; i < ops; ++i) bench::spawn(runtime, [this, i] { child(i); });
         }
 

@@ -32,59 +32,94 @@ public:
 
     template <delayed_poster Runtime>
     static report measure(const run_options& options) {
-        const std::uint64_t ops = options.param("ops"), pending = options.param("pending");
-        if (pending > ops)
-            throw bad_arguments(
-                "--param pending=" + std::to_string(pending) + " is more than ops=" + std::to_string(ops) +
-                ", the number of timers in all; give --param ops=N with N >= " + std::to_string(pending));
-        ledger account(options.slowdown_ns);
-        std::vector<std::int64_t> lateness(ops);
-        std::atomic<std::uint64_t> next{0};
+        timers all(options);
         Runtime runtime(options.workers);
-        timers<Runtime> all{runtime, account, next, lateness, std::chrono::microseconds(options.param("delay_us"))};
-
-        account.open(ops);
-        const std::int64_t cpu_start = process_cpu_ns();
-        const std::int64_t wall_start = now_ns();
-        for (std::uint64_t i = 0; i < pending; ++i) all.arm_next();
-        const std::int64_t wall_end = account.wait();
-        const std::int64_t cpu_ns = process_cpu_ns() - cpu_start;
-
-        report result;
-        for (std::size_t i = discarded(ops); i < ops; ++i)
-            result.latency.record(static_cast<std::uint64_t>(std::max<std::int64_t>(lateness[i], 0)));
-        row& r = result.measured;
-        r.warmup_blocks = 0;
-        r.blocks = 1;
-        r.ops = ops;
-        r.wall_ns = static_cast<std::uint64_t>(wall_end - wall_start);
-        r.cpu_ns = static_cast<std::uint64_t>(cpu_ns);
-        r.set_latency(result.latency);
-        r.check = account.sum();
-        result.audit("the run", account.sum(), expected_sum(ops));
-        const std::int64_t earliest = *std::min_element(lateness.begin(), lateness.end());
-        if (earliest < 0) result.wrong("a timer fired " + std::to_string(-earliest) + " ns before it was due");
-        fill_counters(r, runtime);
+        chains<Runtime> armed{runtime, all};
+        all.run([&] {
+            for (std::uint64_t i = 0; i < all.pending; ++i) armed.arm_next();
+        });
+        report result = all.result();
+        fill_counters(result.measured, runtime);
         return result;
     }
 
-private:
-    template <class Runtime>
+    // What is asked for, and how late each timer was.
     struct timers {
+        const std::uint64_t ops, pending;
+        const std::chrono::nanoseconds delay;
+
+        explicit timers(const run_options& options)
+            : ops(options.param("ops")),
+              pending(options.param("pending")),
+              delay(std::chrono::microseconds(options.param("delay_us"))),
+              account_(options.slowdown_ns),
+              lateness_(ops) {
+            if (pending > ops)
+                throw bad_arguments(
+                    "--param pending=" + std::to_string(pending) + " is more than ops=" + std::to_string(ops) +
+                    ", the number of timers in all; give --param ops=N with N >= " + std::to_string(pending));
+        }
+
+        // When a timer that is armed now is due.
+        [[nodiscard]] std::int64_t due() const noexcept { return now_ns() + delay.count(); }
+
+        // First act of a timer: how late it is. By its own task, once per number.
+        void fired(std::uint64_t number, std::int64_t due) noexcept { lateness_[number] = now_ns() - due; }
+
+        // Last act of a timer.
+        void complete(std::uint64_t number) noexcept { account_.complete(number); }
+
+        // begin() arms the first `pending`. Sleeps until all have fired.
+        template <class Begin>
+        void run(Begin begin) {
+            account_.open(ops);
+            const std::int64_t cpu_start = process_cpu_ns();
+            const std::int64_t wall_start = now_ns();
+            begin();
+            wall_ns_ = account_.wait() - wall_start;
+            cpu_ns_ = process_cpu_ns() - cpu_start;
+        }
+
+        [[nodiscard]] report result() const {
+            report result;
+            for (std::size_t i = discarded(ops); i < ops; ++i)
+                result.latency.record(static_cast<std::uint64_t>(std::max<std::int64_t>(lateness_[i], 0)));
+            row& r = result.measured;
+            r.warmup_blocks = 0;
+            r.blocks = 1;
+            r.ops = ops;
+            r.wall_ns = static_cast<std::uint64_t>(wall_ns_);
+            r.cpu_ns = static_cast<std::uint64_t>(cpu_ns_);
+            r.set_latency(result.latency);
+            r.check = account_.sum();
+            result.audit("the run", account_.sum(), expected_sum(ops));
+            const std::int64_t earliest = *std::min_element(lateness_.begin(), lateness_.end());
+            if (earliest < 0) result.wrong("a timer fired " + std::to_string(-earliest) + " ns before it was due");
+            return result;
+        }
+
+    private:
+        ledger account_;
+        std::vector<std::int64_t> lateness_;  // started - due by number
+        std::int64_t wall_ns_ = 0, cpu_ns_ = 0;
+    };
+
+private:
+    // Each timer arms the next one when it fires.
+    template <class Runtime>
+    struct chains {
         Runtime& runtime;
-        ledger& account;
-        std::atomic<std::uint64_t>& next;     // may run past the last one by those that found nothing left
-        std::vector<std::int64_t>& lateness;  // started - due by number, each written once by its own task
-        std::chrono::nanoseconds delay;
+        timers& all;
+        std::atomic<std::uint64_t> next{0};  // may run past the last one by those that found nothing left
 
         void arm_next() {
             const std::uint64_t number = next.fetch_add(1, std::memory_order_relaxed);
-            if (number >= lateness.size()) return;
-            const std::int64_t due = now_ns() + delay.count();
-            runtime.post_delayed(delay, [this, number, due] {
-                lateness[number] = now_ns() - due;
+            if (number >= all.ops) return;
+            const std::int64_t due = all.due();
+            runtime.post_delayed(all.delay, [this, number, due] {
+                all.fired(number, due);
                 arm_next();
-                account.complete(number);
+                all.complete(number);
             });
         }
     };

@@ -102,6 +102,12 @@ class Case(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn(seen, done.stderr)
 
+    def assert_unsupported(self, scenario: str, *words: object) -> None:
+        """What it can do otherwise, but not with these words."""
+        done = call("run", "--scenario", scenario, "--workers", 2, *words)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("unsupported", done.stderr)
+
     def assert_found_out(self, complaint: str, *words: object) -> dict[str, str]:
         done = call("run", "--workers", 1, *words)
         self.assertEqual(done.returncode, 4, done.stderr)
@@ -309,6 +315,9 @@ class OpenLoops(Case):
         self.assertRegex(row["flags"], r"(^|;)compute_tasks=\d+;compute_lost_ppm=-?\d+$")
 
     def test_post_latency_beside_tasks_that_respawn(self) -> None:
+        if set(FLOORS) <= set(listed()):
+            self.assert_unsupported("post_latency", "--param", "respawners=1", "--plan", self.plan("1\n"))
+            return
         row = self.loop("post_latency", "respawners=3", "task_us=200")
         share = re.search(r"(?:^|;)starved_ppm=(\d+)$", row["flags"])
         self.assertTrue(share and int(share[1]) <= 1_000_000, row["flags"])
@@ -334,6 +343,16 @@ class Floors(Case):
             with self.subTest(scenario=scenario):
                 row = self.run_ok(scenario, 40, "--param", "ops=40", *ONE_BLOCK, workers=1)
                 self.assertEqual(row["lat_count"], "0" if scenario == "floor_spin" else "40")
+
+    def test_each_thread_of_the_bare_control_has_its_share_of_the_children(self) -> None:
+        if not set(FLOORS) <= set(listed()):
+            self.skipTest("no bare control")
+        for workers, ops, elsewhere in ((1, 10, 0), (2, 500, 500_000), (3, 10, 600_000), (4, 4, 750_000)):
+            with self.subTest(workers=workers, ops=ops):
+                words = ("--param", f"ops={ops}", "--warmup-blocks", 2)
+                row = self.run_ok("steal_pressure", ops, *words, workers=workers)
+                self.assertEqual(row["flags"], f"elsewhere_ppm={elsewhere}")
+        self.assert_unsupported("steal_pressure", "--param", "ops=1")
 
 
 class Treaty(Case):
