@@ -23,7 +23,7 @@ class Pairing:
 
     candidate: str
     baseline: str
-    kind: str  # peer, baseline, aa, slow10
+    kind: str  # peer, baseline, aa, slow10, bare
 
 
 @dataclass
@@ -50,6 +50,16 @@ class Comparison:
     def control(self) -> bool:
         return self.pairing.kind in ("aa", "slow10")
 
+    @property
+    def bare(self) -> bool:
+        """Against the same work without a scheduler: a distance, which nobody can win or lose."""
+        return self.pairing.kind == "bare"
+
+    @property
+    def claim(self) -> bool:
+        """Gets a verdict."""
+        return not self.control and not self.bare
+
 
 def good(rows: list[Row]) -> list[Row]:
     return [row for row in rows if row["status"] == "ok"]
@@ -60,7 +70,7 @@ def key_of(row: Row) -> Key:
 
 
 def pairings(rows: list[Row]) -> list[Pairing]:
-    """Own schedulers against everybody else, and the controls against what they copy."""
+    """Own schedulers against everybody else, the controls against what they copy, everybody against the bare control."""
     role = {row["subject"]: row["role"] for row in rows}
     ours = [name for name, what in role.items() if what == "candidate"]
     others = [name for name, what in role.items() if what in ("peer", "baseline")]
@@ -68,6 +78,8 @@ def pairings(rows: list[Row]) -> list[Pairing]:
     for name, what in sorted(role.items()):
         if what in ("aa", "slow10") and name.removesuffix(f"-{what}") in role:
             out.append(Pairing(name, name.removesuffix(f"-{what}"), what))
+    bare = [name for name, what in role.items() if what == "bare"]
+    out += [Pairing(name, other, "bare") for other in bare for name in sorted(ours) + sorted(others)]
     return out
 
 
@@ -202,7 +214,7 @@ def with_verdicts(found: list[Comparison]) -> list[Comparison]:
     for one in found:
         one.aa, one.margin = aa, max(stats.margin(aa), stats.margin(blind))
         one.verdict = stats.verdict(one.found, one.margin, one.metric.better)
-        if blind is not None and not one.control:
+        if blind is not None and one.claim:
             one.flags.insert(0, "ten_percent_unseen")
             if one.verdict == stats.EQUIVALENT:
                 one.verdict = stats.INCONCLUSIVE
@@ -211,6 +223,9 @@ def with_verdicts(found: list[Comparison]) -> list[Comparison]:
             one.confirmed = "1" if words == {one.verdict} else "0"
         if one.control:
             one.flags.insert(0, "control")
+        elif one.bare:
+            one.verdict, one.confirmed = "", ""
+            one.flags[:0] = ["bare"] if one.ranked else ["bare", "not_ranked"]
         else:
             one.verdict, why = claimed(one.verdict, one.ranked, one.whole, one.margin, one.metric.better)
             one.flags[:0] = why
@@ -219,7 +234,7 @@ def with_verdicts(found: list[Comparison]) -> list[Comparison]:
 
 def rank(comparisons: list[Comparison]) -> None:
     """Benjamini–Hochberg over everything that is claimed (controls claim nothing)."""
-    claims = [one for one in comparisons if not one.control and one.found.n >= stats.LEAST_PAIRS]
+    claims = [one for one in comparisons if one.claim and one.found.n >= stats.LEAST_PAIRS]
     adjusted = stats.benjamini_hochberg([stats.p_value(one.found, one.margin) for one in claims])
     for one, p in zip(claims, adjusted):
         one.p_bh = p
@@ -281,7 +296,7 @@ def void_failed_points(comparisons: list[Comparison]) -> None:
     """Where the A/A pair differs nothing is decided, whatever the figure."""
     void = {(one.key, one.metric.gates) for one in comparisons if differs(one)}
     for one in comparisons:
-        if (one.key, one.metric.gates) in void and not one.control:
+        if (one.key, one.metric.gates) in void and one.claim:
             one.verdict = stats.INCONCLUSIVE
             one.flags.insert(0, "control_failed")
 
@@ -335,6 +350,21 @@ def cost_beside(one: Comparison, comparisons: list[Comparison]) -> Comparison | 
         ),
         None,
     )
+
+
+def against_bare(comparisons: list[Comparison]) -> list[list[Comparison]]:
+    """Of each point and metric that has a bare control, how far everybody stands from it."""
+    out: dict[tuple[Key, Metric], list[Comparison]] = defaultdict(list)
+    for one in comparisons:
+        if one.bare:
+            out[one.key, one.metric].append(one)
+    return list(out.values())
+
+
+def bare_median(rows: list[Row], key: Key, metric: Metric) -> float:
+    """What the bare control itself takes."""
+    own = (metric.value(row) for row in good(rows) if row["role"] == "bare" and key_of(row) == key)
+    return stats.median([value for value in own if value])
 
 
 def peers_that_win(comparisons: list[Comparison]) -> list[Comparison]:

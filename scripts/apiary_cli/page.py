@@ -41,6 +41,7 @@ def render(folder: Path) -> str:
         sections.strip(report),
         sections.failures(report),
         sections.who_wins(report),
+        sections.bare(report),
         sections.costs(report),
         sections.forest(report),
         sections.missing(report),

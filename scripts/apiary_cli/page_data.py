@@ -78,6 +78,10 @@ class Report:
     def peers(self) -> list[str]:
         return [name for name, role in self.roles.items() if role in ("peer", "baseline")]
 
+    @property
+    def bare(self) -> list[str]:
+        return [name for name, role in self.roles.items() if role == "bare"]
+
 
 def optional(path: Path, header: list[str]) -> list[dict[str, str]]:
     try:
@@ -113,7 +117,7 @@ def load(folder: Path) -> Report:
     made.validity = comparing.validity(comparisons)
     made.statuses = verification.statuses(env.get("verification"))
     made.roles = {row["subject"]: row["role"] for row in rows}
-    order = made.ours + sorted(made.peers)
+    order = made.ours + sorted(made.peers) + made.bare
     made.colours = {name: f"c{i % COLOURS}" for i, name in enumerate(order)}
     return made
 

@@ -111,7 +111,7 @@ def standing(report: Report) -> str:
     from which factor to which. No average: no weights would be right for everybody."""
     groups: dict[tuple[str, str], list[Comparison]] = {}
     for one in report.comparisons:
-        if not one.control:
+        if one.claim:
             groups.setdefault((one.pairing.candidate, one.pairing.baseline), []).append(one)
     if not groups:
         return ""
@@ -206,7 +206,7 @@ def won_items(won: list[Comparison]) -> list[str]:
 
 
 def who_wins(report: Report) -> str:
-    claims = [one for one in report.comparisons if not one.control]
+    claims = [one for one in report.comparisons if one.claim]
     lost = [one for one in claims if one.verdict == stats.REGRESSED]
     won = [one for one in claims if one.verdict == stats.IMPROVED]
     unranked = sum("not_ranked" in one.flags for one in claims)
@@ -265,6 +265,37 @@ def costs(report: Report) -> str:
     return section("Latency, and what it costs", note + table(head, [(cls, cells) for cls, _, cells in rows]))
 
 
+def bare(report: Report) -> str:
+    """What scheduling costs: everybody over the same work done by threads that have no scheduler."""
+    names = report.ours + sorted(report.peers)
+    rows, last = [], None
+
+    def shown(one: Comparison | None) -> str:
+        if one is None:
+            return "–"
+        text = short_ratio(one).replace(" <small", "<br><small")
+        return text if one.ranked else text + "<br><small>limited</small>"
+
+    for found in comparing.against_bare(report.comparisons):
+        key, metric = found[0].key, found[0].metric
+        by = {one.pairing.candidate: one for one in found}
+        median = human(comparing.bare_median(report.rows, key, metric))
+        cells = [shown(by.get(name)) for name in names]
+        name = escape(f"{place(key)}, {metric.what}")
+        rows.append(("first" if key != last else "inner", [name, f"<b>{median}</b>", *cells]))
+        last = key
+    if not rows:
+        return ""
+    note = (
+        '<p class="caption">The bare control: threads that know beforehand what each will do, so that nothing is '
+        "queued, shared out or looked for; the same tasks, clock reads and ledger. Its median, and the time of each "
+        "program over its time in the same rounds, with 95 % intervals. It is a distance, nobody wins or loses "
+        "against it. It is no lower bound either: it sleeps as a runtime may, and does not balance.</p>"
+    )
+    head = [("scenario and metric", ""), ("bare control", "n"), *((name, "w") for name in names)]
+    return section("How far from the bare machine", note + table(head, rows), "bare")
+
+
 # --------------------------------------------------------------------------------------------- the forest
 
 
@@ -318,7 +349,7 @@ def forest_of(report: Report, comparisons: list[Comparison], left: str, right: s
 
 def forest(report: Report) -> str:
     """Ratios with intervals and the margin band; the controls below, on their own axis."""
-    claims = [one for one in report.comparisons if not one.control]
+    claims = [one for one in report.comparisons if one.claim]
     controls = [one for one in report.comparisons if one.control]
     body = ""
     if claims:
@@ -349,7 +380,7 @@ def badge(report: Report, subject: str) -> str:
     if role == "baseline":
         return '<span class="badge bad">not verified (other source)</span>'
     if subject not in report.own:
-        return '<span class="badge none">peer</span>'
+        return f'<span class="badge none">{"bare control" if role == "bare" else "peer"}</span>'
     level, words = verification.word(report.statuses)
     short = "verified ✓" if level == verification.GOOD else words
     return f'<a href="#verification" title="{escape(words)}" class="badge {level}">{escape(short)}</a>'

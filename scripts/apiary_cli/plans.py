@@ -293,7 +293,7 @@ def open_loop(name: str, rate: int, seconds: float, **params: int | str) -> Poin
 # A percentile needs 100 samples above it after the first tenth is discarded: 1,250 for p90, 11,250 for p99.
 # Ours, its floor, and the peers that a reader asks for first. Whoever wants another names it, or races `wide`.
 FIRST_PEERS = ("hive", "global_queue", "tokio", "tokio-mimalloc", "onetbb")
-# Those whose table is published: the same, and Boost.Asio.
+# Those whose table is published: the same, and Boost.Asio. Beside them the machine, which has the bare controls.
 PUBLISHED = (*FIRST_PEERS, "asio")
 # What decides over a change: cheap on one CPU, where processor time differs by a hundredth from process to process,
 # whatever else runs. Short runs, and several pairs in a round: spread is between processes. Posts are few in a block, and
@@ -499,7 +499,7 @@ PLANS = {
             block_ms=20,
             warmup_blocks=3,
             gates=True,
-            subjects=PUBLISHED,
+            subjects=(*PUBLISHED, "machine"),
             limit=10_800.0,
             what="60 rounds of a curated list, twice, or as many as fit into three hours",
         ),

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable
 
-from . import plans, repo, stats, summary, tables, verification
+from . import comparing, plans, repo, stats, summary, tables, verification
 from .errors import Fault, USAGE
+from .svg import human
 
 # Of several percentiles the median and the deepest are shown, and each at which a peer wins.
 DEEPER = ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")
@@ -76,13 +77,20 @@ class Line:
     ours: str
 
 
-def lines_of(rows: list[dict[str, str]]) -> dict[Line, dict[str, dict[str, str]]]:
-    """Line -> peer -> its row of compare.csv. Controls are no peers; of latencies those of DEEPER stay."""
+def kind(row: dict[str, str]) -> str:
+    """control, bare, or nothing where the other is a peer."""
+    return next((flag for flag in row["flags"].split(";") if flag in ("control", "bare")), "")
+
+
+def lines_of(
+    rows: list[dict[str, str]], wanted: str = "", ours: str = "candidate", other: str = "baseline"
+) -> dict[Line, dict[str, dict[str, str]]]:
+    """Line -> peer -> its row of compare.csv; of latencies those of DEEPER stay."""
     out: dict[Line, dict[str, dict[str, str]]] = {}
     for row in rows:
-        if "control" not in row["flags"].split(";"):
-            key = (row[name] for name in ("scenario", "scenario_params", "placement", "metric", "candidate"))
-            out.setdefault(Line(*key), {})[row["baseline"]] = row
+        if kind(row) == wanted:
+            key = (row[name] for name in ("scenario", "scenario_params", "placement", "metric", ours))
+            out.setdefault(Line(*key), {})[row[other]] = row
     deepest: dict[tuple, str] = {}
     for line in out:
         if line.metric in DEEPER:
@@ -144,6 +152,8 @@ def cell(row: dict[str, str] | None) -> str:
         return NOT_RANKED
     if "control_failed" in flags:
         return CONTROL_FAILED
+    if "bare" in flags:
+        return figure(row)
     if lost(row):
         return f"**{figure(row)}**"
     return figure(row) if row["verdict"] == stats.IMPROVED else f"({figure(row)})"
@@ -205,8 +215,31 @@ def race(folder: Path) -> str:
         "|---" * (len(peers) + 1) + "|",
     ]
     out += [f"| {name_of(line, many)}{left_out(found[line].values())} | {' | '.join(cell(found[line].get(peer)) for peer in peers)} |" for line in ordered]
+    out += bare_table(rows, measured, [*sorted({line.ours for line in found}), *peers])
     absent = summary.missing(env, measured) + summary.failures(measured)
     return "\n".join(out + ([""] + [f"- {line}" for line in absent] if absent else []))
+
+
+def bare_table(rows: list[dict[str, str]], measured: list[dict[str, str]], subjects: list[str]) -> list[str]:
+    """Everybody over the bare control."""
+    found = lines_of(rows, "bare", "baseline", "candidate")
+    if not found:
+        return []
+    out = [
+        "",
+        "**How far from the bare machine.** The same work done by threads that have no scheduler, where a scenario "
+        "has such a control (METHODOLOGY, “The bare control”): its median, and the time of each program over its "
+        "time, in the same rounds.",
+        "",
+        f"| scenario | bare control | {' | '.join(subjects)} |",
+        "|---" * (len(subjects) + 2) + "|",
+    ]
+    for line in sorted(found, key=order):
+        metric = next(m for m in plans.METRICS if m.column == line.metric)
+        median = human(comparing.bare_median(measured, (line.scenario, line.params, line.placement), metric))
+        cells = (cell(found[line].get(name)) for name in subjects)
+        out.append(f"| {name_of(line, False)} | {median} | {' | '.join(cells)} |")
+    return out
 
 
 def controls(rows: list[dict[str, str]]) -> str:

@@ -8,6 +8,7 @@ from . import comparing, repo, stats, tables, verification
 from .comparing import Comparison, Validity
 from .errors import Fault, USAGE
 from .say import duration
+from .svg import human
 
 MEANING = {
     stats.IMPROVED: "faster",
@@ -72,6 +73,17 @@ def lead(comparisons: list[Comparison]) -> list[str]:
     return lines
 
 
+def bare_lines(rows: list[dict[str, str]], comparisons: list[Comparison]) -> list[str]:
+    """How far everybody stands from the same work without a scheduler."""
+    out = []
+    for found in comparing.against_bare(comparisons):
+        one = found[0]
+        median = human(comparing.bare_median(rows, one.key, one.metric))
+        ratios = ", ".join(f"{other.pairing.candidate} {ratio_text(other)}" for other in found)
+        out.append(f"{comparing.place_name(one)}, {one.metric.what}, over the bare control ({median}): {ratios}")
+    return out
+
+
 def control_lines(found: Validity) -> list[str]:
     lines = [f"Batch: {found.word}"]
     lines += [f"  {reason}" for reason in found.reasons]
@@ -118,12 +130,12 @@ def rounds_line(race: dict) -> str:
 
 def missing(env: dict, rows: list[dict[str, str]]) -> list[str]:
     """What has no figure and why: a subject that cannot express a point, or that was not built. Nothing is left out
-    in silence. (The floors are the machine's own, which has nothing else.)"""
+    in silence. (The bare control has what it has, and runtimes have no floors.)"""
     absent = env.get("race", {}).get("absent", [])
     out = [f"not raced, because not built: {', '.join(absent)}"] if absent else []
     cannot: dict[str, dict[str, None]] = {}
     for row in rows:
-        floor = row["subject"] == "machine" or row["scenario"].startswith("floor_")
+        floor = row["role"] == "bare" or row["scenario"].startswith("floor_")
         if row["status"] == "unsupported" and row["row_kind"] == "measure" and not floor:
             cannot.setdefault(row["subject"], {})[row["scenario"]] = None
     return out + [f"{name} cannot express: {', '.join(sorted(found))}" for name, found in sorted(cannot.items())]
@@ -158,6 +170,8 @@ def markdown(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison
         "",
     ]
     lines += [f"- {line}" for line in lead(comparisons) or ["nothing was compared"]]
+    bare = bare_lines(rows, comparisons)
+    lines += ["", "## How far from the bare machine", "", *(f"- {line}" for line in bare)] if bare else []
     lines += ["", "## May it be believed", ""]
     lines += [f"- {line.strip()}" for line in control_lines(found)]
     lines += [f"- {status.name}: {status.text}" for status in verification.statuses(env.get("verification"))]

@@ -95,6 +95,33 @@ class GoodRace(TreeCase):
         self.assertEqual(self.race("--program", str(other), *self.one_point()).returncode, 0)
         self.assertIn("mine", {r["subject"] for r in tables.read(self.result() / "rows.csv", tables.ROWS)})
 
+    def test_the_bare_control_is_a_distance_and_no_peer(self) -> None:
+        self.subjects(
+            {"name": "hive"},
+            {"name": "tokio", "ns": 130.0},
+            {"name": "machine", "ns": 50.0, "scenarios": ("post_throughput",)},
+        )
+        done = self.race("--rounds", "5", "--scenario", "post_throughput", "--scenario", "timer_lateness")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        folder = self.result()
+        roles = {r["subject"]: r["role"] for r in tables.read(folder / "rows.csv", tables.ROWS)}
+        self.assertEqual((roles["machine"], roles["hive"], roles["tokio"]), ("bare", "candidate", "peer"))
+        every = tables.read(folder / "compare.csv", tables.COMPARE)
+        found = [r for r in every if "machine" in (r["candidate"], r["baseline"])]
+        free = [r for r in found if r["placement"] == "free" and r["scenario_params"] == "batch=1;producers=1"]
+        self.assertEqual({(r["candidate"], r["baseline"], r["verdict"], r["p_bh"]) for r in free},
+                         {("hive", "machine", "", ""), ("tokio", "machine", "", "")})
+        self.assertTrue(all("bare" in r["flags"].split(";") for r in found))
+        self.assertAlmostEqual(next(float(r["ratio"]) for r in free if r["candidate"] == "hive"), 2.0, delta=0.05)
+        shown = r"time per task, over the bare control \(.* ns\): hive ×\d\.\d+ \[.*\], tokio ×2\.\d+"
+        self.assertRegex(done.stdout, shown)
+        summed, page = (folder / "summary.md").read_text(), (folder / "report.html").read_text()
+        self.assertIn("## How far from the bare machine", summed)
+        self.assertIn("How far from the bare machine</h2>", page)
+        self.assertIn("<title>hive against tokio</title>", page)
+        for text in (summed, done.stdout):
+            self.assertNotRegex(text, "machine (beats|spends)|than machine|beats machine|machine cannot express")
+
     def test_what_a_subject_does_not_list_is_said(self) -> None:
         self.subjects({"name": "hive"}, {"name": "pool", "scenarios": ("post_throughput",)})
         self.assertEqual(self.race("--rounds", "1").returncode, 0)

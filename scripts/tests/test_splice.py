@@ -68,7 +68,13 @@ class Folder(TreeCase):
             compared("post_latency", "rate=1000", "lat_p99_ns", "tokio", 0.5, "INCONCLUSIVE", flags="not_ranked;x=1"),
         ])
         row = dict.fromkeys(tables.ROWS, "") | {"row_kind": "measure", "subject": "onetbb", "scenario": "timer_lateness"}
-        tables.write(self.folder / "rows.csv", tables.ROWS, [row | {"status": "unsupported"}])
+        bare = row | {"subject": "machine", "role": "bare", "status": "ok", "scenario": "post_latency",
+                      "scenario_params": "rate=1000", "placement": "free"}
+        tables.write(self.folder / "rows.csv", tables.ROWS, [
+            row | {"status": "unsupported"},
+            bare | {"scenario": "mixed_load", "status": "unsupported"},
+            *(bare | {"lat_p50_ns": f"{ns}"} for ns in (20_000, 31_000, 50_000)),
+        ])
 
     def splice(self) -> str:
         done = apiary(self.root, "report", self.folder.name, "--splice", str(self.page))
@@ -99,6 +105,22 @@ class Folder(TreeCase):
         self.assertNotIn("latency p90", text)
         self.assertNotIn("hive-aa |", text)
         self.assertLess(text.index("| `ping_pong`"), text.index("| `post_throughput`"), "where a peer wins comes first")
+
+    def test_how_far_everybody_stands_from_the_bare_control(self) -> None:
+        self.race_folder()
+        self.assertNotIn("bare", self.splice())
+        rows = tables.read(self.folder / "compare.csv", tables.COMPARE)
+        rows += [
+            compared("post_latency", "rate=1000", "lat_p50_ns", "machine", ratio, "", candidate=name, flags="bare")
+            for name, ratio in (("hive", 1.2), ("tokio", 0.9))
+        ]
+        tables.write(self.folder / "compare.csv", tables.COMPARE, rows)
+        text = self.splice()
+        self.assertIn("| scenario | bare control | hive | onetbb | tokio |", text)
+        place = "`post_latency` · rate 1000 · latency p50"
+        self.assertIn(f"| {place} | 31.0 µs | 1.20 [1.19, 1.21] | – | 0.90 [0.89, 0.91] |", text)
+        self.assertIn("| scenario | onetbb | tokio |", text, "the control is no peer")
+        self.assertNotIn("machine cannot express", text)
 
     def test_a_percentile_at_which_a_peer_wins_is_never_left_out(self) -> None:
         self.race_folder()

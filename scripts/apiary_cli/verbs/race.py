@@ -62,7 +62,7 @@ exit:    0 fine; 1 wrong work, a refused subject, or a regression against --base
          3 the harness failed. Being slower than another runtime is a result, not an error."""
 
 SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS = ("60000x", "4s"), 1.0
-FLOORS = {"global_queue"}
+FLOORS, BARE = {"global_queue"}, "machine"
 TINT = {"good": "green", "note": "yellow", "bad": "red"}
 
 
@@ -205,7 +205,8 @@ def line_up(found: list[subjects.Subject], baseline: str | None, controls: bool)
     """(subject, role, label) of every arm. The controls copy our first subject, else the first. The floor is
     ours, but others are measured against it: it is a candidate only where nothing else of ours runs."""
     ours = [s for s in found if s.own and s.name not in FLOORS] or [s for s in found if s.own]
-    arms = [(s, "candidate" if s in ours else "peer", s.name) for s in found]
+    role = {BARE: "bare"} | {s.name: "candidate" for s in ours}
+    arms = [(s, role.get(s.name, "peer"), s.name) for s in found]
     reference = ours[0] if ours else found[0]
     if baseline:
         old = subjects.introduce(Path(baseline).resolve())
@@ -386,7 +387,7 @@ def tell(outcome: Outcome) -> None:
     """The closing lines: who wins, may it be believed, where is the report."""
     env, rows, comparisons = summary.load(outcome.folder)
     heading("result")
-    for line in summary.lead(comparisons):
+    for line in [*summary.lead(comparisons), *summary.bare_lines(rows, comparisons)]:
         say(line)
     for line in summary.control_lines(comparing.validity(comparisons)):
         say(line)
