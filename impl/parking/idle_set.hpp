@@ -28,9 +28,10 @@
 // Synchronisation: store buffering, made safe twice over.
 //   S1  Poster: push work, then `claim_any` loads the word. Worker: announce_sleep or stop_searching
 //       changes the word, then looks at every source of work. One of the two sees the other: push,
-//       word and look are seq_cst accesses (mpsc_inbox, global_pool, chase_lev_deque).
-//   S2  Where push and look are no seq_cst accesses, the pusher puts a seq_cst fence before the load, which pairs
-//       with the fence behind the worker's change of the word.
+//       word and look are seq_cst accesses (mpsc_inbox, global_pool).
+//   S2  Where push and look are no seq_cst accesses (chase_lev_deque, lifo_slot) the pusher, a worker of this set, puts a light
+//       fence before the load, and the other worker, by meet_pushers, a heavy one before its look. A worker that sleeps pushes
+//       nothing, and when it wakes it changes the word and so sees what was announced meanwhile: hence no fence when all others sleep.
 //
 // Checked by model_check/parking/idle_set_check.cpp and schedulers/hive_check.cpp. A load in place of
 // the read-modify-write of stop_searching is the bug of tokio #1768; sleeping without the second look
@@ -75,12 +76,11 @@ public:
     idle_set() { word_.store(0, std::memory_order_relaxed); }
 
     // Precondition: its bit is clear. The worker is about to sleep: from now on it may be claimed. It then looks at every source of
-    // work, and calls withdraw when it found some.
-    void announce_sleep(unsigned worker, bool was_searching) {
+    // work, and calls withdraw when it found some. Returns what the word was, as stop_searching does.
+    idle_word announce_sleep(unsigned worker, bool was_searching) {
         // Its own bit is clear and a searcher is counted, so one addition changes both fields.
         const std::uint64_t change = idle_word::bit(worker) - (was_searching ? idle_word::one_searcher : 0);
-        word_.fetch_add(change, std::memory_order_seq_cst);  // S1
-        Sync::fence(std::memory_order_seq_cst);              // S2
+        return {word_.fetch_add(change, std::memory_order_seq_cst)};  // S1
     }
 
     // The worker is awake again. True: by itself, and it is running. False: it was claimed, is now
@@ -107,9 +107,17 @@ public:
 
     // A searcher has found work. It then looks for more, since posts have counted on it until now, and
     // claims another worker when there is some.
-    void stop_searching() {
-        word_.fetch_sub(idle_word::one_searcher, std::memory_order_seq_cst);  // S1
-        Sync::fence(std::memory_order_seq_cst);                               // S2
+    idle_word stop_searching() {
+        return {word_.fetch_sub(idle_word::one_searcher, std::memory_order_seq_cst)};  // S1
+    }
+
+    // Behind either of the two and before the look, where workers push without a seq_cst access (S2). `before`: what it returned.
+    // `workers()`: how many there are; who adds one calls Sync::fence_heavy() before that one begins.
+    template <class Workers>
+    static void meet_pushers(idle_word before, unsigned self, Workers workers) {
+        Sync::fence_light();  // the number is read behind the change of the word
+        const unsigned all = workers();
+        if (static_cast<unsigned>(std::popcount(before.sleepers() | idle_word::bit(self))) < all) Sync::fence_heavy();
     }
 
     // Claims one sleeper, if there is one and nobody searches, nor naps when the work can wait as long as a nap. The caller must

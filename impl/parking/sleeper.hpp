@@ -35,7 +35,7 @@ public:
     template <class WorkVisible>
     void sleep(std::int64_t deadline_ns, WorkVisible work_visible) {
         const bool searched = searching_;
-        idle_.announce_sleep(worker_, searched);
+        before_ = idle_.announce_sleep(worker_, searched);
         const bool sleeps = !(Sync::recheck("sleeper.last_look") && work_visible());
         if (sleeps) core_.wait(deadline_ns);
         searching_ = claimed_ = !idle_.withdraw(worker_);
@@ -62,9 +62,16 @@ public:
         gave_up_ = false;
         if (searching_) {
             searching_ = claimed_ = false;
-            idle_.stop_searching();
+            before_ = idle_.stop_searching();
         }
         return true;
+    }
+
+    // First thing in the look of sleep, and in the one that a true found_work asks for, where workers push without a seq_cst
+    // access (idle_set S2, which tells of `workers`).
+    template <class Workers>
+    void meet_pushers(Workers workers) const {
+        idle_set<Sync>::meet_pushers(before_, worker_, workers);
     }
 
     // Posts count on it, and it has found nothing yet.
@@ -76,6 +83,7 @@ private:
     idle_set<Sync>& idle_;
     Core& core_;
     const unsigned worker_;
+    idle_word before_;  // the last change of the word that a look follows
     bool searching_ = false;
     bool claimed_ = false;  // only when searching_
     bool gave_up_ = false;  // its search, with work in sight

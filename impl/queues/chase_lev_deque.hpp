@@ -32,8 +32,8 @@
 //       one element alone takes it at the top and needs neither: `bottom` stays, and I2 alone decides.
 //   S4  steal: compare-exchange top (release) -> push: load top (acquire). The thief has read slot t
 //       before the owner may reuse it.
-//   S5  push: store bottom, looks_empty: load bottom, both seq_cst, for who pushes and then looks for a sleeper, and who
-//       announces its sleep and then looks here (idle_set S1).
+//   S5  Who pushes and then looks for a sleeper puts a fence between; who announces its sleep and then looks here, too
+//       (idle_set S2). Neither push nor looks_empty orders it.
 //   S6  pop: compare-exchange top (release) -> steal: load top. A thief that meets a `top` moved by the owner knows what
 //       the owner has done to `bottom`.
 //
@@ -49,7 +49,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <optional>
 #include <span>
 #include <type_traits>
 
@@ -125,12 +124,8 @@ public:
     public:
         [[nodiscard]] steal_result<T> steal() const { return deque_->steal(); }
 
-        // A hint. What was pushed before in the order of seq_cst accesses is not missed (S5).
+        // A hint. What was pushed before in the order of fences is not missed (S5).
         bool looks_empty() const { return deque_->looks_empty(); }
-
-        // A hint: where the only element stands, when there looks to be just one. Met twice, it is the same one: a later
-        // one stands elsewhere.
-        std::optional<position> lone() const { return deque_->lone(); }
 
     private:
         friend class chase_lev_deque;
@@ -187,7 +182,7 @@ private:
             i = index::add(i, index::mask);  // i - 1
             a->at(i).store(value, std::memory_order_relaxed);
         }
-        bottom_.store(end, std::memory_order_seq_cst);  // S1, S5
+        bottom_.store(end, std::memory_order_release);  // S1
         return true;
     }
 
@@ -268,14 +263,8 @@ private:
     }
 
     bool looks_empty() const {
-        const position b = bottom_.load(std::memory_order_seq_cst);  // S5
-        return index::distance(top_.load(std::memory_order_relaxed), b) <= 0;
-    }
-
-    std::optional<position> lone() const {
         const position b = bottom_.load(std::memory_order_relaxed);
-        const position t = top_.load(std::memory_order_relaxed);
-        return index::distance(t, b) == 1 ? std::optional(t) : std::nullopt;
+        return index::distance(top_.load(std::memory_order_relaxed), b) <= 0;
     }
 
     alignas(cache_line) typename Sync::template atomic<position> top_;     // thieves

@@ -115,6 +115,14 @@ struct chaos_sync : real_sync {
         chaos::disturb();
         real_sync::fence(order);
     }
+    static void fence_light(site = {}) noexcept {
+        chaos::disturb();
+        real_sync::fence_light();
+    }
+    static void fence_heavy(site = {}) noexcept {
+        chaos::disturb();
+        real_sync::fence_heavy();
+    }
 
     class futex : public futex_on<atomic<std::uint32_t>> {
         using base = futex_on<atomic<std::uint32_t>>;

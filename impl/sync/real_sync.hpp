@@ -4,6 +4,7 @@
 #pragma once
 
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +29,16 @@
 #endif
 
 namespace apiary {
+
+// Whether the kernel makes the other threads of this process pass a fence when asked. Not on Linux before 4.14, nor where a
+// sandbox forbids it; then both asymmetric fences are seq_cst fences.
+struct membarrier {
+    membarrier() noexcept : available(call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0) {}
+    static long call(int command) noexcept { return ::syscall(SYS_membarrier, command, 0U, 0); }
+    bool available;
+};
+// Before all other objects of static lifetime, and before main.
+[[gnu::init_priority(101)]] inline const membarrier the_membarrier;
 
 struct real_sync {
     static constexpr bool checked = false;
@@ -65,6 +76,18 @@ struct real_sync {
     };
 
     static void fence(std::memory_order order, site = {}) noexcept { std::atomic_thread_fence(order); }
+
+    static void fence_light(site = {}) noexcept {
+        if (the_membarrier.available) [[likely]]
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+        else
+            std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
+    // A system call: 0.3 us, or 3 us where another thread of the process runs, which it interrupts for 2 us.
+    static void fence_heavy(site = {}) noexcept {
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        if (the_membarrier.available) (void)membarrier::call(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    }
 
     template <class T>
     class cell {

@@ -14,6 +14,10 @@
 //   atomic<T>             load, store, exchange, compare_exchange_{weak,strong}, fetch_{add,sub,or,and};
 //                         the order is never defaulted; both orders of a compare-exchange are named.
 //   fence(order)          a thread fence.
+//   fence_light(), fence_heavy()   an asymmetric pair, for a path that is taken often and one that is not. A heavy fence
+//                         is a seq_cst fence, and orders like one against the light fences of other threads; light
+//                         ones order nothing among themselves, nor against anything else (P1202, but for that: there
+//                         a light fence is a fence in its own thread, too).
 //   cell<T>               data that is not atomic: read(), write(v), take(). A checker reports a race on it.
 //   mutex, lock, condvar  blocking primitives; `lock` is the scoped guard, `condvar::wait(lock&)`.
 //   futex                 a 32-bit word that a thread can block on: an atomic (without store), and
@@ -62,6 +66,8 @@ concept sync_policy = requires(typename S::template atomic<std::uint64_t>& a, ty
     } -> std::same_as<bool>;
     { a.fetch_add(1, std::memory_order_relaxed) } -> std::same_as<std::uint64_t>;
     { S::fence(std::memory_order_seq_cst) };
+    { S::fence_light() };
+    { S::fence_heavy() };
     { c.read() } -> std::convertible_to<int>;
     { c.write(1) };
     { m.lock() };

@@ -55,7 +55,8 @@ bool changes(const std::map<std::string, std::string>& sites, const search_optio
         const std::size_t at = site.find(o.mutate_site);  // Relacy takes the end of a path, too
         const bool named = at != std::string::npos && (at == 0 || site[at - 1] == '/') &&
                            (site.size() == at + o.mutate_site.size() || site[at + o.mutate_site.size()] == ':');
-        if (named && (o.mutate_order == "dropped" ? site.ends_with(":fence") : o.mutate_order != written)) return true;
+        const bool fence = site.find(":fence") != std::string::npos;
+        if (named && (o.mutate_order == "dropped" ? fence : o.mutate_order != written)) return true;
     }
     return false;
 }

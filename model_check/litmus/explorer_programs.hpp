@@ -2,7 +2,7 @@
 // literature says of the outcome that each is famous for.
 //
 // A line: threads separated by ||, instructions by ;. `x=1 rel` stores, `r x acq` loads, `x+=1 ar` adds,
-// `cas x 0 1 ar rlx` compares and exchanges, `f sc` fences; `! x y` at the end observes final values. Orders:
+// `cas x 0 1 ar rlx` compares and exchanges, `f sc` fences, also `f light` and `f heavy`; `! x y` at the end observes final values. Orders:
 // rlx acq rel ar sc. An outcome lists what every reading instruction saw, thread by thread, then the finals.
 //
 // The sets were computed by the brute-force oracle (engine/explorer/tests/oracle.cpp), which applies the axioms by the

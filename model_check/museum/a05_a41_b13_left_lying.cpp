@@ -41,8 +41,8 @@ struct two_pieces_two_workers {
         return false;
     }
     void wake_one() {
-        Sync::fence(seq_cst);
         if constexpr (by_flag) {
+            Sync::fence(seq_cst);
             for (unsigned w = 0; w < 2; ++w)
                 if (sleeping[w].load(relaxed)) return cores[w].wake();
         } else if (const auto w = idle.claim_any()) {
@@ -59,9 +59,9 @@ struct two_pieces_two_workers {
             }
         } else {
             sleeper<Sync, core> self(i, idle, cores[i]);
-            while (!take()) self.sleep(core::forever, [this] { return pieces.load(relaxed) != 0; });
+            while (!take()) self.sleep(core::forever, [this] { return pieces.load(seq_cst) != 0; });
             const bool searched = self.found_work();
-            if (How == woken::one_for_the_next && searched && pieces.load(relaxed) != 0) wake_one();
+            if (How == woken::one_for_the_next && searched && pieces.load(seq_cst) != 0) wake_one();
         }
         begun.fetch_add(1, relaxed);
         Sync::await(begun, [](unsigned n) { return n == 2; });
@@ -69,11 +69,11 @@ struct two_pieces_two_workers {
     void thread(unsigned i) {
         if (i < 2) return work(i);
         if constexpr (How == woken::one_for_the_batch) {
-            pieces.fetch_add(2, relaxed);
+            pieces.fetch_add(2, seq_cst);
             wake_one();
         } else {
             for (int n = 0; n < 2; ++n) {
-                pieces.fetch_add(1, relaxed);
+                pieces.fetch_add(1, seq_cst);
                 wake_one();
             }
         }
@@ -117,13 +117,17 @@ struct surplus {
     void thread(unsigned i) {
         if (i == 0) {
             (Place == place::deque ? deque : slot).store(1, release);
-            Sync::fence(seq_cst);
+            Sync::fence_light();
             if (Wakes && idle.claim_any()) thief.wake();
             Sync::await(ran, [](unsigned n) { return n == 1; });
             return;
         }
         sleeper<Sync, core> self(1, idle, thief);
-        while (!steal()) self.sleep(core::forever, [this] { return visible(); });
+        while (!steal())
+            self.sleep(core::forever, [&] {
+                self.meet_pushers([] { return 2U; });
+                return visible();
+            });
         (void)self.found_work();
         ran.store(1, release);
     }

@@ -35,7 +35,7 @@ struct parent_waits_for_child {
             auto own = deque.own();
             if (Place == child_goes_to::deque) {
                 if (!own.try_push(1)) Sync::fail("a deque with room refused a push");
-                Sync::fence(std::memory_order_seq_cst);
+                Sync::fence_light();
                 if (idle.claim_any()) core.wake();
             }  // else it waits in a vector for the end of the turn, which does not come
             Sync::await(child_ran, [](unsigned v) { return v == 1; });
@@ -43,7 +43,10 @@ struct parent_waits_for_child {
         }
         sleeper<Sync, parker_core<Sync>> sleep(1, idle, core);
         while (deque.share().steal().status != steal_status::taken)
-            sleep.sleep(parker_core<Sync>::forever, [this] { return !deque.share().looks_empty(); });
+            sleep.sleep(parker_core<Sync>::forever, [&] {
+                sleep.meet_pushers([] { return 2U; });
+                return !deque.share().looks_empty();
+            });
         (void)sleep.found_work();
         child_ran.store(1, std::memory_order_release);
     }

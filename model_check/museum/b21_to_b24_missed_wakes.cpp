@@ -102,11 +102,10 @@ public:
     }
     void sleep() {
         sleeper_.sleep(core::forever,
-                       [this] { return mine_.load(relaxed) != 0 || (LooksAtBoth && shared_.load(relaxed) != 0); });
+                       [this] { return mine_.load(seq_cst) != 0 || (LooksAtBoth && shared_.load(seq_cst) != 0); });
     }
     void post() {
-        shared_.store(1, release);
-        Sync::fence(seq_cst);
+        shared_.store(1, seq_cst);
         if (idle_.claim_any()) core_.wake();
     }
 

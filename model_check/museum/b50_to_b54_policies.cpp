@@ -287,7 +287,6 @@ struct spin_then_sleep {
         if (i == 1) {
             work.store(1, std::memory_order_seq_cst);
             if constexpr (LooksAgain) {
-                Sync::fence(std::memory_order_seq_cst);
                 if (idle.claim_any()) block.wake();
             } else if (spinning.load(std::memory_order_seq_cst) == 0) {
                 if (sleeping.exchange(0, std::memory_order_seq_cst) == 1) block.wake();
@@ -299,7 +298,7 @@ struct spin_then_sleep {
             for (unsigned n = 0; n < Spins; ++n)
                 if (work.load(std::memory_order_seq_cst) == 1) return (void)self.found_work();
             if constexpr (LooksAgain) {
-                self.sleep(core::forever, [this] { return work.load(relaxed) == 1; });
+                self.sleep(core::forever, [this] { return work.load(std::memory_order_seq_cst) == 1; });
             } else {
                 sleeping.store(1, std::memory_order_seq_cst);
                 spinning.store(0, std::memory_order_seq_cst);

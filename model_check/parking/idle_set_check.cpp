@@ -52,12 +52,11 @@ struct one_post {
     void before() { work.store(0, std::memory_order_relaxed); }
     void thread(unsigned i) {
         if (i == 1) {
-            work.store(1, std::memory_order_relaxed);
-            Sync::fence(std::memory_order_seq_cst);  // idle_set S2
+            work.store(1, std::memory_order_seq_cst);  // idle_set S1
             if (idle.claim_any(Naps)) core.wake();
             return;
         }
-        const auto look = [this] { return work.load(std::memory_order_relaxed) != 0; };
+        const auto look = [this] { return work.load(std::memory_order_seq_cst) != 0; };
         sleeper<Sync, parker_core<Sync>> self(0, idle, core);
         if (Naps && !look()) self.nap(Sync::now_ns() + 5, look);
         while (!look()) self.sleep(parker_core<Sync>::forever, look);
@@ -83,6 +82,83 @@ struct napper_sees_the_post : one_post<Sync, true> {
 };
 APIARY_CHECK(napper_sees_the_post);
 
+// The same with a worker that pushes by plain stores. It slept until now: worker 0 may find it asleep still, and then spares
+// the heavy fence.
+template <class Sync>
+struct sleeper_meets_the_pusher {
+    static constexpr const char* what =
+        "a worker wakes and pushes with a light fence while another goes to sleep: the work is seen or the worker is "
+        "woken";
+    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed", "sleeper.stayed_and_was_claimed"};
+    static constexpr unsigned threads = 2;
+
+    idle_set<Sync> idle;
+    parker_core<Sync> core;
+    typename Sync::template atomic<int> work;
+
+    void before() {
+        work.store(0, std::memory_order_relaxed);
+        idle.announce_sleep(1, false);
+    }
+    bool look() const { return work.load(std::memory_order_relaxed) != 0; }
+    void thread(unsigned i) {
+        if (i == 1) {
+            (void)idle.withdraw(1);
+            work.store(1, std::memory_order_relaxed);
+            Sync::fence_light();  // idle_set S2
+            if (idle.claim_any()) core.wake();
+            return;
+        }
+        sleeper<Sync, parker_core<Sync>> self(0, idle, core);
+        while (!look())
+            self.sleep(parker_core<Sync>::forever, [&] {
+                self.meet_pushers([] { return 2U; });
+                return look();
+            });
+        (void)self.found_work();
+    }
+};
+APIARY_CHECK(sleeper_meets_the_pusher);
+
+// The same with a worker that is new: worker 0 may not have counted it yet, and then spares the heavy fence wrongly, but for the one
+// of who added it.
+template <class Sync>
+struct sleeper_meets_the_newcomer {
+    static constexpr const char* what =
+        "a worker is added and pushes while the only other one goes to sleep: the work is seen or the worker is woken";
+    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed"};
+    static constexpr unsigned threads = 2;
+
+    idle_set<Sync> idle;
+    parker_core<Sync> core;
+    typename Sync::template atomic<int> work;
+    typename Sync::template atomic<unsigned> workers;
+
+    void before() {
+        work.store(0, std::memory_order_relaxed);
+        workers.store(1, std::memory_order_relaxed);
+    }
+    bool look() const { return work.load(std::memory_order_relaxed) != 0; }
+    void thread(unsigned i) {
+        if (i == 1) {
+            workers.store(2, std::memory_order_release);
+            Sync::fence_heavy();
+            work.store(1, std::memory_order_relaxed);
+            Sync::fence_light();  // idle_set S2
+            if (idle.claim_any()) core.wake();
+            return;
+        }
+        sleeper<Sync, parker_core<Sync>> self(0, idle, core);
+        while (!look())
+            self.sleep(parker_core<Sync>::forever, [&] {
+                self.meet_pushers([&] { return workers.load(std::memory_order_acquire); });
+                return look();
+            });
+        (void)self.found_work();
+    }
+};
+APIARY_CHECK(sleeper_meets_the_newcomer);
+
 // Two pieces of work are posted, for two workers: each takes one piece and keeps it until the other has its own.
 template <class Sync>
 struct two_posts {
@@ -104,8 +180,7 @@ struct two_posts {
     }
     void post_both() {
         for (int post = 0; post < 2; ++post) {
-            pieces.fetch_add(1, std::memory_order_relaxed);
-            Sync::fence(std::memory_order_seq_cst);  // idle_set S2
+            pieces.fetch_add(1, std::memory_order_seq_cst);  // idle_set S1
             wake_one();
         }
     }
@@ -122,12 +197,12 @@ struct two_posts {
         Sync::await(taken, [](unsigned n) { return n == 2; });
     }
     void work(sleeper<Sync, core>& self) {
-        while (!take_one()) self.sleep(core::forever, [this] { return pieces.load(std::memory_order_relaxed) != 0; });
+        while (!take_one()) self.sleep(core::forever, [this] { return pieces.load(std::memory_order_seq_cst) != 0; });
         if (self.found_work()) recruit();
         hold();
     }
     void recruit() {
-        if (pieces.load(std::memory_order_relaxed) == 0) return;
+        if (pieces.load(std::memory_order_seq_cst) == 0) return;
         Sync::reach("idle.recruited");
         wake_one();
     }
@@ -202,8 +277,7 @@ struct last_searcher_leaves {
     }
     void thread(unsigned i) {
         if (i == 1) {
-            work.store(1, std::memory_order_relaxed);
-            Sync::fence(std::memory_order_seq_cst);  // idle_set S2
+            work.store(1, std::memory_order_seq_cst);  // idle_set S1
             if (idle.claim_any()) {
                 Sync::reach("idle.claimed_the_one_who_left");
                 core.wake();
@@ -213,9 +287,9 @@ struct last_searcher_leaves {
             return;
         }
         bool searching = true;
-        while (work.load(std::memory_order_relaxed) == 0) {
+        while (work.load(std::memory_order_seq_cst) == 0) {
             idle.announce_sleep(0, searching);
-            if (work.load(std::memory_order_relaxed) == 0) core.wait(parker_core<Sync>::forever);
+            if (work.load(std::memory_order_seq_cst) == 0) core.wait(parker_core<Sync>::forever);
             searching = !idle.withdraw(0);
         }
         if (searching) idle.stop_searching();

@@ -298,6 +298,32 @@ struct lone_tasks_against_falling_asleep : attach_scenario<Sync, 1, 0, 2> {
 };
 APIARY_CHECK(lone_tasks_against_falling_asleep);
 
+// A worker that is new pushes and waits, while the main worker, alone until now, falls asleep: idle_set::meet_pushers.
+template <class Sync>
+struct newcomer_is_met_by_who_falls_asleep : attach_scenario<Sync, 1, 0, 1> {
+    static constexpr const char* what =
+        "an attached worker posts a child and waits for it, while the main worker falls asleep: that one steals the "
+        "child";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"hive.stole", "sleeper.slept", "sleeper.stayed"};
+    typename Sync::template atomic<unsigned> ran;
+    void before() { ran.store(0, std::memory_order_relaxed); }
+    void thread(unsigned i) {
+        if (i == 0) return this->hive.io()[0]->run();
+        auto* worker = this->hive.attach_io();
+        auto* child = heap_storage<Sync>::make([this] {
+            this->ended[0].fetch_add(1, std::memory_order_relaxed);
+            ran.store(1, std::memory_order_release);
+        });
+        this->must(worker->post_local(child), "a post was refused");
+        Sync::await(ran, [](unsigned v) { return v == 1; });
+        this->hive.request_stop(stop_mode::discard);
+        worker->run();
+    }
+    void after() { this->each_ended_once({true}); }
+};
+APIARY_CHECK(newcomer_is_met_by_who_falls_asleep);
+
 // Nobody runs the new worker: an accepted post stays in its inbox.
 template <class Sync, unsigned Life>
 struct attach_scenario_of_life : attach_scenario<Sync, Life == 0 ? 1 : 2, 0, 1> {

@@ -21,8 +21,10 @@ from . import repo
 
 OPERATIONS = ("load", "store", "exchange", "compare_exchange_weak", "compare_exchange_strong", "fetch_add", "fetch_sub",
               "fetch_or", "fetch_and", "fetch_xor")
+ASYMMETRIC = ("fence_light", "fence_heavy")
+FENCES = ("fence", *ASYMMETRIC)
 FAILURE = ".failure"
-CALL = re.compile(r"(?:\.|->)\s*(?:template\s+)?(" + "|".join(OPERATIONS) + r")\s*(\()|\b(?:\w+::)?(fence|recheck)\s*(\()")
+CALL = re.compile(r"(?:\.|->)\s*(?:template\s+)?(" + "|".join(OPERATIONS) + r")\s*(\()|\b(?:\w+::)?(fence(?:_light|_heavy)?|recheck)\s*(\()")
 ORDER = re.compile(r"\bmemory_order(?:_|::)(\w+)")
 CONTROL = {"if", "for", "while", "switch", "catch", "return", "do", "else", "try"}
 NO_NAME = {"alignas", "noexcept", "decltype", "requires", "explicit", "sizeof", "static_assert", "constexpr"}
@@ -170,6 +172,8 @@ def scan(file: str, source: str) -> tuple[list[Item], list[str]]:
             continue
         own = len(ORDER.findall(re.sub(r"(?:\.|->)\s*\w+\s*\([^()]*\)", " ", arguments)))   # nested calls have theirs
         orders = orders[-own:] if own else []
+        if operation in ASYMMETRIC:
+            orders = ["seq_cst"]    # as its name says
         wanted = 2 if operation.startswith("compare_exchange") else 1
         if len(orders) != wanted:
             if operation == "fence" or orders or re.search(r"\border\b", arguments):
@@ -208,7 +212,7 @@ def read(root: Path | None = None) -> tuple[list[Item], list[str]]:
 def parse(site: str) -> tuple[str, int, int, str] | None:
     """A site as the engines name it; none when it is no operation that could be weakened (park, lock, await)."""
     file, line, column, operation = site.rsplit(":", 3)
-    if operation.removesuffix(FAILURE) not in (*OPERATIONS, "fence"):
+    if operation.removesuffix(FAILURE) not in (*OPERATIONS, *FENCES):
         return None
     return file, int(line), int(column), operation
 

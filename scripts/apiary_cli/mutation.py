@@ -33,6 +33,7 @@ READ_MODIFY_WRITE = {
     "seq_cst": ("acq_rel",), "acq_rel": ("acquire", "release"), "acquire": ("relaxed",), "release": ("relaxed",),
 }
 FENCE = {"seq_cst": ("acq_rel",), "acq_rel": ("acquire", "release"), "acquire": ("dropped",), "release": ("dropped",)}
+ASYMMETRIC = {"seq_cst": ("dropped",)}
 RECHECK = {"kept": ("dropped",)}
 
 Key = tuple[str, str, str, str, str]
@@ -70,8 +71,8 @@ def key(site: Item, mutant: str) -> Key:
 
 
 def ladder(operation: str) -> dict[str, tuple[str, ...]]:
-    if operation in ("fence", "recheck"):
-        return FENCE if operation == "fence" else RECHECK
+    if operation in (*inventory.FENCES, "recheck"):
+        return FENCE if operation == "fence" else RECHECK if operation == "recheck" else ASYMMETRIC
     if operation == "load" or operation.endswith(FAILURE):
         return LOAD
     return STORE if operation == "store" else READ_MODIFY_WRITE

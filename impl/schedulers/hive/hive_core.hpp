@@ -138,8 +138,9 @@ public:
     }
 
     // Wakes at most one sleeper, and none while one that was woken is still looking.
-    // `can_wait`: nor while one naps, who will look.
+    // `can_wait`: nor while one naps, who will look. For workers, of what they have just made stealable.
     void wake_one_io(bool can_wait = false) {
+        Sync::fence_light();  // idle_set S2
         const idle_word seen = idle_io_.look();
         if (Sync::checked || seen.calls_for_a_wake(can_wait)) [[unlikely]]  // a check is told why nobody was claimed
             claim_and_wake_io(seen, can_wait);
@@ -172,9 +173,12 @@ private:
     }
 
     template <class Roster>
-    auto* attach(Roster& workers) {
+    auto attach(Roster& workers) -> decltype(workers.attach(*this)) {
         const typename Sync::lock held(roster_mutex_);
-        return stopping() ? nullptr : workers.attach(*this);
+        if (stopping()) return nullptr;
+        auto* worker = workers.attach(*this);
+        Sync::fence_heavy();  // who falls asleep counts it, or it sees who does (idle_set::meet_pushers)
+        return worker;
     }
     template <class Roster>
     detach_result detach(Roster& workers, unsigned id) {

@@ -1,8 +1,8 @@
-// io_worker: one IO worker of a hive: private queue, stealable deque, timers, inbox, and the beat in
+// io_worker: one IO worker of a hive: private queue, stealable slot and deque, timers, inbox, and the beat in
 // which it looks at them.
 //
 // Threads. run, post_local, post_self: the thread that runs this worker. mail, core().wake, timers_pending,
-//          the counts: any. The other workers of the hive steal from the deque. enter_service,
+//          the counts: any. The other workers of the hive steal from the slot and the deque. enter_service,
 //          ask_to_leave: the roster.
 //
 // The beat (seed 002 section 2.3), one turn of run():
@@ -26,6 +26,7 @@
 #include <utility>
 
 #include <apiary/parking/sleeper.hpp>
+#include <apiary/queues/lifo_slot.hpp>
 #include <apiary/schedulers/hive/counters.hpp>
 #include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/schedulers/hive/parts.hpp>
@@ -120,9 +121,13 @@ public:
             lone_.push_back(t);
             return true;
         }
-        const bool lone = own_.size() == 0;  // it runs next here, unless the task that posts it is long
-        if (!own_.try_push(t)) [[unlikely]]
-            return post_overflow(t);
+        task_type* before = next_.take();
+        const bool lone = before == nullptr && own_.size() == 0;
+        if (before != nullptr && !own_.try_push(before) && !post_overflow(before)) [[unlikely]] {
+            next_.put(before);
+            return false;
+        }
+        next_.put(t);  // it runs next here, unless the task that posts it is long
         hive_.wake_one_io(lone);
         return true;
     }
@@ -253,6 +258,7 @@ private:
         std::size_t left = most;
         while (!hive_.stopping()) {
             task_type* t = pop_lone();
+            if (t == nullptr) t = next_.take();
             if (t == nullptr && !own_.try_pop(t)) {
                 begin_interval(hive_.parameters().global_probe_interval, unknown);  // nothing has been left to wait
                 return left != most;
@@ -320,7 +326,7 @@ private:
         }
     }
 
-    bool own_waits() const { return own_.size() != 0 || !lone_.empty(); }
+    bool own_waits() const { return !next_.looks_empty() || own_.size() != 0 || !lone_.empty(); }
 
     // One task while there is own work, which it would otherwise wait behind; else a batch.
     bool run_from_pool() {
@@ -346,7 +352,7 @@ private:
         return true;
     }
 
-    // `any`: also a lone task that its owner may be about to take.
+    // `any`: also the newest task of a worker that may be about to take it.
     bool steal(bool any = false) {
         const auto& peers = hive_.io();
         const unsigned count = peers.size();
@@ -357,40 +363,33 @@ private:
             for (unsigned i = 0; i < count; ++i) {
                 const unsigned victim = (start + i) % count;
                 if (victim == slot_) continue;
-                const auto deque = peers[victim]->deque_.share();
-                if (!any && fleeting(deque)) {
-                    contended = true;
-                    continue;
+                auto [status, stolen] = peers[victim]->deque_.share().steal();
+                if (status == steal_status::empty && !peers[victim]->next_.looks_empty()) {
+                    stolen = !any && fleeting(peers[victim]->next_) ? nullptr : peers[victim]->next_.steal();
+                    status = stolen != nullptr ? steal_status::taken : steal_status::lost_race;
                 }
-                const auto stolen = deque.steal();
-                if (stolen.status == steal_status::taken) {
+                if (status == steal_status::taken) {
                     Sync::reach("hive.stole");
                     tallies_.stolen.add();
                     if constexpr (trace::on) trace_.instant(trace::kind::steal, hive_.now_ns(), victim);
-                    run_task(stolen.value);
+                    run_task(stolen);
                     return true;
                 }
-                contended |= stolen.status == steal_status::lost_race;
+                contended |= status == steal_status::lost_race;
             }
             if (!contended) return false;
         }
         return false;
     }
 
-    // There was one task alone, and a moment later it was another or none: a chain of successors, which would be torn from
+    // There was a task in the slot, and a moment later it was another or none: a chain of successors, which would be torn from
     // processor to processor. One that stays, behind a long task, is met again.
-    template <class Thief>
-    static bool fleeting(const Thief& deque) {
-        if constexpr (requires { deque.lone(); }) {
-            const auto met = deque.lone();
-            if (!met) return false;
-            if constexpr (!Sync::checked) std::this_thread::yield();
-            if (deque.lone() == met) return false;
-            Sync::reach("hive.left_a_chain");
-            return true;
-        } else {
-            return false;  // a deque of a test's own, that cannot tell
-        }
+    static bool fleeting(const lifo_slot<task_type, Sync>& next) {
+        const auto met = next.met();
+        if constexpr (!Sync::checked) std::this_thread::yield();
+        if (next.met() == met) return false;
+        Sync::reach("hive.left_a_chain");
+        return true;
     }
 
     // A sleep ends some 50 us late; who wants less pays for it in processor time, up to timer_spin_ns for each timer. It is
@@ -417,12 +416,15 @@ private:
         if (naps_left_ != 0 && others_sleep()) naps_left_ = 0;
         std::int64_t from = 0;
         if constexpr (trace::on) from = hive_.now_ns();
-        const auto look = [this] { return work_visible(); };
         if (naps_left_ == 0) {
-            sleeper_.sleep(until, look);
+            sleeper_.sleep(until, [this] {
+                meet_pushers();
+                return work_visible();
+            });
         } else {
             --naps_left_;
-            sleeper_.nap(std::min(until, hive_.now_ns() + hive_.parameters().nap_ns), look);
+            sleeper_.nap(std::min(until, hive_.now_ns() + hive_.parameters().nap_ns),
+                         [this] { return work_visible(); });
         }
         if (sleeper_.claimed()) tallies_.woken.add();
         if constexpr (trace::on) {
@@ -457,7 +459,7 @@ private:
     // Then, or when posts have counted on this worker's search, the next worker is woken before the
     // task runs, since it may take long.
     void run_task(task_type* t, bool left_more = false) {
-        if (sleeper_.found_work()) left_more = left_more || shared_work_visible();
+        if (sleeper_.found_work()) left_more = left_more || more_to_take();
         if (left_more) hive_.wake_one_io();
         std::int64_t from = 0;
         if constexpr (trace::on) from = hive_.now_ns();
@@ -465,10 +467,20 @@ private:
         if constexpr (trace::on) trace_.span(trace::kind::task, from, hive_.now_ns());
     }
 
+    // After found_work: posts have counted on this worker until now.
+    bool more_to_take() const {
+        meet_pushers();
+        return shared_work_visible();
+    }
+    void meet_pushers() const {
+        sleeper_.meet_pushers([this] { return hive_.io().size(); });
+    }
+
     // The main worker before any other was attached.
     bool alone() const { return hive_.io().size() == 1; }
 
-    // Null when there is none, or somebody has come who can steal them: they are in the deque then, or the pool.
+    // Null when there is none, or somebody has come who can steal them: they are in the deque then, or the pool. So first of all,
+    // since what runs now may wait for them.
     task_type* pop_lone() {
         if (lone_.empty() || alone()) return lone_.pop_front();
         while (task_type* t = lone_.pop_front())
@@ -490,6 +502,8 @@ private:
         const auto& peers = hive_.io();
         for (unsigned i = 0; Sync::recheck("hive.io.deques") && i < peers.size(); ++i)
             if (!peers[i]->deque_.share().looks_empty()) return true;
+        for (unsigned i = 0; Sync::recheck("hive.io.slots") && i < peers.size(); ++i)
+            if (!peers[i]->next_.looks_empty()) return true;
         return false;
     }
 
@@ -505,6 +519,7 @@ private:
                 timers_.add(t);
                 return false;
             }
+        if (task_type* t = next_.take()) private_.push_front(t);
         for (task_type* t = nullptr; own_.try_pop(t);) private_.push_front(t);
         if (!private_.empty()) {
             if (!hive_.post_list(private_)) {
@@ -513,7 +528,7 @@ private:
             }
             Sync::reach("hive.handed_over");
         }
-        if (searched && shared_work_visible()) {
+        if (searched && more_to_take()) {
             Sync::reach("hive.search_passed_on");
             hive_.wake_one_io();
         }
@@ -532,6 +547,7 @@ private:
         for (;;) {
             task_type* t = private_.pop_front();
             if (t == nullptr) t = lone_.pop_front();
+            if (t == nullptr) t = next_.take();
             if (t == nullptr && !own_.try_pop(t)) t = hive_.pool().take_one();
             if (t == nullptr) {
                 // Posts are refused by now, so what others still hold only gets less.
@@ -585,6 +601,7 @@ private:
     typename Sync::template atomic<mailbox*> mail_;
     typename Sync::template atomic<bool> leaving_;
     Core core_;
+    lifo_slot<task_type, Sync> next_;
     deque_type deque_;
     typename deque_type::owner own_;
 };

@@ -214,17 +214,26 @@ std::uint64_t await(const object& o, predicate done, const code_place& at) {
     return do_read(e, op, &flags);
 }
 
-void fence(std::memory_order order, const code_place& at) {
+namespace {
+
+// `meant`: the order in force unless the operation is mutated.
+void fence_of(const char* name, std::memory_order written, std::uint8_t meant, const code_place& at) {
     const inside scope;
     engine& e = self();
     if (e.peeking()) return;
     operation op;
     op.kind = event_kind::fence;
-    op.site = e.sites().intern(at, "fence", number(order));
-    op.order = e.sites().effective(op.site, number(order));
+    op.site = e.sites().intern(at, name, number(written));
+    op.order = e.sites()[op.site].mutated ? e.sites()[op.site].effective : meant;
     if (e.sites()[op.site].dropped || op.order == number(relaxed) || e.sequential()) return;
     e.fence(op);
 }
+
+}  // namespace
+
+void fence(std::memory_order order, const code_place& at) { fence_of("fence", order, number(order), at); }
+void fence_light(const code_place& at) { fence_of("fence_light", std::memory_order_seq_cst, light_order, at); }
+void fence_heavy(const code_place& at) { fence_of("fence_heavy", std::memory_order_seq_cst, heavy_order, at); }
 
 void read_cell(const object& o, const code_place& at) {
     const inside scope;

@@ -45,6 +45,8 @@ bool compare_exchange(object& o, std::uint64_t& expected, change to, std::uint64
                       std::memory_order failure, bool weak, const code_place& at);
 std::uint64_t await(const object& o, predicate done, const code_place& at);
 void fence(std::memory_order order, const code_place& at);
+void fence_light(const code_place& at);
+void fence_heavy(const code_place& at);
 
 // Plain data.
 void construct_cell(object& o, bool has_value);

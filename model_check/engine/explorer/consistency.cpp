@@ -87,8 +87,8 @@ public:
         if (!may_leave(added) && (also == nullptr || !may_leave(*also))) return true;
         collect();
         if (s_.nodes.size() < 2) return true;
-        // Every cycle goes through one of these; of the fences of one thread the last is enough, for the earlier
-        // ones lead to it.
+        // Every cycle goes through one of these; of the fences of one thread the last that is light and the last that is not
+        // are enough, for the earlier ones lead to them.
         s_.colour.assign(s_.nodes.size(), unvisited);
         for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
             const node& n = s_.nodes[i];
@@ -106,20 +106,20 @@ private:
         std::vector<char> colour;
     };
 
-    // Whether an edge of psc could start at `e`: it or a fence before it is seq_cst, and co goes on behind it.
+    // Whether an edge of psc could start at `e`: it is seq_cst or behind a fence that psc knows, and co goes on behind it.
     [[nodiscard]] bool may_leave(const event& e) const {
         if (place(e) == g_.slots[e.slot].co.size()) return false;
         if (e.seq_cst()) return true;
         for (unsigned t = 0; t < max_threads; ++t)
             for (unsigned i = e.hb[t]; i-- > 0;)
-                if (g_.threads[t][i].kind == event_kind::fence && g_.threads[t][i].seq_cst()) return true;
+                if (g_.threads[t][i].strong_fence()) return true;
         return false;
     }
 
     [[nodiscard]] bool last_before(const event& fence, const event& e) const {
         if (e.hb[fence.thread] <= fence.index) return false;
         for (unsigned i = e.hb[fence.thread]; --i > fence.index;)
-            if (g_.threads[fence.thread][i].kind == event_kind::fence && g_.threads[fence.thread][i].seq_cst())
+            if (g_.threads[fence.thread][i].strong_fence() && g_.threads[fence.thread][i].light() == fence.light())
                 return false;
         return true;
     }
@@ -140,9 +140,10 @@ private:
         unsigned fences = 0;
         for (const auto& t : g_.threads)
             for (const event& e : t) {
-                if (!e.seq_cst()) continue;
-                if (e.kind == event_kind::fence)
+                if (e.strong_fence())
                     s_.nodes.push_back({&e, fences++});
+                else if (!e.seq_cst())
+                    continue;
                 else if (e.kind == event_kind::read || e.kind == event_kind::write)
                     s_.nodes.push_back({&e, never});
             }
@@ -198,6 +199,8 @@ private:
         // Within a thread sb decides: the other direction would go against coherence.
         if (a.e->thread == b.e->thread && !attacks().no_psc_base && !attacks().no_psc_fence)
             return a.e->index < b.e->index;
+        // A light fence is no fence but against a heavy one: only that makes its thread pass one.
+        if (a.e->light() ? !b.e->heavy() : b.e->light() && !a.e->heavy()) return false;
         if (fence_a && fence_b) return fence_fence(a, b);
         if (attacks().no_psc_base) return false;
         if (fence_a) return fence_access(a, *b.e);

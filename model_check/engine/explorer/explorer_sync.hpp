@@ -103,6 +103,8 @@ struct explorer_sync {
     };
 
     static void fence(std::memory_order order, site at = site::current()) { explorer::fence(order, at.where); }
+    static void fence_light(site at = site::current()) { explorer::fence_light(at.where); }
+    static void fence_heavy(site at = site::current()) { explorer::fence_heavy(at.where); }
 
     template <class T>
     class cell {

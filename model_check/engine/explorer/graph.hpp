@@ -49,6 +49,9 @@ enum class read_mode : std::uint8_t {
 };
 constexpr bool waits(read_mode m) { return m >= read_mode::wait_rmw; }
 
+// Orders beside those of std::memory_order: of the asymmetric fences.
+inline constexpr std::uint8_t light_order = 6, heavy_order = 7;
+
 enum event_flag : std::uint8_t {
     exclusive = 1,  // a read whose write follows, or that write
     forced = 2,     // took the way out that only a bounded choice offers
@@ -81,7 +84,7 @@ struct event {
     std::uint16_t position = 0;  // write: 1-based place in co; 0 is the initial store
     event_kind kind = event_kind::fence;
     read_mode mode = read_mode::plain;
-    std::uint8_t order = 0;  // std::memory_order in force
+    std::uint8_t order = 0;  // std::memory_order in force, or that of an asymmetric fence
     std::uint8_t success_order = 0, failure_order = 0;
     std::uint8_t flags = 0;
     std::uint8_t twins = 0;   // threads alike and before this one, with the same events so far (symmetry.hpp)
@@ -91,7 +94,13 @@ struct event {
 
     [[nodiscard]] event_id id() const { return make_id(thread, index); }
     [[nodiscard]] bool has(event_flag f) const { return (flags & f) != 0; }
-    [[nodiscard]] bool seq_cst() const { return order == static_cast<std::uint8_t>(std::memory_order_seq_cst); }
+    [[nodiscard]] bool seq_cst() const {
+        return order == static_cast<std::uint8_t>(std::memory_order_seq_cst) || heavy();
+    }
+    [[nodiscard]] bool light() const { return order == light_order; }
+    [[nodiscard]] bool heavy() const { return order == heavy_order; }
+    // A fence that psc knows.
+    [[nodiscard]] bool strong_fence() const { return kind == event_kind::fence && (seq_cst() || light()); }
     [[nodiscard]] bool acquires() const {
         return order == static_cast<std::uint8_t>(std::memory_order_acquire) ||
                order == static_cast<std::uint8_t>(std::memory_order_consume) ||

@@ -6,12 +6,13 @@
 #include <string_view>
 
 #include <apiary/model_check/check.hpp>
+#include <apiary/model_check/explorer/graph.hpp>
 
 namespace apiary::model::explorer {
 
 namespace {
-constexpr std::array<const char*, 6> names{"relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"};
-
+constexpr std::array<const char*, 8> names{"relaxed", "consume", "acquire", "release",
+                                           "acq_rel", "seq_cst", "light",   "heavy"};
 }  // namespace
 
 const char* order_name(unsigned order) { return order < names.size() ? names[order] : ""; }
@@ -76,7 +77,7 @@ bool site_table::mutate(const std::string& name, const std::string& order) {
     mutated_ = name;
     mutated_drop_ = order == "dropped";
     if (mutated_drop_) return true;
-    for (std::size_t i = 0; i < names.size(); ++i)
+    for (std::size_t i = 0; i < light_order; ++i)
         if (order == names[i]) {
             mutated_order_ = static_cast<std::uint8_t>(i);
             return true;

@@ -297,9 +297,9 @@ private:
     mutable waiters waiting_;
 };
 
-inline void fence(std::memory_order order, const site& at) {
-    const recorder record(at, "fence", nullptr);
-    order = the_world.visit(at, "fence", order, order, false);
+inline void fence(std::memory_order order, const site& at, const char* name = "fence") {
+    const recorder record(at, name, nullptr);
+    order = the_world.visit(at, name, order, order, false);
     const bool dropped = order == std::memory_order_relaxed;
     if (!dropped) rl::atomic_thread_fence(relacy_order(order), place(at));
     if (record) text_writer(record.close().text) << (dropped ? "dropped" : order_name(order));

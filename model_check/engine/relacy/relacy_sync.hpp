@@ -38,6 +38,14 @@ struct relacy_sync {
     using cell = relacy_detail::cell<T>;
 
     static void fence(std::memory_order order, site at = site::current()) { relacy_detail::fence(order, at); }
+    // Relacy has no asymmetric fences. Both are seq_cst here, which is too strong between light ones: what rests on that passes
+    // here, and only the explorer sees it.
+    static void fence_light(site at = site::current()) {
+        relacy_detail::fence(std::memory_order_seq_cst, at, "fence_light");
+    }
+    static void fence_heavy(site at = site::current()) {
+        relacy_detail::fence(std::memory_order_seq_cst, at, "fence_heavy");
+    }
 
     class mutex {
     public:

@@ -42,7 +42,12 @@ struct interpreted {
                     seen[t][count[t]++] = expected;
                     break;
                 case op::fence:
-                    explorer_sync::fence(order);
+                    if (i.order == light_order)
+                        explorer_sync::fence_light();
+                    else if (i.order == heavy_order)
+                        explorer_sync::fence_heavy();
+                    else
+                        explorer_sync::fence(order);
                     break;
             }
         }

@@ -66,8 +66,9 @@ struct node {
 };
 
 constexpr int relaxed = 0, acquire = 2, release = 3, acq_rel = 4, seq_cst = 5;
-bool is_acquire(int o) { return o == acquire || o == acq_rel || o == seq_cst; }
-bool is_release(int o) { return o == release || o == acq_rel || o == seq_cst; }
+bool is_seq_cst(int o) { return o == seq_cst || o == heavy_order; }
+bool is_acquire(int o) { return o == acquire || o == acq_rel || is_seq_cst(o); }
+bool is_release(int o) { return o == release || o == acq_rel || is_seq_cst(o); }
 
 class enumeration {
 public:
@@ -223,7 +224,10 @@ private:
 
         const relation sb_other = sb_.filter([&](auto a, auto b) { return !same(a, b); });
         const relation scb = sb_ | (sb_other * hb * sb_other) | hb.filter(same) | co | rb;
-        const auto sc = [&](std::size_t n) { return n >= inits_ && n < nodes_.size() && nodes_[n].order == seq_cst; };
+        const auto real = [&](std::size_t n) { return n >= inits_ && n < nodes_.size(); };
+        const auto sc = [&](std::size_t n) { return real(n) && is_seq_cst(nodes_[n].order); };
+        const auto light = [&](std::size_t n) { return real(n) && nodes_[n].order == light_order; };
+        const auto heavy = [&](std::size_t n) { return real(n) && nodes_[n].order == heavy_order; };
         const auto sc_fence = [&](std::size_t n) { return sc(n) && nodes_[n].what == kind::fence; };
         relation from, to;  // [E_sc] ∪ [F_sc];hb?  and  [E_sc] ∪ hb?;[F_sc]
         for (std::size_t a = 0; a < nodes_.size(); ++a) {
@@ -233,9 +237,13 @@ private:
                 if (sc_fence(b) && hb(a, b)) to.set(a, b);
             }
         }
-        const relation psc_fence =
-            (hb | (hb * eco * hb)).filter([&](auto a, auto b) { return sc_fence(a) && sc_fence(b); });
-        return !((from * scb * to) | psc_fence).closure().reflexive_somewhere();
+        const relation psc_fence = (hb | (hb * eco * hb)).filter([&](auto a, auto b) {
+            return (sc_fence(a) && sc_fence(b)) || (light(a) && heavy(b)) || (heavy(a) && light(b));
+        });
+        // A heavy fence makes the thread pass a fence before or behind its light one, so what it does around that follows in order.
+        const relation beside_light =
+            sb_.filter([&](auto a, auto b) { return (light(a) && (light(b) || sc(b))) || (light(b) && sc(a)); });
+        return !((from * scb * to) | psc_fence | beside_light).closure().reflexive_somewhere();
     }
 
     void count() {
@@ -268,7 +276,7 @@ private:
 answer enumerate(const program& p) { return enumeration(p).run(); }
 
 std::string print(const program& p) {
-    static constexpr const char* orders[] = {"rlx", "con", "acq", "rel", "ar", "sc"};
+    static constexpr const char* orders[] = {"rlx", "con", "acq", "rel", "ar", "sc", "light", "heavy"};
     std::string text;
     for (std::size_t t = 0; t < p.threads.size(); ++t) {
         text += "  T" + std::to_string(t) + ":";
@@ -308,7 +316,13 @@ program parse(std::string_view text) {
         return std::string(w);
     };
     const auto order = [](const std::string& w) {
-        return w == "acq" ? acquire : w == "rel" ? release : w == "ar" ? acq_rel : w == "sc" ? seq_cst : relaxed;
+        return w == "acq"     ? acquire
+               : w == "rel"   ? release
+               : w == "ar"    ? acq_rel
+               : w == "sc"    ? seq_cst
+               : w == "light" ? light_order
+               : w == "heavy" ? heavy_order
+                              : relaxed;
     };
     const auto location = [](char c) { return static_cast<unsigned>(c - 'x'); };
     program p;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <apiary/model_check/explorer/graph.hpp>
+
 namespace apiary::model::explorer::oracle {
 
 enum class op { load, store, fetch_add, cas, fence };
@@ -15,7 +17,7 @@ enum class op { load, store, fetch_add, cas, fence };
 struct instruction {
     op what = op::load;
     unsigned location = 0;
-    int order = 0;            // std::memory_order
+    int order = 0;            // std::memory_order; of a fence also light_order, heavy_order
     int failure_order = 0;    // cas
     std::uint64_t value = 0;  // store, fetch_add, cas: desired
     std::uint64_t expected = 0;
@@ -36,7 +38,7 @@ struct answer {
 answer enumerate(const program& p);
 std::string print(const program& p);
 
-// "x=1 rel; r y acq || y+=1 ar; cas x 0 1 ar rlx; f sc ! x y": threads, instructions, finals.
+// "x=1 rel; r y acq || y+=1 ar; cas x 0 1 ar rlx; f sc; f light ! x y": threads, instructions, finals.
 program parse(std::string_view text);
 
 }  // namespace apiary::model::explorer::oracle

@@ -29,7 +29,8 @@ public:
         const unsigned threads = 2 + below(3);
         const unsigned locations = 1 + below(3);
         const unsigned events = threads == 2 ? 8 : 7;
-        const unsigned flavour = below(5);  // 0 mixed, 1 seq_cst heavy, 2 fences, 3 read-modify-writes, 4 relaxed
+        // 0 mixed, 1 mostly seq_cst, 2 fences, 3 read-modify-writes, 4 relaxed, 5 asymmetric fences
+        const unsigned flavour = below(6);
         oracle::program p;
         p.threads.resize(threads);
         std::uint64_t value = 1;
@@ -41,7 +42,7 @@ public:
                      : pick < 8  ? oracle::op::store
                      : pick == 8 ? oracle::op::fetch_add
                                  : oracle::op::cas;
-            if (flavour == 2 && below(3) == 0) i.what = oracle::op::fence;
+            if ((flavour == 2 || flavour == 5) && below(3) == 0) i.what = oracle::op::fence;
             if (flavour == 0 && below(8) == 0) i.what = oracle::op::fence;
             if (flavour == 3 && below(2) == 0) i.what = below(2) == 0 ? oracle::op::fetch_add : oracle::op::cas;
             i.order = order(i.what, flavour);
@@ -58,6 +59,8 @@ private:
     int order(oracle::op what, unsigned flavour) {
         static constexpr int loads[] = {0, 2, 5}, stores[] = {0, 3, 5}, both[] = {0, 2, 3, 4, 5},
                              fences[] = {2, 3, 4, 5};
+        if (flavour == 5 && what == oracle::op::fence)
+            return std::array<int, 4>{explorer::light_order, explorer::light_order, explorer::heavy_order, 5}[below(4)];
         if (flavour == 4 && below(4) != 0) return what == oracle::op::fence ? 5 : 0;
         if (flavour == 1 && below(4) != 0) return 5;
         if (what == oracle::op::fence) return flavour == 2 && below(2) == 0 ? 5 : fences[below(4)];
