@@ -95,23 +95,31 @@ void shared_successor(std::uint64_t n) {
     must(ran == n, "a task was lost");
 }
 
+// As hive::post_micro from outside.
+template <class F>
+bool post(core_type& core, F callable) {
+    auto* t = storage::make(callable);
+    storage::leave_trail(t);
+    return core.post(t);
+}
+
 // N posts from outside, taken in batches by the beat.
 void shared_post_and_run(std::uint64_t n) {
     core_type core(2, 0, untimed);
     ran = 0;
-    for (std::uint64_t i = 1; i < n; ++i) must(core.post(storage::make([] { ++ran; })), "refused");
-    must(core.post(storage::make(shared_hop{&core, 0})), "refused");
+    for (std::uint64_t i = 1; i < n; ++i) must(post(core, [] { ++ran; }), "refused");
+    must(post(core, shared_hop{&core, 0}), "refused");
     core.io()[0]->run();
     must(ran == n, "a task was lost");
 }
 
 // Each post meets one sleeping worker and wakes it; the task is taken and dropped.
 void post_to_a_sleeper(std::uint64_t n) {
-    apiary::hive_core<real_sync, counting_core, storage> core(1, 0, untimed);
+    core_type core(1, 0, untimed);
     counting_core::wakes = 0;
     for (std::uint64_t i = 0; i < n; ++i) {
         core.idle_io().announce_sleep(0, false);
-        must(core.post(storage::make([] {})), "refused");
+        must(post(core, [] {}), "refused");
         must(!core.idle_io().withdraw(0), "not claimed");
         core.idle_io().stop_searching();
         (void)apiary::discard<storage>(core.pool().take_one());
@@ -121,10 +129,10 @@ void post_to_a_sleeper(std::uint64_t n) {
 
 // The same while the worker runs: no wake.
 void post_to_a_runner(std::uint64_t n) {
-    apiary::hive_core<real_sync, counting_core, storage> core(1, 0, untimed);
+    core_type core(1, 0, untimed);
     counting_core::wakes = 0;
     for (std::uint64_t i = 0; i < n; ++i) {
-        must(core.post(storage::make([] {})), "refused");
+        must(post(core, [] {}), "refused");
         (void)apiary::discard<storage>(core.pool().take_one());
     }
     apiary::exact::count("wakes", counting_core::wakes);

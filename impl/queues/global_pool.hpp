@@ -80,11 +80,15 @@ public:
     bool looks_empty() const { return incoming_.looks_empty() && !has_ready_.load(std::memory_order_seq_cst); }
 
 private:
-    // With takers_ held, and ready_ empty. The chain comes newest first, which is the order of ready_.
+    // With takers_ held, and ready_ empty. The chain comes newest first, which is the order of ready_. Each node has to come
+    // from its producer's core before it tells the next; where nodes leave a trail, several are under way at once.
     // Without memory for the array the program cannot go on: the chain is out of the inbox, and could
     // not be put back in order.
     void receive(Node* newest) noexcept {
-        for (Node* node = newest; node != nullptr; node = node->next.read()) ready_.push_back(node);
+        for (Node* node = newest; node != nullptr; node = node->next.read()) {
+            if constexpr (requires { node->trail(); }) __builtin_prefetch(node->trail());
+            ready_.push_back(node);
+        }
     }
 
     // With takers_ held.

@@ -66,7 +66,14 @@ public:
 
     // For queues and timers.
     typename Sync::template cell<task*> next;
-    std::int64_t deadline_ns = 0;  // 0: as soon as possible
+    std::int64_t deadline_ns = 0;  // 0: as soon as possible; so is a negative one, which is a trail
+
+    // For who walks a list of tasks that were posted one after the other: the block of one that lies some steps further,
+    // only to ask for its line early. It may hold anything by now. Not for a task with a deadline.
+    void leave_trail(const void* block) noexcept { deadline_ns = -reinterpret_cast<std::intptr_t>(block); }
+    const void* trail() const noexcept {
+        return reinterpret_cast<const void*>(static_cast<std::intptr_t>(-deadline_ns));
+    }
 
 private:
     template <class F>

@@ -1,4 +1,5 @@
-// task_storage: where tasks live. Two kinds, one interface: make(callable), release(task).
+// task_storage: where tasks live. Two kinds, one interface: make(callable), release(task), and leave_trail(task), right
+// after make, for a task that will lie in a list (task.hpp).
 //
 //   heap_storage     one heap object per task, through the policy: a sanitizer or a checker sees every
 //                    use after free. For stress and checks.
@@ -45,6 +46,7 @@ struct heap_storage {
         return Sync::template create<task_type>(std::forward<F>(callable));
     }
     static void release(task_type* t) noexcept { Sync::destroy(t); }
+    static void leave_trail(task_type*) noexcept {}
 };
 
 class task_block_pool {
@@ -65,19 +67,26 @@ public:
         m->put(block);
     }
 
+    // The block that this thread got `ahead` allocations ago, if both came from one magazine; else any block, or null.
+    static const void* allocated_before() noexcept { return loaded_->taken_before(); }
+
 private:
+    // How many lines are under way from another core at a time: its latency over the time for one task, roughly.
+    static constexpr std::size_t ahead = 8;
+
     struct magazine {
-        static constexpr std::size_t blocks = 122;  // with the rest, just below 1 KiB
-        std::size_t count, size;                    // a size of 0: nothing can be taken from it, nor put
-        std::array<void*, 2 + blocks> slots;        // the first two stay null
+        static constexpr std::size_t blocks = 122;
+        std::size_t count, size;                          // a size of 0: nothing can be taken from it, nor put
+        std::array<void*, ahead + blocks + ahead> slots;  // the first and last `ahead` stay null
 
         void* take() {
             --count;
-            // The block after next was last written by another core: ask for its line now.
+            // A block that is soon handed out was last used by another core: ask for its line now.
             __builtin_prefetch(slots[count], 1);
-            return slots[2 + count];
+            return slots[ahead + count];
         }
-        void put(void* block) { slots[2 + count++] = block; }
+        void put(void* block) { slots[ahead + count++] = block; }
+        const void* taken_before() const { return slots[ahead + count + ahead]; }
     };
 
     struct depot {
@@ -186,6 +195,7 @@ struct pooled_storage {
         t->~task_type();
         task_block_pool::release(t);
     }
+    static void leave_trail(task_type* t) noexcept { t->leave_trail(task_block_pool::allocated_before()); }
 };
 
 }  // namespace apiary

@@ -80,6 +80,7 @@ public:
     [[nodiscard]] bool post_micro(F&& callable) {
         pending t = make(std::forward<F>(callable));
         worker_type* here = current();
+        if (here == nullptr) Storage::leave_trail(t.get());
         return accepted(here != nullptr ? here->post_local(t.get()) : core_.post(t.get()), t);
     }
 
@@ -334,7 +335,10 @@ private:
     std::size_t post_list(std::span<F, Extent> callables, Post post) {
         if (callables.empty()) return 0;
         task_list tasks;
-        for (F& callable : callables) tasks.list.push_back(make(std::move(callable)).release());
+        for (F& callable : callables) {
+            tasks.list.push_back(make(std::move(callable)).release());
+            Storage::leave_trail(tasks.list.back());
+        }
         if (post(tasks.list)) return callables.size();
         refused_.fetch_add(callables.size(), std::memory_order_relaxed);
         return 0;
