@@ -441,10 +441,12 @@ private:
                 "one, and try again when it has left");
         }
         *given = worker;
-        std::thread& before = thread_of(*worker);  // has left this worker, and does nothing more
+        const unsigned id = worker->life();
+        // The old one has left this worker, and runs no more than what its thread_local objects do, which may attach, too.
+        std::thread before = std::exchange(thread_of(*worker), std::move(fresh.thread));
+        held.unlock();
         if (before.joinable()) before.join();
-        before = std::move(fresh.thread);
-        return worker->life();
+        return id;
     }
 
     worker_type* less_busy_of_two() const {
