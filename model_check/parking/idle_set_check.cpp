@@ -159,6 +159,90 @@ struct sleeper_meets_the_newcomer {
 };
 APIARY_CHECK(sleeper_meets_the_newcomer);
 
+// A worker that searched has found work, and another that counts on its search has pushed more by plain stores: one of the two
+// claims the third, who sleeps.
+template <class Sync>
+struct searcher_meets_who_relied_on_it {
+    static constexpr const char* what =
+        "a worker pushes with a light fence beside a searcher that has found work: one of them claims the sleeper";
+    static constexpr std::array must_reach{"idle.seen_by_the_searcher", "idle.claimed_by_the_pusher"};
+    static constexpr unsigned threads = 2;
+
+    idle_set<Sync> idle;
+    typename Sync::template atomic<int> work;
+    bool claimed[2] = {false, false};
+
+    void before() {
+        work.store(0, std::memory_order_relaxed);
+        idle.announce_sleep(0, false);
+        if (!idle.claim(0)) Sync::fail("a sleeper was not claimed");
+        idle.announce_sleep(2, false);
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            work.store(1, std::memory_order_relaxed);
+            Sync::fence_light();  // idle_set S2
+            claimed[1] = idle.claim_any().has_value();
+            if (claimed[1]) Sync::reach("idle.claimed_by_the_pusher");
+            return;
+        }
+        (void)idle.withdraw(0);
+        const idle_word before = idle.stop_searching();
+        idle.meet_pushers(before, 0, [] { return 3U; });
+        if (work.load(std::memory_order_relaxed) == 0) return;
+        Sync::reach("idle.seen_by_the_searcher");
+        claimed[0] = idle.claim_any().has_value();
+    }
+    void after() {
+        if (!claimed[0] && !claimed[1]) Sync::fail("work is visible, a worker sleeps, and nobody searches");
+        if (claimed[0] && claimed[1]) Sync::fail("one sleeper was claimed twice");
+    }
+};
+APIARY_CHECK(searcher_meets_who_relied_on_it);
+
+// The sleeper of sleeper_meets_the_pusher, beside one that a third has claimed: it counts as awake before it is.
+template <class Sync>
+struct sleeper_meets_who_was_claimed {
+    static constexpr const char* what =
+        "a claimed worker wakes and pushes with a light fence while another goes to sleep: the work is seen or that "
+        "one "
+        "is woken";
+    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed"};
+    static constexpr unsigned threads = 3;
+
+    idle_set<Sync> idle;
+    parker_core<Sync> core, claimed_core;
+    typename Sync::template atomic<int> work;
+
+    void before() {
+        work.store(0, std::memory_order_relaxed);
+        idle.announce_sleep(1, false);
+    }
+    bool look() const { return work.load(std::memory_order_relaxed) != 0; }
+    void thread(unsigned i) {
+        if (i == 2) {
+            if (idle.claim(1)) claimed_core.wake();
+            return;
+        }
+        if (i == 1) {
+            claimed_core.wait(parker_core<Sync>::forever);
+            if (!idle.withdraw(1)) (void)idle.stop_searching();
+            work.store(1, std::memory_order_relaxed);
+            Sync::fence_light();  // idle_set S2
+            if (idle.claim_any()) core.wake();
+            return;
+        }
+        sleeper<Sync, parker_core<Sync>> self(0, idle, core);
+        while (!look())
+            self.sleep(parker_core<Sync>::forever, [&] {
+                self.meet_pushers([] { return 2U; });
+                return look();
+            });
+        (void)self.found_work();
+    }
+};
+APIARY_CHECK(sleeper_meets_who_was_claimed);
+
 // Two pieces of work are posted, for two workers: each takes one piece and keeps it until the other has its own.
 template <class Sync>
 struct two_posts {

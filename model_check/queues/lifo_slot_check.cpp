@@ -140,4 +140,42 @@ struct slot_steal_then_steal : slot_scenario<Sync, 2, 3> {
 };
 APIARY_CHECK(slot_steal_then_steal);
 
+// S5, as a worker that posts and one that falls asleep use it. What an earlier take has left of the turn must not hide the element.
+template <class Sync>
+struct slot_put_against_the_last_look {
+    static constexpr const char* what =
+        "the owner takes, puts and looks for a sleeper; a sleeper announces itself and looks: one sees the other";
+    static constexpr std::array must_reach{"slot.met", "slot.announced"};
+    static constexpr unsigned threads = 2;
+    using element = typename Sync::template cell<int>;
+
+    lifo_slot<element, Sync> slot;
+    element elements[2];
+    typename Sync::template atomic<bool> sleeps;
+    bool seen_asleep = false, seen_there = false;
+
+    void before() {
+        sleeps.store(false, std::memory_order_relaxed);
+        slot.put(&elements[0]);
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            if (slot.take() == nullptr) Sync::fail("nobody else took it");
+            slot.put(&elements[1]);
+            Sync::fence_light();
+            seen_asleep = sleeps.load(std::memory_order_relaxed);
+            if (seen_asleep) Sync::reach("slot.announced");
+        } else {
+            sleeps.store(true, std::memory_order_relaxed);
+            Sync::fence_heavy();
+            seen_there = !slot.looks_empty();
+            if (seen_there) Sync::reach("slot.met");
+        }
+    }
+    void after() {
+        if (!seen_asleep && !seen_there) Sync::fail("an element stays beside a sleeper that nobody wakes");
+    }
+};
+APIARY_CHECK(slot_put_against_the_last_look);
+
 }  // namespace

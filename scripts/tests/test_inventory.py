@@ -89,6 +89,13 @@ class Scanning(unittest.TestCase):
         self.assertEqual(scanned("std::atomic<int> own_{0}, more_{0};\nint f() { return more_.load(std::memory_order_relaxed)"
                                  " + own_.exchange(1, std::memory_order_relaxed); }\n"), [])
 
+    def test_asymmetric_fences_are_sites_whose_name_is_their_order(self) -> None:
+        found = scanned("void f() {\n    Sync::fence_light();\n    S::fence_heavy();\n    fence_lighter();\n}\n")
+        self.assertEqual([(i.line, i.column, i.operation, i.order, i.code) for i in found], [
+            (2, 22, "fence_light", "seq_cst", "Sync::fence_light()"), (3, 19, "fence_heavy", "seq_cst", "S::fence_heavy()")])
+        for item in found:
+            self.assertEqual(inventory.parse(item.name), (item.file, item.line, item.column, item.operation))
+
     def test_macros_and_unnamed_rechecks_are_wrong(self) -> None:
         for text, told in (("#define LOAD(a) a.load(std::memory_order_relaxed)\n", "in a macro"),
                            ("bool f() { return Sync::recheck(name); }\n", "is one literal"),

@@ -27,6 +27,8 @@ class Ladders(unittest.TestCase):
         self.assertEqual(mutation.mutants(site("exchange", "seq_cst")), ["acq_rel", "acquire", "release", "relaxed"])
         self.assertEqual(mutation.mutants(site("fetch_add", "release")), ["relaxed"])
         self.assertEqual(mutation.mutants(site("fence", "seq_cst")), ["acq_rel", "acquire", "release", "dropped"])
+        for fence in ("fence_light", "fence_heavy"):
+            self.assertEqual(mutation.mutants(site(fence, "seq_cst")), ["dropped"], "no weaker form")
         self.assertEqual(mutation.mutants(site("compare_exchange_weak.failure", "acquire")), ["relaxed"])
         self.assertEqual(mutation.mutants(site("recheck", "kept")), ["dropped"])
         self.assertEqual(mutation.mutants(site("load", "relaxed")), [])

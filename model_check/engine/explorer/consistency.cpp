@@ -196,6 +196,7 @@ private:
 
     [[nodiscard]] bool edge(const node& a, const node& b) const {
         const bool fence_a = a.fence != never, fence_b = b.fence != never;
+        if (attacks().no_light_fence && (a.e->light() || b.e->light())) return false;
         // Within a thread sb decides: the other direction would go against coherence.
         if (a.e->thread == b.e->thread && !attacks().no_psc_base && !attacks().no_psc_fence)
             return a.e->index < b.e->index;

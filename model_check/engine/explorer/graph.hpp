@@ -175,7 +175,7 @@ struct graph {
 // Parts of the model that a test deletes, one at a time, to see that something notices.
 struct attack {
     bool no_read_coherence = false, no_write_coherence = false, no_atomicity = false;
-    bool no_psc_base = false, no_psc_fence = false;
+    bool no_psc_base = false, no_psc_fence = false, no_light_fence = false;
     bool no_synchronisation = false, no_release_sequence = false, no_acquire_fence = false, no_release_fence = false;
     bool old_release_sequence = false;  // C++11: a thread's own later store continues its release
     bool no_weak_failure = false, no_reuse = false, no_spurious_wake = false, no_timeout = false;

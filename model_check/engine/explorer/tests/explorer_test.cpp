@@ -370,6 +370,7 @@ void attack_everything() {
     attack_litmus("atomicity", &attack::no_atomicity, right);
     attack_litmus("psc_base", &attack::no_psc_base, right);
     attack_litmus("psc_F", &attack::no_psc_fence, right);
+    attack_litmus("light fences", &attack::no_light_fence, right);
     attack_litmus("synchronises-with", &attack::no_synchronisation, right);
     attack_litmus("release sequences", &attack::no_release_sequence, right);
     attack_litmus("acquire fences", &attack::no_acquire_fence, right);
