@@ -58,7 +58,7 @@ public:
     // To be called when work was found and before it runs. True: this worker was searching, or gave up its search and then saw
     // work at the last look; posts have counted on it, so if more work is visible it must wake another worker.
     [[nodiscard]] bool found_work() {
-        if (!searching_ && !gave_up_) return false;  // before each task
+        if (!owes_a_look()) return false;
         gave_up_ = false;
         if (searching_) {
             searching_ = claimed_ = false;
@@ -73,6 +73,9 @@ public:
     void meet_pushers(Workers workers) const {
         idle_set<Sync>::meet_pushers(before_, worker_, workers);
     }
+
+    // Whether found_work would say so: asked before each task.
+    bool owes_a_look() const { return searching_ || gave_up_; }
 
     // Posts count on it, and it has found nothing yet.
     bool searching() const { return searching_; }

@@ -50,12 +50,15 @@ public:
     lifo_slot(const lifo_slot&) = delete;
     lifo_slot& operator=(const lifo_slot&) = delete;
 
-    // Precondition: the owner has found it empty.
+    // For the owner: put may follow. Once so, it stays so until then.
+    bool vacant() const { return element_.load(std::memory_order_relaxed) == nullptr; }
+
+    // Precondition: it is vacant.
     void put(T* element) { element_.store(element, std::memory_order_release); }  // S1
 
     // Null when it is empty.
     T* take() {
-        if (element_.load(std::memory_order_relaxed) == nullptr) return nullptr;
+        if (vacant()) return nullptr;
         const turn before = turn_.load(std::memory_order_relaxed);
         turn_.store(before + 1, std::memory_order_relaxed);
         Sync::fence_light();                                             // S2
@@ -74,7 +77,7 @@ public:
 
     // A hint: the turn at which it holds something. Met twice, the owner has not taken it meanwhile.
     std::optional<turn> met() const {
-        if (element_.load(std::memory_order_relaxed) == nullptr) return std::nullopt;
+        if (vacant()) return std::nullopt;
         const turn now = turn_.load(std::memory_order_relaxed);
         return now % 2 == 0 ? std::optional(now) : std::nullopt;
     }

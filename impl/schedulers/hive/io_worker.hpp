@@ -121,12 +121,8 @@ public:
             lone_.push_back(t);
             return true;
         }
-        task_type* before = next_.take();
-        const bool lone = before == nullptr && own_.size() == 0;
-        if (before != nullptr && !own_.try_push(before) && !post_overflow(before)) [[unlikely]] {
-            next_.put(before);
-            return false;
-        }
+        if (!next_.vacant()) return post_in_front(t);
+        const bool lone = own_.size() == 0;
         next_.put(t);  // it runs next here, unless the task that posts it is long
         hive_.wake_one_io(lone);
         return true;
@@ -189,7 +185,18 @@ private:
         return worked || steal();
     }
 
-    // Out of line: a call in post_local would make it save registers for it.
+    // The newest task takes the place of the one before. Out of line: a call in post_local would make it save registers for it.
+    [[gnu::noinline]] bool post_in_front(task_type* t) {
+        task_type* before = next_.take();
+        if (before != nullptr && !own_.try_push(before) && !post_overflow(before)) [[unlikely]] {
+            next_.put(before);
+            return false;
+        }
+        next_.put(t);
+        hive_.wake_one_io();
+        return true;
+    }
+
     [[gnu::noinline]] bool post_overflow(task_type* t) {
         tallies_.overflows.add();
         return hive_.post(t);
@@ -459,12 +466,17 @@ private:
     // Then, or when posts have counted on this worker's search, the next worker is woken before the
     // task runs, since it may take long.
     void run_task(task_type* t, bool left_more = false) {
-        if (sleeper_.found_work()) left_more = left_more || more_to_take();
-        if (left_more) hive_.wake_one_io();
+        if (left_more || sleeper_.owes_a_look()) [[unlikely]]
+            wake_the_next(left_more);
         std::int64_t from = 0;
         if constexpr (trace::on) from = hive_.now_ns();
         runner_.run(t);
         if constexpr (trace::on) trace_.span(trace::kind::task, from, hive_.now_ns());
+    }
+
+    [[gnu::noinline]] void wake_the_next(bool left_more) {
+        if (sleeper_.found_work()) left_more = left_more || more_to_take();
+        if (left_more) hive_.wake_one_io();
     }
 
     // After found_work: posts have counted on this worker until now.
