@@ -1,7 +1,8 @@
 // epoll_core: the event loop an IO worker blocks in; the only file that knows epoll and eventfd.
 //
-// The eventfd is registered edge-triggered and never read: each write is a new edge, which epoll keeps
-// until a wait reports it. That saves a system call per wake, and makes the wake as sticky as a token.
+// While it watches nothing it blocks on a futex (poll_parker), which a wake and a wait cost less than epoll. The eventfd that
+// interrupts epoll is registered edge-triggered and never read: each write is a new edge, which epoll keeps
+// until a call reports it.
 //
 // A wait only collects what is ready; the next poll tells the sources. So no source is called while its worker still
 // counts as asleep. Stale events, of a source that was unwatched in the same batch, are known by a generation.
@@ -30,6 +31,7 @@
 #include <vector>
 
 #include <apiary/parking/event_source.hpp>
+#include <apiary/parking/poll_parker.hpp>
 #include <apiary/sync/real_sync.hpp>
 
 namespace apiary {
@@ -61,21 +63,13 @@ public:
 
     // Blocks until a wake, an event or the deadline (now_ns). May return early.
     void wait(std::int64_t deadline_ns) {
-        if (std::exchange(token_, false)) return;  // a poll has met the wake
-        if (deadline_ns == forever) {
-            collect(nullptr);
+        // The default slack of 50 us would be added to every timer; the setting is the thread's own.
+        if (deadline_ns != forever && !slack_set_) slack_set_ = ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0) == 0;
+        if (watched_ == 0) {
+            (void)parker_.park_until(deadline_ns);
         } else {
-            // The default slack of 50 us would be added to every timer; the setting is the thread's own.
-            if (!slack_set_) slack_set_ = ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0) == 0;
-            const std::int64_t left = deadline_ns - real_sync::now_ns();
-            timespec timeout{};
-            if (left > 0) {
-                timeout.tv_sec = left / 1'000'000'000;
-                timeout.tv_nsec = left % 1'000'000'000;
-            }
-            collect(&timeout);
+            parker_.poll_until_woken([&] { collect_until(deadline_ns); });
         }
-        token_ = false;  // this wait takes it
     }
 
     // Tells the sources what is ready, without blocking. Costs a system call only when there are sources.
@@ -149,9 +143,11 @@ public:
     std::size_t watched() const { return watched_; }
 
     void wake() noexcept {
-        const std::uint64_t one = 1;
-        // It cannot fail but by counter overflow, 2^64 wakes away, when the wake is pending anyway.
-        [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
+        parker_.unpark([this] {
+            const std::uint64_t one = 1;
+            // It cannot fail but by counter overflow, 2^64 wakes away, when the wake is pending anyway.
+            [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
+        });
     }
 
 private:
@@ -193,10 +189,18 @@ private:
         --watched_;
     }
 
-    // Notes the wake among what it collects, so that a poll cannot swallow it.
+    void collect_until(std::int64_t deadline_ns) {
+        if (deadline_ns == forever) return collect(nullptr);
+        const std::int64_t left = deadline_ns - real_sync::now_ns();
+        timespec timeout{};
+        if (left > 0) {
+            timeout.tv_sec = left / 1'000'000'000;
+            timeout.tv_nsec = left % 1'000'000'000;
+        }
+        collect(&timeout);
+    }
     void collect(const timespec* timeout) {
         ready_ = std::max(::epoll_pwait2(epoll_, events_.data(), static_cast<int>(batch), timeout, nullptr), 0);
-        for (int i = 0; i < ready_; ++i) token_ |= events_[static_cast<std::size_t>(i)].data.u64 == wake_tag;
     }
 
     void tell(const epoll_event& e) {
@@ -211,8 +215,8 @@ private:
 
     int epoll_;
     int wake_ = -1;
+    poll_parker<real_sync> parker_;
     bool slack_set_ = false;
-    bool token_ = false;          // a wake was met and no wait has taken it
     int ready_ = 0;               // of events_, not yet told
     std::size_t watched_ = 0;     // of watches_, those with a source
     std::vector<entry> watches_;  // by descriptor

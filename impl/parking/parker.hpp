@@ -3,7 +3,7 @@
 // When to use it. Where one thread waits for whoever has something for it: the core of a worker, a waiter of an
 // event count. When not: for several waiters (event_count), or where mutex and condition variable do as well.
 //
-// Threads.   park, park_until: one thread at a time, the owner. unpark: any.
+// Threads.   park, park_until, take_token: one thread at a time, the owner. unpark: any.
 // Progress.  unpark: wait-free, with a system call only when the owner may be asleep. park: blocks.
 // Errors.    None. A deadline (nanoseconds of Sync::now_ns) in the past, 0 and less too, does not block.
 // Lifetime.  unpark may touch the word for a moment after the park that takes its token has returned: the parker
@@ -56,6 +56,12 @@ public:
         const bool token_came = word_.exchange(empty, std::memory_order_acquire) == token;  // P1
         if (!in_time) Sync::reach(token_came ? "parker.token_at_the_deadline" : "parker.timed_out");
         return token_came;
+    }
+
+    // For the owner: whether there is a token; takes it.
+    bool take_token() {
+        return word_.load(std::memory_order_relaxed) == token &&
+               word_.exchange(empty, std::memory_order_acquire) == token;  // P1
     }
 
     // Leaves a token, and wakes the owner when it may be asleep.

@@ -6,6 +6,7 @@
 
 #include <apiary/model_check/register.hpp>
 #include <apiary/parking/parker.hpp>
+#include <apiary/parking/poll_parker.hpp>
 
 namespace {
 
@@ -181,5 +182,69 @@ struct parker_many_unparks {
     }
 };
 APIARY_CHECK(parker_many_unparks);
+
+// ---- the one that also polls -------------------------------------------------------------------------
+
+// The system call is an abstract parker, which an interrupt unparks: one that is late ends a later poll, as an edge of epoll does.
+template <class Sync>
+struct poll_parker_with_kernel {
+    poll_parker<Sync> parker;
+    typename Sync::parker kernel;
+
+    void poll() {
+        parker.poll_until_woken([this] { kernel.park(); });
+    }
+    void unpark() {
+        parker.unpark([this] { kernel.unpark(); });
+    }
+};
+
+template <class Sync>
+struct poll_brings_what_was_written : poll_parker_with_kernel<Sync> {
+    static constexpr const char* what = "an unpark against a poll: it ends, and what was written before is seen";
+    static constexpr std::array must_reach{"poll_parker.token_was_there", "poll_parker.interrupted"};
+    static constexpr unsigned threads = 2;
+    typename Sync::template cell<int> x{0};
+
+    void thread(unsigned i) {
+        if (i == 1) {
+            x.write(1);
+            return this->unpark();
+        }
+        this->poll();
+        if (x.read() != 1) Sync::fail("a poll ended without a wake");
+    }
+};
+APIARY_CHECK(poll_brings_what_was_written);
+
+template <class Sync, bool PollsFirst>
+struct poll_and_park_in_turn : poll_parker_with_kernel<Sync> {
+    static constexpr std::array must_reach{"poll_parker.interrupted", "parker.token_was_there"};
+    static constexpr std::array alike{1U, 2U};
+    static constexpr unsigned threads = 3;
+    typename Sync::template atomic<unsigned> come{0};
+
+    void thread(unsigned i) {
+        if (i != 0) {
+            come.fetch_add(1, relaxed);
+            return this->unpark();
+        }
+        for (bool polls = PollsFirst; come.load(relaxed) != 2; polls = !polls)
+            if (polls)
+                this->poll();
+            else
+                (void)this->parker.park_until(Sync::forever);
+    }
+};
+template <class Sync>
+struct poll_then_park : poll_and_park_in_turn<Sync, true> {
+    static constexpr const char* what = "two threads unpark one that polls, then parks, in turn: none is missed";
+};
+APIARY_CHECK(poll_then_park);
+template <class Sync>
+struct park_then_poll : poll_and_park_in_turn<Sync, false> {
+    static constexpr const char* what = "the same with the park first";
+};
+APIARY_CHECK(park_then_poll);
 
 }  // namespace

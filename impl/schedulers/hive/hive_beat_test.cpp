@@ -92,18 +92,21 @@ TEST_F(beat, checklist_4_a_turn_goes_through_its_steps_in_order) {
 }
 
 TEST_F(beat, a_worker_that_found_nothing_looks_again_before_it_sleeps) {
-    for (const unsigned looks : {0U, 1U, 3U}) {
-        core_type h(1, 0, {.looks_before_sleep = looks});
-        auto& worker = *h.io()[0];
-        std::size_t polls = 0;
-        worker.core().on_wait = [&] {
-            polls = worker.core().polls();
-            ASSERT_TRUE(h.post(stopping(h)));
-        };
-        worker.run();
-        EXPECT_EQ(polls, 1 + looks);
-        EXPECT_EQ(worker.core().waits().size(), 1U);
-    }
+    // But for this one all others sleep, and no two tasks came in a row: then at once.
+    for (const bool others_sleep : {false, true})
+        for (const unsigned looks : {0U, 1U, 3U}) {
+            core_type h(2, 0, {.looks_before_sleep = looks});
+            auto& worker = *h.io()[0];
+            if (others_sleep) h.idle_io().announce_sleep(1, false);
+            std::size_t polls = 0;
+            worker.core().on_wait = [&] {
+                polls = worker.core().polls();
+                h.request_stop(stop_mode::drain);
+            };
+            worker.run();
+            EXPECT_EQ(polls, others_sleep ? 1 : 1 + looks);
+            EXPECT_EQ(worker.core().waits().size(), 1U);
+        }
 }
 
 TEST_F(beat, checklist_5_a_post_wakes_one_sleeper_and_none_while_one_searches) {

@@ -157,9 +157,9 @@ std::uint64_t sleeps_in_100_looks(Hive& h) {
 }
 
 TEST_F(rules, after_a_long_yield_a_worker_sleeps_without_one) {
-    core_type prompt(1, 0, {.naps = 0});
+    core_type prompt(2, 0, {.naps = 0});  // the other one is awake
     EXPECT_LE(sleeps_in_100_looks(prompt), 50U);
-    core_on<parts_with_slow_yields> slow(1, 0, {.naps = 0});
+    core_on<parts_with_slow_yields> slow(2, 0, {.naps = 0});
     EXPECT_GE(sleeps_in_100_looks(slow), 80U);
 }
 

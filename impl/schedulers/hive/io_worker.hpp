@@ -79,13 +79,15 @@ public:
         while (!hive_.stopping() && !leaving_.load(std::memory_order_relaxed)) {
             if (turn()) {
                 idle_turns = 0;
-            } else if (idle_turns++ < hive_.parameters().looks_before_sleep && sleeps_without_look_ == 0) {
+            } else if (idle_turns++ < hive_.parameters().looks_before_sleep && sleeps_without_look_ == 0 &&
+                       more_may_come()) {
                 // Who posts meanwhile need not wake it, and on its processor gets on with what it has begun.
                 if constexpr (!Sync::checked) yield();
             } else {
                 idle_turns = 0;
                 if (sleeps_without_look_ > 0) --sleeps_without_look_;
                 sleep();
+                run_before_sleep_ = runner_.tasks_run();
             }
         }
         if (hive_.stopping() || !hand_over()) finish();
@@ -440,6 +442,9 @@ private:
         }
     }
 
+    // Not when it was woken for one task, and nobody else is awake: what comes then comes from outside, now and then.
+    bool more_may_come() const { return runner_.tasks_run() - run_before_sleep_ > 1 || !others_sleep(); }
+
     bool others_sleep() const {
         const auto asleep = static_cast<unsigned>(std::popcount(hive_.idle_io().snapshot().sleepers()));
         return asleep + 1 >= hive_.io().size();
@@ -605,6 +610,7 @@ private:
     std::int64_t interval_began_ns_ = unknown;
     std::size_t old_end_passed_ = 0;  // because the deque was long
     unsigned naps_left_ = 0;
+    std::uint64_t run_before_sleep_ = 0;  // tasks, when it last slept
     task_runner<Sync, Storage> runner_{hive_.on_exception()};
     worker_tallies<Sync> tallies_;
     [[no_unique_address]] trace trace_;
