@@ -165,7 +165,7 @@ TEST(hive, compute_workers_come_and_go) {
 
 TEST(hive, a_compute_worker_detached_by_its_own_task_leaves_the_rest_to_the_other) {
     running_hive r({.io_workers = 1, .compute_workers = 2});
-    std::atomic<int> ran{0};
+    std::atomic<int> ran{0}, answered{0};
     std::atomic<bool> go{false};
     std::array<std::atomic<int>, 2> answers{-1, -1};
     for (auto& answer : answers)  // one on each worker
@@ -174,11 +174,13 @@ TEST(hive, a_compute_worker_detached_by_its_own_task_leaves_the_rest_to_the_othe
             while (!go) std::this_thread::yield();
             const unsigned id = static_cast<unsigned>(&answer - answers.data());
             answer = static_cast<int>(r.h.detach_compute_worker(id));
+            ++answered;
         }));
     wait_for(ran, 2);
     for (int i = 0; i < 50; ++i) ASSERT_TRUE(r.h.post_compute([&ran] { ++ran; }));
     go = true;
     wait_for(ran, 52);
+    wait_for(answered, 2);
     const auto report = r.stop();
     EXPECT_EQ(std::min(answers[0].load(), answers[1].load()), static_cast<int>(detach_result::detached));
     EXPECT_EQ(std::max(answers[0].load(), answers[1].load()), static_cast<int>(detach_result::last_worker));
