@@ -45,7 +45,7 @@ public:
 
     // The same for a short while, during which posts that can wait as long wake nobody (idle_set I4). It then searches,
     // whoever woke it. Precondition: the deadline is near. The look spares work that is there already the nap; nothing is lost
-    // without it.
+    // without it, and so it needs not meet the pushers: behind the nap comes a search, and behind that a sleep.
     template <class WorkVisible>
     void nap(std::int64_t deadline_ns, WorkVisible work_visible) {
         idle_.announce_nap(worker_, searching_);

@@ -32,8 +32,8 @@
 //       one element alone takes it at the top and needs neither: `bottom` stays, and I2 alone decides.
 //   S4  steal: compare-exchange top (release) -> push: load top (acquire). The thief has read slot t
 //       before the owner may reuse it.
-//   S5  Who pushes and then looks for a sleeper puts a fence between; who announces its sleep and then looks here, too
-//       (idle_set S2). Neither push nor looks_empty orders it.
+//   S5  Who pushes and then looks for a sleeper puts a light fence between, who announces its sleep and then looks here a heavy
+//       one (idle_set S2). Neither push nor looks_empty orders it.
 //   S6  pop: compare-exchange top (release) -> steal: load top. A thief that meets a `top` moved by the owner knows what
 //       the owner has done to `bottom`.
 //

@@ -86,7 +86,8 @@ struct real_sync {
     // A system call: 0.3 us, or 3 us where another thread of the process runs, which it interrupts for 2 us.
     static void fence_heavy(site = {}) noexcept {
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        if (the_membarrier.available) (void)membarrier::call(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+        if (the_membarrier.available && membarrier::call(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
+            fail("membarrier is refused, which the kernel had granted: light fences rely on it");
     }
 
     template <class T>

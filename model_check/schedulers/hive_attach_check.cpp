@@ -248,9 +248,9 @@ struct lone_tasks_are_shared_with_whoever_comes : attach_scenario<Sync, 1, 0, 2>
                 this->ended[1].fetch_add(1, std::memory_order_relaxed);
                 gate.store(1, std::memory_order_release);
             });
-            // Handed over in this order, so that the deque, last in, first out, gives `first` to the main worker.
+            // Posted alone they run in order.
             auto& here = *this->hive.io()[0];
-            this->must(here.post_local(second) && here.post_local(first), "a post was refused");
+            this->must(here.post_local(first) && here.post_local(second), "a post was refused");
             Sync::await(attached, [](unsigned v) { return v == 1; });
         });
         this->must(this->hive.post_to(0, parent), "a post was refused");
@@ -289,7 +289,7 @@ struct lone_tasks_against_falling_asleep : attach_scenario<Sync, 1, 0, 2> {
             this->hive.request_stop(stop_mode::discard);  // a drain has more graphs, and no more to say
         });
         auto& here = *this->hive.io()[0];
-        this->must(here.post_local(opens) && here.post_local(waits), "a post was refused");
+        this->must(here.post_local(waits) && here.post_local(opens), "a post was refused");
         this->must(this->hive.attach_io() != nullptr, "the attach was refused");
     }
     void thread(unsigned i) { this->hive.io()[i]->run(); }

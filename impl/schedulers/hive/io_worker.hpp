@@ -266,7 +266,7 @@ private:
         const std::size_t most = own_to_probe_;
         std::size_t left = most;
         while (!hive_.stopping()) {
-            task_type* t = pop_lone();
+            task_type* t = lone_.pop_front();
             if (t == nullptr) t = next_.take();
             if (t == nullptr && !own_.try_pop(t)) {
                 begin_interval(hive_.parameters().global_probe_interval, unknown);  // nothing has been left to wait
@@ -471,6 +471,8 @@ private:
     // Then, or when posts have counted on this worker's search, the next worker is woken before the
     // task runs, since it may take long.
     void run_task(task_type* t, bool left_more = false) {
+        if (!lone_.empty() && !alone()) [[unlikely]]  // it may wait for them
+            share_lone();
         if (left_more || sleeper_.owes_a_look()) [[unlikely]]
             wake_the_next(left_more);
         std::int64_t from = 0;
@@ -496,17 +498,14 @@ private:
     // The main worker before any other was attached.
     bool alone() const { return hive_.io().size() == 1; }
 
-    // Null when there is none, or somebody has come who can steal them: they are in the deque then, or the pool. So first of all,
-    // since what runs now may wait for them.
-    task_type* pop_lone() {
-        if (lone_.empty() || alone()) return lone_.pop_front();
+    // Somebody has come who can steal them: to the deque, or the pool.
+    [[gnu::noinline]] void share_lone() {
         while (task_type* t = lone_.pop_front())
             if (!own_.try_push(t) && !hive_.post(t)) {
                 lone_.push_front(t);  // a stop has closed the pool: finish() runs or drops it
                 break;
             }
         hive_.wake_one_io();
-        return nullptr;
     }
 
     void end_sources() {

@@ -87,8 +87,8 @@ public:
         if (!may_leave(added) && (also == nullptr || !may_leave(*also))) return true;
         collect();
         if (s_.nodes.size() < 2) return true;
-        // Every cycle goes through one of these; of the fences of one thread the last that is light and the last that is not
-        // are enough, for the earlier ones lead to them.
+        // Every cycle goes through one of these; of the fences of one thread the last of each order is enough: it has the edges that
+        // the earlier ones have.
         s_.colour.assign(s_.nodes.size(), unvisited);
         for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
             const node& n = s_.nodes[i];
@@ -119,7 +119,7 @@ private:
     [[nodiscard]] bool last_before(const event& fence, const event& e) const {
         if (e.hb[fence.thread] <= fence.index) return false;
         for (unsigned i = e.hb[fence.thread]; --i > fence.index;)
-            if (g_.threads[fence.thread][i].strong_fence() && g_.threads[fence.thread][i].light() == fence.light())
+            if (g_.threads[fence.thread][i].strong_fence() && g_.threads[fence.thread][i].order == fence.order)
                 return false;
         return true;
     }
@@ -197,11 +197,11 @@ private:
     [[nodiscard]] bool edge(const node& a, const node& b) const {
         const bool fence_a = a.fence != never, fence_b = b.fence != never;
         if (attacks().no_light_fence && (a.e->light() || b.e->light())) return false;
+        // A light fence is no fence but against a heavy one: only that makes its thread pass one, nobody says where.
+        if (a.e->light() ? !b.e->heavy() : b.e->light() && !a.e->heavy()) return false;
         // Within a thread sb decides: the other direction would go against coherence.
         if (a.e->thread == b.e->thread && !attacks().no_psc_base && !attacks().no_psc_fence)
             return a.e->index < b.e->index;
-        // A light fence is no fence but against a heavy one: only that makes its thread pass one.
-        if (a.e->light() ? !b.e->heavy() : b.e->light() && !a.e->heavy()) return false;
         if (fence_a && fence_b) return fence_fence(a, b);
         if (attacks().no_psc_base) return false;
         if (fence_a) return fence_access(a, *b.e);
