@@ -324,16 +324,16 @@ TEST_F(rules, a_compute_worker_that_comes_again_stays) {
 TEST_F(rules, a_lone_worker_hands_over_what_it_kept_and_wakes_who_has_come) {
     core_type h(1, 0, {});
     auto& worker = *h.io()[0];
-    ASSERT_TRUE(worker.post_local(noting("one")));
-    ASSERT_TRUE(worker.post_local(doing("two", [&] {
+    ASSERT_TRUE(worker.post_local(doing("one", [&] {
         EXPECT_EQ(h.io()[1]->core().wakes(), 1U) << "before the first of them runs";
         EXPECT_EQ(h.io()[1]->counters().run, 0U);
         h.request_stop(stop_mode::drain);
     })));
+    ASSERT_TRUE(worker.post_local(noting("two")));
     ASSERT_NE(h.attach_io(), nullptr);
     h.idle_io().announce_sleep(1, false);
     worker.run();
-    EXPECT_EQ(log, (words{"two", "one"}));
+    EXPECT_EQ(log, (words{"one", "two"}));
 }
 
 }  // namespace
