@@ -61,7 +61,7 @@ private:
             if (a == nullptr) return false;
         }
         a->slots[b & a->mask].store(value, STRONGER(std::memory_order_relaxed));
-        bottom_.store(b + 1, std::memory_order_seq_cst);
+        bottom_.store(b + 1, std::memory_order_release);
         return true;
     }
 
