@@ -27,7 +27,7 @@ class Tools(unittest.TestCase):
         found = [row for row in rows("mutation.csv") if row["file"] == "impl/parking/idle_set.hpp"]
         killed = [row for row in found if row["verdict"] == "killed"]
         self.assertGreater(len(killed), 5, said)
-        self.assertEqual({row["operation"] for row in killed} & {"fence", "fetch_sub"}, {"fence", "fetch_sub"}, said)
+        self.assertLessEqual({"fence_light", "fence_heavy", "fetch_sub"}, {row["operation"] for row in killed}, said)
         self.assertTrue(all(row["killed_by"] and int(row["executions"]) > 0 for row in killed), said)
         self.assertEqual(code, 0, said)
 
