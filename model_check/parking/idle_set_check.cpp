@@ -82,82 +82,99 @@ struct napper_sees_the_post : one_post<Sync, true> {
 };
 APIARY_CHECK(napper_sees_the_post);
 
-// The same with a worker that pushes by plain stores. It slept until now: worker 0 may find it asleep still, and then spares
-// the heavy fence.
+// The same with a worker that pushes by plain stores: one worker goes to sleep while another pushes behind a light fence.
 template <class Sync>
-struct sleeper_meets_the_pusher {
-    static constexpr const char* what =
-        "a worker wakes and pushes with a light fence while another goes to sleep: the work is seen or the worker is "
-        "woken";
-    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed", "sleeper.stayed_and_was_claimed"};
-    static constexpr unsigned threads = 2;
+struct sleeper_and_pusher {
+    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed"};
 
     idle_set<Sync> idle;
     parker_core<Sync> core;
     typename Sync::template atomic<int> work;
 
-    void before() {
-        work.store(0, std::memory_order_relaxed);
-        idle.announce_sleep(1, false);
-    }
+    void before() { work.store(0, std::memory_order_relaxed); }
     bool look() const { return work.load(std::memory_order_relaxed) != 0; }
-    void thread(unsigned i) {
-        if (i == 1) {
-            (void)idle.withdraw(1);
-            work.store(1, std::memory_order_relaxed);
-            Sync::fence_light();  // idle_set S2
-            if (idle.claim_any()) core.wake();
-            return;
-        }
+    void push() {
+        work.store(1, std::memory_order_relaxed);
+        Sync::fence_light();  // idle_set S2
+        if (idle.claim_any()) core.wake();
+    }
+    template <class Workers>
+    void sleep_until_there_is_work(Workers workers) {
         sleeper<Sync, parker_core<Sync>> self(0, idle, core);
         while (!look())
             self.sleep(parker_core<Sync>::forever, [&] {
-                self.meet_pushers([] { return 2U; });
+                self.meet_pushers(workers);
                 return look();
             });
         (void)self.found_work();
+    }
+};
+
+// The pusher slept until now: worker 0 may find it asleep still, and then spares the heavy fence.
+template <class Sync>
+struct sleeper_meets_the_pusher : sleeper_and_pusher<Sync> {
+    static constexpr const char* what =
+        "a worker wakes and pushes while another goes to sleep: that one sees it or is woken";
+    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed", "sleeper.stayed_and_was_claimed"};
+    static constexpr unsigned threads = 2;
+
+    void before() {
+        sleeper_and_pusher<Sync>::before();
+        this->idle.announce_sleep(1, false);
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->sleep_until_there_is_work([] { return 2U; });
+        (void)this->idle.withdraw(1);
+        this->push();
     }
 };
 APIARY_CHECK(sleeper_meets_the_pusher);
 
-// The same with a worker that is new: worker 0 may not have counted it yet, and then spares the heavy fence wrongly, but for the one
-// of who added it.
+// The pusher is new: worker 0 may not have counted it yet, and then spares the heavy fence wrongly, but for the one of who added it.
 template <class Sync>
-struct sleeper_meets_the_newcomer {
+struct sleeper_meets_the_newcomer : sleeper_and_pusher<Sync> {
     static constexpr const char* what =
-        "a worker is added and pushes while the only other one goes to sleep: the work is seen or the worker is woken";
-    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed"};
+        "a worker is added and pushes while the only other one goes to sleep: that one sees it or is woken";
     static constexpr unsigned threads = 2;
-
-    idle_set<Sync> idle;
-    parker_core<Sync> core;
-    typename Sync::template atomic<int> work;
     typename Sync::template atomic<unsigned> workers;
 
     void before() {
-        work.store(0, std::memory_order_relaxed);
+        sleeper_and_pusher<Sync>::before();
         workers.store(1, std::memory_order_relaxed);
     }
-    bool look() const { return work.load(std::memory_order_relaxed) != 0; }
     void thread(unsigned i) {
-        if (i == 1) {
-            workers.store(2, std::memory_order_release);
-            Sync::fence_heavy();
-            work.store(1, std::memory_order_relaxed);
-            Sync::fence_light();  // idle_set S2
-            if (idle.claim_any()) core.wake();
-            return;
-        }
-        sleeper<Sync, parker_core<Sync>> self(0, idle, core);
-        while (!look())
-            self.sleep(parker_core<Sync>::forever, [&] {
-                self.meet_pushers([&] { return workers.load(std::memory_order_acquire); });
-                return look();
-            });
-        (void)self.found_work();
+        if (i == 0) return this->sleep_until_there_is_work([this] { return workers.load(std::memory_order_acquire); });
+        workers.store(2, std::memory_order_release);
+        Sync::fence_heavy();
+        this->push();
     }
 };
 APIARY_CHECK(sleeper_meets_the_newcomer);
+
+// The pusher was claimed by a third: it counts as awake before it is.
+template <class Sync>
+struct sleeper_meets_who_was_claimed : sleeper_and_pusher<Sync> {
+    static constexpr const char* what =
+        "a claimed worker wakes and pushes while another goes to sleep: that one sees it or is woken";
+    static constexpr unsigned threads = 3;
+    parker_core<Sync> claimed_core;
+
+    void before() {
+        sleeper_and_pusher<Sync>::before();
+        this->idle.announce_sleep(1, false);
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->sleep_until_there_is_work([] { return 2U; });
+        if (i == 2) {
+            if (this->idle.claim(1)) claimed_core.wake();
+            return;
+        }
+        claimed_core.wait(parker_core<Sync>::forever);
+        if (!this->idle.withdraw(1)) this->idle.stop_searching();
+        this->push();
+    }
+};
+APIARY_CHECK(sleeper_meets_who_was_claimed);
 
 // A worker that searched has found work, and another that counts on its search has pushed more by plain stores: one of the two
 // claims the third, who sleeps.
@@ -199,49 +216,6 @@ struct searcher_meets_who_relied_on_it {
     }
 };
 APIARY_CHECK(searcher_meets_who_relied_on_it);
-
-// The sleeper of sleeper_meets_the_pusher, beside one that a third has claimed: it counts as awake before it is.
-template <class Sync>
-struct sleeper_meets_who_was_claimed {
-    static constexpr const char* what =
-        "a claimed worker wakes and pushes with a light fence while another goes to sleep: the work is seen or that "
-        "one "
-        "is woken";
-    static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed"};
-    static constexpr unsigned threads = 3;
-
-    idle_set<Sync> idle;
-    parker_core<Sync> core, claimed_core;
-    typename Sync::template atomic<int> work;
-
-    void before() {
-        work.store(0, std::memory_order_relaxed);
-        idle.announce_sleep(1, false);
-    }
-    bool look() const { return work.load(std::memory_order_relaxed) != 0; }
-    void thread(unsigned i) {
-        if (i == 2) {
-            if (idle.claim(1)) claimed_core.wake();
-            return;
-        }
-        if (i == 1) {
-            claimed_core.wait(parker_core<Sync>::forever);
-            if (!idle.withdraw(1)) (void)idle.stop_searching();
-            work.store(1, std::memory_order_relaxed);
-            Sync::fence_light();  // idle_set S2
-            if (idle.claim_any()) core.wake();
-            return;
-        }
-        sleeper<Sync, parker_core<Sync>> self(0, idle, core);
-        while (!look())
-            self.sleep(parker_core<Sync>::forever, [&] {
-                self.meet_pushers([] { return 2U; });
-                return look();
-            });
-        (void)self.found_work();
-    }
-};
-APIARY_CHECK(sleeper_meets_who_was_claimed);
 
 // Two pieces of work are posted, for two workers: each takes one piece and keeps it until the other has its own.
 template <class Sync>
