@@ -9,7 +9,8 @@
 // Memory.    No ledger orders anything: what a check does not synchronise stays unsynchronised. That is
 //            why identity_ledger keeps a log for each thread and looks at the logs afterwards.
 //
-// Sync::fail is called with the law that was broken.
+// Every law is asked by Sync::law, which a checker counts. A ledger asks only about what was put in or came out: one
+// that nobody used asks nothing, and a check that has nothing else is red.
 #pragma once
 
 #include <array>
@@ -29,9 +30,9 @@ public:
     void put(std::size_t id) { put_[id] = true; }
 
     void took(std::size_t thread, std::size_t id) {
-        if (id >= Ids) Sync::fail("identity: something left that was never put in");
+        Sync::law(id < Ids, "identity: something left that was never put in");
         log& l = logs_[thread];
-        if (l.size == l.ids.size()) Sync::fail("identity: more elements left than were put in");
+        Sync::law(l.size < l.ids.size(), "identity: more elements left than were put in");
         l.ids[l.size++] = id;
     }
 
@@ -43,11 +44,12 @@ public:
         for (const log& l : logs_)
             for (std::size_t i = 0; i != l.size; ++i) ++left[l.ids[i]];
         for (std::size_t id = 0; id != Ids; ++id) {
-            if (left[id] > 1) Sync::fail("identity: an element left twice");
-            if (left[id] == 1 && !put_[id]) Sync::fail("identity: something left that was never put in");
+            if (left[id] == 0) continue;
+            Sync::law(left[id] == 1, "identity: an element left twice");
+            Sync::law(put_[id], "identity: something left that was never put in");
         }
         for (std::size_t id = 0; id != Ids; ++id)
-            if (left[id] == 0 && put_[id]) Sync::fail("identity: an element was lost");
+            if (put_[id]) Sync::law(left[id] != 0, "identity: an element was lost");
     }
 
 private:
@@ -68,8 +70,8 @@ public:
     std::size_t size() const { return left_.size(); }
 
     void took(std::size_t id, typename Sync::site at = Sync::site::current()) {
-        if (id >= left_.size()) Sync::fail("identity: something left that was never put in", at);
-        if (left_[id].exchange(true, std::memory_order_relaxed)) Sync::fail("identity: an element left twice", at);
+        Sync::law(id < left_.size(), "identity: something left that was never put in", at);
+        Sync::law(!left_[id].exchange(true, std::memory_order_relaxed), "identity: an element left twice", at);
     }
 
     // The first id that has not left, or size() when all have.
@@ -80,7 +82,7 @@ public:
     }
 
     void settle(typename Sync::site at = Sync::site::current()) const {
-        if (first_missing() != size()) Sync::fail("identity: an element was lost", at);
+        if (size() != 0) Sync::law(first_missing() == size(), "identity: an element was lost", at);
     }
 
 private:
@@ -92,7 +94,7 @@ template <class Sync, std::size_t Producers>
 class fifo_law {
 public:
     void got(std::size_t producer, std::uint64_t number, typename Sync::site at = Sync::site::current()) {
-        if (number < next_[producer]) Sync::fail("order: a producer's elements came out in another order", at);
+        Sync::law(number >= next_[producer], "order: a producer's elements came out in another order", at);
         next_[producer] = number + 1;
     }
 
@@ -122,7 +124,7 @@ public:
     }
 
     void verify(typename Sync::site at = Sync::site::current()) const {
-        if (stranded()) Sync::fail("quiescence: work is pending and every worker is parked", at);
+        if (pending_ != 0) Sync::law(!stranded(), "quiescence: work is pending and every worker is parked", at);
     }
 
 private:

@@ -222,6 +222,11 @@ struct real_sync {
     static constexpr void reach(const char*) noexcept {}
     static constexpr bool recheck(const char*) noexcept { return true; }
 
+    static void law(bool holds, const char* what, site = {}) noexcept {
+        if (!holds) [[unlikely]]
+            fail(what);
+    }
+
     // Calls at_failure, which a test harness may replace to add what it knows, and aborts.
     [[noreturn]] static void fail(const char* what, site = {}) noexcept {
         at_failure(what);

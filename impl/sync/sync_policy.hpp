@@ -33,7 +33,9 @@
 //   random_source         seeded; below(n) gives a number in [0, n).
 //   create<T>, destroy    heap objects that a checker watches (leak, double free, use after free);
 //   create_array<T>(n), destroy_array(p, n)   arrays of default-constructed T.
-//   fail(what)            a broken law: reports and ends the run (or the execution under a checker).
+//   law(holds, what)      a law of the program: when it does not hold, fail(what). A checker counts how often it was
+//                         asked, and a check that never asks one is red.
+//   fail(what)            reports and ends the run (or the execution under a checker). Not for checks: use law.
 //   reach(name)           counts, under a checker, that an interesting branch was taken.
 //   recheck(name)         true; a checker can be told to answer false, and leaves out one source of a sleeper's last
 //                         look: `(Sync::recheck("hive.io.inbox") && !inbox.looks_empty()) || …`. Each source has a
@@ -80,6 +82,7 @@ concept sync_policy = requires(typename S::template atomic<std::uint64_t>& a, ty
     { S::now_ns() } -> std::convertible_to<std::int64_t>;
     { S::relax() };
     { S::recheck("structure.source") } -> std::same_as<bool>;
+    { S::law(true, "what is wrong where it does not hold") };
 };
 
 }  // namespace apiary

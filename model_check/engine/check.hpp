@@ -9,6 +9,8 @@
 //         void invariant();                       // optional: after every step of any thread
 //         void after();                           // one thread, when all have ended
 //         static constexpr std::array must_reach{"deque.pop_lost_last"};   // optional: red when never reached
+//         static constexpr std::array engine_laws{"deadlock"};             // optional: rests on the engine's own laws
+//         static constexpr const char* exhibit = "b01_publish";            // the defect that it is known to see
 //         static constexpr bool too_large_to_exhaust = true;               // optional: the explorer need not finish
 //     };
 //     APIARY_CHECK(last_element);                          // must pass
@@ -19,7 +21,11 @@
 //         static constexpr const char* explorer_passes = "why";   // must pass it; and the other way round
 //         static constexpr const char* one_engine = "why";        // of a check that only one engine is asked
 //
-// A law is broken by Sync::fail("why"), by a data race, a bad access, a leak, a deadlock or a livelock.
+// Laws are Sync::law(holds,
+                      "what is wrong where it does not") and the ledgers of contract/laws.hpp. Beside them an engine
+// looks for data races, bad accesses, leaks, deadlocks and livelocks. A check that asked no law is red, and so is one of
+// whose threads one ran nothing that is watched. Where an engine's law is the point, `engine_laws` names it, and it
+// must have been asked.
 #pragma once
 
 #include <array>
@@ -46,6 +52,12 @@ struct choice_bounds {
     unsigned steps = 1000;  // of one thread; one step more is a livelock
     bool operator==(const choice_bounds&) const = default;
 };
+
+// Laws, and how often they were asked: the check's own (Sync::law, the ledgers of contract/laws.hpp), and what an engine
+// asks unasked. race: a cell is touched in a thread. deadlock: a thread comes to a wait without deadline (park, await, a
+// condition variable, a futex, a mutex). lifetime: an object is created (leak, double free, use after free).
+enum class law_kind : std::size_t { check, race, deadlock, lifetime };
+inline constexpr std::array<const char*, 4> law_kinds{"check", "race", "deadlock", "lifetime"};
 
 // A source of a sleeper's last look (Sync::recheck) among the sites: "recheck:NAME", as written "kept", mutated
 // "dropped".
@@ -87,6 +99,8 @@ struct [[nodiscard]] verdict {
     std::map<std::string, std::uint64_t> reached;   // Sync::reach names
     std::map<std::string, std::uint64_t> outcomes;  // litmus: outcome -> executions
     std::map<std::string, std::string> sites;       // atomic sites executed: site -> order as written
+    std::map<std::string, std::uint64_t> laws;      // by law_kinds: how often each was asked
+    std::uint64_t acted = 0;                        // a bit for each thread that ran a watched operation
 };
 
 struct check_entry {
@@ -101,6 +115,8 @@ struct check_entry {
     std::string passes_because;        // exhibits: why an engine passes it
     std::string one_engine_because;    // why only one engine is asked
     std::vector<std::string> must_reach;
+    std::vector<std::string> engine_laws;  // of law_kinds: the engine's laws that this check rests on
+    std::string exhibit;                   // the defect that this check is known to see
     std::vector<std::string> expected_rc11, expected_relacy;  // litmus: the sets of outcomes, per engine
     bool too_large_to_exhaust = false;  // the explorer may end by its budget, and the verdict says so
     std::string relacy_differs;         // litmus: why the two sets differ

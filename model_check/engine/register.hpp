@@ -37,6 +37,8 @@ void describe(check_entry& entry) {
     entry.what = check::what;
     entry.threads = check::threads;
     entry.must_reach = must_reach_of<check>();
+    entry.engine_laws = engine_laws_of<check>();
+    if constexpr (requires { check::exhibit; }) entry.exhibit = check::exhibit;
     if constexpr (requires { check::too_large_to_exhaust; }) entry.too_large_to_exhaust = check::too_large_to_exhaust;
     if constexpr (requires { check::one_engine; }) entry.one_engine_because = check::one_engine;
     if constexpr (requires { check::relacy_passes; }) entry.passes_because = check::relacy_passes;

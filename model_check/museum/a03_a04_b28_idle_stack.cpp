@@ -78,7 +78,7 @@ struct two_poppers {
             if (h) ++seen[*h];
         for (unsigned n = 0; n < 3; ++n)
             if (const auto left = stack.pop()) ++seen[*left];
-        if (seen[0] > 1 || seen[1] > 1) Sync::fail("a sleeper is claimed twice");
+        Sync::law(seen[0] <= 1 && seen[1] <= 1, "a sleeper is claimed twice");
     }
 };
 template <class Sync>
@@ -149,7 +149,7 @@ struct sleeps_twice {
         claimed[i] = sleepers.claim();
     }
     void after() {
-        if (claimed[0] && claimed[1]) Sync::fail("one sleep was claimed twice");
+        Sync::law(!claimed[0] || !claimed[1], "one sleep was claimed twice");
     }
 };
 template <class Sync>
@@ -217,7 +217,7 @@ struct woken_for_another_reason {
             return;
         }
         for (int n = 0; n < 2; ++n) {
-            if (!sleepers.sleep(0)) Sync::fail("a sleeper stands in the list twice");
+            Sync::law(sleepers.sleep(0), "a sleeper stands in the list twice");
             (void)parker.park_until(Sync::now_ns() + 5);
             sleepers.woke(0);
         }

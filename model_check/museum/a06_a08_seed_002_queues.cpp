@@ -60,7 +60,7 @@ struct batch_into_a_small_deque {
         for (std::size_t id = 0; id != count; ++id) {
             nodes[id].id = id;
             ledger.put(id);
-            if (pool.push(&nodes[id]) == push_result::closed) Sync::fail("an open pool refused a push");
+            Sync::law(pool.push(&nodes[id]) != push_result::closed, "an open pool refused a push");
         }
     }
     void thread(unsigned) {
@@ -75,8 +75,8 @@ struct batch_into_a_small_deque {
                 continue;
             }
             if (Refused == refused_push::ignored) continue;
-            if (task.empty()) Sync::fail("an empty task was posted again");
-            if (pool.push(batch[i]) == push_result::closed) Sync::fail("an open pool refused a push");
+            Sync::law(!task.empty(), "an empty task was posted again");
+            Sync::law(pool.push(batch[i]) != push_result::closed, "an open pool refused a push");
         }
     }
     void after() {
@@ -116,7 +116,7 @@ struct two_in_order {
     void before() {
         for (std::size_t id = 0; id != 2; ++id) {
             nodes[id].id = id;
-            if (inbox.push(&nodes[id]) == push_result::closed) Sync::fail("an open inbox refused a push");
+            Sync::law(inbox.push(&nodes[id]) != push_result::closed, "an open inbox refused a push");
         }
     }
     void thread(unsigned) {

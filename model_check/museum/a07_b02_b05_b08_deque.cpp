@@ -46,9 +46,9 @@ template <class Sync, class Deque>
 struct pop_of_nothing : deque_scenario<Sync, Deque, 1> {
     static constexpr unsigned threads = 1;
     void thread(unsigned) {
-        if (this->pop()) Sync::fail("a virgin deque gave an element");
+        Sync::law(!this->pop(), "a virgin deque gave an element");
         this->push(0);
-        if (!this->pop()) Sync::fail("an element was pushed, and pop finds nothing");
+        Sync::law(this->pop(), "an element was pushed, and pop finds nothing");
     }
 };
 
@@ -137,7 +137,7 @@ struct lone_owner : deque_scenario<Sync, Deque, 1> {
     static constexpr unsigned threads = 1;
     void thread(unsigned) {
         this->push(0);
-        if (!this->pop()) Sync::fail("an element was pushed, and pop finds nothing");
+        Sync::law(this->pop(), "an element was pushed, and pop finds nothing");
     }
 };
 

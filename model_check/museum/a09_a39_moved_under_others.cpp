@@ -77,7 +77,7 @@ struct attach_and_look {
             seen = flags.sleepers();
     }
     void after() {
-        if (seen > 1) Sync::fail("a sleeper that is none");
+        Sync::law(seen <= 1, "a sleeper that is none");
     }
 };
 template <class Sync>
@@ -120,8 +120,8 @@ struct message_and_idle {
         if (running.compare_exchange_strong(idle, true, seq_cst, seq_cst)) queued.store(1, relaxed);
     }
     void after() {
-        if (mailbox.load(relaxed) != 0 && queued.load(relaxed) == 0)
-            Sync::fail("a message is left to a process that is idle");
+        Sync::law(mailbox.load(relaxed) == 0 || queued.load(relaxed) != 0,
+                  "a message is left to a process that is idle");
     }
 };
 template <class Sync>

@@ -45,7 +45,7 @@ struct post_races_detach {
         }
     }
     void after() {
-        if (accepted && !task.ran) Sync::fail("identity: an accepted task was lost");
+        if (accepted) Sync::law(task.ran, "identity: an accepted task was lost");
     }
 
 private:
@@ -78,7 +78,7 @@ struct detach_between_tasks {
     void before() {
         detached.store(0, std::memory_order_relaxed);
         for (auto& t : tasks)
-            if (pool.push(&t) == push_result::closed) Sync::fail("a push was refused by an open pool");
+            Sync::law(pool.push(&t) != push_result::closed, "a push was refused by an open pool");
     }
     void thread(unsigned i) {
         if (i == 1) {
@@ -97,7 +97,7 @@ struct detach_between_tasks {
     void after() {
         while (node<Sync>* t = pool.take_one()) t->ran = true;  // another worker
         for (auto& t : tasks)
-            if (!t.ran) Sync::fail("identity: an accepted task was lost");
+            Sync::law(t.ran, "identity: an accepted task was lost");
     }
 };
 

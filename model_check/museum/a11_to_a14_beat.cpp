@@ -33,7 +33,7 @@ struct private_queue {
     void thread(unsigned) {
         fifo_list<node<Sync>> own;
         for (unsigned turn = 0; !task.ran; ++turn) {
-            if (turn == 3) Sync::fail("livelock: the worker has work, never runs it and never sleeps");
+            Sync::law(turn != 3, "livelock: the worker has work, never runs it and never sleeps");
             own.splice_back(inbox.drain());  // step 2
             if (B == beat::repaired)         // step 4 of the repaired beat; the seed's looks at the deque alone
                 while (node<Sync>* t = own.pop_front()) t->ran = true;
@@ -93,15 +93,14 @@ struct one_timer {
     void before() { now.store(0, std::memory_order_relaxed); }
     void thread(unsigned) {
         for (unsigned turn = 0; now.load(std::memory_order_relaxed) < due; ++turn) {
-            if (turn == 3) Sync::fail("livelock: the worker spins until the timer is due");
+            Sync::law(turn != 3, "livelock: the worker spins until the timer is due");
             const std::int64_t left = due - now.load(std::memory_order_relaxed);
             const std::int64_t wait = Unit == timeout::nanoseconds  ? left
                                       : Unit == timeout::rounded_up ? (left + ms - 1) / ms * ms
                                                                     : left / ms * ms;
             now.fetch_add(wait, std::memory_order_relaxed);
         }
-        if (now.load(std::memory_order_relaxed) > due)
-            Sync::fail("lateness: the timer fired late by the rounding alone");
+        Sync::law(now.load(std::memory_order_relaxed) <= due, "lateness: the timer fired late by the rounding alone");
     }
 };
 
@@ -146,7 +145,7 @@ struct stop_races_post {
         }
     }
     void after() {
-        if (accepted && !task.ran) Sync::fail("stop: an accepted task was neither run nor reported");
+        if (accepted) Sync::law(task.ran, "stop: an accepted task was neither run nor reported");
     }
 };
 

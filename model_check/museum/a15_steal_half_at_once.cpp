@@ -49,7 +49,7 @@ class shipped_half {
 
 public:
     void push(std::uint64_t value) {
-        if (!owner_.try_push(value)) Sync::fail("push refused although there is room");
+        Sync::law(owner_.try_push(value), "push refused although there is room");
     }
     bool pop(std::uint64_t& out) { return owner_.try_pop(out); }
     template <class Took>

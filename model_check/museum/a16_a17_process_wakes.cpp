@@ -39,7 +39,7 @@ struct one_process {
         if (process.signal(why)) run();
     }
     void expect(unsigned events) {
-        if (received.read() != events) Sync::fail("an event was lost: it lies in the mailbox of a process that waits");
+        Sync::law(received.read() == events, "an event was lost: it lies in the mailbox of a process that waits");
     }
 };
 
@@ -79,7 +79,7 @@ struct two_senders {
         bool enqueued = process.signal(state_type::message);
         while (enqueued) {
             process.start();
-            if (on_workers.fetch_add(1, std::memory_order_relaxed) != 0) Sync::fail("the process runs on two workers");
+            Sync::law(on_workers.fetch_add(1, std::memory_order_relaxed) == 0, "the process runs on two workers");
             on_workers.fetch_sub(1, std::memory_order_relaxed);
             enqueued = process.settle(state_type::idle);
         }
@@ -151,7 +151,7 @@ struct late_wake : one_process<Sync, process_defect::none, queued, idle> {
         if (this->process.signal(state_type::message)) run();
     }
     void after() {
-        if (killed.read()) Sync::fail("a living process was taken for killed");
+        Sync::law(!killed.read(), "a living process was taken for killed");
         this->expect(2);
     }
 };

@@ -42,7 +42,7 @@ struct message_against_end {
         if constexpr (ClosesMailbox) settled += static_cast<unsigned>(mailbox.close().size());
     }
     void after() {
-        if (settled != accepted) Sync::fail("an accepted message was dropped without an error");
+        Sync::law(settled == accepted, "an accepted message was dropped without an error");
     }
 };
 template <class Sync>
@@ -106,7 +106,7 @@ struct pid_against_reuse {
     void start_next() {
         mailbox.store(0, std::memory_order_relaxed);  // dead letters
         body.write(body.read() + 1);
-        if (slot.reuse() != body.read()) Sync::fail("the slot was not given on once");
+        Sync::law(slot.reuse() == body.read(), "the slot was not given on once");
     }
     void thread(unsigned i) {
         if (i == 0) {
@@ -119,13 +119,13 @@ struct pid_against_reuse {
             if (slot.drop()) start_next();
         }
         if (Held && slot.hold(1)) {  // without the hold nothing is ordered, and that would be found first
-            if (body.read() != 1) Sync::fail("a pid leads to another process");
-            if (slot.drop()) Sync::fail("a living process lost its slot");
+            Sync::law(body.read() == 1, "a pid leads to another process");
+            Sync::law(!slot.drop(), "a living process lost its slot");
         }
     }
     void after() {
-        if (body.read() != 1) Sync::fail("the slot was not given on once");
-        if (mailbox.load(std::memory_order_relaxed) != 0) Sync::fail("a message reached the next process of its slot");
+        Sync::law(body.read() == 1, "the slot was not given on once");
+        Sync::law(mailbox.load(std::memory_order_relaxed) == 0, "a message reached the next process of its slot");
     }
 };
 template <class Sync>

@@ -59,7 +59,7 @@ struct stop_before_completions {
         for (unsigned n = 0; n != Workers; ++n) pool.complete_one();
     }
     void after() {
-        if (pool.living() != 0) Sync::fail("a completion found no worker");
+        Sync::law(pool.living() == 0, "a completion found no worker");
     }
 };
 template <class Sync>

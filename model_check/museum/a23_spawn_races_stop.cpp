@@ -68,7 +68,7 @@ struct spawn_against_stop {
         if (i == 2) pool.stop();
     }
     void after() {
-        if (accepted && pool.resumed() == 0) Sync::fail("an accepted coroutine was never resumed");
+        if (accepted) Sync::law(pool.resumed() != 0, "an accepted coroutine was never resumed");
     }
 };
 template <class Sync>

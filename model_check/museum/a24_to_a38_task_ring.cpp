@@ -56,14 +56,14 @@ struct graph {
     }
     void need(unsigned producer) {
         // Relaxed: it is the ring that must have ordered this.
-        if (ran[producer].load(std::memory_order_relaxed) == 0) Sync::fail("a task ran before its inputs were there");
-        if (ring.head() > producer) Sync::fail("an input was reclaimed under its consumer");
-        if (output[producer].read() != producer) Sync::fail("a task read another's output");
+        Sync::law(ran[producer].load(std::memory_order_relaxed) != 0, "a task ran before its inputs were there");
+        Sync::law(ring.head() <= producer, "an input was reclaimed under its consumer");
+        Sync::law(output[producer].read() == producer, "a task read another's output");
     }
 
     void expect_head(unsigned task) {
-        if (ring.head() > task) Sync::fail("the head has passed a live task");
-        if (ring.head() < task) Sync::fail("a consumed task was never reclaimed");
+        Sync::law(ring.head() <= task, "the head has passed a live task");
+        Sync::law(ring.head() >= task, "a consumed task was never reclaimed");
     }
 };
 
@@ -164,7 +164,7 @@ struct input_ends_early : graph<Sync, 3, Defects> {
     }
     void after() {
         this->run(1);
-        if (this->ready[2].load(std::memory_order_relaxed) != 1) Sync::fail("a task did not become ready once");
+        Sync::law(this->ready[2].load(std::memory_order_relaxed) == 1, "a task did not become ready once");
         this->run(2, 0U, 1U);
     }
 };
@@ -191,7 +191,7 @@ struct both_inputs_end_early : graph<Sync, 3, ring_defects{}> {
         if (i == 2) this->run_when_ready(2, 0U, 1U);
     }
     void after() {
-        if (this->ready[2].load(std::memory_order_relaxed) != 1) Sync::fail("a task did not become ready once");
+        Sync::law(this->ready[2].load(std::memory_order_relaxed) == 1, "a task did not become ready once");
     }
 };
 APIARY_CHECK(both_inputs_end_early);
@@ -208,7 +208,7 @@ struct edge_against_completion : graph<Sync, 2, Defects> {
             this->run(0);
     }
     void after() {
-        if (this->ready[1].load(std::memory_order_relaxed) != 1) Sync::fail("nobody released the consumer");
+        Sync::law(this->ready[1].load(std::memory_order_relaxed) == 1, "nobody released the consumer");
     }
 };
 template <class Sync>
@@ -402,7 +402,7 @@ struct two_inputs_join : graph<Sync, 3, Defects> {
     void thread(unsigned i) {
         this->output[i].write(i);
         this->ring.complete(i, [this](unsigned) {
-            if (this->output[0].read() + this->output[1].read() != 1) Sync::fail("a task misses an input");
+            Sync::law(this->output[0].read() + this->output[1].read() == 1, "a task misses an input");
         });
     }
 };

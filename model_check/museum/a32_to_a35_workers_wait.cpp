@@ -148,7 +148,7 @@ struct wait_for_all {
             typename Sync::lock held(mutex);
             while ((CountsUnfinished ? unfinished.read() : queued.read()) != 0) changed.wait(held);
         }
-        if (!ran.load(std::memory_order_relaxed)) Sync::fail("the wait was over while a task still ran");
+        Sync::law(ran.load(std::memory_order_relaxed), "the wait was over while a task still ran");
     }
 };
 template <class Sync>
@@ -194,7 +194,7 @@ struct parents_wait_for_children {
             }
         // Nothing is left to take: somebody runs it.
         Sync::await(done[i], [](bool d) { return d; });
-        if (value[i].read() != 2 * (i + 1)) Sync::fail("a parent does not see what its child has made");
+        Sync::law(value[i].read() == 2 * (i + 1), "a parent does not see what its child has made");
     }
 };
 template <class Sync>

@@ -34,7 +34,7 @@ struct parent_waits_for_child {
         if (i == 0) {
             auto own = deque.own();
             if (Place == child_goes_to::deque) {
-                if (!own.try_push(1)) Sync::fail("a deque with room refused a push");
+                Sync::law(own.try_push(1), "a deque with room refused a push");
                 Sync::fence_light();
                 if (idle.claim_any()) core.wake();
             }  // else it waits in a vector for the end of the turn, which does not come

@@ -215,7 +215,7 @@ struct theft_after_a_theft : half_scenario<Sync, Queue, 2, 3> {
         if (i == 1) this->steal(1, 0, 1);
     }
     void after() {
-        if (!this->steal(1, 0, 1)) Sync::fail("a queue that holds an element can never be stolen from again");
+        Sync::law(this->steal(1, 0, 1), "a queue that holds an element can never be stolen from again");
     }
 };
 

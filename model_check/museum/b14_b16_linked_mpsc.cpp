@@ -75,7 +75,7 @@ public:
         std::size_t id = 0;
     };
     void push(node* n) {
-        if (inbox_.push(n) == push_result::closed) Sync::fail("an open inbox refused a push");
+        Sync::law(inbox_.push(n) != push_result::closed, "an open inbox refused a push");
     }
     node* pop() {
         if (ready_.empty()) ready_ = inbox_.drain();
@@ -185,7 +185,7 @@ struct probe_against_reuse {
         if (i == 0) free.store(queue.receive(), std::memory_order_release);
         if (i == 1)
             if (auto* n = free.load(std::memory_order_acquire)) queue.push(n);
-        if (i == 2 && queue.looks_empty()) Sync::fail("a queue that holds nodes reads as empty");
+        if (i == 2) Sync::law(!queue.looks_empty(), "a queue that holds nodes reads as empty");
     }
 };
 

@@ -48,7 +48,7 @@ struct claims_beside_a_full_queue {
     void after() {
         take();
         for (auto& times : ran)
-            if (times.load(std::memory_order_relaxed) != 1) Sync::fail("a claimed task did not run once");
+            Sync::law(times.load(std::memory_order_relaxed) == 1, "a claimed task did not run once");
     }
 };
 template <class Sync>
@@ -95,7 +95,7 @@ struct successor_against_end {
     }
     void after() {
         for (const successor& s : all)
-            if (s.released != 1) Sync::fail("a successor was not released once");
+            Sync::law(s.released == 1, "a successor was not released once");
     }
 };
 template <class Sync>
@@ -125,7 +125,7 @@ struct two_children_end {
         if constexpr (ReadsBefore) group = parent->group.load(std::memory_order_relaxed);
         const bool last = parent->children.fetch_sub(1, std::memory_order_acq_rel) == 1;
         if constexpr (!ReadsBefore) group = parent->group.load(std::memory_order_relaxed);
-        if (group != 7) Sync::fail("a node's group has changed");
+        Sync::law(group == 7, "a node's group has changed");
         if (last) Sync::destroy(parent);
     }
 };

@@ -49,7 +49,7 @@ public:
     void poll() { clock_.turn_begins(); }
     void wait(std::int64_t deadline_ns) {
         if (std::exchange(token_, false)) return;
-        if (deadline_ns == forever) Sync::fail("the worker sleeps for ever, and the scenario is not at its end");
+        Sync::law(deadline_ns != forever, "the worker sleeps for ever, and the scenario is not at its end");
         if (deadline_ns > clock_.exactly()) clock_.set(deadline_ns);
     }
     void wake() {
@@ -135,7 +135,7 @@ struct one_thread {
         return t;
     }
     void must(bool accepted) {
-        if (!accepted) Sync::fail("a post was refused although nobody had asked for a stop");
+        Sync::law(accepted, "a post was refused although nobody had asked for a stop");
     }
     void end() { hive.request_stop(stop_mode::discard); }
     void thread(unsigned) { worker().run(); }
@@ -157,7 +157,7 @@ struct endless_chain : one_thread<Sync, P> {
     void link(unsigned n) {
         this->must(this->worker().post_local(this->make([this, n] {
             if (own_began && pooled_began) return this->end();
-            if (n == bound) Sync::fail("starved: a chain runs on, and tasks that are older never begin");
+            Sync::law(n != bound, "starved: a chain runs on, and tasks that are older never begin");
             link(n + 1);
         })));
     }
@@ -190,8 +190,7 @@ struct chain_beside_a_sleeper : one_thread<Sync, policy::shipped> {
         unsigned wakes = 0;
         for (unsigned w : {1U, 2U}) wakes += this->hive.io()[w]->core().wakes();
         // One for the chain; the stop wakes both.
-        if (wakes > 1 + 2)
-            Sync::fail("wakes: a worker that was woken and has not looked yet is woken again for each push");
+        Sync::law(wakes <= 1 + 2, "wakes: a worker that was woken and has not looked yet is woken again for each push");
     }
 };
 template <class Sync>
@@ -215,8 +214,8 @@ struct timer_among_tasks : one_thread<Sync, P> {
     void before() {
         auto* timer = this->make(
             [this] {
-                if (this->hive.clock().exactly() - due > each)
-                    Sync::fail("lateness: the timer fired more than one task's length after it was due");
+                Sync::law(this->hive.clock().exactly() - due <= each,
+                          "lateness: the timer fired more than one task's length after it was due");
             },
             due);
         this->must(this->hive.post_to(0, timer));

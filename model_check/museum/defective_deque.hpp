@@ -177,7 +177,7 @@ class shipped_deque {
 
 public:
     void push(std::uint64_t value) {
-        if (!owner_.try_push(value)) Sync::fail("push refused below the capacity limit");
+        Sync::law(owner_.try_push(value), "push refused below the capacity limit");
     }
     bool pop(std::uint64_t& out) { return owner_.try_pop(out); }
     template <class Took>

@@ -32,7 +32,7 @@ struct once_around {
 
     void push(std::size_t id) {
         ledger.put(id);
-        if (!owner.try_push(id + 1)) Sync::fail("push refused below the capacity limit");
+        Sync::law(owner.try_push(id + 1), "push refused below the capacity limit");
     }
     bool pop(std::size_t log) {
         std::uint64_t value = 0;

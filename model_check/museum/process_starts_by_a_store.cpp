@@ -53,7 +53,7 @@ struct process_with_a_message {
         if (before_flag == idle) run_process();
     }
     void after() {
-        if (received.read() != 1) Sync::fail("a message was lost: it lies in the mailbox of an idle process");
+        Sync::law(received.read() == 1, "a message was lost: it lies in the mailbox of an idle process");
     }
 };
 

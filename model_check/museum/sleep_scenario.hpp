@@ -46,7 +46,7 @@ public:
         sleeper_.sleep(parker_core<Sync>::forever, [this] { return !pool_.looks_empty(); });
     }
     void post() {
-        if (pool_.push(&work_) == push_result::closed) Sync::fail("a push was refused by an open pool");
+        Sync::law(pool_.push(&work_) != push_result::closed, "a push was refused by an open pool");
         if (idle_.claim_any().has_value()) core_.wake();
     }
 

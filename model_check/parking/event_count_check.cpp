@@ -66,7 +66,7 @@ struct event_notify_all : event_scenario<Sync, on_abstract<Sync>, 2> {
         this->events.prepare_wait();
         if (flag.load(relaxed)) return this->events.cancel_wait();
         this->events.commit_wait(i);
-        if (!flag.load(relaxed)) Sync::fail("a wait ended before what it waited for");
+        Sync::law(flag.load(relaxed), "a wait ended before what it waited for");
     }
 };
 APIARY_CHECK(event_notify_all);
@@ -115,7 +115,7 @@ struct event_no_over_release : event_scenario<Sync, on_abstract<Sync>, 2> {
         this->events.notify_all();
     }
     void after() {
-        if (early[0] && early[1]) Sync::fail("one notify_one ended two waits");
+        Sync::law(!early[0] || !early[1], "one notify_one ended two waits");
         event_scenario<Sync, on_abstract<Sync>, 2>::after();
     }
 };
@@ -135,7 +135,7 @@ struct event_brings_what_was_published : event_scenario<Sync, shipped<Sync>, 1> 
             this->events.prepare_wait();
             prepared.store(true, relaxed);
             this->events.commit_wait(0);
-            if (data.read() != 1) Sync::fail("the data of the notify is not there");
+            Sync::law(data.read() == 1, "the data of the notify is not there");
             return;
         }
         Sync::await(prepared, [](bool p) { return p; });
@@ -170,7 +170,7 @@ struct quit_against_prepare : event_scenario<Sync, on_abstract<Sync>, Workers> {
     void after() {
         unsigned all = 0;
         for (const bool g : got) all += g ? 1U : 0U;
-        if (all != 1) Sync::fail("the piece was taken by none, or twice");
+        Sync::law(all == 1, "the piece was taken by none, or twice");
         event_scenario<Sync, on_abstract<Sync>, Workers>::after();
     }
 };

@@ -42,13 +42,12 @@ struct event_scenario {
     }
     void invariant() {
         const auto w = events.snapshot();
-        if (w.signals() > w.before()) Sync::fail("more signals than threads they could be for");
-        if (w.signals() != 0 && w.top() != 0) Sync::fail("a signal is open while a committed waiter sleeps");
+        Sync::law(w.signals() <= w.before(), "more signals than threads they could be for");
+        if (w.signals() != 0) Sync::law(w.top() == 0, "a signal is open while a committed waiter sleeps");
     }
     void after() {
         const auto w = events.snapshot();
-        if (w.top() != 0 || w.before() != 0 || w.signals() != 0)
-            Sync::fail("the books of the event count do not balance");
+        Sync::law(w.top() == 0 && w.before() == 0 && w.signals() == 0, "the books of the event count do not balance");
     }
 };
 

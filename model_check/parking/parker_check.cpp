@@ -158,7 +158,7 @@ struct parker_token_at_the_deadline : one_unpark<Sync, basic_parker<Sync>> {
     static constexpr std::array must_reach{"parker.token_was_there", "parker.token_at_the_deadline",
                                            "parker.timed_out"};
     void after() {
-        if (this->token == 1 && this->data != 1) Sync::fail("a token came without what was written before it");
+        if (this->token == 1) Sync::law(this->data == 1, "a token came without what was written before it");
     }
 };
 APIARY_CHECK(parker_token_at_the_deadline);
@@ -212,7 +212,7 @@ struct poll_brings_what_was_written : poll_parker_with_kernel<Sync> {
             return this->unpark();
         }
         this->poll();
-        if (x.read() != 1) Sync::fail("a poll ended without a wake");
+        Sync::law(x.read() == 1, "a poll ended without a wake");
     }
 };
 APIARY_CHECK(poll_brings_what_was_written);

@@ -42,7 +42,7 @@ struct scenario {
 
     void push(std::size_t id) {
         ledger.put(id);
-        if (!owner.try_push(id + 1)) Sync::fail("push refused below the capacity limit");
+        Sync::law(owner.try_push(id + 1), "push refused below the capacity limit");
     }
     bool pop(unsigned thread) {
         std::uint64_t value = 0;
@@ -108,8 +108,8 @@ struct deque_three_thieves : scenario<Sync, roomy_limits, 2, 4> {
     void after() {
         std::size_t taken = 0;
         for (unsigned i = 0; i != 4; ++i) taken += this->ledger.taken_by(i);
-        if ((told_empty[1] || told_empty[2] || told_empty[3]) && taken != 2)
-            Sync::fail("a steal said empty, and an element was left in the end");
+        if (told_empty[1] || told_empty[2] || told_empty[3])
+            Sync::law(taken == 2, "a steal said empty, and an element was left in the end");
         scenario<Sync, roomy_limits, 2, 4>::after();
     }
 };
@@ -152,10 +152,10 @@ struct deque_push_all_against_steal : scenario<Sync, small_limits, 3, 2> {
             return;
         }
         for (std::size_t id = 0; id != 3; ++id) this->ledger.put(id);
-        if (!this->owner.try_push_all(std::array<std::uint64_t, 3>{1, 2, 3}))
-            Sync::fail("push refused below the capacity limit");
-        if (this->pop(0) && this->pop(0) && this->ledger.taken(0, 0) > this->ledger.taken(0, 1))
-            Sync::fail("the first is not the newest");
+        Sync::law(this->owner.try_push_all(std::array<std::uint64_t, 3>{1, 2, 3}),
+                  "push refused below the capacity limit");
+        if (this->pop(0) && this->pop(0))
+            Sync::law(this->ledger.taken(0, 0) <= this->ledger.taken(0, 1), "the first is not the newest");
     }
 };
 APIARY_CHECK(deque_push_all_against_steal);
@@ -189,8 +189,9 @@ struct deque_grows_past_old_top : scenario<Sync, small_limits, 4, 3> {
     void thread(unsigned i) {
         if (i == 0)
             this->push(2), this->push(3);
-        else if (this->steal(i) == steal_status::empty)  // what a loser must not be told: it would stop looking
-            Sync::fail("a steal said empty, and there was always an element");
+        else  // a loser must not be told that: it would stop looking
+            Sync::law(this->steal(i) != steal_status::empty,
+                      "a steal said empty, and there was always an element");
     }
 };
 APIARY_CHECK(deque_grows_past_old_top);
@@ -202,7 +203,7 @@ struct deque_virgin : scenario<Sync, roomy_limits, 1, 2> {
     static constexpr std::array must_reach{"deque.pop_lost_lone"};
     void thread(unsigned i) {
         if (i == 0) {
-            if (this->pop(0)) Sync::fail("a virgin deque gave an element");
+            Sync::law(!this->pop(0), "a virgin deque gave an element");
             this->push(0);
             this->pop(0);
         } else {
@@ -211,7 +212,7 @@ struct deque_virgin : scenario<Sync, roomy_limits, 1, 2> {
     }
     void after() {
         scenario<Sync, roomy_limits, 1, 2>::after();
-        if (this->owner.size() != 0 || this->steal(1) != steal_status::empty) Sync::fail("an empty deque is not empty");
+        Sync::law(this->owner.size() == 0 && this->steal(1) == steal_status::empty, "an empty deque is not empty");
     }
 };
 APIARY_CHECK(deque_virgin);
@@ -268,7 +269,7 @@ struct deque_destroyed_with_residue : scenario<Sync, small_limits, 4, 2> {
     }
     void after() {
         const std::size_t stolen = this->ledger.taken_by(1);
-        if (this->owner.size() + stolen != 4) Sync::fail("the size is not what was pushed less what was stolen");
+        Sync::law(this->owner.size() + stolen == 4, "the size is not what was pushed less what was stolen");
         if (stolen != 0) Sync::reach("deque.residue");
     }
 };

@@ -39,7 +39,7 @@ struct pool_scenario {
             list.push_back(&nodes[id]);
         }
         const bool in = pool.push_list(list) != push_result::closed;
-        if (in != list.empty()) Sync::fail("a list was neither taken whole nor left as it was");
+        Sync::law(in == list.empty(), "a list was neither taken whole nor left as it was");
         for (std::size_t id = first; id != first + n; ++id) accepted[id] = in;
     }
     std::size_t take(unsigned thread, std::size_t most, std::size_t sharers) {
@@ -51,7 +51,7 @@ struct pool_scenario {
     void settle() {
         while (take(Threads, 1, 1) != 0) {
         }
-        if (!pool.looks_empty()) Sync::fail("a pool that gave everything does not look empty");
+        Sync::law(pool.looks_empty(), "a pool that gave everything does not look empty");
         for (std::size_t id = 0; id != Ids; ++id)
             if (accepted[id]) ledger.put(id);
         ledger.settle();
@@ -88,7 +88,7 @@ struct pool_remainder_is_visible : pool_scenario<Sync, 2, 2> {
             took.store(static_cast<unsigned>(this->take(0, 1, 2)), std::memory_order_release);
         } else if (took.load(std::memory_order_acquire) == 1) {
             Sync::reach("pool.looked_at_the_remainder");
-            if (this->pool.looks_empty()) Sync::fail("a node was left behind and the pool looks empty");
+            Sync::law(!this->pool.looks_empty(), "a node was left behind and the pool looks empty");
         }
     }
     static constexpr std::array must_reach{"pool.looked_at_the_remainder"};

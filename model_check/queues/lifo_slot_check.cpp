@@ -115,9 +115,9 @@ struct slot_same_address_against_steal {
     }
     void after() {
         if (stolen != 0) Sync::reach(stolen == 1 ? "slot.stolen_first" : "slot.stolen_second");
-        if (stolen != 0 && stolen != puts) Sync::fail("a thief got what its owner had taken");
-        if (taken + (stolen != 0 ? 1 : 0) + (slot.take() != nullptr ? 1 : 0) != puts)
-            Sync::fail("an element was lost, or taken twice");
+        if (stolen != 0) Sync::law(stolen == puts, "a thief got what its owner had taken");
+        Sync::law(taken + (stolen != 0 ? 1 : 0) + (slot.take() != nullptr ? 1 : 0) == puts,
+                  "an element was lost, or taken twice");
     }
 };
 APIARY_CHECK(slot_same_address_against_steal);
@@ -160,7 +160,7 @@ struct slot_put_against_the_last_look {
     }
     void thread(unsigned i) {
         if (i == 0) {
-            if (slot.take() == nullptr) Sync::fail("nobody else took it");
+            Sync::law(slot.take() != nullptr, "nobody else took it");
             slot.put(&elements[1]);
             Sync::fence_light();
             seen_asleep = sleeps.load(std::memory_order_relaxed);
@@ -173,7 +173,7 @@ struct slot_put_against_the_last_look {
         }
     }
     void after() {
-        if (!seen_asleep && !seen_there) Sync::fail("an element stays beside a sleeper that nobody wakes");
+        Sync::law(seen_asleep || seen_there, "an element stays beside a sleeper that nobody wakes");
     }
 };
 APIARY_CHECK(slot_put_against_the_last_look);

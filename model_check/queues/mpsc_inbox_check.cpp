@@ -64,7 +64,7 @@ struct inbox_scenario {
         for (std::size_t p = 0; p != Producers; ++p)
             for (std::size_t k = 0; k + refused[p] < Each; ++k) ledger.put(p * Each + k);
         ledger.settle();
-        if (all_told_empty() != emptied) Sync::fail("was_empty was not told exactly once for each filling");
+        Sync::law(all_told_empty() == emptied, "was_empty was not told exactly once for each filling");
     }
 };
 
@@ -81,7 +81,7 @@ struct inbox_each_once : inbox_scenario<Sync, Producers, Each> {
     }
     void after() {
         this->receive(this->inbox.drain());
-        if (!this->inbox.looks_empty()) Sync::fail("a drained inbox does not look empty");
+        Sync::law(this->inbox.looks_empty(), "a drained inbox does not look empty");
         this->settle();
     }
 };
@@ -183,7 +183,7 @@ struct inbox_close_against_push : inbox_scenario<Sync, 2, 1> {
         }
     }
     void after() {
-        if (!this->inbox.drain().empty() || !this->inbox.close().empty()) Sync::fail("a closed inbox holds a node");
+        Sync::law(this->inbox.drain().empty() && this->inbox.close().empty(), "a closed inbox holds a node");
         this->settle();
     }
     static constexpr std::array must_reach{"inbox.push_refused"};
@@ -229,8 +229,8 @@ struct inbox_recycled_nodes {
     }
     void after() {
         receive();
-        if (seen[0] != 1 || seen[1] > 1 || seen[2] != 1) Sync::fail("identity: a recycled node was lost or left twice");
-        if (seen[0] + seen[1] != back.load(std::memory_order_relaxed)) Sync::fail("identity: a lap was lost");
+        Sync::law(seen[0] == 1 && seen[1] <= 1 && seen[2] == 1, "identity: a recycled node was lost or left twice");
+        Sync::law(seen[0] + seen[1] == back.load(std::memory_order_relaxed), "identity: a lap was lost");
     }
 };
 APIARY_CHECK(inbox_recycled_nodes);
@@ -258,8 +258,8 @@ struct inbox_close_against_list : inbox_scenario<Sync, 2, 2> {
             if (looked_open) Sync::reach("inbox.list_refused_after_a_try");
             this->refused[0] = 2;
             for (std::size_t k = 0; k != 2; ++k)
-                if (list.pop_front() != &this->nodes[k]) Sync::fail("a refused list came back in another order");
-            if (!list.empty()) Sync::fail("a refused list came back longer than it was");
+                Sync::law(list.pop_front() == &this->nodes[k], "a refused list came back in another order");
+            Sync::law(list.empty(), "a refused list came back longer than it was");
         } else {
             this->send(1, 0), this->send(1, 1);
         }

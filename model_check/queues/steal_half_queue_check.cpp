@@ -58,7 +58,7 @@ struct scenario {
             while (pop(i, Threads)) {
             }
         for (worker& w : workers)
-            if (!w.queue.share().looks_empty()) Sync::fail("a queue that gave everything does not look empty");
+            Sync::law(w.queue.share().looks_empty(), "a queue that gave everything does not look empty");
         ledger.settle();
     }
 };
@@ -97,7 +97,7 @@ struct half_virgin : scenario<Sync, limits<2>, 1, 2> {
     static constexpr std::array must_reach{"steal_half.pop_lost_last"};
     void thread(unsigned i) {
         if (i == 0) {
-            if (this->pop(0)) Sync::fail("a virgin queue gave an element");
+            Sync::law(!this->pop(0), "a virgin queue gave an element");
             this->push(0, 0);
             this->pop(0);
         } else {
@@ -165,8 +165,9 @@ struct half_two_thieves : scenario<Sync, limits<4>, 4, 3> {
     void thread(unsigned i) {
         if (i == 0)
             this->push(0, 3), this->pop(0);
-        else if (this->steal(i, 0) == steal_status::empty)  // what a loser must not be told: it would stop looking
-            Sync::fail("a theft said empty, and there was always an element");
+        else  // a loser must not be told that: it would stop looking
+            Sync::law(this->steal(i, 0) != steal_status::empty,
+                      "a theft said empty, and there was always an element");
     }
 };
 APIARY_CHECK(half_two_thieves);
@@ -290,7 +291,7 @@ struct half_probe_then_wake : scenario<Sync, limits<2>, 1, 2> {
                 Sync::reach("half.slept");
                 parker.park();
             }
-            if (this->steal(1, 0) != steal_status::taken) Sync::fail("a woken worker finds nothing");
+            Sync::law(this->steal(1, 0) == steal_status::taken, "a woken worker finds nothing");
         }
     }
 };

@@ -29,15 +29,15 @@ struct global_queue_idle_means_all_ended {
         }
         const bool accepted = queue.post([this] {
             ledger.took(0);
-            if (!queue.post([this] {
-                    ledger.took(1);
-                    ended.write(1);
-                }))
-                Sync::fail("refused before the stop");
+            const bool in = queue.post([this] {
+                ledger.took(1);
+                ended.write(1);
+            });
+            Sync::law(in, "refused before the stop");
         });
-        if (!accepted) Sync::fail("refused before the stop");
+        Sync::law(accepted, "refused before the stop");
         queue.wait_idle();
-        if (ended.read() != 1) Sync::fail("idle was told while a task had not ended");
+        Sync::law(ended.read() == 1, "idle was told while a task had not ended");
         queue.request_stop(stop_mode::drain);
     }
     void after() { ledger.settle(); }
@@ -65,8 +65,8 @@ struct global_queue_stop_races_a_post {
     void after() {
         const stop_report r = queue.report();
         Sync::reach(r.run != 0 ? "queue.run" : r.discarded != 0 ? "queue.discarded" : "queue.refused");
-        if (accepted ? r.run + r.discarded != 1 : r.refused != 1) Sync::fail("the report does not add up");
-        if ((r.run == 1) != ran) Sync::fail("the report says run and the task says no, or the other way round");
+        Sync::law(accepted ? r.run + r.discarded == 1 : r.refused == 1, "the report does not add up");
+        Sync::law((r.run == 1) == ran, "the report says run and the task says no, or the other way round");
     }
 };
 APIARY_CHECK(global_queue_stop_races_a_post);

@@ -29,21 +29,21 @@ struct timer_heap_published {
             heap.add(&late);
             const timer_handle h = heap.add(&early);
             clock.set(15);
-            if (heap.cancel(h) != &early) Sync::fail("the timer could not be cancelled");
+            Sync::law(heap.cancel(h) == &early, "the timer could not be cancelled");
             clock.advance(15);
-            if (heap.pop_due(clock.now_ns()) != &late) Sync::fail("the timer is not due when its time has come");
+            Sync::law(heap.pop_due(clock.now_ns()) == &late, "the timer is not due when its time has come");
             return;
         }
         const std::size_t size = heap.size();
         const std::int64_t next = heap.next_deadline();
-        if (size > 2) Sync::fail("a size that was never stored");
-        if (next != 20 && next != 30 && next != heap.never) Sync::fail("a deadline that was never stored");
+        Sync::law(size <= 2, "a size that was never stored");
+        Sync::law(next == 20 || next == 30 || next == heap.never, "a deadline that was never stored");
         if (size == 2 && next == 20) Sync::reach("timers.seen_in_between");
         const std::int64_t now = clock.now_ns();
-        if (now != 10 && now != 15 && now != 30) Sync::fail("a time that was never set");
+        Sync::law(now == 10 || now == 15 || now == 30, "a time that was never set");
     }
     void after() {
-        if (heap.size() != 0 || heap.next_deadline() != heap.never) Sync::fail("the published numbers are not exact");
+        Sync::law(heap.size() == 0 && heap.next_deadline() == heap.never, "the published numbers are not exact");
     }
 };
 APIARY_CHECK(timer_heap_published);

@@ -24,6 +24,7 @@ engine& self() { return *engine::active(); }
 constexpr auto number(std::memory_order order) { return static_cast<std::uint8_t>(order); }
 
 operation make(engine& e, const object& o, const code_place& at, const char* name, std::memory_order order) {
+    e.acts();
     operation op;
     op.site = e.sites().intern(at, name, number(order));
     op.order = op.failure_order = e.sites().effective(op.site, number(order));
@@ -49,6 +50,8 @@ void sequential_write(engine& e, const operation& op, std::uint64_t value) {
 
 std::uint64_t do_read(engine& e, operation& op, std::uint8_t* flags) {
     op.kind = event_kind::read;
+    const bool waits_for_ever = waits(op.mode) && op.mode != read_mode::timed_rmw;
+    if (waits_for_ever) e.asked(law_kind::deadlock);
     if (!e.sequential()) return e.read(op, flags);
     const std::uint64_t value = sequential_read(e, op);
     const bool match = (value & op.mask) == op.expect;
@@ -221,6 +224,7 @@ void fence_of(const char* name, std::memory_order written, std::uint8_t meant, c
     const inside scope;
     engine& e = self();
     if (e.peeking()) return;
+    e.acts();
     operation op;
     op.kind = event_kind::fence;
     op.site = e.sites().intern(at, name, number(written));
@@ -441,6 +445,8 @@ bool look_again(const char* name) {
     const inside scope;
     return self().sites().recheck(name);
 }
+
+void law_asked() { self().asked(law_kind::check); }
 
 void fail(const char* what, const code_place& at) {
     program_heap = {};

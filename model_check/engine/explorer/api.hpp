@@ -76,6 +76,7 @@ void before_destroy(void* p);
 void release(void* p);
 void reach(const char* name);
 bool look_again(const char* name);
+void law_asked();
 [[noreturn]] void fail(const char* what, const code_place& at);
 
 // A check without its type.

@@ -83,6 +83,8 @@ void engine::reset() {
     stopped_ = peeking_ = false;
     end_ = run_end::complete;
     reached_now_.clear();
+    asked_now_.fill(0);
+    acted_now_ = 0;
     outcome_.clear();
     failure_.reason.clear();
     phase_ = phase::sequential;
@@ -325,6 +327,8 @@ run_end engine::explore_next() {
 void engine::count_reached(run_end end) {
     if (end != run_end::complete && end != run_end::failed) return;
     for (const char* name : reached_now_) ++reached_[name];
+    for (std::size_t k = 0; k != laws_.size(); ++k) laws_[k] += asked_now_[k];
+    acted_ |= acted_now_;
 }
 
 run_end engine::follow(decider& d, std::vector<trace_row>* trace) {

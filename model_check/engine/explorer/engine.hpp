@@ -118,6 +118,9 @@ public:
     [[nodiscard]] const failure& last_failure() const { return failure_; }
     [[nodiscard]] std::string_view outcome() const { return outcome_; }
     std::map<std::string, std::uint64_t>& reached() { return reached_; }
+    using law_counts = std::array<std::uint64_t, law_kinds.size()>;
+    law_counts& laws() { return laws_; }                    // asked, as reached(): in runs that came to their end
+    [[nodiscard]] std::uint32_t acted() const { return acted_; }  // bits: threads with a watched operation
     site_table& sites() { return sites_; }
 
     // Called by the api, from a fiber.
@@ -132,6 +135,13 @@ public:
     [[noreturn]] void fail(std::string reason);
     [[nodiscard]] std::string describe(std::uint32_t site) const;
     void reach(const char* name);
+    void asked(law_kind law) {
+        const bool counts = law == law_kind::check || law == law_kind::lifetime || current_ != main_thread;
+        if (counts) ++asked_now_[static_cast<std::size_t>(law)];
+    }
+    void acts() {
+        if (current_ != main_thread) acted_now_ |= 1U << current_;
+    }
     [[nodiscard]] bool sequential() const { return phase_ == phase::sequential; }
     [[nodiscard]] bool peeking() const { return peeking_; }
     [[nodiscard]] unsigned current_thread() const { return current_; }
@@ -242,6 +252,8 @@ private:
     std::array<char, 128> outcome_buffer_{};
     std::map<std::string, std::uint64_t> reached_;
     std::vector<const char*> reached_now_;
+    law_counts laws_{}, asked_now_{};
+    std::uint32_t acted_ = 0, acted_now_ = 0;
 };
 
 }  // namespace apiary::model::explorer

@@ -317,6 +317,10 @@ struct explorer_sync {
     static void reach(const char* name) { explorer::reach(name); }
     static bool recheck(const char* name) { return explorer::look_again(name); }
 
+    static void law(bool holds, const char* what, site at = site::current()) {
+        explorer::law_asked();
+        if (!holds) fail(what, at);
+    }
     [[noreturn]] static void fail(const char* what, site at = site::current()) { explorer::fail(what, at.where); }
 };
 

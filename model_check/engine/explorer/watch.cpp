@@ -73,6 +73,8 @@ void engine::touch_cell(const object& o, bool writes, std::uint32_t site) {
     if (!writes && info.uninitialised)
         fail("uninitialised read: " + describe(site) + " of a cell that has no value yet");
     if (writes) info.uninitialised = false;
+    acts();
+    asked(law_kind::race);
     if (trace_ != nullptr) trace_row_at(site, info.address, writes ? "(plain write)" : "(plain read)");
     if (current_ == main_thread || attacks().no_race_detection) return;
     access_history& h = memory_.histories[info.history];
@@ -114,6 +116,7 @@ std::uint64_t engine::peek(const object& o) {
 }
 
 void* engine::allocate(std::size_t size, std::size_t alignment, const char* type) {
+    asked(law_kind::lifetime);
     const std::size_t rounded = size == 0 ? 1 : size;
     void* p = nullptr;
     if (sequential()) {

@@ -86,11 +86,14 @@ private:
 // One operation in the trace: opened before Relacy may switch threads, closed when it has happened.
 class recorder {
 public:
-    recorder(const site& at, const char* operation, const void* object)
+    enum kind { operation, remark };  // a remark is a row and no operation of the thread
+
+    recorder(const site& at, const char* name, const void* object, kind what = operation)
         : on_(the_world.tracing && !rl::ctx().invariant_executing) {
+        if (what == operation && !rl::ctx().invariant_executing) the_world.acts();
         if (!on_) return;
         column_ = the_world.column_of_running();
-        the_world.open_step(column_, at, operation, object);
+        the_world.open_step(column_, at, name, object);
     }
     explicit operator bool() const { return on_; }
     step& close() const { return the_world.close_step(column_); }
@@ -318,18 +321,21 @@ public:
 
     const T& read(site at = site::current()) const {
         const recorder record(at, "read", this);
+        the_world.asked(law_kind::race);
         std::as_const(guard_)(place(at)).load();
         show(record, false, "-> ");
         return value_;
     }
     void write(T value, site at = site::current()) {
         const recorder record(at, "write", this);
+        the_world.asked(law_kind::race);
         guard_(place(at)).store(1);
         value_ = std::move(value);
         show(record, true, "<- ");
     }
     T take(site at = site::current()) {
         const recorder record(at, "take", this);
+        the_world.asked(law_kind::race);
         std::as_const(guard_)(place(at)).load();
         guard_(place(at)).store(1);
         show(record, true, "-> ");

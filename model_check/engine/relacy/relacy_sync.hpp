@@ -51,6 +51,7 @@ struct relacy_sync {
     public:
         void lock(site at = site::current()) {
             const relacy_detail::recorder record(at, "lock", this);
+            relacy_detail::the_world.asked(law_kind::deadlock);
             impl_.lock(relacy_detail::place(at));
             close(record);
         }
@@ -92,6 +93,7 @@ struct relacy_sync {
                 close(enters, "lets the mutex go");
             }
             const relacy_detail::recorder record(at, "wait", this);
+            relacy_detail::the_world.asked(law_kind::deadlock);
             held adapter{l.mutex_.impl_};
             impl_.wait(adapter, relacy_detail::place(at));
             close(record, "awake, holds the mutex");
@@ -125,6 +127,7 @@ struct relacy_sync {
             const bool blocks = is_now(expected, at);
             const bool late = relacy_detail::the_world.now >= deadline_ns;
             close(record, !blocks ? "the word has changed" : late ? "the deadline has passed" : "blocks");
+            if (deadline_ns == forever) relacy_detail::the_world.asked(law_kind::deadlock);
             if (!blocks || late) return !blocks;
             const relacy_detail::recorder blocked(at, "futex wait", this);
             const rl::unpark_reason why = sleeping_.block(deadline_ns != forever, at, true);
@@ -165,6 +168,7 @@ struct relacy_sync {
         void park(site at = site::current()) { park_until(forever, at); }
 
         bool park_until(std::int64_t deadline_ns, site at = site::current()) {
+            if (deadline_ns == forever) relacy_detail::the_world.asked(law_kind::deadlock);
             for (;;) {
                 const relacy_detail::recorder record(at, "park", this);
                 stamped seen{1, 0};
@@ -199,6 +203,7 @@ struct relacy_sync {
 
     template <class T, class Done>
     static T await(const atomic<T>& a, Done done, site at = site::current()) {
+        relacy_detail::the_world.asked(law_kind::deadlock);
         for (;;) {
             const T value = a.load(std::memory_order_acquire, at);
             if (done(value)) return value;
@@ -244,14 +249,19 @@ struct relacy_sync {
     static void reach(const char* name, site at = site::current()) {
         if (rl::ctx().invariant_executing) return;
         relacy_detail::the_world.count_reach(name);
-        const relacy_detail::recorder record(at, "reach", nullptr);
+        const relacy_detail::recorder record(at, "reach", nullptr, relacy_detail::recorder::remark);
         close(record, name);
     }
 
     static bool recheck(const char* name) { return relacy_detail::the_world.recheck(name); }
 
+    static void law(bool holds, const char* what, site at = site::current()) {
+        relacy_detail::the_world.asked(law_kind::check);
+        if (!holds) fail(what, at);
+    }
+
     [[noreturn]] static void fail(const char* what, site at = site::current()) {
-        const relacy_detail::recorder record(at, "fail", nullptr);
+        const relacy_detail::recorder record(at, "fail", nullptr, relacy_detail::recorder::remark);
         relacy_detail::end_execution(what, rl::test_result_user_assert_failed, at);
     }
 
@@ -263,6 +273,7 @@ private:
     // Relacy's blocks are aligned to 16. For more, the block's address stands in front of the object.
     static void* take_memory(std::size_t size, std::size_t alignment, const char* what) {
         const site at = site::current();
+        relacy_detail::the_world.asked(law_kind::lifetime);
         const bool wide = alignment > rl::alignment;
         void* block = rl::ctx().alloc(wide ? size + alignment + sizeof(void*) : size, false,
                                       rl::debug_info(what, at.file_name(), at.line()));

@@ -237,6 +237,8 @@ verdict simulation::conclude() {
 
     for (const counted_name& r : w.reached)
         if (r.name != nullptr) v.reached[r.name] += r.count;
+    for (std::size_t k = 0; k != law_kinds.size(); ++k) v.laws[law_kinds[k]] = w.laws[k];
+    v.acted = w.acted;
     for (const counted_name& r : w.rechecked)
         if (r.name != nullptr) v.sites[recheck_prefix + std::string(r.name)] = recheck_kept;
     for (const counted_outcome& o : w.outcomes)

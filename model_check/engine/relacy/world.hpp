@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include <apiary/model_check/check.hpp>
 #include <apiary/model_check/relacy/relacy_include.hpp>
 
 namespace apiary::model::relacy_detail {
@@ -83,6 +84,8 @@ public:
     raw_vector<step> steps;
     std::array<step, most_threads + 1> open{};  // the operation each thread is in
     std::array<counted_name, 128> reached{}, rechecked{};
+    std::array<std::uint64_t, law_kinds.size()> laws{};
+    std::uint32_t acted = 0;  // a bit for each thread
     std::array<counted_outcome, 64> outcomes{};
     std::array<site_record, 1024> sites{};
 
@@ -101,6 +104,17 @@ public:
     bool budget_is_spent() const {
         if (max_executions != 0 && executions >= max_executions) return true;
         return executions % 64 == 0 && std::chrono::steady_clock::now() >= deadline;
+    }
+
+    // The law was asked. Those of the engine count in the threads: before and after them there is nobody to race with,
+    // nor to wait for. Memory may be lost everywhere.
+    void asked(law_kind law) {
+        const bool counts = law == law_kind::check || law == law_kind::lifetime || stage == phase::threads;
+        if (counts) ++laws[static_cast<std::size_t>(law)];
+    }
+    // The running thread does something that is watched.
+    void acts() {
+        if (stage == phase::threads && running >= 0) acted |= 1U << running;
     }
 
     void count_reach(const char* name) { count(reached, name); }

@@ -22,7 +22,7 @@ struct loses_a_count {
         n.store(seen + 1, std::memory_order_relaxed);
     }
     void after() {
-        if (n.load(std::memory_order_relaxed) != 2) Sync::fail("an increment was lost");
+        Sync::law(n.load(std::memory_order_relaxed) == 2, "an increment was lost");
     }
 };
 APIARY_CHECK(loses_a_count);
@@ -46,7 +46,7 @@ struct misses_a_message {
             data.store(1, std::memory_order_relaxed);
             flag.store(1, std::memory_order_release);
         } else if (flag.load(std::memory_order_relaxed) == 1) {
-            if (data.load(std::memory_order_relaxed) == 0) Sync::fail("the message was missed");
+            Sync::law(data.load(std::memory_order_relaxed) != 0, "the message was missed");
         }
     }
 };
@@ -67,7 +67,7 @@ struct misses_each_other {
         seen[i] = stored[1 - i].load(std::memory_order_relaxed);
     }
     void after() {
-        if (seen[0] + seen[1] == 0) Sync::fail("each missed the other");
+        Sync::law(seen[0] + seen[1] != 0, "each missed the other");
     }
 };
 APIARY_EXHIBIT(misses_each_other, "each missed", model::explorer_only);
@@ -93,7 +93,7 @@ template <class Sync>
 struct only_the_explorer_sees : quiet<Sync> {
     static constexpr const char* relacy_passes = "it is made so";
     void after() {
-        if (std::is_same_v<Sync, model::explorer_sync>) Sync::fail("seen");
+        Sync::law(!std::is_same_v<Sync, model::explorer_sync>, "seen");
     }
 };
 APIARY_EXHIBIT(only_the_explorer_sees, "seen", model::explorer_only);
@@ -129,7 +129,7 @@ struct fails_on_a_match : quiet<Sync> {
         while (i == 0 &&
                !this->n.compare_exchange_weak(expected, 0, std::memory_order_relaxed, std::memory_order_relaxed))
             ++failures;
-        if (failures == 2) Sync::fail("failed on a match, twice");
+        Sync::law(failures != 2, "failed on a match, twice");
     }
 };
 APIARY_CHECK(fails_on_a_match, model::explorer_only);
@@ -219,7 +219,7 @@ template <class Sync>
 struct breaks_an_invariant : quiet<Sync> {
     void thread(unsigned i) { this->n.store(static_cast<int>(i) + 1, std::memory_order_relaxed); }
     void invariant() {
-        if (this->n.load(std::memory_order_relaxed) == 2) Sync::fail("n is two");
+        Sync::law(this->n.load(std::memory_order_relaxed) != 2, "n is two");
     }
 };
 APIARY_CHECK(breaks_an_invariant, model::relacy_only);
