@@ -21,11 +21,10 @@
 //         static constexpr const char* explorer_passes = "why";   // must pass it; and the other way round
 //         static constexpr const char* one_engine = "why";        // of a check that only one engine is asked
 //
-// Laws are Sync::law(holds,
-                      "what is wrong where it does not") and the ledgers of contract/laws.hpp. Beside them an engine
-// looks for data races, bad accesses, leaks, deadlocks and livelocks. A check that asked no law is red, and so is one of
-// whose threads one ran nothing that is watched. Where an engine's law is the point, `engine_laws` names it, and it
-// must have been asked.
+// Laws are Sync::law(holds, "what is wrong where it does not") and the ledgers of contract/laws.hpp. Beside them
+// an engine looks for data races, bad accesses, leaks, deadlocks and livelocks. A check that asked no law is red, and so
+// is a check with a thread that ran nothing that is watched. Where an engine's law is the point, `engine_laws` names it,
+// and it must have been asked.
 #pragma once
 
 #include <array>
@@ -100,6 +99,7 @@ struct [[nodiscard]] verdict {
     std::map<std::string, std::uint64_t> outcomes;  // litmus: outcome -> executions
     std::map<std::string, std::string> sites;       // atomic sites executed: site -> order as written
     std::map<std::string, std::uint64_t> laws;      // by law_kinds: how often each was asked
+    std::uint64_t mutation_met = 0;                 // whether the mutated operation ran: 1
     std::uint64_t acted = 0;                        // a bit for each thread that ran a watched operation
 };
 

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include <apiary/model_check/orders.hpp>
+
 namespace apiary::model {
 
 const char* const usage =
@@ -28,6 +30,8 @@ const char* const usage =
   --shard I/N               the I-th of N parts, I from 0
   --jobs N                  simulations at a time; default 1
   --mutate SITE=ORDER       weakens one operation: SITE is FILE:LINE[:COLUMN[:OPERATION]]; ORDER also dropped
+  --mutate-all FILE         weakens every operation of FILE (a part of its name) by each legal step, one at a time,
+                            and runs the checks that execute it; a table; red when one survives
   --mutate recheck:NAME     leaves one source out of a sleeper's last look
   --replay TOKEN            runs the one execution of a failure again and prints it
   --trace                   prints the trace of every failure, the expected ones too
@@ -35,7 +39,8 @@ const char* const usage =
   --json FILE               one line per verdict; - is standard output
   --html FILE               one page: every verdict, and every counterexample drawn, the expected ones too
 
-exit: 0 everything as expected, 1 not, 2 the command line makes no sense
+exit: 0 everything as expected, 1 not, 2 the command line makes no sense; of --mutate also: no operation at SITE
+ran that can have ORDER, or it has that order as written, so that nothing was weakened
 )";
 
 namespace {
@@ -136,7 +141,7 @@ bool mutation(const std::string& text, search_options& o) {
     if (equals == std::string::npos) return false;
     o.mutate_site = text.substr(0, equals);
     o.mutate_order = text.substr(equals + 1);
-    return !o.mutate_site.empty() && !o.mutate_order.empty();
+    return !o.mutate_site.empty() && is_order(o.mutate_order);
 }
 
 }  // namespace
@@ -210,6 +215,8 @@ command parse(int argc, const char* const* argv) {
             good = number(value, c.search.jobs) && c.search.jobs != 0;
         else if (option == "--mutate")
             good = mutation(value, c.search);
+        else if (option == "--mutate-all")
+            good = !(c.mutate_all = value).empty();
         else if (option == "--timeout")
             good = number(value, c.timeout_seconds) && c.timeout_seconds > 0;
         else if (option == "--replay")
@@ -222,7 +229,10 @@ command parse(int argc, const char* const* argv) {
             c.error = "'" + option + "' is no option; --help lists the options";
             break;
         }
-        if (!good) c.error = "'" + value + "' is no value for " + option + "; --help shows the form";
+        if (!good && option == "--mutate")
+            c.error = "'" + value + "' is no value for --mutate; it is SITE=ORDER, with ORDER one of " + orders_text;
+        else if (!good)
+            c.error = "'" + value + "' is no value for " + option + "; --help shows the form";
     }
     c.json_list = c.list && json;
     const bool hunts = c.search.mode != search_mode::standard && c.search.mode != search_mode::full;
@@ -230,6 +240,8 @@ command parse(int argc, const char* const* argv) {
         c.error = "'" + explorers + "' is the explorer's; relacy has nothing of the kind";
     if (c.error.empty() && c.search.estimate && hunts)
         c.error = "--estimate is of the exhaustive search; a hunting mode ends by its budget: leave out --mode";
+    if (c.error.empty() && !c.mutate_all.empty() && (!c.search.mutate_site.empty() || !c.search.replay.empty()))
+        c.error = "--mutate-all runs every mutation by itself; leave out --mutate and --replay";
     if (c.error.empty() && !c.search.replay.empty() && c.names.size() != 1)
         c.error = "--replay runs one execution of one check; name that check";
     return c;

@@ -13,6 +13,7 @@ struct command {
     std::vector<std::string> names;  // empty: all
     unsigned engines = both_engines;
     search_options search;
+    std::string mutate_all;      // part of a file's name: every operation there is weakened in turn
     double timeout_seconds = 0;  // 0: by the budget
     std::string json_file;       // one line per verdict; "-" is standard output
     std::string html_file;       // all verdicts, with every trace there is

@@ -73,6 +73,15 @@ std::string map_json(const std::map<std::string, Value>& map) {
     return out + "}";
 }
 
+// The threads of a set of bits.
+std::string threads_json(std::uint64_t bits) {
+    std::string out = "[";
+    for (unsigned t = 0; t != 64; ++t)
+        if ((bits >> t & 1U) != 0) out.append(out.size() > 1 ? "," : "").append(std::to_string(t));
+    out += ']';
+    return out;
+}
+
 std::string padded(std::string text, std::size_t width) {
     text.resize(std::max(text.size(), width), ' ');
     return text + " ";
@@ -105,6 +114,7 @@ std::string list_json(const std::vector<check_entry>& checks) {
                ",\"engines\":" + engines_json(c.engines) + ",\"must_see\":" + engines_json(c.must_see & c.engines) +
                ",\"one_engine\":" + quoted(c.one_engine_because) + ",\"threads\":" + std::to_string(c.threads) +
                ",\"what\":" + quoted(c.what) + ",\"must_reach\":" + list_json(c.must_reach) +
+               ",\"engine_laws\":" + list_json(c.engine_laws) + ",\"exhibit\":" + quoted(c.exhibit) +
                ",\"too_large\":" + (c.too_large_to_exhaust ? "true" : "false") + "}\n";
     return out;
 }
@@ -139,7 +149,7 @@ std::string verdict_json(const judged& j) {
         (v.estimated_executions == 0 ? "" : ",\"estimated_executions\":" + std::to_string(v.estimated_executions)) +
         ",\"differs\":" + quoted(j.differs) + ",\"seconds\":" + seconds_text(v.seconds) +
         ",\"reason\":" + quoted(v.reason) + ",\"replay\":" + quoted(j.replay_line) +
-        ",\"reach\":" + map_json(v.reached) + ",\"outcomes\":" + map_json(v.outcomes) +
+        ",\"laws\":" + map_json(v.laws) + ",\"acted\":" + threads_json(v.acted) + ",\"reach\":" + map_json(v.reached) + ",\"outcomes\":" + map_json(v.outcomes) +
         ",\"sites\":" + map_json(v.sites) + ",\"blind\":" + quoted(v.blind) + ",\"trace\":" + quoted(v.trace) + "}";
     return out;
 }

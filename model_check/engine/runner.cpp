@@ -3,21 +3,18 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <exception>
+#include <csignal>
 #include <list>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include <apiary/model_check/job.hpp>
 #include <apiary/model_check/options.hpp>
-#include <apiary/model_check/verdict_wire.hpp>
 
 namespace apiary::model {
 
@@ -25,15 +22,21 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
+bool is_exhaustive(search_mode m) { return m == search_mode::standard || m == search_mode::full; }
+
 bool must_see(const task& t) { return (t.check->must_see & static_cast<unsigned>(t.with)) != 0; }
 
-// What a search gets that was given no budget. Relacy's is counted in executions, so that its verdict does not
-// depend on the machine; an exhibit stops at its failure and may therefore look longer. The explorer's is for a
-// search that should end by itself: seconds that a slow machine does not use up.
+// What a search gets that was given no budget. Executions, so that its verdict does not depend on the machine; an
+// exhibit stops at its failure and may therefore look longer. The explorer's searches that should end by
+// themselves have no such number: seconds that a slow machine does not use up, and red when they are over.
+constexpr std::uint64_t explorer_executions = 100'000;
 search_options with_default_budget(search_options o, const task& t) {
     if (o.max_executions != 0 || o.max_seconds > 0) return o;
     if (t.with == engine::explorer) {
-        o.max_seconds = t.check->too_large_to_exhaust ? 4 : 120;
+        if (t.check->too_large_to_exhaust && is_exhaustive(o.mode))
+            o.max_executions = explorer_executions;
+        else
+            o.max_seconds = 120;
         return o;
     }
     switch (t.check->kind) {
@@ -50,116 +53,56 @@ search_options with_default_budget(search_options o, const task& t) {
     return o;
 }
 
-verdict error_verdict(std::string reason) {
-    verdict v;
-    v.reason = std::move(reason);
-    return v;
-}
-
-// One child with one simulation.
+// One simulation on its way, and how long it may take.
 class child {
 public:
-    child(const task& t, const search_options& options, double timeout_seconds) {
-        search_options o = with_default_budget(options, t);
-        o.label = t.check->name;
-        if (timeout_seconds <= 0) timeout_seconds = o.max_seconds > 0 ? o.max_seconds * 2 + 120 : 1800;
+    child(const task& t, const search_options& options, double timeout_seconds)
+        : options_(with_default_budget(options, t)), job_([&] { return simulate(t); }, job::group::own) {
+        if (timeout_seconds <= 0) timeout_seconds = options_.max_seconds > 0 ? options_.max_seconds * 2 + 120 : 1800;
         deadline_ = clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(timeout_seconds * 1000));
-        int ends[2];
-        if (::pipe(ends) != 0) {
-            result_ = error_verdict(std::string("pipe: ") + std::strerror(errno));
-            return;
-        }
-        pid_ = ::fork();
-        if (pid_ == 0) {
-            ::close(ends[0]);
-            ::dup2(STDERR_FILENO, STDOUT_FILENO);  // what an engine says of itself is no verdict
-            simulate(t, o, ends[1]);
-        }
-        ::close(ends[1]);
-        in_ = ends[0];
-        if (pid_ < 0) {
-            result_ = error_verdict(std::string("fork: ") + std::strerror(errno));
-            finish();
-        }
-    }
-    child(const child&) = delete;
-    child& operator=(const child&) = delete;
-    ~child() {
-        if (pid_ > 0) {
-            ::kill(pid_, SIGKILL);
-            ::waitpid(pid_, nullptr, 0);
-        }
-        finish();
     }
 
-    int descriptor() const { return in_; }
-    bool done() const { return in_ < 0; }
-    verdict& result() { return result_; }
-
+    int descriptor() const { return job_.descriptor(); }
+    bool done() const { return job_.done(); }
+    verdict& result() { return job_.result(); }
+    void pump() { job_.pump(); }
     // Past the deadline the verdict is an error.
     void watch_clock() {
-        if (done() || clock::now() <= deadline_) return;
-        ::kill(pid_, SIGKILL);
-        reap();
-        result_ = error_verdict("the simulation did not end within its time; it was stopped");
-        finish();
-    }
-
-    // To be called when there is something to read; at the end makes the verdict.
-    void pump() {
-        char buffer[65536];
-        const ssize_t n = ::read(in_, buffer, sizeof buffer);
-        if (n > 0) {
-            bytes_.append(buffer, static_cast<std::size_t>(n));
-            return;
-        }
-        if (n < 0 && errno == EINTR) return;
-        const int status = reap();
-        if (std::optional<verdict> v = from_wire(bytes_); v.has_value())
-            result_ = std::move(*v);
-        else if (WIFSIGNALED(status))
-            result_ =
-                error_verdict(std::string("the simulation was ended by a signal: ") + ::strsignal(WTERMSIG(status)));
-        else
-            result_ = error_verdict("the simulation ended without a verdict, status " +
-                                    std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : status));
-        finish();
+        if (clock::now() > deadline_) job_.stop("the simulation did not end within its time; it was stopped");
     }
 
 private:
-    [[noreturn]] static void simulate(const task& t, const search_options& o, int out) {
-        verdict v;
-        try {
-            v = t.with == engine::relacy ? t.check->run_relacy(o) : t.check->run_explorer(o);
-        } catch (const std::exception& e) {
-            v = error_verdict(std::string("an exception left the check: ") + e.what());
-        }
-        const std::string bytes = to_wire(v);
-        for (std::size_t at = 0; at != bytes.size();) {
-            const ssize_t n = ::write(out, bytes.data() + at, bytes.size() - at);
-            if (n < 0 && errno != EINTR) break;
-            if (n > 0) at += static_cast<std::size_t>(n);
-        }
-        ::_exit(0);
+    verdict simulate(const task& t) {
+        ::dup2(STDERR_FILENO, STDOUT_FILENO);  // what an engine says of itself is no verdict
+        options_.label = t.check->name;
+        return t.with == engine::relacy ? t.check->run_relacy(options_) : t.check->run_explorer(options_);
     }
 
-    int reap() {
-        int status = 0;
-        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-        }
-        pid_ = -1;
-        return status;
-    }
-    void finish() {
-        if (in_ >= 0) ::close(in_);
-        in_ = -1;
-    }
-
-    pid_t pid_ = -1;
-    int in_ = -1;
+    search_options options_;
+    job job_;
     clock::time_point deadline_;
-    std::string bytes_;
-    verdict result_;
+};
+
+// SIGINT, SIGTERM and SIGHUP while simulations run: they are killed and reaped, and then the signal has its effect.
+class stop_signals {
+public:
+    stop_signals() {
+        struct sigaction by_us {};
+        by_us.sa_handler = [](int s) { came_ = s; };
+        for (std::size_t i = 0; i != count; ++i) ::sigaction(signals[i], &by_us, &before_[i]);
+    }
+    ~stop_signals() {
+        for (std::size_t i = 0; i != count; ++i) ::sigaction(signals[i], &before_[i], nullptr);
+    }
+    stop_signals(const stop_signals&) = delete;
+    stop_signals& operator=(const stop_signals&) = delete;
+    static int came() { return came_; }
+
+private:
+    static constexpr std::size_t count = 3;
+    static constexpr int signals[count] = {SIGINT, SIGTERM, SIGHUP};
+    static inline volatile std::sig_atomic_t came_ = 0;
+    struct sigaction before_[count];
 };
 
 // The outcomes that one set has and the other lacks, as text.
@@ -182,6 +125,37 @@ void judge_litmus(const task& t, verdict& v) {
     v.reason = (extra.empty() ? "" : "saw " + extra + ", not expected") +
                (extra.empty() || missing.empty() ? "" : "; ") +
                (missing.empty() ? "" : "never saw " + missing + ", expected");
+}
+
+// What a verdict that found nothing wrong has not looked at: seen, cause, remedy. Empty when all is well.
+std::string did_nothing(const task& t, const verdict& v) {
+    const std::string in_none = " in any of " + std::to_string(v.executions) + " executions. ";
+    const bool litmus = t.check->kind == check_kind::litmus;  // may have more threads than it needs
+    for (unsigned i = 0; i != t.check->threads; ++i)
+        if ((v.acted >> i & 1U) == 0 && !(litmus && v.acted != 0))
+            return "nothing was checked: thread " + std::to_string(i) + " ran no operation that an engine watches" +
+                   in_none +
+                   "Cause: what it shares is plain or std::atomic, or it does nothing. Remedy: typename Sync::template "
+                   "atomic<T> and cell<T>, Sync::mutex, Sync::parker (WRITING_CHECKS.md, section 2); fewer threads";
+    if (litmus) return {};  // its law is the set of outcomes
+    const auto asked = [&](const std::string& law) {
+        const auto found = v.laws.find(law);
+        return found != v.laws.end() && found->second != 0;
+    };
+    for (const std::string& law : t.check->engine_laws)
+        if (!asked(law))
+            return "nothing was checked: the check rests on the engine's law '" + law + "', which was never asked" +
+                   in_none + "Cause: no thread comes to " +
+                   (law == "race"       ? "a cell (Sync::cell)"
+                    : law == "deadlock" ? "a wait without deadline (park, await, condvar, futex, mutex)"
+                                        : "an object of Sync::create") +
+                   ". Remedy: another scenario, or another of engine_laws";
+    if (t.check->engine_laws.empty() && !asked(law_kinds[0]))
+        return "nothing was checked: no law was evaluated" + in_none +
+               "Cause: the check asserts nothing, or its ledger is never used. Remedy: Sync::law(condition, \"what is "
+               "wrong without it\") in thread(), invariant() or after(), or a ledger of contract/laws.hpp; where an "
+               "engine's own law is the point, static constexpr std::array engine_laws{\"deadlock\"} (race, lifetime)";
+    return {};
 }
 
 bool as_expected(const task& t, verdict& v, search_mode mode, bool replaying) {
@@ -228,11 +202,15 @@ judged judge(const task& t, verdict v, const search_options& o) {
     judged j;
     j.ran = t;
     if (t.check->kind == check_kind::litmus && o.replay.empty()) judge_litmus(t, v);
+    const bool found_nothing = v.result == outcome::pass || v.result == outcome::budget_ended;
     // A mutation elsewhere is no error of this check; main says when it ran nowhere.
-    if (v.result == outcome::error && v.reason.find("mutated site") != std::string::npos)
-        v.result = outcome::pass, v.reason = "the mutated operation does not run here";
-    else if (!o.mutate_site.empty())
-        v.reached.try_emplace(mutated_operation_ran, 1);
+    if (found_nothing && !o.mutate_site.empty() && v.mutation_met == 0)
+        v.reason = "the mutated operation does not run here";
+    // Of a mutant it would look like a kill. One execution that is replayed need not meet everything.
+    if (found_nothing && o.mutate_site.empty() && o.replay.empty()) {
+        if (std::string nothing = did_nothing(t, v); !nothing.empty())
+            v.result = outcome::error, v.reason = std::move(nothing);
+    }
     j.as_expected = as_expected(t, v, o.mode, !o.replay.empty());
     j.verdict_word = word_of(v.result);
     if (!v.replay.empty()) {
@@ -341,7 +319,14 @@ bool run_all(const std::vector<task>& tasks, const search_options& options, doub
         }
     };
 
+    adopt_orphans();
+    const stop_signals signals;
     while (tell != tasks.size()) {
+        if (const int s = stop_signals::came(); s != 0) {
+            now.clear();
+            ::signal(s, SIG_DFL);
+            ::raise(s);
+        }
         while (now.size() < std::max(1U, options.jobs) && next != tasks.size()) {
             start(next, options, step::search, {}, 0);
             ++next;

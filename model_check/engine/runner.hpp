@@ -1,8 +1,8 @@
 // The one runner: every verdict of every engine passes through here and is judged here.
 //
-// Each simulation runs in a forked child, because Relacy stands one per process and because a check may
-// crash, hang or corrupt memory. The verdict comes back through a pipe; a child that dies or runs out of
-// time gives the verdict `error`. A failure that Relacy found is replayed in a second child, which both
+// Each simulation runs in a forked child (job.hpp), because Relacy stands one per process and because a check may
+// crash, hang or corrupt memory. A child that dies, runs out of time or sends less than a whole verdict gives the
+// verdict `error`; so does a check that did nothing: a thread that ran no watched operation, no law asked. A failure that Relacy found is replayed in a second child, which both
 // fetches the trace and shows that the token reproduces the failure.
 #pragma once
 
@@ -13,9 +13,6 @@
 #include <apiary/model_check/check.hpp>
 
 namespace apiary::model {
-
-// Among verdict::reached when an operation was mutated and ran.
-inline constexpr const char* mutated_operation_ran = "(the mutated operation)";
 
 struct task {
     const check_entry* check = nullptr;

@@ -24,33 +24,33 @@ public:
 class reader {
 public:
     explicit reader(std::string_view bytes) : rest_(bytes) {}
-    bool good() const { return good_; }
+    // Every field was there, and nothing came after the last.
+    bool good() const { return good_ && rest_.empty(); }
 
     void operator()(std::string& text) {
         std::size_t length = 0;
         const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), length);
         const auto digits = static_cast<std::size_t>(end - rest_.data());
-        if (error != std::errc{} || digits + 1 + length > rest_.size()) {
-            good_ = false;
-            rest_ = {};
-            return;
-        }
+        const bool whole = error == std::errc{} && digits < rest_.size() && rest_[digits] == ':' &&
+                           length <= rest_.size() - digits - 1;
+        if (!whole) return broken();
         text = rest_.substr(digits + 1, length);
         rest_.remove_prefix(digits + 1 + length);
     }
     void operator()(std::uint64_t& n) {
         std::string text;
         (*this)(text);
-        n = good_ ? std::stoull(text) : 0;
+        number(text, n);
     }
     void operator()(double& d) {
         std::string text;
         (*this)(text);
-        d = good_ ? std::stod(text) : 0;
+        number(text, d);
     }
     void operator()(outcome& o) {
         std::uint64_t n = 0;
         (*this)(n);
+        if (n > static_cast<std::uint64_t>(outcome::error)) return broken();
         o = static_cast<outcome>(n);
     }
     template <class Value>
@@ -65,6 +65,16 @@ public:
     }
 
 private:
+    template <class N>
+    void number(const std::string& text, N& n) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+        if (!good_ || error != std::errc{} || end != text.data() + text.size()) broken();
+    }
+    void broken() {
+        good_ = false;
+        rest_ = {};
+    }
+
     std::string_view rest_;
     bool good_ = true;
 };
@@ -73,7 +83,7 @@ template <class Wire, class Verdict>
 void every_field(Wire& wire, Verdict& v) {
     wire(v.result), wire(v.mode), wire(v.bound), wire(v.executions), wire(v.graphs), wire(v.blocked);
     wire(v.seconds), wire(v.reason), wire(v.trace), wire(v.trace_html), wire(v.replay), wire(v.blind);
-    wire(v.reached), wire(v.outcomes), wire(v.sites), wire(v.estimated_executions);
+    wire(v.reached), wire(v.outcomes), wire(v.sites), wire(v.laws), wire(v.acted), wire(v.mutation_met), wire(v.estimated_executions);
 }
 
 }  // namespace

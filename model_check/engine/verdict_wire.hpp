@@ -11,7 +11,8 @@ namespace apiary::model {
 
 std::string to_wire(const verdict& v);
 
-// Nothing when the bytes are not one whole verdict: the child died while it wrote, or before.
+// Nothing when the bytes are not exactly one whole verdict with its end mark: the child died while it wrote, or before.
+// job.hpp reads with it, and nothing else does.
 std::optional<verdict> from_wire(std::string_view bytes);
 
 }  // namespace apiary::model

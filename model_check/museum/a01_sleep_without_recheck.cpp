@@ -55,6 +55,7 @@ APIARY_EXHIBIT(a01_recheck_without_fence, "deadlock");
 template <class Sync>
 struct a01_fixed : one_worker_one_post<Sync, shipped_protocol<Sync>> {
     static constexpr const char* what = "twin of A01: announce, look again, block; push, then look for a sleeper";
+    static constexpr const char* exhibit = "a01_no_recheck";
 };
 APIARY_CHECK(a01_fixed);
 

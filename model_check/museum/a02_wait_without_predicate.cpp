@@ -47,6 +47,7 @@ APIARY_EXHIBIT(a02_wait_without_predicate, "deadlock");
 template <class Sync>
 struct a02_fixed : one_worker_one_post<Sync, shipped_protocol<Sync>> {
     static constexpr const char* what = "twin of A02: the wake is a token in a parker";
+    static constexpr const char* exhibit = "a02_wait_without_predicate";
 };
 APIARY_CHECK(a02_fixed);
 

@@ -99,6 +99,7 @@ APIARY_EXHIBIT(a04_two_bits, "claimed twice");
 template <class Sync>
 struct a04_fixed : two_poppers<Sync, 32, 4> {
     static constexpr const char* what = "twin of A04: the same with a tag of 32 bits";
+    static constexpr const char* exhibit = "a04_no_tag";
 };
 APIARY_CHECK(a04_fixed);
 
@@ -160,6 +161,7 @@ APIARY_EXHIBIT(a03_linked_twice, "claimed twice");
 template <class Sync>
 struct a03_fixed : sleeps_twice<Sync, set_of_sleepers<Sync>> {
     static constexpr const char* what = "twin of A03: a bit, which its worker clears when it wakes by itself";
+    static constexpr const char* exhibit = "a03_linked_twice";
 };
 APIARY_CHECK(a03_fixed);
 
@@ -231,6 +233,7 @@ APIARY_EXHIBIT(b28_entry_stays, "in the list twice");
 template <class Sync>
 struct b28_fixed : woken_for_another_reason<Sync, bit_of_sleeper<Sync>> {
     static constexpr const char* what = "twin of B28: whoever wakes withdraws, and learns whether it was claimed";
+    static constexpr const char* exhibit = "b28_entry_stays";
 };
 APIARY_CHECK(b28_fixed);
 

@@ -103,6 +103,7 @@ template <class Sync>
 struct a06_fixed : batch_into_a_small_deque<Sync, refused_push::given_back> {
     static constexpr const char* what =
         "twin of A06: a refused push changes nothing, and the node goes back to the pool";
+    static constexpr const char* exhibit = "a06_refused_push_ignored";
 };
 APIARY_CHECK(a06_fixed);
 
@@ -138,6 +139,7 @@ APIARY_EXHIBIT(a08_list_not_reversed, "another order");
 template <class Sync>
 struct a08_fixed : two_in_order<Sync, true> {
     static constexpr const char* what = "twin of A08: drain gives the oldest first";
+    static constexpr const char* exhibit = "a08_list_not_reversed";
 };
 APIARY_CHECK(a08_fixed);
 

@@ -39,6 +39,7 @@ APIARY_EXHIBIT(a07_object_in_a_slot, "data race");
 template <class Sync>
 struct a07_fixed : next_lap_against_steal<Sync, shipped_deque<Sync, 2>> {
     static constexpr const char* what = "twin of A07: a slot is one atomic word";
+    static constexpr const char* exhibit = "a07_object_in_a_slot";
 };
 APIARY_CHECK(a07_fixed);
 
@@ -61,6 +62,7 @@ APIARY_EXHIBIT(b02_bottom_underflows, "uninitialised");
 template <class Sync>
 struct b02_fixed : pop_of_nothing<Sync, shipped_deque<Sync, 2>> {
     static constexpr const char* what = "twin of B02: distances are signed, and an empty deque is seen before";
+    static constexpr const char* exhibit = "b02_bottom_underflows";
 };
 APIARY_CHECK(b02_fixed);
 
@@ -83,6 +85,7 @@ APIARY_EXHIBIT(b05_push_without_release, "uninitialised");
 template <class Sync>
 struct b05_push_fixed : push_against_steal<Sync, shipped_deque<Sync, 2>> {
     static constexpr const char* what = "twin of B05: push stores bottom with release";
+    static constexpr const char* exhibit = "b05_push_without_release";
 };
 APIARY_CHECK(b05_push_fixed);
 
@@ -107,6 +110,7 @@ APIARY_EXHIBIT(b05_pop_without_fence, "left twice");
 template <class Sync>
 struct b05_pop_fixed : two_pops_against_two_steals<Sync, shipped_deque<Sync, 2>> {
     static constexpr const char* what = "twin of B05: a seq_cst fence between the two";
+    static constexpr const char* exhibit = "b05_pop_without_fence";
 };
 APIARY_CHECK(b05_pop_fixed);
 
@@ -128,6 +132,7 @@ APIARY_EXHIBIT(b08_top_not_reloaded, "livelock");
 template <class Sync>
 struct b08_fixed : two_thieves<Sync, shipped_deque<Sync, 4>> {
     static constexpr const char* what = "twin of B08: a steal that lost says so, and the next one loads top again";
+    static constexpr const char* exhibit = "b08_top_not_reloaded";
 };
 APIARY_CHECK(b08_fixed);
 
@@ -151,6 +156,7 @@ APIARY_EXHIBIT(deque_pop_weak, "pop finds nothing");
 template <class Sync>
 struct deque_pop_strong : lone_owner<Sync, shipped_deque<Sync, 2>> {
     static constexpr const char* what = "twin of deque_pop_weak: pop's compare-exchange is strong";
+    static constexpr const char* exhibit = "deque_pop_weak";
 };
 APIARY_CHECK(deque_pop_strong);
 

@@ -89,6 +89,7 @@ template <class Sync>
 struct a09_fixed : attach_and_look<Sync, fixed_flags<Sync>> {
     static constexpr const char* what =
         "twin of A09: all slots are there from the start, and a count says how many are in use";
+    static constexpr const char* exhibit = "a09_growing_vector";
 };
 APIARY_CHECK(a09_fixed);
 
@@ -132,6 +133,7 @@ APIARY_EXHIBIT(a39_message_before_idle, "left to a process");
 template <class Sync>
 struct a39_fixed : message_and_idle<Sync, publishes::idle_and_looks_again> {
     static constexpr const char* what = "twin of A39: one more look behind 'idle'";
+    static constexpr const char* exhibit = "a39_message_before_idle";
 };
 APIARY_CHECK(a39_fixed);
 
@@ -164,6 +166,7 @@ APIARY_EXHIBIT(a39_cancel_has_no_edge, "deadlock");
 template <class Sync>
 struct a39_cancel_fixed : cancel_of_the_blocked<Sync, true> {
     static constexpr const char* what = "twin of A39: cancel leads from blocked to ready";
+    static constexpr const char* exhibit = "a39_cancel_has_no_edge";
 };
 APIARY_CHECK(a39_cancel_fixed);
 

@@ -63,6 +63,7 @@ APIARY_EXHIBIT(a10_inbox_left_open, "an accepted task was lost");
 template <class Sync>
 struct a10_fixed : post_races_detach<Sync, leaving::closes_inbox> {
     static constexpr const char* what = "twin of A10: the last look closes the inbox, and a later post is refused";
+    static constexpr const char* exhibit = "a10_inbox_left_open";
 };
 APIARY_CHECK(a10_fixed);
 
@@ -110,6 +111,7 @@ APIARY_EXHIBIT(a42_batch_lost, "an accepted task was lost");
 template <class Sync>
 struct a42_fixed : detach_between_tasks<Sync, local_queue::given_back> {
     static constexpr const char* what = "twin of A42: the rest goes back to the pool";
+    static constexpr const char* exhibit = "a42_batch_lost";
 };
 APIARY_CHECK(a42_fixed);
 

@@ -49,6 +49,7 @@ APIARY_EXHIBIT(a11_private_queue_forgotten, "livelock");
 template <class Sync>
 struct a11_fixed : private_queue<Sync, beat::repaired> {
     static constexpr const char* what = "twin of A11: step 4 runs the private queue first";
+    static constexpr const char* exhibit = "a11_private_queue_forgotten";
 };
 APIARY_CHECK(a11_fixed);
 
@@ -79,6 +80,7 @@ APIARY_EXHIBIT(a12_flushed_after_the_probe, "deadlock");
 template <class Sync>
 struct a12_fixed : outbound_buffer<Sync, beat::repaired> {
     static constexpr const char* what = "twin of A12: the last look before the sleep includes the pool";
+    static constexpr const char* exhibit = "a12_flushed_after_the_probe";
 };
 APIARY_CHECK(a12_fixed);
 
@@ -117,6 +119,7 @@ APIARY_EXHIBIT(a13_rounded_up, "lateness");
 template <class Sync>
 struct a13_fixed : one_timer<Sync, timeout::nanoseconds> {
     static constexpr const char* what = "twin of A13: the deadline itself, in nanoseconds";
+    static constexpr const char* exhibit = "a13_rounded_down";
 };
 APIARY_CHECK(a13_fixed);
 
@@ -158,6 +161,7 @@ template <class Sync>
 struct a14_fixed : stop_races_post<Sync, beat::repaired> {
     static constexpr const char* what =
         "twin of A14: the pool closes, then the flag rises, then the worker looks once more";
+    static constexpr const char* exhibit = "a14_stop_leaves_tasks";
 };
 APIARY_CHECK(a14_fixed);
 

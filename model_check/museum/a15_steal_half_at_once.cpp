@@ -35,6 +35,7 @@ APIARY_EXHIBIT(a15_steal_half_at_once, "left twice");
 template <class Sync>
 struct a15_fixed : half_against_pops<Sync, shipped_deque<Sync, 4>> {
     static constexpr const char* what = "twin of A15: one element per compare-exchange";
+    static constexpr const char* exhibit = "a15_steal_half_at_once";
 };
 APIARY_CHECK(a15_fixed);
 

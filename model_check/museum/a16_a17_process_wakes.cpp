@@ -64,6 +64,7 @@ APIARY_EXHIBIT(a16_flag_in_its_own_word, "an event was lost");
 template <class Sync>
 struct a16_fixed : completion_against_block<Sync, process_defect::none> {
     static constexpr const char* what = "twin of A16: flag and state are one word";
+    static constexpr const char* exhibit = "a16_flag_in_its_own_word";
 };
 APIARY_CHECK(a16_fixed);
 
@@ -93,6 +94,7 @@ APIARY_EXHIBIT(a17_woken_by_a_store, "runs on two workers");
 template <class Sync>
 struct a17_fixed : two_senders<Sync, process_defect::none> {
     static constexpr const char* what = "twin of A17: one of the two moves the state, the other leaves a flag";
+    static constexpr const char* exhibit = "a17_woken_by_a_store";
 };
 APIARY_CHECK(a17_fixed);
 
@@ -100,6 +102,7 @@ template <class Sync>
 struct process_two_messages : one_process<Sync, process_defect::none, idle, idle> {
     static constexpr const char* what =
         "two senders to an idle process: both messages are received, by one worker at a time";
+    static constexpr const char* exhibit = "a16_flag_in_its_own_word";
     static constexpr unsigned threads = 2;
     void thread(unsigned) { this->send(process_state<Sync>::message); }
     void after() { this->expect(2); }
@@ -111,6 +114,7 @@ template <class Sync>
 struct process_blocks_under_messages : one_process<Sync, process_defect::none, queued, blocked> {
     static constexpr const char* what =
         "a message does not wake a blocked process, and is there when the completion does";
+    static constexpr const char* exhibit = "a16_flag_in_its_own_word";
     static constexpr unsigned threads = 3;
     using state_type = process_state<Sync>;
     void thread(unsigned i) {
@@ -163,6 +167,7 @@ APIARY_EXHIBIT(b31_empty_means_killed, "taken for killed");
 template <class Sync>
 struct b31_fixed : late_wake<Sync, false> {
     static constexpr const char* what = "twin of B31: an empty mailbox is no news";
+    static constexpr const char* exhibit = "b31_empty_means_killed";
 };
 APIARY_CHECK(b31_fixed);
 

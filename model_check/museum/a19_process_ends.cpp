@@ -53,6 +53,7 @@ APIARY_EXHIBIT(a19_message_dropped, "dropped without an error");
 template <class Sync>
 struct a19_fixed : message_against_end<Sync, true> {
     static constexpr const char* what = "twin of A19: the mailbox is closed, and gives back what was in it";
+    static constexpr const char* exhibit = "a19_message_dropped";
 };
 APIARY_CHECK(a19_fixed);
 
@@ -137,6 +138,7 @@ APIARY_EXHIBIT(a19_pid_reused, "reached the next process");
 template <class Sync>
 struct a19_pid_fixed : pid_against_reuse<Sync, true> {
     static constexpr const char* what = "twin of A19: the last holder of a slot gives it on";
+    static constexpr const char* exhibit = "a19_pid_reused";
 };
 APIARY_CHECK(a19_pid_fixed);
 

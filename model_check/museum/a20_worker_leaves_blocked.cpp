@@ -71,11 +71,13 @@ APIARY_EXHIBIT(a20_worker_leaves_blocked, "found no worker");
 template <class Sync>
 struct a20_fixed : stop_before_completions<Sync, true, 1> {
     static constexpr const char* what = "twin of A20: the worker stays while a process lives";
+    static constexpr const char* exhibit = "a20_worker_leaves_blocked";
 };
 APIARY_CHECK(a20_fixed);
 template <class Sync>
 struct a20_fixed_two_workers : stop_before_completions<Sync, true, 2> {
     static constexpr const char* what = "two workers, two blocked processes: both leave, and only then";
+    static constexpr const char* exhibit = "a20_worker_leaves_blocked";
 };
 APIARY_CHECK(a20_fixed_two_workers);
 

@@ -46,6 +46,7 @@ APIARY_EXHIBIT(a22_notify_misses_waiter, "deadlock");
 template <class Sync>
 struct a22_fixed : one_worker_one_post<Sync, counted_waiters<Sync, true>> {
     static constexpr const char* what = "twin of A22: seq_cst on both sides";
+    static constexpr const char* exhibit = "a22_notify_misses_waiter";
 };
 APIARY_CHECK(a22_fixed);
 

@@ -79,6 +79,7 @@ APIARY_EXHIBIT(a23_spawn_races_stop, "never resumed");
 template <class Sync>
 struct a23_fixed : spawn_against_stop<Sync, true> {
     static constexpr const char* what = "twin of A23: the queue is closed by the last look";
+    static constexpr const char* exhibit = "a23_spawn_races_stop";
 };
 APIARY_CHECK(a23_fixed);
 

@@ -94,6 +94,7 @@ APIARY_EXHIBIT(a24_counts_reset_late, "never reclaimed");
 template <class Sync>
 struct a24_fixed : slot_taken_at_once<Sync, ring_defects{}> {
     static constexpr const char* what = "twin of A24: whoever takes the slot sets its counts";
+    static constexpr const char* exhibit = "a24_counts_reset_late";
 };
 APIARY_CHECK(a24_fixed);
 
@@ -121,6 +122,7 @@ APIARY_EXHIBIT(a25_head_counted_twice, "passed a live task");
 template <class Sync>
 struct a25_fixed : two_move_the_head<Sync, ring_defects{}> {
     static constexpr const char* what = "twin of A25: the head moves under the window's mutex";
+    static constexpr const char* exhibit = "a25_head_counted_twice";
 };
 APIARY_CHECK(a25_fixed);
 
@@ -149,6 +151,7 @@ APIARY_EXHIBIT(b32_loser_of_the_lock_leaves, "never reclaimed");
 template <class Sync>
 struct b32_fixed : two_tasks_end<Sync, ring_defects{}> {
     static constexpr const char* what = "twin of B32 and A25: everybody who consumed looks under the lock";
+    static constexpr const char* exhibit = "b32_loser_of_the_lock_leaves";
 };
 APIARY_CHECK(b32_fixed);
 
@@ -177,12 +180,14 @@ template <class Sync>
 struct a26_fixed : input_ends_early<Sync, ring_defects{}> {
     static constexpr const char* what =
         "twin of A26: the submitter holds a unit of the count until all edges are there";
+    static constexpr const char* exhibit = "a26_ready_too_early";
 };
 APIARY_CHECK(a26_fixed);
 
 template <class Sync>
 struct both_inputs_end_early : graph<Sync, 3, ring_defects{}> {
     static constexpr const char* what = "a task is submitted while its two inputs end: it runs once, after both";
+    static constexpr const char* exhibit = "a26_ready_too_early";
     static constexpr unsigned threads = 3;
     void before() { this->submit(), this->submit(); }
     void thread(unsigned i) {
@@ -219,6 +224,7 @@ APIARY_EXHIBIT(a27_edge_after_the_walk, "nobody released");
 template <class Sync>
 struct a27_fixed : edge_against_completion<Sync, ring_defects{}> {
     static constexpr const char* what = "twin of A27: mark and walk under one lock, and the edge looks for the mark";
+    static constexpr const char* exhibit = "a27_edge_after_the_walk";
 };
 APIARY_CHECK(a27_fixed);
 
@@ -246,6 +252,7 @@ APIARY_EXHIBIT(a28_count_loaded_first, "reclaimed under its consumer");
 template <class Sync>
 struct a28_fixed : edge_against_release<Sync, ring_defects{}> {
     static constexpr const char* what = "twin of A28: one count, which the last one takes to 0";
+    static constexpr const char* exhibit = "a28_count_loaded_first";
 };
 APIARY_CHECK(a28_fixed);
 
@@ -274,6 +281,7 @@ APIARY_EXHIBIT(c05_number_read_after_release, "passed a live task");
 template <class Sync>
 struct c05_fixed : release_against_reuse<Sync, ring_defects{}> {
     static constexpr const char* what = "twin of C05: one count, which the last one takes to 0";
+    static constexpr const char* exhibit = "c05_number_read_after_release";
 };
 APIARY_CHECK(c05_fixed);
 
@@ -298,6 +306,7 @@ APIARY_EXHIBIT(a31_own_scope_unseen, "deadlock");
 template <class Sync>
 struct a31_fixed : scope_fills_the_window<Sync, ring_defects{}> {
     static constexpr const char* what = "twin of A31: the submitter is told that its scope is in the way";
+    static constexpr const char* exhibit = "a31_own_scope_unseen";
 };
 APIARY_CHECK(a31_fixed);
 
@@ -324,6 +333,7 @@ APIARY_EXHIBIT(a36_slot_reused_under_walk, "data race");
 template <class Sync>
 struct a36_fixed : consumer_overtakes_completer<Sync, ring_defects{}> {
     static constexpr const char* what = "twin of A36: the completer holds a reference until its walks are done";
+    static constexpr const char* exhibit = "a36_slot_reused_under_walk";
 };
 APIARY_CHECK(a36_fixed);
 
@@ -362,6 +372,7 @@ APIARY_EXHIBIT(a37_looks_once, "data race");
 template <class Sync>
 struct a37_fixed : window_is_full<Sync, ring_defects{}> {
     static constexpr const char* what = "twin of A37: looks and waits under the mutex under which the head moves";
+    static constexpr const char* exhibit = "a37_nobody_signals";
 };
 APIARY_CHECK(a37_fixed);
 
@@ -391,6 +402,7 @@ APIARY_EXHIBIT(a38_published_before_pending, "passed a live task");
 template <class Sync>
 struct a38_fixed : head_against_submit<Sync, ring_defects{}> {
     static constexpr const char* what = "twin of A38: first the slot, then the index";
+    static constexpr const char* exhibit = "a38_published_before_pending";
 };
 APIARY_CHECK(a38_fixed);
 
@@ -414,6 +426,7 @@ APIARY_EXHIBIT(b35_join_without_acquire, "data race");
 template <class Sync>
 struct b35_fixed : two_inputs_join<Sync, ring_defects{}> {
     static constexpr const char* what = "twin of B35: the count is acquired and released";
+    static constexpr const char* exhibit = "b35_join_without_acquire";
 };
 APIARY_CHECK(b35_fixed);
 

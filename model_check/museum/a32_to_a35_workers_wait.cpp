@@ -101,6 +101,7 @@ APIARY_EXHIBIT(a32_yields_and_sleeps, "deadlock");
 template <class Sync>
 struct a32_fixed : two_tasks_two_workers<Sync, yields::by_handing_over> {
     static constexpr const char* what = "twin of A32: who yields wakes the one it yields to";
+    static constexpr const char* exhibit = "a32_yields_and_sleeps";
 };
 APIARY_CHECK(a32_fixed);
 
@@ -119,6 +120,7 @@ APIARY_EXHIBIT(a35_clocks_across_types, "deadlock");
 template <class Sync>
 struct a35_fixed : idle_worker_of_another_type<Sync, yields::by_handing_over> {
     static constexpr const char* what = "twin of A35: clocks are compared within a type";
+    static constexpr const char* exhibit = "a35_clocks_across_types";
 };
 APIARY_CHECK(a35_fixed);
 
@@ -159,6 +161,7 @@ APIARY_EXHIBIT(a33_empty_is_not_finished, "still ran");
 template <class Sync>
 struct a33_fixed : wait_for_all<Sync, true> {
     static constexpr const char* what = "twin of A33: what is waited for is unfinished tasks";
+    static constexpr const char* exhibit = "a33_empty_is_not_finished";
 };
 APIARY_CHECK(a33_fixed);
 
@@ -205,6 +208,7 @@ APIARY_EXHIBIT(a34_nobody_runs_the_children, "deadlock");
 template <class Sync>
 struct a34_fixed : parents_wait_for_children<Sync, true> {
     static constexpr const char* what = "twin of A34: who waits runs what is queued";
+    static constexpr const char* exhibit = "a34_nobody_runs_the_children";
 };
 APIARY_CHECK(a34_fixed);
 

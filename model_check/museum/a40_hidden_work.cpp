@@ -61,6 +61,7 @@ APIARY_EXHIBIT(a40_outbound_buffer, "deadlock");
 template <class Sync>
 struct a40_fixed : parent_waits_for_child<Sync, child_goes_to::deque> {
     static constexpr const char* what = "twin of A40: the child lies in the deque, and the sleeper is woken for it";
+    static constexpr const char* exhibit = "a40_outbound_buffer";
 };
 APIARY_CHECK(a40_fixed);
 

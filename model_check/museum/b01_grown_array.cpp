@@ -39,6 +39,7 @@ template <class Sync>
 struct b01_fixed : growth_against_steals<Sync, shipped_deque<Sync, 2>> {
     static constexpr const char* what =
         "twin of B01: push reads the array after growing it, and publishes it by a release store";
+    static constexpr const char* exhibit = "b01_stale_array";
 };
 APIARY_CHECK(b01_fixed);
 

@@ -34,6 +34,7 @@ APIARY_EXHIBIT(b03_array_swapped_under_thief, "left twice");
 template <class Sync>
 struct b03_fixed : growth_under_a_batch<Sync, shipped_deque<Sync, 2>> {
     static constexpr const char* what = "twin of B03: the array is loaded for every element";
+    static constexpr const char* exhibit = "b03_array_swapped_under_thief";
 };
 APIARY_CHECK(b03_fixed);
 

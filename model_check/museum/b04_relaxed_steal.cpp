@@ -34,6 +34,7 @@ APIARY_EXHIBIT(b04_relaxed_steal, "left twice");
 template <class Sync>
 struct b04_fixed : two_pops_two_steals<Sync, shipped_deque<Sync, 4>> {
     static constexpr const char* what = "twin of B04: a seq_cst fence between the two loads";
+    static constexpr const char* exhibit = "b04_relaxed_steal";
 };
 APIARY_CHECK(b04_fixed);
 

@@ -33,6 +33,7 @@ APIARY_EXHIBIT(b06_slot_read_after_cas, "left twice");
 template <class Sync>
 struct b06_fixed : wrap_around_against_steal<Sync, shipped_deque<Sync, 2>> {
     static constexpr const char* what = "twin of B06: the slot is read before the compare-exchange";
+    static constexpr const char* exhibit = "b06_slot_read_after_cas";
 };
 APIARY_CHECK(b06_fixed);
 

@@ -111,6 +111,7 @@ APIARY_EXHIBIT(b07_tag_too_narrow, "left twice");
 template <class Sync>
 struct b07_fixed : rounds_against_steal<Sync, true, 8> {
     static constexpr const char* what = "twin of B07: every round has its tag";
+    static constexpr const char* exhibit = "b07_tag_not_advanced";
 };
 APIARY_CHECK(b07_fixed);
 

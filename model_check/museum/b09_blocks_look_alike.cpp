@@ -96,6 +96,7 @@ APIARY_EXHIBIT(b09_blocks_look_alike, "an element was lost");
 template <class Sync>
 struct b09_fixed : second_round_against_steal<Sync, true> {
     static constexpr const char* what = "twin of B09: the counters tell a full block from an empty one";
+    static constexpr const char* exhibit = "b09_blocks_look_alike";
 };
 APIARY_CHECK(b09_fixed);
 

@@ -162,12 +162,14 @@ APIARY_EXHIBIT(b10_room_from_real, "data race");
 template <class Sync>
 struct b10_room_from_steal : robbed_robber<Sync, two_position_queue<Sync, half_defect::none, 8, 4>> {
     static constexpr const char* what = "twin of B10: the room ends at the oldest slot that is not released";
+    static constexpr const char* exhibit = "b10_room_from_real";
 };
 APIARY_CHECK(b10_room_from_steal);
 
 template <class Sync>
 struct b10_fixed : robbed_robber<Sync, shipped_half<Sync, 16, 32, 4>> {
     static constexpr const char* what = "twin of B10: the shipped queue";
+    static constexpr const char* exhibit = "b10_room_from_real";
 };
 APIARY_CHECK(b10_fixed);
 
@@ -198,6 +200,7 @@ APIARY_EXHIBIT(b11_head_wraps, "identity: ");
 template <class Sync>
 struct b11_fixed : once_around<Sync, shipped_half<Sync, 3, 32, 2>, 6> {
     static constexpr const char* what = "twin of B11: positions as narrow, but a version of 32 bits";
+    static constexpr const char* exhibit = "b11_head_wraps";
 };
 APIARY_CHECK(b11_fixed);
 
@@ -228,6 +231,7 @@ APIARY_EXHIBIT(b12_thief_dies, "never be stolen from again");
 template <class Sync>
 struct b12_fixed : theft_after_a_theft<Sync, shipped_half<Sync, 16, 32, 4>> {
     static constexpr const char* what = "twin of B12: nothing between claim and release can throw or wait";
+    static constexpr const char* exhibit = "b12_thief_dies";
 };
 APIARY_CHECK(b12_fixed);
 

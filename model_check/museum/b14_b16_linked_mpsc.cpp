@@ -127,12 +127,14 @@ APIARY_EXHIBIT(b14_nil_cut_late, "an element was lost");
 template <class Sync>
 struct b14_nil_cut_before : two_pushes_three_pops<Sync, nil_queue<Sync, nil_link::cut_before>> {
     static constexpr const char* what = "twin of B14: nil's link is cleared before anybody can find it";
+    static constexpr const char* exhibit = "b14_nil_never_cut";
 };
 APIARY_CHECK(b14_nil_cut_before);
 
 template <class Sync>
 struct b14_fixed : two_pushes_three_pops<Sync, shipped_queue<Sync>> {
     static constexpr const char* what = "twin of B14: the shipped inbox, which has no such node";
+    static constexpr const char* exhibit = "b14_nil_never_cut";
 };
 APIARY_CHECK(b14_fixed);
 
@@ -199,6 +201,7 @@ APIARY_EXHIBIT(b16_recycled_node_asked, "reads as empty");
 template <class Sync>
 struct b16_fixed : probe_against_reuse<Sync, false> {
     static constexpr const char* what = "twin of B16: a probe reads one word of the queue, and no node";
+    static constexpr const char* exhibit = "b16_recycled_node_asked";
 };
 APIARY_CHECK(b16_fixed);
 

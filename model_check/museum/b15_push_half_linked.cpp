@@ -82,6 +82,7 @@ APIARY_EXHIBIT(b15_push_half_linked, "reads as empty");
 template <class Sync>
 struct b15_fixed : completed_push_is_visible<Sync, shipped_queue<Sync>> {
     static constexpr const char* what = "twin of B15: a push is one compare-exchange";
+    static constexpr const char* exhibit = "b15_push_half_linked";
 };
 APIARY_CHECK(b15_fixed);
 

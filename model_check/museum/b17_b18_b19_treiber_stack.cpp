@@ -122,6 +122,7 @@ APIARY_EXHIBIT(b17_no_tag, "left twice");
 template <class Sync>
 struct b17_fixed : pop_against_pop_pop_push<Sync, stack_defect::none> {
     static constexpr const char* what = "twin of B17: every pop moves the tag";
+    static constexpr const char* exhibit = "b17_no_tag";
 };
 APIARY_CHECK(b17_fixed);
 
@@ -147,6 +148,7 @@ APIARY_EXHIBIT(b18_tag_kept_on_retry, "identity: an element");
 template <class Sync>
 struct b18_fixed : two_pops_against_two_pushed_back<Sync, stack_defect::none> {
     static constexpr const char* what = "twin of B18: the tag comes from the head that is replaced";
+    static constexpr const char* exhibit = "b18_tag_kept_on_retry";
 };
 APIARY_CHECK(b18_fixed);
 
@@ -178,6 +180,7 @@ APIARY_EXHIBIT(b19_next_cleared_late, "an element was lost");
 template <class Sync>
 struct b19_fixed : popped_node_pushed_by_its_next_owner<Sync, stack_defect::none> {
     static constexpr const char* what = "twin of B19: who has given a node away writes to it no more";
+    static constexpr const char* exhibit = "b19_next_cleared_late";
 };
 APIARY_CHECK(b19_fixed);
 

@@ -120,6 +120,7 @@ struct widths {
 template <class Sync>
 struct b20_fixed : one_leaves<Sync, event_count<Sync, widths<2, 2>>> {
     static constexpr const char* what = "twin of B20: a signal leaves with a cancel only when it is certainly its own";
+    static constexpr const char* exhibit = "b20_cancel_takes_any";
 };
 APIARY_CHECK(b20_fixed);
 
@@ -140,6 +141,7 @@ APIARY_EXHIBIT(b29_field_overflows, "more signals than threads");
 template <class Sync>
 struct b29_fixed : two_prepare<Sync, 2> {
     static constexpr const char* what = "twin of B29: a field as wide as the threads that it counts";
+    static constexpr const char* exhibit = "b29_field_overflows";
 };
 APIARY_CHECK(b29_fixed);
 
@@ -152,6 +154,7 @@ APIARY_EXHIBIT(b29_epoch_of_none, "books of the event count", relacy_only);
 template <class Sync>
 struct b29_epoch_fixed : stack_comes_back<Sync, event_count<Sync, widths<2, 22>, typename Sync::parker>, 1> {
     static constexpr const char* what = "twin of B29: the same with the epoch that ships";
+    static constexpr const char* exhibit = "b29_epoch_of_none";
 };
 APIARY_CHECK(b29_epoch_fixed);
 

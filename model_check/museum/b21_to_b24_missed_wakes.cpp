@@ -49,6 +49,7 @@ APIARY_EXHIBIT(b21_searching_by_a_load, "deadlock");
 template <class Sync>
 struct b21_fixed : one_worker_one_post<Sync, searcher_protocol<Sync, true>> {
     static constexpr const char* what = "twin of B21: a read-modify-write stands before the searcher's, or behind it";
+    static constexpr const char* exhibit = "b21_searching_by_a_load";
 };
 APIARY_CHECK(b21_fixed);
 
@@ -88,6 +89,7 @@ APIARY_EXHIBIT(b23_release_then_load, "deadlock");
 template <class Sync>
 struct b22_fixed : one_worker_one_post<Sync, counted_waiter<Sync, between::a_fence>> {
     static constexpr const char* what = "twin of B22 and B23: a seq_cst fence on both sides";
+    static constexpr const char* exhibit = "b22_rmw_for_a_fence";
 };
 APIARY_CHECK(b22_fixed);
 
@@ -124,6 +126,7 @@ APIARY_EXHIBIT(b24_one_queue_missed, "deadlock");
 template <class Sync>
 struct b24_fixed : one_worker_one_post<Sync, two_queues<Sync, true>> {
     static constexpr const char* what = "twin of B24: the last look is at every queue";
+    static constexpr const char* exhibit = "b24_one_queue_missed";
 };
 APIARY_CHECK(b24_fixed);
 
@@ -164,6 +167,7 @@ APIARY_EXHIBIT(a21_notify_outside_the_lock, "deadlock");
 template <class Sync>
 struct a21_fixed : one_worker_one_post<Sync, counted_condvar<Sync, true>> {
     static constexpr const char* what = "twin of A21: the lock between, and a look under it before the wait";
+    static constexpr const char* exhibit = "a21_notify_outside_the_lock";
 };
 APIARY_CHECK(a21_fixed);
 

@@ -47,6 +47,7 @@ APIARY_EXHIBIT(b30_stale_scheduled_bit, "deadlock");
 template <class Sync>
 struct b30_fixed : two_remote_wakers<Sync, false> {
     static constexpr const char* what = "twin of B30: the bit is cleared before the run looks";
+    static constexpr const char* exhibit = "b30_stale_scheduled_bit";
 };
 APIARY_CHECK(b30_fixed);
 
@@ -80,6 +81,7 @@ APIARY_EXHIBIT(b37_quit_without_fence, "deadlock");
 template <class Sync>
 struct b37_fixed : one_worker_one_post<Sync, quit_flag<Sync, true>> {
     static constexpr const char* what = "twin of B37: a full fence on both sides";
+    static constexpr const char* exhibit = "b37_quit_without_fence";
 };
 APIARY_CHECK(b37_fixed);
 
@@ -117,6 +119,7 @@ APIARY_EXHIBIT(b38_finish_pushes_too_late, "access to freed memory");
 template <class Sync>
 struct b38_fixed : finish_against_run<Sync, true> {
     static constexpr const char* what = "twin of B38: the push is the flag, and the last that finish touches";
+    static constexpr const char* exhibit = "b38_finish_pushes_too_late";
 };
 APIARY_CHECK(b38_fixed);
 

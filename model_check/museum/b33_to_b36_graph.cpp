@@ -59,6 +59,7 @@ APIARY_EXHIBIT(b33_claimed_and_dropped, "did not run once");
 template <class Sync>
 struct b33_fixed : claims_beside_a_full_queue<Sync, true> {
     static constexpr const char* what = "twin of B33: who claimed it runs it";
+    static constexpr const char* exhibit = "b33_claimed_and_dropped";
 };
 APIARY_CHECK(b33_fixed);
 
@@ -106,6 +107,7 @@ APIARY_EXHIBIT(b34_added_to_a_drained_list, "not released once");
 template <class Sync>
 struct b34_fixed : successor_against_end<Sync, true> {
     static constexpr const char* what = "twin of B34: drained and done are one step, a closed list";
+    static constexpr const char* exhibit = "b34_added_to_a_drained_list";
 };
 APIARY_CHECK(b34_fixed);
 
@@ -137,6 +139,7 @@ APIARY_EXHIBIT(b36_read_after_the_decrement, "access to freed memory");
 template <class Sync>
 struct b36_fixed : two_children_end<Sync, true> {
     static constexpr const char* what = "twin of B36: what is needed of the node is read before";
+    static constexpr const char* exhibit = "b36_read_after_the_decrement";
 };
 APIARY_CHECK(b36_fixed);
 

@@ -57,6 +57,7 @@ APIARY_EXHIBIT(b39_second_look_unfenced, "torn read");
 template <class Sync>
 struct b39_fixed : one_write_one_read<Sync, true> {
     static constexpr const char* what = "twin of B39: an acquire fence between the data and the second look";
+    static constexpr const char* exhibit = "b39_second_look_unfenced";
 };
 APIARY_CHECK(b39_fixed);
 

@@ -92,6 +92,7 @@ APIARY_EXHIBIT(b40_safe_stack, "data race", model::relacy_only);
 template <class Sync>
 struct b40_fixed : three_users<Sync, true> {
     static constexpr const char* what = "twin of B40: links are only read, and the head has a tag";
+    static constexpr const char* exhibit = "b40_safe_stack";
     static constexpr const char* one_engine =
         "too large for the explorer: all accesses are seq_cst, so nearly every interleaving is a graph of its own";
 };

@@ -171,6 +171,7 @@ APIARY_EXHIBIT(b50_slot_starves_the_rest, "starved");
 template <class Sync>
 struct b50_fixed : endless_chain<Sync, policy::shipped> {
     static constexpr const char* what = "twin of B50: the hive runs its oldest and probes the pool every few turns";
+    static constexpr const char* exhibit = "b50_slot_starves_the_rest";
 };
 APIARY_CHECK(b50_fixed);
 
@@ -240,6 +241,7 @@ template <class Sync>
 struct b52_fixed : timer_among_tasks<Sync, policy::shipped> {
     static constexpr const char* what =
         "twin of B52: the hive asks the clock behind every task, so one task is all it is late";
+    static constexpr const char* exhibit = "b52_timers_once_a_turn";
 };
 APIARY_CHECK(b52_fixed);
 

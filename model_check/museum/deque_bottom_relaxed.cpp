@@ -36,6 +36,7 @@ APIARY_EXHIBIT(deque_bottom_relaxed, "uninitialised", model::explorer_only);
 template <class Sync>
 struct deque_bottom_fixed : pushes_and_pop_against_steal<Sync, shipped_deque<Sync, 4>> {
     static constexpr const char* what = "twin of deque_bottom_relaxed: every store of bottom is a release";
+    static constexpr const char* exhibit = "deque_bottom_relaxed";
 };
 APIARY_CHECK(deque_bottom_fixed);
 

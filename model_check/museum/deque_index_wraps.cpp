@@ -69,6 +69,7 @@ APIARY_EXHIBIT(deque_index_wraps, "left twice");
 template <class Sync>
 struct deque_index_wide : once_around<Sync, 64> {
     static constexpr const char* what = "twin of deque_index_wraps: indices of 64 bits";
+    static constexpr const char* exhibit = "deque_index_wraps";
 };
 APIARY_CHECK(deque_index_wide);
 

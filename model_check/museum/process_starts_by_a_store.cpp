@@ -68,6 +68,7 @@ APIARY_EXHIBIT(process_starts_by_a_store, "a message was lost", apiary::model::e
 template <class Sync>
 struct process_starts_by_an_exchange : process_with_a_message<Sync, false> {
     static constexpr const char* what = "the fixed twin: the run starts by an exchange";
+    static constexpr const char* exhibit = "process_starts_by_a_store";
 };
 APIARY_CHECK(process_starts_by_an_exchange);
 

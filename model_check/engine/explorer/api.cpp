@@ -42,7 +42,8 @@ std::uint64_t sequential_read(engine& e, const operation& op) {
     e.trace_sequential(op, info);
     return info.value;
 }
-void sequential_write(engine& e, const operation& op, std::uint64_t value) {
+void sequential_write(engine& e, const operation& op, std::uint64_t value, bool in_rmw) {
+    e.trace_sequential_store(op, value, in_rmw);
     location_info& info = e.heap().objects[op.object];
     info.value = value;
     info.uninitialised = false;
@@ -90,7 +91,7 @@ void do_write(engine& e, operation& op, std::uint64_t value, bool in_rmw) {
     op.value = value;
     op.in_rmw = in_rmw;
     if (e.sequential())
-        sequential_write(e, op, value);
+        sequential_write(e, op, value, in_rmw);
     else
         e.write(op);
 }
@@ -239,18 +240,18 @@ void fence(std::memory_order order, const code_place& at) { fence_of("fence", or
 void fence_light(const code_place& at) { fence_of("fence_light", std::memory_order_seq_cst, light_order, at); }
 void fence_heavy(const code_place& at) { fence_of("fence_heavy", std::memory_order_seq_cst, heavy_order, at); }
 
-void read_cell(const object& o, const code_place& at) {
+void read_cell(const object& o, const code_place& at, const std::uint64_t* shown) {
     const inside scope;
     engine& e = self();
     if (e.peeking()) return;
-    e.touch_cell(o, false, e.sites().intern(at, "read", site_table::no_order));
+    e.touch_cell(o, false, e.sites().intern(at, "read", site_table::no_order), shown);
 }
 
-void write_cell(object& o, const code_place& at) {
+void write_cell(object& o, const code_place& at, const std::uint64_t* shown) {
     const inside scope;
     engine& e = self();
     if (e.peeking()) e.fail("the invariant writes a cell");
-    e.touch_cell(o, true, e.sites().intern(at, "write", site_table::no_order));
+    e.touch_cell(o, true, e.sites().intern(at, "write", site_table::no_order), shown);
 }
 
 // ---- blocking primitives: each is one location, changed by read-modify-writes ------------------------

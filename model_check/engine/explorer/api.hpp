@@ -50,8 +50,9 @@ void fence_heavy(const code_place& at);
 
 // Plain data.
 void construct_cell(object& o, bool has_value);
-void read_cell(const object& o, const code_place& at);
-void write_cell(object& o, const code_place& at);
+// `shown`: the value, for a trace; null where it is no number.
+void read_cell(const object& o, const code_place& at, const std::uint64_t* shown);
+void write_cell(object& o, const code_place& at, const std::uint64_t* shown);
 
 // Blocking primitives, each one location.
 void construct_blocker(object& o);

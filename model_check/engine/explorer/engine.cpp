@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -290,7 +291,7 @@ run_end engine::conclude() {
     for (const block& b : memory_.blocks)
         if (!b.freed) {
             failure_.reason =
-                std::string("memory leak: ") + b.type + " (" + std::to_string(b.size) + " bytes) was never destroyed";
+                "memory leak: " + type_name(b.type) + " (" + std::to_string(b.size) + " bytes) was never destroyed";
             failure_.thread = -1;
             trace_failure(failure_.reason, -1);
             return run_end::failed;
@@ -322,6 +323,11 @@ run_end engine::explore_next() {
         return run_end::not_mine;
     count_reached(end);
     return end;
+}
+
+run_end engine::explore_shallowest() {
+    std::rotate(stack_.begin(), stack_.begin() + 1, stack_.end());
+    return explore_next();
 }
 
 void engine::count_reached(run_end end) {

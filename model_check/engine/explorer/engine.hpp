@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <apiary/model_check/explorer/api.hpp>
@@ -99,6 +100,12 @@ public:
     void push_root();
     [[nodiscard]] bool has_work() const { return !stack_.empty(); }
     run_end explore_next();
+    // The same from the bottom of the stack, where the largest subtrees are.
+    run_end explore_shallowest();
+    // The stack, taken out and put in.
+    [[nodiscard]] std::size_t work_size() const { return stack_.size(); }
+    [[nodiscard]] std::vector<work_item> take_work() { return std::exchange(stack_, {}); }
+    void give_work(std::vector<work_item> work) { stack_ = std::move(work); }
     [[nodiscard]] double remaining_weight() const;
     // Leaves the stack as it is. `random` is the state of a generator, not 0.
     probe probe_once(std::uint64_t& random);
@@ -151,9 +158,10 @@ public:
     // The object, after checking that it is alive and that its construction happens before this access.
     location_info& locate(const object& o, std::uint32_t site);
     void constructed(object& o, bool has_value, std::uint64_t value, bool cell);
-    void touch_cell(const object& o, bool writes, std::uint32_t site);
+    void touch_cell(const object& o, bool writes, std::uint32_t site, const std::uint64_t* shown);
     [[nodiscard]] std::uint64_t peek(const object& o);
     void trace_sequential(const operation& op, const location_info& info);
+    void trace_sequential_store(const operation& op, std::uint64_t value, bool in_rmw);
     std::array<std::int64_t, max_threads + 1> clocks{};
 
 private:
@@ -213,6 +221,7 @@ private:
     std::unique_ptr<graph> copy(const graph& g);
     std::uint32_t slot_of(std::uint32_t loc);
     void trace_event(const event& e);
+    void trace_cell(std::uint32_t site, std::uint64_t address, bool writes, const std::uint64_t* shown);
     void trace_row_at(std::uint32_t site, std::uint64_t address, std::string text);
     [[nodiscard]] std::string missing_edge(unsigned thread, unsigned index) const;
     [[nodiscard]] std::string why_stale(const event& read, const event& newer) const;

@@ -115,20 +115,35 @@ struct explorer_sync {
         cell& operator=(const cell&) = delete;
 
         const T& read(site at = site::current()) const {
-            explorer::read_cell(o_, at.where);
+            explorer::read_cell(o_, at.where, number(value_).get());
             return value_;
         }
         void write(T value, site at = site::current()) {
-            explorer::write_cell(o_, at.where);
+            explorer::write_cell(o_, at.where, number(value).get());
             value_ = std::move(value);
         }
         T take(site at = site::current()) {
-            explorer::read_cell(o_, at.where);
-            explorer::write_cell(o_, at.where);
+            explorer::read_cell(o_, at.where, number(value_).get());
+            explorer::write_cell(o_, at.where, nullptr);
             return std::move(value_);
         }
 
     private:
+        // What a trace shows of a value.
+        struct shown {
+            bool known;
+            std::uint64_t value;
+            [[nodiscard]] const std::uint64_t* get() const { return known ? &value : nullptr; }
+        };
+        static shown number(const T& v) {
+            if constexpr (std::is_integral_v<T> || std::is_enum_v<T>)
+                return {true, static_cast<std::uint64_t>(v)};
+            else if constexpr (std::is_pointer_v<T>)
+                return {true, reinterpret_cast<std::uintptr_t>(v)};
+            else
+                return {false, 0};
+        }
+
         explorer::object o_;
         T value_{};
     };

@@ -11,6 +11,9 @@
 
 namespace apiary::model::explorer {
 
+// A type as it is written in the source, from what typeid calls it.
+[[nodiscard]] std::string type_name(const char* mangled);
+
 // A point of a thread: in front of its event number `index`.
 struct moment {
     std::uint16_t thread = main_thread, index = 0;

@@ -7,6 +7,7 @@
 
 #include <apiary/model_check/check.hpp>
 #include <apiary/model_check/explorer/graph.hpp>
+#include <apiary/model_check/orders.hpp>
 
 namespace apiary::model::explorer {
 
@@ -33,7 +34,7 @@ std::uint32_t site_table::intern(const std::source_location& at, const char* ope
     // A name may leave out the operation, or column and operation; a failure order has to be named in full.
     const bool named =
         info.name == mutated_ || (!failure && !mutated_.empty() && info.name.rfind(mutated_ + ":", 0) == 0);
-    if (named && order != no_order) {
+    if (named && order != no_order && can_have(operation_of(info.name), mutated_to_)) {
         info.mutated = true;
         info.effective = mutated_order_;
         info.dropped = mutated_drop_;
@@ -75,6 +76,7 @@ bool site_table::recheck(const char* name) {
 
 bool site_table::mutate(const std::string& name, const std::string& order) {
     mutated_ = name;
+    mutated_to_ = order;
     mutated_drop_ = order == "dropped";
     if (mutated_drop_) return true;
     for (std::size_t i = 0; i < light_order; ++i)

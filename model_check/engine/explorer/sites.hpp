@@ -56,7 +56,7 @@ private:
     std::vector<entry> index_ = std::vector<entry>(1024);
     std::size_t used_ = 0;
     std::map<std::string, bool, std::less<>> rechecks_;  // "recheck:NAME" -> looked at
-    std::string mutated_;
+    std::string mutated_, mutated_to_;
     std::uint8_t mutated_order_ = 0;
     bool mutated_drop_ = false, mutation_seen_ = false;
 };

@@ -40,6 +40,20 @@ void engine::trace_failure(const std::string& reason, int thread) {
     trace_->push_back(std::move(row));
 }
 
+void engine::trace_cell(std::uint32_t site, std::uint64_t address, bool writes, const std::uint64_t* shown) {
+    std::string text = writes ? "(plain write)" : "(plain read)";
+    if (shown != nullptr) text.append(writes ? " = " : " -> ").append(number_text(*shown));
+    trace_row_at(site, address, std::move(text));
+}
+
+void engine::trace_sequential_store(const operation& op, std::uint64_t value, bool in_rmw) {
+    if (trace_ == nullptr) return;
+    if (in_rmw && !trace_->empty())
+        trace_->back().text += ", stores " + number_text(value);
+    else
+        trace_row_at(op.site, memory_.objects[op.object].address, "= " + number_text(value));
+}
+
 void engine::trace_sequential(const operation& op, const location_info& info) {
     if (trace_ == nullptr) return;
     trace_row_at(op.site, info.address, "-> " + number_text(info.value));

@@ -1,7 +1,19 @@
 // watch: lifetime of objects, races on plain data, and the heap, as the engine sees them.
 #include <apiary/model_check/explorer/engine.hpp>
 
+#include <cxxabi.h>
+
+#include <cstdlib>
+
 namespace apiary::model::explorer {
+
+std::string type_name(const char* mangled) {
+    int status = 0;
+    char* const name = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
+    std::string text = status == 0 ? name : mangled;
+    std::free(name);
+    return text;
+}
 
 void engine::constructed(object& o, bool has_value, std::uint64_t value, bool cell) {
     location_info info;
@@ -33,7 +45,8 @@ location_info& engine::locate(const object& o, std::uint32_t site) {
     if (info.block != 0) {
         block& b = memory_.blocks[info.block - 1];
         if (b.freed)
-            fail("access to freed memory: " + describe(site) + " after the " + b.type + " around it was destroyed");
+            fail("access to freed memory: " + describe(site) + " after the " + type_name(b.type) +
+                 " around it was destroyed");
         if (current_ != main_thread) b.accesses[current_] = static_cast<std::uint16_t>(next_index() + 1);
     }
     if (!info.constructed.happens_before(knowledge(), current_)) {
@@ -42,7 +55,7 @@ location_info& engine::locate(const object& o, std::uint32_t site) {
             for (std::size_t i = 0; i + 1 < info.block; ++i)
                 if (memory_.blocks[i].freed && memory_.blocks[i].begin == memory_.blocks[info.block - 1].begin)
                     fail("access to freed memory: " + describe(site) + " uses memory that has been given to another " +
-                         memory_.blocks[info.block - 1].type + " since");
+                         type_name(memory_.blocks[info.block - 1].type) + " since");
         if (info.cell)
             fail("data race: " + describe(site) +
                  " and the construction of this cell, which does not happen before it");
@@ -68,14 +81,14 @@ std::string engine::missing_edge(unsigned thread, unsigned index) const {
     return "; no read of this thread takes a store that comes after it";
 }
 
-void engine::touch_cell(const object& o, bool writes, std::uint32_t site) {
+void engine::touch_cell(const object& o, bool writes, std::uint32_t site, const std::uint64_t* shown) {
     location_info& info = locate(o, site);
     if (!writes && info.uninitialised)
         fail("uninitialised read: " + describe(site) + " of a cell that has no value yet");
     if (writes) info.uninitialised = false;
     acts();
     asked(law_kind::race);
-    if (trace_ != nullptr) trace_row_at(site, info.address, writes ? "(plain write)" : "(plain read)");
+    if (trace_ != nullptr) trace_cell(site, info.address, writes, shown);
     if (current_ == main_thread || attacks().no_race_detection) return;
     access_history& h = memory_.histories[info.history];
     const vector_clock& hb = knowledge();
@@ -175,9 +188,9 @@ void engine::before_destroy(void* p) {
     const std::uint32_t around = memory_.find_block(p);
     if (around == 0 || memory_.blocks[around - 1].begin != p) fail("bad destroy: the address was not given by create");
     const block& b = memory_.blocks[around - 1];
-    if (b.freed) fail(std::string("double free: a ") + b.type + " is destroyed a second time");
+    if (b.freed) fail("double free: a " + type_name(b.type) + " is destroyed a second time");
     if (!b.allocated.happens_before(knowledge(), current_))
-        fail(std::string("access to freed memory: a ") + b.type +
+        fail("access to freed memory: a " + type_name(b.type) +
              " is destroyed by a thread that does not know of its creation");
 }
 
@@ -190,7 +203,7 @@ void engine::release(void* p) {
         for (unsigned t = 0; t < program_.threads && !attacks().no_lifetime; ++t) {
             const std::uint16_t access = memory_.blocks[around - 1].accesses[t];
             if (t != current_ && access != 0 && hb[t] < access)
-                fail(std::string("access to freed memory: a ") + memory_.blocks[around - 1].type +
+                fail("access to freed memory: a " + type_name(memory_.blocks[around - 1].type) +
                      " is destroyed by thread " + std::to_string(current_) + " while thread " + std::to_string(t) +
                      " uses it; the use does not happen before");
         }

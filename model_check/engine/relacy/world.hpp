@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <apiary/model_check/check.hpp>
+#include <apiary/model_check/orders.hpp>
 #include <apiary/model_check/relacy/relacy_include.hpp>
 
 namespace apiary::model::relacy_detail {
@@ -70,6 +71,7 @@ public:
     std::string_view mutate_file, mutate_operation;
     std::uint_least32_t mutate_line = 0, mutate_column = 0;
     std::memory_order mutate_order{};
+    std::string_view mutate_order_name;
     std::string_view mutate_recheck;  // the source of a last look to leave out
     bool mutating = false, mutate_failure_order = false, mutate_drop = false, mutation_met = false;
 
@@ -108,9 +110,9 @@ public:
 
     // The law was asked. Those of the engine count in the threads: before and after them there is nobody to race with,
     // nor to wait for. Memory may be lost everywhere.
-    void asked(law_kind law) {
-        const bool counts = law == law_kind::check || law == law_kind::lifetime || stage == phase::threads;
-        if (counts) ++laws[static_cast<std::size_t>(law)];
+    void asked(law_kind what) {
+        const bool counts = what == law_kind::check || what == law_kind::lifetime || stage == phase::threads;
+        if (counts) ++laws[static_cast<std::size_t>(what)];
     }
     // The running thread does something that is watched.
     void acts() {
@@ -151,7 +153,8 @@ public:
         }
         if (mutating && at.line() == mutate_line && (mutate_column == 0 || at.column() == mutate_column) &&
             mutate_failure_order == asks_failure_order && std::string_view(at.file_name()).ends_with(mutate_file) &&
-            (mutate_operation.empty() || mutate_operation == operation)) {
+            (mutate_operation.empty() || mutate_operation == operation) &&
+            can_have(asks_failure_order ? failure_site : operation, mutate_order_name)) {
             mutation_met = true;
             return mutate_order;
         }

@@ -1,0 +1,27 @@
+// Which orders an operation can have, and which are weaker: what a mutation may do.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace apiary::model {
+
+// The failure order of a compare-exchange is a site of its own: the operation's name with this behind it.
+inline constexpr std::string_view failure_site = ".failure";
+
+// Whether a mutation may give `order` ("relaxed", …, "dropped") to `operation` ("load", "compare_exchange_weak.failure",
+// "fence", "recheck", …). False for operations without an order of their own, as park or lock.
+[[nodiscard]] bool can_have(std::string_view operation, std::string_view order);
+
+// Every weaker order that steps down from `written` lead to, each once, mildest first; as scripts/apiary mutate has them.
+[[nodiscard]] std::vector<std::string> weaker(std::string_view operation, std::string_view written);
+
+// The orders that can be written behind --mutate SITE=, as text.
+inline constexpr const char* orders_text = "relaxed, acquire, release, acq_rel, seq_cst, dropped (of a fence or a recheck)";
+[[nodiscard]] bool is_order(std::string_view order);
+
+// "file:line:column:operation" -> "operation"; "recheck:NAME" -> "recheck".
+[[nodiscard]] std::string_view operation_of(std::string_view site);
+
+}  // namespace apiary::model
