@@ -108,10 +108,11 @@ int main(int argc, char** argv) {
     if (page.is_open()) page << html_page(all, argv[0]) << std::flush;
     // A typo must not look like a kill, nor like a survivor.
     if (!mutation_met)
-        return nonsense("nothing was weakened: no operation at " + c.search.mutate_site + " ran that can be '" +
-                        c.search.mutate_order +
-                        "' (a load: relaxed, acquire, seq_cst; a store: relaxed, release, seq_cst; a fence: also dropped); "
-                        "\"sites\" of a --json verdict lists those that ran");
+        return nonsense(
+            "nothing was weakened: no operation at " + c.search.mutate_site + " ran that can be '" +
+            c.search.mutate_order +
+            "' (a load: relaxed, acquire, seq_cst; a store: relaxed, release, seq_cst; a fence: also dropped); "
+            "\"sites\" of a --json verdict lists those that ran");
     if (!mutation_changes)
         return nonsense("nothing was weakened: '" + c.search.mutate_order + "' leaves the operation at " +
                         c.search.mutate_site + " as it is written; \"sites\" of a --json verdict has the orders");

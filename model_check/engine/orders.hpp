@@ -18,7 +18,8 @@ inline constexpr std::string_view failure_site = ".failure";
 [[nodiscard]] std::vector<std::string> weaker(std::string_view operation, std::string_view written);
 
 // The orders that can be written behind --mutate SITE=, as text.
-inline constexpr const char* orders_text = "relaxed, acquire, release, acq_rel, seq_cst, dropped (of a fence or a recheck)";
+inline constexpr const char* orders_text =
+    "relaxed, acquire, release, acq_rel, seq_cst, dropped (of a fence or a recheck)";
 [[nodiscard]] bool is_order(std::string_view order);
 
 // "file:line:column:operation" -> "operation"; "recheck:NAME" -> "recheck".

@@ -148,9 +148,10 @@ std::string verdict_json(const judged& j) {
         ",\"graphs\":" + std::to_string(v.graphs) + ",\"blocked\":" + std::to_string(v.blocked) +
         (v.estimated_executions == 0 ? "" : ",\"estimated_executions\":" + std::to_string(v.estimated_executions)) +
         ",\"differs\":" + quoted(j.differs) + ",\"seconds\":" + seconds_text(v.seconds) +
-        ",\"reason\":" + quoted(v.reason) + ",\"replay\":" + quoted(j.replay_line) +
-        ",\"laws\":" + map_json(v.laws) + ",\"acted\":" + threads_json(v.acted) + ",\"reach\":" + map_json(v.reached) + ",\"outcomes\":" + map_json(v.outcomes) +
-        ",\"sites\":" + map_json(v.sites) + ",\"blind\":" + quoted(v.blind) + ",\"trace\":" + quoted(v.trace) + "}";
+        ",\"reason\":" + quoted(v.reason) + ",\"replay\":" + quoted(j.replay_line) + ",\"laws\":" + map_json(v.laws) +
+        ",\"acted\":" + threads_json(v.acted) + ",\"reach\":" + map_json(v.reached) +
+        ",\"outcomes\":" + map_json(v.outcomes) + ",\"sites\":" + map_json(v.sites) + ",\"blind\":" + quoted(v.blind) +
+        ",\"trace\":" + quoted(v.trace) + "}";
     return out;
 }
 

@@ -87,7 +87,7 @@ private:
 class stop_signals {
 public:
     stop_signals() {
-        struct sigaction by_us {};
+        struct sigaction by_us{};
         by_us.sa_handler = [](int s) { came_ = s; };
         for (std::size_t i = 0; i != count; ++i) ::sigaction(signals[i], &by_us, &before_[i]);
     }

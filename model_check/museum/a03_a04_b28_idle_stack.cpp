@@ -149,9 +149,7 @@ struct sleeps_twice {
         Sync::await(asleep, [](bool a) { return a; });
         claimed[i] = sleepers.claim();
     }
-    void after() {
-        Sync::law(!claimed[0] || !claimed[1], "one sleep was claimed twice");
-    }
+    void after() { Sync::law(!claimed[0] || !claimed[1], "one sleep was claimed twice"); }
 };
 template <class Sync>
 struct a03_linked_twice : sleeps_twice<Sync, flagged_stack<Sync>> {

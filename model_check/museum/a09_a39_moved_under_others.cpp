@@ -76,9 +76,7 @@ struct attach_and_look {
         else
             seen = flags.sleepers();
     }
-    void after() {
-        Sync::law(seen <= 1, "a sleeper that is none");
-    }
+    void after() { Sync::law(seen <= 1, "a sleeper that is none"); }
 };
 template <class Sync>
 struct a09_growing_vector : attach_and_look<Sync, growing_flags<Sync>> {

@@ -78,8 +78,7 @@ struct detach_between_tasks {
 
     void before() {
         detached.store(0, std::memory_order_relaxed);
-        for (auto& t : tasks)
-            Sync::law(pool.push(&t) != push_result::closed, "a push was refused by an open pool");
+        for (auto& t : tasks) Sync::law(pool.push(&t) != push_result::closed, "a push was refused by an open pool");
     }
     void thread(unsigned i) {
         if (i == 1) {
@@ -97,8 +96,7 @@ struct detach_between_tasks {
     }
     void after() {
         while (node<Sync>* t = pool.take_one()) t->ran = true;  // another worker
-        for (auto& t : tasks)
-            Sync::law(t.ran, "identity: an accepted task was lost");
+        for (auto& t : tasks) Sync::law(t.ran, "identity: an accepted task was lost");
     }
 };
 

@@ -49,9 +49,7 @@ class shipped_half {
     using queue = steal_half_queue<std::uint64_t, Sync, limits>;
 
 public:
-    void push(std::uint64_t value) {
-        Sync::law(owner_.try_push(value), "push refused although there is room");
-    }
+    void push(std::uint64_t value) { Sync::law(owner_.try_push(value), "push refused although there is room"); }
     bool pop(std::uint64_t& out) { return owner_.try_pop(out); }
     template <class Took>
     void steal(std::size_t, Took took) {

@@ -41,9 +41,7 @@ struct message_against_end {
         // What comes back is told to the senders as dead letters.
         if constexpr (ClosesMailbox) settled += static_cast<unsigned>(mailbox.close().size());
     }
-    void after() {
-        Sync::law(settled == accepted, "an accepted message was dropped without an error");
-    }
+    void after() { Sync::law(settled == accepted, "an accepted message was dropped without an error"); }
 };
 template <class Sync>
 struct a19_message_dropped : message_against_end<Sync, false> {

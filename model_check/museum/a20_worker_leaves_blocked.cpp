@@ -58,9 +58,7 @@ struct stop_before_completions {
         pool.stop();
         for (unsigned n = 0; n != Workers; ++n) pool.complete_one();
     }
-    void after() {
-        Sync::law(pool.living() == 0, "a completion found no worker");
-    }
+    void after() { Sync::law(pool.living() == 0, "a completion found no worker"); }
 };
 template <class Sync>
 struct a20_worker_leaves_blocked : stop_before_completions<Sync, false, 1> {

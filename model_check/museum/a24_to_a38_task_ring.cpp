@@ -195,9 +195,7 @@ struct both_inputs_end_early : graph<Sync, 3, ring_defects{}> {
         if (i == 1) this->run(0);
         if (i == 2) this->run_when_ready(2, 0U, 1U);
     }
-    void after() {
-        Sync::law(this->ready[2].load(std::memory_order_relaxed) == 1, "a task did not become ready once");
-    }
+    void after() { Sync::law(this->ready[2].load(std::memory_order_relaxed) == 1, "a task did not become ready once"); }
 };
 APIARY_CHECK(both_inputs_end_early);
 
@@ -212,9 +210,7 @@ struct edge_against_completion : graph<Sync, 2, Defects> {
         else
             this->run(0);
     }
-    void after() {
-        Sync::law(this->ready[1].load(std::memory_order_relaxed) == 1, "nobody released the consumer");
-    }
+    void after() { Sync::law(this->ready[1].load(std::memory_order_relaxed) == 1, "nobody released the consumer"); }
 };
 template <class Sync>
 struct a27_edge_after_the_walk : edge_against_completion<Sync, {.edge_ignores_completion = true}> {

@@ -217,9 +217,7 @@ struct theft_after_a_theft : half_scenario<Sync, Queue, 2, 3> {
     void thread(unsigned i) {
         if (i == 1) this->steal(1, 0, 1);
     }
-    void after() {
-        Sync::law(this->steal(1, 0, 1), "a queue that holds an element can never be stolen from again");
-    }
+    void after() { Sync::law(this->steal(1, 0, 1), "a queue that holds an element can never be stolen from again"); }
 };
 
 template <class Sync>

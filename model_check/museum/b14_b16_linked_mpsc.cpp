@@ -74,9 +74,7 @@ public:
         typename Sync::template cell<node*> next;
         std::size_t id = 0;
     };
-    void push(node* n) {
-        Sync::law(inbox_.push(n) != push_result::closed, "an open inbox refused a push");
-    }
+    void push(node* n) { Sync::law(inbox_.push(n) != push_result::closed, "an open inbox refused a push"); }
     node* pop() {
         if (ready_.empty()) ready_ = inbox_.drain();
         return ready_.pop_front();

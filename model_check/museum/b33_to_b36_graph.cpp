@@ -95,8 +95,7 @@ struct successor_against_end {
         }
     }
     void after() {
-        for (const successor& s : all)
-            Sync::law(s.released == 1, "a successor was not released once");
+        for (const successor& s : all) Sync::law(s.released == 1, "a successor was not released once");
     }
 };
 template <class Sync>

@@ -134,9 +134,7 @@ struct one_thread {
         t->deadline_ns = deadline_ns;
         return t;
     }
-    void must(bool accepted) {
-        Sync::law(accepted, "a post was refused although nobody had asked for a stop");
-    }
+    void must(bool accepted) { Sync::law(accepted, "a post was refused although nobody had asked for a stop"); }
     void end() { hive.request_stop(stop_mode::discard); }
     void thread(unsigned) { worker().run(); }
 };

@@ -176,9 +176,7 @@ class shipped_deque {
     };
 
 public:
-    void push(std::uint64_t value) {
-        Sync::law(owner_.try_push(value), "push refused below the capacity limit");
-    }
+    void push(std::uint64_t value) { Sync::law(owner_.try_push(value), "push refused below the capacity limit"); }
     bool pop(std::uint64_t& out) { return owner_.try_pop(out); }
     template <class Took>
     void steal(std::size_t most, Took took) {

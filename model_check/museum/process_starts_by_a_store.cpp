@@ -52,9 +52,7 @@ struct process_with_a_message {
         // Idle: nobody will run it, so this thread does, standing for the worker that it would wake.
         if (before_flag == idle) run_process();
     }
-    void after() {
-        Sync::law(received.read() == 1, "a message was lost: it lies in the mailbox of an idle process");
-    }
+    void after() { Sync::law(received.read() == 1, "a message was lost: it lies in the mailbox of an idle process"); }
 };
 
 template <class Sync>

@@ -190,8 +190,7 @@ struct deque_grows_past_old_top : scenario<Sync, small_limits, 4, 3> {
         if (i == 0)
             this->push(2), this->push(3);
         else  // a loser must not be told that: it would stop looking
-            Sync::law(this->steal(i) != steal_status::empty,
-                      "a steal said empty, and there was always an element");
+            Sync::law(this->steal(i) != steal_status::empty, "a steal said empty, and there was always an element");
     }
 };
 APIARY_CHECK(deque_grows_past_old_top);

@@ -172,9 +172,7 @@ struct slot_put_against_the_last_look {
             if (seen_there) Sync::reach("slot.met");
         }
     }
-    void after() {
-        Sync::law(seen_asleep || seen_there, "an element stays beside a sleeper that nobody wakes");
-    }
+    void after() { Sync::law(seen_asleep || seen_there, "an element stays beside a sleeper that nobody wakes"); }
 };
 APIARY_CHECK(slot_put_against_the_last_look);
 

@@ -166,8 +166,7 @@ struct half_two_thieves : scenario<Sync, limits<4>, 4, 3> {
         if (i == 0)
             this->push(0, 3), this->pop(0);
         else  // a loser must not be told that: it would stop looking
-            Sync::law(this->steal(i, 0) != steal_status::empty,
-                      "a theft said empty, and there was always an element");
+            Sync::law(this->steal(i, 0) != steal_status::empty, "a theft said empty, and there was always an element");
     }
 };
 APIARY_CHECK(half_two_thieves);

@@ -126,7 +126,7 @@ public:
     [[nodiscard]] std::string_view outcome() const { return outcome_; }
     std::map<std::string, std::uint64_t>& reached() { return reached_; }
     using law_counts = std::array<std::uint64_t, law_kinds.size()>;
-    law_counts& laws() { return laws_; }                    // asked, as reached(): in runs that came to their end
+    law_counts& laws() { return laws_; }                          // asked, as reached(): in runs that came to their end
     [[nodiscard]] std::uint32_t acted() const { return acted_; }  // bits: threads with a watched operation
     site_table& sites() { return sites_; }
 

@@ -329,7 +329,8 @@ void searcher::turn_of(unsigned k, std::uint64_t executions) {
             board.late = true;
             break;
         }
-        stopped = !count(p.lines != nullptr ? engine_.follow(*p.lines, nullptr) : engine_.explore_next(), p.round, *p.seen);
+        stopped =
+            !count(p.lines != nullptr ? engine_.follow(*p.lines, nullptr) : engine_.explore_next(), p.round, *p.seen);
     }
     close(p.round);
     board.parts[k] = {p.round.executions, engine_.remaining_weight(), p.lines == nullptr && !engine_.has_work()};

@@ -47,9 +47,7 @@ struct part_board {
 // Adds what was counted in another part of the search.
 void add_counts(verdict& into, const verdict& part);
 
-[[nodiscard]] inline bool is_exhaustive(search_mode m) {
-    return m == search_mode::standard || m == search_mode::full;
-}
+[[nodiscard]] inline bool is_exhaustive(search_mode m) { return m == search_mode::standard || m == search_mode::full; }
 // Whether it runs in parts.
 [[nodiscard]] inline bool in_parts(const search_options& o) {
     return is_exhaustive(o.mode) ? o.max_executions != 0 : o.mode != search_mode::bound;
@@ -73,10 +71,10 @@ public:
 
 private:
     struct part {
-        std::vector<work_item> work;     // of an exhaustive search
-        std::unique_ptr<hunter> lines;   // of one that draws
+        std::vector<work_item> work;    // of an exhaustive search
+        std::unique_ptr<hunter> lines;  // of one that draws
         std::unique_ptr<seen_graphs> seen = std::make_unique<seen_graphs>();
-        verdict round;                   // counts of this round
+        verdict round;  // counts of this round
     };
 
     bool possible();
@@ -109,9 +107,9 @@ private:
     const program& program_;
     verdict v_;
     seen_graphs seen_;
-    std::vector<part> parts_;                                 // of this job, by number
-    std::array<part_board::part, parts_of_a_search> now_{};   // all, as they were before this round
-    std::uint64_t used_ = 0;                                  // executions of all parts
+    std::vector<part> parts_;                                // of this job, by number
+    std::array<part_board::part, parts_of_a_search> now_{};  // all, as they were before this round
+    std::uint64_t used_ = 0;                                 // executions of all parts
     std::unique_ptr<part_board> own_board_;
     std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
     double next_progress_ = 2;

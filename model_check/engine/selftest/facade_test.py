@@ -1,21 +1,27 @@
 #!/usr/bin/env python3
-"""What the façade makes of checks that do wrong on purpose: facade_test.py PROGRAM."""
+"""What the façade makes of checks that do wrong on purpose: facade_test.py PROGRAM SHIM. The shim (cut_short.cpp) is preloaded
+to make verdicts come short."""
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import uuid
 
 PROGRAM = sys.argv.pop(1)
+SHIM = sys.argv.pop(1)
 
 
-def run(*arguments):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+def run(*arguments, **environment):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, env=os.environ | environment)
 
 
-def verdict(name, *arguments, engine="relacy"):
-    done = run(name, "--engine", engine, "--json", "-", *arguments)
+def verdict(name, *arguments, engine="relacy", **environment):
+    done = run(name, "--engine", engine, "--json", "-", *arguments, **environment)
     lines = done.stdout.splitlines()
     assert len(lines) == 1, done.stdout + done.stderr
     return json.loads(lines[0]), done.returncode
@@ -72,7 +78,139 @@ class Verdicts(unittest.TestCase):
         self.expect("wrong_set", "fail", False, "never saw (2)")
 
 
+class DidNothing(unittest.TestCase):
+    """A check that looked at nothing is red, on both engines, and says why and what to do."""
+
+    def red(self, name, *words):
+        for engine in ("relacy", "explorer"):
+            with self.subTest(name=name, engine=engine):
+                v, code = verdict(name, engine=engine)
+                self.assertEqual((v["verdict"], v["as_expected"], code), ("error", False, 1))
+                for word in ("nothing was checked", "Cause:", "Remedy:", *words):
+                    self.assertIn(word, v["reason"])
+
+    def test_threads_that_run_nothing_that_is_watched(self):
+        self.red("plain_words", "thread 0 ran no operation", "std::atomic")
+        self.red("std_atomics", "thread 0 ran no operation", "std::atomic")
+        self.red("one_idle_thread", "thread 1 ran no operation")
+
+    def test_no_law(self):
+        self.red("asserts_nothing", "no law was evaluated", "Sync::law")
+        self.red("ledger_unused", "no law was evaluated")
+
+    def test_a_law_of_the_engine_that_was_never_asked(self):
+        self.red("never_waits", "'deadlock', which was never asked", "a wait without deadline")
+
+    def test_what_was_asked_is_counted(self):
+        for engine in ("relacy", "explorer"):
+            v, code = verdict("rests_on_the_engine", engine=engine)
+            self.assertEqual((v["verdict"], code, v["acted"]), ("pass", 0, [0, 1]))
+            self.assertEqual(v["laws"]["check"], 0)
+            self.assertTrue(all(v["laws"][law] for law in ("race", "deadlock", "lifetime")), v["laws"])
+            v, _ = verdict("quiet", engine=engine)
+            self.assertEqual(v["laws"]["check"], 2 * v["executions"])
+
+    def test_a_mutant_is_not_killed_by_it(self):
+        site = next(s for s in verdict("asserts_nothing", engine="explorer")[0]["sites"] if s.endswith("fetch_add"))
+        self.assertEqual(verdict("asserts_nothing", "--mutate", f"{site}=acquire", engine="explorer")[1], 0)
+
+
+class CutShort(unittest.TestCase):
+    """What comes from a process counts only when it is whole and the process ended well."""
+
+    FAILING = ("loses_a_count", "--jobs", "2")
+
+    def with_fault(self, depth, **fault):
+        v, code = verdict(*self.FAILING, engine="explorer", LD_PRELOAD=SHIM, CUT_DEPTH=str(depth), **fault)
+        return v, code
+
+    def test_the_shim_changes_nothing_by_itself(self):
+        for depth in (0, 1, 2):
+            v, code = self.with_fault(depth)
+            self.assertEqual((v["verdict"], code), ("fail", 1), v)
+
+    def test_fewer_bytes_are_an_error(self):
+        for depth in (1, 2):
+            for size in (0, 1, 2, 40, 400):
+                with self.subTest(depth=depth, size=size):
+                    v, code = self.with_fault(depth, CUT_BYTES=str(size))
+                    self.assertEqual((v["verdict"], v["as_expected"], code), ("error", False, 1), v)
+                    self.assertIn("without a whole verdict", v["reason"])
+
+    def test_another_status_is_an_error(self):
+        for depth in (1, 2):
+            v, code = self.with_fault(depth, CUT_EXIT="3")
+            self.assertEqual((v["verdict"], code), ("error", 1), v)
+            self.assertIn("status 3", v["reason"])
+            v, code = self.with_fault(depth, CUT_KILL="1")
+            self.assertEqual((v["verdict"], code), ("error", 1), v)
+            self.assertIn("ended by a signal: Killed", v["reason"])
+
+    def test_a_job_that_dies_does_not_leave_the_others_waiting(self):
+        v, code = verdict("immense", "--jobs", "2", "--budget", "2000x", engine="explorer", LD_PRELOAD=SHIM, CUT_DEPTH="2",
+                          CUT_KILL="1")
+        self.assertEqual((v["verdict"], code), ("error", 1), v)
+
+
+class Orphans(unittest.TestCase):
+    """No process outlives the program, however it ends."""
+
+    def start(self, *arguments):
+        self.token = f"APIARY_TEST_TOKEN={uuid.uuid4()}"
+        name, value = self.token.split("=")
+        return subprocess.Popen([PROGRAM, "immense", "--engine", "explorer", "--jobs", "2", *arguments],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | {name: value})
+
+    def alive(self):
+        found = []
+        for environment in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if self.token.encode() in environment.read_bytes():
+                    found.append(int(environment.parent.name))
+            except OSError:
+                pass
+        return found
+
+    def until(self, condition):
+        for _ in range(600):
+            if condition():
+                return
+            time.sleep(0.05)
+        self.fail(f"still alive: {self.alive()}")
+
+    def test_a_time_that_runs_out_leaves_none(self):
+        started = self.start("--timeout", "1")
+        self.until(lambda: len(self.alive()) == 4 or started.poll() is not None)  # itself, the simulation, two jobs
+        self.assertEqual(started.wait(60), 1)
+        self.assertEqual(self.alive(), [])
+
+    def test_a_signal_leaves_none(self):
+        for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            started = self.start()
+            self.until(lambda: len(self.alive()) == 4)
+            started.send_signal(s)
+            self.assertEqual(started.wait(60), -s)
+            self.assertEqual(self.alive(), [])
+
+    def test_being_killed_leaves_none(self):
+        started = self.start()
+        self.until(lambda: len(self.alive()) == 4)
+        started.kill()
+        started.wait(60)
+        self.until(lambda: not self.alive())
+
+
 class Traces(unittest.TestCase):
+    def test_the_set_up_shows_what_is_stored_and_types_have_their_names(self):
+        v, _ = verdict("leaks_a_noted", engine="explorer")
+        self.assertIn("noted (4 bytes) was never destroyed", v["reason"])
+        self.assertNotRegex(v["reason"], r"N\d")
+        text = " ".join(v["trace"].split())
+        for row in ("store this->n = 40", "-> 40, stores 42", "write word (plain write) = 77"):
+            self.assertIn(row, text)
+        v, _ = verdict("leaks_a_noted")
+        self.assertRegex(v["trace"], r"store this->n <- 40")
+
     def test_a_loop_is_shown_once_and_counted(self):
         done = run("spins_without_await", "--engine", "explorer")
         self.assertEqual(done.returncode, 1, done.stdout)
@@ -175,18 +313,44 @@ class Searching(unittest.TestCase):
         done = run("quiet", "--engine", "relacy", "--mutate", "nowhere.cpp:1=relaxed")
         self.assertEqual(done.returncode, 2)
         self.assertIn("no operation at nowhere.cpp:1 ran", done.stderr)
+        for wrong in ("bogus", "", "relax"):
+            done = run("quiet", "--mutate", f"misbehaving.cpp:1={wrong}")
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn("relaxed, acquire, release, acq_rel, seq_cst, dropped", done.stderr)
         sites = verdict("quiet")[0]["sites"]
         site = next(s for s in sites if s.endswith("fetch_add"))
         self.assertEqual(verdict("quiet", "--mutate", f"{site}=seq_cst")[1], 0)
 
     def test_a_mutation_that_changes_nothing_is_no_pass(self):
-        site, written = next((s, o) for s, o in verdict("quiet")[0]["sites"].items() if s.endswith("fetch_add"))
-        for engine in ("relacy", "explorer"):
-            for order in (written, "dropped"):
-                with self.subTest(engine=engine, order=order):
-                    done = run("quiet", "--engine", engine, "--mutate", f"{site}={order}")
-                    self.assertEqual(done.returncode, 2, done.stdout)
-                    self.assertIn("nothing was weakened", done.stderr)
+        for name, end, orders in (("quiet", "fetch_add", ("relaxed", "dropped")), ("loses_a_count", "load", ("relaxed", "release")),
+                                  ("loses_a_count", "store", ("acquire", "acq_rel")), ("misses_each_other", "fence", ("relaxed",))):
+            for engine in ("relacy", "explorer"):
+                if name == "misses_each_other" and engine == "relacy":
+                    continue
+                site = next(s for s in verdict(name, engine=engine)[0]["sites"] if s.endswith(end))
+                for order in orders:
+                    with self.subTest(name=name, engine=engine, order=order):
+                        done = run(name, "--engine", engine, "--mutate", f"{site}={order}")
+                        self.assertEqual(done.returncode, 2, done.stdout)
+                        self.assertIn("nothing was weakened", done.stderr)
+
+    def test_all_mutations_by_one_command(self):
+        done = run("looks_again", "--mutate-all", "misbehaving.cpp")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("9 of 9 mutants killed", done.stdout)
+        self.assertRegex(done.stdout, r"recheck:facade.work +kept -> dropped +killed by looks_again, explorer, \d+ executions: deadlock")
+        self.assertRegex(done.stdout, r":load +seq_cst -> relaxed +killed by")
+        self.assertEqual(run("looks_again", "--mutate-all", "misbehaving.cpp").stdout, done.stdout)
+        done = run("stronger_than_needed", "--mutate-all", "misbehaving.cpp")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stdout, r"fetch_add +acquire -> relaxed +SURVIVES")
+        self.assertIn("0 of 1 mutants killed", done.stdout)
+        for arguments, said in ((("quiet", "--mutate-all", "misbehaving.cpp"), "no operation that could be weakened"),
+                                (("quiet", "--mutate-all", "nowhere.hpp"), "no operation that could be weakened"),
+                                (("loses_a_count", "--mutate-all", "misbehaving.cpp"), "a check is red as the code stands")):
+            done = run(*arguments)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(said, done.stdout)
 
     def test_a_source_of_the_last_look_can_be_left_out(self):
         for engine in ("relacy", "explorer"):
@@ -236,6 +400,14 @@ class Explorer(unittest.TestCase):
         self.assertIn("% of the search tree covered", v["bound"])
         self.assertEqual(run("immense", "--engine", "explorer", "--budget", "3s").stderr, "")
 
+    def test_a_budget_is_the_same_for_any_number_of_jobs(self):
+        texts = set()
+        for jobs in ("1", "2", "3"):
+            v, code = verdict("immense", "--budget", "5000x", "--jobs", jobs, engine="explorer")
+            self.assertEqual((v["verdict"], v["executions"], v["graphs"], code), ("budget", 5000, 5000, 1))
+            texts.add(json.dumps({key: value for key, value in v.items() if key != "seconds"}))
+        self.assertEqual(len(texts), 1, texts)
+
     def test_few_preemptions_are_no_proof(self):
         v, code = verdict("immense", "--mode", "bound", "--bound", "1", "--budget", "300x", engine="explorer")
         self.assertEqual((v["verdict"], v["mode"], code), ("budget", "bound(1)", 0))
@@ -273,7 +445,7 @@ class CommandLine(unittest.TestCase):
         done = run("--list", "--json")
         entries = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertIn({"name": "wrong_set", "kind": "litmus", "engines": ["relacy"], "threads": 2,
-                       "what": "nothing wrong at all", "must_reach": [], "too_large": False, "must_see": ["relacy"], "one_engine": ""}, entries)
+                       "what": "nothing wrong at all", "must_reach": [], "engine_laws": [], "exhibit": "", "too_large": False, "must_see": ["relacy"], "one_engine": ""}, entries)
         self.assertEqual([(e["engines"], e["must_see"]) for e in entries if e["name"] == "only_the_explorer_sees"],
                          [(["relacy", "explorer"], ["explorer"])])
         self.assertEqual(next(e for e in entries if e["name"] == "never_reaches")["must_reach"], ["facade.never"])

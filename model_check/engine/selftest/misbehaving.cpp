@@ -1,5 +1,6 @@
 // Checks that do wrong on purpose, so that facade_test.py can see what the façade makes of them. Not in the
 // manifest: as a gate this program is red.
+#include <atomic>
 #include <csignal>
 #include <stdexcept>
 #include <type_traits>
@@ -21,9 +22,7 @@ struct loses_a_count {
         const int seen = n.load(std::memory_order_relaxed);
         n.store(seen + 1, std::memory_order_relaxed);
     }
-    void after() {
-        Sync::law(n.load(std::memory_order_relaxed) == 2, "an increment was lost");
-    }
+    void after() { Sync::law(n.load(std::memory_order_relaxed) == 2, "an increment was lost"); }
 };
 APIARY_CHECK(loses_a_count);
 
@@ -66,9 +65,7 @@ struct misses_each_other {
         if (i == 0) Sync::fence(std::memory_order_seq_cst);
         seen[i] = stored[1 - i].load(std::memory_order_relaxed);
     }
-    void after() {
-        Sync::law(seen[0] + seen[1] != 0, "each missed the other");
-    }
+    void after() { Sync::law(seen[0] + seen[1] != 0, "each missed the other"); }
 };
 APIARY_EXHIBIT(misses_each_other, "each missed", model::explorer_only);
 
@@ -78,7 +75,7 @@ struct quiet {
     static constexpr unsigned threads = 2;
     typename Sync::template atomic<int> n{0};
     void thread(unsigned i) {
-        n.fetch_add(1, std::memory_order_relaxed);
+        Sync::law(n.fetch_add(1, std::memory_order_relaxed) < 2, "more additions than threads");
         if (i == 7) Sync::reach("facade.never");
     }
 };
@@ -92,9 +89,7 @@ APIARY_EXHIBIT(exhibit_not_caught, "anything", model::relacy_only);
 template <class Sync>
 struct only_the_explorer_sees : quiet<Sync> {
     static constexpr const char* relacy_passes = "it is made so";
-    void after() {
-        Sync::law(!std::is_same_v<Sync, model::explorer_sync>, "seen");
-    }
+    void after() { Sync::law(!std::is_same_v<Sync, model::explorer_sync>, "seen"); }
 };
 APIARY_EXHIBIT(only_the_explorer_sees, "seen", model::explorer_only);
 
@@ -117,7 +112,8 @@ struct immense {
     static constexpr unsigned threads = 4;
     typename Sync::template atomic<int> n{0};
     void thread(unsigned) {
-        for (int i = 0; i < 6; ++i) n.fetch_add(1, std::memory_order_relaxed);
+        for (int i = 0; i < 6; ++i)
+            Sync::law(n.fetch_add(1, std::memory_order_relaxed) < 24, "more additions than were made");
     }
 };
 APIARY_CHECK(immense, model::explorer_only);
@@ -126,6 +122,7 @@ template <class Sync>
 struct fails_on_a_match : quiet<Sync> {
     void thread(unsigned i) {
         int expected = 0, failures = 0;
+        if (i == 1) (void)this->n.load(std::memory_order_relaxed);
         while (i == 0 &&
                !this->n.compare_exchange_weak(expected, 0, std::memory_order_relaxed, std::memory_order_relaxed))
             ++failures;
@@ -206,6 +203,7 @@ APIARY_CHECK(awaits_for_ever, model::relacy_only);
 
 template <class Sync>
 struct awaits : quiet<Sync> {
+    static constexpr std::array engine_laws{"deadlock"};
     void thread(unsigned i) {
         if (i == 0)
             Sync::await(this->n, [](int v) { return v == 2; });
@@ -218,9 +216,7 @@ APIARY_CHECK(awaits, model::relacy_only);
 template <class Sync>
 struct breaks_an_invariant : quiet<Sync> {
     void thread(unsigned i) { this->n.store(static_cast<int>(i) + 1, std::memory_order_relaxed); }
-    void invariant() {
-        Sync::law(this->n.load(std::memory_order_relaxed) != 2, "n is two");
-    }
+    void invariant() { Sync::law(this->n.load(std::memory_order_relaxed) != 2, "n is two"); }
 };
 APIARY_CHECK(breaks_an_invariant, model::relacy_only);
 
@@ -228,6 +224,7 @@ APIARY_CHECK(breaks_an_invariant, model::relacy_only);
 template <class Sync>
 struct looks_again {
     static constexpr const char* what = "a sleeper's last look has one source";
+    static constexpr std::array engine_laws{"deadlock"};
     static constexpr unsigned threads = 2;
     typename Sync::template atomic<bool> work{false}, sleeping{false};
     typename Sync::parker parker;
@@ -243,6 +240,94 @@ struct looks_again {
     }
 };
 APIARY_CHECK(looks_again);
+
+// ---- what did nothing --------------------------------------------------------------------------------------
+
+// What a stranger writes: nothing of it is seen.
+template <class Sync, class Word>
+struct unwatched {
+    static constexpr const char* what = "two threads add to a word that no engine knows";
+    static constexpr unsigned threads = 2;
+    Word n{0};
+    void thread(unsigned) { n += 1; }
+    void after() { Sync::law(n == 2, "an increment was lost"); }
+};
+template <class Sync>
+struct plain_words : unwatched<Sync, int> {};
+APIARY_CHECK(plain_words);
+template <class Sync>
+struct std_atomics : unwatched<Sync, std::atomic<int>> {};
+APIARY_CHECK(std_atomics);
+
+template <class Sync>
+struct one_idle_thread : quiet<Sync> {
+    static constexpr unsigned threads = 3;
+    void thread(unsigned i) {
+        if (i != 1) quiet<Sync>::thread(i);
+    }
+};
+APIARY_CHECK(one_idle_thread);
+
+template <class Sync>
+struct asserts_nothing : quiet<Sync> {
+    void thread(unsigned) { this->n.fetch_add(1, std::memory_order_relaxed); }
+};
+APIARY_CHECK(asserts_nothing);
+
+template <class Sync>
+struct ledger_unused : asserts_nothing<Sync> {
+    identity_ledger<Sync, 2, 2> ledger;
+    void after() { ledger.settle(); }
+};
+APIARY_CHECK(ledger_unused);
+
+template <class Sync>
+struct never_waits : asserts_nothing<Sync> {
+    static constexpr std::array engine_laws{"deadlock"};
+};
+APIARY_CHECK(never_waits);
+
+// Honest: no law but the engine's.
+template <class Sync>
+struct rests_on_the_engine {
+    static constexpr const char* what = "a cell behind a mutex: no race, no deadlock, no leak";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array engine_laws{"race", "deadlock", "lifetime"};
+    typename Sync::mutex mutex;
+    typename Sync::template cell<int>* data = nullptr;
+    void before() { data = Sync::template create<typename Sync::template cell<int>>(0); }
+    void thread(unsigned) {
+        typename Sync::lock held(mutex);
+        data->write(data->read() + 1);
+    }
+    void after() { Sync::destroy(data); }
+};
+APIARY_CHECK(rests_on_the_engine);
+
+// ---- what messages and mutations say -----------------------------------------------------------------------
+
+template <class Sync>
+struct leaks_a_noted : quiet<Sync> {
+    struct noted {
+        int value = 1;
+    };
+    void before() {
+        this->n.store(40, std::memory_order_relaxed);
+        this->n.fetch_add(2, std::memory_order_relaxed);
+        word.write(77);
+        (void)Sync::template create<noted>();
+    }
+    typename Sync::template cell<int> word;
+    void thread(unsigned) { this->n.fetch_add(1, std::memory_order_relaxed); }
+};
+APIARY_EXHIBIT(leaks_a_noted, "leak");
+
+template <class Sync>
+struct stronger_than_needed : quiet<Sync> {
+    void thread(unsigned) { this->n.fetch_add(1, std::memory_order_acquire); }
+    void after() { Sync::law(this->n.load(std::memory_order_relaxed) == 2, "an increment was lost"); }
+};
+APIARY_CHECK(stronger_than_needed);
 
 template <class Sync>
 struct wrong_set : quiet<Sync> {

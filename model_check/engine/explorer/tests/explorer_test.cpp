@@ -125,60 +125,6 @@ void parts_add_up(const char* name) {
     }
 }
 
-bool same_evidence(const verdict& a, const verdict& b) {
-    return a.result == b.result && a.mode == b.mode && a.bound == b.bound && a.executions == b.executions &&
-           a.graphs == b.graphs && a.blocked == b.blocked && a.reason == b.reason && a.replay == b.replay &&
-           a.trace == b.trace && a.reached == b.reached && a.outcomes == b.outcomes && a.laws == b.laws &&
-           a.acted == b.acted;
-}
-
-// A budget of executions visits the same ones with any number of jobs.
-template <class Check>
-void a_budget_is_the_same_for_any_jobs(const char* name, search_options o, apiary::model::outcome ends) {
-    const verdict alone = run_explorer<Check>(o);
-    expect(alone.result == ends, std::string(name) + " ends as it should: " + alone.reason + alone.bound);
-    expect(alone.executions <= o.max_executions, std::string(name) + ": a budget is kept");
-    for (const unsigned jobs : {1U, 2U, 3U, 20U}) {
-        o.jobs = jobs;
-        const verdict v = run_explorer<Check>(o);
-        expect(same_evidence(v, alone), std::string(name) + ": " + std::to_string(jobs) + " jobs have " +
-                                            std::to_string(v.executions) + " executions and " +
-                                            std::to_string(v.graphs) + " graphs, one has " +
-                                            std::to_string(alone.executions) + " and " + std::to_string(alone.graphs) +
-                                            "; " + v.bound + " / " + alone.bound + "; " + v.reason);
-    }
-}
-
-void budgets() {
-    using apiary::model::outcome;
-    const verdict whole = run_explorer<deque_payload<explorer_sync>>({});
-    search_options o;
-    for (const std::uint64_t most : {std::uint64_t{10}, std::uint64_t{100}, whole.executions - 1}) {
-        o.max_executions = most;
-        a_budget_is_the_same_for_any_jobs<deque_payload<explorer_sync>>("a cut search", o, outcome::budget_ended);
-        expect(run_explorer<deque_payload<explorer_sync>>(o).executions == most, "all of a budget is used");
-    }
-    // What one part leaves the others get: a search that fits its budget ends.
-    for (const std::uint64_t most : {whole.executions, whole.executions + 1}) {
-        o.max_executions = most;
-        a_budget_is_the_same_for_any_jobs<deque_payload<explorer_sync>>("a search that fits", o, outcome::pass);
-        const verdict v = run_explorer<deque_payload<explorer_sync>>(o);
-        expect(v.executions == whole.executions && v.graphs == whole.graphs && v.blocked == whole.blocked &&
-                   v.reached == whole.reached && v.laws == whole.laws && v.sites == whole.sites,
-               "in parts a search sees what it sees in one");
-    }
-    o.max_executions = 20'000;
-    a_budget_is_the_same_for_any_jobs<seen_half_way<explorer_sync>>("a failing search", o, outcome::fail);
-    for (const search_mode mode : {search_mode::random, search_mode::pct, search_mode::bound}) {
-        o.mode = mode;
-        o.max_executions = 333;
-        a_budget_is_the_same_for_any_jobs<deque_payload<explorer_sync>>(
-            "a hunt", o, mode == search_mode::bound ? outcome::budget_ended : outcome::pass);
-        o.max_executions = 20'000;
-        a_budget_is_the_same_for_any_jobs<seen_half_way<explorer_sync>>("a hunt that fails", o, outcome::fail);
-    }
-}
-
 void hunts() {
     for (const search_mode mode : {search_mode::random, search_mode::pct}) {
         search_options o;
@@ -453,7 +399,6 @@ int main() {
     estimates<two_waiters_fixed<explorer_sync>>("two_waiters_fixed");
     few_preemptions_hunt();
     modes();
-    budgets();
     mutation();
     attack_everything();
     std::printf("%u complaints\n", complaints);
