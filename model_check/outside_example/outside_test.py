@@ -57,6 +57,13 @@ def mutations(program: Path) -> None:
     # push; the first look of pop, and that of a compare-exchange that fails. Its success order is free beside a tag.
     must(len(ordered) == 4 and [site.split(":")[3] for site in ordered if site not in killed] == ["compare_exchange_weak"],
          "of the stack's four orders, one should survive", f"all {ordered}\nkilled {sorted(killed)}")
+    table = run(program, "--mutate-all", "index_stack.hpp")
+    must(table.returncode == 1 and "3 of 4 mutants killed" in table.stdout and
+         [row.split(":")[3].split()[0] for row in table.stdout.splitlines() if "SURVIVES" in row] == ["compare_exchange_weak"],
+         "the table by one command says the same", table.stdout)
+    for typo in (f"{ordered[0]}=bogus", "index_stack.hpp:1=relaxed", f"{ordered[0]}=dropped"):
+        done = run(program, "stack_with_tag", "--mutate", typo)
+        must(done.returncode == 2, f"--mutate {typo} is no kill", done.stdout)
 
 
 def main() -> None:
