@@ -166,6 +166,7 @@ APIARY_CHECK(parker_token_at_the_deadline);
 template <class Sync>
 struct parker_many_unparks {
     static constexpr const char* what = "two threads unpark, one waits for both of them: none is missed";
+    static constexpr std::array engine_laws{"deadlock"};
     static constexpr std::array must_reach{"parker.token_over_token", "parker.token_was_there"};
     static constexpr std::array alike{1U, 2U};
     static constexpr unsigned threads = 3;
@@ -239,11 +240,13 @@ struct poll_and_park_in_turn : poll_parker_with_kernel<Sync> {
 template <class Sync>
 struct poll_then_park : poll_and_park_in_turn<Sync, true> {
     static constexpr const char* what = "two threads unpark one that polls, then parks, in turn: none is missed";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(poll_then_park);
 template <class Sync>
 struct park_then_poll : poll_and_park_in_turn<Sync, false> {
     static constexpr const char* what = "the same with the park first";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(park_then_poll);
 

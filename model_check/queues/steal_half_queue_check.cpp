@@ -175,6 +175,7 @@ APIARY_CHECK(half_two_thieves);
 template <class Sync>
 struct half_robbed_robber : scenario<Sync, limits<4>, 8, 3> {
     static constexpr const char* what = "a worker with a full queue steals from another while a third robs it";
+    static constexpr unsigned threads = 2;  // worker 1 is only robbed
     static constexpr std::array must_reach{"half.loot_found_room"};
     void before() {
         for (std::size_t id = 0; id != 4; ++id) this->push(0, id), this->push(1, 4 + id);
@@ -186,7 +187,7 @@ struct half_robbed_robber : scenario<Sync, limits<4>, 8, 3> {
             if (mine < 4 && this->workers[0].owner.size() == 3) Sync::reach("half.loot_found_room");
             this->pop(0);
         }
-        if (i == 2) this->steal(2, 0);
+        if (i == 1) this->steal(2, 0);
     }
 };
 APIARY_CHECK(half_robbed_robber);
@@ -194,11 +195,12 @@ APIARY_CHECK(half_robbed_robber);
 template <class Sync>
 struct half_loot_is_stolen_again : scenario<Sync, limits<4>, 3, 3> {
     static constexpr const char* what = "a thief moves an element into its queue, and another steals it from there";
+    static constexpr unsigned threads = 2;  // worker 0 is only robbed
     static constexpr std::array must_reach{"half.loot_stolen_again"};
     void before() { this->push(0, 0), this->push(0, 1), this->push(0, 2); }
     void thread(unsigned i) {
-        if (i == 1) this->steal(1, 0);
-        if (i == 2 && this->steal(2, 1) == steal_status::taken) Sync::reach("half.loot_stolen_again");
+        if (i == 0) this->steal(1, 0);
+        if (i == 1 && this->steal(2, 1) == steal_status::taken) Sync::reach("half.loot_stolen_again");
     }
 };
 APIARY_CHECK(half_loot_is_stolen_again);
