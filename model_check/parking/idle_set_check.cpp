@@ -32,9 +32,9 @@ struct idle_one_sleeper_claimed_once {
             got[2] = idle.claim(0);
     }
     void after() {
-        if (got[0] + got[1] + got[2] != 1) Sync::fail("a sleeper was claimed twice, or by nobody");
+        Sync::law(got[0] + got[1] + got[2] == 1, "a sleeper was claimed twice, or by nobody");
         const idle_word end = idle.snapshot();
-        if (end.sleepers() != 0 || end.searching() != (got[0] ? 0U : 1U)) Sync::fail("the books do not balance");
+        Sync::law(end.sleepers() == 0 && end.searching() == (got[0] ? 0U : 1U), "the books do not balance");
     }
 };
 APIARY_CHECK(idle_one_sleeper_claimed_once);
@@ -62,9 +62,7 @@ struct one_post {
         while (!look()) self.sleep(parker_core<Sync>::forever, look);
         (void)self.found_work();
     }
-    void after() {
-        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
-    }
+    void after() { Sync::law(idle.snapshot().value == 0, "the books do not balance"); }
 };
 
 template <class Sync>
@@ -85,6 +83,7 @@ APIARY_CHECK(napper_sees_the_post);
 // The same with a worker that pushes by plain stores: one worker goes to sleep while another pushes behind a light fence.
 template <class Sync>
 struct sleeper_and_pusher {
+    static constexpr std::array engine_laws{"deadlock"};
     static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed"};
 
     idle_set<Sync> idle;
@@ -192,7 +191,7 @@ struct searcher_meets_who_relied_on_it {
     void before() {
         work.store(0, std::memory_order_relaxed);
         idle.announce_sleep(0, false);
-        if (!idle.claim(0)) Sync::fail("a sleeper was not claimed");
+        Sync::law(idle.claim(0), "a sleeper was not claimed");
         idle.announce_sleep(2, false);
     }
     void thread(unsigned i) {
@@ -211,8 +210,8 @@ struct searcher_meets_who_relied_on_it {
         claimed[0] = idle.claim_any().has_value();
     }
     void after() {
-        if (!claimed[0] && !claimed[1]) Sync::fail("work is visible, a worker sleeps, and nobody searches");
-        if (claimed[0] && claimed[1]) Sync::fail("one sleeper was claimed twice");
+        Sync::law(claimed[0] || claimed[1], "work is visible, a worker sleeps, and nobody searches");
+        Sync::law(!claimed[0] || !claimed[1], "one sleeper was claimed twice");
     }
 };
 APIARY_CHECK(searcher_meets_who_relied_on_it);
@@ -264,9 +263,7 @@ struct two_posts {
         Sync::reach("idle.recruited");
         wake_one();
     }
-    void after() {
-        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
-    }
+    void after() { Sync::law(idle.snapshot().value == 0, "the books do not balance"); }
 };
 
 // The search is passed on: one wake by the poster of each while the other's is still under way.
@@ -299,7 +296,7 @@ struct searcher_that_gave_up_recruits : two_posts<Sync> {
         if (i == 2) return this->post_both();
         if (i == 1) {
             this->cores[1].wait(core::forever);
-            if (this->idle.withdraw(1)) Sync::fail("woken and not claimed");
+            Sync::law(!this->idle.withdraw(1), "woken and not claimed");
             do Sync::await(this->pieces, [](unsigned n) { return n != 0; });
             while (!this->take_one());
             this->idle.stop_searching();
@@ -331,7 +328,7 @@ struct last_searcher_leaves {
     void before() {
         work.store(0, std::memory_order_relaxed);
         idle.announce_sleep(0, false);
-        if (idle.claim_any() != 0U) Sync::fail("the only sleeper was not claimed");  // now it searches
+        Sync::law(idle.claim_any() == 0U, "the only sleeper was not claimed");  // now it searches
     }
     void thread(unsigned i) {
         if (i == 1) {
@@ -352,9 +349,7 @@ struct last_searcher_leaves {
         }
         if (searching) idle.stop_searching();
     }
-    void after() {
-        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
-    }
+    void after() { Sync::law(idle.snapshot().value == 0, "the books do not balance"); }
 };
 APIARY_CHECK(last_searcher_leaves);
 
@@ -381,11 +376,11 @@ struct napper_is_claimed {
         sleeper<Sync, core> self(i, idle, cores[i]);
         self.nap(Sync::now_ns() + 5, [] { return false; });
         claimed[i] = self.claimed();
-        if (!self.found_work()) Sync::fail("a napper does not search");
+        Sync::law(self.found_work(), "a napper does not search");
     }
     void after() {
-        if (claimed[0] + claimed[1] != int{claims}) Sync::fail("a napper was claimed and does not know");
-        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
+        Sync::law(claimed[0] + claimed[1] == int{claims}, "a napper was claimed and does not know");
+        Sync::law(idle.snapshot().value == 0, "the books do not balance");
     }
 };
 APIARY_CHECK(napper_is_claimed);
@@ -419,8 +414,8 @@ struct claimed_at_the_deadline {
         searched |= self.found_work();
     }
     void after() {
-        if (claimed != searched) Sync::fail("a worker was claimed and does not know, or the other way round");
-        if (idle.snapshot().value != 0) Sync::fail("the books do not balance");
+        Sync::law(claimed == searched, "a worker was claimed and does not know, or the other way round");
+        Sync::law(idle.snapshot().value == 0, "the books do not balance");
     }
 };
 APIARY_CHECK(claimed_at_the_deadline);

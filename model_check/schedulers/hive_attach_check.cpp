@@ -31,9 +31,7 @@ struct attach_scenario {
     task<Sync>* make(std::size_t id) {
         return storage::make([this, id] { ended[id].fetch_add(1, std::memory_order_relaxed); });
     }
-    void must(bool yes, const char* what) {
-        if (!yes) Sync::fail(what);
-    }
+    void must(bool yes, const char* what) { Sync::law(yes, what); }
     // Alone, when every thread has ended: what was handed over lies in the pool, or in the main worker's inbox.
     void run_what_is_left() {
         for (auto* pool : {&hive.pool(), &hive.compute_pool()})

@@ -48,13 +48,13 @@ struct cancel_scenario {
         } else {
             delayed_handle<Sync> mine = std::move(handle);
             cancelled = mine.cancel();
-            if (mine.cancel()) Sync::fail("a timer was cancelled twice");
+            Sync::law(!mine.cancel(), "a timer was cancelled twice");
         }
     }
     void after() {
-        if (cancelled != (how == task_end::cancelled)) Sync::fail("worker and handle disagree");
-        if (ran.read() != (how == task_end::run ? 1 : 0)) Sync::fail("a timer ran and was cancelled, or neither");
-        if (destroyed.read() != 1) Sync::fail("the callable was not destroyed once");
+        Sync::law(cancelled == (how == task_end::cancelled), "worker and handle disagree");
+        Sync::law(ran.read() == (how == task_end::run ? 1 : 0), "a timer ran and was cancelled, or neither");
+        Sync::law(destroyed.read() == 1, "the callable was not destroyed once");
     }
 };
 
@@ -79,11 +79,11 @@ struct cancel_races_sweep : cancel_scenario<Sync, task_end::run> {
     void thread(unsigned i) {
         if (i != 0) return base::thread(i);
         const auto* entry = this->queued->template target<delayed_entry<Sync>>();
-        if (entry == nullptr) Sync::fail("a timer is not known as one");
+        Sync::law(entry != nullptr, "a timer is not known as one");
         if (entry->looks_cancelled()) {
             Sync::reach("cancel.swept");
             this->how = this->queued->drop();
-            if (this->how != task_end::cancelled) Sync::fail("a sweep dropped a timer that was not cancelled");
+            Sync::law(this->how == task_end::cancelled, "a sweep dropped a timer that was not cancelled");
             base::storage::release(this->queued);
         } else {
             Sync::reach("cancel.not_swept");

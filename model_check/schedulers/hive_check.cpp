@@ -36,7 +36,7 @@ struct hive_one_compute_worker_one_post : hive_scenario<Sync, 1, 1, 1, 1> {
     static constexpr std::array must_reach{"hive.woke_one_compute", "sleeper.stayed_and_was_claimed"};
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
-        if (!this->hive.post_compute(this->make(0))) Sync::fail("a post was refused");
+        Sync::law(this->hive.post_compute(this->make(0)), "a post was refused");
     }
 };
 APIARY_CHECK(hive_one_compute_worker_one_post);
@@ -95,7 +95,7 @@ struct hive_post_beside_a_late_searcher : hive_scenario<Sync, 2, 0, 1, 2> {
     void thread(unsigned i) {
         if (i == 0) {
             this->wait_for_gate();
-            if (this->hive.idle_io().withdraw(0)) Sync::fail("worker 0 was not claimed");
+            Sync::law(!this->hive.idle_io().withdraw(0), "worker 0 was not claimed");
             this->hive.idle_io().stop_searching();
         }
         if (this->work_thread(i)) return;
@@ -196,9 +196,9 @@ struct hive_lone_task_beside_a_napper : hive_scenario<Sync, 2, 0, 0, 2> {
                 post_beside_me(this->make(1, [this] { this->open_gate(); }));
                 this->wait_for_gate();
             });
-            if (!this->hive.io()[0]->post_self(then)) Sync::fail("a post was refused");
+            Sync::law(this->hive.io()[0]->post_self(then), "a post was refused");
         });
-        if (!this->hive.post_to(0, first)) Sync::fail("a post was refused");
+        Sync::law(this->hive.post_to(0, first), "a post was refused");
     }
     void post_beside_me(task<Sync>* t) {
         this->must([&] { return this->hive.io()[0]->post_local(t); });
@@ -251,7 +251,7 @@ struct hive_waiting_compute_tasks_need_both : small_scenario<Sync, 1, 2, 0, 2> {
         hive_waiting_compute_tasks_need_both::base::before();
         auto* first = this->make(0, [this] { this->wait_for_gate(); });
         auto* then = this->make(1, [this] { this->open_gate(); });
-        if (!this->hive.post_compute(first) || !this->hive.post_compute(then)) Sync::fail("a post was refused");
+        Sync::law(this->hive.post_compute(first) && this->hive.post_compute(then), "a post was refused");
     }
     void thread(unsigned i) {
         if (i != 0) (void)this->work_thread(i);
@@ -299,13 +299,13 @@ struct hive_compute_post_needs_the_other : hive_scenario<Sync, 1, 2, 0, 2> {
             this->open_gate(1);
             this->wait_for_gate(2);
         });
-        if (!this->hive.post_compute(first)) Sync::fail("a post was refused");
+        Sync::law(this->hive.post_compute(first), "a post was refused");
     }
     void thread(unsigned i) {
         if (i != 0) return (void)this->work_thread(i);
         this->wait_for_gate(1);
         auto* then = this->make(1, [this] { this->open_gate(2); });
-        if (!this->hive.post_compute(then)) Sync::fail("a post was refused");
+        Sync::law(this->hive.post_compute(then), "a post was refused");
     }
 };
 APIARY_CHECK(hive_compute_post_needs_the_other);

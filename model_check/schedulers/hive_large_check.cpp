@@ -111,7 +111,7 @@ struct hive_compute_is_woken : hive_scenario<Sync, 1, 2, 1, 2> {
         if (this->work_thread(i)) return;
         auto* first = this->make(0, [this] { this->wait_for_gate(); });
         auto* then = this->make(1, [this] { this->open_gate(); });
-        if (!this->hive.post_compute(first) || !this->hive.post_compute(then)) Sync::fail("a post was refused");
+        Sync::law(this->hive.post_compute(first) && this->hive.post_compute(then), "a post was refused");
     }
 };
 APIARY_CHECK(hive_compute_is_woken);

@@ -132,13 +132,13 @@ struct hive_scenario {
     void must(Post post, int tasks = 1) {
         quiescence.post_begins();
         for (int i = 0; i < tasks; ++i) quiescence.published();
-        if (!post()) Sync::fail("a post was refused although nobody had asked for a stop");
+        Sync::law(post(), "a post was refused although nobody had asked for a stop");
         quiescence.post_ends();
     }
     void after() {
         ledger.settle();
-        if (hive.idle_io().snapshot().value != 0 || hive.idle_compute().snapshot().value != 0)
-            Sync::fail("the books of the idle set do not balance");
+        Sync::law(hive.idle_io().snapshot().value == 0 && hive.idle_compute().snapshot().value == 0,
+                  "the books of the idle set do not balance");
     }
 };
 
@@ -175,9 +175,7 @@ struct stop_scenario : hive_scenario<Sync, Io, Compute, 2, Tasks> {
         if (i == Io + Compute + 1) this->hive.request_stop(stop_mode::drain);
         return i == Io + Compute + 1;
     }
-    void after() {
-        if (ran != accepted) Sync::fail("a task was accepted and stranded, or refused and run");
-    }
+    void after() { Sync::law(ran == accepted, "a task was accepted and stranded, or refused and run"); }
 };
 
 }  // namespace apiary::model
