@@ -144,12 +144,13 @@ struct half_scenario {
 
 template <class Sync, class Queue>
 struct robbed_robber : half_scenario<Sync, Queue, 3, 8> {
+    static constexpr unsigned threads = 2;  // worker 1 is only robbed
     void before() {
         for (std::size_t id = 0; id != 4; ++id) this->push(0, id), this->push(1, 4 + id);
     }
     void thread(unsigned i) {
         if (i == 0) this->steal(0, 1, 0);
-        if (i == 2) this->steal(2, 0, 2);
+        if (i == 1) this->steal(2, 0, 2);
     }
 };
 
@@ -213,10 +214,9 @@ APIARY_EXHIBIT(b11_version_wraps, "data race");
 // A thief that has died has had its claim; the others must get the rest.
 template <class Sync, class Queue>
 struct theft_after_a_theft : half_scenario<Sync, Queue, 2, 3> {
+    static constexpr unsigned threads = 1;  // worker 0 is only robbed
     void before() { this->push(0, 0), this->push(0, 1), this->push(0, 2); }
-    void thread(unsigned i) {
-        if (i == 1) this->steal(1, 0, 1);
-    }
+    void thread(unsigned) { this->steal(1, 0, 1); }
     void after() { Sync::law(this->steal(1, 0, 1), "a queue that holds an element can never be stolen from again"); }
 };
 
