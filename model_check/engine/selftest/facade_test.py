@@ -158,6 +158,7 @@ class Orphans(unittest.TestCase):
     def start(self, *arguments):
         self.token = f"APIARY_TEST_TOKEN={uuid.uuid4()}"
         name, value = self.token.split("=")
+        self.addCleanup(lambda: [os.kill(process, signal.SIGKILL) for process in self.alive()])
         return subprocess.Popen([PROGRAM, "immense", "--engine", "explorer", "--jobs", "2", *arguments],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | {name: value})
 
