@@ -29,12 +29,9 @@ public:
             // The flag before the pool: it rises after the pool was closed, so an empty pool seen
             // afterwards stays empty.
             const bool last_look = hive_.stopping();
-            if (task_type* t = hive_.compute_pool().take_one())
-                end(t);
-            else if (last_look)
-                break;
-            else
-                sleep();
+            if (turn()) continue;
+            if (last_look) break;
+            sleep();
         }
         // It leaves the idle set as a running worker. Posts have counted on its search, if it was searching.
         if (sleeper_.found_work() && !hive_.compute_pool().looks_empty()) {
@@ -71,7 +68,18 @@ public:
     }
     const Trace& events() const { return trace_; }  // when the hive has ended
 
+    // What run() is made of, for checks of one handshake: a hive that also ends has too many behaviours.
+    bool turn_once() { return turn(); }  // false: there was nothing to do
+    void sleep_once() { sleep(); }
+
 private:
+    bool turn() {
+        task_type* t = hive_.compute_pool().take_one();
+        if (t == nullptr) return false;
+        end(t);
+        return true;
+    }
+
     void end(task_type* t) {
         // What is left must not wait for this one: wake the next worker, or pass the search on.
         (void)sleeper_.found_work();

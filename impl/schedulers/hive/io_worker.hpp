@@ -175,6 +175,10 @@ public:
     }
     const trace& events() const { return trace_; }  // when the hive has ended
 
+    // What run() is made of, for checks of one handshake: a hive that also ends has too many behaviours.
+    bool turn_once() { return turn(); }  // false: there was nothing to do
+    void sleep_once() { sleep(); }
+
 private:
     // One beat. False when there was nothing to do. Whatever there is of a kind, at least one of it runs, and no more than
     // the parameters allow: this bounds how long the others wait (README.md, "How long a task waits").
