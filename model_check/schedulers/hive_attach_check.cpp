@@ -20,7 +20,8 @@ using model::small_parameters;
 template <class Sync, unsigned Io, unsigned Compute, std::size_t Tasks>
 struct attach_scenario {
     using storage = heap_storage<Sync>;
-    using core_type = hive_core<Sync, parker_core<Sync, typename Sync::parker>, storage>;
+    using core_type =
+        hive_core<Sync, parker_core<Sync, typename Sync::parker>, storage, model::scenario_parts<Sync, false>>;
 
     core_type hive{Io, Compute, small_parameters};
     std::array<typename Sync::template atomic<unsigned>, Tasks> ended;
@@ -197,7 +198,6 @@ struct attached_worker_is_woken : attach_scenario<Sync, 1, 0, 2> {
         "the main worker is at a task that waits for another; a worker is attached, and runs the other";
     static constexpr std::array must_reach{"hive.woke_one_io"};
     static constexpr unsigned threads = 3;
-    static constexpr bool too_large_to_exhaust = true;
     typename Sync::template atomic<unsigned> gate;
     void before() {
         gate.store(0, std::memory_order_relaxed);
@@ -230,7 +230,6 @@ struct lone_tasks_are_shared_with_whoever_comes : attach_scenario<Sync, 1, 0, 2>
     static constexpr const char* what =
         "the main worker, alone, has posted two tasks; the first waits for the second, which an attached worker steals";
     static constexpr unsigned threads = 2;
-    static constexpr bool too_large_to_exhaust = true;
     static constexpr std::array must_reach{"sleeper.slept"};
     typename Sync::template atomic<unsigned> gate, attached;
     void before() {
@@ -240,7 +239,7 @@ struct lone_tasks_are_shared_with_whoever_comes : attach_scenario<Sync, 1, 0, 2>
             auto* first = heap_storage<Sync>::make([this] {
                 this->ended[0].fetch_add(1, std::memory_order_relaxed);
                 Sync::await(gate, [](unsigned v) { return v == 1; });
-                this->hive.request_stop(stop_mode::drain);
+                this->hive.request_stop(stop_mode::discard);
             });
             auto* second = heap_storage<Sync>::make([this] {
                 this->ended[1].fetch_add(1, std::memory_order_relaxed);
@@ -429,57 +428,5 @@ struct reattached_slot_takes_no_old_post : attach_scenario<Sync, 2, 0, 1> {
     }
 };
 APIARY_CHECK(reattached_slot_takes_no_old_post);
-
-template <class Sync>
-struct compute_detach_races_post : attach_scenario<Sync, 1, 2, 1> {
-    static constexpr const char* what =
-        "a compute post claims the worker that is detached: the search is passed on, and the other one runs it";
-    static constexpr std::array must_reach{"hive.compute_search_passed_on"};
-    static constexpr unsigned threads = 4;
-    static constexpr bool too_large_to_exhaust = true;
-    void thread(unsigned i) {
-        if (i < 2) {
-            this->hive.compute()[i]->run();
-        } else if (i == 2) {
-            const detach_result first = this->hive.detach_compute(0);
-            this->must(first == detach_result::detached || first == detach_result::stopped, "the detach was refused");
-            this->must(this->hive.detach_compute(1) != detach_result::detached, "the last one was detached");
-        } else {
-            auto* t = compute_detach_races_post::storage::make([this] {
-                this->ended[0].fetch_add(1, std::memory_order_relaxed);
-                this->hive.request_stop(stop_mode::drain);
-            });
-            this->must(this->hive.post_compute(t), "a post was refused");
-        }
-    }
-    void after() { this->each_ended_once({true}); }
-};
-APIARY_CHECK(compute_detach_races_post);
-
-// Worker 0 has no thread: it stands for one that is at a long task. Of the two that sleep, the post claims worker 1.
-template <class Sync>
-struct detach_passes_the_search_on : attach_scenario<Sync, 3, 0, 1> {
-    static constexpr const char* what =
-        "a post claims the IO worker that is detached: the search is passed on, and the other one runs it";
-    static constexpr std::array must_reach{"hive.search_passed_on"};
-    static constexpr unsigned threads = 4;
-    static constexpr bool too_large_to_exhaust = true;
-    void thread(unsigned i) {
-        if (i < 2) {
-            this->hive.io()[i + 1]->run();
-        } else if (i == 2) {
-            const detach_result how = this->hive.detach_io(1);
-            this->must(how == detach_result::detached || how == detach_result::stopped, "the detach was refused");
-        } else {
-            auto* t = detach_passes_the_search_on::storage::make([this] {
-                this->ended[0].fetch_add(1, std::memory_order_relaxed);
-                this->hive.request_stop(stop_mode::drain);
-            });
-            this->must(this->hive.post(t), "a post was refused");
-        }
-    }
-    void after() { this->each_ended_once({true}); }
-};
-APIARY_CHECK(detach_passes_the_search_on);
 
 }  // namespace

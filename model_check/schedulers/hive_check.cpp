@@ -170,48 +170,11 @@ struct hive_surplus_wakes_a_sleeper : surplus<Sync> {
 };
 APIARY_CHECK(hive_surplus_wakes_a_sleeper);
 
-// The peer is woken for the first child, which worker 0 takes itself; it naps. The second child's parent is long.
-template <class Sync>
-struct hive_lone_task_beside_a_napper : hive_scenario<Sync, 2, 0, 0, 2> {
-    static constexpr const char* what =
-        "a child is taken by its own worker, another waits behind its parent; the peer, woken in vain, naps and steals "
-        "it";
-    static constexpr bool too_large_to_exhaust = true;
-    static constexpr std::array must_reach{"hive.stole", "sleeper.napped", "idle_set.left_to_a_napper",
-                                           "hive.left_a_chain"};
-    using base = hive_scenario<Sync, 2, 0, 0, 2>;
-    static constexpr hive_parameters napping = [] {
-        hive_parameters p = small_parameters;
-        p.naps = 1;
-        return p;
-    }();
-    hive_lone_task_beside_a_napper() : base(napping) {}
-    void thread(unsigned i) { (void)this->work_thread(i); }
-    void before() {
-        base::before();
-        this->sleeps_first(1);
-        auto* first = base::storage::make([this] {
-            post_beside_me(this->make(0));
-            auto* then = base::storage::make([this] {
-                post_beside_me(this->make(1, [this] { this->open_gate(); }));
-                this->wait_for_gate();
-            });
-            Sync::law(this->hive.io()[0]->post_self(then), "a post was refused");
-        });
-        Sync::law(this->hive.post_to(0, first), "a post was refused");
-    }
-    void post_beside_me(task<Sync>* t) {
-        this->must([&] { return this->hive.io()[0]->post_local(t); });
-    }
-};
-APIARY_CHECK(hive_lone_task_beside_a_napper);
-
 // The worker that drains for its peer is the only one who can end this: the peer's task waits for its child.
 template <class Sync>
 struct hive_drain_helps_a_waiting_task : small_scenario<Sync, 2, 0, 0, 2> {
     static constexpr const char* what =
         "a task posts a child, stops the hive, and waits for the child: the other worker drains it";
-    static constexpr bool too_large_to_exhaust = true;
     static constexpr std::array must_reach{"hive.stole"};
     void before() {
         hive_drain_helps_a_waiting_task::base::before();

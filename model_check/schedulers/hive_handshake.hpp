@@ -1,0 +1,132 @@
+// One handshake of the shipped hive, without what stands around it: the workers take turns and sleep as run() makes them,
+// but there is no stop. A worker ends when it has run its share, so each search is small enough to be exhausted.
+//
+// The tasks need each other: while one waits, its worker is as good as at a long task, and the other task must be run
+// by another worker. A wake that is missing is then a deadlock.
+#pragma once
+
+#include "hive_scenario.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include <apiary/model_check/register.hpp>
+#include <apiary/parking/parker_core.hpp>
+#include <apiary/schedulers/hive/hive_core.hpp>
+#include <apiary/tasks/task_storage.hpp>
+
+namespace apiary::model {
+
+constexpr hive_parameters handshake_parameters{.local_budget = 1,
+                                               .global_batch = 2,
+                                               .pool_visits = 1,
+                                               .global_probe_interval = 3,
+                                               .steal_rounds = 1,
+                                               .looks_before_sleep = 0,
+                                               .naps = 0,
+                                               .search_ns = hive_parameters::for_ever};
+
+// Says when it blocks for the first time, so that others can begin behind that.
+template <class Sync>
+class announcing_core : public parker_core<Sync, typename Sync::parker> {
+    using base = parker_core<Sync, typename Sync::parker>;
+
+public:
+    announcing_core() { asleep_.store(0, std::memory_order_relaxed); }
+    void sleeps_first() { tells_ = true; }
+    void await_sleep() {
+        Sync::await(asleep_, [](unsigned v) { return v == 1; });
+    }
+    void wait(std::int64_t deadline_ns) {
+        if (tells_) asleep_.store(1, std::memory_order_release);
+        tells_ = false;
+        base::wait(deadline_ns);
+    }
+
+private:
+    bool tells_ = false;  // the owner's, after before()
+    typename Sync::template atomic<unsigned> asleep_;
+};
+
+template <class Sync>
+struct handshake_parts : hive_parts<Sync> {
+    using random = first_choice;
+    using compute_core = announcing_core<Sync>;
+};
+
+template <class Sync, unsigned Io, unsigned Compute = 0>
+struct handshake {
+    using storage = heap_storage<Sync>;
+    using core_type = hive_core<Sync, announcing_core<Sync>, storage, handshake_parts<Sync>>;
+    static constexpr std::size_t tasks = 2;
+    static constexpr std::uint64_t any_number = UINT64_MAX;
+    static constexpr bool and_ends = true;
+
+    core_type hive;
+    std::array<std::atomic<unsigned>, tasks> times{};  // std::atomic: the oracle is no part of what is checked
+    std::array<typename Sync::template atomic<unsigned>, tasks> begun;
+    typename Sync::template atomic<unsigned> over;
+
+    explicit handshake(const hive_parameters& parameters = handshake_parameters) : hive(Io, Compute, parameters) {
+        for (auto& b : begun) b.store(0, std::memory_order_relaxed);
+        over.store(0, std::memory_order_relaxed);
+    }
+    auto& io(unsigned slot) { return *hive.io()[slot]; }
+    auto& compute(unsigned slot) { return *hive.compute()[slot]; }
+
+    // Task 0 does not end before task 1 has begun: each needs a worker of its own.
+    task<Sync>* waits(bool ends = false) {
+        return storage::make([this, ends] {
+            begin(0);
+            await_begun(1);
+            if (ends) end();
+        });
+    }
+    task<Sync>* opens(std::size_t id = 1) {
+        return storage::make([this, id] { begin(id); });
+    }
+    // A task that needs nobody.
+    task<Sync>* alone() {
+        return storage::make([this] {
+            begin(0);
+            end();
+        });
+    }
+    void begin(std::size_t id) {
+        ++times[id];
+        begun[id].store(1, std::memory_order_release);
+    }
+    void await_begun(std::size_t id) {
+        Sync::await(begun[id], [](unsigned v) { return v == 1; });
+    }
+    // In after(): so many tasks have run, each once.
+    void expect(unsigned ran) {
+        if (times[0] > 1 || times[1] > 1) Sync::fail("identity: a task ran twice");
+        if (times[0] + times[1] != ran) Sync::fail("identity: a task was lost");
+    }
+    // What run() does at a stop, without its doors: each worker is woken, and sees that it may go.
+    void end() {
+        over.store(1, std::memory_order_relaxed);
+        for (unsigned w = 0; w < hive.io().size(); ++w) io(w).core().wake();
+        for (unsigned w = 0; w < hive.compute().size(); ++w) compute(w).core().wake();
+    }
+    void must(bool posted) {
+        if (!posted) Sync::fail("a post was refused although nobody had asked for a stop");
+    }
+
+    // Until it has run so many tasks, or all is over.
+    template <class Worker>
+    void work(Worker& worker, std::uint64_t share = 1) {
+        for (;;) {
+            if (worker.turn_once()) {
+                if (worker.books().tasks_run() >= share) return;
+            } else {
+                worker.sleep_once();
+            }
+            if (over.load(std::memory_order_relaxed) == 1) return;
+        }
+    }
+};
+
+}  // namespace apiary::model

@@ -1,0 +1,295 @@
+// The hive's rules of who must wake whom, one handshake each, small enough that every behaviour is looked at.
+//
+// | rule | check |
+// |---|---|
+// | a post from outside wakes a sleeper | post_meets_two_falling_asleep |
+// | a worker that finds what a post left to its search wakes the next | two_posts_need_both |
+// | a worker that takes one task and leaves others wakes the next | batch_needs_both, batch_in_a_deque, two_compute_posts_need_both |
+// | a worker woken for its inbox counts as a searcher, and recruits | targeted_post_and_another |
+// | a task's child is stolen by a worker that falls asleep, or wakes it | child_meets_a_worker_falling_asleep |
+// | a slot is stolen while its owner replaces the task in it | slot_is_replaced_under_a_thief, thief_recruits_the_next |
+// | a thief recruits the next | thief_recruits_the_next |
+// | a searcher that gives up and then sees work recruits | searcher_gives_up_beside_posts |
+// | a lone task is left to a napper | lone_child_beside_a_napper |
+// | a worker that is detached passes its search on | search_of_a_detached_worker, search_of_a_detached_compute_worker |
+#include "hive_handshake.hpp"
+
+namespace {
+
+using namespace apiary;
+using namespace apiary::model;
+
+template <class Sync>
+struct post_meets_two_falling_asleep : handshake<Sync, 2> {
+    static constexpr const char* what = "two workers fall asleep while a task is posted: one of them runs it";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"hive.woke_one_io", "sleeper.stayed", "sleeper.stayed_and_was_claimed"};
+    void thread(unsigned i) {
+        if (i < 2) return this->work(this->io(i));
+        this->must(this->hive.post(this->alone()));
+    }
+    void after() { this->expect(1); }
+};
+APIARY_CHECK(post_meets_two_falling_asleep);
+
+template <class Sync>
+struct two_posts_need_both : handshake<Sync, 2> {
+    static constexpr const char* what =
+        "worker 1 sleeps, worker 0 falls asleep; of two posts the first waits for the second: each worker runs one";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"hive.woke_one_io", "idle_set.relied_on_a_searcher", "sleeper.stayed"};
+    void before() { this->io(1).core().sleeps_first(); }
+    void thread(unsigned i) {
+        if (i != 1) this->io(1).core().await_sleep();
+        if (i < 2) return this->work(this->io(i));
+        this->must(this->hive.post(this->waits()));
+        this->must(this->hive.post(this->opens()));
+    }
+    void after() { this->expect(2); }
+};
+APIARY_CHECK(two_posts_need_both);
+
+template <class Sync>
+struct batch_needs_both : handshake<Sync, 2> {
+    static constexpr const char* what =
+        "two workers fall asleep; of a batch of two the first waits for the second: each worker runs one";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"hive.woke_one_io", "sleeper.stayed"};
+    void thread(unsigned i) {
+        if (i < 2) return this->work(this->io(i));
+        fifo_list<task<Sync>> batch;
+        batch.push_back(this->waits());
+        batch.push_back(this->opens());
+        this->must(this->hive.post_list(batch));
+    }
+    void after() { this->expect(2); }
+};
+APIARY_CHECK(batch_needs_both);
+
+// Four tasks, of which a worker takes two at once: the second lies in its deque while the first waits for it.
+template <class Sync>
+struct batch_in_a_deque : handshake<Sync, 2> {
+    static constexpr const char* what =
+        "a worker has taken two tasks at once and runs the first, which waits for the second: the other worker steals it";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"hive.woke_one_io", "hive.stole"};
+    void before() { this->io(1).core().sleeps_first(); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            this->io(1).core().await_sleep();
+            fifo_list<task<Sync>> batch;
+            batch.push_back(this->waits(this->and_ends));
+            batch.push_back(this->opens());
+            for (int n = 0; n < 2; ++n) batch.push_back(batch_in_a_deque::storage::make([] {}));
+            this->must(this->hive.post_list(batch));
+        }
+        this->work(this->io(i), this->any_number);
+    }
+    void after() { this->expect(2); }
+};
+APIARY_CHECK(batch_in_a_deque);
+
+template <class Sync>
+struct targeted_post_and_another : handshake<Sync, 2> {
+    static constexpr const char* what =
+        "a post to worker 1 waits for an untargeted one, both workers fall asleep: worker 0 runs the other";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"hive.woke_one_io", "hive.post_to_woke", "idle_set.relied_on_a_searcher"};
+    void thread(unsigned i) {
+        if (i < 2) return this->work(this->io(i), i == 0 ? 1 : this->any_number);
+        this->must(this->hive.post_to(1, this->waits(this->and_ends)));
+        this->must(this->hive.post(this->opens()));
+    }
+    void after() { this->expect(2); }
+};
+APIARY_CHECK(targeted_post_and_another);
+
+// From here on worker 0 is at a task that posts others and then takes long: its thread does what that task does.
+
+template <class Sync>
+struct child_meets_a_worker_falling_asleep : handshake<Sync, 2> {
+    static constexpr const char* what = "a task posts a child and waits for it, the other worker falls asleep: it steals the child";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"hive.woke_one_io", "hive.stole"};
+    void thread(unsigned i) {
+        if (i == 1) return this->work(this->io(1));
+        this->must(this->io(0).post_local(this->opens()));
+        this->await_begun(1);
+    }
+    void after() { this->expect(1); }
+};
+APIARY_CHECK(child_meets_a_worker_falling_asleep);
+
+template <class Sync>
+struct slot_is_replaced_under_a_thief : handshake<Sync, 2> {
+    static constexpr const char* what =
+        "a task posts two children and waits for both; the other worker, falling asleep, steals while the second takes the "
+        "slot of the first";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"hive.woke_one_io", "hive.stole", "sleeper.stayed", "lifo_slot.raced",
+                                           "hive.left_a_chain"};
+    void thread(unsigned i) {
+        if (i == 1) return this->work(this->io(1), 2);
+        this->must(this->io(0).post_local(this->opens(0)));
+        this->must(this->io(0).post_local(this->opens(1)));
+        this->await_begun(0);
+        this->await_begun(1);
+    }
+    void after() { this->expect(2); }
+};
+APIARY_CHECK(slot_is_replaced_under_a_thief);
+
+template <class Sync>
+struct thief_recruits_the_next : handshake<Sync, 3> {
+    static constexpr const char* what =
+        "a task posts two children, of which the first waits for the second; of two sleepers the one that steals first "
+        "wakes the other, or the second post does";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"hive.woke_one_io", "hive.stole", "lifo_slot.raced",
+                                           "idle_set.relied_on_a_searcher"};
+    void before() {
+        this->io(1).core().sleeps_first();
+        this->io(2).core().sleeps_first();
+    }
+    void thread(unsigned i) {
+        if (i != 1) this->io(1).core().await_sleep();
+        if (i != 0) return this->work(this->io(i));
+        this->io(2).core().await_sleep();
+        this->must(this->io(0).post_local(this->waits()));
+        this->must(this->io(0).post_local(this->opens()));
+        this->await_begun(1);
+    }
+    void after() { this->expect(2); }
+};
+APIARY_CHECK(thief_recruits_the_next);
+
+// Worker 1 is woken for nothing. Two thieves at one slot would turn until the first is through, and a search of that has no end: so
+// worker 2 ends the scenario as soon as it is awake, in which case it would have taken what is left.
+template <class Sync>
+struct searcher_gives_up_beside_posts : handshake<Sync, 3> {
+    static constexpr const char* what =
+        "two posts count on a searcher that lies down: it stays, takes one, and the third worker is woken for the other";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"idle_set.relied_on_a_searcher", "sleeper.stayed", "hive.stole"};
+    void before() {
+        this->io(1).core().sleeps_first();
+        this->io(2).core().sleeps_first();
+    }
+    void thread(unsigned i) {
+        if (i != 1) this->io(1).core().await_sleep();
+        if (i == 1) return this->work(this->io(1));
+        if (i == 2) {
+            this->io(2).sleep_once();
+            return this->end();
+        }
+        this->io(2).core().await_sleep();
+        this->hive.wake_one_io();
+        this->must(this->io(0).post_local(this->opens(0)));
+        this->must(this->io(0).post_local(this->opens(1)));
+    }
+    void after() {
+        while (this->io(0).turn_once()) {
+        }
+        this->expect(2);
+    }
+};
+APIARY_CHECK(searcher_gives_up_beside_posts);
+
+template <class Sync>
+struct lone_child_beside_a_napper : handshake<Sync, 2> {
+    static constexpr const char* what = "a worker is woken in vain and naps; a child that can wait is left to it: it steals the child";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"hive.stole", "sleeper.napped", "idle_set.left_to_a_napper"};
+    static constexpr hive_parameters one_nap = [] {
+        hive_parameters p = handshake_parameters;
+        p.naps = 1;
+        return p;
+    }();
+    lone_child_beside_a_napper() : handshake<Sync, 2>(one_nap) {}
+    void before() { this->io(1).core().sleeps_first(); }
+    void thread(unsigned i) {
+        if (i == 1) return this->work(this->io(1));
+        this->io(1).core().await_sleep();
+        this->hive.wake_one_io();
+        this->must(this->io(0).post_local(this->opens()));
+        this->await_begun(1);
+    }
+    void after() { this->expect(1); }
+};
+APIARY_CHECK(lone_child_beside_a_napper);
+
+template <class Sync, unsigned Sleeper>
+struct compute_posts : handshake<Sync, 1, 2> {
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"hive.woke_one_compute", "sleeper.stayed", "idle_set.relied_on_a_searcher"};
+    void before() { this->compute(Sleeper).core().sleeps_first(); }
+    void thread(unsigned i) {
+        if (i != Sleeper) this->compute(Sleeper).core().await_sleep();
+        if (i < 2) return this->work(this->compute(i));
+        this->must(this->hive.post_compute(this->waits()));
+        this->must(this->hive.post_compute(this->opens()));
+    }
+    void after() { this->expect(2); }
+};
+template <class Sync>
+struct two_compute_posts_need_both_0 : compute_posts<Sync, 0> {
+    static constexpr const char* what =
+        "compute worker 0 sleeps, 1 falls asleep; of two posts the first waits for the second: each runs one";
+};
+APIARY_CHECK(two_compute_posts_need_both_0);
+template <class Sync>
+struct two_compute_posts_need_both_1 : compute_posts<Sync, 1> {
+    static constexpr const char* what =
+        "compute worker 1 sleeps, 0 falls asleep; of two posts the first waits for the second: each runs one";
+};
+APIARY_CHECK(two_compute_posts_need_both_1);
+
+// Worker 0 has no thread: it is at a long task. Of the two that sleep, the post claims worker 1.
+template <class Sync>
+struct search_of_a_detached_worker : handshake<Sync, 3> {
+    static constexpr const char* what =
+        "a post claims the IO worker that is detached: the search is passed on, and the other one runs the task";
+    static constexpr unsigned threads = 4;
+    static constexpr std::array must_reach{"hive.search_passed_on"};
+    void before() {
+        this->io(1).core().sleeps_first();
+        this->io(2).core().sleeps_first();
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->io(1).run();
+        this->io(1).core().await_sleep();
+        if (i == 1) return this->work(this->io(2));
+        this->io(2).core().await_sleep();
+        if (i == 2) return this->must(this->hive.detach_io(1) == detach_result::detached);
+        this->must(this->hive.post(this->alone()));
+    }
+    void after() { this->expect(1); }
+};
+APIARY_CHECK(search_of_a_detached_worker);
+
+template <class Sync>
+struct search_of_a_detached_compute_worker : handshake<Sync, 1, 2> {
+    static constexpr const char* what =
+        "a post claims the compute worker that is detached: the search is passed on, and the other one runs the task";
+    static constexpr unsigned threads = 4;
+    static constexpr std::array must_reach{"hive.compute_search_passed_on"};
+    void before() {
+        this->compute(0).core().sleeps_first();
+        this->compute(1).core().sleeps_first();
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->compute(0).run();
+        this->compute(0).core().await_sleep();
+        if (i == 1) return this->work(this->compute(1));
+        this->compute(1).core().await_sleep();
+        if (i == 2) {
+            this->must(this->hive.detach_compute(0) == detach_result::detached);
+            return this->must(this->hive.detach_compute(1) == detach_result::last_worker);
+        }
+        this->must(this->hive.post_compute(this->alone()));
+    }
+    void after() { this->expect(1); }
+};
+APIARY_CHECK(search_of_a_detached_compute_worker);
+
+}  // namespace
