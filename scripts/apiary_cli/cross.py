@@ -13,7 +13,7 @@ from . import checks
 from .say import colour, table
 from .svg import escape
 from .page_style import CSS
-from .verdicts import count, expected, names, verdict_word
+from .verdicts import count, cut, expected, named_cuts, names, searches, verdict_word
 
 BOTH = ("explorer", "relacy")
 CSV_COLUMNS = [
@@ -178,7 +178,7 @@ def cell(text: object, number: bool = False) -> str:
 
 def page_row(v: dict, sign: dict[str, str]) -> str:
     reached = ", ".join(f"{what} {n:,}" for what, n in sorted((v.get("reach") or {}).items()))
-    level = "good" if expected(v) else "bad"
+    level = "bad" if not expected(v) else "note" if cut(v) else "good"
     return "".join([
         "<tr>", cell(v["name"]), cell(v["kind"]), cell(v.get("engine", "")), cell(mode(v)), cell(sign.get(limit(v), "")),
         cell(count(v.get("executions")), True),
@@ -200,6 +200,7 @@ def write_page(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, p
     what, sign = {entry.name: entry.what for entry in entries}, signs(verdicts)
     bad = [v for v in verdicts if not expected(v)]
     caught = [v for v in verdicts if expected(v) and v["kind"] == "exhibit" and v.get("trace")]
+    short = [v for v in verdicts if cut(v)]
     head = ("name", "kind", "engine", "mode", "bound", "runs", "graphs", "seconds", "verdict", "reached")
     _, red = report(verdicts, entries)
     body = [
@@ -208,6 +209,7 @@ def write_page(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, p
         f'{escape(stamp.get("utc", ""))} · {len(verdicts)} verdicts on {len(names(verdicts))} checks, '
         f'{len(bad) + len(red)} not as they must be</p>',
         *(f'<p class="badge bad">{escape(sentence)}</p>' for sentence in red),
+        *([f"<p><b>{searches(short)} not exhausted</b>: {escape(named_cuts(short))}</p>"] if short else []),
         *(["<h2>Not as they must be</h2>"] if bad else []), *(page_trace(v, what.get(v["name"], "")) for v in bad),
         "<h2>Where the engines differ</h2>",
         "<div class=scroll><table><tr><th>check<th>kind<th>seen<th>why</tr>",

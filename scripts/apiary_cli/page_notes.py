@@ -6,7 +6,7 @@ from . import comparing, page_data
 from .page_data import Report
 from .page_sections import folded, place, section, table
 from .svg import escape, human
-from .verdicts import unfinished
+from .verdicts import cut, how_far, unfinished
 
 
 def verification(report: Report) -> str:
@@ -58,6 +58,8 @@ def verdict_cell(verdict: dict) -> str:
     word = escape(verdict["verdict"])
     if unfinished(verdict):
         return '<span class="badge note">not finished</span>'
+    if cut(verdict) and verdict["as_expected"]:
+        return f'<span class="badge note" title="{escape(how_far(verdict))}">not exhausted</span>'
     if not verdict["as_expected"]:
         return f'<span class="badge bad">{word}, unexpected</span>'
     return f'<span class="badge good">{"caught" if verdict["kind"] == "exhibit" else word}</span>'

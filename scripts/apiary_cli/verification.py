@@ -7,7 +7,7 @@ from pathlib import Path
 
 from . import checks, exact, mutation, repo, stressing
 from .say import duration
-from .verdicts import names, unfinished, wrong
+from .verdicts import cut, expected, named_cuts, names, searches, unfinished, wrong
 
 GOOD, NOTE, BAD = "good", "note", "bad"
 
@@ -130,6 +130,8 @@ def engines_status(
     engines = ", ".join(sorted({v["engine"] for v in found if v["engine"]})) or "no engine"
     text = f"{', '.join(parts)} as expected by {engines} ({sum(v['executions'] or 0 for v in found):,} executions)"
     text += f"; searches not finished: {', '.join(late)}" if late else ""
+    allowed = [v for v in found if cut(v) and expected(v)]
+    text += f"; {searches(allowed)} not exhausted: {named_cuts(allowed)}" if allowed else ""
     return Status(name, GOOD if whole else NOTE, text, badge)
 
 

@@ -177,6 +177,23 @@ class Verification(unittest.TestCase):
         self.assertFalse(verdicts.wrong(late))
         self.assertIn("1 not finished within the budget: d", verdicts.closing([late]))
 
+    def test_a_search_that_was_cut_is_named_with_how_far_it_came(self) -> None:
+        """Also where the check allows it: "all as expected" alone would say too much."""
+        whole = self.VERDICT | {"engine": "explorer"}
+        short = whole | {"name": "large", "verdict": "budget", "executions": 91711,
+                         "bound": "not finished: RC11; budget ended, about 4 % of the search tree covered"}
+        drawn = short | {"name": "drawn", "engine": "relacy"}
+        far = "large (91,711 executions, about 4 %)"
+        line = verdicts.closing([whole, short, drawn])
+        self.assertIn(f"all as expected; 1 search NOT exhausted, as their checks allow: {far}", line)
+        self.assertTrue(verdicts.closing([whole, drawn]).endswith(": all as expected"))
+        self.assertIn(f"1 not finished within the budget: {far}", verdicts.closing([short | {"as_expected": False}]))
+        status = verification.prove_status({"source_hash": "h", "verdicts": [whole, short, drawn]}, "h")
+        self.assertIn(f"1 search not exhausted: {far}", status.text)
+        record = verdicts.merge_record(None, {"source_hash": "h"}, [whole, short, drawn], {})
+        self.assertEqual([(cut["name"], cut["how_far"]) for cut in record["not_exhausted"]],
+                         [("large", "91,711 executions, about 4 %")])
+
     def test_the_word_beside_a_number(self) -> None:
         def word(*levels: str) -> str:
             found = [verification.Status(f"part{i}", level, "", f"badge{i}") for i, level in enumerate(levels)]

@@ -29,7 +29,7 @@ from .. import (
 )
 from ..errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..junit import FAILED, PASSED, SKIPPED, Case, Part
-from ..verdicts import closing, unfinished, wrong
+from ..verdicts import closing, cut, how_far, wrong
 from ..say import duration, heading, say
 from . import check, museum, prove, race, setup, stress
 
@@ -121,9 +121,9 @@ def prove_part(seconds: float) -> Part:
     cases = [
         Case(
             f"{v['name']} {v.get('engine', '')} {v.get('mode', '')}".strip(),
-            FAILED if wrong(v) else SKIPPED if unfinished(v) else PASSED,
+            FAILED if wrong(v) else SKIPPED if cut(v) else PASSED,
             float(v.get("seconds") or 0),
-            v.get("reason") or v.get("verdict", ""),
+            v.get("reason") or (f"not exhausted: {how_far(v)}" if cut(v) else v.get("verdict", "")),
         )
         for v in verdicts
     ]

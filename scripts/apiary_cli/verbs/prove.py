@@ -18,7 +18,8 @@ the engine has changed its mind and nothing after it counts), the checks (which 
 the museum's exhibits (which must fail, for their stated reason). NAMES are names or patterns
 ('deque*'); without any, everything runs. What deviates is printed whole, with its replay line.
 At the end stands check by engine, then where the engines disagree, and why; a disagreement that
-nobody has explained is red, and so is a check that reaches less than it states.
+nobody has explained is red, and so is a check that reaches less than it states. The closing line
+names every search that its budget ended, and how far it came.
 
 writes:  build/model/, and build/model/prove.json: the verdicts, with commit and source hash,
          so that a race can show beside each number what is proved about the same source;
