@@ -332,7 +332,7 @@ def page(parts: list[Part], budget: str, seconds: float) -> str:
         )
     for part in parts:
         told = [f"- {line.strip()}" for line in part.lines]
-        for status, words in ((FAILED, "failed"), (SKIPPED, "not run")):
+        for status, words in ((FAILED, "failed"), (SKIPPED, "not run or cut short")):
             told += [
                 f"- {words}: {case.name}: {' / '.join(case.message.splitlines()[:3])}"
                 for case in part.cases
