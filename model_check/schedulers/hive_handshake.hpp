@@ -102,8 +102,8 @@ struct handshake {
     }
     // In after(): so many tasks have run, each once.
     void expect(unsigned ran) {
-        if (times[0] > 1 || times[1] > 1) Sync::fail("identity: a task ran twice");
-        if (times[0] + times[1] != ran) Sync::fail("identity: a task was lost");
+        Sync::law(times[0] <= 1 && times[1] <= 1, "identity: a task ran twice");
+        Sync::law(times[0] + times[1] == ran, "identity: a task was lost");
     }
     // What run() does at a stop, without its doors: each worker is woken, and sees that it may go.
     void end() {
@@ -112,7 +112,7 @@ struct handshake {
         for (unsigned w = 0; w < hive.compute().size(); ++w) compute(w).core().wake();
     }
     void must(bool posted) {
-        if (!posted) Sync::fail("a post was refused although nobody had asked for a stop");
+        Sync::law(posted, "a post was refused although nobody had asked for a stop");
     }
 
     // Until it has run so many tasks, or all is over.
