@@ -9,7 +9,7 @@ import time
 import tomllib
 from pathlib import Path
 
-from . import packages, proc, repo
+from . import packages, proc, repo, sources
 from .errors import Fault
 from .say import Progress, duration, say
 
@@ -20,10 +20,8 @@ CARGO_LINE = re.compile(r"^\s+Compiling (\S+)")
 def stale(folder: Path) -> bool:
     """True when the folder must be configured (again) before Ninja can look after itself."""
     cache, rules = folder / "CMakeCache.txt", folder / "build.ninja"
-    if not (cache.exists() and rules.exists() and (folder / "manifest").is_dir()):
-        return True
-    presets = repo.ROOT / "CMakePresets.json"
-    return presets.stat().st_mtime > cache.stat().st_mtime
+    whole = cache.exists() and rules.exists() and (folder / "manifest").is_dir()
+    return not whole or bool(sources.misconfigured(folder))
 
 
 def configure(preset: str) -> None:
@@ -32,7 +30,6 @@ def configure(preset: str) -> None:
         raise Fault(
             f"configuring {preset} failed", done.out.strip()[-6000:], f"cmake --preset {preset}   shows it again"
         )
-    (repo.BUILD / preset / "CMakeCache.txt").touch()
 
 
 def failing_part(lines: list[str], limit: int = 150) -> str:
@@ -44,15 +41,18 @@ def failing_part(lines: list[str], limit: int = 150) -> str:
 
 
 def build(preset: str, jobs: int | None = None, only: str | None = None) -> float:
-    """Configure if needed and build: everything, or only the programs of one manifest. Returns seconds."""
+    """Configure if needed and build: everything, or only the programs of one manifest. Ninja goes by time stamps; what
+    differs from the source is made anew whatever they say, and what comes out is of this source. Returns seconds."""
     packages.require("cmake", "ninja", "g++")
     repo.check_preset(preset)
     folder, started = repo.BUILD / preset, time.monotonic()
     with repo.locked(preset):
         if stale(folder):
             configure(preset)
+        wanted = [path for kind in ([only] if only else repo.KINDS) for path in repo.manifest(preset, kind)]
+        sources.drop_differing(folder, wanted)
         command = ["cmake", "--build", str(folder)]
-        command += ["--target", *(path.name for path in repo.manifest(preset, only))] if only else []
+        command += ["--target", *(path.name for path in wanted)] if only else []
         command += ["-j", str(jobs)] if jobs else []
         lines: list[str] = []
         with Progress(f"build {preset}", 0) as progress:
@@ -74,6 +74,8 @@ def build(preset: str, jobs: int | None = None, only: str | None = None) -> floa
             failing_part(lines),
             f"the whole log: {log.relative_to(repo.ROOT)}",
         )
+    why = "; while this built, or a library of an older build is in the way"
+    sources.refuse_other(folder, wanted, f"scripts/apiary build {preset} once more, else remove build/{preset}", why)
     seconds = time.monotonic() - started
     say(f"build {preset}: done in {duration(seconds)}")
     return seconds
@@ -98,15 +100,36 @@ def rust_programs() -> list[Path]:
     return [repo.RUST / "target" / "release" / name for name in names]
 
 
+def rust_files(*more: str) -> list[Path]:
+    """What the Rust twins are compiled from."""
+    files = [path for folder in ("src", *more) for path in (repo.RUST / folder).rglob("*") if path.is_file()]
+    return files + [path for path in map(repo.RUST.joinpath, ("Cargo.toml", "Cargo.lock", "build.rs")) if path.exists()]
+
+
+def touch_differing(records: list[Path], files: list[Path]) -> None:
+    """Cargo goes by time stamps: a file that one of the records tells otherwise is touched where it looks older than the
+    record, and so are all where a record is missing."""
+    for record in records:
+        found = sources.recorded(record)
+        made = record.stat().st_mtime if found else time.time()
+        for path in files:
+            now = sources.digest(path), str(path.relative_to(repo.ROOT))
+            if now not in (found or ()) and path.stat().st_mtime <= made:
+                path.touch()
+
+
 def build_rust() -> list[Path]:
-    """Build the Rust twins in release mode; returns their programs."""
-    started = time.monotonic()
+    """Build the Rust twins in release mode; returns their programs, which carry their source beside them."""
+    started, programs = time.monotonic(), rust_programs()
     with repo.locked("rust"), Progress("cargo", 0) as progress:
 
         def on_line(line: str) -> None:
             if CARGO_LINE.match(line):
                 progress.advance(CARGO_LINE.match(line)[1])
 
+        files = rust_files()
+        touch_differing(programs, files)
+        before = {path: sources.digest(path) for path in files}
         done = proc.run(
             [*cargo_command("build", "--release"), "--target-dir", str(repo.RUST / "target")],
             cwd=repo.RUST,
@@ -114,6 +137,12 @@ def build_rust() -> list[Path]:
             on_line=on_line,
             env=packages.cargo_env() | {"CARGO_TERM_COLOR": "never"},
         )
+        if done.ok:
+            changed = [str(path.relative_to(repo.ROOT)) for path in files if sources.digest(path) != before[path]]
+            if changed:
+                raise Fault(f"{sources.some(changed)} changed while cargo built it", "", "scripts/apiary build rust")
+            for program in programs:
+                sources.write_beside(program, files)
     if not done.ok:
         raise Fault(
             f"cargo build {done.how()}",
@@ -121,7 +150,7 @@ def build_rust() -> list[Path]:
             "cd tokio_baseline && cargo build --release --locked",
         )
     say(f"build tokio_baseline: done in {duration(time.monotonic() - started)}")
-    return rust_programs()
+    return programs
 
 
 def compile_flags(preset: str) -> str:

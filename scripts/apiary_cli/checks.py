@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Iterable
 
-from . import proc, repo
+from . import proc, repo, sources
 from .errors import Fault, unknown
 from .say import Progress, colour, heading, say
 from .verdicts import KINDS, expected, merge_record, wrong
@@ -257,7 +257,7 @@ def prove(patterns: list[str], options: Options) -> tuple[list[dict], list[Entry
 
 
 def all_entries() -> list[Entry]:
-    entries = listing(repo.built("model", "checks"))
+    entries = listing(sources.built("model", "checks"))
     if not entries:
         raise Fault(
             "the model preset has no checks",

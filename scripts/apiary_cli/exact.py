@@ -18,7 +18,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import building, packages, proc, repo
+from . import building, packages, proc, repo, sources
 from .errors import Fault
 from .say import Progress
 
@@ -27,7 +27,7 @@ FOLDER = repo.RESULTS / "exact"
 N = 2000
 SHARE, STEP = 0.005, 1.0  # red above the larger of 0.5 % and one instruction
 RECORD = repo.BUILD / "exact.json"
-COUNTED_FOLDERS = ("impl", "bench")
+COUNTED_FOLDERS = ("impl", "bench", *repo.BUILT_BY)
 # Cleared and pinned: the environment moves the stack, the tunables choose among libc's variants.
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=7"}
 
@@ -128,10 +128,13 @@ def write(path: Path, figures: list[Figure]) -> None:
     temporary.replace(path)
 
 
-def record(figures: list[Figure]) -> None:
-    """For the report of a race on the same source."""
-    data = repo.identity(*COUNTED_FOLDERS) | {"key": key(), "figures": [dataclasses.asdict(f) for f in figures]}
+def count() -> list[Figure]:
+    """The figures of the release preset's drivers, recorded for the report of a race on the same source."""
+    evidence = sources.Evidence(COUNTED_FOLDERS, ["release"], "exact")
+    figures = measure(list(evidence.seen))
+    data = evidence.check() | {"key": key(), "figures": [dataclasses.asdict(f) for f in figures]}
     repo.write_json(RECORD, data)
+    return figures
 
 
 def recorded() -> dict | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generator
 
-from . import checks, inventory, proc, repo
+from . import checks, inventory, proc, repo, sources
 from .errors import Fault, USAGE, unknown
 from .inventory import FAILURE, Item
 from .say import Progress
@@ -159,7 +159,7 @@ def run(structures: list[str], budget: str, longer: str, jobs: int, only_invento
     for name in structures:
         if not any(name in file for file in known):
             raise unknown("header with atomic sites", name, known)
-    stamp = repo.identity(*repo.PROVED_FOLDERS)
+    evidence = sources.Evidence(repo.PROVED_FOLDERS, ["model"], "checks")
     files = {file for file in known if not structures or any(name in file for name in structures)}
     entries = [entry for entry in checks.all_entries() if entry.kind == "check"]
     orders, killers = baseline(entries, checks.Options(budgets=(LOOK,), jobs=jobs))
@@ -178,7 +178,7 @@ def run(structures: list[str], budget: str, longer: str, jobs: int, only_invento
             progress.advance(f"{result.site.name}={result.mutant}")
     place = {pair: i for i, pair in enumerate(work)}
     found.results.sort(key=lambda result: place[result.site, result.mutant])
-    repo.write_json(RECORD, merge_record(repo.read_json(RECORD), stamp, found, known, reviewed()))
+    repo.write_json(RECORD, merge_record(repo.read_json(RECORD), evidence.check(), found, known, reviewed()))
     return found
 
 

@@ -8,7 +8,7 @@ import os
 import re
 import time
 
-from . import exact, proc, repo, stats
+from . import exact, proc, repo, sources, stats
 
 _libc = ctypes.CDLL(None, use_errno=True)
 PR_SET_TIMERSLACK, PR_GET_TIMERSLACK = 29, 30
@@ -106,9 +106,9 @@ HARNESS_PROGRAM = "harness_exact"
 
 def harness_cost() -> dict[str, float | None]:
     """What measuring adds to each task: by the harness's own code in nanoseconds (bench/exact/harness_exact.cpp), and in
-    instructions where `apiary exact` has counted this source. Empty where it is not built."""
+    instructions where `apiary exact` has counted this source. Empty where it is not built of this source."""
     program = next((path for path in repo.manifest("release", "exact") if path.name == HARNESS_PROGRAM), None)
-    if program is None or not program.exists():
+    if program is None or not program.exists() or sources.of(repo.BUILD / "release", [program]):
         return {}
     done = proc.run([program, "cost"], timeout=30)
     found = {k: int(v) / 1000 for k, v in re.findall(r"^(\w+)_ps=(\d+)$", done.out, re.MULTILINE)} if done.ok else {}

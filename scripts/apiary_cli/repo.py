@@ -19,8 +19,10 @@ ROOT = Path(os.environ.get("APIARY_ROOT") or Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 RESULTS = ROOT / "results"
 RUST = ROOT / "tokio_baseline"
-PROVED_FOLDERS = ("impl", "model_check")
-STRESSED_FOLDERS = ("impl", "stress")
+BUILT_BY = ("CMakeLists.txt", "CMakePresets.json", "scripts/cmake")
+PROVED_FOLDERS = ("impl", "model_check", *BUILT_BY)
+STRESSED_FOLDERS = ("impl", "stress", *BUILT_BY)
+KINDS = ("checks", "stress", "subjects", "micro", "exact")  # of programs that a manifest lists
 NOT_SOURCE = {"target", "__pycache__"}
 
 
@@ -47,11 +49,11 @@ def dirty() -> bool:
 
 
 def source_hash(*folders: str, root: Path | None = None) -> str:
-    """A hash over the names and contents of the source files below `folders`."""
+    """A hash over the names and contents of the source files below `folders`, which may be files, too."""
     root = root or ROOT
     digest = hashlib.sha256()
     for folder in folders:
-        for path in sorted((root / folder).rglob("*")):
+        for path in sorted([root / folder, *(root / folder).rglob("*")]):
             relative = path.relative_to(root)
             if path.is_file() and path.suffix != ".md" and not NOT_SOURCE & set(relative.parts):
                 digest.update(f"{relative}\0".encode())
@@ -98,7 +100,7 @@ def check_preset(name: str) -> str:
 
 
 def manifest(preset: str, kind: str) -> list[Path]:
-    """The programs of a kind (checks, stress, subjects, micro) that this preset builds."""
+    """The programs of a kind (KINDS) that this preset builds."""
     path = BUILD / preset / "manifest" / f"{kind}.txt"
     if not path.exists():
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import checks, exact, mutation, repo, stressing
+from . import checks, exact, mutation, repo, sources, stressing
 from .say import duration
 from .verdicts import cut, expected, named_cuts, names, searches, unfinished, wrong
 
@@ -27,10 +27,11 @@ def hashes() -> tuple[str, str]:
     return repo.source_hash(*repo.PROVED_FOLDERS), repo.source_hash(*repo.STRESSED_FOLDERS)
 
 
-def older(programs: list[Path]) -> list[str]:
-    """Of programs that were not built just now, those older than the newest header that they ship."""
-    times = [path.stat().st_mtime for path in (repo.ROOT / "impl").rglob("*.hpp")]
-    return sorted(path.name for path in programs if path.stat().st_mtime < max(times, default=0.0))
+def of_other_source(programs: list[Path]) -> list[str]:
+    """Of our programs, those that were not made of the source as it is now, each with what has changed."""
+    now = sources.Present()
+    differing = ((path, now.differing(path)) for path in programs)
+    return [f"{path.name}: {sources.some(map(sources.words_for, names))}" for path, names in differing if names]
 
 
 def snapshot(
@@ -38,7 +39,7 @@ def snapshot(
 ) -> dict:
     """Taken when a race begins and kept in env.json: the hashes raced (of the source before it was built, if that is
     known), and the records as they are. An exported tree does not change meanwhile. `programs` are those of ours
-    that are raced as they were found."""
+    that are raced: one from elsewhere (race --program) may be of another source."""
     now = hashes()
     proved, stressed = built or now
     return {
@@ -46,7 +47,7 @@ def snapshot(
         "stress_hash": stressed,
         "source_changed": not exported and (proved, stressed) != now,
         "prove": brief_prove(repo.read_json(checks.RECORD)),
-        "older_programs": older(programs or []),
+        "of_other_source": of_other_source(programs or []),
         "stress": brief_stress(repo.read_json(stressing.RECORD)),
         "mutation": repo.read_json(mutation.RECORD),
         "exact": None if exported else exact.recorded(),
@@ -184,9 +185,9 @@ def statuses(taken: dict | None) -> list[Status]:
     ]
     if taken.get("source_changed"):
         found.append(Status("source", BAD, "it changed while this ran: what was built may not be what was checked"))
-    if taken.get("older_programs"):
-        names_of = ", ".join(taken["older_programs"])
-        found.append(Status("build", BAD, f"older than the source: {names_of}; it was raced as it was, not built"))
+    if taken.get("of_other_source"):
+        told = "; ".join(taken["of_other_source"])
+        found.append(Status("build", BAD, f"not of this source, and raced as it was found: {told}"))
     return found
 
 

@@ -53,6 +53,7 @@ apiary_map_files(bench/ bench/harness/)
 target_link_libraries(apiary INTERFACE Threads::Threads)
 
 include(apiary_manifest)
+include(apiary_record)
 
 # apiary_add_test(name SOURCES … [LIBRARIES …]): a GoogleTest program, deterministic.
 function(apiary_add_test name)

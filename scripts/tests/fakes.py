@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from hashlib import sha256
 from pathlib import Path
 
-from apiary_cli import ledger, tables
+from apiary_cli import ledger, sources, tables
 
 SUBJECT = '''#!{python} -ISE
 """A fake subject: it measures nothing and prints plausible figures."""
@@ -259,16 +260,23 @@ def stress(path: Path, passes: bool = True) -> Path:
     return script(path, STRESS.format(python=sys.executable, passes=passes))
 
 
+SOURCE = "impl/schedulers/hive/hive.hpp"
+
+
 def manifest(root: Path, preset: str, kind: str, programs: list[Path]) -> None:
+    """As a build would leave it: the list, and programs that say that they are of this source."""
     folder = root / "build" / preset / "manifest"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{kind}.txt").write_text("".join(f"{path}\n" for path in programs))
+    for path in filter(Path.exists, programs):
+        entries = ((sha256(file.read_bytes()).hexdigest(), name) for file, name in ((path, "."), (root / SOURCE, SOURCE)))
+        path.with_name(path.name + sources.BESIDE).write_text("".join(f"{hash}  {name}\n" for hash, name in entries))
 
 
 def tree(root: Path) -> Path:
     """An empty repository as far as the tool looks at it."""
     (root / "impl" / "schedulers" / "hive").mkdir(parents=True)
-    (root / "impl" / "schedulers" / "hive" / "hive.hpp").write_text("// hive\n")
+    (root / SOURCE).write_text("// hive\n")
     for name in ("model_check", "stress", "results", "build"):
         (root / name).mkdir()
     (root / "CMakePresets.json").write_text(

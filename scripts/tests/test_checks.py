@@ -77,7 +77,14 @@ class Prove(TreeCase):
     def test_another_source_starts_a_new_record(self) -> None:
         self.programs(GOOD)
         apiary(self.root, "prove", "--no-build")
-        (self.root / "impl/schedulers/hive/hive.hpp").write_text("// changed\n")
+        before = self.record()
+        (self.root / fakes.SOURCE).write_text("// changed\n")
+        done = apiary(self.root, "prove", "--no-build", "deque*")
+        self.assertEqual(done.returncode, 3, "nothing is told of a source that did not run")
+        for part in ("1 of 1 programs of build/model are not of this source: c0", fakes.SOURCE, "apiary build model"):
+            self.assertIn(part, done.stderr)
+        self.assertEqual(self.record(), before)
+        self.programs(GOOD)
         apiary(self.root, "prove", "--no-build", "deque*")
         self.assertEqual({v["name"] for v in self.record()["verdicts"]}, {"store_buffering", "deque_last"})
 

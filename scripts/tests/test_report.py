@@ -153,7 +153,7 @@ class Page(TreeCase):
         again = (self.result() / "report.html").read_text()
         self.assertIn("proved ✓ museum ✓ mutants 98 % sanitizers ✓", again)
         self.assertNotIn("not verified", again)
-        path.write_text(json.dumps(env | {"verification": taken | {"older_programs": ["subject_hive"]}}))
+        path.write_text(json.dumps(env | {"verification": taken | {"of_other_source": ["subject_hive: impl/x.hpp"]}}))
         apiary(self.root, "report", self.result().name)
         self.assertIn('badge bad">not verified: build', (self.result() / "report.html").read_text())
         self.assertIn("no load buffering", again)

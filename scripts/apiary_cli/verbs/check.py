@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 
-from .. import building, packages, proc, repo
+from .. import building, packages, proc, repo, sources
 from ..errors import Fault, unknown
 from ..say import Progress, colour, duration, heading, say, table
 from . import setup
@@ -103,6 +103,8 @@ def run_rust() -> tuple[bool, list[str]]:
             if building.CARGO_LINE.match(line):
                 progress.advance()
 
+        tested, files = repo.RUST / "target" / "tested", building.rust_files("tests")
+        building.touch_differing([tested], files)
         done = proc.run(
             building.cargo_command("test"),
             cwd=repo.RUST,
@@ -110,6 +112,9 @@ def run_rust() -> tuple[bool, list[str]]:
             on_line=on_line,
             env=packages.cargo_env() | {"CARGO_TERM_COLOR": "never"},
         )
+        if done.ok:
+            tested.touch()
+            sources.write_beside(tested, files)
     closing = closing_lines(done.out, CARGO_CLOSING)
     counted = any(not line.startswith("test result: ok. 0 passed") for line in closing)
     if not (done.ok and counted):

@@ -24,7 +24,7 @@ exit:    0 nothing grew; 1 something grew by more than 0.5 % and one instruction
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--update", action="store_true", help="record what was counted")
-    parser.add_argument("--no-build", action="store_true", help="take the build as it is")
+    parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 
 def number(value: float | None) -> str:
@@ -37,12 +37,10 @@ def run(args: argparse.Namespace) -> int:
         setup.ensure()
         building.build("release")
     packages.require("valgrind")
-    programs = repo.built("release", "exact")
-    if not programs:
+    if not repo.built("release", "exact"):
         cause = "build/release/manifest/exact.txt names none"
         raise Fault("there are no exact drivers", cause, "scripts/apiary build release")
-    figures, path = exact.measure(programs), exact.baseline()
-    exact.record(figures)
+    figures, path = exact.count(), exact.baseline()
     recorded = exact.read(path) if path.exists() else {}
     found = exact.changes(recorded, figures)
     heading(f"counts per operation; recorded in results/exact/{path.name}")

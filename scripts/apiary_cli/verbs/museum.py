@@ -6,7 +6,7 @@ import argparse
 import csv
 import textwrap
 
-from .. import building, catalogue, checks, detection, repo
+from .. import building, catalogue, checks, detection, repo, sources
 from ..errors import Fault, USAGE
 from ..say import colour, say
 from ..verdicts import count
@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, help="exhibits at a time (default: one for each CPU)")
     parser.add_argument("--times", action="store_true", help="the time to detect, against what is recorded")
     parser.add_argument("--update", action="store_true", help="with --times: record what was measured")
-    parser.add_argument("--no-build", action="store_true", help="take build/model as it is")
+    parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
     parser.set_defaults(mode=None, seed=None, replay=None, bound=None, mutate=None, trace=False)
 
 
@@ -118,9 +118,9 @@ def run(args: argparse.Namespace) -> int:
         red += times(asked, chosen.jobs, args.update, not args.names)
         verdicts = []
     else:
-        stamp = repo.identity(*repo.PROVED_FOLDERS)
+        evidence = sources.Evidence(repo.PROVED_FOLDERS, ["model"], "checks")
         verdicts = checks.run_entries(checks.for_engine(asked, chosen.engine), chosen, "exhibits")
-        checks.write_record(verdicts, entries, stamp)
+        checks.write_record(verdicts, entries, evidence.check())
         write_table(defects, verdicts)
         say(page(defects, verdicts, not args.names))
         red += [f"{v['name']} on {v.get('engine') or 'no engine'}: {v.get('reason', '')}" for v in verdicts

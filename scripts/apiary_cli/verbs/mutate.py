@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--longer", default=mutation.LONG, metavar="BUDGET",
                         help=f"for the explorer's unfinished searches of a survivor (default {mutation.LONG}; none: 0s)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants at a time")
-    parser.add_argument("--no-build", action="store_true", help="take build/model as it is")
+    parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
 
 
 def survivors_table(results: list[mutation.Result], reviewed: dict) -> str:

@@ -24,6 +24,7 @@ from .. import (
     plans,
     repo,
     rounds,
+    sources,
     stressing,
     summary,
 )
@@ -60,7 +61,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", default="60m", help="seconds, minutes or hours: 90s, 60m, 3h (default 60m)")
     parser.add_argument("--junit", metavar="FILE", help="also write the JUnit file here")
     parser.add_argument("--workers", type=int, default=2, help="worker threads of the race (default 2)")
-    parser.add_argument("--no-build", action="store_true", help="take the builds as they are; unit tests are skipped")
+    parser.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source; unit tests are skipped")
 
 
 def parse_budget(text: str) -> float:
@@ -193,6 +194,7 @@ def echo_part(fits: bool) -> Part:
         return Part("echo", [Case("echo", SKIPPED, 0.0, "did not fit the budget")])
     if not program.exists():
         raise Fault(f"{program} is not there", "the preset tsan is not built", "scripts/apiary build tsan")
+    sources.refuse_other(repo.BUILD / "tsan", [program], "scripts/apiary build tsan")
     words = [str(program), "--connections", "1000", "--messages", "20", "--seconds", f"{ECHO_SECONDS:g}"]
     done = stressing.attempt(words, ECHO_SECONDS)
     last = (done.out + done.err).strip().splitlines()[-1:] or [done.how()]
@@ -266,8 +268,7 @@ def exact_part(fits: bool) -> Part:
     if not fits or not programs:
         return Part("exact", [Case("exact", SKIPPED, 0.0, "no drivers are built" if fits else "did not fit the budget")])
     packages.require("valgrind")
-    figures, path = exact.measure(programs), exact.baseline()
-    exact.record(figures)
+    figures, path = exact.count(), exact.baseline()
     if not path.exists():
         why = f"nothing is recorded for {exact.key()}; scripts/apiary exact --update"
         return Part("exact", [Case("exact", SKIPPED, 0.0, why)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from .. import building, checks, cross, repo
+from .. import building, checks, cross, repo, sources
 from ..errors import Fault, USAGE, unknown
 from ..say import colour, say
 from ..verdicts import closing, expected
@@ -51,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, help="checks at a time (default: one for each CPU)")
     parser.add_argument("--json", metavar="FILE", help="also write the record to FILE")
     parser.add_argument("--list", action="store_true", help="list the checks and what each shows")
-    parser.add_argument("--no-build", action="store_true", help="take build/model as it is")
+    parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
 
 
 def valid_budget(text: str) -> bool:
@@ -97,8 +97,9 @@ def show_list() -> None:
 
 
 def prove_and_record(names: list[str], chosen: checks.Options) -> tuple[list[dict], list[checks.Entry], dict]:
-    stamp = repo.identity(*repo.PROVED_FOLDERS)
+    evidence = sources.Evidence(repo.PROVED_FOLDERS, ["model"], "checks")
     verdicts, entries = checks.prove(names, chosen)
+    stamp = evidence.check()
     if not chosen.proves():
         return verdicts, entries, stamp
     cross.write_csv(verdicts, entries)

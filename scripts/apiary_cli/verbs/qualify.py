@@ -50,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=float, metavar="MINUTES", help="no further batch begins after this")
     parser.add_argument("--splice", metavar="FILE", help="write the result between the marks of this page")
     parser.add_argument("--seed", type=int, help="of order and padding (default: random, recorded)")
-    parser.add_argument("--no-build", action="store_true", help="take the build as it is")
+    parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 
 def points(placement: str = "one_cpu") -> tuple[plans.Point, ...]:

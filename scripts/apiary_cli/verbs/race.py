@@ -25,6 +25,7 @@ from .. import (
     repo,
     rounds,
     sidecars,
+    sources,
     stressing,
     subjects,
     summary,
@@ -109,7 +110,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=f"how often a disturbed round is run again (default {rounds.REPEATS})",
     )
     parser.add_argument(
-        "--no-build", action="store_true", help="take the builds as they are, prove and stress nothing"
+        "--no-build", action="store_true", help="take the builds as they are, if they are of this source; prove and stress nothing"
     )
     parser.add_argument("--no-sidecars", action="store_true", help="no micro-benchmarks, no whole-process times")
 
@@ -145,6 +146,14 @@ def existing_programs() -> list[Path]:
     return repo.built("release", "subjects") + rust
 
 
+def refuse_other_source(programs: list[Path]) -> None:
+    """Of ours, those that were not made of the tree as it is now: their figures would stand under its name."""
+    rust = [path for path in programs if path.is_relative_to(repo.RUST)]
+    rest = [path for path in programs if path not in rust]
+    sources.refuse_other(repo.BUILD / "release", rest, "scripts/apiary build release rust")
+    sources.refuse_other(repo.RUST / "target", rust, "scripts/apiary build rust")
+
+
 def gather(
     args: argparse.Namespace, usual: tuple[str, ...] = ()
 ) -> tuple[list[subjects.Subject], list[str]]:
@@ -174,6 +183,7 @@ def gather(
             "; ".join(f.seen for f in refused) or "none is built",
             "scripts/apiary build release rust",
         )
+    refuse_other_source([s.program for s in chosen if s.program in programs])
     absent = [name for name in usual if name not in {s.name for s in found}]
     if absent and not args.subject:
         warn(f"of this plan's subjects these are not built: {', '.join(absent)}")
@@ -299,8 +309,10 @@ def perform(
     """Race and write the folder. `built` is the hash of the source that the builds began with; `tree` is where
     they come from if not from here."""
     seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
-    found_so = [s.program for s in found if s.own] if built is None and tree is None else []
-    record = folder.Record(tree.hashes if tree else built, exported=tree is not None, programs=found_so)
+    ours = [s.program for s in found if s.own] if tree is None else []
+    beside = [] if args.no_sidecars else repo.manifest("release", "micro")
+    refuse_other_source(beside)
+    record = folder.Record(tree.hashes if tree else built, exported=tree is not None, programs=ours)
     with folder.begun() as (run_id, out, scratch):
         arms = subjects.place(line_up(found, args.baseline, plan.controls), scratch)
         race = rounds.Race(
@@ -404,7 +416,7 @@ def tell(outcome: Outcome) -> None:
 
 def run(args: argparse.Namespace) -> int:
     plan = chosen_plan(args)
-    built = None if args.no_build else verification.hashes()
+    built = verification.hashes()
     started, command = time.monotonic(), shlex.join(["scripts/apiary", *sys.argv[1:]])
     if not args.no_build:
         setup.ensure()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import random
 
-from .. import building, repo, stressing
+from .. import building, repo, sources, stressing
 from ..errors import Fault, USAGE, unknown
 from ..say import say
 from . import setup
@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, help="the first seed (default: random, printed)")
     parser.add_argument("--threads", type=int, help="threads of each program (default: its own)")
     parser.add_argument("--preset", action="append", help="tsan or asan-ubsan (default: both)")
-    parser.add_argument("--no-build", action="store_true", help="take the builds as they are")
+    parser.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source")
 
 
 def seeds(first: int | None, number: int) -> list[int]:
@@ -39,9 +39,9 @@ def seeds(first: int | None, number: int) -> list[int]:
 def run_and_record(
     presets: list[str], names: list[str], chosen: list[int], seconds: float, threads: int | None
 ) -> tuple[list[dict], dict]:
-    stamp = repo.identity(*repo.STRESSED_FOLDERS)
+    evidence = sources.Evidence(repo.STRESSED_FOLDERS, presets, "stress")
     results = stressing.run_all(stressing.plan(presets, names, chosen), seconds, threads)
-    return results, stressing.write_record(results, stamp)
+    return results, stressing.write_record(results, evidence.check())
 
 
 def run(args: argparse.Namespace) -> int:

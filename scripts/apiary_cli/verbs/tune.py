@@ -85,7 +85,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--block-ms", type=int, default=50, metavar="MS", help="length of a block (default 50)")
     parser.add_argument("--seed", type=int, help="of order and padding (default: random, recorded)")
-    parser.add_argument("--no-build", action="store_true", help="take the build as it is")
+    parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 
 # ------------------------------------------------------------------------------------------------- the settings

@@ -1,0 +1,243 @@
+"""Which source a program was made of, as it tells itself, and whether the tree is still that source.
+
+Whatever is compiled here carries the content hashes of what it was compiled from (scripts/cmake/record_sources.py), so
+that time stamps decide nothing: a build throws away what differs, and who records what programs did refuses those that
+differ. Headers outside the project are represented by the compiler's version."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import shlex
+import struct
+import subprocess
+from pathlib import Path
+from typing import Iterable
+
+from . import repo
+from .errors import Fault
+
+SECTION = b".apiary.source"
+BESIDE = ".source"  # for programs that no linker of ours made: PROGRAM.source, whose entry `.` is the program itself
+CONFIGURED = "configured.source"
+SHOWN = 6
+
+Record = frozenset[tuple[str, str]]  # (hash, name)
+
+
+def digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def parse(text: str) -> Record:
+    """The entries of a record: lines as of sha256sum."""
+    return frozenset(tuple(line.split("  ", 1)) for line in text.splitlines())
+
+
+def section(path: Path, wanted: bytes = SECTION) -> bytes | None:
+    """The content of a section of an ELF file of 64 bits; the last of that name, and linkers leave one."""
+    with path.open("rb") as file:
+        head = file.read(64)
+        if head[:5] != b"\x7fELF\2" or len(head) < 64:
+            return None
+        order = "<" if head[5] == 1 else ">"
+
+        def headers(start: int, number: int) -> list[tuple]:
+            file.seek(start)
+            return list(struct.iter_unpack(order + "IIQQQQIIQQ", file.read(64 * number)))
+
+        start, number, names = (*struct.unpack_from(order + "Q", head, 40), *struct.unpack_from(order + "HH", head, 60))
+        if not start:
+            return None
+        first = headers(start, 1)[0]  # where the numbers stand that are too large for the head
+        table = headers(start, number or first[5])
+        file.seek(table[first[6] if names == 0xFFFF else names][4])
+        text = file.read(table[first[6] if names == 0xFFFF else names][5])
+        for header in reversed(table):
+            if text.startswith(wanted + b"\0", header[0]):
+                file.seek(header[4])
+                return file.read(header[5])
+    return None
+
+
+def recorded(path: Path) -> Record | None:
+    """What an object or a program says it was made of. None where it says nothing, and where what lies beside it is
+    about another program."""
+    try:
+        told = section(path)
+    except (OSError, struct.error, IndexError):
+        return None
+    if told is not None:
+        return parse(told.decode())
+    try:
+        found = parse(path.with_name(path.name + BESIDE).read_text())
+    except OSError:
+        return None
+    return found if (digest(path), ".") in found else None
+
+
+def write_beside(program: Path, files: Iterable[Path]) -> None:
+    """For programs of compilers that tell no dependencies: PROGRAM.source."""
+    entries = [(digest(program), ".")] + [(digest(path), str(path.relative_to(repo.ROOT))) for path in sorted(files)]
+    program.with_name(program.name + BESIDE).write_text("".join(f"{hash}  {name}\n" for hash, name in entries))
+
+
+class Present:
+    """The tree as it is now; each file is read once. `folder`, where it is known, is the build folder, whose flags count."""
+
+    def __init__(self, root: Path | None = None, folder: Path | None = None):
+        self.root, self.folder = root or repo.ROOT, folder
+        self.known: dict[str, str | None] = {}
+
+    @functools.cached_property
+    def flags(self) -> dict[str, str]:
+        """By object, as seen from the build folder: the words of its compile. What CMake wrote last decides."""
+        try:
+            commands = json.loads((self.folder / "compile_commands.json").read_text()) if self.folder else []
+        except (OSError, ValueError):
+            return {}
+        found = {}
+        for one in commands:
+            words = shlex.split(one["command"])
+            found[words[words.index("-o") + 1]] = hashlib.sha256("\0".join(words).encode()).hexdigest()
+        return found
+
+    def hash(self, name: str) -> str | None:
+        if name not in self.known:
+            self.known[name] = self.find(name)
+        return self.known[name]
+
+    def find(self, name: str) -> str | None:
+        kind, _, rest = name.partition(":")
+        if kind == "flags" and rest:
+            return self.flags.get(rest)
+        if kind == "compiler" and rest:
+            try:
+                told = subprocess.run([rest, "--version"], capture_output=True, check=False).stdout
+            except OSError:
+                return None
+            return hashlib.sha256(told.partition(b"\n")[0]).hexdigest()
+        return digest(self.root / name)
+
+    def differing(self, path: Path) -> list[str]:
+        """The names of what has changed since this object or program was made of it."""
+        found = recorded(path)
+        if not found:
+            return ["(it does not say what it was made of)"]
+        ours = {one for one in found if one[1] != "." and (self.folder or not one[1].startswith("flags:"))}
+        lacking = {f"flags:{made}" for made in self.flags if f"/{path.name}.dir/" in made} - {name for _, name in ours}
+        return sorted(lacking | {name for hash, name in ours if self.hash(name) != hash})
+
+
+def words_for(name: str) -> str:
+    """An entry's name, for a person."""
+    kind, _, rest = name.partition(":")
+    if kind == "compiler" and rest:
+        return f"{rest} (another version)"
+    return f"the flags of {Path(rest).name.removesuffix('.o')}" if kind == "flags" and rest else name
+
+
+def some(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
+    return ", ".join(listed[:SHOWN]) + more
+
+
+# ---------------------------------------------------------------------------------------------- building
+
+
+def misconfigured(folder: Path) -> list[str]:
+    """The CMake files that have changed since the build folder was configured."""
+    try:
+        text = (folder / CONFIGURED).read_text()
+    except OSError:
+        return ["(it does not say what it was configured from)"]
+    return sorted(name for hash, name in parse(text) if digest(repo.ROOT / name) != hash)
+
+
+def drop_differing(folder: Path, programs: Iterable[Path]) -> int:
+    """Removes the objects of a build folder that differ from the tree, so that a build makes them anew; where all objects
+    are right, a program that is not. Returns how many."""
+    now = Present(folder=folder)
+    made = {folder / name: folder / name for name in now.flags}
+    made |= {path: path.with_name(path.name.removesuffix(BESIDE)) for path in (folder / "bin").glob(f"*{BESIDE}")}
+    doomed = [path for path, teller in made.items() if path.exists() and now.differing(teller)]
+    doomed = doomed or [path for path in programs if path.exists() and now.differing(path)]
+    for path in doomed:
+        path.unlink()
+    return len(doomed)
+
+
+# --------------------------------------------------------------------------------------------- recording
+
+
+def of(folder: Path, programs: Iterable[Path]) -> dict[str, list[Path]]:
+    """By what has changed, the programs that were made of it as it was."""
+    now, found = Present(folder=folder), {}
+    for path in programs:
+        for name in now.differing(path):
+            found.setdefault(name, []).append(path)
+    return found
+
+
+def refuse_other(folder: Path, programs: list[Path], remedy: str, while_what: str = "") -> None:
+    """Programs of a build folder that were not made of the tree as it is now tell nothing about it."""
+    found = dict.fromkeys(misconfigured(folder), []) if programs and (folder / "CMakeCache.txt").exists() else {}
+    found |= of(folder, programs)
+    if not found:
+        return
+    wrong = {path.name for paths in found.values() for path in paths} or {path.name for path in programs}
+    place = folder.relative_to(repo.ROOT) if folder.is_relative_to(repo.ROOT) else folder
+    raise Fault(
+        f"{len(wrong)} of {len(programs)} programs of {place} are not of this source: {some(sorted(wrong))}",
+        f"changed since they were built: {some(map(words_for, sorted(found)))}{while_what}",
+        remedy,
+    )
+
+
+def built(preset: str, kind: str) -> list[Path]:
+    """As repo.built(), and all of them made of the tree as it is now."""
+    programs = repo.built(preset, kind)
+    refuse_other(repo.BUILD / preset, programs, f"scripts/apiary build {preset}")
+    return programs
+
+
+class Evidence:
+    """Taken before programs run whose doings are recorded: they are of this source, and `stamp` names it. The source may
+    then change, and the record stays one of what ran; the programs may not."""
+
+    def __init__(self, folders: tuple[str, ...], presets: Iterable[str], kind: str):
+        self.stamp = repo.identity(*folders)
+        programs = [path for preset in presets for path in built(preset, kind)]
+        self.seen = {path: self.state(path) for path in programs}
+        if repo.source_hash(*folders) != self.stamp["source_hash"]:
+            raise Fault("the source changes while its programs are looked at", "", "the same command again")
+
+    @staticmethod
+    def state(path: Path) -> tuple | None:
+        """The ctime changes whatever is done to a file, and nobody can set it back."""
+        try:
+            found = os.stat(path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
+
+    def check(self) -> dict:
+        """When they have run. Returns the stamp."""
+        replaced = sorted(path.name for path, state in self.seen.items() if self.state(path) != state)
+        if replaced:
+            raise Fault(
+                f"{some(replaced)} changed while they ran: nothing is recorded",
+                "somebody built meanwhile",
+                "the same command again, and no build beside it",
+            )
+        if repo.source_hash(*self.stamp["source_folders"]) != self.stamp["source_hash"]:
+            from .say import warn
+
+            warn(f"the source changed meanwhile; what is recorded is of {self.stamp['source_hash']}, which ran")
+        return self.stamp

@@ -1,0 +1,325 @@
+"""Which source ran: small projects really built, then changed behind the back of every time stamp."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest import mock
+
+from apiary_cli import building, repo, sources
+from apiary_cli.errors import Fault
+
+from . import fakes
+from .support import REAL_ROOT, TreeCase, apiary
+
+PRESETS = """{"version": 6, "configurePresets": [
+  {"name": "model", "generator": "Ninja", "binaryDir": "${sourceDir}/build/${presetName}"}]}"""
+PROJECT = f"""cmake_minimum_required(VERSION 3.25)
+project(tiny LANGUAGES CXX)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${{CMAKE_BINARY_DIR}}/bin)
+list(APPEND CMAKE_MODULE_PATH {REAL_ROOT}/scripts/cmake)
+include(apiary_manifest)
+include(apiary_record)
+include_directories(${{CMAKE_BINARY_DIR}}/include)
+file(MAKE_DIRECTORY ${{CMAKE_BINARY_DIR}}/include)
+file(CREATE_LINK ${{PROJECT_SOURCE_DIR}}/impl ${{CMAKE_BINARY_DIR}}/include/apiary SYMBOLIC)
+add_library(law STATIC model_check/law.cpp)
+add_executable(tiny_check model_check/tiny_check.cpp)
+target_link_libraries(tiny_check law)
+apiary_register(checks tiny_check)
+add_executable(other_check model_check/other_check.cpp)
+apiary_register(checks other_check)
+"""
+CHECK = """#include <fstream>
+#include <iostream>
+#include <string>
+#ifdef TINY
+#include <apiary/slot.hpp>
+bool law();
+bool good() { return fence && law(); }
+#else
+bool good() { return true; }
+#define TINY "other"
+#endif
+int main(int argc, char** argv) {
+    if (std::string(argv[1]) == "--list") {
+        std::cout << R"({"name": ")" TINY R"(", "kind": "check", "engines": ["explorer"], "one_engine": "tiny"})";
+        return 0;
+    }
+    std::ofstream(argv[argc - 1]) << R"({"name": ")" TINY R"(", "kind": "check", "engine": "explorer", "verdict": ")"
+        << (good() ? "pass" : "fail") << R"(", "executions": 1, "as_expected": )" << (good() ? "true}" : "false}");
+    return good() ? 0 : 1;
+}
+"""
+LONG_AGO = 1_000_000_000
+HEADER, LAW = "impl/slot.hpp", "model_check/law.cpp"
+WITH_FENCE, WITHOUT = "constexpr bool fence = true;\n", "constexpr bool fence = false;\n"
+
+
+class Tiny(TreeCase):
+    """Two check programs, a header behind a link, a static library."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        shutil.rmtree(self.root / "build")
+        self.write("CMakePresets.json", PRESETS)
+        self.write("CMakeLists.txt", PROJECT)
+        self.write(HEADER, WITH_FENCE)
+        self.write(LAW, "bool law() { return true; }\n")
+        self.write("model_check/tiny_check.cpp", '#define TINY "tiny"\n' + CHECK)
+        self.write("model_check/other_check.cpp", CHECK)
+
+    def write(self, name: str, text: str) -> None:
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def write_as_of_long_ago(self, name: str, text: str) -> None:
+        self.write(name, text)
+        os.utime(self.root / name, (LONG_AGO, LONG_AGO))
+
+    def build(self) -> None:
+        done = apiary(self.root, "build", "model")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def prove(self, status: int) -> str:
+        done = apiary(self.root, "prove", "--no-build")
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stderr
+
+    def record(self) -> dict:
+        return json.loads((self.root / "build/model/prove.json").read_text())
+
+    def program(self, name: str = "tiny_check") -> Path:
+        return self.root / "build/model/bin" / name
+
+
+class CppBuilds(Tiny):
+    def test_an_edit_is_refused_then_built_whatever_its_time_stamp(self) -> None:
+        self.build()
+        self.prove(0)
+        before = self.record()
+        for name, broken, mended in (
+            (HEADER, WITHOUT, WITH_FENCE),
+            (LAW, "bool law() { return false; }\n", "bool law() { return true; }\n"),
+            ("CMakeLists.txt", PROJECT + "set(NOTHING 1)\n", PROJECT),
+        ):
+            with self.subTest(name):
+                self.write_as_of_long_ago(name, broken)
+                told = self.prove(3)
+                self.assertIn(name, told)
+                self.assertIn("scripts/apiary build model", told)
+                self.assertEqual(self.record(), before, "the record is still of what ran")
+                self.build()
+                self.prove(0 if name == "CMakeLists.txt" else 1)
+                self.assertNotEqual(self.record()["source_hash"], before["source_hash"])
+                self.write_as_of_long_ago(name, mended)
+                self.build()
+                self.prove(0)
+                self.assertEqual(self.record()["source_hash"], before["source_hash"])
+                before = self.record()
+
+    def test_only_what_the_edit_concerns_is_built_again(self) -> None:
+        self.build()
+        other, tiny = (self.program(name).stat().st_mtime_ns for name in ("other_check", "tiny_check"))
+        self.write_as_of_long_ago(HEADER, WITHOUT)
+        self.assertIn("1 of 2 programs of build/model are not of this source: tiny_check", self.prove(3))
+        self.build()
+        self.assertEqual(self.program("other_check").stat().st_mtime_ns, other)
+        self.assertNotEqual(self.program().stat().st_mtime_ns, tiny)
+
+    def test_flags_and_sources_that_were_configured_by_hand_and_not_built(self) -> None:
+        self.build()
+        for more, told in (
+            ("target_compile_definitions(tiny_check PRIVATE MORE)\n", "the flags of tiny_check.cpp"),
+            ("target_sources(tiny_check PRIVATE model_check/more.cpp)\n", "the flags of more.cpp"),
+        ):
+            self.write("model_check/more.cpp", "int more = 1;\n")
+            self.write("CMakeLists.txt", PROJECT + more)
+            subprocess.run(["cmake", "--preset", "model"], cwd=self.root, check=True, capture_output=True)
+            self.assertIn(told, self.prove(3))
+            self.build()
+            self.prove(0)
+        self.write_as_of_long_ago("CMakeLists.txt", PROJECT)  # the source is taken away again
+        self.prove(3)
+        self.build()
+        self.prove(0)
+
+    def test_a_header_that_is_gone(self) -> None:
+        self.build()
+        (self.root / HEADER).unlink()
+        self.assertIn(HEADER, self.prove(3))
+        done = apiary(self.root, "build", "model")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("slot.hpp", done.stderr)
+
+    def test_a_program_that_says_nothing_or_is_another(self) -> None:
+        self.build()
+        shutil.copy2(self.program(), self.root / "kept")
+        subprocess.run(["objcopy", "--remove-section", ".apiary.source", self.program()], check=True)
+        self.assertIn("does not say what it was made of", self.prove(3))
+        self.build()
+        self.prove(0)
+        self.write(HEADER, WITHOUT)
+        self.build()
+        self.prove(1)
+        shutil.copy2(self.root / "kept", self.program())  # an older build, with its fence
+        self.assertIn(HEADER, self.prove(3))
+        self.build()
+        self.prove(1)
+
+    def test_a_folder_of_before_this(self) -> None:
+        self.write("CMakeLists.txt", PROJECT.replace("include(apiary_record)\n", ""))
+        subprocess.run(["cmake", "--preset", "model"], cwd=self.root, check=True, capture_output=True)
+        subprocess.run(["cmake", "--build", "build/model"], cwd=self.root, check=True, capture_output=True)
+        self.write_as_of_long_ago("CMakeLists.txt", PROJECT)
+        self.assertIn("does not say", self.prove(3))
+        self.build()
+        self.prove(0)
+
+    def test_a_program_tells_its_source_wherever_it_is(self) -> None:
+        self.build()
+        shutil.copy2(self.program(), self.root / "elsewhere")
+        names = {name for _, name in sources.recorded(self.root / "elsewhere")}
+        self.assertLessEqual({HEADER, LAW, "model_check/tiny_check.cpp"}, names, "the library's, too")
+        now = sources.Present(self.root)
+        self.assertEqual(now.differing(self.root / "elsewhere"), [])
+        self.write_as_of_long_ago(HEADER, WITHOUT)
+        self.assertEqual(sources.Present(self.root).differing(self.root / "elsewhere"), [HEADER])
+
+    def test_another_compiler_is_another_source(self) -> None:
+        self.build()
+        with mock.patch.object(sources.subprocess, "run", return_value=mock.Mock(stdout=b"c++ 99.0\n")):
+            (found,) = sources.Present(self.root).differing(self.program())
+        self.assertIn("another version", sources.words_for(found))
+
+
+class WhileItBuilds(Tiny):
+    def test_a_file_that_changes_while_it_is_compiled(self) -> None:
+        """The compiler may have read either; neither is recorded."""
+        launcher = fakes.script(self.root / "launcher", f"""#!/bin/sh
+"$@" || exit
+case "$*" in *tiny_check.cpp) printf '{WITHOUT[:-1]}' > {self.root / HEADER}; touch -d @{LONG_AGO} {self.root / HEADER};; esac
+""")
+        with mock.patch.dict(os.environ, CMAKE_CXX_COMPILER_LAUNCHER=str(launcher)):
+            done = apiary(self.root, "build", "model")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn(HEADER, done.stderr)
+        self.assertIn("while this built", done.stderr)
+        self.assertIn(("-", HEADER), sources.recorded(self.program()))
+        self.prove(3)
+
+    def test_the_compile_is_what_it_was_and_a_failed_one_fails(self) -> None:
+        log = self.root / "log"
+        launcher = fakes.script(self.root / "launcher", f'#!/bin/sh\necho "$@" >> {log}\nexec "$@"\n')
+        with mock.patch.dict(os.environ, CMAKE_CXX_COMPILER_LAUNCHER=str(launcher)):
+            self.build()
+        (command,) = (line for line in log.read_text().splitlines() if line.endswith("law.cpp"))
+        self.assertIn(" -MF ", command)
+        self.assertNotIn("record_sources", command)
+        self.write(LAW, "no C++\n")
+        done = apiary(self.root, "build", "model")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("law.cpp", done.stderr)
+
+
+class WhileItRuns(TreeCase):
+    """Evidence, on a fake program."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.program = fakes.stress(self.root / "build/tsan/bin/stress_x")
+        fakes.manifest(self.root, "tsan", "stress", [self.program])
+        for name, value in (("ROOT", self.root), ("BUILD", self.root / "build")):
+            patched = mock.patch.object(repo, name, value)
+            patched.start()
+            self.addCleanup(patched.stop)
+
+    def evidence(self) -> sources.Evidence:
+        return sources.Evidence(("impl",), ["tsan"], "stress")
+
+    def test_the_record_is_of_what_ran(self) -> None:
+        before, evidence = repo.source_hash("impl"), self.evidence()
+        (self.root / fakes.SOURCE).write_text("// changed meanwhile\n")
+        self.assertEqual(evidence.check()["source_hash"], before)
+        self.assertNotEqual(repo.source_hash("impl"), before)
+
+    def test_a_program_that_was_replaced_records_nothing(self) -> None:
+        evidence, text = self.evidence(), self.program.read_text()
+        old = self.program.stat()
+        self.program.write_text(text)
+        os.utime(self.program, ns=(old.st_atime_ns, old.st_mtime_ns))
+        with self.assertRaisesRegex(Fault, "stress_x changed while they ran"):
+            evidence.check()
+
+    def test_what_lies_beside_another_program_says_nothing(self) -> None:
+        self.assertIsNotNone(sources.recorded(self.program))
+        self.program.write_text(self.program.read_text() + "# relinked\n")
+        self.assertIsNone(sources.recorded(self.program))
+        with self.assertRaisesRegex(Fault, "are not of this source: stress_x"):
+            self.evidence()
+
+
+class Elf(unittest.TestCase):
+    def test_more_sections_than_the_head_can_count(self) -> None:
+        with TemporaryDirectory() as folder:
+            source, made = Path(folder) / "x.s", Path(folder) / "x.o"
+            lines = (f'.section .s{i},"",@progbits\n.byte 1\n' for i in range(66_000))
+            source.write_text("".join(lines) + '.section .apiary.source,"",@progbits\n.ascii "12  x\\n"\n')
+            subprocess.run(["as", "-o", made, source], check=True)
+            self.assertEqual(sources.recorded(made), {("12", "x")})
+
+    def test_what_is_no_program_says_nothing(self) -> None:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "x"
+            for content in (b"", b"\x7fELF", b"\x7fELF\2\1" + b"\xff" * 90, b"#!/bin/sh\n"):
+                path.write_bytes(content)
+                self.assertIsNone(sources.recorded(path))
+
+
+@unittest.skipUnless(shutil.which("cargo"), "no cargo")
+class CargoBuilds(TreeCase):
+    def test_cargo_s_programs_too(self) -> None:
+        crate = self.root / "tokio_baseline"
+        for name, text in (
+            ("Cargo.toml", '[package]\nname = "tiny"\nversion = "0.1.0"\nedition = "2021"\n'),
+            ("Cargo.lock", 'version = 3\n\n[[package]]\nname = "tiny"\nversion = "0.1.0"\n'),
+            ("src/lib.rs", "pub fn word() -> &'static str { \"fence\" }\n"),
+            ("src/bin/subject_tiny.rs", 'fn main() { println!("{}", tiny::word()); }\n'),
+        ):
+            fakes.script(crate / name, text)
+        for name, value in (("ROOT", self.root), ("BUILD", self.root / "build"), ("RUST", crate)):
+            patched = mock.patch.object(repo, name, value)
+            patched.start()
+            self.addCleanup(patched.stop)
+
+        def says() -> str:
+            (program,) = building.build_rust()
+            sources.refuse_other(crate / "target", [program], "")
+            return subprocess.run([program], capture_output=True, text=True, check=True).stdout.strip()
+
+        self.assertEqual(says(), "fence")
+        lib = crate / "src/lib.rs"
+        lib.write_text(lib.read_text().replace("fence", "none"))
+        os.utime(lib, (LONG_AGO, LONG_AGO))
+        with self.assertRaises(Fault) as refused:
+            sources.refuse_other(crate / "target", building.rust_programs(), "scripts/apiary build rust")
+        self.assertIn("tokio_baseline/src/lib.rs", refused.exception.cause)
+        self.assertEqual(says(), "none")
+        (program,) = building.rust_programs()
+        lib.write_text(lib.read_text().replace("none", "by hand"))
+        subprocess.run(building.cargo_command("build", "--release"), check=True, capture_output=True, cwd=crate)
+        lib.write_text(lib.read_text().replace("by hand", "none"))
+        os.utime(lib, (LONG_AGO, LONG_AGO))  # the source of before, the program of meanwhile
+        with self.assertRaises(Fault):
+            sources.refuse_other(crate / "target", [program], "")
+        self.assertEqual(says(), "none")
+
+
+if __name__ == "__main__":
+    unittest.main()
