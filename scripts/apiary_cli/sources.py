@@ -36,7 +36,8 @@ def digest(path: Path) -> str | None:
 
 def parse(text: str) -> Record:
     """The entries of a record: lines as of sha256sum."""
-    return frozenset(tuple(line.split("  ", 1)) for line in text.splitlines())
+    pairs = (line.partition("  ") for line in text.splitlines())
+    return frozenset((hash, name) for hash, _, name in pairs)
 
 
 def section(path: Path, wanted: bytes = SECTION) -> bytes | None:
@@ -70,13 +71,10 @@ def recorded(path: Path) -> Record | None:
     about another program."""
     try:
         told = section(path)
-    except (OSError, struct.error, IndexError):
-        return None
-    if told is not None:
-        return parse(told.decode())
-    try:
+        if told is not None:
+            return parse(told.decode())
         found = parse(path.with_name(path.name + BESIDE).read_text())
-    except OSError:
+    except (OSError, ValueError, struct.error, IndexError):
         return None
     return found if (digest(path), ".") in found else None
 
@@ -124,13 +122,17 @@ class Present:
             return hashlib.sha256(told.partition(b"\n")[0]).hexdigest()
         return digest(self.root / name)
 
+    def place(self, path: Path) -> str | None:
+        return str(path.relative_to(self.folder)) if self.folder and path.is_relative_to(self.folder) else None
+
     def differing(self, path: Path) -> list[str]:
         """The names of what has changed since this object or program was made of it."""
         found = recorded(path)
         if not found:
             return ["(it does not say what it was made of)"]
         ours = {one for one in found if one[1] != "." and (self.folder or not one[1].startswith("flags:"))}
-        lacking = {f"flags:{made}" for made in self.flags if f"/{path.name}.dir/" in made} - {name for _, name in ours}
+        parts = (made for made in self.flags if f"/{path.name}.dir/" in made or made == self.place(path))
+        lacking = {f"flags:{made}" for made in parts} - {name for _, name in ours}
         return sorted(lacking | {name for hash, name in ours if self.hash(name) != hash})
 
 
