@@ -3,7 +3,10 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 if(NOT CMAKE_OBJCOPY)
   message(FATAL_ERROR "objcopy is missing. On Debian: apt-get install binutils")
 endif()
-set(APIARY_RECORDER ${Python3_EXECUTABLE} -IS ${CMAKE_CURRENT_LIST_DIR}/record_sources.py)
+# The interpreter itself: what is found may be a script that looks for it, which costs ten times the recording.
+execute_process(COMMAND ${Python3_EXECUTABLE} -IS -c "import sys; print(sys.executable)"
+  OUTPUT_VARIABLE interpreter OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+set(APIARY_RECORDER ${interpreter} -IS ${CMAKE_CURRENT_LIST_DIR}/record_sources.py)
 
 # In front of a launcher that is there already, such as ccache: the compile itself stays as it was.
 set(CMAKE_CXX_COMPILER_LAUNCHER

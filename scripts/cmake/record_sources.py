@@ -9,7 +9,7 @@ file's place below ROOT; `compiler:PATH` (the hash is of its version, which stan
 `flags:OBJECT` (of the words of its compile, those for the dependency file left out); or, beside a program, `.` for the
 program itself. The HASH `-` is of a file that changed while it was compiled. `apiary_cli/sources.py` reads records.
 
-It is a compiler launcher, run for every object: it imports little, and costs about 20 ms.
+It is a compiler launcher, run for every object: it imports little, and costs some 25 ms.
 """
 
 import os
