@@ -127,8 +127,8 @@ class Present:
 
     def differing(self, path: Path) -> list[str]:
         """The names of what has changed since this object or program was made of it."""
-        found = recorded(path)
-        if not found:
+        found = recorded(path) or frozenset()
+        if all(name == "." or ":" in name for _, name in found):
             return ["(it does not say what it was made of)"]
         ours = {one for one in found if one[1] != "." and (self.folder or not one[1].startswith("flags:"))}
         parts = (made for made in self.flags if f"/{path.name}.dir/" in made or made == self.place(path))

@@ -259,6 +259,12 @@ class WhileItRuns(TreeCase):
 
     def test_what_lies_beside_another_program_says_nothing(self) -> None:
         self.assertIsNotNone(sources.recorded(self.program))
+        record = self.program.with_name("stress_x.source")
+        (own,) = (line for line in record.read_text().splitlines() if line.endswith("  ."))
+        for useless in (own, "nonsense", f"{own}\n{'0' * 64}  compiler:/usr/bin/c++"):
+            record.write_text(useless + "\n")
+            self.assertIn("does not say", " ".join(sources.Present(self.root).differing(self.program)))
+        fakes.manifest(self.root, "tsan", "stress", [self.program])
         self.program.write_text(self.program.read_text() + "# relinked\n")
         self.assertIsNone(sources.recorded(self.program))
         with self.assertRaisesRegex(Fault, "are not of this source: stress_x"):
