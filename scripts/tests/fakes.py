@@ -269,8 +269,13 @@ def manifest(root: Path, preset: str, kind: str, programs: list[Path]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{kind}.txt").write_text("".join(f"{path}\n" for path in programs))
     for path in filter(Path.exists, programs):
-        entries = ((sha256(file.read_bytes()).hexdigest(), name) for file, name in ((path, "."), (root / SOURCE, SOURCE)))
-        path.with_name(path.name + sources.BESIDE).write_text("".join(f"{hash}  {name}\n" for hash, name in entries))
+        of_this_source(root, path)
+
+
+def of_this_source(root: Path, program: Path) -> None:
+    entries = ((sha256(file.read_bytes()).hexdigest(), name) for file, name in ((program, "."), (root / SOURCE, SOURCE)))
+    text = "".join(f"{hash}  {name}\n" for hash, name in entries)
+    program.with_name(program.name + sources.BESIDE).write_text(text)
 
 
 def tree(root: Path) -> Path:

@@ -166,6 +166,7 @@ class Parts(TreeCase):
         program = self.root / "build/tsan/bin/hive_echo"
         for status, seen in ((0, "passed"), (1, "failed"), (66, "failed"), (77, "skipped")):
             fakes.script(program, f"#!/bin/sh\necho \"hive_echo: 7 came back $*\"\nexit {status}\n")
+            fakes.of_this_source(self.root, program)
             self.assertIn(f"PART {seen} ['hive_echo: 7 came back --connections 1000", self.part("echo_part(True)")[0])
 
 

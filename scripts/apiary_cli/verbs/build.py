@@ -11,6 +11,7 @@ SUMMARY = "configure and build presets (and the Rust twin)"
 DESCRIPTION = """\
 Configures and builds the presets named (default: release), or 'rust' for tokio_baseline,
 or 'all'. Quiet unless something fails, and then it shows the failing command's output.
+What differs from the source is made anew, whatever the time stamps say.
 
 writes:  build/<preset>/ (programs in bin/, the log in apiary-build.log), tokio_baseline/target/
 takes:   one to three minutes for each preset on two cores, seconds when little changed"""

@@ -25,7 +25,7 @@ writes:  build/model/, and build/model/prove.json: the verdicts, with commit and
          so that a race can show beside each number what is proved about the same source;
          prove.csv, the same as a table; prove.html, with the traces
 takes:   one to three minutes to build, then about a minute; --budget scales it
-exit:    0 when every verdict is as expected, else 1"""
+exit:    0 when every verdict is as expected, else 1; 3 where --no-build finds programs of another source"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
