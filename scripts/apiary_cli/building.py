@@ -41,8 +41,9 @@ def failing_part(lines: list[str], limit: int = 150) -> str:
 
 
 def build(preset: str, jobs: int | None = None, only: str | None = None) -> float:
-    """Configure if needed and build: everything, or only the programs of one manifest. Ninja goes by time stamps; what
-    differs from the source is made anew whatever they say, and what comes out is of this source. Returns seconds."""
+    """Configure if needed and build: everything, or only the programs of one manifest. Ninja goes by
+    time stamps; what differs from the source is made anew whatever they say, and what comes out is
+    of this source. Returns seconds."""
     packages.require("cmake", "ninja", "g++")
     repo.check_preset(preset)
     folder, started = repo.BUILD / preset, time.monotonic()
@@ -107,8 +108,8 @@ def rust_files(*more: str) -> list[Path]:
 
 
 def touch_differing(records: list[Path], files: list[Path]) -> None:
-    """Cargo goes by time stamps: a file that one of the records tells otherwise is touched where it looks older than the
-    record, and so are all where a record is missing."""
+    """Cargo goes by time stamps: a file that one of the records tells otherwise is touched where it
+    looks older than the record, and so are all where a record is missing."""
     for record in records:
         found = sources.recorded(record)
         made = record.stat().st_mtime if found else time.time()
@@ -119,7 +120,7 @@ def touch_differing(records: list[Path], files: list[Path]) -> None:
 
 
 def build_rust() -> list[Path]:
-    """Build the Rust twins in release mode; returns their programs, which carry their source beside them."""
+    """Build the Rust twins in release mode; returns their programs, with their source beside them."""
     started, programs = time.monotonic(), rust_programs()
     with repo.locked("rust"), Progress("cargo", 0) as progress:
 

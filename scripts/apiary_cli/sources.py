@@ -1,8 +1,9 @@
-"""Which source a program was made of, as it tells itself, and whether the tree is still that source.
+"""Which source a program was made of, as it tells itself, and whether the tree is still that one.
 
-Whatever is compiled here carries the content hashes of what it was compiled from (scripts/cmake/record_sources.py), so
-that time stamps decide nothing: a build throws away what differs, and who records what programs did refuses those that
-differ. Headers outside the project are represented by the compiler's version."""
+Whatever is compiled here carries the content hashes of what it was compiled from
+(scripts/cmake/record_sources.py), so that time stamps decide nothing: a build throws away what
+differs, and a verb that records what programs did refuses those that differ. Headers outside the
+project are represented by the compiler's version."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from . import repo
 from .errors import Fault
 
 SECTION = b".apiary.source"
-BESIDE = ".source"  # for programs that no linker of ours made: PROGRAM.source, whose entry `.` is the program itself
+BESIDE = ".source"  # PROGRAM.source, where no linker of ours made it; the entry `.` is the program
 CONFIGURED = "configured.source"
 SHOWN = 6
 
@@ -41,7 +42,7 @@ def parse(text: str) -> Record:
 
 
 def section(path: Path, wanted: bytes = SECTION) -> bytes | None:
-    """The content of a section of an ELF file of 64 bits; the last of that name, and linkers leave one."""
+    """The content of a section of an ELF file of 64 bits."""
     with path.open("rb") as file:
         head = file.read(64)
         if head[:5] != b"\x7fELF\2" or len(head) < 64:
@@ -67,8 +68,8 @@ def section(path: Path, wanted: bytes = SECTION) -> bytes | None:
 
 
 def recorded(path: Path) -> Record | None:
-    """What an object or a program says it was made of. None where it says nothing, and where what lies beside it is
-    about another program."""
+    """What an object or a program says it was made of. None where it says nothing, and where what
+    lies beside it is about another program."""
     try:
         told = section(path)
         if told is not None:
@@ -86,7 +87,8 @@ def write_beside(program: Path, files: Iterable[Path]) -> None:
 
 
 class Present:
-    """The tree as it is now; each file is read once. `folder`, where it is known, is the build folder, whose flags count."""
+    """The tree as it is now; each file is read once. `folder`, where it is known, is the build
+    folder, whose flags count."""
 
     def __init__(self, root: Path | None = None, folder: Path | None = None):
         self.root, self.folder = root or repo.ROOT, folder
@@ -94,7 +96,7 @@ class Present:
 
     @functools.cached_property
     def flags(self) -> dict[str, str]:
-        """By object, as seen from the build folder: the words of its compile. What CMake wrote last decides."""
+        """By object, as seen from the build folder: the words of its compile, as CMake wrote last."""
         try:
             commands = json.loads((self.folder / "compile_commands.json").read_text()) if self.folder else []
         except (OSError, ValueError):
@@ -163,8 +165,8 @@ def misconfigured(folder: Path) -> list[str]:
 
 
 def drop_differing(folder: Path, programs: Iterable[Path]) -> int:
-    """Removes the objects of a build folder that differ from the tree, so that a build makes them anew; where all objects
-    are right, a program that is not. Returns how many."""
+    """Removes the objects of a build folder that differ from the tree, so that a build makes them
+    anew; where all objects are right, a program that is not. Returns how many."""
     now = Present(folder=folder)
     made = {folder / name: folder / name for name in now.flags}
     made |= {path: path.with_name(path.name.removesuffix(BESIDE)) for path in (folder / "bin").glob(f"*{BESIDE}")}
@@ -188,7 +190,7 @@ def of(folder: Path, programs: Iterable[Path]) -> dict[str, list[Path]]:
 
 
 def refuse_other(folder: Path, programs: list[Path], remedy: str, while_what: str = "") -> None:
-    """Programs of a build folder that were not made of the tree as it is now tell nothing about it."""
+    """Refuses programs of a build folder that were not made of the tree as it is now."""
     found = dict.fromkeys(misconfigured(folder), []) if programs and (folder / "CMakeCache.txt").exists() else {}
     found |= of(folder, programs)
     if not found:
@@ -210,8 +212,9 @@ def built(preset: str, kind: str) -> list[Path]:
 
 
 class Evidence:
-    """Taken before programs run whose doings are recorded: they are of this source, and `stamp` names it. The source may
-    then change, and the record stays one of what ran; the programs may not."""
+    """Taken before programs run whose doings are recorded: they are of this source, and `stamp`
+    names it. The source may then change, and the record stays one of what ran; the programs may
+    not."""
 
     def __init__(self, folders: tuple[str, ...], presets: Iterable[str], kind: str):
         self.stamp = repo.identity(*folders)

@@ -1,9 +1,10 @@
-# What is built carries the hashes of what it was built from: record_sources.py says how, scripts/apiary compares.
+# What is built carries the hashes of what it was built from: record_sources.py says how, and
+# scripts/apiary compares.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 if(NOT CMAKE_OBJCOPY)
   message(FATAL_ERROR "objcopy is missing. On Debian: apt-get install binutils")
 endif()
-# The interpreter itself: what is found may be a script that looks for it, which costs ten times the recording.
+# The interpreter itself: what is found may be a script that looks for it, and costs ten times more.
 execute_process(COMMAND ${Python3_EXECUTABLE} -IS -c "import sys; print(sys.executable)"
   OUTPUT_VARIABLE interpreter OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 set(APIARY_RECORDER ${interpreter} -IS ${CMAKE_CURRENT_LIST_DIR}/record_sources.py)

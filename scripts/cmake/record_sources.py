@@ -1,15 +1,20 @@
 """Makes what is compiled carry the content hashes of what it was compiled from.
 
-    record_sources.py compile ROOT OBJCOPY COMPILER COMMAND…   runs COMMAND unchanged, then records in its object
-    record_sources.py beside ROOT PROGRAM FILE… -- COMMAND…    runs COMMAND, then records in PROGRAM.source: no objects
+    record_sources.py compile ROOT OBJCOPY COMPILER COMMAND…
+        a compiler launcher: runs COMMAND unchanged, then records in its object
+    record_sources.py beside ROOT PROGRAM FILE… -- COMMAND…
+        runs COMMAND, then records in PROGRAM.source: for compilers that leave no objects
 
-A record is text in sha256sum's form, `HASH  NAME`, in the section .apiary.source of an object; the linker joins those
-of a program's objects, so that a program tells the source of all that is in it wherever it is copied. A NAME is a
-file's place below ROOT; `compiler:PATH` (the hash is of its version, which stands for the headers outside ROOT, too);
-`flags:OBJECT` (of the words of its compile, those for the dependency file left out); or, beside a program, `.` for the
-program itself. The HASH `-` is of a file that changed while it was compiled. `apiary_cli/sources.py` reads records.
+A record is text in sha256sum's form, `HASH  NAME`, in the section .apiary.source of an object. The
+linker joins those of a program's objects, so that a program tells the source of all that is in it,
+wherever it is copied. A NAME is one of
+    a file's place below ROOT;
+    `compiler:PATH`: the hash is of its version, which stands for the headers outside ROOT, too;
+    `flags:OBJECT`: of the words of its compile, without those about the dependency file;
+    `.`: beside a program, the program itself.
+The HASH `-` is of a file that changed while it was compiled. `apiary_cli/sources.py` reads records.
 
-It is a compiler launcher, run for every object: it imports little, and costs some 25 ms.
+It runs for every object, so it imports little; it costs some 25 ms.
 """
 
 import os
@@ -75,7 +80,7 @@ def run(words):
 
 
 def embed(text, target, objcopy):
-    """Into a copy that then replaces the object: what a compiler cache has linked here is not ours to change."""
+    """Into a copy that replaces the object: a compiler cache may have linked its own file here."""
     section, made = target + ".source", target + ".recorded"
     with open(section, "w") as file:
         file.write(text)
@@ -86,7 +91,8 @@ def embed(text, target, objcopy):
     finally:
         os.unlink(section)
     os.unlink(target)
-    sys.exit(f"{target} cannot carry the record of its source\n  cause:  {objcopy} --add-section failed, see above\n"
+    sys.exit(f"{target} cannot carry the record of its source\n"
+             f"  cause:  {objcopy} --add-section failed, see above\n"
              "  remedy: a binutils that knows this compiler's objects")
 
 

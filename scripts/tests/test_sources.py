@@ -271,6 +271,54 @@ class WhileItRuns(TreeCase):
             self.evidence()
 
 
+class Verbs(TreeCase):
+    def test_each_refuses_programs_of_another_source(self) -> None:
+        model = fakes.checks(self.root / "build/model/bin/c", [("a", "check", "pass"), ("x", "exhibit", "fail")])
+        fakes.manifest(self.root, "model", "checks", [model])
+        for preset in ("tsan", "asan-ubsan"):
+            stress = fakes.stress(self.root / f"build/{preset}/bin/stress_x")
+            fakes.manifest(self.root, preset, "stress", [stress])
+        fakes.manifest(self.root, "release", "exact", [fakes.stress(self.root / "build/release/bin/x_exact")])
+        fakes.manifest(self.root, "release", "micro", [fakes.stress(self.root / "build/release/bin/x_micro")])
+        self.subjects({"name": "hive"})
+        (hive,) = repo_manifest(self.root, "release", "subjects")
+        (self.root / fakes.SOURCE).write_text("// edited\n")
+        for words in (
+            ("prove",), ("prove", "a", "--replay", "7"), ("mutate",), ("mutate", "--inventory"), ("museum", "--times"),
+            ("stress",), ("stress", "--preset", "tsan"), ("exact",), ("race", "--subject", "hive"), ("tune",),
+            ("qualify",),
+        ):
+            with self.subTest(words):
+                done = apiary(self.root, *words, "--no-build")
+                self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+                self.assertIn("not of this source", done.stderr)
+                self.assertIn(fakes.SOURCE, done.stderr)
+        fakes.of_this_source(self.root, hive)
+        done = apiary(self.root, "race", "--no-build", "--subject", "hive")
+        self.assertIn("x_micro", done.stderr, "the micro-benchmarks stand in the same report")
+        self.assertEqual([path.name for path in (self.root / "results").iterdir()], [], "nothing is left")
+        self.assertEqual(list((self.root / "build").rglob("*.json")), [])
+
+    def test_the_record_of_a_proof_is_of_what_ran(self) -> None:
+        """The check itself edits the source."""
+        model = fakes.checks(self.root / "build/model/bin/c", [("a", "check", "pass")])
+        edit = f"out = words[words.index('--json') + 1]; open({str(self.root / fakes.SOURCE)!r}, 'a').write('//')\n"
+        model.write_text(model.read_text().replace("bad = 0\n", f"bad = 0\n{edit}", 1))
+        fakes.manifest(self.root, "model", "checks", [model])
+        with mock.patch.object(repo, "ROOT", self.root):
+            before = repo.source_hash(*repo.PROVED_FOLDERS)
+        done = apiary(self.root, "prove", "--no-build")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("the source changed meanwhile", done.stderr)
+        record = json.loads((self.root / "build/model/prove.json").read_text())
+        self.assertEqual(record["source_hash"], before)
+
+
+def repo_manifest(root: Path, preset: str, kind: str) -> list[Path]:
+    with mock.patch.object(repo, "BUILD", root / "build"):
+        return repo.manifest(preset, kind)
+
+
 class Elf(unittest.TestCase):
     def test_more_sections_than_the_head_can_count(self) -> None:
         with TemporaryDirectory() as folder:
