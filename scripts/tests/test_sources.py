@@ -285,8 +285,8 @@ class Verbs(TreeCase):
         (self.root / fakes.SOURCE).write_text("// edited\n")
         for words in (
             ("prove",), ("prove", "a", "--replay", "7"), ("mutate",), ("mutate", "--inventory"), ("museum", "--times"),
-            ("stress",), ("stress", "--preset", "tsan"), ("exact",), ("race", "--subject", "hive"), ("tune",),
-            ("qualify",),
+            ("stress",), ("stress", "--preset", "tsan"), ("exact",), ("race", "--subject", "hive", *self.one_point()),
+            ("tune", "--rounds", "1", "--minutes", "0.1"), ("qualify", "--batches", "1", "--rounds", "1"),
         ):
             with self.subTest(words):
                 done = apiary(self.root, *words, "--no-build")
