@@ -133,10 +133,10 @@ class Parts(TreeCase):
         self.assertIn("PART skipped", self.part("exact_part(True)")[0], "no drivers")
         fakes.script(self.root / "tools/valgrind", VALGRIND.format(python=sys.executable))
         program = self.root / "build/release/bin/queue_exact"
-        fakes.manifest(self.root, "release", "exact", [program])
         with mock.patch.dict("os.environ", {"PATH": f"{self.root / 'tools'}{os.pathsep}{os.environ['PATH']}"}):
             for cost, update, status in ((40, False, "skipped"), (40, True, "passed"), (42, False, "failed")):
                 fakes.script(program, DRIVER.format(python=sys.executable, cost=cost, random=False))
+                fakes.manifest(self.root, "release", "exact", [program])
                 if update:
                     self.assertEqual(apiary(self.root, "exact", "--no-build", "--update").returncode, 0)
                 with self.subTest(cost=cost, update=update):
