@@ -74,7 +74,13 @@ def pairings(rows: list[Row]) -> list[Pairing]:
     role = {row["subject"]: row["role"] for row in rows}
     ours = [name for name, what in role.items() if what == "candidate"]
     others = [name for name, what in role.items() if what in ("peer", "baseline")]
-    out = [Pairing(mine, other, role[other]) for mine in sorted(ours) for other in sorted(others)]
+    # An older build is the baseline of its own subject alone; of the others it is nothing.
+    out = [
+        Pairing(mine, other, role[other])
+        for mine in sorted(ours)
+        for other in sorted(others)
+        if not other.endswith("-base") or other == f"{mine}-base"
+    ]
     for name, what in sorted(role.items()):
         if what in ("aa", "slow10") and name.removesuffix(f"-{what}") in role:
             out.append(Pairing(name, name.removesuffix(f"-{what}"), what))
@@ -287,9 +293,26 @@ def differs(one: Comparison) -> bool:
     return one.pairing.kind == "aa" and one.verdict in (stats.REGRESSED, stats.IMPROVED)
 
 
+def tried(one: Comparison) -> bool:
+    """A built-in slow-down with enough pairs to be judged."""
+    return one.pairing.kind == "slow10" and one.found.n >= stats.LEAST_PAIRS
+
+
+def seen(one: Comparison) -> bool:
+    """THE definition of a built-in slow-down that is seen: its whole interval lies above 1. Whether it was also large
+    enough to be called REGRESSED, beyond the margin, is its verdict."""
+    return tried(one) and one.found.lo > 1
+
+
 def unseen(one: Comparison) -> bool:
-    """A built-in slow-down whose interval reaches 1."""
-    return one.pairing.kind == "slow10" and one.found.n >= stats.LEAST_PAIRS and one.found.lo <= 1
+    return tried(one) and not seen(one)
+
+
+def seen_text(slow: tuple[Comparison, ...] | list[Comparison]) -> str:
+    """How many built-in slow-downs were seen, in the same words wherever it is said; nothing where none was run."""
+    judged = [one for one in slow if one.pairing.kind == "slow10"]
+    called = sum(one.verdict == stats.REGRESSED for one in judged)
+    return f"seen at {sum(map(seen, judged))} of {len(judged)} points, called REGRESSED at {called}" if judged else ""
 
 
 def void_failed_points(comparisons: list[Comparison]) -> None:
@@ -314,17 +337,17 @@ def validity(comparisons: list[Comparison]) -> Validity:
         f"A/A differs: {place_name(one)} {one.metric.what} ×{one.found.ratio:.3f}: nothing is decided there"
         for one in filter(differs, aa)
     ]
-    tried = [one for one in slow if one.found.n >= stats.LEAST_PAIRS]
-    for one in tried:
+    judged = list(filter(tried, slow))
+    for one in judged:
         if one.verdict == stats.REGRESSED:
             continue
         figure = f"{place_name(one)} ×{one.found.ratio:.3f} [{one.found.lo:.3f}, {one.found.hi:.3f}]"
-        seen = "is not seen" if unseen(one) else "shows, but below the margin"
+        how = "is seen, but not beyond the margin" if seen(one) else "is not seen"
         reasons.append(
-            f"the built-in +10 % {seen}: {figure}: differences under {100 * one.margin:.1f} % decide nothing there"
+            f"the built-in +10 % {how}: {figure}: differences under {100 * one.margin:.1f} % decide nothing there"
         )
     void, points = {one.key for one in filter(differs, aa)}, {one.key for one in aa}
-    if 4 * len(void) > len(points) or (tried and all(map(unseen, tried))):
+    if 4 * len(void) > len(points) or (judged and not any(map(seen, judged))):
         return Validity(INVALID, tuple(reasons), aa, slow)
     for one in slow:
         if one.found.ratio > COARSE:

@@ -37,6 +37,7 @@ def render(folder: Path) -> str:
     body = [
         f"<h1>{escape(title(report))}</h1>",
         f'<p class="meta">{escape(subtitle(report))}</p>',
+        sections.findings(report),
         sections.standing(report),
         sections.strip(report),
         sections.failures(report),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import shlex
+import zlib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import comparing, plans, stats, summary, tables, verification
+from . import comparing, findings, plans, stats, summary, tables, verification
 from .page_style import COLOURS
 
 DEPTHS = [
@@ -56,6 +57,7 @@ class Report:
     micro: list[dict[str, str]]
     startup: list[dict[str, str]]
     validity: comparing.Validity = None
+    findings: list[findings.Finding] = field(default_factory=list)
     statuses: list[verification.Status] = field(default_factory=list)
     colours: dict[str, str] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)
@@ -91,10 +93,10 @@ def optional(path: Path, header: list[str]) -> list[dict[str, str]]:
 
 
 def read_hist(path: Path) -> dict[tuple[str, str, str], dict[int, Buckets]]:
-    """scenario, params, subject -> round -> buckets in ascending order."""
+    """scenario, params, subject -> round -> buckets in ascending order; of hist.csv or hist.csv.gz."""
     out: dict[tuple[str, str, str], dict[int, Buckets]] = defaultdict(lambda: defaultdict(list))
-    if path.exists():
-        with path.open(newline="") as handle:
+    if found := tables.stored(path):
+        with tables.opened(found) as handle:
             for row in csv.DictReader(handle):
                 key = row["scenario"], row["scenario_params"], row["subject"]
                 out[key][int(row["round"])].append(
@@ -105,16 +107,21 @@ def read_hist(path: Path) -> dict[tuple[str, str, str], dict[int, Buckets]]:
 
 def load(folder: Path) -> Report:
     env, rows, comparisons = summary.load(folder)
+    try:
+        hist = read_hist(folder / "hist.csv")
+    except (OSError, EOFError, ValueError, KeyError, zlib.error) as error:
+        raise summary.torn(folder, f"hist.csv: {type(error).__name__}: {error}") from error
     made = Report(
         folder,
         env,
         rows,
         comparisons,
-        read_hist(folder / "hist.csv"),
+        hist,
         optional(folder / "micro.csv", tables.MICRO),
         optional(folder / "startup.csv", tables.STARTUP),
     )
     made.validity = comparing.validity(comparisons)
+    made.findings = findings.of(env, rows, comparisons)
     made.statuses = verification.statuses(env.get("verification"))
     made.roles = {row["subject"]: row["role"] for row in rows}
     order = made.ours + sorted(made.peers) + made.bare
@@ -207,9 +214,7 @@ def cells(report: Report, controls: bool = False) -> list[Cell]:
 
 
 def first_metric(key: comparing.Key) -> plans.Metric | None:
-    """The metric that a scenario is known by, where it ran."""
-    scenario = plans.SCENARIOS.get(key[0])
-    return scenario.metrics_at(key[2])[0] if scenario else None
+    return plans.known_by(key[0], key[2])
 
 
 def rank(report: Report, subject: str) -> tuple[bool, str]:

@@ -83,13 +83,13 @@ def strip(report: Report) -> str:
             )
         )
     if found.slow10:
-        seen = sum(one.verdict == stats.REGRESSED for one in found.slow10)
+        seen = sum(map(comparing.seen, found.slow10))
         ratios = ", ".join(f"×{one.found.ratio:.2f}" for one in found.slow10)
         tiles.append(
             tile(
                 "good" if seen == len(found.slow10) else "bad",
                 "Built-in slow-down",
-                f"seen in {seen} of {len(found.slow10)} ({ratios})"
+                f"{comparing.seen_text(found.slow10)} ({ratios})"
                 + ("" if seen == len(found.slow10) else ": at the others a tenth would be missed"),
             )
         )
@@ -152,6 +152,16 @@ def standing(report: Report) -> str:
         + (f'<p class="meta">Measure it again: <code>{escape(again)}</code></p>' if again else "")
         + "</div>"
     )
+
+
+def findings(report: Report) -> str:
+    """What the batch says against its own subject, above everything else."""
+    items = "".join(
+        f'<li class="{"lost" if one.red else "open"}">'
+        f'<b class="word {"bad" if one.red else "open"}">{escape(one.line)}</b></li>'
+        for one in report.findings
+    )
+    return section("Findings", f'<ul class="wins">{items}</ul>', "findings") if items else ""
 
 
 def failures(report: Report) -> str:
@@ -320,7 +330,7 @@ def forest_entry(report: Report, one: Comparison, scale: svg.LogScale) -> str:
     raw = [a / b for a, b in one.pairs]
     words = why_not or (SPENT if one.metric.spent else WORDS)[one.verdict].format(c=one.pairing.candidate, b=one.pairing.baseline)
     if one.control:
-        met = (one.verdict == stats.REGRESSED) == (one.pairing.kind == "slow10") and one.verdict != stats.IMPROVED
+        met = comparing.seen(one) if one.pairing.kind == "slow10" else not comparing.differs(one)
         cls = "good" if met else "bad"
         words = {"aa": "must be 1", "slow10": "must be seen"}[one.pairing.kind]
     verified = "" if one.control else f"<br>{badge(report, one.pairing.candidate)}"

@@ -1,22 +1,20 @@
 """What a page of this repository shows of a result folder: the text between two marks, made by a command.
 
-  <!-- race -->     the table of a race, from compare.csv and env.json
+  <!-- race -->     what a race says, in a few lines, its verdict first; the tables are in the folder's summary.md
   <!-- qualify -->  what `qualify` found, from qualify.csv and env.json; of one CPU: <!-- qualify one_cpu -->
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import textwrap
 from pathlib import Path
-from typing import Iterable
 
-from . import comparing, plans, repo, stats, summary, tables, verification
+from . import comparing, findings, plans, repo, stats, summary, tables, verification
+from .comparing import Comparison
 from .errors import Fault, USAGE
-from .svg import human
 
-# Of several percentiles the median and the deepest are shown, and each at which a peer wins.
-DEEPER = ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")
-NOT_RANKED, CONTROL_FAILED = "not ranked", "A/A differs"
+TOKIO = ("tokio", "tokio-mimalloc")
+WIDTH = 100  # of prose
 
 
 def between(text: str, name: str, body: str, where: str) -> str:
@@ -33,9 +31,10 @@ def between(text: str, name: str, body: str, where: str) -> str:
     return f"{head}{start}\n{body.rstrip()}\n{tail}"
 
 
-def into(path: Path, folder: Path) -> str:
-    """Splice what `folder` holds into the page `path`; returns the name of the marks."""
-    name, body = qualification(folder) if (folder / "qualify.csv").exists() else ("race", race(folder))
+def into(path: Path, folder: Path, weak: bool = False) -> str:
+    """Splice what `folder` holds into the page `path`; returns the name of the marks. A race that its controls do not
+    carry is refused: INVALID always, anything else short of VALID unless `weak`."""
+    name, body = qualification(folder) if (folder / "qualify.csv").exists() else ("race", race(folder, weak))
     try:
         text = path.read_text()
     except OSError as error:
@@ -66,202 +65,109 @@ def preamble(env: dict) -> str:
 # ------------------------------------------------------------------------------------------------- a race
 
 
-@dataclass(frozen=True)
-class Line:
-    """A row of the table: one point by one metric, for one of ours."""
-
-    scenario: str
-    params: str
-    placement: str
-    metric: str
-    ours: str
-
-
-def kind(row: dict[str, str]) -> str:
-    """control, bare, or nothing where the other is a peer."""
-    return next((flag for flag in row["flags"].split(";") if flag in ("control", "bare")), "")
+def verdict(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison]) -> tuple[str, list[str]]:
+    """What stands first: VALID only where the controls did what they must, in enough rounds, with no red finding."""
+    found = comparing.validity(comparisons)
+    reasons = [one.line for one in findings.of(env, rows, comparisons) if one.red]
+    done = env.get("race", {}).get("rounds_of_batches") or [env.get("race", {}).get("rounds", 0)]
+    if min(done) < plans.LEAST_PUBLISHED:
+        reasons.append(f"a batch of {min(done)} rounds, where {plans.LEAST_PUBLISHED} are the least that is published")
+    word = comparing.WEAK if reasons and found.word == comparing.VALID else found.word
+    return word, reasons + list(found.reasons)
 
 
-def lines_of(
-    rows: list[dict[str, str]], wanted: str = "", ours: str = "candidate", other: str = "baseline"
-) -> dict[Line, dict[str, dict[str, str]]]:
-    """Line -> peer -> its row of compare.csv; of latencies those of DEEPER stay."""
-    out: dict[Line, dict[str, dict[str, str]]] = {}
-    for row in rows:
-        if kind(row) == wanted:
-            key = (row[name] for name in ("scenario", "scenario_params", "placement", "metric", ours))
-            out.setdefault(Line(*key), {})[row[other]] = row
-    deepest: dict[tuple, str] = {}
-    for line in out:
-        if line.metric in DEEPER:
-            deepest[place_of(line)] = max(deepest.get(place_of(line), ""), line.metric)
-    shown = {(*place, metric) for place, metric in deepest.items()} | {(*place, DEEPER[0]) for place in deepest}
-    return {
-        line: found
-        for line, found in out.items()
-        if line.metric not in DEEPER or (*place_of(line), line.metric) in shown or any(map(lost, found.values()))
-    }
-
-
-def order(line: Line) -> tuple:
-    known = list(plans.SCENARIOS)
-    place = known.index(line.scenario) if line.scenario in known else len(known)
-    words = line.params.replace("=", ";").split(";")
-    sortable = [(False, int(word)) if word.isdigit() else (True, word) for word in words]
-    metrics = [metric.column for metric in plans.METRICS]
-    return place, sortable, line.placement, metrics.index(line.metric) if line.metric in metrics else len(metrics)
-
-
-def place_of(line: Line) -> tuple[str, str, str, str]:
-    return line.scenario, line.params, line.placement, line.ours
-
-
-def beside(found: dict[Line, dict[str, dict[str, str]]], line: Line, peer: str) -> str:
-    """Behind a latency: what the two spend at the same point, where that differs."""
-    if line.metric.startswith("cpu_ns"):
-        return ""
-    rows = (
-        at[peer] for other, at in found.items()
-        if place_of(other) == place_of(line) and other.metric.startswith("cpu_ns") and peer in at
-    )
-    cost = next((row for row in rows if row["verdict"] in (stats.REGRESSED, stats.IMPROVED)), None)
-    return f"; processor time of {line.ours} {figure(cost)}" if cost else ""
-
-
-def lost(row: dict[str, str]) -> bool:
-    return row["verdict"] == stats.REGRESSED
-
-
-def listed(found: dict[Line, dict[str, dict[str, str]]]) -> list[Line]:
-    """The points where a peer wins first; what a latency costs stands below it."""
-    beaten = {place_of(line) for line, at in found.items() if any(map(lost, at.values()))}
-    return sorted(found, key=lambda line: (place_of(line) not in beaten, order(line)))
-
-
-def figure(row: dict[str, str]) -> str:
-    values = [float(row[name]) for name in ("ratio", "ci_lo", "ci_hi")]
-    return stats.ratio_text(*values)
-
-
-def cell(row: dict[str, str] | None) -> str:
-    """Bold where the peer is faster, in parentheses where nothing is decided."""
-    if row is None:
-        return "–"
-    flags = row["flags"].split(";")
-    if "not_ranked" in flags:
-        return NOT_RANKED
-    if "control_failed" in flags:
-        return CONTROL_FAILED
-    if "bare" in flags:
-        return figure(row)
-    if lost(row):
-        return f"**{figure(row)}**"
-    return figure(row) if row["verdict"] == stats.IMPROVED else f"({figure(row)})"
-
-
-def name_of(line: Line, many: bool) -> str:
-    words = line.params.replace("=", " ").replace(";", ", ")
-    known = plans.SCENARIOS[line.scenario].metrics_at(line.placement) if line.scenario in plans.SCENARIOS else ()
-    found = next((m.what for m in known if m.column == line.metric), line.metric)
-    metric = "" if found == plans.THROUGHPUT[0].what else found
-    place = "" if line.placement == "free" else "all on one CPU"
-    return " · ".join(filter(None, (line.ours if many else "", f"`{line.scenario}`", words, place, metric)))
-
-
-def left_out(rows: Iterable[dict[str, str]]) -> str:
-    """The greatest share of pairs that a ranked comparison of the line left out."""
-    flags = [row["flags"].split(";") for row in rows if "not_ranked" not in row["flags"].split(";")]
-    shares = [tuple(map(int, f.split("=")[1].split("/"))) for own in flags for f in own if f.startswith("pairs_dropped=")]
-    return " · at most {} of {} pairs left out".format(*max(shares, key=lambda s: s[0] / s[1])) if shares else ""
-
-
-def race(folder: Path) -> str:
-    env = repo.read_json(folder / "env.json")
-    try:
-        rows = tables.read(folder / "compare.csv", tables.COMPARE)
-        measured = tables.read(folder / "rows.csv", tables.ROWS)
-    except (OSError, ValueError) as error:
-        raise Fault(f"{folder.name} is no race", str(error), "scripts/apiary race leaves one", USAGE) from error
-    found = lines_of(rows)
-    if env is None or not found:
-        raise Fault(f"{folder.name} compares nothing", "no row of compare.csv is about a peer", "", USAGE)
-    peers = sorted({peer for one in found.values() for peer in one})
-    many = len({line.ours for line in found}) > 1
-    ordered = listed(found)
-    losses = [(line, peer) for line in ordered for peer in peers if peer in found[line] and lost(found[line][peer])]
-    by_peer: dict[str, list[str]] = {}
-    for line, peer in losses:
-        by_peer.setdefault(peer, []).append(f"{name_of(line, many)} ({figure(found[line][peer])}{beside(found, line, peer)})")
-    ours = " and ".join(sorted({line.ours for line in found}))
-    out = [preamble(env) + f", {env['race'].get('workers', 2)} workers unless a row says otherwise."]
-    out += [f"{summary.rounds_line(env['race']).capitalize()}. {controls(rows)}"]
-    out += ["Verification of the raced source: " + "; ".join(
-        f"{'**NOT**: ' if s.level == verification.BAD else ''}{s.name}: {s.text}"
-        for s in verification.statuses(env.get("verification"))) + "."]
-    if by_peer:
-        out += ["", f"**Where a peer is faster than {ours}, or spends less processor time:**", ""]
-        out += [f"- {peer}: {'; '.join(places)}" for peer, places in sorted(by_peer.items())]
-    else:
-        out += ["", f"No peer was faster than {ours} at any of these points, or spent less."]
-    out += [
-        "",
-        f"Time of {ours} over that of the other, with 95 % intervals: below 1, {ours} is faster, or spends less where the "
-        "line is one of processor time. (A runtime that spins is quick and costs a processor: read both lines.) Bold: the "
-        "other is faster, or spends less; in parentheses: undecided, or equal within the margin; “–”: the other cannot express it; “not "
-        "ranked”: the injector was too late in more than half of the pairs; where it was in fewer, they are left "
-        "out and counted.",
-        "",
-        f"| scenario | {' | '.join(peers)} |",
-        "|---" * (len(peers) + 1) + "|",
+def race(folder: Path, weak: bool = False) -> str:
+    if not (folder / "rows.csv").exists() or not (folder / "env.json").exists():
+        raise Fault(f"{folder.name} is no race", "rows.csv or env.json is absent", "scripts/apiary race leaves one", USAGE)
+    env, rows, comparisons = summary.load(folder)
+    claims = [one for one in comparisons if one.claim]
+    if not claims:
+        raise Fault(f"{folder.name} compares nothing", "no pair of subjects was raced", "", USAGE)
+    word, reasons = verdict(env, rows, comparisons)
+    if word == comparing.INVALID or (word != comparing.VALID and not weak):
+        remedy = "race again on a quieter machine" + ("" if word == comparing.INVALID else ", or --weak: the page says so first")
+        raise Fault(f"{folder.name} is {word}", "; ".join(reasons[:3]), remedy, USAGE)
+    ours = " and ".join(sorted({one.pairing.candidate for one in claims}))
+    more = f", and {len(reasons) - 1} more reasons" if len(reasons) > 2 else f"; {reasons[1]}" if len(reasons) == 2 else ""
+    told = [
+        f"**Batch: {word}.** " + (f"{reasons[0]}{more}." if reasons else "The controls did what they must."),
+        f"**Faster than Tokio?** {against(claims, TOKIO, ours)}",
+        f"**Where {ours} loses:** {losses(claims)}",
+        f"**What may be believed:** {summary.rounds_line(env['race'])}. {controls(comparisons)}",
+        f"{preamble(env)}, {env['race'].get('workers', 2)} workers unless a row says otherwise. "
+        + "Verification of the raced source: " + "; ".join(
+            f"{'**NOT**: ' if s.level == verification.BAD else ''}{s.name}" for s in verification.statuses(env.get("verification"))
+        ) + f". Every row: [summary](results/{folder.name}/summary.md), [report](results/{folder.name}/report.html).",
     ]
-    out += [f"| {name_of(line, many)}{left_out(found[line].values())} | {' | '.join(cell(found[line].get(peer)) for peer in peers)} |" for line in ordered]
-    out += bare_table(rows, measured, [*sorted({line.ours for line in found}), *peers])
-    absent = summary.missing(env, measured) + summary.failures(measured)
-    return "\n".join(out + ([""] + [f"- {line}" for line in absent] if absent else []))
+    wrong = summary.failures(rows)
+    told += [f"**Wrong work:** {'; '.join(wrong)}."] if wrong else []
+    prose = [textwrap.fill(one, WIDTH, break_long_words=False, break_on_hyphens=False) for one in told]
+    return "\n\n".join([*prose[:3], "\n".join(standing(claims)), *prose[3:]])
 
 
-def bare_table(rows: list[dict[str, str]], measured: list[dict[str, str]], subjects: list[str]) -> list[str]:
-    """Everybody over the bare control."""
-    found = lines_of(rows, "bare", "baseline", "candidate")
+def span(found: list[Comparison]) -> str:
+    """From which to which factor of the other's time."""
+    ratios = sorted(one.found.ratio for one in found)
+    texts = list(dict.fromkeys(f"×{stats.ratio_text(ratio)}" for ratio in (ratios[0], ratios[-1])))
+    return " to ".join(texts)
+
+
+def against(claims: list[Comparison], peers: tuple[str, ...], ours: str) -> str:
+    """The answer in a sentence, for these peers together."""
+    found = [one for one in claims if one.pairing.baseline in peers]
     if not found:
-        return []
-    out = [
-        "",
-        "**How far from the bare machine.** The same work done by threads that have no scheduler, where a scenario "
-        "has such a control (METHODOLOGY, “The bare control”): its median, and the time of each program over its "
-        "time, in the same rounds.",
-        "",
-        f"| scenario | bare control | {' | '.join(subjects)} |",
-        "|---" * (len(subjects) + 2) + "|",
-    ]
-    for line in sorted(found, key=order):
-        metric = next(m for m in plans.METRICS if m.column == line.metric)
-        median = human(comparing.bare_median(measured, (line.scenario, line.params, line.placement), metric))
-        cells = (cell(found[line].get(name)) for name in subjects)
-        out.append(f"| {name_of(line, False)} | {median} | {' | '.join(cells)} |")
+        return f"{' and '.join(peers)} did not race."
+    won = [one for one in found if one.verdict == stats.IMPROVED]
+    lost = [one for one in found if one.verdict == stats.REGRESSED]
+    wins = f"better in {len(won)} ({span(won)} of its time)" if won else "better in none"
+    worse = f"worse in {len(lost)} ({span(lost)})" if lost else "worse in none"
+    rest = len(found) - len(won) - len(lost)
+    return f"Of {len(found)} comparisons with it {ours} is {wins}, {worse}; {rest} are undecided."
+
+
+def losses(claims: list[Comparison]) -> str:
+    """Of each peer that wins somewhere, how often, and by how much where it wins most."""
+    lost: dict[str, list[Comparison]] = {}
+    for one in claims:
+        if one.verdict == stats.REGRESSED:
+            lost.setdefault(one.pairing.baseline, []).append(one)
+    parts = []
+    for peer, found in sorted(lost.items()):
+        worst = max(found, key=lambda one: one.found.ratio)
+        times = f"{len(found)} times, most" if len(found) > 1 else "once,"
+        parts.append(
+            f"to {peer} {times} in `{' '.join(filter(None, worst.key))}`, {worst.metric.what}: "
+            f"{summary.ratio_text(worst)}{summary.at_cost(worst, claims)}"
+        )
+    return "; ".join(parts) + "." if parts else "nowhere in these comparisons."
+
+
+def standing(claims: list[Comparison]) -> list[str]:
+    """A row for each peer."""
+    out = ["| against | better in | of its time | worse in | of its time | undecided |", "|---|---|---|---|---|---|"]
+    for peer in sorted({one.pairing.baseline for one in claims}):
+        found = [one for one in claims if one.pairing.baseline == peer]
+        cells, rest = [], len(found)
+        for word in (stats.IMPROVED, stats.REGRESSED):
+            some = [one for one in found if one.verdict == word]
+            cells += [str(len(some)), span(some) if some else "–"]
+            rest -= len(some)
+        out.append(f"| {peer} | {' | '.join(cells)} | {rest} |")
     return out
 
 
-def controls(rows: list[dict[str, str]]) -> str:
-    """The half-widths of the A/A pairs, and what the built-in slow-down came out as."""
-    halves = {
-        (r["scenario"], r["scenario_params"], r["placement"], r["metric"]): 100 * float(r["aa_halfwidth"])
-        for r in rows
-        if r["aa_halfwidth"]
-    }
-    aa = [r for r in rows if r["candidate"].endswith("-aa") and "control" in r["flags"].split(";")]
-    slow = [r for r in rows if r["candidate"].endswith("-slow10") and "control" in r["flags"].split(";")]
-    if not halves:
+def controls(comparisons: list[Comparison]) -> str:
+    """The half-widths of all A/A pairs, not only of those that judge the batch, and what was seen of the slow-downs."""
+    aa = [one for one in comparisons if one.pairing.kind == "aa"]
+    if not aa:
         return "No A/A pair was run."
-    alarms = sum(r["verdict"] in (stats.REGRESSED, stats.IMPROVED) for r in aa)
+    widths = [100 * one.found.half_width for one in aa]
     text = (
-        f"A/A: {alarms} of {len(aa)} comparisons of the program with its own copy differ; half-width of the interval "
-        f"{stats.median(list(halves.values())):.1f} % in the median, {max(halves.values()):.1f} % at most."
+        f"A program differs from its own copy in {sum(map(comparing.differs, aa))} of {len(aa)} comparisons; half-width of "
+        f"the interval {stats.median(widths):.1f} % in the median, {max(widths):.1f} % at most."
     )
-    if slow:
-        seen = sum(r["verdict"] == stats.REGRESSED for r in slow)
-        text += f" A built-in slow-down of 10 % was called REGRESSED at {seen} of {len(slow)} points."
-    return text
+    seen = comparing.seen_text([one for one in comparisons if one.pairing.kind == "slow10"])
+    return f"{text} A built-in slow-down of 10 % was {seen}." if seen else text
 
 
 # ----------------------------------------------------------------------------------------- a qualification

@@ -187,6 +187,47 @@ def modes(values: Sequence[float], gap: float = 0.15) -> int:
     return max(1, sum(group >= max(2, len(ordered) / 5) for group in groups))
 
 
+MODES_APART = 1.5  # how far apart the middles of two modes are, at least
+MODE_SHARE, MODE_LEAST, MODE_SAMPLES = 0.10, 4, 20
+TOGETHER = 2.6  # standard deviations below the expected number of stretches
+
+
+def one_mode(arms: Sequence[Sequence[float]]) -> bool:
+    """Whether there are enough figures to tell one mode from two, and they are in one."""
+    return sum(map(len, arms)) >= MODE_SAMPLES and not two_modes(arms)
+
+
+def two_modes(arms: Sequence[Sequence[float]]) -> tuple[list[float], list[float]] | None:
+    """The two modes of equal programs' figures (each arm in the order of time), or None. Two groups, each of a tenth of
+    the figures and of four at least, with a gap between them that is wider than either group (its 10th to its 90th
+    percentile, on the logarithmic axis), and with middles ×1.5 apart. Not what stands together in time: that is the
+    machine's."""
+    ordered = sorted(math.log(value) for arm in arms for value in arm)
+    n = len(ordered)
+    least = max(MODE_LEAST, math.ceil(MODE_SHARE * n))
+    if n < MODE_SAMPLES:
+        return None
+    at = max(range(least, n - least + 1), key=lambda i: ordered[i] - ordered[i - 1])
+    low, high = ordered[:at], ordered[at:]
+    gap = high[0] - low[-1]
+    if gap <= max(quantile(group, 0.9) - quantile(group, 0.1) for group in (low, high)):
+        return None
+    if median(high) - median(low) < math.log(MODES_APART):
+        return None
+    if stand_together([math.log(value) >= high[0] for arm in arms for value in arm], len(high)):
+        return None
+    return [math.exp(v) for v in low], [math.exp(v) for v in high]
+
+
+def stand_together(slow: Sequence[bool], count: int) -> bool:
+    """Whether slow figures form fewer stretches than chance would make of them (Wald and Wolfowitz)."""
+    n = len(slow)
+    stretches = 1 + sum(a != b for a, b in zip(slow, slow[1:]))
+    mean = 1 + 2 * count * (n - count) / n
+    deviation = math.sqrt((mean - 1) * (mean - 2) / (n - 1)) if mean > 2 else 0.0
+    return stretches < mean - TOGETHER * deviation
+
+
 def ratio_text(ratio: float, lo: float | None = None, hi: float | None = None) -> str:
     """For people: two decimals, three where the ratio is below a tenth; with its interval when there is one."""
     decimals = 2 if ratio >= 0.1 else 3

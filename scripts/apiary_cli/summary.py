@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import comparing, repo, stats, tables, verification
+from . import comparing, findings, matrix, repo, stats, tables, verification
 from .comparing import Comparison, Validity
 from .errors import Fault, USAGE
 from .say import duration
@@ -93,9 +93,8 @@ def control_lines(found: Validity) -> list[str]:
             f"  A/A half-width at most {100 * widest.found.half_width:.1f} % ({comparing.place_name(widest)}, "
             f"{widest.metric.what})"
         )
-    lines += [
-        f"  built-in slow-down seen as {ratio_text(one)} in {comparing.place_name(one)}" for one in found.slow10
-    ]
+    lines += [f"  built-in slow-down {comparing.seen_text(found.slow10)}"] if found.slow10 else []
+    lines += [f"  built-in slow-down came out as {ratio_text(one)} in {comparing.place_name(one)}" for one in found.slow10]
     return lines
 
 
@@ -166,9 +165,12 @@ def markdown(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison
         f"{race.get('rounds')} rounds, {race.get('workers')} workers, commit {race.get('commit', '')[:12]}"
         f"{' (dirty)' if race.get('dirty') else ''}, env {env['env_id']}",
         "",
-        "## Who wins",
+        f"**Batch: {found.word}.**",
         "",
     ]
+    told = findings.of(env, rows, comparisons)
+    lines += ["## Findings", "", *(f"- {one.line}" for one in told), ""] if told else []
+    lines += ["## Who wins", ""]
     lines += [f"- {line}" for line in lead(comparisons) or ["nothing was compared"]]
     bare = bare_lines(rows, comparisons)
     lines += ["", "## How far from the bare machine", "", *(f"- {line}" for line in bare)] if bare else []
@@ -183,4 +185,6 @@ def markdown(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison
     bad = failures(rows) + race.get("problems", []) + race.get("side_failures", [])
     if bad:
         lines += ["", "## What went wrong", ""] + [f"- {line}" for line in bad]
+    compared = matrix.of([comparing.to_row(one, env["run_id"]) for one in comparisons], rows)
+    lines += ["", "## Point by point", "", *compared] if compared else []
     return "\n".join(lines + ["", "## Comparisons", ""] + comparison_table(comparisons)) + "\n"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 from pathlib import Path
-from typing import Iterable
+from typing import Iterable, TextIO
 
 SCHEMA_VERSION = 1
 
@@ -75,6 +76,27 @@ class Writer:
             handle.write(buffer.getvalue())
 
 
+def stored(path: Path) -> Path | None:
+    """The file, or the compressed one beside it, or None."""
+    return next((one for one in (path, path.with_name(path.name + ".gz")) if one.exists()), None)
+
+
+def opened(path: Path) -> TextIO:
+    """To read, compressed or not."""
+    return gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="")
+
+
+def compress(path: Path) -> Path:
+    """Replace the file by FILE.gz, whose bytes depend on nothing but its content. What is compressed already stays."""
+    packed = path.with_name(path.name + ".gz")
+    if path.exists():
+        unfinished = packed.with_name(packed.name + ".tmp")
+        unfinished.write_bytes(gzip.compress(path.read_bytes(), compresslevel=9, mtime=0))
+        unfinished.rename(packed)
+        path.unlink()
+    return packed
+
+
 def write(path: Path, header: list[str], rows: Iterable[dict]) -> None:
     path.unlink(missing_ok=True)
     Writer(path, header).add(rows)
@@ -82,7 +104,7 @@ def write(path: Path, header: list[str], rows: Iterable[dict]) -> None:
 
 def read(path: Path, header: list[str]) -> list[dict[str, str]]:
     """All rows; a file with another header is refused."""
-    with path.open(newline="") as handle:
+    with opened(stored(path) or path) as handle:
         reader = csv.DictReader(handle)
         if reader.fieldnames != header:
             raise ValueError(f"{path.name}: the header is not that of schema {SCHEMA_VERSION}")

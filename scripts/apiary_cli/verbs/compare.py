@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from .. import across, commits, comparing, plans, repo, stats, subjects, summary
+from .. import across, commits, comparing, findings, plans, repo, stats, subjects, summary
 from ..errors import Fault, INCORRECT, USAGE
 from ..say import colour, duration, heading, say, warn
 from . import race, setup
@@ -35,7 +35,7 @@ out, and decides nothing, as in a race.
 
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
 takes:   for commits two builds of one subject and about 2 minutes; twice that where the second batch is needed
-exit:    0 not slower; 1 slower, or wrong work; 2 names that make no sense, or the controls say that the batch is
+exit:    0 not slower; 1 slower, wrong work, or a finding as race has them; 2 names that make no sense, or the controls say that the batch is
          invalid; 3 the harness failed"""
 
 ROUNDS, SUBJECT = plans.plan("gate").rounds, "hive"
@@ -103,8 +103,10 @@ def builds(args: argparse.Namespace) -> tuple[commits.Tree, subjects.Subject, Pa
 
 
 def tell(outcome: race.Outcome, args: argparse.Namespace) -> None:
-    _, rows, comparisons = summary.load(outcome.folder)
+    env, rows, comparisons = summary.load(outcome.folder)
     heading(f"{args.new} over {args.old}: time; above 1 is slower")
+    for one in findings.of(env, rows, comparisons):
+        say(colour(one.line, "red" if one.red else "yellow"))
     for one in comparisons:
         if one.pairing.kind == "baseline":
             notes = ["a second batch disagrees"] if one.confirmed == "0" else list(one.flags)

@@ -18,6 +18,7 @@ from .. import (
     comparing,
     cross,
     exact,
+    findings,
     junit,
     mutation,
     packages,
@@ -241,6 +242,11 @@ def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, sid
         )
         for one in comparing.regressions(comparisons)
     ]
+    found_so = findings.of(repo.read_json(outcome.folder / "env.json") or {}, rows, comparisons)
+    cases += [
+        Case(f"{one.kind} {one.subject} {' '.join(filter(None, one.key))}", FAILED if one.red else PASSED, 0.0, one.line)
+        for one in found_so
+    ]
     if outcome.code in (INCORRECT, HARNESS) and all(case.status == PASSED for case in cases):
         env = repo.read_json(outcome.folder / "env.json") or {}
         reasons = env.get("race", {}).get("side_failures") or ["no run succeeded"]
@@ -248,6 +254,7 @@ def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, sid
     validity = comparing.validity(comparisons)
     lines = [
         f"plan {plan.name}",
+        *(one.line for one in found_so),
         *summary.lead(comparisons),
         *summary.control_lines(validity),
         f"report: {outcome.folder.name}/report.html",

@@ -16,6 +16,7 @@ from .. import (
     checks,
     commits,
     comparing,
+    findings,
     folder,
     ledger,
     ownplan,
@@ -48,7 +49,7 @@ slow-down qualify the batch. --quick first runs a short proof and a short stress
   gate     10 rounds of hive alone at what decides over a change       2 minutes; compare races two builds so
   nightly  30 rounds of a long list, the same subjects                 an hour at most
   wide     10 rounds of everything, all subjects                       hours; narrow it by --scenario
-  publish  60 rounds of a curated list, twice, the first peers and asio   three hours at most, or --limit
+  publish  10 rounds of a curated list, twice, the first peers and two more   about 40 minutes; never fewer rounds
   FILE     a plan of your own, in TOML: METHODOLOGY.md says how        as it says
 
 A plan with a time limit (its own, or --limit) runs fewer rounds where they do not fit: the limit is shared
@@ -58,7 +59,8 @@ Before it starts, the race says how long it should take, and goes on correcting 
 writes:  results/DATE-HOST/ (report.html, summary.md, rows.csv, compare.csv, hist.csv, micro.*,
          startup.*, env.json); never overwritten, whole or not there at all
 takes:   as above, and a few minutes to build the first time; --quick about 12 minutes in all on two quiet cores
-exit:    0 fine; 1 wrong work, a refused subject, or a regression against --baseline;
+exit:    0 fine; 1 wrong work, a refused subject, a regression against --baseline, or a finding that is not in
+         bench/contract/expected_findings.csv (METHODOLOGY.md: a control on the wrong side of 1, two modes);
          2 the controls say that the batch is invalid (nightly and publish; for quick a warning);
          3 the harness failed. Being slower than another runtime is a result, not an error."""
 
@@ -92,7 +94,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="another subject: any program that speaks bench/contract/CLI.md",
     )
-    parser.add_argument("--baseline", metavar="FILE", help="an older build of our subject; slower than it is red")
+    parser.add_argument("--baseline", metavar="FILE", help="an older build of a subject that races; slower than it is red")
+    parser.add_argument(
+        "--expected", metavar="FILE", help="findings that are known (default: bench/contract/expected_findings.csv)"
+    )
     parser.add_argument("--rounds", type=int, metavar="N", help="instead of the plan's number")
     parser.add_argument(
         "--limit", type=float, metavar="MINUTES", help="no further round begins after this (default: the plan's limit)"
@@ -211,15 +216,26 @@ def short_verification(names: list[str]) -> list[str]:
     return wrong + ([f"stress failed: {', '.join(bad)}"] if bad else [])
 
 
-def line_up(found: list[subjects.Subject], baseline: str | None, controls: bool) -> list[tuple]:
-    """(subject, role, label) of every arm. The controls copy our first subject, else the first. The floor is
-    ours, but others are measured against it: it is a candidate only where nothing else of ours runs."""
-    ours = [s for s in found if s.own and s.name not in FLOORS] or [s for s in found if s.own]
+def on_trial(found: list[subjects.Subject], given: list[Path], old: subjects.Subject | None) -> list[subjects.Subject]:
+    """The candidates: that of which there is an older build; else a stranger's programs; else ours. The floor is ours,
+    but others are measured against it: it is a candidate only where nothing else of ours runs."""
+    if old:
+        return subjects.select(found, [old.name])
+    strangers = [s for s in found if s.program in given and not s.own and s.name != BARE]
+    ours = [s for s in found if s.own]
+    return strangers or [s for s in ours if s.name not in FLOORS] or ours
+
+
+def line_up(
+    found: list[subjects.Subject], baseline: str | None, controls: bool, given: list[Path] | None = None
+) -> list[tuple]:
+    """(subject, role, label) of every arm. The controls copy the first candidate, else the first."""
+    old = subjects.introduce(Path(baseline).resolve()) if baseline else None
+    ours = on_trial(found, given or [], old)
     role = {BARE: "bare"} | {s.name: "candidate" for s in ours}
     arms = [(s, role.get(s.name, "peer"), s.name) for s in found]
     reference = ours[0] if ours else found[0]
-    if baseline:
-        old = subjects.introduce(Path(baseline).resolve())
+    if old:
         arms.append((old, "baseline", f"{old.name}-base"))
     if controls:
         arms += [(reference, "aa", f"{reference.name}-aa"), (reference, "slow10", f"{reference.name}-slow10")]
@@ -313,8 +329,10 @@ def perform(
     beside = [] if args.no_sidecars else repo.manifest("release", "micro")
     refuse_other_source(beside)
     record = folder.Record(tree.hashes if tree else built, exported=tree is not None, programs=ours)
+    listed = findings.expected(getattr(args, "expected", None))
     with folder.begun() as (run_id, out, scratch):
-        arms = subjects.place(line_up(found, args.baseline, plan.controls), scratch)
+        given = [Path(name).resolve() for name in getattr(args, "program", ())]
+        arms = subjects.place(line_up(found, args.baseline, plan.controls, given), scratch)
         race = rounds.Race(
             plan,
             arms,
@@ -335,12 +353,13 @@ def perform(
         tables.write(out / "hist.csv", tables.HIST, race.hist)
         comparisons = comparing.compare(race.rows)
         tables.write(out / "compare.csv", tables.COMPARE, [comparing.to_row(one, run_id) for one in comparisons])
+        red = [one.line for one in findings.judged(race.rows, comparisons, listed) if one.red]
         failed = [] if args.no_sidecars else side_runs(arms, out, run_id, args.workers, plan)
         told = describe(race, plan, command, wrong, failed, tree.dirty if tree else repo.dirty())
-        env = record.write(out, run_id, told, probes=probed)
+        env = record.write(out, run_id, told | {"expected_findings": listed}, probes=probed)
         (out / "summary.md").write_text(summary.markdown(env, race.rows, comparisons))
         report.write(out)
-    return Outcome(repo.RESULTS / run_id, exit_code(plan, race.rows, comparisons, wrong + failed), race.rows)
+    return Outcome(repo.RESULTS / run_id, exit_code(plan, race.rows, comparisons, wrong + failed + red), race.rows)
 
 
 def side_runs(arms: list[subjects.Arm], out: Path, run_id: str, workers: int, plan: plans.Plan) -> list[str]:
@@ -399,6 +418,8 @@ def tell(outcome: Outcome) -> None:
     """The closing lines: who wins, may it be believed, where is the report."""
     env, rows, comparisons = summary.load(outcome.folder)
     heading("result")
+    for one in findings.of(env, rows, comparisons):
+        say(colour(one.line, "red" if one.red else "yellow"))
     for line in [*summary.lead(comparisons), *summary.bare_lines(rows, comparisons)]:
         say(line)
     for line in summary.control_lines(comparing.validity(comparisons)):
@@ -416,6 +437,7 @@ def tell(outcome: Outcome) -> None:
 
 def run(args: argparse.Namespace) -> int:
     plan = chosen_plan(args)
+    findings.expected(args.expected)  # a file that cannot be read is refused before anything is built
     built = verification.hashes()
     started, command = time.monotonic(), shlex.join(["scripts/apiary", *sys.argv[1:]])
     if not args.no_build:

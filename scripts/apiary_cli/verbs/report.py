@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .. import repo, splice
+from .. import repo, splice, summary, tables
 from ..errors import Fault, USAGE, unknown
 from ..say import say
 
@@ -14,26 +14,43 @@ DESCRIPTION = """\
 Reads rows.csv, hist.csv, micro.csv, startup.csv and env.json of a result folder and writes
 report.html: one self-contained file, no network, light and dark, readable on a phone and on paper.
 
-With --splice FILE the folder goes into a page of this repository: a race between <!-- race --> and
-<!-- /race --> (README.md), a qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md).
-A page without the marks is refused.
+A page is never replaced by a poorer one, with fewer charts or sections (as without hist.csv), unless --poorer.
 
-writes:  DIR/report.html, or FILE
+With --splice FILE the folder is published: it goes into a page of this repository, a race between <!-- race -->
+and <!-- /race --> (README.md), a qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md), and
+its hist.csv becomes hist.csv.gz. A page without the marks is refused; so is a batch that is INVALID, and one that is
+WEAK (or of fewer than 10 rounds) unless --weak. The page says which it is in its first line.
+
+writes:  DIR/report.html and DIR/summary.md, or FILE and DIR/hist.csv.gz
 takes:   a few seconds"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", nargs="?", metavar="DIR", help="the result folder (default: the newest)")
-    parser.add_argument("--splice", metavar="FILE", help="write its table between the marks of this page")
+    parser.add_argument("--splice", metavar="FILE", help="write what it says between the marks of this page")
+    parser.add_argument("--weak", action="store_true", help="splice a WEAK batch, too; the page says so first")
+    parser.add_argument("--poorer", action="store_true", help="replace a page that has more charts or sections")
 
 
-def write(folder: Path) -> Path:
-    """Write folder/report.html."""
+def write(folder: Path, poorer: bool = True) -> Path:
+    """Write folder/report.html. Unless `poorer`, a page that shows more than the new one is kept, by a Fault."""
     from .. import page
 
-    path = folder / "report.html"
-    path.write_text(page.render(folder))
+    path, text = folder / "report.html", page.render(folder)
+    if path.exists() and not poorer:
+        before, after = contents(path.read_text(errors="replace")), contents(text)
+        less = [f"{after[name]} {name} in place of {before[name]}" for name in before if after[name] < before[name]]
+        if less:
+            absent = "" if tables.stored(folder / "hist.csv") else "hist.csv is absent: the percentiles come from it"
+            remedy = "bring back what is missing, or --poorer to replace the page all the same; it was left as it is"
+            raise Fault(f"the new page would be poorer: {', '.join(less)}", absent, remedy, USAGE)
+    path.write_text(text)
     return path
+
+
+def contents(text: str) -> dict[str, int]:
+    """How much a page shows."""
+    return {"charts": text.count('<svg class="chart'), "sections": text.count("<section")}
 
 
 def find(name: str | None) -> Path:
@@ -51,9 +68,12 @@ def find(name: str | None) -> Path:
 def run(args: argparse.Namespace) -> int:
     folder = find(args.dir)
     if args.splice:
-        name = splice.into(Path(args.splice), folder)
+        name = splice.into(Path(args.splice), folder, args.weak)
+        if tables.stored(folder / "hist.csv"):
+            tables.compress(folder / "hist.csv")
         say(f"{args.splice}: what stands between <!-- {name} --> and <!-- /{name} --> is that of {folder.name}")
         return 0
-    path = write(folder).resolve()
+    path = write(folder, args.poorer).resolve()
+    (folder / "summary.md").write_text(summary.markdown(*summary.load(folder)))
     say(f"report: {path.relative_to(repo.ROOT) if path.is_relative_to(repo.ROOT) else path}")
     return 0
