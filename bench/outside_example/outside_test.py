@@ -78,7 +78,7 @@ def gate(folder: Path, program: Path, slower: Path) -> None:
 
 
 def main() -> None:
-    build, compiler = Path(sys.argv[1]), sys.argv[2]
+    build, compiler = Path(sys.argv[1]).resolve(), sys.argv[2]
     with tempfile.TemporaryDirectory() as name:
         folder, prefix = Path(name), Path(name) / "prefix"
         done = run("cmake", "--install", build, "--prefix", prefix)

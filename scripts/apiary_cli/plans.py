@@ -545,7 +545,8 @@ def narrowed(
         points = tuple(known[label] for label in dict.fromkeys(wanted))
     if rounds is not None and rounds < 1:
         raise Fault(f"--rounds {rounds}", "a race needs at least one round", "--rounds 7", USAGE)
-    if rounds is not None and chosen.name == "publish" and rounds < LEAST_PUBLISHED:
+    part = scenarios or labels or placement
+    if rounds is not None and chosen.name == "publish" and rounds < LEAST_PUBLISHED and not part:
         raise Fault(
             f"--plan publish --rounds {rounds}",
             f"what is published has {LEAST_PUBLISHED} rounds in each batch at least",

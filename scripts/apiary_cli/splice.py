@@ -71,7 +71,7 @@ def verdict(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison]
     reasons = [one.line for one in findings.of(env, rows, comparisons) if one.red]
     done = env.get("race", {}).get("rounds_of_batches") or [env.get("race", {}).get("rounds", 0)]
     if min(done) < plans.LEAST_PUBLISHED:
-        reasons.append(f"a batch of {min(done)} rounds, where {plans.LEAST_PUBLISHED} are the least that is published")
+        reasons.append(f"A batch has {min(done)} rounds, {plans.LEAST_PUBLISHED} are the least that is published")
     word = comparing.WEAK if reasons and found.word == comparing.VALID else found.word
     return word, reasons + list(found.reasons)
 
@@ -90,19 +90,19 @@ def race(folder: Path, weak: bool = False) -> str:
     ours = " and ".join(sorted({one.pairing.candidate for one in claims}))
     more = f", and {len(reasons) - 1} more reasons" if len(reasons) > 2 else f"; {reasons[1]}" if len(reasons) == 2 else ""
     told = [
-        f"**Batch: {word}.** " + (f"{reasons[0]}{more}." if reasons else "The controls did what they must."),
+        f"**Batch: {word}.** " + (f"{reasons[0][0].upper()}{reasons[0][1:]}{more}." if reasons else "The controls did what they must."),
         f"**Faster than Tokio?** {against(claims, TOKIO, ours)}",
         f"**Where {ours} loses:** {losses(claims)}",
         f"**What may be believed:** {summary.rounds_line(env['race'])}. {controls(comparisons)}",
         f"{preamble(env)}, {env['race'].get('workers', 2)} workers unless a row says otherwise. "
         + "Verification of the raced source: " + "; ".join(
             f"{'**NOT**: ' if s.level == verification.BAD else ''}{s.name}" for s in verification.statuses(env.get("verification"))
-        ) + f". Every row: [summary](results/{folder.name}/summary.md), [report](results/{folder.name}/report.html).",
+        ) + f". Every row: [results/{folder.name}](results/{folder.name}/summary.md).",
     ]
     wrong = summary.failures(rows)
     told += [f"**Wrong work:** {'; '.join(wrong)}."] if wrong else []
     prose = [textwrap.fill(one, WIDTH, break_long_words=False, break_on_hyphens=False) for one in told]
-    return "\n\n".join([*prose[:3], "\n".join(standing(claims)), *prose[3:]])
+    return "\n\n".join(prose)
 
 
 def span(found: list[Comparison]) -> str:
@@ -122,7 +122,10 @@ def against(claims: list[Comparison], peers: tuple[str, ...], ours: str) -> str:
     wins = f"better in {len(won)} ({span(won)} of its time)" if won else "better in none"
     worse = f"worse in {len(lost)} ({span(lost)})" if lost else "worse in none"
     rest = len(found) - len(won) - len(lost)
-    return f"Of {len(found)} comparisons with it {ours} is {wins}, {worse}; {rest} are undecided."
+    return (
+        f"Of {len(found)} comparisons with it {ours} is {wins}, {worse}; {rest} are undecided. (Better: faster, or less "
+        "processor time.)"
+    )
 
 
 def losses(claims: list[Comparison]) -> str:
@@ -140,20 +143,6 @@ def losses(claims: list[Comparison]) -> str:
             f"{summary.ratio_text(worst)}{summary.at_cost(worst, claims)}"
         )
     return "; ".join(parts) + "." if parts else "nowhere in these comparisons."
-
-
-def standing(claims: list[Comparison]) -> list[str]:
-    """A row for each peer."""
-    out = ["| against | better in | of its time | worse in | of its time | undecided |", "|---|---|---|---|---|---|"]
-    for peer in sorted({one.pairing.baseline for one in claims}):
-        found = [one for one in claims if one.pairing.baseline == peer]
-        cells, rest = [], len(found)
-        for word in (stats.IMPROVED, stats.REGRESSED):
-            some = [one for one in found if one.verdict == word]
-            cells += [str(len(some)), span(some) if some else "–"]
-            rest -= len(some)
-        out.append(f"| {peer} | {' | '.join(cells)} | {rest} |")
-    return out
 
 
 def controls(comparisons: list[Comparison]) -> str:

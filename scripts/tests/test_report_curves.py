@@ -139,8 +139,8 @@ class PointWithWorkers(unittest.TestCase):
 
     def test_an_unknown_point_is_answered_with_those_that_exist(self) -> None:
         with self.assertRaises(Fault) as caught:
-            self.plan_of(["--plan", "publish", "--point", "successor one_cpu"])
-        self.assertIn("post_throughput batch=1;producers=1;workers=4", caught.exception.text())
+            self.plan_of(["--plan", "publish", "--point", "fib one_cpu"])
+        self.assertIn("post_throughput batch=1;producers=2;workers=4", caught.exception.text())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,246 @@
+"""Findings: two modes, a control on the wrong side of 1, and those that are expected."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import json
+import math
+import random
+import unittest
+from unittest import mock
+
+from apiary_cli import comparing, findings, page_sections, plans, splice, stats, summary
+from apiary_cli.errors import Fault
+from apiary_cli.junit import Part
+from apiary_cli.verbs import nightly
+
+from .support import TreeCase
+from .test_report_curves import report, row
+
+# The burst on one processor, hive and its copy, 30 runs each: ns of processor time per task, in the order of rounds.
+BURST = [
+    [66, 64, 311, 71, 63, 72, 64, 410, 71, 65, 131, 67, 290, 62, 71, 469, 64, 68, 73, 95, 320, 66, 70, 71, 78, 324, 69, 71, 79, 64],
+    [71, 66, 62, 279, 69, 63, 84, 65, 54, 72, 70, 112, 63, 71, 472, 67, 69, 62, 92, 66, 83, 64, 72, 79, 63, 74, 70, 71, 69, 72],
+]
+POINT = ("post_throughput", plans.POSTS.params_text, "one_cpu")
+
+
+def shapes(pick: random.Random) -> dict:
+    """Noise of one mode, as a factor, from thin tails to none that have a mean."""
+    def student(k: int):
+        return lambda s: math.exp(max(-40, min(40, s * pick.gauss(0, 1) / math.sqrt(
+            sum(pick.gauss(0, 1) ** 2 for _ in range(k)) / k))))
+    return {
+        "normal": lambda s: math.exp(pick.gauss(0, s)),
+        "uniform": lambda s: math.exp(3.4 * s * pick.random()),
+        "exponential": lambda s: math.exp(pick.expovariate(1 / s)),
+        "t3": student(3), "t2": student(2), "cauchy": student(1),
+        "a tenth five times as wide": lambda s: math.exp(pick.gauss(0, s if pick.random() > 0.1 else 5 * s)),
+    }
+
+
+class Modes(unittest.TestCase):
+    def test_the_burst_has_two(self) -> None:
+        low, high = stats.two_modes([list(map(float, arm)) for arm in BURST])
+        self.assertEqual((len(low), len(high)), (52, 8))
+        self.assertAlmostEqual(max(low), 131)
+        self.assertAlmostEqual(min(high), 279)
+
+    def test_noise_of_one_mode_is_no_finding(self) -> None:
+        """METHODOLOGY's table: at most 3 in 100 whatever the tails, and none at the noise of a pinned point."""
+        pick = random.Random(11)
+        for name, noise in shapes(pick).items():
+            for runs, spread, most in ((20, 0.03, 0), (30, 0.03, 0), (20, 0.2, 6), (30, 0.2, 3)):
+                alarms = sum(
+                    bool(stats.two_modes([[noise(spread) for _ in range(runs)] for _ in range(2)])) for _ in range(200)
+                )
+                heavy = 3 if name == "cauchy" else 0
+                with self.subTest(name, runs=2 * runs, spread=spread):
+                    self.assertLessEqual(alarms, most + heavy)
+
+    def test_a_mode_of_a_fifth_is_found(self) -> None:
+        pick = random.Random(5)
+
+        def one() -> float:
+            return 320 * math.exp(pick.gauss(0, 0.2)) if pick.random() < 0.2 else 68 * math.exp(pick.gauss(0, 0.1))
+
+        found = sum(bool(stats.two_modes([[one() for _ in range(30)] for _ in range(2)])) for _ in range(200))
+        self.assertGreater(found, 180)
+
+    def test_what_is_none(self) -> None:
+        two = [100.0, 100.0, 100.0, 400.0] * 5
+        self.assertTrue(stats.two_modes([two]))
+        self.assertIsNone(stats.two_modes([two[:16]]), "too few")
+        self.assertIsNone(stats.two_modes([sorted(two)]), "slow for a while: the machine, not the program")
+        self.assertIsNone(stats.two_modes([[100.0, 100.0, 100.0, 140.0] * 5]), "less than x1.5 apart")
+        self.assertIsNone(stats.two_modes([[100.0] * 17 + [400.0, 900.0, 450.0]]), "three are outliers")
+
+
+def raced(arms: list[list[float]], slow: list[float] | None = None) -> list[dict[str, str]]:
+    """Rows of hive, its copy and perhaps its slow-down at the burst."""
+    roles = (("hive", "candidate"), ("hive-aa", "aa"), ("hive-slow10", "slow10"))
+    return [
+        row(name, *POINT[:2], n, placement="one_cpu", role=role, cpu_ns=str(round(2048 * ns)), ops="2048")
+        for (name, role), values in zip(roles, [*arms, slow or []])
+        for n, ns in enumerate(values, 1)
+    ]
+
+
+def judged(rows: list[dict[str, str]], *listed: str) -> list[findings.Finding]:
+    known = [dict(zip(findings.COLUMNS, (*POINT, "hive", kind, "known"))) for kind in listed]
+    return findings.judged(rows, comparing.compare(rows), known)
+
+
+STEADY = [[70.0, 71.0, 72.0] * 10] * 2
+
+
+class Judged(unittest.TestCase):
+    def test_two_modes_are_red_and_stand_where_they_are_expected(self) -> None:
+        (one,) = judged(raced(BURST))
+        self.assertEqual((one.kind, one.level, one.red), (findings.TWO_MODES, findings.RED, True))
+        self.assertIn("8 of 60 runs take 279 ns to 472 ns", one.text)
+        (one,) = judged(raced(BURST), findings.TWO_MODES)
+        self.assertEqual((one.level, one.red), (findings.EXPECTED, False))
+        self.assertIn("known", one.line)
+
+    def test_a_control_on_the_wrong_side(self) -> None:
+        (one,) = judged(raced(STEADY, [60.0, 61.0, 62.0] * 10))
+        self.assertEqual((one.kind, one.subject, one.red), (findings.WRONG_SIDE, "hive", True))
+        self.assertEqual(judged(raced(STEADY, [77.0, 78.0, 79.0] * 10)), [])
+        self.assertEqual(judged(raced(STEADY, [69.5, 70.5, 71.5] * 10)), [], "within 3 % of 1 it only is not seen")
+
+    def test_an_expected_one_that_is_gone_is_red(self) -> None:
+        both = judged(raced(STEADY, [77.0, 78.0, 79.0] * 10), *findings.KINDS)
+        self.assertEqual([(one.kind, one.level, one.red) for one in both],
+                         [(kind, findings.GONE, True) for kind in findings.KINDS])
+
+    def test_a_batch_that_could_not_have_shown_it_says_nothing(self) -> None:
+        self.assertEqual(judged(raced([arm[:9] for arm in STEADY]), *findings.KINDS), [], "too few runs, no control")
+        traced = [[*STEADY[0][:-1], 300.0], STEADY[1]]
+        self.assertEqual(judged(raced(traced), findings.TWO_MODES), [], "a trace is left")
+        elsewhere = [r | {"scenario": "successor", "scenario_params": ""} for r in raced(STEADY)]
+        self.assertEqual(judged(elsewhere, *findings.KINDS), [], "the point was not raced")
+
+    def test_a_peer_and_a_free_point_may_have_as_many_as_they_like(self) -> None:
+        self.assertEqual(judged([r | {"role": "peer"} for r in raced(BURST)]), [])
+        self.assertEqual(judged([r | {"placement": "free", "ns_per_op": r["cpu_ns"]} for r in raced(BURST)]), [])
+
+    def test_the_batches_are_judged_by_themselves(self) -> None:
+        second = [r | {"batch": "2", "round": str(int(r["round"]) + 30), "cpu_ns": str(4 * int(r["cpu_ns"]))}
+                  for r in raced(STEADY)]
+        self.assertEqual(judged(raced(STEADY) + second), [], "a slower hour is no mode")
+
+    def test_what_was_expected_when_it_was_raced_counts(self) -> None:
+        rows = raced(BURST)
+        env = {"race": {"expected_findings": [dict(zip(findings.COLUMNS, (*POINT, "hive", findings.TWO_MODES, "then")))]}}
+        self.assertEqual([one.level for one in findings.of(env, rows, comparing.compare(rows))], [findings.EXPECTED])
+        env["race"]["expected_findings"] = []
+        self.assertEqual([one.level for one in findings.of(env, rows, comparing.compare(rows))], [findings.RED])
+
+    def test_they_stand_first_wherever_a_batch_is_told(self) -> None:
+        rows = raced(BURST)
+        env = {"run_id": "r", "env_id": "e", "race": {"rounds": 30, "rounds_of_batches": [30], "expected_findings": []}}
+        text = summary.markdown(env, rows, comparing.compare(rows))
+        self.assertLess(text.index("FINDING: hive in post_throughput"), text.index("## Who wins"))
+        made = report(rows)
+        made.findings = findings.of(env, rows, comparing.compare(rows))
+        self.assertIn('class="word bad">FINDING: hive', page_sections.findings(made))
+        word, reasons = splice.verdict(env, rows, comparing.compare(rows))
+        self.assertNotEqual(word, comparing.VALID)
+        self.assertIn("two modes", reasons[0])
+
+
+class OneDefinition(unittest.TestCase):
+    def slow(self, low: float, high: float) -> comparing.Comparison:
+        found = stats.Estimate(20, math.log(math.sqrt(low * high)), math.log(low), math.log(high))
+        return comparing.Comparison(POINT, plans.PROCESSOR, comparing.Pairing("hive-slow10", "hive", "slow10"), found, [])
+
+    def test_seen_is_an_interval_above_1_everywhere(self) -> None:
+        called, seen, missed = self.slow(1.08, 1.12), self.slow(1.02, 1.18), self.slow(0.98, 1.2)
+        aa = comparing.Comparison(POINT, plans.PROCESSOR, comparing.Pairing("hive-aa", "hive", "aa"),
+                                  stats.Estimate(20, 0.0, -0.03, 0.03), [])
+        every = comparing.with_verdicts([aa, called, seen]) + [missed]
+        self.assertEqual(list(map(comparing.seen, every)), [False, True, True, False])
+        self.assertEqual(list(map(comparing.unseen, every)), [False, False, False, True])
+        words = "seen at 2 of 3 points, called REGRESSED at 1"
+        made = report([])
+        made.comparisons, made.validity = every, comparing.validity(every)
+        for where, text in (
+            ("tile", page_sections.strip(made)),
+            ("splice", splice.controls(every)),
+            ("summary", "\n".join(summary.control_lines(made.validity))),
+        ):
+            self.assertIn(words, text, where)
+        reasons = " ".join(made.validity.reasons)
+        self.assertEqual((reasons.count("is not seen"), reasons.count("is seen, but not beyond")), (1, 1))
+
+
+class TheFile(TreeCase):
+    def file(self, text: str) -> None:
+        path = self.root / "bench" / "contract" / "expected_findings.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def test_ours_is_whole_and_may_be_empty(self) -> None:
+        for one in findings.expected():
+            self.assertIn(one["scenario"], plans.SCENARIOS)
+        with mock.patch("apiary_cli.repo.ROOT", self.root):
+            self.assertEqual(findings.expected(), [], "no file")
+            head = ",".join(findings.COLUMNS) + "\n"
+            self.file(head)
+            self.assertEqual(findings.expected(), [])
+            for text in ("scenario,reason\n", head + "a,,free,hive,nonsense,why\n", head + "a,,free,hive,two_modes,\n",
+                         head + "a,free\n"):
+                self.file(text)
+                with self.subTest(text), self.assertRaises(Fault):
+                    findings.expected()
+
+    def test_a_race_is_red_by_a_finding_and_green_where_it_is_expected(self) -> None:
+        """A fake whose slow-down makes it faster, so that no machine decides."""
+        self.subjects({"name": "hive", "effect": 1.0, "behaviour": "odd_control"})
+        words = (*self.one_point(), "--rounds", "8")
+        done = self.race(*words)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("FINDING: hive in post_throughput batch=1;producers=1 one_cpu: a built-in slow-down made it faster", done.stdout)
+        line = "post_throughput,batch=1;producers=1,one_cpu,hive,control_wrong_side,a fake\n"
+        self.file(",".join(findings.COLUMNS) + "\n" + line)
+        done = self.race(*words)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("expected finding: hive", done.stdout)
+        self.subjects({"name": "hive"})
+        done = self.race(*words)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("FINDING NO LONGER SHOWS: hive", done.stdout)
+        newest = max((self.root / "results").iterdir())
+        self.assertEqual(json.loads((newest / "env.json").read_text())["race"]["expected_findings"][0]["reason"], "a fake")
+        other = self.root / "mine.csv"
+        other.write_text(",".join(findings.COLUMNS) + "\n")
+        self.assertEqual(self.race(*words, "--expected", str(other)).returncode, 0, "a file of one's own")
+        self.assertEqual(self.race(*words, "--expected", str(self.root / "absent.csv")).returncode, 2)
+
+    def test_a_night_has_a_case_for_it(self) -> None:
+        self.subjects({"name": "hive", "behaviour": "odd_control"})
+        part = night(self)
+        red = [case for case in part.cases if case.status == "failed"]
+        self.assertTrue(any(case.name.startswith("control_wrong_side hive") for case in red), part.cases)
+
+
+def night(case: TheFile) -> Part:
+    """The race of a night, of one pinned point."""
+    point = dataclasses.replace(plans.throughput(1), placement="one_cpu")
+    plan = dataclasses.replace(plans.plan("gate"), points=(point,), rounds=8, least_rounds=8)
+    programs = [case.root / "build" / "release" / "bin" / "program0"]
+    with (
+        mock.patch("apiary_cli.repo.ROOT", case.root),
+        mock.patch("apiary_cli.repo.RESULTS", case.root / "results"),
+        mock.patch("apiary_cli.verbs.race.existing_programs", return_value=programs),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        return nightly.raced("race", plan, None, 2, sidecars=False)
+
+
+if __name__ == "__main__":
+    unittest.main()
