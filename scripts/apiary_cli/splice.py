@@ -94,10 +94,8 @@ def race(folder: Path, weak: bool = False) -> str:
         f"**Faster than Tokio?** {against(claims, TOKIO, ours)}",
         f"**Where {ours} loses:** {losses(claims)}",
         f"**What may be believed:** {summary.rounds_line(env['race'])}. {controls(comparisons)}",
-        f"{preamble(env)}, {env['race'].get('workers', 2)} workers unless a row says otherwise. "
-        + "Verification of the raced source: " + "; ".join(
-            f"{'**NOT**: ' if s.level == verification.BAD else ''}{s.name}" for s in verification.statuses(env.get("verification"))
-        ) + f". Every row: [results/{folder.name}](results/{folder.name}/summary.md).",
+        f"{preamble(env)}. "
+        + f"Source: {verification.word(verification.statuses(env.get('verification')))[1]}. Every row: [results/{folder.name}](results/{folder.name}/summary.md).",
     ]
     wrong = summary.failures(rows)
     told += [f"**Wrong work:** {'; '.join(wrong)}."] if wrong else []
@@ -129,20 +127,19 @@ def against(claims: list[Comparison], peers: tuple[str, ...], ours: str) -> str:
 
 
 def losses(claims: list[Comparison]) -> str:
-    """Of each peer that wins somewhere, how often, and by how much where it wins most."""
+    """How often each peer wins, and by how much where one wins most."""
     lost: dict[str, list[Comparison]] = {}
     for one in claims:
         if one.verdict == stats.REGRESSED:
             lost.setdefault(one.pairing.baseline, []).append(one)
-    parts = []
-    for peer, found in sorted(lost.items()):
-        worst = max(found, key=lambda one: one.found.ratio)
-        times = f"{len(found)} times, most" if len(found) > 1 else "once,"
-        parts.append(
-            f"to {peer} {times} in `{' '.join(filter(None, worst.key))}`, {worst.metric.what}: "
-            f"{summary.ratio_text(worst)}{summary.at_cost(worst, claims)}"
-        )
-    return "; ".join(parts) + "." if parts else "nowhere in these comparisons."
+    if not lost:
+        return "nowhere in these comparisons."
+    counts = ", ".join(f"{len(found)} to {peer}" for peer, found in sorted(lost.items()))
+    worst = max((one for found in lost.values() for one in found), key=lambda one: one.found.ratio)
+    return (
+        f"{counts}. Most to {worst.pairing.baseline} in `{comparing.place_name(worst)}`, {worst.metric.what}: "
+        f"{summary.ratio_text(worst)}{summary.at_cost(worst, claims)}."
+    )
 
 
 def controls(comparisons: list[Comparison]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest import mock
 
 from apiary_cli import comparing, plans, rounds, stats, subjects, tables
+from apiary_cli.errors import Fault
 from apiary_cli.verbs import race as race_verb
 
 from . import fakes
@@ -189,6 +190,20 @@ class BadSubjects(TreeCase):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("a second batch must agree", done.stdout)
 
+    def test_a_stranger_s_project_is_gated_by_its_older_build(self) -> None:
+        slow = fakes.subject(self.root / "new" / "mine", "mine", ns=150.0)
+        old = fakes.subject(self.root / "old" / "mine", "mine", ns=100.0)
+        words = ("--rounds", "8", "--subject", "mine", *self.one_point())
+        done = self.race("--program", str(slow), "--baseline", str(old), *words)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("a second batch must agree", done.stdout)
+        done = self.race("--program", str(old), "--baseline", str(old), *words)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        other = fakes.subject(self.root / "old" / "other", "other")
+        done = self.race("--program", str(old), "--baseline", str(other), *words)
+        self.assertEqual(done.returncode, 2, "a baseline of nobody gates nothing")
+        self.assertIn("other", done.stderr)
+
 
 class Order(unittest.TestCase):
     def comparison(self, kind: str, ratio: float, n: int = 9, scenario: str = "s") -> comparing.Comparison:
@@ -276,6 +291,27 @@ class Order(unittest.TestCase):
         )
         self.assertEqual(roles(("global_queue", True), ("tokio", False))[0], ("global_queue", "candidate"))
         self.assertEqual(roles(("tokio", False))[1], ("tokio-aa", "aa"), "controls qualify any batch")
+
+    def test_what_is_given_by_name_is_on_trial(self) -> None:
+        ours = subjects.Subject("hive", "1", "c++", "", Path("x"), (), True)
+        mine = subjects.Subject("mine", "1", "c++", "", Path("/mine"), ())
+
+        def candidates(given: list[Path], old: subjects.Subject | None = None) -> list[str]:
+            return [one.name for one in race_verb.on_trial([ours, mine], given, old)]
+
+        self.assertEqual(candidates([]), ["hive"])
+        self.assertEqual(candidates([Path("/mine")]), ["mine"])
+        self.assertEqual(candidates([Path("/mine")], ours), ["hive"], "an older build says of whom")
+        with self.assertRaises(Fault):
+            candidates([], dataclasses.replace(mine, name="another"))
+
+    def test_an_older_build_is_the_baseline_of_its_own_subject_alone(self) -> None:
+        rows = [
+            {"subject": name, "role": role}
+            for name, role in (("hive", "candidate"), ("mine", "candidate"), ("mine-base", "baseline"), ("tokio", "peer"))
+        ]
+        found = {(one.candidate, one.baseline, one.kind) for one in comparing.pairings(rows)}
+        self.assertEqual(found, {("hive", "tokio", "peer"), ("mine", "tokio", "peer"), ("mine", "mine-base", "baseline")})
 
     def test_the_slow_down_is_measured_where_its_effect_is_large(self) -> None:
         for per_ns in (0.00001, 0.001, 0.05):

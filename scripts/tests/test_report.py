@@ -65,6 +65,24 @@ class Page(TreeCase):
         (folder / "env.json").write_text(whole["env.json"])
         self.assertEqual(apiary(self.root, "report", folder.name).returncode, 0)
 
+    def test_a_page_is_never_replaced_by_a_poorer_one_unless_told(self) -> None:
+        text = self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        folder = self.result()
+        hist, summed = (folder / "hist.csv").read_bytes(), (folder / "summary.md").read_text()
+        (folder / "hist.csv").unlink()
+        done = apiary(self.root, "report", folder.name)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        for words in ("the new page would be poorer", "charts in place of", "hist.csv is absent", "--poorer"):
+            self.assertIn(words, done.stderr)
+        self.assertEqual((folder / "report.html").read_text(), text)
+        (folder / "hist.csv").write_bytes(hist)
+        self.assertEqual(apiary(self.root, "report", folder.name).returncode, 0)
+        self.assertEqual((folder / "report.html").read_text(), text)
+        self.assertEqual((folder / "summary.md").read_text(), summed)
+        (folder / "hist.csv").unlink()
+        self.assertEqual(apiary(self.root, "report", folder.name, "--poorer").returncode, 0)
+        self.assertLess(len((folder / "report.html").read_text()), len(text))
+
     def test_self_contained_and_well_formed(self) -> None:
         text = self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
         for forbidden in ("http://", "https://", "//cdn", "<script", "<link", "@import", "url(", "<img", "src="):

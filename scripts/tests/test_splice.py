@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 import unittest
+from pathlib import Path
 
-from apiary_cli import plans, repo, splice, tables
+from apiary_cli import main, plans, repo, splice, tables
 from apiary_cli.errors import Fault
 from apiary_cli.verbs import qualify
 
@@ -20,14 +23,6 @@ ENV = {
     },
 }
 PAGE = "before\n<!-- race -->\nlast year\n<!-- /race -->\nafter\n"
-
-
-def compared(scenario: str, params: str, metric: str, peer: str, ratio: float, verdict: str, **more: str) -> dict[str, str]:
-    return dict.fromkeys(tables.COMPARE, "") | {
-        "scenario": scenario, "scenario_params": params, "placement": "free", "metric": metric, "candidate": "hive",
-        "baseline": peer, "ratio": f"{ratio}", "ci_lo": f"{ratio - 0.01}", "ci_hi": f"{ratio + 0.01}", "margin": "0.03",
-        "aa_halfwidth": "0.02", "verdict": verdict, **more,
-    }
 
 
 class Marks(unittest.TestCase):
@@ -54,84 +49,10 @@ class Folder(TreeCase):
         self.folder.mkdir()
         self.page.write_text(PAGE)
 
-    def race_folder(self) -> None:
-        repo.write_json(self.folder / "env.json", ENV)
-        tables.write(self.folder / "compare.csv", tables.COMPARE, [
-            compared("post_throughput", "producers=1", "ns_per_op", "tokio", 0.2, "IMPROVED"),
-            compared("post_throughput", "producers=1", "ns_per_op", "onetbb", 1.0, "EQUIVALENT"),
-            compared("post_throughput", "producers=1", "ns_per_op", "hive", 1.0, "EQUIVALENT", candidate="hive-aa", flags="control"),
-            compared("post_throughput", "producers=1", "ns_per_op", "hive", 1.1, "REGRESSED", candidate="hive-slow10",
-                     flags="control"),
-            compared("ping_pong", "", "ns_per_op", "tokio", 3.5, "REGRESSED"),
-            compared("post_latency", "rate=1000", "lat_p50_ns", "tokio", 0.9, "IMPROVED"),
-            compared("post_latency", "rate=1000", "lat_p90_ns", "tokio", 0.9, "IMPROVED"),
-            compared("post_latency", "rate=1000", "lat_p99_ns", "tokio", 0.5, "INCONCLUSIVE", flags="not_ranked;x=1"),
-        ])
-        row = dict.fromkeys(tables.ROWS, "") | {"row_kind": "measure", "subject": "onetbb", "scenario": "timer_lateness"}
-        bare = row | {"subject": "machine", "role": "bare", "status": "ok", "scenario": "post_latency",
-                      "scenario_params": "rate=1000", "placement": "free"}
-        tables.write(self.folder / "rows.csv", tables.ROWS, [
-            row | {"status": "unsupported"},
-            bare | {"scenario": "mixed_load", "status": "unsupported"},
-            *(bare | {"lat_p50_ns": f"{ns}"} for ns in (20_000, 31_000, 50_000)),
-        ])
-
     def splice(self) -> str:
         done = apiary(self.root, "report", self.folder.name, "--splice", str(self.page))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return self.page.read_text()
-
-    def test_a_race(self) -> None:
-        self.race_folder()
-        text = self.splice()
-        self.assertEqual(self.splice(), text)
-        self.assertTrue(text.startswith("before\n<!-- race -->\n") and text.endswith("<!-- /race -->\nafter\n"))
-        self.assertNotIn("last year", text)
-        for words in (
-            "2026-01-02, Some CPU, 2 virtual CPUs, commit aaaaaaaaaaaa,",
-            "Rounds: 11 and 12 (a batch each) of 60 planned for each batch, because no round begins after 45 min 00 s",
-            "0 of 1 comparisons of the program with its own copy differ",
-            "2.0 % at most",
-            "called REGRESSED at 1 of 1 points",
-            "**NOT**: verification: not verified",
-            "- tokio: `ping_pong` (3.50 [3.49, 3.51])",
-            "| `ping_pong` | – | **3.50 [3.49, 3.51]** |",
-            "| `post_throughput` · producers 1 | (1.00 [0.99, 1.01]) | 0.20 [0.19, 0.21] |",
-            "| `post_latency` · rate 1000 · latency p99 | – | not ranked |",
-            "- not raced, because not built: asio",
-            "- onetbb cannot express: timer_lateness",
-        ):
-            self.assertIn(words, text)
-        self.assertNotIn("latency p90", text)
-        self.assertNotIn("hive-aa |", text)
-        self.assertLess(text.index("| `ping_pong`"), text.index("| `post_throughput`"), "where a peer wins comes first")
-
-    def test_how_far_everybody_stands_from_the_bare_control(self) -> None:
-        self.race_folder()
-        self.assertNotIn("bare", self.splice())
-        rows = tables.read(self.folder / "compare.csv", tables.COMPARE)
-        rows += [
-            compared("post_latency", "rate=1000", "lat_p50_ns", "machine", ratio, "", candidate=name, flags="bare")
-            for name, ratio in (("hive", 1.2), ("tokio", 0.9))
-        ]
-        tables.write(self.folder / "compare.csv", tables.COMPARE, rows)
-        text = self.splice()
-        self.assertIn("| scenario | bare control | hive | onetbb | tokio |", text)
-        place = "`post_latency` · rate 1000 · latency p50"
-        self.assertIn(f"| {place} | 31.0 µs | 1.20 [1.19, 1.21] | – | 0.90 [0.89, 0.91] |", text)
-        self.assertIn("| scenario | onetbb | tokio |", text, "the control is no peer")
-        self.assertNotIn("machine cannot express", text)
-
-    def test_a_percentile_at_which_a_peer_wins_is_never_left_out(self) -> None:
-        self.race_folder()
-        rows = tables.read(self.folder / "compare.csv", tables.COMPARE)
-        rows.append(compared("post_latency", "rate=1000", "lat_p90_ns", "onetbb", 1.3, "REGRESSED"))
-        rows.append(compared("yield_many", "", "ns_per_op", "onetbb", 0.016, "IMPROVED"))
-        tables.write(self.folder / "compare.csv", tables.COMPARE, rows)
-        text = self.splice()
-        self.assertIn("- onetbb: `post_latency` · rate 1000 · latency p90 (1.30 [1.29, 1.31])", text)
-        self.assertIn("| `post_latency` · rate 1000 · latency p90 | **1.30 [1.29, 1.31]** |", text)
-        self.assertIn("| 0.016 [0.006, 0.026] |", text)
 
     def test_a_qualification(self) -> None:
         repo.write_json(self.folder / "env.json", ENV)
@@ -158,20 +79,134 @@ class Folder(TreeCase):
         ])
         self.assertIn("12 rounds, each block of a fixed number of tasks", self.splice())
 
-    def test_a_page_without_marks_is_refused_and_left_alone(self) -> None:
-        self.race_folder()
-        self.page.write_text("no marks\n")
-        done = apiary(self.root, "report", self.folder.name, "--splice", str(self.page))
+
+PLAN = """rounds = 10
+[[point]]
+scenario = "post_throughput"
+params = { batch = 1, producers = 1 }
+[[point]]
+scenario = "timer_lateness"
+params = { delay_us = 1000, ops = 1250, pending = 1 }
+[[point]]
+scenario = "post_throughput"
+placement = "one_cpu"
+params = { batch = 1, producers = 2 }
+"""
+
+
+class Race(TreeCase):
+    """What is spliced of a race, and what is refused."""
+
+    def folder(self, *more: str, hive: dict | None = None) -> Path:
+        self.subjects({"name": "hive"} | (hive or {}), {"name": "tokio", "ns": 300.0}, {"name": "onetbb", "ns": 60.0})
+        plan, self.page = self.root / "build" / "plan.toml", self.root / "PAGE.md"
+        plan.write_text(PLAN)
+        self.page.write_text(PAGE)
+        names = [word for name in self.named for word in ("--subject", name)]
+        done = self.race("--plan", str(plan), *names, *more)
+        self.assertIn("report: results/", done.stdout, done.stderr)
+        return self.result()
+
+    def splice(self, folder: Path, *more: str) -> tuple[int, str, str]:
+        done = apiary(self.root, "report", folder.name, "--splice", str(self.page), *more)
+        return done.returncode, done.stderr, self.page.read_text()
+
+    def test_a_valid_batch_is_spliced_its_verdict_first(self) -> None:
+        folder = self.folder()
+        code, err, text = self.splice(folder)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.splice(folder), (code, err, text), "again changes nothing")
+        self.assertTrue(text.startswith("before\n<!-- race -->\n**Batch: VALID.**"), text)
+        self.assertTrue(text.endswith("<!-- /race -->\nafter\n"))
+        plain = " ".join(text.split())
+        for words in (
+            "**Faster than Tokio?** Of", "worse in none", "**Where hive loses:**", "to onetbb. Most to onetbb in `",
+            "rounds: 10", "seen at 2 of 2 points, called REGRESSED at 2",
+            "Source: not verified: ", f"(results/{folder.name}/summary.md)",
+        ):
+            self.assertIn(words, plain)
+        self.assertLess(len(text.splitlines()), 25)
+        self.assertLessEqual(max(map(len, text.splitlines())), splice.WIDTH)
+        summed = (folder / "summary.md").read_text()
+        self.assertIn("## Point by point", summed)
+        self.assertIn("| scenario | onetbb | tokio |", summed)
+        self.assertIn("| `post_throughput` · batch 1, producers 1 | **1.6", summed)
+
+    def test_what_is_published_has_its_histograms_compressed_and_the_page_is_the_same(self) -> None:
+        folder = self.folder()
+        page, plain = (folder / "report.html").read_text(), (folder / "hist.csv").read_bytes()
+        self.assertEqual(self.splice(folder)[0], 0)
+        self.assertFalse((folder / "hist.csv").exists())
+        packed = (folder / "hist.csv.gz").read_bytes()
+        self.assertEqual(gzip.decompress(packed), plain)
+        self.assertEqual(packed[4:8], bytes(4), "no time of day in it")
+        self.assertEqual(apiary(self.root, "report", folder.name).returncode, 0)
+        self.assertEqual((folder / "report.html").read_text(), page)
+        self.assertEqual(self.splice(folder)[0], 0, "again")
+        (folder / "hist.csv.gz").write_bytes(packed[: len(packed) // 2])
+        done = apiary(self.root, "report", folder.name)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("PAGE.md has no place for this", done.stderr)
-        self.assertEqual(self.page.read_text(), "no marks\n")
+        self.assertIn("no whole result folder", done.stderr)
+
+    def test_too_few_rounds_are_weak_and_weak_needs_a_word(self) -> None:
+        folder = self.folder("--rounds", "6")
+        code, err, text = self.splice(folder)
+        self.assertEqual((code, text), (2, PAGE), err)
+        for words in ("is WEAK", "6 rounds, 10 are the least", "--weak"):
+            self.assertIn(words, err)
+        self.assertTrue((folder / "hist.csv").exists(), "what is refused is left alone")
+        code, err, text = self.splice(folder, "--weak")
+        self.assertEqual(code, 0, err)
+        self.assertIn("<!-- race -->\n**Batch: WEAK.** A batch has 6 rounds", text)
+
+    def test_an_invalid_batch_is_refused_whatever_is_said(self) -> None:
+        folder = self.folder(hive={"behaviour": "odd_control"})
+        for more in ((), ("--weak",)):
+            code, err, text = self.splice(folder, *more)
+            self.assertEqual((code, text), (2, PAGE))
+            self.assertIn("is INVALID", err)
+        self.assertNotIn("or --weak", err)
+
+    def test_a_page_without_marks_is_refused_and_nothing_is_done(self) -> None:
+        folder = self.folder()
+        self.page.write_text("no marks\n")
+        code, err, text = self.splice(folder)
+        self.assertEqual((code, text), (2, "no marks\n"))
+        self.assertIn("PAGE.md has no place for this", err)
+        self.assertTrue((folder / "hist.csv").exists())
 
     def test_a_folder_that_compares_nothing_is_refused(self) -> None:
-        self.race_folder()
-        tables.write(self.folder / "compare.csv", tables.COMPARE, [])
-        done = apiary(self.root, "report", self.folder.name, "--splice", str(self.page))
-        self.assertEqual(done.returncode, 2)
-        self.assertEqual(self.page.read_text(), PAGE)
+        folder = self.folder()
+        rows = tables.read(folder / "rows.csv", tables.ROWS)
+        tables.write(folder / "rows.csv", tables.ROWS, [row for row in rows if row["subject"] == "hive"])
+        code, err, text = self.splice(folder)
+        self.assertEqual((code, text), (2, PAGE))
+        self.assertIn("compares nothing", err)
+
+
+class FirstPage(unittest.TestCase):
+    """README.md: short, and what it shows is what the tools say."""
+
+    TEXT = (REAL_ROOT / "README.md").read_text()
+
+    def test_it_is_short(self) -> None:
+        self.assertLessEqual(len(self.TEXT.splitlines()), 100)
+        self.assertEqual([line for line in self.TEXT.splitlines() if len(line) > splice.WIDTH], [])
+
+    def test_its_links_lead_somewhere(self) -> None:
+        found = re.findall(r"\]\(([^)#]+)\)", self.TEXT)
+        self.assertGreater(len(found), 8)
+        self.assertEqual([name for name in found if not (REAL_ROOT / name).exists()], [])
+
+    def test_its_batch_is_said_first(self) -> None:
+        self.assertRegex(self.TEXT, r"<!-- race -->\n\*\*Batch: (VALID|WEAK)\.\*\*")
+
+    def test_its_commands_of_apiary_parse(self) -> None:
+        joined = self.TEXT.replace("\\\n", " ")
+        found = re.findall(r"^\s*(?:\$APIARY/)?scripts/apiary (\w+)([^#|\n]*)", joined, re.M)
+        self.assertGreaterEqual(len(found), 4)
+        for verb, words in found:
+            main.parse(verb, words.partition("||")[0].split())
 
 
 if __name__ == "__main__":
