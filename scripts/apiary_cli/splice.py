@@ -121,7 +121,7 @@ def against(claims: list[Comparison], peers: tuple[str, ...], ours: str) -> str:
     worse = f"worse in {len(lost)} ({span(lost)})" if lost else "worse in none"
     rest = len(found) - len(won) - len(lost)
     return (
-        f"Of {len(found)} comparisons with it {ours} is {wins}, {worse}; {rest} are undecided. (Better: faster, or less "
+        f"Of {len(found)} comparisons with it {ours} is {wins}, {worse}, undecided in {rest}. (Better: faster, or less "
         "processor time.)"
     )
 
@@ -152,7 +152,8 @@ def controls(comparisons: list[Comparison]) -> str:
         f"A program differs from its own copy in {sum(map(comparing.differs, aa))} of {len(aa)} comparisons; half-width of "
         f"the interval {stats.median(widths):.1f} % in the median, {max(widths):.1f} % at most."
     )
-    seen = comparing.seen_text([one for one in comparisons if one.pairing.kind == "slow10"])
+    known = [one for one in comparisons if one.metric == plans.known_by(one.key[0], one.key[2])]
+    seen = comparing.seen_text([one for one in known if one.pairing.kind == "slow10"])
     return f"{text} A built-in slow-down of 10 % was {seen}." if seen else text
 
 

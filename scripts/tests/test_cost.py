@@ -79,15 +79,13 @@ class Spliced(unittest.TestCase):
         given = [comparing.to_row(one, "r") for one in comparing.compare(rows() + rows("targeted_latency"))]
         found = matrix.lines_of(given)
         line = next(line for line in found if line.metric == "lat_p50_ns")
-        self.assertEqual(splice.beside(found, line, "spinner"), "; processor time of hive 0.25 [0.25, 0.25]")
         cost = next(line for line in found if line.metric == "cpu_ns_per_post")
-        self.assertEqual(splice.beside(found, cost, "spinner"), "")
         self.assertEqual(matrix.name_of(cost, False), "`post_latency` · rate 1000 · processor time per post")
         names = [(line.scenario, line.metric) for line in matrix.listed(found)]
         self.assertEqual(names[:2], [("post_latency", "lat_p50_ns"), ("post_latency", "cpu_ns_per_post")])
 
     def test_a_lateness_is_called_so(self) -> None:
-        line = splice.Line("timer_lateness", "", "free", "lat_p50_ns", "hive")
+        line = matrix.Line("timer_lateness", "", "free", "lat_p50_ns", "hive")
         self.assertIn("lateness p50", matrix.name_of(line, False))
 
 
