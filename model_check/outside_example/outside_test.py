@@ -46,6 +46,21 @@ def verdicts(program: Path) -> None:
         must(re.search(r"load next_\[index_of\(seen\)\].*index_stack\.hpp:\d+", shown), "the trace names no object", shown)
 
 
+def first_page(program: Path) -> None:
+    """The counterexample in README.md is what the explorer prints."""
+    page = (EXAMPLE.parents[1] / "README.md").read_text()
+    shown = run(program, "stack_without_tag", "--engine", "explorer", "--trace").stdout
+    trace = re.sub(r"\n +\|[ |]*(stores \d+)[ |]*", r" \1 ", shown)  # a store's value stands on a line of its own
+    words = {word for line in trace.splitlines() if (word := re.sub(r"[ |,]+", " ", line).strip())}
+    told = [re.sub(r"[ |,]+", " ", line).strip() for line in re.findall(r"^ \d+ \|.*$", page, re.M)]
+    must(len(told) == 8, f"README.md shows {len(told)} rows of the trace, not 8")
+    for line in told:
+        number, rest = line.split(" ", 1)
+        near = [one for one in words if one.split(" ")[0] == number]
+        must(any(sorted(rest.split()) == sorted(one.replace(" ***", " ***").split()[1:]) for one in near),
+             f"README.md's row {number} is not the explorer's: {rest} / {near}", shown)
+
+
 def mutations(program: Path) -> None:
     """Each order of the stack but one is needed; an operation is named by its file's place in the stranger's project."""
     told = run(program, "stack_with_tag", "--engine", "explorer", "--json", "-").stdout
@@ -74,6 +89,7 @@ def main() -> None:
         must(done.returncode == 0, "cmake --install", done.stdout)
         program = built(Path(folder) / "installed", f"-DCMAKE_PREFIX_PATH={prefix}", compiler)
         verdicts(program)
+        first_page(program)
         mutations(program)
         verdicts(built(Path(folder) / "from_build_folder", f"-Dapiary_DIR={build}", compiler))
 
