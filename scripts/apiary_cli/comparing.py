@@ -355,6 +355,9 @@ def validity(comparisons: list[Comparison]) -> Validity:
                 f"the built-in slow-down came out as ×{one.found.ratio:.2f} in {place_name(one)}: nothing shows that "
                 "10 % would be seen"
             )
+    uncontrolled = {one.key: one for one in aa if one.metric.gates and one.key not in {other.key for other in slow}}
+    for one in uncontrolled.values() if slow else ():
+        reasons.append(f"no slow-down could be calibrated in {place_name(one)}: nothing shows that 10 % would be seen")
     if not reasons and (not slow or any(one.found.n < stats.LEAST_PAIRS for one in aa + slow)):
         reasons.append("too few rounds, or no slow-down control, to qualify the batch")
     return Validity(WEAK if reasons else VALID, tuple(reasons), aa, slow)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from . import comparing, findings, plans, repo, stats, summary, tables, verification
+from . import comparing, findings, plans, repo, stats, summary, verification
 from .comparing import Comparison
 from .errors import Fault, USAGE
 

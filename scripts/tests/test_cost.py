@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from apiary_cli import comparing, matrix, page_sections, plans, stats, summary, tables
+from apiary_cli import comparing, matrix, page_sections, plans, stats, summary
 
 from .test_report_curves import report, row
 

@@ -177,6 +177,16 @@ class OneDefinition(unittest.TestCase):
         self.assertEqual((reasons.count("is not seen"), reasons.count("is seen, but not beyond")), (1, 1))
 
 
+class Uncontrolled(unittest.TestCase):
+    def test_a_pinned_point_without_a_slow_down_is_weak(self) -> None:
+        one = raced(STEADY, [77.0, 78.0, 79.0] * 10)
+        self.assertEqual(comparing.validity(comparing.compare(one)).word, comparing.VALID)
+        other = [r | {"scenario": "successor", "scenario_params": ""} for r in raced(STEADY)]
+        found = comparing.validity(comparing.compare(one + other))
+        self.assertEqual(found.word, comparing.WEAK)
+        self.assertIn("no slow-down could be calibrated in successor one_cpu", found.reasons[0])
+
+
 class TheFile(TreeCase):
     def file(self, text: str) -> None:
         path = self.root / "bench" / "contract" / "expected_findings.csv"
