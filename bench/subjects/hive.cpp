@@ -35,6 +35,7 @@ public:
         apiary::bench::parameter{.name = "steal_rounds", .standard = standard.steal_rounds, .most = 1000},
         apiary::bench::parameter{
             .name = "looks_before_sleep", .standard = standard.looks_before_sleep, .least = 0, .most = 1000},
+        apiary::bench::parameter{.name = "yield_pays_ns", .standard = standard.yield_pays_ns, .most = 1'000'000'000},
         apiary::bench::parameter{.name = "io_slice_ns", .standard = standard.io_slice_ns, .least = 0},
         apiary::bench::parameter{.name = "search_ns", .standard = standard.search_ns},
         apiary::bench::parameter{.name = "naps", .standard = standard.naps, .least = 0, .most = 1000},
@@ -51,6 +52,7 @@ public:
         if (which == "steal_rounds") parameters_.steal_rounds = static_cast<unsigned>(value);
         if (which == "io_slice_ns") parameters_.io_slice_ns = static_cast<std::int64_t>(value);
         if (which == "search_ns") parameters_.search_ns = static_cast<std::int64_t>(value);
+        if (which == "yield_pays_ns") parameters_.yield_pays_ns = static_cast<std::int64_t>(value);
         if (which == "naps") parameters_.naps = static_cast<unsigned>(value);
         if (which == "timer_spin_ns") parameters_.timer_spin_ns = static_cast<std::int64_t>(value);
         if (which == "looks_before_sleep") parameters_.looks_before_sleep = static_cast<unsigned>(value);

@@ -5,6 +5,7 @@
 
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -179,6 +180,9 @@ struct real_sync {
         __asm__ __volatile__("yield");
 #endif
     }
+
+    // The processor that the calling thread ran on a moment ago: a hint. Negative where the system does not tell.
+    static int processor() noexcept { return ::sched_getcpu(); }
 
     static std::int64_t now_ns() noexcept {
         timespec t{};

@@ -282,6 +282,7 @@ private:
         in_range<std::int64_t>(p.probe_ns, 1, INT64_MAX, "probe_ns");
         in_range<unsigned>(p.steal_rounds, 1, UINT_MAX, "steal_rounds");
         in_range<std::int64_t>(p.long_yield_ns, 1, INT64_MAX, "long_yield_ns");
+        in_range<std::int64_t>(p.yield_pays_ns, 1, 1'000'000'000, "yield_pays_ns");
         in_range<std::int64_t>(p.nap_ns, 1, 1'000'000'000, "nap_ns");
         in_range<std::size_t>(p.short_deque, 1, SIZE_MAX, "short_deque");
         in_range<std::size_t>(p.long_deque_probes, 1, SIZE_MAX, "long_deque_probes");

@@ -86,7 +86,7 @@ public:
         // Who found it empty wakes; whoever pushes behind relies on that (mpsc_inbox I2).
         if (pushed == push_result::was_empty && idle_io_.claim(worker->slot())) {
             Sync::reach("hive.post_to_woke");
-            worker->core().wake();
+            worker->wake();
         }
         return true;
     }
@@ -217,7 +217,7 @@ private:
         Sync::reach("hive.woke_one_io");
         if (nobody_searched && parameters_.search_ns != hive_parameters::for_ever)
             search_began_ns_.store(now_ns(), std::memory_order_relaxed);
-        io_[slot]->core().wake();
+        io_[slot]->wake();
     }
 
     static constexpr std::uint8_t running = 0;

@@ -2,9 +2,12 @@
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <future>
 #include <thread>
 
 #include <apiary/schedulers/hive/running_hive.hpp>
@@ -69,6 +72,39 @@ TEST(hive_idle, an_idle_hive_does_not_wake) {
     EXPECT_TRUE(still);
     h.request_stop(apiary::stop_mode::discard);
     running.join();
+}
+
+// A burst of posts on one processor: the first post wakes a worker, which takes the processor from the poster. It must let the
+// poster go on, and not run task by task with a wake for each few. (Long yields count for nothing here: on a machine with
+// other work they say that the processor is contended, and then each sleep costs a wake.)
+TEST(hive_idle, a_burst_on_one_processor_costs_few_wakes) {
+    constexpr std::uint64_t bursts = 40, tasks = 2048;
+    std::uint64_t woken = 0, parked = 0;
+    std::thread([&] {
+        cpu_set_t allowed, one;
+        ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+        CPU_ZERO(&one);
+        unsigned first = 0;
+        while (!CPU_ISSET(first, &allowed)) ++first;
+        CPU_SET(first, &one);
+        ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // this thread, and those that it starts
+        apiary::hive_config config{.io_workers = 2};
+        config.parameters.sleeps_after_long_yield = 0;
+        apiary::running_hive running(config);
+        for (std::uint64_t b = 0; b != bursts; ++b) {
+            std::atomic<std::uint64_t> left{tasks};
+            std::promise<void> done;
+            for (std::uint64_t i = 0; i != tasks; ++i)
+                ASSERT_TRUE(running.h.post_micro([&] {
+                    if (--left == 0) done.set_value();
+                }));
+            done.get_future().wait();
+        }
+        woken = running.h.total(&worker_counters::woken);
+        parked = running.h.total(&worker_counters::parked);
+    }).join();
+    EXPECT_LE(woken, bursts * tasks / 64);
+    EXPECT_LE(parked, bursts * tasks / 64);
 }
 
 }  // namespace

@@ -163,6 +163,42 @@ TEST_F(rules, after_a_long_yield_a_worker_sleeps_without_one) {
     EXPECT_GE(sleeps_in_100_looks(slow), 80U);
 }
 
+// Every thread is on the same processor, so who wakes a worker is displaced by it.
+struct parts_on_one_processor : apiary::still_parts {
+    static int processor() { return 7; }
+};
+struct parts_that_do_not_know_where : apiary::still_parts {
+    static int processor() { return -1; }
+};
+
+// How often it polls between a wake for one task and its next sleep, while the other worker sleeps.
+template <class Hive>
+std::size_t polls_after_a_wake(Hive& h, bool targeted) {
+    auto& worker = *h.io()[0];
+    h.idle_io().announce_sleep(1, false);
+    std::size_t polls = 0, before = 0, after = 0;
+    worker.core().on_poll = [&] {
+        ++polls;
+        if (worker.core().waits().size() == 2 && after == 0) after = polls, h.request_stop(stop_mode::drain);
+    };
+    worker.core().on_wait = [&] {
+        before = polls;
+        auto* task = apiary::still_script::storage::make([] {});
+        EXPECT_TRUE(targeted ? h.post_to(0, task) : h.post(task));
+        EXPECT_EQ(worker.core().wakes(), 1U);
+    };
+    worker.run();
+    return after - before;
+}
+
+TEST_F(rules, a_worker_that_displaced_its_waker_looks_once_more_before_it_sleeps) {
+    for (const bool targeted : {false, true}) {
+        core_on<parts_on_one_processor> here(2, 0, {});
+        core_on<parts_that_do_not_know_where> somewhere(2, 0, {});
+        EXPECT_EQ(polls_after_a_wake(here, targeted), polls_after_a_wake(somewhere, targeted) + 1) << targeted;
+    }
+}
+
 struct parts_with_four_slots : apiary::still_parts {
     template <class Node>
     using deque = apiary::chase_lev_deque<Node*, real_sync, four_slots>;

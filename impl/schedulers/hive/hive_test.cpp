@@ -224,6 +224,7 @@ TEST(hive, refuses_impossible_parameters) {
     EXPECT_THROW(hive({.parameters = {.global_probe_interval = 0}}), std::invalid_argument);
     EXPECT_THROW(hive({.parameters = {.steal_rounds = 0}}), std::invalid_argument);
     EXPECT_THROW(hive({.parameters = {.timer_spin_ns = -1}}), std::invalid_argument);
+    EXPECT_THROW(hive({.parameters = {.yield_pays_ns = 0}}), std::invalid_argument);
 }
 
 TEST(hive, refuses_impossible_numbers_of_workers) {

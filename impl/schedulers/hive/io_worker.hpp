@@ -29,6 +29,7 @@
 #include <apiary/queues/lifo_slot.hpp>
 #include <apiary/schedulers/hive/counters.hpp>
 #include <apiary/schedulers/hive/delayed.hpp>
+#include <apiary/schedulers/hive/idle_policy.hpp>
 #include <apiary/schedulers/hive/parts.hpp>
 #include <apiary/schedulers/hive/task_runner.hpp>
 #include <apiary/tasks/task.hpp>
@@ -70,25 +71,19 @@ public:
         (void)gone_.inbox.close();
         mail_.store(&gone_, std::memory_order_relaxed);
         leaving_.store(false, std::memory_order_relaxed);
+        if constexpr (!Sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
     }
 
     // Until the hive is stopped or this worker is detached. At the end every task this worker held was run,
     // dropped or handed over. A worker that gets no memory for its own books ends the program.
     void run() noexcept {
-        unsigned idle_turns = 0;
         while (!hive_.stopping() && !leaving_.load(std::memory_order_relaxed)) {
-            if (turn()) {
-                idle_turns = 0;
-            } else if (idle_turns++ < hive_.parameters().looks_before_sleep && sleeps_without_look_ == 0 &&
-                       more_may_come()) {
-                // Who posts meanwhile need not wake it, and on its processor gets on with what it has begun.
-                if constexpr (!Sync::checked) yield();
-            } else {
-                idle_turns = 0;
-                if (sleeps_without_look_ > 0) --sleeps_without_look_;
+            if (turn())
+                idle_.worked();
+            else if (idle_.look_again(runner_.tasks_run(), others_sleep(), displaced_waker()))
+                yield();
+            else
                 sleep();
-                run_before_sleep_ = runner_.tasks_run();
-            }
         }
         if (hive_.stopping() || !hand_over()) finish();
         hive_.left(*this);
@@ -152,6 +147,11 @@ public:
     unsigned id() const { return mail_.load(std::memory_order_acquire)->id.read(); }
     unsigned life() const { return own_mail_->id.read(); }  // the same, from its own thread, also while it leaves
     Core& core() { return core_; }
+    // By the thread that has claimed it.
+    void wake() {
+        if constexpr (!Sync::checked) waker_processor_.store(Parts::processor(), std::memory_order_relaxed);
+        core_.wake();
+    }
     hive& owner() { return hive_; }
     std::size_t timers_pending() const { return timers_.size(); }
     const task_runner<Sync, Storage>& books() const { return runner_; }
@@ -413,32 +413,26 @@ private:
         return true;
     }
 
-    // Who was woken in vain naps first, some times: what is posted alone and taken at once, hop by hop, would wake it again and
-    // again. Only beside a worker that is awake, for who else would post so?
     void sleep() {
         const std::int64_t deadline = timers_.next_deadline(), spin_ns = hive_.parameters().timer_spin_ns;
-        if (watch_the_clock(deadline, spin_ns)) return;
+        if (watch_the_clock(deadline, spin_ns)) return idle_.slept(runner_.tasks_run());
         const std::int64_t until = deadline == timers_.never ? deadline : deadline - spin_ns;
         tallies_.parked.add();
-        if (sleeper_.claimed()) {
-            tallies_.spurious.add();
-            naps_left_ = hive_.parameters().naps;
-        } else if (!sleeper_.searching()) {
-            naps_left_ = 0;  // it has found work since
-        }
-        if (naps_left_ != 0 && others_sleep()) naps_left_ = 0;
+        if (sleeper_.claimed()) tallies_.spurious.add();
+        const bool naps = idle_.naps(sleeper_.claimed(), sleeper_.searching(), others_sleep());
         std::int64_t from = 0;
         if constexpr (trace::on) from = hive_.now_ns();
-        if (naps_left_ == 0) {
+        if constexpr (!Sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
+        if (!naps) {
             sleeper_.sleep(until, [this] {
                 meet_pushers();
                 return work_visible();
             });
         } else {
-            --naps_left_;
             sleeper_.nap(std::min(until, hive_.now_ns() + hive_.parameters().nap_ns),
                          [this] { return work_visible(); });
         }
+        idle_.slept(runner_.tasks_run());
         if (sleeper_.claimed()) tallies_.woken.add();
         if constexpr (trace::on) {
             trace_.span(trace::kind::park, from, hive_.now_ns());
@@ -446,22 +440,27 @@ private:
         }
     }
 
-    // Not when it was woken for one task, and nobody else is awake: what comes then comes from outside, now and then.
-    bool more_may_come() const { return runner_.tasks_run() - run_before_sleep_ > 1 || !others_sleep(); }
-
-    bool others_sleep() const {
-        const auto asleep = static_cast<unsigned>(std::popcount(hive_.idle_io().snapshot().sleepers()));
-        return asleep + 1 >= hive_.io().size();
+    // For idle_policy.
+    auto others_sleep() const {
+        return [this] {
+            const auto asleep = static_cast<unsigned>(std::popcount(hive_.idle_io().snapshot().sleepers()));
+            return asleep + 1 >= hive_.io().size();
+        };
     }
-
-    // Where others want the processor a yield lasts for their whole turn, and who posts meanwhile waits for it, since this worker
-    // counts as awake. So some are timed, and after a long one it sleeps at once for a while.
+    // The wake that ended its last sleep came from this processor: its waker waits for it.
+    auto displaced_waker() const {
+        return [this] {
+            if constexpr (Sync::checked) return false;
+            const int waker = waker_processor_.load(std::memory_order_relaxed);
+            return waker != unknown_processor && waker == Parts::processor();
+        };
+    }
     void yield() {
-        if (++yields_ % timed_yields != 0) return std::this_thread::yield();
+        if constexpr (Sync::checked) return;
+        if (!idle_.times_this_yield()) return std::this_thread::yield();
         const std::int64_t from = hive_.now_ns();
         std::this_thread::yield();
-        if (hive_.now_ns() - from > hive_.parameters().long_yield_ns)
-            sleeps_without_look_ = hive_.parameters().sleeps_after_long_yield;
+        idle_.yielded(hive_.now_ns() - from, runner_.tasks_run());
     }
 
     // Every source that this worker may take from. Timers are in the deadline of the sleep.
@@ -605,20 +604,19 @@ private:
     fifo_list<task_type> lone_;  // what its tasks posted while it was alone
     timer_heap<task_type, Sync> timers_;
     std::size_t sweep_at_ = first_sweep;
-    static constexpr unsigned timed_yields = 8;
-    unsigned yields_ = 0, sleeps_without_look_ = 0;
     static constexpr std::int64_t unknown = INT64_MIN;
     std::size_t own_interval_ = hive_.parameters().global_probe_interval;  // own tasks between two probes
     std::size_t own_to_probe_ = own_interval_;                             // of those, how many it may still run
     std::int64_t interval_began_ns_ = unknown;
     std::size_t old_end_passed_ = 0;  // because the deque was long
-    unsigned naps_left_ = 0;
-    std::uint64_t run_before_sleep_ = 0;  // tasks, when it last slept
+    idle_policy idle_{hive_.parameters()};
     task_runner<Sync, Storage> runner_{hive_.on_exception()};
     worker_tallies<Sync> tallies_;
     [[no_unique_address]] trace trace_;
 
     // Others' too.
+    static constexpr int unknown_processor = -1;
+    typename Sync::template atomic<int> waker_processor_;  // of the wake that ended the last sleep; a hint
     typename Sync::template atomic<mailbox*> mail_;
     typename Sync::template atomic<bool> leaving_;
     Core core_;

@@ -18,8 +18,11 @@ struct hive_parameters {
     std::int64_t probe_ns = 100'000;         // fewer while so many take longer than this
     unsigned steal_rounds = 2;               // passes over the victims before a worker gives up
     unsigned looks_before_sleep = 1;         // further turns, each after a yield, of a worker that found nothing
-    std::int64_t long_yield_ns = 100'000;    // others want the processor when one takes longer: then it does without
-    unsigned sleeps_after_long_yield = 1000;  // for so many sleeps
+    // A yield that takes longer than long_yield_ns, and longer than yield_pays_ns for each task that came meanwhile, means that
+    // others want the processor: the worker then does without, for so many sleeps.
+    std::int64_t long_yield_ns = 100'000;
+    std::int64_t yield_pays_ns = 5'000;  // about what a wake costs
+    unsigned sleeps_after_long_yield = 1000;
     unsigned naps = 16;            // of a worker that was woken in vain beside another that runs, before it sleeps;
     std::int64_t nap_ns = 50'000;  // how long each is, and a task alone in a deque waits for a thief at most
     // The time slice that an IO worker asks the system for in a hive that starts with compute workers, so that it gets the processor

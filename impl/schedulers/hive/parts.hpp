@@ -1,4 +1,5 @@
-// parts: what a test or a tool may put in place of the hive's own clock, random source, queues, trace and compute workers' core
+// parts: what a test or a tool may put in place of the hive's own clock, processor numbers, random source, queues, trace and
+// compute workers' core
 // (seed 002 section 14.1). The event loop's core and the storage of tasks are template parameters of their own.
 //
 //     struct my_parts : apiary::hive_parts<apiary::real_sync> { using clock = apiary::manual_clock<>; };
@@ -29,6 +30,13 @@ struct hive_parts {
     using random = typename Sync::random_source;  // made from a seed; below(n)
     using trace = no_trace;                       // one for each worker
     using compute_core = parker_core<Sync>;       // what a compute worker blocks in
+    // Of the calling thread; a hint, which the checked policies do not have.
+    static int processor() {
+        if constexpr (Sync::checked)
+            return -1;
+        else
+            return Sync::processor();
+    }
     template <class Node>
     using deque = chase_lev_deque<Node*, Sync, hive_deque_limits<Sync>>;
     template <class Node>

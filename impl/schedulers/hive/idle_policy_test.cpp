@@ -1,0 +1,117 @@
+// The idle policy's rules, case by case: what the worker saw, and what it does next.
+#include <apiary/schedulers/hive/idle_policy.hpp>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using apiary::hive_parameters;
+using apiary::idle_policy;
+
+constexpr auto yes = [] { return true; };
+constexpr auto no = [] { return false; };
+
+// A worker that has slept after its first 10 tasks.
+struct worker {
+    explicit worker(hive_parameters parameters) : p(parameters) { policy.slept(ran = 10); }
+    // A turn ran so many tasks, the next found nothing: does it look again?
+    bool looks(std::uint64_t tasks, bool others_sleep, bool displaced) {
+        if (tasks != 0) policy.worked();
+        ran += tasks;
+        return policy.look_again(
+            ran, [=] { return others_sleep; }, [=] { return displaced; });
+    }
+    bool looks_after_a_timed_yield(std::int64_t took_ns, std::uint64_t brought) {
+        policy.yielded(took_ns, ran);
+        return looks(brought, false, false);
+    }
+    hive_parameters p;
+    idle_policy policy{p};
+    std::uint64_t ran = 0;
+};
+
+TEST(idle_policy, a_worker_looks_again_unless_it_was_woken_for_one_task_while_all_others_sleep) {
+    struct {
+        std::uint64_t tasks;
+        bool others_sleep, displaced, looks;
+    } const cases[] = {
+        {0, true, false, false}, {1, true, false, false}, {2, true, false, true}, {0, false, false, true},
+        {1, false, false, true}, {0, true, true, true},   {1, true, true, true},
+    };
+    for (const auto& c : cases) {
+        worker w({});
+        EXPECT_EQ(w.looks(c.tasks, c.others_sleep, c.displaced), c.looks)
+            << c.tasks << " tasks, others sleep " << c.others_sleep << ", displaced " << c.displaced;
+    }
+}
+
+TEST(idle_policy, it_looks_so_many_times_and_then_sleeps) {
+    for (const unsigned most : {0U, 1U, 3U}) {
+        worker w({.looks_before_sleep = most});
+        for (unsigned i = 0; i != most; ++i) EXPECT_TRUE(w.looks(0, false, true)) << most;
+        EXPECT_FALSE(w.looks(0, false, true)) << most;
+    }
+    worker w({.looks_before_sleep = 1});
+    EXPECT_TRUE(w.looks(0, false, false));
+    EXPECT_TRUE(w.looks(1, false, false)) << "a turn that found work begins anew";
+    EXPECT_FALSE(w.looks(0, false, false));
+    EXPECT_TRUE(w.looks(0, false, false)) << "so does a sleep";
+}
+
+TEST(idle_policy, what_it_ran_before_its_last_sleep_does_not_count) {
+    worker w({.looks_before_sleep = 9});
+    EXPECT_TRUE(w.looks(2, true, false));
+    w.policy.slept(w.ran);
+    EXPECT_FALSE(w.looks(1, true, false));
+    EXPECT_TRUE(w.looks(1, true, false));
+}
+
+TEST(idle_policy, after_a_long_yield_that_brought_little_so_many_sleeps_come_without_a_look) {
+    const hive_parameters p{
+        .looks_before_sleep = 100, .long_yield_ns = 1000, .yield_pays_ns = 100, .sleeps_after_long_yield = 3};
+    struct {
+        std::int64_t took_ns;
+        std::uint64_t brought;
+        bool contended;
+    } const cases[] = {
+        {1000, 0, false}, {1001, 0, true}, {1001, 9, true}, {1001, 10, false}, {500'000, 4999, true}, {500'000, 5000, false},
+    };
+    for (const auto& c : cases) {
+        worker w(p);
+        EXPECT_EQ(w.looks_after_a_timed_yield(c.took_ns, c.brought), !c.contended) << c.took_ns << ", " << c.brought;
+        if (!c.contended) continue;
+        EXPECT_FALSE(w.looks(5, false, true));
+        EXPECT_FALSE(w.looks(5, false, true));
+        EXPECT_TRUE(w.looks(5, false, true)) << "three sleeps";
+    }
+    hive_parameters off = p;
+    off.sleeps_after_long_yield = 0;
+    EXPECT_TRUE(worker(off).looks_after_a_timed_yield(500'000, 0));
+}
+
+TEST(idle_policy, a_yield_is_judged_once) {
+    worker w({.looks_before_sleep = 100, .sleeps_after_long_yield = 1});
+    EXPECT_FALSE(w.looks_after_a_timed_yield(INT64_MAX, 0));
+    EXPECT_TRUE(w.looks(0, false, false));
+}
+
+TEST(idle_policy, every_eighth_yield_is_timed) {
+    idle_policy policy{hive_parameters{}};
+    for (int i = 1; i <= 24; ++i) EXPECT_EQ(policy.times_this_yield(), i % 8 == 0) << i;
+}
+
+TEST(idle_policy, a_worker_that_was_woken_in_vain_naps_so_many_times_beside_one_that_is_awake) {
+    const hive_parameters p{.naps = 2};
+    idle_policy policy(p);
+    EXPECT_FALSE(policy.naps(false, false, no)) << "it went on by itself";
+    EXPECT_TRUE(policy.naps(true, true, no));
+    EXPECT_TRUE(policy.naps(false, true, no)) << "after a nap it searches";
+    EXPECT_FALSE(policy.naps(false, true, no)) << "two naps";
+    EXPECT_TRUE(policy.naps(true, true, no)) << "woken in vain once more";
+    EXPECT_FALSE(policy.naps(false, false, no)) << "it has found work";
+    EXPECT_FALSE(policy.naps(true, true, yes)) << "nobody is awake";
+    EXPECT_FALSE(policy.naps(false, true, no)) << "and that holds until the next wake";
+    EXPECT_FALSE(idle_policy(hive_parameters{.naps = 0}).naps(true, true, no));
+}
+
+}  // namespace
