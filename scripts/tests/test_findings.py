@@ -246,6 +246,7 @@ def night(case: TheFile) -> Part:
         mock.patch("apiary_cli.repo.ROOT", case.root),
         mock.patch("apiary_cli.repo.RESULTS", case.root / "results"),
         mock.patch("apiary_cli.verbs.race.existing_programs", return_value=programs),
+        mock.patch("apiary_cli.verbs.race.refuse_other_source"),  # in this process it looks at the real tree
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
     ):
