@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 from . import packages, proc, repo, sources
-from .errors import Fault
+from .errors import Fault, tail
 from .say import Progress, duration, say
 
 NINJA_LINE = re.compile(r"^\[(\d+)/(\d+)\] ")
@@ -28,7 +28,7 @@ def configure(preset: str) -> None:
     done = proc.run(["cmake", "--preset", preset], cwd=repo.ROOT, merge=True)
     if not done.ok:
         raise Fault(
-            f"configuring {preset} failed", done.out.strip()[-6000:], f"cmake --preset {preset}   shows it again"
+            f"configuring {preset} failed", tail(done.out, 6000), f"cmake --preset {preset}   shows it again"
         )
 
 
@@ -147,7 +147,7 @@ def build_rust() -> list[Path]:
     if not done.ok:
         raise Fault(
             f"cargo build {done.how()}",
-            done.out.strip()[-6000:],
+            tail(done.out, 6000),
             "cd tokio_baseline && cargo build --release --locked",
         )
     say(f"build tokio_baseline: done in {duration(time.monotonic() - started)}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Iterable
 
 from . import proc, repo, sources
-from .errors import Fault, unknown
+from .errors import Fault, tail, unknown
 from .say import Progress, colour, heading, say
 from .verdicts import KINDS, expected, merge_record, wrong
 
@@ -117,7 +117,7 @@ def listing(programs: Iterable[Path]) -> list[Entry]:
     for program in programs:
         done = proc.run([program, "--list", "--json"], timeout=60)
         if not done.ok:
-            raise Fault(f"{program} --list --json {done.how()}", done.err.strip()[-500:], "")
+            raise Fault(f"{program} --list --json {done.how()}", tail(done.err, 500), "")
         for entry in parse_listing(done.out, program):
             if entry.name in entries:
                 raise Fault(

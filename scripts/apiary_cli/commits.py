@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import packages, proc, repo
-from .errors import Fault, USAGE
+from .errors import Fault, USAGE, tail
 from .say import Progress
 
 WORKING_TREE = "."
@@ -43,7 +43,7 @@ def git(*words: str, env: dict[str, str] | None = None) -> str:
         env=os.environ | (env or {}),
     )
     if done.returncode:
-        raise Fault(f"git {' '.join(words[:2])} failed", done.stderr.strip()[-400:], "")
+        raise Fault(f"git {' '.join(words[:2])} failed", tail(done.stderr, 400), "")
     return done.stdout.strip()
 
 
@@ -95,7 +95,7 @@ def build(tree: Tree, subject: str) -> Path:
             if not done.ok:
                 raise Fault(
                     f"building {target} of {tree.asked} failed ({done.how()})",
-                    done.out.strip()[-3000:],
+                    tail(done.out, 3000),
                     f"cd {tree.source.relative_to(repo.ROOT)} && {' '.join(words[:3])} …   shows it again",
                 )
             progress.advance()

@@ -33,6 +33,18 @@ class Stopped(BaseException):
         self.signum = signum
 
 
+def tail(text: str, limit: int = 300) -> str:
+    """The end of a text, begun at a word; what was left out is shown by dots."""
+    text = text.strip()
+    if len(text) <= limit:
+        return text
+    kept = text[-limit:]
+    if not text[-limit - 1].isspace():
+        _, space, rest = kept.partition(next((c for c in kept if c.isspace()), "\0"))
+        kept = rest if space and rest.strip() else kept
+    return f"… {kept.strip()}"
+
+
 def columns(names: Iterable[str], width: int = 88, indent: str = "  ") -> str:
     """Names in sorted order, wrapped to a readable block."""
     lines, line = [], ""

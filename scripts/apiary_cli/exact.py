@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import building, packages, proc, repo, sources
-from .errors import Fault
+from .errors import Fault, tail
 from .say import Progress
 
 COLUMNS = ["driver", "operation", "count", "per_operation"]
@@ -50,7 +50,7 @@ def operations(program: Path) -> list[str]:
     done = proc.run([program, "--list"], timeout=30)
     names = done.out.split()
     if not done.ok or not names:
-        raise Fault(f"{program.name} --list {done.how()}", done.err.strip()[-300:], "it prints one name a line")
+        raise Fault(f"{program.name} --list {done.how()}", tail(done.err), "it prints one name a line")
     return names
 
 
@@ -63,7 +63,7 @@ def counts(program: Path, operation: str, n: int) -> dict[str, int]:
         if not done.ok:
             raise Fault(
                 f"{program.name} run {operation} {n} {done.how()} under callgrind",
-                done.err.strip()[-600:],
+                tail(done.err, 600),
                 f"{program.name} run {operation} {n}   runs it bare",
             )
         total = re.search(r"^(?:summary|totals): (\d+)", out.read_text(), re.MULTILINE)

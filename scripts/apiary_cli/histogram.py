@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from fractions import Fraction
 from pathlib import Path
 
@@ -32,11 +34,40 @@ def rank(permille: int, n: int) -> int:
     return max(1, -(-permille * n // 1000))
 
 
+MOST_BYTES = 4 << 20  # all buckets there are, with counts of 20 digits, stay below this
+
+
+def plain_file(path: Path) -> None:
+    """Raises ValueError unless this is an ordinary file of a size that a histogram can have: opening a pipe would wait
+    for ever, and a link may lead anywhere."""
+    try:
+        found = os.lstat(path)
+    except OSError as error:
+        raise ValueError(f"the file was not written ({error.strerror})") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError(f"the path has become a {kind_of(found.st_mode)}, not a file")
+    if found.st_size > MOST_BYTES:
+        raise ValueError(f"the file has {found.st_size} bytes, more than every bucket there is")
+
+
+def kind_of(mode: int) -> str:
+    kinds = {stat.S_IFIFO: "pipe", stat.S_IFDIR: "folder", stat.S_IFLNK: "symbolic link", stat.S_IFSOCK: "socket"}
+    return kinds.get(stat.S_IFMT(mode), "device")
+
+
+def whole(row: dict[str, str], column: str) -> int:
+    cell = row[column]
+    if not (cell.isascii() and cell.isdigit() and len(cell) <= 20):
+        raise ValueError(f"{column} is {cell[:60]!r}, not a whole number")
+    return int(cell)
+
+
 def read(path: Path) -> list[dict[str, str]]:
     """The file's rows; raises ValueError where they are no histogram."""
+    plain_file(path)
     rows, before = tables.read(path, tables.SUBJECT_HIST), -1
     for row in rows:
-        low, high, count = (int(row[column]) for column in tables.SUBJECT_HIST)
+        low, high, count = (whole(row, column) for column in tables.SUBJECT_HIST)
         if low < 0 or (low, high) != edges(low) or count < 1:
             raise ValueError(f"{low}…{high} with count {count} is no bucket")
         if low <= before:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
+import re
 import sys
+import tempfile
 import traceback
 from typing import NoReturn
 
@@ -38,6 +41,9 @@ class Parser(argparse.ArgumentParser):
         if message.startswith("the following arguments are required"):
             call = " ".join([self.prog, *map(str, needed)])
             raise Fault(f"{self.prog}: {message}", "", f"{call}\nwhat they mean: {self.prog} --help", USAGE)
+        value = re.fullmatch(r"argument (-\S+): '(.*)' is not (.*)", message, re.DOTALL)
+        if value:
+            raise Fault(f"{value[1]} {value[2]}", f"it is not {value[3]}", f"{self.prog} --help", USAGE)
         raise Fault(
             f"{self.prog}: {message}",
             "",
@@ -79,8 +85,46 @@ def dispatch(words: list[str]) -> int:
     return verb_module(name).run(parse(name, rest))
 
 
+def full_disks() -> list[str]:
+    """The file systems of this work that have no room left: where, which, how much is free."""
+    from pathlib import Path
+
+    from . import repo
+
+    found = {}
+    for path in (repo.ROOT, repo.BUILD, repo.RESULTS, Path(tempfile.gettempdir()), Path.cwd()):
+        while not path.exists():
+            path = path.parent
+        room = os.statvfs(path)
+        free = room.f_bavail * room.f_frsize
+        if free < 1 << 20 or room.f_files and not room.f_favail:
+            found.setdefault(os.stat(path).st_dev, f"{mount_of(path)} ({free // 1024} KiB and {room.f_favail} files free)")
+    return list(found.values())
+
+
+def mount_of(path) -> str:
+    """The mount point of a path, and its device."""
+    path = path.resolve()
+    while not os.path.ismount(path):
+        path = path.parent
+    try:
+        lines = [line.split() for line in open("/proc/self/mounts", encoding="utf-8", errors="replace")]
+    except OSError:
+        lines = []
+    device = next((words[0] for words in reversed(lines) if words[1:2] == [str(path)]), "")
+    return f"{path} on {device}" if device else str(path)
+
+
 def of_system(error: OSError) -> Fault:
     """What the system refused, and where it was asked."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        full = full_disks()
+        where = ", ".join(full) or error.filename or "this user's share of it"
+        return Fault(
+            f"the disk is full: {where}",
+            str(error.strerror),
+            "make room there (scripts/apiary clean removes the builds); a race that had rounds goes on with race --resume",
+        )
     frame = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
     own = [f for f in traceback.extract_tb(error.__traceback__) if "apiary_cli" in f.filename]
     where = own[-1] if own else frame

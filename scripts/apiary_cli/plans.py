@@ -245,7 +245,7 @@ class Point:
         params = dict(self.params)
         expected = self.plan_seconds
         if "delay_us" in params:
-            expected = int(params["ops"]) * int(params["delay_us"]) / 1e6 / int(params.get("pending", 1))
+            expected = int(params.get("ops", 200)) * int(params["delay_us"]) / 1e6 / int(params.get("pending", 1))
         return 30.0 + 5 * expected
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import selectors
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from .errors import Fault, Stopped
 _libc = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 LIVE: set["Child"] = set()
+KEPT = 64 << 20  # bytes of a stream that are kept; what comes behind is read and dropped
 
 
 @dataclass
@@ -31,6 +33,7 @@ class Done:
     timed_out: bool = False
     cpu_seconds: float = 0.0
     tag: object = None
+    overflow: bool = False  # it printed more than was kept
 
     @property
     def ok(self) -> bool:
@@ -60,6 +63,10 @@ class Spec:
     on_line: Callable[[str], None] | None = None
     affinity: set[int] | None = None
     tag: object = None
+    keep: int = KEPT
+    file_size: int | None = None  # the largest file that it may write
+    watch: Callable[[int, float], float | None] | None = None  # called with its pid and the seconds since its start;
+    # returns after how many seconds it wants to be called again, None for never
     extra: dict = field(default_factory=dict)
 
 
@@ -76,6 +83,7 @@ class Child:
         self.argv = [os.fspath(word) for word in spec.argv]
         self.buffers = {"out": bytearray(), "err": bytearray()}
         self._line = bytearray()
+        self.overflow = False
         affinity, parent = spec.affinity, os.getpid()
 
         def before_exec() -> None:
@@ -85,6 +93,8 @@ class Child:
                 os._exit(127)
             if affinity:
                 os.sched_setaffinity(0, affinity)
+            if spec.file_size is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (spec.file_size, spec.file_size))
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
 
@@ -105,6 +115,9 @@ class Child:
             ) from error
         except PermissionError as error:
             raise Fault(f"cannot start {self.argv[0]}", "it is not executable", "") from error
+        except OSError as error:
+            cause = f"{error.strerror}: no program for this machine, and no script with a #! line"
+            raise Fault(f"cannot start {self.argv[0]}", cause, "") from error
         LIVE.add(self)
         self.streams = [
             (name, stream) for name, stream in (("out", self.popen.stdout), ("err", self.popen.stderr)) if stream
@@ -113,14 +126,23 @@ class Child:
             os.set_blocking(stream.fileno(), False)
         self.pidfd = os.pidfd_open(self.popen.pid)
         self.timed_out = False
+        self.next_look: float | None = self.started if spec.watch else None
 
     def deadline(self) -> float | None:
         return None if self.spec.timeout is None else self.started + self.spec.timeout
 
-    def drain(self) -> None:
-        """Read what there is; a stream at its end is closed and forgotten."""
+    def look(self) -> None:
+        """Let the watcher look, when it wants to."""
+        now = time.monotonic()
+        if self.next_look is not None and now >= self.next_look:
+            again = self.spec.watch(self.popen.pid, now - self.started)
+            self.next_look = None if again is None else time.monotonic() + again
+
+    def drain(self, most: int = 16) -> None:
+        """Read what there is, at most `most` pieces of each stream, so that a child that prints without end cannot
+        keep the others and the clock waiting; a stream at its end is closed and forgotten."""
         for name, stream in list(self.streams):
-            while True:
+            for _ in range(most):
                 try:
                     chunk = os.read(stream.fileno(), 65536)
                 except BlockingIOError:
@@ -129,14 +151,22 @@ class Child:
                     stream.close()
                     self.streams.remove((name, stream))
                     break
-                self.buffers[name] += chunk
+                self._keep(self.buffers[name], chunk)
                 if name == "out" and self.spec.on_line:
                     self._lines(chunk)
+
+    def _keep(self, buffer: bytearray, chunk: bytes) -> None:
+        """The first half of what may be kept, and the last: an error stands at the end."""
+        buffer += chunk
+        if len(buffer) > self.spec.keep:
+            self.overflow = True
+            half = self.spec.keep // 2
+            del buffer[half : len(buffer) - half]
 
     def _lines(self, chunk: bytes) -> None:
         self._line += chunk
         *whole, rest = self._line.split(b"\n")
-        self._line = bytearray(rest)
+        self._line = bytearray(rest[-65536:])
         for line in whole:
             self.spec.on_line(line.decode("utf-8", "replace"))
 
@@ -146,7 +176,7 @@ class Child:
         self.popen.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.monotonic() - self.started
         self.signal_group(signal.SIGKILL)
-        self.drain()
+        self.drain(1 << 10)
         if self._line and self.spec.on_line:
             self.spec.on_line(self._line.decode("utf-8", "replace"))
         self.close()
@@ -160,6 +190,7 @@ class Child:
             self.timed_out,
             usage.ru_utime + usage.ru_stime,
             self.spec.tag,
+            self.overflow,
         )
 
     def close(self) -> None:
@@ -181,6 +212,7 @@ class Child:
 def _pump(active: list[Child], timeout: float = 1.0) -> list[Child]:
     """Wait for output or an end, once; return the children that have ended."""
     limits = [child.deadline() for child in active if child.deadline() is not None]
+    limits += [child.next_look for child in active if child.next_look is not None]
     now = time.monotonic()
     wait = max(0.0, min([timeout, *(limit - now for limit in limits)]))
     with selectors.DefaultSelector() as selector:
@@ -193,6 +225,9 @@ def _pump(active: list[Child], timeout: float = 1.0) -> list[Child]:
     for child, is_end in events:
         if not is_end:
             child.drain()
+    for child in active:
+        if child not in ended:
+            child.look()
     late = [
         child
         for child in active
@@ -216,6 +251,19 @@ def end_group(child: Child, grace: float = 1.0) -> None:
 def run(argv: Sequence[str | os.PathLike], **options) -> Done:
     """Run one child to its end."""
     return next(iter(run_many([Spec(argv, **options)], 1)))
+
+
+def end_strays(expected: Iterable[int] = ()) -> int:
+    """End what finished children left in sessions of its own, and say how many processes that were. For the one who
+    runs one child at a time: every other descendant of this process but `expected` is a stray."""
+    strays = set(descendants(os.getpid())) - set(expected) - {child.popen.pid for child in LIVE}
+    for pid in strays:
+        try:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        except (ProcessLookupError, ChildProcessError, PermissionError):
+            pass
+    return len(strays)
 
 
 def end_all(children: Iterable[Child]) -> None:

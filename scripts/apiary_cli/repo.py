@@ -142,7 +142,9 @@ def write_json(path: Path, data: object) -> None:
 
 
 def read_json(path: Path) -> dict | None:
+    """A record of ours: an object. None where there is none, or it is torn, or it is something else."""
     try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
+        found = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError):
         return None
+    return found if isinstance(found, dict) else None

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import os
 import random
+import shutil
 import statistics
 import time
 from collections import Counter
@@ -14,7 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Callable
 
-from . import disturbance, histogram, planfile, proc, stats, subjects, tables
+from . import disturbance, histogram, planfile, plausible, proc, stats, subjects, tables
 from .pace import Pace
 from .plans import Plan, Point
 from .subjects import Arm
@@ -48,6 +49,14 @@ class Race:
     calibration: list[dict] = field(default_factory=list)
     rounds_done: dict[int, int] = field(default_factory=dict)
     repeats: int = 0
+    believe: bool = True  # the subjects' word against the clock and the processor time around their processes
+    audits: list[dict] = field(default_factory=list)  # audit.py's runs, and what they found
+    keep: Callable[[], None] | None = None  # called after each round
+
+    def doubt(self, arm: Arm, point: Point) -> str:
+        """What an audit found against this arm's figures of this scenario."""
+        return next((a["found"] for a in self.audits if a["found"] and a["subject"] == arm.label
+                     and a["scenario"] == point.scenario.name and a["placement"] == point.placement), "")
 
 
 def base_environment(padding: int = 0) -> dict[str, str]:
@@ -99,6 +108,53 @@ def runs_of(race: Race, batches: int) -> dict[Point, int]:
     return count
 
 
+def run_folder(race: Race) -> Path:
+    """An empty folder for one run, at a path that is always the same. Whatever a subject made of the last one is
+    gone: no run finds what another left."""
+    folder = race.folder / "run"
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        folder.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():  # it holds what may not be removed: aside with it
+        folder.rename(race.folder / f"left{time.monotonic_ns()}")
+    folder.mkdir()
+    return folder
+
+
+@dataclass(frozen=True)
+class Release:
+    """The plan of a round: the same words for every arm, written anew for each run."""
+
+    text: str = ""
+    posts: int | None = None
+    last_ns: int | None = None
+
+    @classmethod
+    def of(cls, point: Point, seed: int) -> Release:
+        if not point.scenario.open_loop:
+            return cls()
+        text = planfile.text(int(dict(point.params)["rate"]), point.plan_seconds, seed)
+        last = text.rsplit("\n", 2)[-2]
+        return cls(text, text.count("\n") - 1, int(last) if last.isdigit() else None)
+
+    def write(self, folder: Path) -> Path | None:
+        if not self.text:
+            return None
+        path = folder / "plan.txt"
+        path.write_text(self.text)
+        return path
+
+
+def asked(race: Race, point: Point, release: Release) -> plausible.Asked:
+    return plausible.Asked(
+        point.measured or race.plan.blocks,
+        race.plan.warmup_blocks,
+        point.workers or race.workers,
+        release.posts,
+        release.last_ns,
+    )
+
+
 def call(race: Race, point: Point, arm: Arm, seed: int, plan: Path | None, hist: Path | None) -> list[str]:
     return subjects.command(
         arm.program,
@@ -123,24 +179,26 @@ def measure(
     number: int,
     order: int,
     seed: int,
-    plan: Path | None,
+    release: Release,
     padding: int,
 ) -> tuple[dict[str, str], list[dict[str, str]], bool]:
     """One run: its row, its histogram, and whether others disturbed it."""
-    hist = race.folder / "hist.csv" if point.scenario.histogram else None
-    if hist:
-        hist.unlink(missing_ok=True)
+    folder = run_folder(race)
+    hist = folder / "hist.csv" if point.scenario.histogram else None
     host = host_columns(race, point, arm, batch) | {"round": str(number), "arm_order": str(order)}
     before = disturbance.sample()
-    done = proc.run(
-        call(race, point, arm, seed, plan, hist),
-        cwd=race.folder,
+    done = subjects.run(
+        call(race, point, arm, seed, release.write(folder), hist),
+        cwd=folder,
         env=base_environment(padding),
         timeout=race.timeout or point.time_limit(),
         affinity=affinity(point.placement),
     )
     found = disturbance.between(before, disturbance.sample())
-    row = subjects.judge(done, point, race.workers, seed)
+    row = subjects.judge(done, point, race.workers, seed, asked(race, point, release), seen(race, arm, done))
+    doubt = race.doubt(arm, point) if row["status"] == "ok" else ""
+    if doubt:
+        row |= {"status": "malformed", "error": f"not believed: {doubt}"}
     buckets: list[dict[str, str]] = []
     if hist and row["status"] == "ok":
         try:
@@ -151,6 +209,10 @@ def measure(
         if contradiction:
             row, buckets = row | {"status": "malformed", "error": f"histogram: {contradiction}"}, []
     return host | row | found.columns(), hist_rows(race, point, arm, number, buckets), found.disturbed
+
+
+def seen(race: Race, arm: Arm, done: proc.Done) -> plausible.Seen | None:
+    return None if race.believe else plausible.Seen(done.seconds, done.cpu_seconds, arm.subject.start_cpu_s)
 
 
 def hist_rows(race: Race, point: Point, arm: Arm, number: int, buckets: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -174,18 +236,16 @@ def run_point(
 ) -> None:
     """Every arm of one point once. Disturbed by others: all arms again, at most twice, unless processor time is the
     figure, which leaves the others out."""
-    seed, padding = rng.randrange(1, 2**31), PADDING_STEP * rng.randrange(PADDING_STEPS)
+    seed, padding = draws(rng)
     orders = random.Random(seed)  # what a disturbance repeats changes nothing of the rounds behind it
-    plan = None
-    if point.scenario.open_loop:
-        plan = planfile.write(race.folder / "plan.txt", int(dict(point.params)["rate"]), point.plan_seconds, seed)
+    release = Release.of(point, seed)
     for attempt in range(race.most_repeats + 1):
         arms = arms_of(race, point)
         orders.shuffle(arms)
         rows, buckets, disturbed = [], [], False
         for order, arm in enumerate(arms):
             began = time.monotonic()
-            row, found, hit = measure(race, point, arm, batch, number, order, seed, plan, padding)
+            row, found, hit = measure(race, point, arm, batch, number, order, seed, release, padding)
             if race.pace:
                 race.pace.note(point, time.monotonic() - began)
             rows.append(row)
@@ -217,23 +277,43 @@ def run_batch(race: Race, batch: int, progress: Callable[[int, str], None]) -> N
     """One batch of rounds, numbered on from the batch before. Their number may shrink to what fits
     the time, never by what was measured."""
     rng = random.Random(race.seed * 1000 + batch)
-    started, earlier = time.monotonic(), sum(race.rounds_done.values())
+    earlier = sum(done for number, done in race.rounds_done.items() if number < batch)
+    finished = race.rounds_done.get(batch, 0)  # of a race that is resumed
+    if finished and any(number > batch for number in race.rounds_done):
+        return
+    started = time.monotonic()
 
     def after_run(note: str) -> None:
         progress(number, note)
 
     for number in range(1, race.plan.rounds + 1):
-        each = (time.monotonic() - started) / max(1, number - 1)
-        if number > race.plan.least_rounds and not in_time(race, each):
+        each = (time.monotonic() - started) / max(1, number - 1 - finished)
+        if number > max(finished, race.plan.least_rounds) and not in_time(race, each):
             break
         points = [point for point in race.plan.points for _ in range(point.times)]
         rng.shuffle(points)
         met: Counter[Point] = Counter()
+        if number <= finished:
+            draw_alike(rng, len(points))
+            continue
         for point in points:
             # Pairs are numbered: of a point that runs twice in a round, on and on.
             met[point] += 1
             run_point(race, point, batch, (earlier + number - 1) * point.times + met[point], rng, after_run)
         race.rounds_done[batch] = number
+        if race.keep:
+            race.keep()
+
+
+def draws(rng: random.Random) -> tuple[int, int]:
+    """The seed of a point's runs in a round, and how far their environment moves the stack."""
+    return rng.randrange(1, 2**31), PADDING_STEP * rng.randrange(PADDING_STEPS)
+
+
+def draw_alike(rng: random.Random, points: int) -> None:
+    """What a round that has been run has drawn."""
+    for _ in range(points):
+        draws(rng)
 
 
 def unsupported_rows(race: Race, batch: int) -> list[dict[str, str]]:
@@ -268,9 +348,9 @@ def trial(race: Race, point: Point, arm: Arm, slowdown: int, seed: int) -> float
         warmup_blocks=2,
         slowdown_ns=slowdown,
     )
-    done = proc.run(
+    done = subjects.run(
         words,
-        cwd=race.folder,
+        cwd=run_folder(race),
         env=base_environment(),
         timeout=race.timeout or point.time_limit(),
         affinity=affinity(point.placement),

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from . import proc, rounds, stats, tables
+from .errors import tail
 from .say import Progress, warn
 from .subjects import Arm
 
@@ -121,7 +122,7 @@ def run_startup(arms: list[Arm], folder: Path, run_id: str, workers: int, runs: 
         progress.advance()
     report = json.loads(out.read_text()) if done.ok and out.exists() else {"results": []}
     if not done.ok:
-        warn(f"startup: hyperfine {done.how()}: {done.err.strip()[-300:]}")
+        warn(f"startup: hyperfine {done.how()}: {tail(done.err)}")
         out.write_text("{}\n")
     for entry, arm in zip(report["results"], arms):
         entry["command"] = arm.label

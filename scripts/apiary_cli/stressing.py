@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import proc, repo
-from .errors import Fault, unknown
+from .errors import Fault, tail, unknown
 from .say import Progress, colour, say, table
 
 PRESETS = ("tsan", "asan-ubsan")
@@ -117,7 +117,7 @@ def run_all(runs: list[Run], seconds: float, threads: int | None) -> list[dict]:
             results.append(result)
             if not result["passed"]:
                 say(colour(f"stress {item.name} ({item.preset}, seed {item.seed}) {result['reason']}", "red"))
-                say((done.out + done.err).strip()[-8000:])
+                say(tail(done.out + done.err, 8000))
                 say(f"replay: {result['replay']}")
             progress.advance(f"{item.name} {item.preset} seed {item.seed}")
     return results

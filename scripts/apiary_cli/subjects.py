@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import building, ledger, proc, repo, tables
-from .errors import Fault, unknown
+from . import building, ledger, plausible, proc, repo, tables
+from .errors import Fault, tail, unknown
 from .plans import Point, Scenario
 
 GOOD_STATUS = "ok"
 BAD_STATUSES = ("wrong", "crash", "hang", "malformed")
-HEX16 = re.compile(r"[0-9a-f]{16}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
+SCENARIO = re.compile(r"[a-z][a-z0-9_]{0,39}")
+ARMS = ("-aa", "-base", "-slow5", "-slow10")  # what the runner puts behind the names of its own arms
+LONGEST_LINE = 8192
+KEPT, FILE_SIZE = 1 << 20, 64 << 20  # bytes: of what it prints, of a file that it writes
+
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Subject:
     program: Path
     scenarios: tuple[str, ...]
     own: bool = False  # built from this repository's impl/
+    start_cpu_s: float = 0.0  # processor time to start it and be told who it is
 
 
 @dataclass(frozen=True)
@@ -52,13 +57,20 @@ class Arm:
         return self.role in ("slow5", "slow10")
 
 
+def run(words: list, **options) -> proc.Done:
+    """Run a subject: what it prints and writes is bounded, and nothing that it started outlives it."""
+    done = proc.run(words, keep=KEPT, file_size=FILE_SIZE, **options)
+    proc.end_strays()
+    return done
+
+
 def introduce(program: Path) -> Subject:
-    """Ask for --version and --list; a subject without a version is refused."""
-    done = proc.run([program, "--version"], timeout=30)
+    """Ask for --version and --list; a subject without a version, or with a name that is none, is refused."""
+    done = run([program, "--version"], timeout=30)
     try:
         told = json.loads(done.out.strip().splitlines()[0])
         fields = {key: str(told.get(key) or "") for key in ("subject", "subject_version", "language", "build_id")}
-    except (ValueError, IndexError, AttributeError) as error:
+    except (ValueError, IndexError, AttributeError, RecursionError) as error:
         raise Fault(
             f"{program} --version printed {done.out.strip()[:100]!r}",
             f"it {done.how()}; one JSON line is expected",
@@ -70,9 +82,30 @@ def introduce(program: Path) -> Subject:
             "figures of an unknown version cannot be compared with anything",
             "bench/contract/CLI.md",
         )
-    listed = proc.run([program, "--list"], timeout=30)
+    if not NAME.fullmatch(fields["subject"]) or fields["subject"].endswith(ARMS):
+        raise Fault(
+            f"{program} is refused: it calls itself {plausible.shown(fields['subject'])}",
+            f"a name is at most 40 letters, digits and _ . + -, and does not end with {' or '.join(ARMS)}",
+            "bench/contract/CLI.md",
+        )
+    for key, value in fields.items():
+        if len(value) > 1000 or any(ord(c) < 32 for c in value):
+            raise Fault(
+                f"{program} is refused: its {key} is {plausible.shown(value)}",
+                "a line of at most 1000 printable characters is expected",
+                "bench/contract/CLI.md",
+            )
+    listed = run([program, "--list"], timeout=30)
     if not listed.ok:
-        raise Fault(f"{program} --list {listed.how()}", listed.err.strip()[-300:], "bench/contract/CLI.md")
+        raise Fault(f"{program} --list {listed.how()}", tail(listed.err), "bench/contract/CLI.md")
+    scenarios = tuple(listed.out.split())
+    strange = [name for name in scenarios if not SCENARIO.fullmatch(name)]
+    if strange:
+        raise Fault(
+            f"{program} is refused: it lists {plausible.shown(strange[0])}",
+            "one scenario's name on each line is expected",
+            "bench/contract/CLI.md",
+        )
     schedulers = {path.name for path in (repo.ROOT / "impl" / "schedulers").glob("*/")}
     return Subject(
         fields["subject"],
@@ -80,8 +113,9 @@ def introduce(program: Path) -> Subject:
         fields["language"],
         fields["build_id"],
         program,
-        tuple(listed.out.split()),
+        scenarios,
         fields["subject"].replace("-", "_") in schedulers,
+        max(done.cpu_seconds, listed.cpu_seconds),
     )
 
 
@@ -97,7 +131,7 @@ class Tunable:
 
 def tunables(subject: Subject) -> list[Tunable]:
     """What `run --tune` can set; none where the subject does not know the call."""
-    done = proc.run([subject.program, "--tunables"], timeout=30)
+    done = run([subject.program, "--tunables"], timeout=30)
     if not done.ok:
         return []
     try:
@@ -199,11 +233,21 @@ def command(
 
 def parse_output(text: str) -> tuple[dict[str, str] | None, str]:
     """The row of a subject's standard output, or why it is none."""
-    rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    lines = text.split("\n")
+    odd = next((c for c in text if c < " " and c != "\n" or c in "\x7f\ufffd"), None)
+    if odd:
+        what = {"\r": "a carriage return", "\0": "a NUL byte", "\ufffd": "bytes that are no UTF-8"}
+        return None, f"its output holds {what.get(odd, f'the control character {odd!r}')}"
+    if any(len(line) > LONGEST_LINE for line in lines):
+        return None, f"it printed a line of more than {LONGEST_LINE} characters"
+    try:
+        rows = [row for row in csv.reader(lines, strict=True) if row]
+    except csv.Error as error:
+        return None, f"its output is no CSV ({error})"
     if not rows:
         return None, "it printed nothing"
     if rows[0] != tables.SUBJECT:
-        return None, f"the header is not that of CSV.md: {','.join(rows[0])[:120]}"
+        return None, f"the header is not that of CSV.md: {plausible.shown(','.join(rows[0]), 120)}"
     if len(rows) != 2:
         return None, f"{len(rows) - 1} rows instead of one"
     if len(rows[1]) != len(tables.SUBJECT):
@@ -213,20 +257,14 @@ def parse_output(text: str) -> tuple[dict[str, str] | None, str]:
 
 def flaw(row: dict[str, str], point: Point, workers: int, seed: int) -> str:
     """What is wrong with a row's form, or an empty string."""
-    for column, cell in row.items():
-        if column in tables.WORDS or cell == "":
-            continue
-        try:
-            value = float(cell)
-        except ValueError:
-            return f"{column} is {cell!r}, not a number"
-        if value < 0 or value != value or value == float("inf"):
-            return f"{column} is {cell}"
+    found = plausible.malformed_cell(row, tables.WORDS)
+    if found:
+        return found
     for column, asked in (("scenario", point.scenario.name), ("workers", str(workers)), ("seed", str(seed))):
         if row[column] != asked:
-            return f"{column} is {row[column]!r}, asked for {asked!r}"
+            return f"{column} is {plausible.shown(row[column])}, asked for {asked!r}"
     if row["status"] not in ("ok", "wrong"):
-        return f"status is {row['status']!r}"
+        return f"status is {plausible.shown(row['status'])}"
     return empty_cell(row, point.scenario) or ledger.check_flaw(row["check"])
 
 
@@ -239,19 +277,28 @@ def empty_cell(row: dict[str, str], scenario: Scenario) -> str:
     return ""
 
 
-def tail(text: str, limit: int = 300) -> str:
-    """The last lines of standard error, on one line."""
-    return " | ".join(line.strip() for line in text.strip().splitlines()[-3:])[-limit:]
+def last_words(text: str) -> str:
+    """The last lines of standard error, on one line, without what a terminal would obey."""
+    lines = [line.strip() for line in "".join(c if c >= " " or c == "\n" else " " for c in text).split("\n")]
+    return tail(" | ".join([line for line in lines if line][-3:]))
 
 
-def judge(done: proc.Done, point: Point, workers: int, seed: int) -> dict[str, str]:
-    """The subject's columns plus status and error, whatever happened."""
+def judge(
+    done: proc.Done,
+    point: Point,
+    workers: int,
+    seed: int,
+    asked: plausible.Asked | None = None,
+    seen: plausible.Seen | None = None,
+) -> dict[str, str]:
+    """The subject's columns plus status and error, whatever happened. `asked` is what its columns are held to, `seen`
+    what the runner measured around it; None: the subject is believed."""
     workers = point.workers or workers
     blank = dict.fromkeys(tables.SUBJECT, "") | {"workers": str(workers), "seed": str(seed)}
     blank["scenario"] = point.scenario.name
 
     def bad(status: str, error: str) -> dict[str, str]:
-        return blank | {"status": status, "error": " ".join(f"{error} {tail(done.err)}".split())}
+        return blank | {"status": status, "error": " ".join(f"{error} {last_words(done.err)}".split())}
 
     if done.timed_out:
         return bad("hang", f"no end within {done.seconds:.0f} s.")
@@ -267,11 +314,20 @@ def judge(done: proc.Done, point: Point, workers: int, seed: int) -> dict[str, s
         return bad("malformed", f"{reason}.")
     if (done.rc == 4) != (row["status"] == "wrong"):
         return bad("malformed", f"exit status {done.rc} contradicts status={row['status']}.")
-    error = tail(done.err) if row["status"] == "wrong" else ""
-    expected = ledger.expected(int(float(row["ops"] or 0)))
-    fixed = point.ops()
-    if row["status"] == "ok" and fixed is not None and row["ops"] != str(fixed):
-        return row | {"status": "wrong", "error": f"ops is {row['ops']}, the work was {fixed}"}
-    if row["status"] == "ok" and expected and row["check"] != expected:
-        return row | {"status": "wrong", "error": f"check is {row['check']}, the work's is {expected}"}
-    return row | {"error": error}
+    if row["status"] == "wrong":
+        return row | {"error": last_words(done.err)}
+    wrong = wrong_work(row, point)
+    if wrong:
+        return row | {"status": "wrong", "error": wrong}
+    doubt = plausible.contradiction(row, point, asked) if asked else ""
+    doubt = doubt or (plausible.beyond_the_process(row, point, asked, seen) if asked and seen else "")
+    return row | ({"status": "malformed", "error": f"not believed: {doubt}"} if doubt else {"error": ""})
+
+
+def wrong_work(row: dict[str, str], point: Point) -> str:
+    """Not the work that was asked for, by the number of operations or by their check."""
+    fixed, ops = point.ops(), int(row["ops"] or 0)
+    if fixed is not None and ops != fixed:
+        return f"ops is {ops}, the work was {fixed}"
+    expected = ledger.expected(ops)
+    return f"check is {row['check']}, the work's is {expected}" if expected and row["check"] != expected else ""

@@ -22,7 +22,10 @@ def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
     """env.json, rows, and the comparisons computed from the rows. What is not whole is refused."""
     env = repo.read_json(folder / "env.json")
     if env is None:
-        raise torn(folder, "env.json is absent or no JSON")
+        raise torn(folder, "env.json is absent, or no JSON object")
+    lacking = [key for key, kind in (("run_id", str), ("env_id", str), ("race", dict)) if not isinstance(env.get(key), kind)]
+    if lacking:
+        raise torn(folder, f"env.json has no {', '.join(lacking)} of the right kind")
     try:
         rows = tables.read(folder / "rows.csv", tables.ROWS)
         return env, rows, comparing.compare(rows)

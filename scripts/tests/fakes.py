@@ -56,8 +56,9 @@ def mark(i):
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & (2**64 - 1)
     return (z ^ (z >> 31)) >> 32 << 32 | 1
 row = dict.fromkeys(COLUMNS, "")
+row["steady"] = int(int(options["--warmup-blocks"]) >= 2)
 row.update(scenario=scenario, workers=options["--workers"], seed=options["--seed"], status="ok",
-           warmup_blocks=2, steady=1, blocks=options["--blocks"], nvcsw=3, nivcsw=1, minflt=100, maxrss_kib=4000)
+           warmup_blocks=min(2, int(options["--warmup-blocks"])), blocks=options["--blocks"], nvcsw=3, nivcsw=1, minflt=100, maxrss_kib=4000)
 if scenario in ("post_throughput", "spawn_many_remote_idle"):
     ops = int(params.get("ops", 16384))
     slow = int(options.get("--slowdown-ns", 0)) / 64
@@ -65,14 +66,17 @@ if scenario in ("post_throughput", "spawn_many_remote_idle"):
     if BEHAVIOUR == "odd_control" and 0 < slow < 0.3 * NS:
         slow = slow if int(options["--seed"]) < 1000 else -0.3 * NS
     ns = NS * noise() + EFFECT * slow
-    row.update(ops=ops, wall_ns=round(ns * ops), cpu_ns=round(2 * ns * ops), ns_per_op=f"{{ns:.3f}}",
-               ops_per_s=f"{{1e9 / ns:.3f}}")
+    wall = round(ns * ops)
+    row.update(ops=ops, wall_ns=wall, cpu_ns=round(2 * ns * ops), ns_per_op=f"{{wall / ops:.3f}}",
+               ops_per_s=f"{{1e9 * ops / wall:.3f}}")
 else:
     if scenario == "post_latency":
-        ops = sum(1 for line in open(options["--plan"]) if line[0] != "#")
-        row.update(offered_per_s=params["rate"], achieved_per_s=params["rate"], lateness_p99_ns=1000)
+        due = [int(line) for line in open(options["--plan"]) if line[0] != "#"]
+        ops, offered = len(due), f"{{1e9 * len(due) / due[-1]:.3f}}"
+        row.update(warmup_blocks=0, blocks=1, steady="", offered_per_s=offered, achieved_per_s=offered, lateness_p99_ns=1000)
     else:
         ops = int(params["ops"])
+        row.update(warmup_blocks=0, blocks=1, steady="")
     late = sorted(round(NS * 100 * rng.lognormvariate(0, 0.5)) for _ in range(ops - ops // 10))
     def edges(v):
         shift = max(0, v.bit_length() - 8)

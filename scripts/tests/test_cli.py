@@ -72,7 +72,7 @@ class UnknownNames(TreeCase):
         self.refused("compare", "HEAD", seen="required: NEW", exists=["scripts/apiary compare OLD NEW"])
 
     def test_numbers(self) -> None:
-        self.refused("race", "--rounds", "0", seen="--rounds 0", exists=["at least one"])
+        self.refused("race", "--rounds", "0", seen="--rounds 0", exists=["from 1"])
         self.refused("nightly", "--budget", "long", seen="long", exists=["60m"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .. import building, packages, repo
+from .. import building, given, packages, repo
 from ..errors import unknown
 
 SUMMARY = "configure and build presets (and the Rust twin)"
@@ -19,7 +19,7 @@ takes:   one to three minutes for each preset on two cores, seconds when little 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("preset", nargs="*", default=["release"], help="preset names, 'rust', or 'all'")
-    parser.add_argument("--jobs", type=int, metavar="N", help="compile N files at a time (default: Ninja's)")
+    parser.add_argument("--jobs", type=given.count, metavar="N", help="compile N files at a time (default: Ninja's)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,20 +6,20 @@ import argparse
 import shutil
 from pathlib import Path
 
-from .. import repo
+from .. import folder, repo
 from ..say import say
 
 SUMMARY = "remove build folders and caches (results only when asked)"
 DESCRIPTION = """\
 Removes build/, tokio_baseline/target/, Python caches and half-made result folders
-(results/.tmp-*). Results stay unless --results is given.
+(results/.tmp-*). Results stay unless --results is given; those that git tracks stay always.
 
 writes:  nothing; removes the above
 takes:   a second"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--results", action="store_true", help="also remove every finished result folder")
+    parser.add_argument("--results", action="store_true", help="also remove result folders, unfinished ones too, that git does not track")
     parser.add_argument("--dry-run", action="store_true", help="say what would be removed")
 
 
@@ -29,8 +29,16 @@ def doomed(results: bool) -> list[Path]:
     paths += sorted((repo.ROOT / "scripts").rglob("__pycache__"))
     paths += sorted(repo.RESULTS.glob(".tmp-*"))
     if results:
-        paths += sorted(path.parent for path in repo.RESULTS.glob("*/env.json"))
+        kept = tracked()
+        own = {path.parent for path in repo.RESULTS.glob("*/env.json")} | set(repo.RESULTS.glob(f"*{folder.UNFINISHED}"))
+        paths += sorted(path for path in own if path not in kept)
     return [path for path in paths if path.exists()]
+
+
+def tracked() -> set[Path]:
+    """Result folders that hold a file of this repository."""
+    told = repo.git("ls-files", "-z", "--", str(repo.RESULTS)) or ""
+    return {repo.RESULTS / Path(name).parts[1] for name in told.split("\0") if len(Path(name).parts) > 2}
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from .. import across, commits, comparing, findings, plans, repo, stats, subjects, summary
+from .. import across, commits, comparing, findings, folder, given, plans, repo, stats, subjects, summary
 from ..errors import Fault, INCORRECT, USAGE
 from ..say import colour, duration, heading, say, warn
 from . import race, setup
@@ -48,17 +48,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--subject", default=SUBJECT, metavar="NAME", help=f"which of ours (default {SUBJECT})")
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
     parser.add_argument("--plan", default="gate", help="which points (default those of gate)")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"of some pairs each (default {ROUNDS})")
-    parser.add_argument("--block-ms", type=int, metavar="MS", help="length of a block (default: the plan's)")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="race N times; the verdicts at the end")
-    parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--rounds", type=given.count, default=ROUNDS, metavar="N", help=f"of some pairs each (default {ROUNDS})")
+    parser.add_argument("--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default: the plan's)")
+    parser.add_argument("--repeat", type=given.count, default=1, metavar="N", help="race N times; the verdicts at the end")
+    parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
-    parser.add_argument("--seed", type=int, help="of order, plans and padding (default: random, recorded)")
-    parser.add_argument("--timeout", type=float, metavar="S", help="for one run, before it counts as hung")
+    parser.add_argument("--seed", type=given.seed, help="of order, plans and padding (default: random, recorded)")
+    parser.add_argument("--timeout", type=given.seconds, metavar="S", help="for one run, before it counts as hung")
 
 
 def folder_of(name: str) -> Path | None:
     for candidate in (Path(name), repo.RESULTS / name):
+        if candidate.is_dir() and candidate.name.endswith(folder.UNFINISHED):
+            folder.refuse_unfinished(candidate)
         if (candidate / "rows.csv").is_file() and (candidate / "env.json").is_file():
             return candidate
     return None

@@ -6,7 +6,7 @@ import argparse
 import csv
 import textwrap
 
-from .. import building, catalogue, checks, detection, repo, sources
+from .. import building, catalogue, checks, detection, given, known, repo, sources
 from ..errors import Fault, USAGE
 from ..say import colour, say
 from ..verdicts import count
@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="exhibits by name or pattern (default: all)")
     parser.add_argument("--engine", help="relacy, explorer or all")
     parser.add_argument("--budget", action="append", default=[], help="for each exhibit: 5s, or 20000x executions")
-    parser.add_argument("--jobs", type=int, help="exhibits at a time (default: one for each CPU)")
+    parser.add_argument("--jobs", type=given.count, help="exhibits at a time (default: one for each CPU)")
     parser.add_argument("--times", action="store_true", help="the time to detect, against what is recorded")
     parser.add_argument("--update", action="store_true", help="with --times: record what was measured")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
@@ -107,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
     if args.update and not args.times:
         raise Fault("--update records what --times measures", "", "scripts/apiary museum --times --update", USAGE)
     if not args.no_build:
+        known.check_names(args.names, "exhibit")
         setup.ensure(quiet=True)
         building.build("model")
     entries = checks.all_entries()

@@ -7,7 +7,7 @@ import csv
 import io
 import os
 
-from .. import building, inventory, mutation, repo
+from .. import building, given, inventory, known, mutation, repo
 from ..errors import Fault, USAGE
 from ..say import colour, say, table
 from . import prove, setup
@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help=f"for each check and engine: 5s or 20000x (default {mutation.SHORT})")
     parser.add_argument("--longer", default=mutation.LONG, metavar="BUDGET",
                         help=f"for the explorer's unfinished searches of a survivor (default {mutation.LONG}; none: 0s)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants at a time")
+    parser.add_argument("--jobs", type=given.count, default=os.cpu_count() or 1, help="mutants at a time")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
 
 
@@ -86,9 +86,10 @@ def tell(lines: list[str]) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    for budget in (args.budget, args.longer):
-        if not prove.valid_budget(budget):
+    for budget, none in ((args.budget, False), (args.longer, True)):
+        if not prove.valid_budget(budget, none):
             raise Fault(f"--budget {budget} cannot be read", "", "5s, or 20000x executions", USAGE)
+    known.headers(args.structures)
     if not args.no_build:
         setup.ensure(quiet=True)
         building.build("model")

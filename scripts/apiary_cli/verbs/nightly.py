@@ -19,6 +19,7 @@ from .. import (
     cross,
     exact,
     findings,
+    given,
     junit,
     mutation,
     packages,
@@ -61,14 +62,14 @@ FOLDER = repo.BUILD / "nightly"
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", default="60m", help="seconds, minutes or hours: 90s, 60m, 3h (default 60m)")
     parser.add_argument("--junit", metavar="FILE", help="also write the JUnit file here")
-    parser.add_argument("--workers", type=int, default=2, help="worker threads of the race (default 2)")
+    parser.add_argument("--workers", type=given.workers, default=2, help="worker threads of the race (default 2)")
     parser.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source; unit tests are skipped")
 
 
 def parse_budget(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
-    if not match or float(match[1]) <= 0:
-        raise Fault(f"--budget {text} cannot be read", "", "a number and s, m or h: 90s, 60m, 3h", USAGE)
+    if not match or not 0 < float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] <= given.YEAR:
+        raise Fault(f"--budget {text} cannot be read", "", "a number and s, m or h: 90s, 60m, 3h; a year at most", USAGE)
     return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
 
 

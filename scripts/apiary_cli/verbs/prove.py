@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from .. import building, checks, cross, repo, sources
+from .. import building, checks, cross, given, known, repo, sources
 from ..errors import Fault, USAGE, unknown
 from ..say import colour, say
 from ..verdicts import closing, expected
@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="checks by name or pattern (default: all)")
     parser.add_argument("--engine", help="relacy, explorer or all")
     parser.add_argument("--mode", help="standard, random, pct, bound or full")
-    parser.add_argument("--bound", type=int, metavar="N", help="preemptions (bound), depth (pct)")
+    parser.add_argument("--bound", type=given.several, metavar="N", help="preemptions (bound), depth (pct)")
     parser.add_argument(
         "--budget",
         action="append",
@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="for each check: 5s, or 20000x executions; the first to end counts. Exhibits end when they are caught, and "
         "obey it only when NAMEs are given",
     )
-    parser.add_argument("--seed", type=int)
+    parser.add_argument("--seed", type=given.seed)
     parser.add_argument("--replay", metavar="TOKEN", help="replay one counterexample (with one NAME)")
     parser.add_argument(
         "--mutate",
@@ -48,14 +48,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="weaken one atomic operation, FILE:LINE[:COLUMN]=ORDER: some check must fail",
     )
     parser.add_argument("--trace", action="store_true", help="print the traces of expected failures, too")
-    parser.add_argument("--jobs", type=int, help="checks at a time (default: one for each CPU)")
+    parser.add_argument("--jobs", type=given.count, help="checks at a time (default: one for each CPU)")
     parser.add_argument("--json", metavar="FILE", help="also write the record to FILE")
     parser.add_argument("--list", action="store_true", help="list the checks and what each shows")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
 
 
-def valid_budget(text: str) -> bool:
-    return re.fullmatch(r"\d+(\.\d+)?s|\d+x", text) is not None
+def valid_budget(text: str, none: bool = False) -> bool:
+    """Seconds or executions, of a length that can be read; `none`: 0 is allowed, and means none."""
+    match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)s|([0-9]{1,15})x", text)
+    return match is not None and (none or float(match[1] or match[2]) > 0)
 
 
 ORDERS = ("relaxed", "acquire", "release", "acq_rel", "seq_cst", "dropped")
@@ -110,6 +112,7 @@ def prove_and_record(names: list[str], chosen: checks.Options) -> tuple[list[dic
 def run(args: argparse.Namespace) -> int:
     chosen = options(args)
     if not args.no_build:
+        known.check_names(args.names)
         setup.ensure(quiet=True)
         building.build("model")
     if args.list:

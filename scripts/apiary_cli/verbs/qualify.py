@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import comparing, folder, plans, repo, rounds, splice, stats, subjects, tables
+from .. import comparing, folder, given, plans, repo, rounds, splice, stats, subjects, tables
 from ..errors import Fault, HARNESS, INCORRECT, USAGE
 from ..say import Progress, duration, heading, say
 from . import race, setup
@@ -41,15 +41,15 @@ AS = {"one_cpu": plans.plan("gate"), "free": plans.plan("publish")}  # whose blo
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--subject", default="hive", metavar="NAME", help="which program (default hive)")
     parser.add_argument("--placement", choices=plans.PLACEMENTS, default="one_cpu", help="one_cpu (default) or free")
-    parser.add_argument("--batches", type=int, default=17, metavar="N", help="6 comparisons each (default 17)")
-    parser.add_argument("--rounds", type=int, default=10, metavar="N", help="of a batch (default 10)")
-    parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--batches", type=given.count, default=17, metavar="N", help="6 comparisons each (default 17)")
+    parser.add_argument("--rounds", type=given.count, default=10, metavar="N", help="of a batch (default 10)")
+    parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument(
-        "--block-ms", type=int, metavar="MS", help="of a block (default 5, as compare does; free: 20, as publish)"
+        "--block-ms", type=given.block_ms, metavar="MS", help="of a block (default 5, as compare does; free: 20, as publish)"
     )
-    parser.add_argument("--limit", type=float, metavar="MINUTES", help="no further batch begins after this")
+    parser.add_argument("--limit", type=given.minutes, metavar="MINUTES", help="no further batch begins after this")
     parser.add_argument("--splice", metavar="FILE", help="write the result between the marks of this page")
-    parser.add_argument("--seed", type=int, help="of order and padding (default: random, recorded)")
+    parser.add_argument("--seed", type=given.seed, help="of order and padding (default: random, recorded)")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 

@@ -6,24 +6,29 @@ import argparse
 import dataclasses
 import os
 import random
+import re
 import shlex
 import sys
 import time
 from pathlib import Path
 
 from .. import (
+    audit,
     building,
     checks,
     commits,
     comparing,
     findings,
     folder,
+    given,
+    known,
     ledger,
     ownplan,
     pace,
     plans,
     probes,
     repo,
+    resuming,
     rounds,
     sidecars,
     sources,
@@ -56,8 +61,11 @@ A plan with a time limit (its own, or --limit) runs fewer rounds where they do n
 among the batches, rounds go over all points in turn, and the report says how many there were and why.
 Before it starts, the race says how long it should take, and goes on correcting that.
 
+Before the first round each subject is audited at each scenario; what cannot be true is an error row.
+
 writes:  results/DATE-HOST/ (report.html, summary.md, rows.csv, compare.csv, hist.csv, micro.*,
-         startup.*, env.json); never overwritten, whole or not there at all
+         startup.*, env.json); never overwritten. While it runs, and when it is stopped, the folder is called
+         DATE-HOST.unfinished and holds the rounds so far: --resume goes on; report and compare refuse it
 takes:   as above, and a few minutes to build the first time; --quick about 12 minutes in all on two quiet cores
 exit:    0 fine; 1 wrong work, a refused subject, a regression against --baseline, or a finding that is not in
          bench/contract/expected_findings.csv (METHODOLOGY.md: a control on the wrong side of 1, two modes);
@@ -98,24 +106,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--expected", metavar="FILE", help="findings that are known (default: bench/contract/expected_findings.csv)"
     )
-    parser.add_argument("--rounds", type=int, metavar="N", help="instead of the plan's number")
+    parser.add_argument("--rounds", type=given.count, metavar="N", help="instead of the plan's number")
     parser.add_argument(
-        "--limit", type=float, metavar="MINUTES", help="no further round begins after this (default: the plan's limit)"
+        "--limit", type=given.minutes, metavar="MINUTES", help="no further round begins after this (default: the plan's limit)"
     )
-    parser.add_argument("--block-ms", type=int, metavar="MS", help="length of a block (default: the plan's)")
-    parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default: the plan's)")
+    parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
-    parser.add_argument("--seed", type=int, help="of order, plans and padding (default: random, recorded)")
-    parser.add_argument("--timeout", type=float, metavar="S", help="for one run, before it counts as hung")
+    parser.add_argument("--seed", type=given.seed, help="of order, plans and padding (default: random, recorded)")
+    parser.add_argument("--timeout", type=given.seconds, metavar="S", help="for one run, before it counts as hung")
     parser.add_argument(
         "--repeats",
-        type=int,
+        type=given.several,
         default=rounds.REPEATS,
         metavar="N",
         help=f"how often a disturbed round is run again (default {rounds.REPEATS})",
     )
     parser.add_argument(
         "--no-build", action="store_true", help="take the builds as they are, if they are of this source; prove and stress nothing"
+    )
+    parser.add_argument(
+        "--believe",
+        action="store_true",
+        help="take the subjects' word: no audits, no bounds by the clock (bench/contract/TRUST.md); said in the report",
+    )
+    parser.add_argument(
+        "--resume",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="go on with an unfinished race (default: the newest), with its own options and programs",
     )
     parser.add_argument("--no-sidecars", action="store_true", help="no micro-benchmarks, no whole-process times")
 
@@ -159,12 +179,20 @@ def refuse_other_source(programs: list[Path]) -> None:
     sources.refuse_other(repo.RUST / "target", rust, "scripts/apiary build rust")
 
 
-def gather(
-    args: argparse.Namespace, usual: tuple[str, ...] = ()
-) -> tuple[list[subjects.Subject], list[str]]:
-    """Build and introduce the subjects; the reasons why some were refused. `usual` are the plan's: --subject
-    overrules it, and what --program names races always."""
-    given = [Path(name).resolve() for name in args.program]
+def introduce_given(args: argparse.Namespace, usual: tuple[str, ...]) -> None:
+    """Before anything is built: are the given programs subjects, and does every name mean one?"""
+    check_files(args)
+    wanted = [*args.subject, *(usual if (args.plan or "").endswith(".toml") and not args.subject else ())]
+    names = known.subjects()
+    if args.no_build or not names:
+        return  # gather() knows what is there
+    names |= {one.name for one in subjects.discover([Path(name).resolve() for name in args.program])[0]}
+    for name in wanted:
+        if name not in names and re.sub(r"-\d+$", "", name) not in names:
+            raise unknown("subject", name, names)
+
+
+def check_files(args: argparse.Namespace) -> None:
     for name in args.program + ([args.baseline] if args.baseline else []):
         if not os.access(name, os.X_OK) or not Path(name).is_file():
             absent = not Path(name).is_file()
@@ -175,17 +203,31 @@ def gather(
                 + ("" if absent else f"; if this is one: chmod +x {name}"),
                 USAGE,
             )
+
+
+def gather(
+    args: argparse.Namespace, usual: tuple[str, ...] = ()
+) -> tuple[list[subjects.Subject], list[str]]:
+    """Build and introduce the subjects; the reasons why some were refused. `usual` are the plan's: --subject
+    overrules it, and what --program names races always."""
+    extra = [Path(name).resolve() for name in args.program]
+    check_files(args)
     programs = existing_programs() if args.no_build else subjects.build_all()
-    found, refused = subjects.discover(programs + given)
+    found, refused = subjects.discover(programs + extra)
     for fault in refused:
         warn(fault.text())
+    all_names = {s.name for s in found} | known.subjects() | set(plans.PUBLISHED) | {BARE}
+    for name in usual if found and not args.subject else ():
+        if name not in all_names:
+            raise unknown("subject", name, all_names)
     wanted = args.subject or [s.name for s in found if s.name in usual]
-    named = subjects.select(found, wanted) if wanted else found
-    chosen = [s for s in found if s in named or (s.program in given and not args.subject)]
+    named = subjects.select(found, wanted) if wanted else [] if usual else found
+    chosen = [s for s in found if s in named or (s.program in extra and not args.subject)]
     if not chosen:
         raise Fault(
             "there is no subject to race",
-            "; ".join(f.seen for f in refused) or "none is built",
+            "; ".join(f.seen for f in refused)
+            or ("none of the plan's is built" if usual and found else "none is built"),
             "scripts/apiary build release rust",
         )
     refuse_other_source([s.program for s in chosen if s.program in programs])
@@ -216,22 +258,22 @@ def short_verification(names: list[str]) -> list[str]:
     return wrong + ([f"stress failed: {', '.join(bad)}"] if bad else [])
 
 
-def on_trial(found: list[subjects.Subject], given: list[Path], old: subjects.Subject | None) -> list[subjects.Subject]:
+def on_trial(found: list[subjects.Subject], named: list[Path], old: subjects.Subject | None) -> list[subjects.Subject]:
     """The candidates: that of which there is an older build; else a stranger's programs; else ours. The floor is ours,
     but others are measured against it: it is a candidate only where nothing else of ours runs."""
     if old:
         return subjects.select(found, [old.name])
-    strangers = [s for s in found if s.program in given and not s.own and s.name != BARE]
+    strangers = [s for s in found if s.program in named and not s.own and s.name != BARE]
     ours = [s for s in found if s.own]
     return strangers or [s for s in ours if s.name not in FLOORS] or ours
 
 
 def line_up(
-    found: list[subjects.Subject], baseline: str | None, controls: bool, given: list[Path] | None = None
+    found: list[subjects.Subject], baseline: str | None, controls: bool, named: list[Path] | None = None
 ) -> list[tuple]:
     """(subject, role, label) of every arm. The controls copy the first candidate, else the first."""
     old = subjects.introduce(Path(baseline).resolve()) if baseline else None
-    ours = on_trial(found, given or [], old)
+    ours = on_trial(found, named or [], old)
     role = {BARE: "bare"} | {s.name: "candidate" for s in ours}
     arms = [(s, role.get(s.name, "peer"), s.name) for s in found]
     reference = ours[0] if ours else found[0]
@@ -267,8 +309,9 @@ def run_rounds(race: rounds.Race) -> None:
     say(f"about {duration(whole)} by arithmetic{each}{limit_text(race.plan)}")
     while batch < batches:
         batch += 1
-        if batch == 1:
+        if batch == 1 and not race.rounds_done:
             calibrate(race)
+            audit_all(race)
             race.rows += rounds.unsupported_rows(race, batch)
         if last is not None:
             race.deadline = began + (last - began) * min(1.0, batch / batches)
@@ -280,6 +323,18 @@ def run_rounds(race: rounds.Race) -> None:
         if batch == batches == 1 and comparing.regressions(comparing.compare(race.rows)):
             say("a regression against the baseline: a second batch must agree before it counts")
             batches = 2
+
+
+def audit_all(race: rounds.Race) -> None:
+    """Ask every arm whether its figures are those of its process; what is found makes its rows there errors."""
+    due = [] if race.believe else audit.due(race)
+    with Progress("audit", len(due)) as progress:
+        for arm, point in due:
+            race.audits.append(audit.audit(race, arm, point))
+            progress.advance(f"{arm.label} {point.label}")
+    for one in race.audits:
+        if one["found"]:
+            warn(f"{one['subject']} is not believed in {one['scenario']}: {one['found']}")
 
 
 def limit_text(plan: plans.Plan) -> str:
@@ -321,18 +376,20 @@ def perform(
     command: str = "",
     built: tuple[str, str] | None = None,
     tree: commits.Tree | None = None,
+    resumed: tuple[Path, dict] | None = None,
 ) -> Outcome:
     """Race and write the folder. `built` is the hash of the source that the builds began with; `tree` is where
-    they come from if not from here."""
-    seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
+    they come from if not from here; `resumed` is the folder and the state to go on from."""
+    where, state = resumed or (None, {})
+    seed = state["seed"] if state else args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
     ours = [s.program for s in found if s.own] if tree is None else []
     beside = [] if args.no_sidecars else repo.manifest("release", "micro")
     refuse_other_source(beside)
     record = folder.Record(tree.hashes if tree else built, exported=tree is not None, programs=ours)
     listed = findings.expected(getattr(args, "expected", None))
-    with folder.begun() as (run_id, out, scratch):
-        given = [Path(name).resolve() for name in getattr(args, "program", ())]
-        arms = subjects.place(line_up(found, args.baseline, plan.controls, given), scratch)
+    with folder.begun(resumed=where) as (run_id, out, scratch):
+        named = [Path(name).resolve() for name in getattr(args, "program", ())]
+        arms = subjects.place(line_up(found, args.baseline, plan.controls, named), scratch)
         race = rounds.Race(
             plan,
             arms,
@@ -345,7 +402,13 @@ def perform(
             args.timeout,
             args.repeats,
             deadline,
+            believe=getattr(args, "believe", True),
         )
+        if state:
+            resuming.same(where, state, plan, record.env_id, arms)
+            resuming.restore(race, where, state)
+        if getattr(args, "words", None) is not None:
+            race.keep = resuming.Keeper(race, out, args.words, wrong, state.get("spent_s", 0.0)).keep
         probed = probes.all_probes()
         run_rounds(race)
         settle_checks(race.rows)
@@ -388,6 +451,8 @@ def describe(
         "commit": race.commit,
         "dirty": dirty,
         "repeats": race.repeats,
+        "believed": race.believe,
+        "audits": race.audits,
         "block_ms": plan.block_ms,
         "blocks": plan.blocks,
         "warmup_blocks": plan.warmup_blocks,
@@ -435,8 +500,50 @@ def tell(outcome: Outcome) -> None:
     say(f"report: {shown}/report.html")
 
 
+def unmixed(args: argparse.Namespace) -> None:
+    """--resume brings all the other options with it."""
+    parser = argparse.ArgumentParser()
+    arguments(parser)
+    usual = vars(parser.parse_args([]))
+    mixed = [name for name, value in vars(args).items() if name != "resume" and value != usual[name]]
+    if mixed:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in mixed)
+        raise Fault(f"--resume with {options}", "an unfinished race has its own", "leave them away", USAGE)
+
+
+def resume(args: argparse.Namespace) -> int:
+    """Go on with an unfinished race: its words again, its programs as they lie, its rows so far."""
+    unmixed(args)
+    where, state = folder.to_resume(args.resume)
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    arguments(parser)
+    started, told = time.monotonic(), parser.parse_args(state["words"])
+    told.no_build, told.words = True, state["words"]
+    if not Path(state["cwd"]).is_dir():
+        raise resuming.refuse(where, f"{state['cwd']} is gone", "its options name files as seen from there")
+    os.chdir(state["cwd"])
+    plan = chosen_plan(told)
+    found, _ = gather(told, plan.subjects)
+    done = sum(state["rounds_done"].values())
+    heading(f"race {where.name.removesuffix(folder.UNFINISHED)} goes on after {done} rounds: plan {plan.name}")
+    deadline = time.monotonic() + max(0.0, plan.limit - state["spent_s"]) if plan.limit else None
+    command = shlex.join(["scripts/apiary", "race", *state["words"]])
+    outcome = perform(plan, found, told, state["problems"], deadline, command, resumed=(where, state))
+    return close(outcome, started)
+
+
+def close(outcome: Outcome, started: float) -> int:
+    tell(outcome)
+    say(f"took {duration(time.monotonic() - started)}")
+    return outcome.code
+
+
 def run(args: argparse.Namespace) -> int:
+    if args.resume is not None:
+        return resume(args)
     plan = chosen_plan(args)
+    introduce_given(args, plan.subjects)
+    args.words = sys.argv[2:]
     findings.expected(args.expected)  # a file that cannot be read is refused before anything is built
     built = verification.hashes()
     started, command = time.monotonic(), shlex.join(["scripts/apiary", *sys.argv[1:]])
@@ -447,7 +554,4 @@ def run(args: argparse.Namespace) -> int:
         wrong += short_verification([s.name for s in found if s.own])
     heading(f"race: {', '.join(s.name for s in found)}; plan {plan.name}, at most {plan.rounds} rounds")
     deadline = time.monotonic() + plan.limit if plan.limit else None
-    outcome = perform(plan, found, args, wrong, deadline, command, built)
-    tell(outcome)
-    say(f"took {duration(time.monotonic() - started)}")
-    return outcome.code
+    return close(perform(plan, found, args, wrong, deadline, command, built), started)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .. import repo, splice, summary, tables
+from .. import folder, repo, splice, summary, tables
 from ..errors import Fault, USAGE, unknown
 from ..say import say
 
@@ -54,12 +54,15 @@ def contents(text: str) -> dict[str, int]:
 
 
 def find(name: str | None) -> Path:
-    known = sorted(path.parent for path in repo.RESULTS.glob("*/env.json"))
+    whole = (path.parent for path in repo.RESULTS.glob("*/env.json"))
+    known = sorted(path for path in whole if not path.name.endswith(folder.UNFINISHED))
     if name is None:
         if not known:
             raise Fault("there is no result folder yet", "", "scripts/apiary race --quick", USAGE)
         return known[-1]
     for candidate in (Path(name), repo.RESULTS / name):
+        if candidate.is_dir():
+            folder.refuse_unfinished(candidate)
         if (candidate / "env.json").exists():
             return candidate
     raise unknown("result folder", name, [path.name for path in known])

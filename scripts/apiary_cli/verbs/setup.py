@@ -7,7 +7,7 @@ import os
 import shutil
 
 from .. import packages, proc
-from ..errors import Fault
+from ..errors import Fault, tail
 from ..say import say
 
 SUMMARY = "install from Debian packages what is missing (asks nothing)"
@@ -79,7 +79,7 @@ def ensure(
     for command in install_commands(names, euid, sudo):
         done = proc.run(command, merge=True)
         if not done.ok:
-            raise Fault(f"{' '.join(command[-len(names) - 4:])} {done.how()}", done.out.strip()[-2000:], by_hand)
+            raise Fault(f"{' '.join(command[-len(names) - 4:])} {done.how()}", tail(done.out, 2000), by_hand)
     left = needed(with_lint, version)
     if left:
         raise Fault(

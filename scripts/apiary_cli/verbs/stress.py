@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import random
 
-from .. import building, repo, sources, stressing
+from .. import building, given, known, repo, sources, stressing
 from ..errors import Fault, USAGE, unknown
 from ..say import say
 from . import setup
@@ -23,10 +23,10 @@ exit:    0 when every run was clean, else 1"""
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="stress programs (default: all)")
-    parser.add_argument("--seconds", type=float, default=5.0, help="for each run (default 5)")
-    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="how many seeds (default 1)")
-    parser.add_argument("--seed", type=int, help="the first seed (default: random, printed)")
-    parser.add_argument("--threads", type=int, help="threads of each program (default: its own)")
+    parser.add_argument("--seconds", type=given.seconds, default=5.0, help="for each run (default 5)")
+    parser.add_argument("--seeds", type=given.count, default=1, metavar="N", help="how many seeds (default 1)")
+    parser.add_argument("--seed", type=given.seed, help="the first seed (default: random, printed)")
+    parser.add_argument("--threads", type=given.workers, help="threads of each program (default: its own)")
     parser.add_argument("--preset", action="append", help="tsan or asan-ubsan (default: both)")
     parser.add_argument("--no-build", action="store_true", help="take the builds as they are, if they are of this source")
 
@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     if args.seconds <= 0 or args.seeds < 1:
         raise Fault("--seconds and --seeds must be positive", "", "--seconds 5 --seeds 1", USAGE)
     if not args.no_build:
+        known.stresses(args.names)
         setup.ensure(quiet=True)
         for name in presets:
             building.build(name, only="stress")

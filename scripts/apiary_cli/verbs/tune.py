@@ -15,6 +15,7 @@ from pathlib import Path
 from .. import (
     comparing,
     folder,
+    given,
     ownplan,
     plans,
     repo,
@@ -80,11 +81,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cross", action="store_true", help="every combination of the values given by --set")
     parser.add_argument("--plan", metavar="PLAN", help="the points of this plan, or TOML file")
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
-    parser.add_argument("--rounds", type=int, default=10, metavar="N", help="of a batch, at most (default 10)")
-    parser.add_argument("--minutes", type=float, default=45.0, metavar="M", help="no round begins later (default 45)")
-    parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (default 2)")
-    parser.add_argument("--block-ms", type=int, default=50, metavar="MS", help="length of a block (default 50)")
-    parser.add_argument("--seed", type=int, help="of order and padding (default: random, recorded)")
+    parser.add_argument("--rounds", type=given.count, default=10, metavar="N", help="of a batch, at most (default 10)")
+    parser.add_argument("--minutes", type=given.minutes, default=45.0, metavar="M", help="no round begins later (default 45)")
+    parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
+    parser.add_argument("--block-ms", type=given.block_ms, default=50, metavar="MS", help="length of a block (default 50)")
+    parser.add_argument("--seed", type=given.seed, help="of order and padding (default: random, recorded)")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 

@@ -1,0 +1,51 @@
+"""Numbers given on the command line: each kind refuses what makes no sense, before anything is built."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Callable
+
+MOST = 10**6  # of anything that is counted: more is a slip of the finger
+SEEDS = 2**63
+YEAR = 365.0 * 24 * 3600
+
+
+def refuse(text: str, wanted: str) -> argparse.ArgumentTypeError:
+    return argparse.ArgumentTypeError(f"{text!r} is not {wanted}")
+
+
+def whole(least: int, most: int = MOST) -> Callable[[str], int]:
+    """A whole number within these bounds."""
+
+    def read(text: str) -> int:
+        digits = text.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 25 and least <= int(text) <= most):
+            raise refuse(text, f"a whole number from {least} to {most}")
+        return int(text)
+
+    return read
+
+
+def above_zero(unit: str, most: float) -> Callable[[str], float]:
+    """A number above zero; neither nan nor inf."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not 0 < value <= most:
+            raise refuse(text, f"a number of {unit} above 0, at most {most:.0f}")
+        return value
+
+    return read
+
+
+count = whole(1)  # of rounds, workers, jobs, …
+several = whole(0)  # of what may be none
+seed = whole(0, SEEDS - 1)
+seconds = above_zero("seconds", YEAR)
+minutes = above_zero("minutes", YEAR / 60)
+block_ms = whole(1, 60_000)
+workers = whole(1, 4096)

@@ -1,0 +1,67 @@
+"""Names that can be looked at before anything is built, read from the sources: checks, subjects, stress programs."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+
+from . import building, inventory, repo
+from .errors import unknown
+
+CHECK = re.compile(r"^\s*APIARY_(CHECK|EXHIBIT|LITMUS)\(\s*(\w+?)(##|\b(?!##))", re.MULTILINE)
+SUBJECT = re.compile(r"apiary_add_subject\(\s*([\w.+-]+)|add_executable\(subject_(\w+) IMPORTED")
+STRESS = re.compile(r"apiary_add_stress\(\s*(\w+)")
+
+
+def texts(folder: str, pattern: str) -> list[str]:
+    found = []
+    for path in sorted((repo.ROOT / folder).rglob(pattern)):
+        try:
+            found.append(path.read_text(errors="replace"))
+        except OSError:
+            continue
+    return found
+
+
+def checks(kind: str | None = None) -> tuple[set[str], set[str]]:
+    """Of model_check/: names, and beginnings of names that a macro completes (prefix_##word)."""
+    names: set[str] = set()
+    begun: set[str] = set()
+    for text in texts("model_check", "*.cpp"):
+        for what, name, pasted in CHECK.findall(text):
+            if kind in (None, what.lower()):
+                (begun if pasted else names).add(name)
+    return names, begun
+
+
+def check_names(patterns: list[str], kind: str | None = None) -> None:
+    """Refuses a pattern that no check of the sources matches; their programs are asked again once they are built."""
+    names, begun = checks(kind)
+    for pattern in patterns if names else ():
+        literal = re.split(r"[*?\[]", pattern)[0]
+        completed = any(literal.startswith(one) or (one.startswith(literal) and literal != pattern) for one in begun)
+        if not fnmatch.filter(names, pattern) and not completed:
+            raise unknown("exhibit" if kind == "exhibit" else "check", pattern, names)
+
+
+def headers(parts: list[str]) -> None:
+    """Refuses a part of a header's name that no header with atomic sites has."""
+    files = {item.file for item in inventory.read()[0]} if parts else set()
+    for part in parts:
+        if not any(part in file for file in files):
+            raise unknown("header with atomic sites", part, files)
+
+
+def stresses(names: list[str]) -> None:
+    found = {name for text in texts("stress", "CMakeLists.txt") for name in STRESS.findall(text)}
+    for name in names if found else ():
+        if name not in found:
+            raise unknown("stress", name, found)
+
+
+def subjects() -> set[str]:
+    """What the sources can build, by the names of their programs."""
+    text = "\n".join(texts("bench/subjects", "CMakeLists.txt"))
+    rust = {path.name.removeprefix("subject_") for path in building.rust_programs()}
+    return {a or b for a, b in SUBJECT.findall(text)} | rust
+
