@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <apiary/bench/host.hpp>
+#include <apiary/bench/ledger.hpp>
 #include <apiary/sync/real_sync.hpp>
 
 namespace apiary::bench {
@@ -120,6 +121,7 @@ template <class Release>
     injection done;
     std::exception_ptr failure;
     std::thread([&] {
+        ledger::this_thread_posts();
         try {
             done = inject(plan, release);
         } catch (...) {

@@ -87,6 +87,13 @@ public:
         return end_ns_;
     }
 
+    // The calling thread posts to the runtime and is none of it: no task may run here. Noted for the thread's life.
+    static void this_thread_posts() noexcept { posts_ = true; }
+
+    // Whether the last task of some account ran on a thread that posts: then tasks run within the call that posts them,
+    // and what was measured is no hand-over. Looked at where a block ends only, so that it costs tasks nothing.
+    [[nodiscard]] bool ran_on_a_poster() const noexcept { return inline_; }
+
     // Final after wait.
     [[nodiscard]] std::uint64_t sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
 
@@ -101,6 +108,7 @@ private:
     // The last task stamps the end itself: waking the main thread is no part of the work.
     [[gnu::noinline, gnu::cold]] void finish() noexcept {
         end_ns_ = now_ns();
+        if (posts_) inline_ = true;
         finished_.store(1, std::memory_order_release);
         finished_.notify_one();
     }
@@ -111,6 +119,8 @@ private:
     alignas(cache_line) std::uint32_t expected_ = 0;
     const std::int64_t slowdown_ns_;
     std::int64_t end_ns_ = 0;
+    bool inline_ = false;  // written and read as end_ns_ is
+    inline static thread_local bool posts_ = false;
     std::atomic<std::uint32_t> finished_{0};
 };
 

@@ -79,6 +79,7 @@ public:
         if (!injected_.undisplaced) r.add_flag("injector_plain");
         r.add_flag("injector_us=" + std::to_string(injected_.cost_ns / 1000));
         result.audit("the run", account_.sum(), expected_sum(n));
+        result.audit_threads(account_);
         fill_counters(r, runtime);
         return result;
     }

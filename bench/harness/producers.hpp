@@ -28,6 +28,7 @@ template <class Produce>
         std::vector<std::jthread> threads;
         for (std::uint64_t producer = 0; producer < producers; ++producer)
             threads.emplace_back([&, producer] {
+                ledger::this_thread_posts();
                 produce(producer, first, [&] {
                     ready.fetch_add(1, std::memory_order_release);
                     yield_until([&] { return start.load(std::memory_order_acquire); });

@@ -10,6 +10,7 @@ A finding counts when it comes again in every attempt, and never from a run that
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import signal
 from pathlib import Path
@@ -20,7 +21,7 @@ from .plans import Point
 from .subjects import Arm
 
 ATTEMPTS = 3
-LASTS_S, MOST_BLOCKS = 0.15, 500
+LASTS_S, LEAST_BLOCK_S, BLOCK_S = 0.3, 0.005, 0.001  # the last: what may pass beside a block, to make its threads
 LEAST_SHARE = 0.15  # of the process that its blocks must claim: a tenth is found out, honest ones claim a third at least
 OTHER = 10.0  # times as fast as with fixed operations: no block length does that (a burst has two modes, 8.5 apart)
 START_S, START_CPU_S = 0.1, 0.03  # of a program and its runtime, beside what asking it who it is took
@@ -33,26 +34,31 @@ SEED = 20_011
 
 @dataclasses.dataclass
 class Threads:
-    """The processor time of each thread of a process, looked at now and then."""
+    """The processor time of each thread of a process, looked at now and then: when and with how much it was seen first,
+    and last."""
 
-    first: dict[int, int] = dataclasses.field(default_factory=dict)
-    last: dict[int, int] = dataclasses.field(default_factory=dict)
+    first: dict[int, tuple[float, int]] = dataclasses.field(default_factory=dict)
+    last: dict[int, tuple[float, int]] = dataclasses.field(default_factory=dict)
     at: list[float] = dataclasses.field(default_factory=list)
 
     def look(self, pid: int, seconds: float) -> None:
-        found = {}
         for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
             try:
-                found[int(path.parent.name)] = int(path.read_text().split()[0])
+                thread, ran = int(path.parent.name), int(path.read_text().split()[0])
             except (OSError, ValueError, IndexError):
                 continue  # it has ended
-        if found:
-            self.first, self.last = self.first or found, found
-            self.at.append(seconds)
+            # Born between two looks: all that it has run is new.
+            self.first.setdefault(thread, (seconds, 0 if self.at else ran))
+            self.last[thread] = seconds, ran
+        self.at.append(seconds)
 
-    def ran(self) -> dict[int, int]:
-        """What each thread that was there all the time has used since the first look."""
-        return {thread: self.last[thread] - before for thread, before in self.first.items() if thread in self.last}
+    def ran(self, least_s: float = 0.0) -> dict[int, int]:
+        """Nanoseconds that each thread has run since the first look, if it was seen over so many seconds."""
+        return {
+            thread: self.last[thread][1] - ran
+            for thread, (born, ran) in self.first.items()
+            if self.last[thread][0] - born >= least_s
+        }
 
 
 def every(step: float, threads: Threads) -> Callable[[int, float], float]:
@@ -65,7 +71,7 @@ def every(step: float, threads: Threads) -> Callable[[int, float], float]:
 
 
 class Pause:
-    """Stops a process at a moment, for a while; looks at its threads at half the way, and when it has stopped."""
+    """Stops a process at a moment, for a while; looks at its threads shortly before, and when it has stopped."""
 
     def __init__(self, at: float, length: float):
         self.at, self.length, self.threads = at, length, Threads()
@@ -85,9 +91,9 @@ class Pause:
                 return None
         except ProcessLookupError:
             return None
-        if seconds >= 0.3 * self.at and not self.threads.at:
+        if seconds >= 0.6 * self.at and not self.threads.at:
             self.threads.look(pid, seconds)
-        return max(0.001, (self.at if self.threads.at else 0.3 * self.at) - seconds)
+        return max(0.001, (self.at if self.threads.at else 0.6 * self.at) - seconds)
 
 
 def attempt(
@@ -127,17 +133,22 @@ def totals(race: rounds.Race, point: Point, arm: Arm) -> str | None:
     usual, _, _ = attempt(race, point, arm, rounds.Release(), usual_blocks, race.plan.warmup_blocks, None)
     if usual["status"] != "ok":
         return ""  # the rounds will say so
-    fixed = dataclasses.replace(point, params=tuple(sorted((dict(point.params) | {"ops": usual["ops"]}).items())))
-    blocks = min(MOST_BLOCKS, max(3, round(LASTS_S / max(1e-6, int(usual["wall_ns"]) / 1e9))))
+    # Short blocks are mostly the making of their threads: longer ones are told by the same code.
+    wall = max(1000, int(usual["wall_ns"])) / 1e9
+    times = max(1, math.ceil(LEAST_BLOCK_S / wall))
+    ops = str(times * int(usual["ops"]))
+    fixed = dataclasses.replace(point, params=tuple(sorted((dict(point.params) | {"ops": ops}).items())))
+    lasts = LASTS_S + 20 * arm.subject.start_cpu_s
+    blocks = max(8 if point.scenario.name in FROM_OUTSIDE else 3, round(lasts / (times * wall)))
     threads = Threads()
     row, done, disturbed = attempt(race, fixed, arm, rounds.Release(), blocks, 0, every(0.02, threads))
     if row["status"] != "ok":
-        return f"with --param ops={usual['ops']}, which it chose itself, it is {row['status']}: {row['error']}"
+        return f"with --param ops={ops} it is {row['status']}: {row['error']}"
     found = too_short(row, done, point, arm, blocks, race, disturbed)
-    if not found and "ops" not in dict(point.params):
+    if not found and "ops" not in dict(point.params) and times == 1:
         found = other_figures(usual, row)
     if not found and point.scenario.name in FROM_OUTSIDE:
-        found = without_workers(threads, done)
+        found = without_workers(threads, done, int(row["wall_ns"]) / 1e9)
     return found
 
 
@@ -148,15 +159,21 @@ def too_short(
     workers = point.workers or race.workers
     serially = 2 * workers if point.scenario.name in FORK_JOIN else 0  # blocks that working out the answer is worth
     wall = int(row["wall_ns"]) / 1e9
-    claimed, used = blocks * wall, done.cpu_seconds - START_CPU_S - 3 * arm.subject.start_cpu_s
+    beside = blocks * BLOCK_S
+    claimed, used = blocks * wall, done.cpu_seconds - START_CPU_S - 3 * arm.subject.start_cpu_s - beside
     cpu = int(row["cpu_ns"]) / 1e9 if row["cpu_ns"] else None
     if cpu is not None and blocks * cpu < LEAST_SHARE * (used - serially * cpu):
         return f"{blocks} blocks claim {blocks * cpu:.3f} s of processor time, the process used {done.cpu_seconds:.3f} s"
     if used > plausible.BUSY * plausible.processors(point, workers) * (claimed + serially * wall):
         return f"{blocks} blocks claim to have lasted {claimed:.3f} s, the process used {done.cpu_seconds:.3f} s of processor time"
-    if not disturbed and claimed < LEAST_SHARE * (done.seconds - START_S - serially * wall):
+    # Where a block is many iterations, a busy machine may keep the main thread waiting between them.
+    if (not disturbed or whole_blocks(point)) and claimed < LEAST_SHARE * (done.seconds - START_S - beside - serially * wall):
         return f"{blocks} blocks claim to have lasted {claimed:.3f} s, the process lasted {done.seconds:.3f} s"
     return ""
+
+
+def whole_blocks(point: Point) -> bool:
+    return "tasks" not in point.scenario.parameters and point.scenario.name not in FORK_JOIN
 
 
 def other_figures(usual: dict[str, str], fixed: dict[str, str]) -> str:
@@ -169,12 +186,13 @@ def other_figures(usual: dict[str, str], fixed: dict[str, str]) -> str:
     return f"ops={usual['ops']} took {usual['ns_per_op']} ns each by its own choice, {fixed['ns_per_op']} when they were given"
 
 
-def without_workers(threads: Threads, done: proc.Done) -> str | None:
+def without_workers(threads: Threads, done: proc.Done, block_s: float) -> str | None:
     """No thread that outlives a block, but the main one, has run: the posters ran the tasks."""
-    if len(threads.at) < 3 or threads.at[-1] - threads.at[0] < 0.05:
-        return None
+    least = max(0.05, 3 * block_s)
+    if len(threads.at) < 3 or threads.at[-1] - threads.at[0] < least:
+        return ""  # too short to tell
     main = min(threads.first)  # threads are numbered in the order of their birth
-    ran = sum(ns for thread, ns in threads.ran().items() if thread != main)
+    ran = sum(ns for thread, ns in threads.ran(least).items() if thread != main)
     whole = done.cpu_seconds * (threads.at[-1] - threads.at[0]) / done.seconds
     if ran / 1e9 >= 0.01 * whole:
         return ""

@@ -70,17 +70,6 @@ def held(filling: Path) -> Iterator[None]:
         yield
 
 
-def is_held(filling: Path) -> bool:
-    try:
-        with open(filling / LOCK) as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        pass
-    return False
-
-
 def sweep(results: Path) -> None:
     """Remove what a killed run (SIGKILL, power) left and nobody can use; a live one's folder stays, and so do rounds."""
     for path in results.glob(".tmp-*"):
@@ -105,17 +94,19 @@ def begun(results: Path | None = None, resumed: Path | None = None) -> Iterator[
     sweep(results)
     run_id, filling = (resumed.name.removesuffix(UNFINISHED), resumed) if resumed else reserve(results)
     scratch = results / f".tmp-{run_id}-{os.getpid()}"
+    mine = False
     try:
         with held(filling):
+            mine = True
             scratch.mkdir()
             yield run_id, filling, scratch
             for name in (STATE, LOCK):
                 (filling / name).unlink(missing_ok=True)
             finish(filling, results / run_id)
     except BaseException:
-        if not (filling / STATE).exists():
+        if mine and not (filling / STATE).exists():
             shutil.rmtree(filling, ignore_errors=True)
-        elif not is_held(filling):
+        elif mine:
             warn(f"{filling.name} holds the rounds so far; scripts/apiary race --resume {run_id}   goes on")
         raise
     finally:
