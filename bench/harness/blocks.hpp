@@ -18,6 +18,7 @@ struct block {
     std::int64_t cpu_ns = 0;
     std::uint64_t sum = 0;                // of the ledger
     std::optional<std::uint64_t> allocs;  // calls of operator new during the block
+    bool on_poster = false;               // its last task ran on a thread that posts
 
     [[nodiscard]] double ns_per_op() const { return static_cast<double>(wall_ns) / static_cast<double>(ops); }
 };

@@ -30,6 +30,12 @@ public:
         sum_ += sum;
     }
 
+    [[nodiscard]] block finished(std::uint64_t ops, const ledger& account) const {
+        block b = finished(ops);
+        b.on_poster = account.ran_on_a_poster();
+        return b;
+    }
+
     [[nodiscard]] block finished(std::uint64_t ops) const {
         block b{.ops = ops, .wall_ns = wall_ns_, .cpu_ns = cpu_end_ - cpu_start_, .sum = sum_, .allocs = {}};
         if (allocs_before_) b.allocs = *allocation_count() - *allocs_before_;
@@ -54,7 +60,7 @@ template <class Begin>
         const std::int64_t end = account.wait();
         meter.stop(end, account.sum());
     }
-    return meter.finished(ops);
+    return meter.finished(ops, account);
 }
 
 // Runs the blocks, audits each, and fills the row. run_block(ops) does one.
@@ -63,12 +69,15 @@ template <class Runtime, class RunBlock>
     report result;
     std::uint64_t expected = 0, expected_of = 0;
     unsigned number = 0;
+    bool on_poster = false;
     const block_outcome outcome = run_blocks(settings, [&](std::uint64_t ops) {
         const block b = run_block(ops);
         if (ops != expected_of) expected = expected_sum(expected_of = ops);
         result.audit("block " + std::to_string(++number), b.sum, expected);
+        on_poster |= b.on_poster;
         return b;
     });
+    if (on_poster) result.wrong(std::string(ran_on_a_poster));
 
     const block& b = outcome.median;
     row& r = result.measured;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include <apiary/bench/host.hpp>
 #include <apiary/sync/cache_line.hpp>
@@ -40,6 +41,10 @@ namespace apiary::bench {
     for (std::uint64_t i = 0; i < n; ++i) sum += mark(i);
     return sum;
 }
+
+// The complaint of a run whose tasks ran on a thread that posts.
+inline constexpr std::string_view ran_on_a_poster =
+    "tasks run on the thread that posts them, within the call: nothing was handed over";
 
 // Of a thread's tasks, how many for each that the built-in slow-down reaches.
 inline constexpr unsigned slowdown_every = 64;

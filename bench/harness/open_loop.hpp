@@ -79,7 +79,7 @@ public:
         if (!injected_.undisplaced) r.add_flag("injector_plain");
         r.add_flag("injector_us=" + std::to_string(injected_.cost_ns / 1000));
         result.audit("the run", account_.sum(), expected_sum(n));
-        result.audit_threads(account_);
+        if (account_.ran_on_a_poster()) result.wrong(std::string(ran_on_a_poster));
         fill_counters(r, runtime);
         return result;
     }

@@ -40,7 +40,7 @@ template <class Produce>
         const std::int64_t end = account.wait();
         meter.stop(end, account.sum());
     }
-    return meter.finished(ops);
+    return meter.finished(ops, account);
 }
 
 }  // namespace apiary::bench

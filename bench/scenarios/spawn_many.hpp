@@ -53,6 +53,7 @@ private:
 template <poster Runtime>
 [[nodiscard]] report measure_remote_posts(const block_settings& settings, std::uint64_t tasks, ledger& account,
                                           Runtime& runtime) {
+    ledger::this_thread_posts();
     return measure_blocks(settings, runtime, [&](std::uint64_t ops) {
         return run_iterations(account, ops, tasks, [&](std::uint64_t first) {
             for (std::uint64_t i = first; i < first + tasks; ++i) runtime.post([a = &account, i] { a->complete(i); });

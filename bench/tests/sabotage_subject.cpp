@@ -1,8 +1,9 @@
-// Four subjects that must be found out, one program for each APIARY_SABOTAGE: an honest runtime (global_queue), spoilt.
+// Five subjects that must be found out, one program for each APIARY_SABOTAGE: an honest runtime (global_queue), spoilt.
 //
 //   skip    loses every millionth task: a block that loses one never ends, and the run is a hang
 //   twice   runs every thousandth task twice: the block ends before its last task, and the sum is wrong
 //   sleep   sleeps 60 ms in every 12,000 posts: latency counts from the intended time, so two posts in a hundred are late, and p99 says so
+//   within  runs each task in the call that posts it: the last of a block runs on the poster's thread, and the harness says so
 //   shift   writes a histogram one bucket lower than what it measured: its last bucket does not hold the row's maximum
 //
 // tests/subject_smoke_test.py holds each to what is said here.
@@ -17,7 +18,7 @@
 
 namespace {
 
-enum class sabotage { skip, twice, sleep, shift };
+enum class sabotage { skip, twice, sleep, shift, within };
 constexpr sabotage kind = sabotage::APIARY_SABOTAGE;
 constexpr std::string_view kind_name = APIARY_SABOTAGE_NAME;
 
@@ -37,6 +38,7 @@ public:
     void post(F&& task) {
         using namespace apiary::bench;
         const std::uint64_t number = ++posted_;
+        if (kind == sabotage::within) return task();
         if (kind == sabotage::skip && number % 1'000'000 == 0) return;
         if (kind == sabotage::twice && number % 1000 == 0) must_accept(scheduler_.post(task));
         if (kind != sabotage::sleep) return must_accept(scheduler_.post(std::forward<F>(task)));

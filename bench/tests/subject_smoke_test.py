@@ -453,6 +453,15 @@ class Sleep(Case):
         self.assertGreaterEqual(int(row["lat_p99_ns"]), 20_000_000, "1.3 % of the posts wait a third of it or more")
 
 
+class Within(Case):
+    """Runs each task within the call that posts it."""
+
+    def test_the_harness_says_so(self) -> None:
+        complaint = "tasks run on the thread that posts them"
+        self.assert_found_out(complaint, "--scenario", "post_throughput", "--param", "ops=100", *ONE_BLOCK)
+        self.assert_found_out(complaint, "--scenario", "post_latency", "--plan", self.plan("0\n10\n20\n"))
+
+
 class Shift(Case):
     """Writes a histogram one bucket lower than the row."""
 
@@ -466,7 +475,8 @@ class Shift(Case):
 
 CASES = {"post_throughput": PostThroughput, "post_latency": PostLatency, "timers": Timers, "blocks": Blocks,
          "tokio": Tokio, "fork_join": ForkJoin, "open_loops": OpenLoops, "waking": Waking, "floors": Floors,
-         "treaty": Treaty, "wrong": Wrong, "skip": Skip, "twice": Twice, "sleep": Sleep, "shift": Shift}
+         "treaty": Treaty, "wrong": Wrong, "skip": Skip, "twice": Twice, "sleep": Sleep, "shift": Shift,
+         "within": Within}
 
 
 def main() -> int:
