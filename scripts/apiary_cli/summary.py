@@ -121,6 +121,18 @@ def disturbance_line(rows: list[dict[str, str]]) -> str:
     )
 
 
+def trust_lines(race: dict) -> list[str]:
+    """Whether the subjects' word was taken, or what asking them from outside found."""
+    if race.get("believed", True):
+        return ["the subjects' figures are their own word: no audit (bench/contract/TRUST.md)"] if "believed" in race else []
+    told = race.get("audits", [])
+    found = [one for one in told if one["found"]]
+    open_ones = sum(not one["proved"] for one in told)
+    line = f"audits of the subjects' figures: {len(told)}, {len(found)} with findings"
+    line += f", {open_ones} could not be held" if open_ones else ""
+    return [f"{line} (bench/contract/TRUST.md)", *(f"{one['subject']}, {one['scenario']}: {one['found']}" for one in found)]
+
+
 def rounds_line(race: dict) -> str:
     """How many rounds there were, and why not as many as planned."""
     done, planned = race.get("rounds_of_batches") or [race.get("rounds", 0)], race.get("rounds_planned", 0)
@@ -182,7 +194,7 @@ def markdown(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison
     lines += [f"- {status.name}: {status.text}" for status in verification.statuses(env.get("verification"))]
     disturbed = disturbance_line(rows)
     lines += [f"- {disturbed}"] if disturbed else []
-    lines += [f"- {rounds_line(race)}"]
+    lines += [f"- {rounds_line(race)}", *(f"- {line}" for line in trust_lines(race))]
     absent = missing(env, rows)
     lines += ["", "## What has no figure", "", *(f"- {line}" for line in absent)] if absent else []
     bad = failures(rows) + race.get("problems", []) + race.get("side_failures", [])

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+import errno
+import os
+import subprocess
+import tempfile
 import unittest
+from pathlib import Path
+from unittest import mock
 
-from apiary_cli import main
+from apiary_cli import known, main, repo
+from apiary_cli.verbs import clean
 
 from . import fakes
 from .support import TreeCase, apiary
@@ -74,6 +82,107 @@ class UnknownNames(TreeCase):
     def test_numbers(self) -> None:
         self.refused("race", "--rounds", "0", seen="--rounds 0", exists=["from 1"])
         self.refused("nightly", "--budget", "long", seen="long", exists=["60m"])
+
+
+    def test_every_number_of_every_verb_is_looked_at(self) -> None:
+        """nan, inf, what is negative, huge or no number: refused by each option that takes a number, whatever the verb."""
+        numbers = 0
+        for verb in main.VERBS:
+            parser = argparse.ArgumentParser()
+            main.verb_module(verb).arguments(parser)
+            for action in parser._actions:
+                self.assertNotIn(action.type, (int, float), f"{verb} {action.option_strings}: given.py has kinds that refuse")
+                if action.type is None:
+                    continue
+                numbers += 1
+                for text in ("nan", "inf", "-1", "-5", "1e400", "9" * 30, "٣", "", "1_0", "x"):
+                    with self.subTest(verb=verb, option=action.option_strings, text=text):
+                        with self.assertRaises(argparse.ArgumentTypeError):
+                            action.type(text)
+        self.assertGreater(numbers, 30)
+
+    def test_a_number_that_makes_no_sense_is_named(self) -> None:
+        for verb, option, text in (("race", "--limit", "nan"), ("race", "--repeats", "-1"), ("race", "--timeout", "0"),
+                                   ("race", "--timeout", "nan"), ("race", "--timeout", "-5"), ("stress", "--seconds", "inf"),
+                                   ("tune", "--minutes", "nan"), ("compare", "--repeat", "0")):
+            words = ["a", "b"] if verb == "compare" else []
+            self.refused(verb, *words, f"{option}={text}", seen=f"{option} {text}", exists=["not a"])
+        self.refused("prove", "--budget", "0s", seen="0s", exists=["5s"])
+        self.refused("nightly", "--budget", "99999999h", seen="99999999h", exists=["a year at most"])
+
+    def test_names_are_looked_at_before_anything_is_built(self) -> None:
+        """With no compiler called: the made-up repository could not be built, and would say so with status 3."""
+        check = self.root / "model_check" / "x_check.cpp"
+        check.write_text("APIARY_CHECK(real_one);\nAPIARY_EXHIBIT(real_bug, 1);\n    APIARY_LITMUS(made_##program)\n")
+        (self.root / "stress" / "CMakeLists.txt").write_text("apiary_add_stress(stress_one SOURCES x.cpp)\n")
+        (self.root / "bench" / "subjects").mkdir(parents=True)
+        (self.root / "bench" / "subjects" / "CMakeLists.txt").write_text("apiary_add_subject(hive SOURCES hive.cpp)\n")
+        self.refused("prove", "nosuch", seen="no check 'nosuch'", exists=["real_one", "real_bug"])
+        self.refused("museum", "real_one", seen="no exhibit 'real_one'", exists=["real_bug"])
+        self.refused("mutate", "nosuch", seen="'nosuch'", exists=["no header with atomic sites"])
+        self.refused("stress", "nosuch", seen="no stress 'nosuch'", exists=["stress_one"])
+        self.refused("race", "--subject", "nosuch", seen="no subject 'nosuch'", exists=["hive"])
+        plan = self.root / "p.toml"
+        plan.write_text('subjects = ["nosuch"]\n[[point]]\nscenario = "successor"\n')
+        self.refused("race", "--plan", str(plan), seen="no subject 'nosuch'", exists=["hive"])
+        self.refused("race", "--program", "/nowhere", seen="/nowhere", exists=["no such file"])
+        with mock.patch.object(repo, "ROOT", self.root):
+            known.check_names(["real_*", "real_one", "made_anything", "made_*", "ma*"])
+
+    def test_a_plan_of_subjects_that_are_none_races_nobody(self) -> None:
+        self.subjects({"name": "hive"})
+        plan = self.root / "p.toml"
+        plan.write_text('subjects = ["nosuch"]\n[[point]]\nscenario = "post_throughput"\n')
+        self.refused("race", "--no-build", "--plan", str(plan), seen="'nosuch'", exists=["hive"])
+
+    def test_plans_with_numbers_that_make_no_sense(self) -> None:
+        plan = self.root / "p.toml"
+        closed, opened = '[[point]]\nscenario = "successor"\n', '[[point]]\nscenario = "post_latency"\n'
+        for text in ("rounds = " + "1" + "0" * 23 + "\n" + closed, "rounds = -1\n" + closed, "blocks = 100000\n" + closed,
+                     "limit_minutes = nan\n" + closed, closed + "workers = 10000000\n", closed + "params = { chains = -1 }\n",
+                     closed + 'params = { ops = "abc" }\n', opened + "seconds = inf\nparams = { rate = 5 }\n",
+                     opened + "seconds = nan\nparams = { rate = 5 }\n", opened + "seconds = 1\nparams = { rate = 0 }\n",
+                     opened + "seconds = 3000\nparams = { rate = 1000000 }\n", "[[point]]\nscenario = []\n",
+                     '[[point]]\nscenario = "timer_lateness"\nparams = { pending = 0 }\n'):
+            with self.subTest(text=text):
+                plan.write_text(text)
+                self.refused("race", "--no-build", "--plan", str(plan), seen="p.toml" if "[]" not in text else "[]", exists=[])
+
+    def test_a_result_folder_with_a_strange_env_json(self) -> None:
+        folder = self.root / "results" / "old"
+        folder.mkdir()
+        (folder / "rows.csv").write_text("")
+        for text in ("[]", "7", "null", "{", "{}", '{"run_id": 5}', '{"run_id": "a", "env_id": "b", "race": []}', "[" * 100000):
+            (folder / "env.json").write_text(text)
+            for words in (("report", "old"), ("compare", "old", "old")):
+                with self.subTest(text=text[:40], words=words):
+                    self.refused(*words, seen="no whole result folder", exists=["env.json"])
+
+
+class Disks(unittest.TestCase):
+    def test_a_full_disk_is_named(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            error = OSError(errno.ENOSPC, "No space left on device")
+            self.assertEqual(main.mount_of(Path("/proc/self")).split()[0], "/proc")
+            room = os.statvfs_result((4096, 4096, 100, 0, 0, 100, 50, 50, 0, 255))
+            with mock.patch.object(os, "statvfs", lambda _: room):
+                told = main.of_system(error).text()
+            self.assertIn(f"the disk is full: {main.mount_of(repo.ROOT)} (0 KiB", told)
+            self.assertNotIn("a system call", told)
+            self.assertTrue(name)
+
+    def test_clean_leaves_results_that_are_tracked(self) -> None:
+        with tempfile.TemporaryDirectory() as name, mock.patch.object(repo, "ROOT", Path(name)), mock.patch.object(
+            repo, "RESULTS", Path(name) / "results"
+        ):
+            for one in ("kept", "loose", "half.unfinished"):
+                (repo.RESULTS / one).mkdir(parents=True)
+                (repo.RESULTS / one / "env.json").write_text("{}")
+            for words in (["init", "-q"], ["add", "results/kept"]):
+                subprocess.run(["git", "-C", name, *words], check=True)
+            doomed = clean.doomed(True)
+            self.assertEqual({p.name for p in doomed if p.parent == repo.RESULTS}, {"loose", "half.unfinished"})
+            self.assertFalse([p for p in clean.doomed(False) if p.parent == repo.RESULTS])
 
 
 class Help(unittest.TestCase):
