@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from typing import Callable
 
 MOST = 10**6  # of anything that is counted: more is a slip of the finger
 SEEDS = 2**63
+DECIMAL = re.compile(r"[0-9]{1,12}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
 YEAR = 365.0 * 24 * 3600
 
 
@@ -31,10 +33,7 @@ def above_zero(unit: str, most: float) -> Callable[[str], float]:
     """A number above zero; neither nan nor inf."""
 
     def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
+        value = float(text) if DECIMAL.fullmatch(text) else math.nan
         if not 0 < value <= most:
             raise refuse(text, f"a number of {unit} above 0, at most {most:.0f}")
         return value
