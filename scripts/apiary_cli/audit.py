@@ -138,7 +138,7 @@ def totals(race: rounds.Race, point: Point, arm: Arm) -> str | None:
     times = max(1, math.ceil(LEAST_BLOCK_S / wall))
     ops = str(times * int(usual["ops"]))
     fixed = dataclasses.replace(point, params=tuple(sorted((dict(point.params) | {"ops": ops}).items())))
-    lasts = LASTS_S + 20 * arm.subject.start_cpu_s
+    lasts = LASTS_S + 6 * arm.subject.start_cpu_s
     blocks = max(8 if point.scenario.name in FROM_OUTSIDE else 3, round(lasts / (times * wall)))
     threads = Threads()
     row, done, disturbed = attempt(race, fixed, arm, rounds.Release(), blocks, 0, every(0.02, threads))
@@ -162,7 +162,7 @@ def too_short(
     serially = 2 * workers if point.scenario.name in FORK_JOIN else 0  # blocks that working out the answer is worth
     wall = int(row["wall_ns"]) / 1e9
     beside = blocks * BLOCK_S
-    claimed, used = blocks * wall, done.cpu_seconds - START_CPU_S - 3 * arm.subject.start_cpu_s - beside
+    claimed, used = blocks * wall, done.cpu_seconds - START_CPU_S - 1.5 * arm.subject.start_cpu_s - beside
     cpu = int(row["cpu_ns"]) / 1e9 if row["cpu_ns"] else None
     if cpu is not None and blocks * cpu < LEAST_SHARE * (used - serially * cpu):
         return f"{blocks} blocks claim {blocks * cpu:.3f} s of processor time, the process used {done.cpu_seconds:.3f} s"

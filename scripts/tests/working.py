@@ -75,7 +75,7 @@ if options["--scenario"] == "post_throughput":
     measured = sorted(block(ops) for _ in range(int(options["--blocks"])))
     wall, used = measured[(len(measured) - 1) // 2]
     if LIE in ("wall", "times", "all"): wall //= 10
-    if LIE in ("cpu", "all"): used //= 10
+    if LIE in ("cpu", "all"): used //= 100 if LIE == "cpu" else 10
     if LIE == "cpu_zero": used = 0
     if LIE == "ops": ops *= 1 if fixed else 16
     if LIE == "ops_always": ops *= 16
