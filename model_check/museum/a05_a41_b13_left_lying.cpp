@@ -95,6 +95,7 @@ struct a41_fixed : two_pieces_two_workers<Sync, woken::one_for_the_next> {
     static constexpr const char* what =
         "twin of A41: the waker clears the bit, and a searcher that found work claims the next";
     static constexpr const char* exhibit = "a41_same_sleeper_twice";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(a41_fixed);
 
@@ -142,6 +143,7 @@ template <class Sync>
 struct a05_fixed : surplus<Sync, place::deque, true, false> {
     static constexpr const char* what = "twin of A05: a push to the deque claims a sleeper";
     static constexpr const char* exhibit = "a05_surplus_wakes_nobody";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(a05_fixed);
 template <class Sync>
@@ -155,6 +157,7 @@ struct b13_fixed : surplus<Sync, place::slot, true, true> {
     static constexpr const char* what =
         "twin of B13: thieves look into the slot, and so does the last look before a sleep";
     static constexpr const char* exhibit = "b13_slot_of_a_blocked_worker";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(b13_fixed);
 

@@ -165,6 +165,7 @@ template <class Sync>
 struct a39_cancel_fixed : cancel_of_the_blocked<Sync, true> {
     static constexpr const char* what = "twin of A39: cancel leads from blocked to ready";
     static constexpr const char* exhibit = "a39_cancel_has_no_edge";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(a39_cancel_fixed);
 

@@ -81,6 +81,7 @@ template <class Sync>
 struct a12_fixed : outbound_buffer<Sync, beat::repaired> {
     static constexpr const char* what = "twin of A12: the last look before the sleep includes the pool";
     static constexpr const char* exhibit = "a12_flushed_after_the_probe";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(a12_fixed);
 

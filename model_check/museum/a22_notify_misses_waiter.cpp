@@ -47,6 +47,7 @@ template <class Sync>
 struct a22_fixed : one_worker_one_post<Sync, counted_waiters<Sync, true>> {
     static constexpr const char* what = "twin of A22: seq_cst on both sides";
     static constexpr const char* exhibit = "a22_notify_misses_waiter";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(a22_fixed);
 

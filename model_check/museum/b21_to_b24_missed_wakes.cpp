@@ -50,6 +50,7 @@ template <class Sync>
 struct b21_fixed : one_worker_one_post<Sync, searcher_protocol<Sync, true>> {
     static constexpr const char* what = "twin of B21: a read-modify-write stands before the searcher's, or behind it";
     static constexpr const char* exhibit = "b21_searching_by_a_load";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(b21_fixed);
 
@@ -90,6 +91,7 @@ template <class Sync>
 struct b22_fixed : one_worker_one_post<Sync, counted_waiter<Sync, between::a_fence>> {
     static constexpr const char* what = "twin of B22 and B23: a seq_cst fence on both sides";
     static constexpr const char* exhibit = "b22_rmw_for_a_fence";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(b22_fixed);
 
@@ -127,6 +129,7 @@ template <class Sync>
 struct b24_fixed : one_worker_one_post<Sync, two_queues<Sync, true>> {
     static constexpr const char* what = "twin of B24: the last look is at every queue";
     static constexpr const char* exhibit = "b24_one_queue_missed";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(b24_fixed);
 
@@ -168,6 +171,7 @@ template <class Sync>
 struct a21_fixed : one_worker_one_post<Sync, counted_condvar<Sync, true>> {
     static constexpr const char* what = "twin of A21: the lock between, and a look under it before the wait";
     static constexpr const char* exhibit = "a21_notify_outside_the_lock";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(a21_fixed);
 

@@ -53,6 +53,7 @@ template <class Sync>
 struct b25_fixed : latch_of_the_waiter<Sync, false> {
     static constexpr const char* what = "twin of B25: whom to wake is read before the set";
     static constexpr const char* exhibit = "b25_latch_read_after_set";
+    static constexpr std::array engine_laws{"lifetime"};
 };
 APIARY_CHECK(b25_fixed);
 
@@ -84,6 +85,7 @@ template <class Sync>
 struct b25_parker_fixed : parker_of_the_waiter<Sync, true> {
     static constexpr const char* what = "twin of B25: the parker outlives the return of the unpark";
     static constexpr const char* exhibit = "b25_parker_freed_too_early";
+    static constexpr std::array engine_laws{"lifetime"};
 };
 APIARY_CHECK(b25_parker_fixed);
 
@@ -117,6 +119,7 @@ template <class Sync>
 struct b26_fixed : word_of_a_gate<Sync, false> {
     static constexpr const char* what = "twin of B26: the word counts, and does not come back for a long time";
     static constexpr const char* exhibit = "b26_word_comes_back";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(b26_fixed);
 
@@ -162,6 +165,7 @@ template <class Sync>
 struct b27_fixed : deadline_then_park<Sync, basic_parker<Sync>> {
     static constexpr const char* what = "twin of B27: the token is left whatever the state";
     static constexpr const char* exhibit = "b27_unpark_gives_up";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(b27_fixed);
 

@@ -210,15 +210,14 @@ struct hive_waiting_compute_tasks_need_both : small_scenario<Sync, 1, 2, 0, 2> {
     static constexpr const char* what =
         "two compute tasks wait in the pool, the first for the second: both compute workers run, every behaviour";
     static constexpr std::array must_reach{"sleeper.slept"};
+    static constexpr unsigned threads = 2;  // worker 0 does nothing
     void before() {
         hive_waiting_compute_tasks_need_both::base::before();
         auto* first = this->make(0, [this] { this->wait_for_gate(); });
         auto* then = this->make(1, [this] { this->open_gate(); });
         Sync::law(this->hive.post_compute(first) && this->hive.post_compute(then), "a post was refused");
     }
-    void thread(unsigned i) {
-        if (i != 0) (void)this->work_thread(i);
-    }
+    void thread(unsigned i) { (void)this->work_thread(i + 1); }
 };
 APIARY_CHECK(hive_waiting_compute_tasks_need_both);
 
