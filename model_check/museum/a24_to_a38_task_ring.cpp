@@ -369,6 +369,7 @@ template <class Sync>
 struct a37_fixed : window_is_full<Sync, ring_defects{}> {
     static constexpr const char* what = "twin of A37: looks and waits under the mutex under which the head moves";
     static constexpr const char* exhibit = "a37_nobody_signals";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(a37_fixed);
 

@@ -102,6 +102,7 @@ template <class Sync>
 struct a32_fixed : two_tasks_two_workers<Sync, yields::by_handing_over> {
     static constexpr const char* what = "twin of A32: who yields wakes the one it yields to";
     static constexpr const char* exhibit = "a32_yields_and_sleeps";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(a32_fixed);
 
@@ -121,6 +122,7 @@ template <class Sync>
 struct a35_fixed : idle_worker_of_another_type<Sync, yields::by_handing_over> {
     static constexpr const char* what = "twin of A35: clocks are compared within a type";
     static constexpr const char* exhibit = "a35_clocks_across_types";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(a35_fixed);
 

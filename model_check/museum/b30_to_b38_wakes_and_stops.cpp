@@ -48,6 +48,7 @@ template <class Sync>
 struct b30_fixed : two_remote_wakers<Sync, false> {
     static constexpr const char* what = "twin of B30: the bit is cleared before the run looks";
     static constexpr const char* exhibit = "b30_stale_scheduled_bit";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(b30_fixed);
 
@@ -82,6 +83,7 @@ template <class Sync>
 struct b37_fixed : one_worker_one_post<Sync, quit_flag<Sync, true>> {
     static constexpr const char* what = "twin of B37: a full fence on both sides";
     static constexpr const char* exhibit = "b37_quit_without_fence";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(b37_fixed);
 
@@ -120,6 +122,7 @@ template <class Sync>
 struct b38_fixed : finish_against_run<Sync, true> {
     static constexpr const char* what = "twin of B38: the push is the flag, and the last that finish touches";
     static constexpr const char* exhibit = "b38_finish_pushes_too_late";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(b38_fixed);
 

@@ -321,6 +321,7 @@ template <class Sync>
 struct b54_fixed : spin_then_sleep<Sync, 1, true> {
     static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed"};
     static constexpr const char* what = "twin of B54: it announces its sleep, then looks once more";
+    static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(b54_fixed);
 
