@@ -122,7 +122,7 @@ template <class Sync>
 struct b38_fixed : finish_against_run<Sync, true> {
     static constexpr const char* what = "twin of B38: the push is the flag, and the last that finish touches";
     static constexpr const char* exhibit = "b38_finish_pushes_too_late";
-    static constexpr std::array engine_laws{"deadlock"};
+    static constexpr std::array engine_laws{"lifetime"};
 };
 APIARY_CHECK(b38_fixed);
 
