@@ -225,47 +225,8 @@ struct attached_worker_is_woken : attach_scenario<Sync, 1, 0, 2> {
 };
 APIARY_CHECK(attached_worker_is_woken);
 
-template <class Sync>
-struct lone_tasks_are_shared_with_whoever_comes : attach_scenario<Sync, 1, 0, 2> {
-    static constexpr const char* what =
-        "the main worker, alone, has posted two tasks; the first waits for the second, which an attached worker steals";
-    static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"sleeper.slept"};
-    typename Sync::template atomic<unsigned> gate, attached;
-    void before() {
-        gate.store(0, std::memory_order_relaxed);
-        attached.store(0, std::memory_order_relaxed);
-        auto* parent = heap_storage<Sync>::make([this] {
-            auto* first = heap_storage<Sync>::make([this] {
-                this->ended[0].fetch_add(1, std::memory_order_relaxed);
-                Sync::await(gate, [](unsigned v) { return v == 1; });
-                this->hive.request_stop(stop_mode::discard);
-            });
-            auto* second = heap_storage<Sync>::make([this] {
-                this->ended[1].fetch_add(1, std::memory_order_relaxed);
-                gate.store(1, std::memory_order_release);
-            });
-            // Posted alone they run in order.
-            auto& here = *this->hive.io()[0];
-            this->must(here.post_local(first) && here.post_local(second), "a post was refused");
-            Sync::await(attached, [](unsigned v) { return v == 1; });
-        });
-        this->must(this->hive.post_to(0, parent), "a post was refused");
-    }
-    void thread(unsigned i) {
-        if (i == 0) {
-            this->hive.io()[0]->run();
-            return;
-        }
-        auto* worker = this->hive.attach_io();
-        attached.store(1, std::memory_order_release);
-        worker->run();
-    }
-    void after() { this->each_ended_once({true, true}); }
-};
-APIARY_CHECK(lone_tasks_are_shared_with_whoever_comes);
-
-// The same with the attach behind it: what is left is the hand-over against the peer that falls asleep.
+// The attach is behind it: what is left is the hand-over against the peer that falls asleep. hive_handshake_check has the attach
+// (lone_tasks_meet_the_newcomer).
 template <class Sync>
 struct lone_tasks_against_falling_asleep : attach_scenario<Sync, 1, 0, 2> {
     static constexpr const char* what =

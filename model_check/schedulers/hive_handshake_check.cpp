@@ -11,6 +11,7 @@
 // | a thief recruits the next | thief_recruits_the_next |
 // | a searcher that gives up and then sees work recruits | searcher_gives_up_beside_posts |
 // | a lone task is left to a napper | lone_child_beside_a_napper |
+// | a worker that was alone shares its tasks with one that is attached | lone_tasks_meet_the_newcomer |
 // | a worker that is detached passes its search on | search_of_a_detached_worker, search_of_a_detached_compute_worker |
 #include "hive_handshake.hpp"
 
@@ -243,6 +244,31 @@ struct two_compute_posts_need_both_1 : compute_posts<Sync, 1> {
         "compute worker 1 sleeps, 0 falls asleep; of two posts the first waits for the second: each runs one";
 };
 APIARY_CHECK(two_compute_posts_need_both_1);
+
+template <class Sync>
+struct lone_tasks_meet_the_newcomer : handshake<Sync, 1> {
+    static constexpr const char* what =
+        "the main worker, alone, has posted two tasks, the first waits for the second: an attached worker steals that";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"hive.stole", "sleeper.stayed"};
+    typename Sync::template atomic<unsigned> attached;
+    void before() {
+        attached.store(0, std::memory_order_relaxed);
+        this->must(this->io(0).post_local(this->waits()));
+        this->must(this->io(0).post_local(this->opens()));
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            Sync::await(attached, [](unsigned v) { return v == 1; });
+            return this->work(this->io(0));
+        }
+        auto* worker = this->hive.attach_io();
+        attached.store(1, std::memory_order_release);
+        this->work(*worker);
+    }
+    void after() { this->expect(2); }
+};
+APIARY_CHECK(lone_tasks_meet_the_newcomer);
 
 // Worker 0 has no thread: it is at a long task. Of the two that sleep, the post claims worker 1.
 template <class Sync>
