@@ -6,9 +6,14 @@
 # their place in the source tree.
 set(APIARY_INCLUDE ${CMAKE_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${APIARY_INCLUDE}/apiary)
+# Elsewhere only for `scripts/apiary mutate --logic`, whose copies of the headers hold every mutant.
+set(APIARY_HEADERS ${PROJECT_SOURCE_DIR}/impl CACHE PATH "The folder of the headers")
 foreach(folder contract sync queues parking timers tasks schedulers)
-  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/impl/${folder} ${APIARY_INCLUDE}/apiary/${folder} SYMBOLIC)
+  file(CREATE_LINK ${APIARY_HEADERS}/${folder} ${APIARY_INCLUDE}/apiary/${folder} SYMBOLIC)
 endforeach()
+if(EXISTS ${APIARY_HEADERS}/logic_mutant.hpp)
+  file(CREATE_LINK ${APIARY_HEADERS}/logic_mutant.hpp ${APIARY_INCLUDE}/apiary/logic_mutant.hpp SYMBOLIC)
+endif()
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/model_check/engine ${APIARY_INCLUDE}/apiary/model_check SYMBOLIC)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/stress/harness ${APIARY_INCLUDE}/apiary/stress SYMBOLIC)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/bench/harness ${APIARY_INCLUDE}/apiary/bench SYMBOLIC)
@@ -64,6 +69,7 @@ function(apiary_add_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE
     apiary apiary_warnings apiary_sanitizers GTest::gtest_main ${arg_LIBRARIES})
+  apiary_register(logic ${name})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
 endfunction()

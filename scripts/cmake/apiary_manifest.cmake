@@ -4,7 +4,7 @@ function(apiary_register list target)
 endfunction()
 
 function(apiary_write_manifests)
-  foreach(list checks stress subjects micro exact)
+  foreach(list checks stress subjects micro exact logic)
     get_property(programs GLOBAL PROPERTY APIARY_${list})
     list(JOIN programs "\n" text)
     file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/manifest/${list}.txt CONTENT "${text}\n")

@@ -33,6 +33,7 @@ endfunction()
 
 function(apiary_add_model_check name)
   apiary_add_check_program(${name} ${ARGN} LABELS check REQUIRES qualified_engines)
+  apiary_register(logic ${name})
 endfunction()
 
 function(apiary_add_exhibit name)

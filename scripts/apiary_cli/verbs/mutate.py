@@ -7,7 +7,7 @@ import csv
 import io
 import os
 
-from .. import building, given, inventory, known, mutation, repo
+from .. import building, given, inventory, known, logic, logic_run, mutation, repo
 from ..errors import Fault, USAGE
 from ..say import colour, say, table
 from . import prove, setup
@@ -23,17 +23,29 @@ Red are: a survivor that does not stand in model_check/survivors.csv with a reas
 stands there and is killed, or whose site is gone; a site that no check executes; an executed
 site that the inventory does not know; two operations at one place.
 
-writes:  build/model/mutation.csv
-takes:   about two minutes for one structure, up to twenty for all
+With --logic: the mistakes that are no memory order. A statement is missing or stands behind its
+neighbour, a condition is turned round, a number is one off, one waiter is woken for all. Rules over
+the headers' text make candidates, of which a fixed seed draws a share; model_check/logic_mutants.toml
+adds those that no rule reaches. One build (build/logic) holds them all; model checks of both engines
+and unit tests are run against each, until one fails. Red are: fewer than 95 % killed; a survivor
+without a row in model_check/logic_survivors.csv; a row whose mutant is killed, or gone.
+
+writes:  build/model/mutation.csv, build/model/mutation.json; with --logic build/logic/logic.csv
+takes:   about two minutes for one structure, up to twenty for all; with --logic up to 45
 exit:    0 when nothing of that is found, else 1"""
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("structures", nargs="*", metavar="STRUCTURE", help="parts of header names (default: all)")
     parser.add_argument("--inventory", action="store_true", help="only the inventory: the sites, and which checks run them")
-    parser.add_argument("--budget", default=mutation.SHORT,
-                        help=f"for each check and engine: 5s or 20000x (default {mutation.SHORT})")
-    parser.add_argument("--longer", default=mutation.LONG, metavar="BUDGET",
-                        help=f"for the explorer's unfinished searches of a survivor (default {mutation.LONG}; none: 0s)")
+    parser.add_argument("--logic", action="store_true", help="mutate statements, conditions and numbers in place of orders")
+    parser.add_argument("--share", type=float, default=logic.SHARE, metavar="PART",
+                        help=f"with --logic: of what the rules make, 0 to 1 (default {logic.SHARE})")
+    parser.add_argument("--list", action="store_true", help="with --logic: only the catalogue")
+    parser.add_argument("--budget", help=f"for each check and engine: 5s or 20000x (default {mutation.SHORT}; "
+                        f"with --logic {logic_run.SHORT})")
+    parser.add_argument("--longer", metavar="BUDGET",
+                        help=f"for the explorer's unfinished searches of a survivor (default {mutation.LONG}; none: 0s); "
+                        f"with --logic for all checks of one (default {logic_run.LONG})")
     parser.add_argument("--jobs", type=given.count, default=os.cpu_count() or 1, help="mutants at a time")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
 
@@ -71,7 +83,7 @@ def inventory_table(found: mutation.Run) -> str:
     return table(["site", "operation", "order", "function", "", "code"], rows)
 
 
-def rows_to_paste(results: list[mutation.Result]) -> str:
+def rows_to_paste(results: list[mutation.Result] | list[logic_run.Result]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for r in results:
@@ -85,10 +97,68 @@ def tell(lines: list[str]) -> int:
     return len(lines)
 
 
+def logic_score_table(found: logic_run.Run, listed: dict) -> str:
+    rows = []
+    for file in sorted(found.files):
+        of = [r for r in found.results if r.mutant.file == file]
+        killed = [r for r in of if r.verdict == "killed"]
+        rows.append([file, str(len(of)), str(len(killed)), f"{100 * len(killed) / len(of):.0f} %" if of else "",
+                     str(sum(bool(r.engine) for r in killed)), str(sum(not r.engine for r in killed)),
+                     str(sum(r.how == "hung" for r in killed)),
+                     str(sum(r.verdict == "survived" and r.key() not in listed for r in of)),
+                     f"{sum(r.seconds for r in of):.0f}"])
+    return table(["header", "mutants", "killed", "score", "by checks", "by tests", "hung", "unexplained", "seconds"], rows,
+                 right=set(range(1, 9)))
+
+
+def logic_catalogue_table(mutants: list[logic.Mutant]) -> str:
+    rows = [[str(i), f"{m.file}:{m.line}", "written" if m.reason else "drawn", m.rule, m.code, m.put]
+            for i, m in enumerate(mutants)]
+    return table(["number", "place", "", "rule", "code", "becomes"], rows, right={0})
+
+
+def run_logic(args: argparse.Namespace) -> int:
+    """The logic mutants in place of the weaker orders."""
+    if not 0 < args.share <= 1:
+        raise Fault(f"--share {args.share} cannot be", "", "a part of 1, such as 0.2", USAGE)
+    mutants = logic.catalogue(share=args.share)
+    logic_run.chosen(args.structures, mutants)
+    if args.list:
+        say(logic_catalogue_table(mutants))
+        say(f"{len(mutants)} logic mutants, {sum(bool(m.reason) for m in mutants)} of them written by hand")
+        return 0
+    if not args.no_build:
+        setup.ensure(quiet=True)
+    listed = logic_run.reviewed()
+    found = logic_run.run(args.structures, args.jobs, mutants, args.budget, args.longer, no_build=args.no_build)
+    say(logic_score_table(found, listed))
+    rows = [[f"{r.mutant.file}:{r.mutant.line}", r.mutant.function, r.mutant.code, f"{r.mutant.rule} {r.mutant.put}",
+             str(r.tries), colour("reviewed", "green") if r.key() in listed else colour("NEW", "red"),
+             listed.get(r.key(), r.reason)] for r in found.results if r.verdict == "survived"]
+    if rows:
+        say()
+        say(table(["survivor", "function", "code", "change", "tries", "", "reason"], rows, right={4}))
+    full = args.share == logic.SHARE
+    red = logic_run.judged(found, listed, mutants) if full else logic_run.unexplained(found, listed)
+    if full:
+        tell(red)
+    new = logic_run.unexplained(found, listed)
+    if new:
+        say(f"find a check or a test that fails, or give a reason in {logic_run.SURVIVORS.relative_to(repo.ROOT)}:")
+        say(rows_to_paste(new))
+    say(logic_run.score(found.results))
+    say(f"table: {logic_run.TABLE.relative_to(repo.ROOT)}")
+    return 1 if red or not found.results else 0
+
+
 def run(args: argparse.Namespace) -> int:
+    kind = logic_run if args.logic else mutation
+    args.budget, args.longer = args.budget or kind.SHORT, args.longer or kind.LONG
     for budget, none in ((args.budget, False), (args.longer, True)):
         if not prove.valid_budget(budget, none):
             raise Fault(f"--budget {budget} cannot be read", "", "5s, or 20000x executions", USAGE)
+    if args.logic:
+        return run_logic(args)
     known.headers(args.structures)
     if not args.no_build:
         setup.ensure(quiet=True)
