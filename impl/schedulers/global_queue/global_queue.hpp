@@ -13,7 +13,7 @@
 //          (exhibit A33). I2 every wait is a loop on its condition under the lock, and every change
 //          that can make a condition true happens under the lock and notifies.
 //
-// Checked by model_check/schedulers/global_queue_check.cpp. Source: seed 004.
+// Checked by model_check/schedulers/global_queue_check.cpp and global_queue_logic_check.cpp. Source: seed 004.
 #pragma once
 
 #include <cstddef>
@@ -139,7 +139,10 @@ private:
     // The oldest task; null when the scheduler was stopped and nothing is left.
     task_type* take() {
         typename Sync::lock held(mutex_);
-        while (queue_.empty() && !stopping_) work_or_stop_.wait(held);
+        while (queue_.empty() && !stopping_) {
+            Sync::reach("global_queue.waited_for_work");
+            work_or_stop_.wait(held);
+        }
         return queue_.pop_front();
     }
 
