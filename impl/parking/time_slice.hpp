@@ -16,31 +16,23 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace apiary {
 
-class time_slice {
+// The kernel's side: the calling thread's slice in nanoseconds; none where the kernel does not know slices or the thread has
+// another policy.
+class linux_slices {
 public:
-    // From now on this thread's slice is ns, which the kernel brings into 100 us to 100 ms. 0: as it is.
-    explicit time_slice(std::int64_t ns) {
-        if (ns == 0) return;
+    static std::optional<std::uint64_t> get() {
         attributes now{};
+        return get(now) ? std::optional(now.runtime_ns) : std::nullopt;
+    }
+    static void set(std::uint64_t ns) {
+        attributes now{};  // with all else that the thread has, its nice value among it
         if (!get(now)) return;
-        before_ns_ = now.runtime_ns;
-        set(now, static_cast<std::uint64_t>(ns));
-    }
-    // As it was.
-    ~time_slice() {
-        attributes now{};
-        if (before_ns_ != 0 && get(now)) set(now, before_ns_);
-    }
-    time_slice(const time_slice&) = delete;
-    time_slice& operator=(const time_slice&) = delete;
-
-    // 0: the kernel does not say.
-    static std::int64_t of_this_thread() {
-        attributes now{};
-        return get(now) ? static_cast<std::int64_t>(now.runtime_ns) : 0;
+        now.runtime_ns = ns;
+        (void)::syscall(SYS_sched_setattr, 0, &now, 0);
     }
 
 private:
@@ -58,12 +50,32 @@ private:
         if (::syscall(SYS_sched_getattr, 0, &a, sizeof a, 0) != 0) return false;
         return (a.policy == SCHED_OTHER || a.policy == SCHED_BATCH) && a.runtime_ns != 0;
     }
-    static void set(attributes& a, std::uint64_t ns) {
-        a.runtime_ns = ns;
-        (void)::syscall(SYS_sched_setattr, 0, &a, 0);
-    }
-
-    std::uint64_t before_ns_ = 0;  // 0: nothing to undo
 };
+
+// `Slices` is the kernel's side, or a test's.
+template <class Slices>
+class basic_time_slice {
+public:
+    // From now on this thread's slice is ns, which the kernel brings into 100 us to 100 ms. 0: as it is.
+    explicit basic_time_slice(std::int64_t ns) {
+        if (ns == 0) return;
+        before_ns_ = Slices::get();
+        if (before_ns_) Slices::set(static_cast<std::uint64_t>(ns));
+    }
+    // As it was.
+    ~basic_time_slice() {
+        if (before_ns_) Slices::set(*before_ns_);
+    }
+    basic_time_slice(const basic_time_slice&) = delete;
+    basic_time_slice& operator=(const basic_time_slice&) = delete;
+
+    // 0: the kernel does not say.
+    static std::int64_t of_this_thread() { return static_cast<std::int64_t>(Slices::get().value_or(0)); }
+
+private:
+    std::optional<std::uint64_t> before_ns_;  // none: nothing to undo
+};
+
+using time_slice = basic_time_slice<linux_slices>;
 
 }  // namespace apiary

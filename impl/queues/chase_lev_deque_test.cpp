@@ -42,6 +42,23 @@ TEST(chase_lev_deque, thief_steals_the_oldest_first) {
     EXPECT_EQ(thief.steal().status, steal_status::empty);
 }
 
+TEST(chase_lev_deque, counts_what_is_inside) {
+    chase_lev_deque<int> d;
+    auto owner = d.own();
+    int out = 0;
+    for (std::size_t n = 0; n < 3; ++n) {
+        EXPECT_EQ(owner.size(), n);
+        EXPECT_EQ(d.share().looks_empty(), n == 0);
+        ASSERT_TRUE(owner.try_push(1));
+    }
+    for (std::size_t n = 3; n > 0; --n) {
+        EXPECT_EQ(owner.size(), n);
+        ASSERT_TRUE(owner.try_pop(out));
+    }
+    EXPECT_EQ(owner.size(), 0U);
+    EXPECT_TRUE(d.share().looks_empty());
+}
+
 TEST(chase_lev_deque, a_virgin_deque_is_empty_for_both) {
     chase_lev_deque<int> d;
     auto owner = d.own();

@@ -113,4 +113,44 @@ TEST_F(queue_of_nodes, fifo_list_splices) {
     EXPECT_EQ(ids(std::move(empty)), std::vector{7});
 }
 
+TEST_F(queue_of_nodes, fifo_list_splices_to_a_list_that_goes_on) {
+    auto list = list_of(0, 1);
+    auto other = list_of(2, 3);
+    list.splice_back(std::move(other));
+    list.push_back(&nodes[4]);  // behind the last that came, and before nobody
+    EXPECT_EQ(list.size(), 5U);
+    EXPECT_EQ(list.back(), &nodes[4]);
+    fifo_list<node> nothing;
+    list.splice_back(std::move(nothing));
+    list.push_back(&nodes[5]);
+    EXPECT_EQ(list.front(), &nodes[0]);
+    EXPECT_EQ(ids(std::move(list)), (std::vector{0, 1, 2, 3, 4, 5}));
+    EXPECT_TRUE(other.empty());
+    EXPECT_EQ(other.size(), 0U);
+    other.push_back(&nodes[6]);
+    EXPECT_EQ(other.size(), 1U);
+    EXPECT_EQ(ids(std::move(other)), std::vector{6}) << "what was spliced away is its no more";
+}
+
+TEST_F(queue_of_nodes, fifo_list_that_is_assigned_is_whole_and_its_source_empty) {
+    auto from = list_of(0, 2);
+    fifo_list<node> to;
+    to = std::move(from);
+    EXPECT_EQ(to.size(), 3U);
+    EXPECT_EQ(to.back(), &nodes[2]);
+    to.push_back(&nodes[3]);
+    EXPECT_EQ(ids(std::move(to)), (std::vector{0, 1, 2, 3}));
+    EXPECT_TRUE(from.empty());
+    EXPECT_EQ(from.size(), 0U);
+    EXPECT_EQ(from.back(), nullptr);
+    from.push_back(&nodes[4]);
+    fifo_list<node> made(std::move(from));
+    EXPECT_EQ(made.size(), 1U);
+    EXPECT_EQ(from.size(), 0U);
+    made.push_back(&nodes[5]);
+    EXPECT_EQ(ids(std::move(made)), (std::vector{4, 5}));
+    from.push_back(&nodes[6]);
+    EXPECT_EQ(ids(std::move(from)), std::vector{6});
+}
+
 }  // namespace

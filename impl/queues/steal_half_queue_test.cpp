@@ -47,6 +47,18 @@ TEST(steal_half_queue, owner_can_take_the_oldest) {
     EXPECT_FALSE(q.mine.try_pop_oldest(out));
 }
 
+TEST(steal_half_queue, a_take_at_the_old_end_leaves_no_claim_behind) {
+    queue victim, thief;
+    victim.fill(0, 4);
+    int out = -1;
+    ASSERT_TRUE(victim.mine.try_pop_oldest(out));
+    const auto got = thief.mine.steal_half(victim.share());
+    EXPECT_EQ(got.status, steal_status::taken) << "nobody else is at it";
+    EXPECT_EQ(got.value, 1);
+    ASSERT_TRUE(victim.mine.try_pop_oldest(out));
+    EXPECT_EQ(out, 3) << "nor is a thief any more";
+}
+
 TEST(steal_half_queue, a_thief_gets_the_older_half_rounded_up) {
     for (int n = 1; n <= 8; ++n) {
         queue victim, thief;

@@ -1,0 +1,274 @@
+// The event loop's core alone, from one thread: when a wait ends, what is told to whom, and what it leaves behind.
+// hive_events_test.cpp has what sources see of a hive.
+#include <apiary/parking/epoll_core.hpp>
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using apiary::epoll_core;
+using apiary::gone;
+using apiary::readiness;
+using apiary::real_sync;
+using apiary::watch_result;
+
+struct pipe_ends {
+    int read = -1, write = -1;
+    pipe_ends() {
+        int fds[2];
+        if (::pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0) throw std::runtime_error("pipe2");
+        read = fds[0], write = fds[1];
+    }
+    ~pipe_ends() { ::close(read), ::close(write); }
+    void put() const { ASSERT_EQ(::write(write, "x", 1), 1); }
+};
+
+struct noted final : apiary::descriptor_source {
+    explicit noted(int fd) : descriptor_source(fd) {}
+    void on_ready(readiness r) noexcept override {
+        told.push_back(r);
+        if (then) then();
+    }
+    void on_gone(gone why) noexcept override {
+        farewells.push_back(why);
+        if (at_the_end) at_the_end();
+    }
+    std::vector<readiness> told;
+    std::vector<gone> farewells;
+    std::function<void()> then, at_the_end;
+};
+
+std::size_t descriptors() {
+    std::size_t n = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++n;
+    return n;
+}
+
+TEST(epoll_wait, with_a_source_that_stays_silent_ends_at_the_deadline_and_not_before) {
+    epoll_core core;
+    const pipe_ends p;
+    noted source(p.read);
+    ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+    // Both parts of the timeout, the seconds and the rest, are needed for this one.
+    for (const std::int64_t length : {std::int64_t{3'000'000}, std::int64_t{1'002'000'000}}) {
+        const std::int64_t deadline = real_sync::now_ns() + length;
+        core.wait(deadline);
+        EXPECT_GE(real_sync::now_ns(), deadline);
+    }
+    core.wait(real_sync::now_ns());
+    core.wait(0);  // deadlines that have passed do not block
+    core.wait(-1);
+    core.poll();
+    EXPECT_TRUE(source.told.empty());
+}
+
+TEST(epoll_wait, without_a_deadline_ends_with_an_event_or_a_wake_and_with_nothing_else) {
+    epoll_core core;
+    const pipe_ends p;
+    noted source(p.read);
+    ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+    std::atomic<bool> put{false};
+    std::thread writer([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        put = true;
+        p.put();
+    });
+    core.wait(epoll_core::forever);
+    EXPECT_TRUE(put) << "the wait ended before there was anything";
+    core.poll();
+    EXPECT_EQ(source.told.size(), 1U);
+    writer.join();
+    char byte;
+    ASSERT_EQ(::read(p.read, &byte, 1), 1);
+    std::atomic<bool> woken{false};
+    std::thread waker([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        woken = true;
+        core.wake();
+    });
+    core.wait(epoll_core::forever);
+    EXPECT_TRUE(woken) << "the wait ended before the wake";
+    waker.join();
+}
+
+TEST(epoll_wait, takes_the_wake_that_ended_it_along) {
+    epoll_core core;
+    const pipe_ends p;
+    noted source(p.read);
+    ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+    std::thread waker([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        core.wake();
+    });
+    core.wait(epoll_core::forever);
+    waker.join();
+    ASSERT_TRUE(core.unwatch(source));
+    const std::int64_t deadline = real_sync::now_ns() + 3'000'000;
+    core.wait(deadline);
+    EXPECT_GE(real_sync::now_ns(), deadline) << "one wake has ended two waits";
+}
+
+TEST(epoll_wait, with_a_deadline_makes_the_threads_timers_exact_and_without_one_does_not) {
+    std::thread([] {
+        constexpr int usual = 50'000;
+        (void)::prctl(PR_SET_TIMERSLACK, usual, 0, 0, 0);
+        if (::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0) != usual) GTEST_SKIP() << "this system has no timer slack";
+        epoll_core core;
+        core.wake();
+        core.wait(epoll_core::forever);
+        EXPECT_EQ(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), usual);
+        core.wait(real_sync::now_ns());
+        EXPECT_EQ(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), 1);
+        // The setting is the thread's own: who changes it later is let.
+        ASSERT_EQ(::prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0), 0);
+        core.wait(real_sync::now_ns());
+        EXPECT_EQ(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), 1000);
+    }).join();
+}
+
+TEST(epoll_poll, tells_what_is_ready_and_nothing_else) {
+    epoll_core core;
+    const pipe_ends p;
+    noted reader(p.read), writer(p.write);
+    ASSERT_EQ(core.watch(reader, {}), watch_result::watched);
+    p.put();
+    core.poll();
+    ASSERT_EQ(reader.told.size(), 1U);
+    EXPECT_TRUE(reader.told[0].readable);
+    EXPECT_FALSE(reader.told[0].writable);
+    EXPECT_FALSE(reader.told[0].hung_up);
+    ASSERT_TRUE(core.unwatch(reader));
+    ASSERT_EQ(core.watch(writer, {.read = false, .write = true}), watch_result::watched);
+    core.poll();
+    ASSERT_EQ(writer.told.size(), 1U);
+    EXPECT_FALSE(writer.told[0].readable);
+    EXPECT_TRUE(writer.told[0].writable);
+    EXPECT_FALSE(writer.told[0].hung_up);
+}
+
+TEST(epoll_poll, forgets_what_was_collected_for_sources_that_are_gone) {
+    epoll_core core;
+    const pipe_ends p, q;
+    noted before(p.read), after(q.read);
+    ASSERT_EQ(core.watch(before, {}), watch_result::watched);
+    p.put();
+    core.wait(epoll_core::forever);
+    ASSERT_TRUE(core.unwatch(before));
+    core.poll();
+    ASSERT_EQ(core.watch(after, {}), watch_result::watched);
+    q.put();
+    core.poll();
+    EXPECT_EQ(after.told.size(), 1U) << "told by the first poll behind it";
+    EXPECT_TRUE(before.told.empty());
+}
+
+TEST(epoll_poll, does_not_take_one_source_for_another_of_the_same_descriptor) {
+    epoll_core core;
+    const pipe_ends p, q;
+    noted first(p.read), second(q.read), heir_of_first(p.read), heir_of_second(q.read);
+    // Whichever is told first puts another source in the place of the other, whose event is on its way.
+    first.then = [&] {
+        ASSERT_TRUE(core.unwatch(second));
+        ASSERT_EQ(core.watch(heir_of_second, {}), watch_result::watched);
+    };
+    second.then = [&] {
+        ASSERT_TRUE(core.unwatch(first));
+        ASSERT_EQ(core.watch(heir_of_first, {}), watch_result::watched);
+    };
+    ASSERT_EQ(core.watch(first, {}), watch_result::watched);
+    ASSERT_EQ(core.watch(second, {}), watch_result::watched);
+    p.put();
+    q.put();
+    core.wait(epoll_core::forever);
+    core.poll();
+    EXPECT_EQ(first.told.size() + second.told.size(), 1U);
+    EXPECT_EQ(heir_of_first.told.size() + heir_of_second.told.size(), 0U) << "told of an event from before its time";
+    first.then = second.then = nullptr;
+    core.poll();
+    EXPECT_EQ(heir_of_first.told.size() + heir_of_second.told.size(), 1U);
+}
+
+// Descriptors begin at 0, which programs that close their standard input get.
+TEST(epoll_core, watches_the_descriptor_0_like_any_other) {
+    const int kept = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    {
+        const pipe_ends p;
+        ASSERT_EQ(::dup2(p.read, 0), 0);
+        epoll_core core;
+        noted source(0);
+        ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+        p.put();
+        core.wait(epoll_core::forever);
+        core.poll();
+        EXPECT_EQ(source.told.size(), 1U);
+        EXPECT_TRUE(core.rewatch(source, {}));
+        EXPECT_TRUE(core.unwatch(source));
+        ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+        core.end_sources();
+        EXPECT_EQ(source.farewells, std::vector{gone::worker_ended});
+    }
+    ::close(0);
+    {
+        epoll_core core;  // its own is 0 now
+        core.wake();
+        core.wait(epoll_core::forever);
+    }
+    if (kept >= 0) {
+        ::dup2(kept, 0);
+        ::close(kept);
+    }
+}
+
+TEST(epoll_core, has_forgotten_a_source_before_it_says_farewell) {
+    epoll_core core;
+    const pipe_ends p, q;
+    noted first(p.read), second(q.read);
+    std::vector<std::size_t> left;
+    first.at_the_end = second.at_the_end = [&] { left.push_back(core.watched()); };
+    ASSERT_EQ(core.watch(first, {}), watch_result::watched);
+    ASSERT_EQ(core.watch(second, {}), watch_result::watched);
+    core.end_sources();
+    EXPECT_EQ(left, (std::vector<std::size_t>{1, 0}));
+    p.put();
+    core.poll();
+    EXPECT_TRUE(first.told.empty());
+    EXPECT_EQ(core.watch(first, {}), watch_result::watched) << "the kernel has forgotten it, too";
+    EXPECT_TRUE(core.unwatch(first));
+}
+
+TEST(epoll_core, leaves_no_descriptor_behind) {
+    const std::size_t before = descriptors();
+    { epoll_core core; }
+    EXPECT_EQ(descriptors(), before);
+    // The last that the process may have goes to epoll itself; the one for the wakes is then refused.
+    rlimit usual{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+    const int free = ::dup(0);
+    ASSERT_GE(free, 0);
+    ::close(free);
+    rlimit one_more = usual;
+    one_more.rlim_cur = static_cast<rlim_t>(free) + 1;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one_more), 0);
+    EXPECT_THROW(epoll_core(), std::system_error);
+    one_more.rlim_cur = static_cast<rlim_t>(free);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one_more), 0);
+    EXPECT_THROW(epoll_core(), std::system_error);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+    EXPECT_EQ(descriptors(), before);
+}
+
+}  // namespace

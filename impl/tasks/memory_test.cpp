@@ -1,0 +1,137 @@
+// What the block pool asks of the heap, and what it keeps: nothing in the steady state, no block lost, whichever thread frees
+// it and however late. A program of its own: it replaces operator new.
+#include <apiary/tasks/task_storage.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace {
+
+// Of slabs, which are aligned, and of what is as large as a magazine.
+std::atomic<int> large_allocations{0};
+
+void* from_heap(std::size_t bytes, std::size_t alignment) {
+    if (alignment > alignof(std::max_align_t) || (bytes > 1000 && bytes < 1300)) ++large_allocations;
+    void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (p == nullptr) throw std::bad_alloc();
+    return p;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return from_heap(bytes, alignof(std::max_align_t)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return from_heap(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+namespace {
+
+using storage = apiary::pooled_storage<>;
+using task = storage::task_type;
+using blocks = std::vector<task*>;
+
+blocks make(int n) {
+    blocks made;
+    made.reserve(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i) made.push_back(storage::make([] {}));
+    return made;
+}
+void end_all(const blocks& made) {
+    for (task* t : made) apiary::discard<storage>(t);
+}
+void on_a_thread(const std::function<void()>& work) { std::thread(work).join(); }
+
+TEST(task_blocks, are_the_same_ones_again_and_again) {
+    on_a_thread([] {
+        end_all(make(500));
+        const blocks first = make(500);
+        const std::set<task*> known(first.begin(), first.end_all());
+        EXPECT_EQ(known.size(), 500U) << "no block is handed out twice";
+        end_all(first);
+        const int before = large_allocations;
+        for (int round = 0; round < 5; ++round) {
+            const blocks again = make(500);
+            EXPECT_EQ(std::set<task*>(again.begin(), again.end_all()), known);
+            end_all(again);
+        }
+        EXPECT_EQ(large_allocations, before);
+    });
+}
+
+// One thread makes, another ends: full magazines go one way, empty ones the other.
+TEST(task_blocks, come_back_from_a_thread_that_only_ends_tasks) {
+    const auto round = [] {
+        const blocks made = make(122);
+        on_a_thread([&] { end_all(made); });
+    };
+    for (int i = 0; i < 10; ++i) round();
+    const int before = large_allocations;
+    for (int i = 0; i < 50; ++i) round();
+    EXPECT_EQ(large_allocations, before) << "neither a slab nor a magazine is made any more";
+}
+
+TEST(task_blocks, come_back_from_a_thread_that_only_makes_tasks) {
+    const auto round = [] {
+        blocks made;
+        on_a_thread([&] { made = make(30); });
+        end_all(made);
+    };
+    for (int i = 0; i < 20; ++i) round();
+    const int before = large_allocations;
+    for (int i = 0; i < 50; ++i) round();
+    EXPECT_EQ(large_allocations, before) << "neither a slab nor a magazine is made any more";
+}
+
+// Destroyed behind the pool's own thread_local object, which was made later.
+struct works_late {
+    ~works_late() {
+        if (!armed) return;
+        end_all(make(1));
+        end_all(make(200));
+    }
+    bool armed = false;
+};
+thread_local works_late late;
+
+TEST(task_blocks, come_back_from_what_a_thread_does_behind_its_end) {
+    const auto round = [](bool before_too) {
+        on_a_thread([before_too] {
+            late.armed = true;
+            if (before_too) end_all(make(1));
+        });
+    };
+    for (int i = 0; i < 10; ++i) round(i % 2 == 0);
+    const int before = large_allocations;
+    for (int i = 0; i < 50; ++i) round(i % 2 == 0);
+    EXPECT_EQ(large_allocations, before) << "neither a slab nor a magazine is made any more";
+}
+
+TEST(task_blocks, are_kept_down_to_the_last_one) {
+    blocks kept;
+    task* last = nullptr;
+    on_a_thread([&] {
+        kept = make(122);
+        last = kept.back();
+        kept.pop_back();
+        apiary::discard<storage>(last);  // the only one in the magazine that the thread leaves
+    });
+    on_a_thread([&] {
+        const blocks again = make(1);
+        EXPECT_EQ(again[0], last);
+        end_all(again);
+    });
+    end_all(kept);
+}
+
+}  // namespace
