@@ -56,13 +56,13 @@ TEST(task_blocks, are_the_same_ones_again_and_again) {
     on_a_thread([] {
         end_all(make(500));
         const blocks first = make(500);
-        const std::set<task*> known(first.begin(), first.end_all());
+        const std::set<task*> known(first.begin(), first.end());
         EXPECT_EQ(known.size(), 500U) << "no block is handed out twice";
         end_all(first);
         const int before = large_allocations;
         for (int round = 0; round < 5; ++round) {
             const blocks again = make(500);
-            EXPECT_EQ(std::set<task*>(again.begin(), again.end_all()), known);
+            EXPECT_EQ(std::set<task*>(again.begin(), again.end()), known);
             end_all(again);
         }
         EXPECT_EQ(large_allocations, before);
