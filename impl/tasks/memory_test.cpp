@@ -87,7 +87,7 @@ TEST(task_blocks, come_back_from_a_thread_that_only_makes_tasks) {
         on_a_thread([&] { made = make(30); });
         end_all(made);
     };
-    for (int i = 0; i < 20; ++i) round();
+    for (int i = 0; i < 400; ++i) round();
     const int before = large_allocations;
     for (int i = 0; i < 50; ++i) round();
     EXPECT_EQ(large_allocations, before) << "neither a slab nor a magazine is made any more";

@@ -195,6 +195,7 @@ private:
     [[gnu::noinline]] bool post_in_front(task_type* t) {
         task_type* before = next_.take();
         if (before != nullptr && !own_.try_push(before) && !post_overflow(before)) [[unlikely]] {
+            Sync::reach("hive.put_back");
             next_.put(before);
             return false;
         }

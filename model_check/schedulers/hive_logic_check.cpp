@@ -1,0 +1,230 @@
+// Slips in the hive's logic that no memory order shows: a searcher that recruits nobody, a batch whose last task is lost, a
+// task that nobody puts back, posts that a stop should refuse, a slot of the roster that is shown or given again too early.
+#include <array>
+
+#include <apiary/schedulers/hive/roster.hpp>
+
+#include "hive_scenario.hpp"
+
+namespace {
+
+using namespace apiary;
+using namespace apiary::model;
+
+// Thread 0 posts, and is then the next worker, which counts as asleep from the start: it takes what it was woken for.
+template <class Sync>
+struct hive_searcher_recruits_the_next : hive_scenario<Sync, 2, 0, 0, 2> {
+    static constexpr const char* what =
+        "worker 1, woken for a task of its own, is counted on by a second post; before it runs the first, which waits for "
+        "the second, it wakes the next";
+    static constexpr std::array must_reach{"hive.post_to_woke", "hive.woke_one_io", "idle_set.relied_on_a_searcher"};
+    using base = hive_scenario<Sync, 2, 0, 0, 2>;
+    void before() {
+        base::before();
+        this->hive.idle_io().announce_sleep(0, false);
+        this->sleeps_first(1);
+    }
+    void thread(unsigned i) {
+        if (i == 1) return (void)this->work_thread(1);
+        auto& next = *this->hive.io()[0];
+        this->hive.io()[1]->core().await_sleep();
+        this->must([this] { return this->hive.post_to(1, this->make(0, [this] { this->wait_for_gate(); })); });
+        this->must([this] { return this->hive.post(this->make(1, [this] { this->open_gate(); })); });
+        next.core().wait(parker_core<Sync>::forever);
+        if (this->hive.idle_io().withdraw(0)) Sync::fail("the next worker was woken and not claimed");
+        this->hive.idle_io().stop_searching();
+        task<Sync>* t = this->hive.pool().take_one();
+        if (t == nullptr) Sync::fail("the next worker was woken for nothing");
+        t->run();
+        base::storage::release(t);
+    }
+};
+APIARY_CHECK(hive_searcher_recruits_the_next);
+
+// Of two workers each takes half of what waits: the first two as one batch, of which the second goes to its deque.
+template <class Sync>
+struct hive_batch_runs_to_its_last : hive_scenario<Sync, 2, 0, 0, 4> {
+    static constexpr const char* what = "four tasks wait in the pool, two are taken at once: each runs once, the last too";
+    static constexpr std::array must_reach{"sleeper.slept"};
+    using base = hive_scenario<Sync, 2, 0, 0, 4>;
+    void before() {
+        base::before();
+        fifo_list<task<Sync>> batch;
+        for (std::size_t id = 0; id < 4; ++id) batch.push_back(this->make(id));
+        this->must([&] { return this->hive.post_list(batch); }, 4);
+    }
+    void thread(unsigned i) {
+        if (i == 0) return (void)this->work_thread(0);
+        this->hive.io()[1]->core().wait(parker_core<Sync>::forever);  // until the stop: it takes nothing
+        Sync::reach("sleeper.slept");
+    }
+};
+APIARY_CHECK(hive_batch_runs_to_its_last);
+
+// The deque holds two, the slot one; the fourth child displaces the third, for which only the pool has room, or nobody.
+template <class Sync>
+struct hive_stop_races_an_overflow : hive_scenario<Sync, 2, 0, 0, 1> {
+    static constexpr const char* what =
+        "a post that overflows into the pool races a draining stop: what was accepted runs, also what was displaced";
+    static constexpr std::array must_reach{"hive.put_back", "overflow.accepted", "overflow.refused"};
+    using base = hive_scenario<Sync, 2, 0, 0, 1>;
+    static constexpr std::size_t children = 4;
+    std::array<bool, children> accepted{}, ran{};
+
+    void before() {
+        base::before();
+        auto* parent = base::storage::make([this] {
+            for (std::size_t id = 0; id < children; ++id) {
+                auto* child = base::storage::make([this, id] { ran[id] = true; });
+                accepted[id] = this->hive.io()[0]->post_local(child);
+                if (!accepted[id]) discard<typename base::storage>(child);
+            }
+            Sync::reach(accepted[children - 1] ? "overflow.accepted" : "overflow.refused");
+            this->ledger.took(0);
+        });
+        if (!this->hive.post_to(0, parent)) Sync::fail("a post was refused although nobody had asked for a stop");
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->hive.io()[0]->run();
+        this->hive.request_stop(stop_mode::drain);
+    }
+    void invariant() {}
+    void after() {
+        base::after();
+        if (ran != accepted) Sync::fail("a task was accepted and stranded, or refused and run");
+    }
+};
+APIARY_CHECK(hive_stop_races_an_overflow);
+
+// Worker 1 looks for work meanwhile, and must find none that came late.
+template <class Sync>
+struct hive_stop_is_looked_at_by_its_own_task : hive_scenario<Sync, 2, 0, 0, 1> {
+    static constexpr const char* what =
+        "a task stops the hive, discarding: what it posts afterwards is refused, and what waits is not run";
+    static constexpr std::array must_reach{"stop.refused_all"};
+    using base = hive_scenario<Sync, 2, 0, 0, 1>;
+    task<Sync>* forbidden() {
+        return base::storage::make([] { Sync::fail("a task ran behind the stop that discards it"); });
+    }
+    template <class Post>
+    void refused(Post post) {
+        auto* t = forbidden();
+        if (post(t)) Sync::fail("a post was accepted behind the stop");
+        discard<typename base::storage>(t);
+    }
+    void before() {
+        base::before();
+        auto* stops = base::storage::make([this] {
+            auto& worker = *this->hive.io()[0];
+            this->ledger.took(0);
+            if (!worker.post_local(forbidden()) || !worker.post_self(forbidden()))
+                Sync::fail("a post was refused although nobody had asked for a stop");
+            this->hive.request_stop(stop_mode::discard);
+            refused([&](auto* t) { return worker.post_local(t); });
+            refused([&](auto* t) { return worker.post_self(t); });
+            refused([&](auto* t) { return worker.post_local_delayed(t); });
+            refused([&](auto* t) { return this->hive.post(t); });
+            refused([&](auto* t) { return this->hive.post_to(0, t); });
+            refused([&](auto* t) { return this->hive.post_to(1, t); });
+            Sync::reach("stop.refused_all");
+        });
+        if (!this->hive.post_to(0, stops)) Sync::fail("a post was refused although nobody had asked for a stop");
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->hive.io()[0]->run();
+        this->hive.io()[1]->core().wait(parker_core<Sync>::forever);  // ends with the stop's wake
+        this->hive.io()[1]->run();
+    }
+    void invariant() {}
+};
+APIARY_CHECK(hive_stop_is_looked_at_by_its_own_task);
+
+// ----- The roster alone -----
+
+template <class Sync>
+struct lone_hive {};
+
+// What a worker writes in each of its lives, and who may read it, as cells: who comes too early races.
+template <class Sync>
+struct roster_member {
+    roster_member(lone_hive<Sync>&, unsigned s) : slot(s) { leaving.store(false, std::memory_order_relaxed); }
+    void enter_service(unsigned id) { life.write(id); }
+    void ask_to_leave() { leaving.store(true, std::memory_order_release); }
+    unsigned id() const { return life.read(); }
+    const unsigned slot;
+    typename Sync::template cell<unsigned> life{~0U};
+    typename Sync::template atomic<bool> leaving;
+};
+
+template <class Sync>
+struct roster_shows_a_worker_that_is_ready {
+    static constexpr const char* what = "who finds a worker in the roster finds it in service, while another is attached";
+    static constexpr std::array must_reach{"roster.found", "roster.not_yet"};
+    static constexpr unsigned threads = 2;
+    using member = roster_member<Sync>;
+    lone_hive<Sync> hive;
+    roster<member, Sync> workers;
+    claim_ledger<Sync> ledger{2};
+
+    void thread(unsigned i) {
+        if (i == 0) {
+            for (unsigned n = 0; n < 2; ++n)
+                if (workers.attach(hive) != nullptr) ledger.took(n);
+            return;
+        }
+        const member* found = workers.find(1);
+        Sync::reach(found != nullptr ? "roster.found" : "roster.not_yet");
+        if (found != nullptr && (found->id() != 1 || found->slot != 1)) Sync::fail("a worker of another id was found");
+        for (unsigned s = 0; s < workers.size(); ++s)
+            if (workers[s]->id() != s) Sync::fail("a slot counts before its worker is in service");
+    }
+    void after() {
+        ledger.settle();
+        if (workers.size() != 2 || workers.serving() != 2) Sync::fail("the roster's books do not balance");
+    }
+};
+APIARY_CHECK(roster_shows_a_worker_that_is_ready);
+
+// The worker writes its life's end until it has left; who attaches writes the next life.
+template <class Sync>
+struct roster_gives_a_slot_again_when_its_worker_has_left {
+    static constexpr const char* what = "a worker is detached, and another attached while it still ends: it gets a slot of its own";
+    static constexpr std::array must_reach{"roster.same_slot", "roster.another_slot"};
+    static constexpr unsigned threads = 2;
+    using member = roster_member<Sync>;
+    lone_hive<Sync> hive;
+    roster<member, Sync> workers;
+    typename Sync::mutex mutex;
+    claim_ledger<Sync> ledger{2};
+
+    void before() {
+        (void)workers.attach(hive);
+        (void)workers.attach(hive);
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            member& me = *workers[1];
+            Sync::await(me.leaving, [](bool leaves) { return leaves; });
+            me.life.write(~0U);
+            ledger.took(1);
+            const typename Sync::lock held(mutex);
+            workers.left(1);
+            return;
+        }
+        {
+            const typename Sync::lock held(mutex);
+            if (workers.detach(1, 1) != detach_result::detached) Sync::fail("worker 1 was not detached");
+            if (workers.serving() != 1) Sync::fail("a worker that leaves still counts");
+        }
+        const typename Sync::lock held(mutex);
+        member* fresh = workers.attach(hive);
+        if (fresh == nullptr) Sync::fail("there are slots left");
+        Sync::reach(fresh->slot == 1 ? "roster.same_slot" : "roster.another_slot");
+        if (fresh->slot == 1 && fresh->id() == 1) Sync::fail("an id was given twice");
+        ledger.took(0);
+    }
+    void after() { ledger.settle(); }
+};
+APIARY_CHECK(roster_gives_a_slot_again_when_its_worker_has_left);
+
+}  // namespace
