@@ -139,6 +139,20 @@ struct hive_stop_is_looked_at_by_its_own_task : hive_scenario<Sync, 2, 0, 0, 1> 
 };
 APIARY_CHECK(hive_stop_is_looked_at_by_its_own_task);
 
+// Thread 0 asks it to leave while it falls asleep; the other compute worker stays, and has nothing to do.
+template <class Sync>
+struct hive_compute_worker_wakes_to_leave : hive_scenario<Sync, 1, 2, 0, 1> {
+    static constexpr const char* what = "a compute worker that falls asleep is detached: it leaves";
+    static constexpr std::array must_reach{"sleeper.slept"};
+    void thread(unsigned i) {
+        if (i == 2) return this->hive.compute()[1]->run();
+        if (i == 1) return;
+        if (this->hive.detach_compute(1) != detach_result::detached) Sync::fail("it was not detached");
+        this->ledger.took(0);
+    }
+};
+APIARY_CHECK(hive_compute_worker_wakes_to_leave);
+
 // ----- The roster alone -----
 
 template <class Sync>

@@ -1,0 +1,313 @@
+// Slips that scripts/apiary mutate --logic found alive: who is woken by what, what is put back when nobody takes it, what a
+// leaving worker hands over and in which order, and what the books say. One worker at a time (still_hive.hpp).
+#include <apiary/schedulers/hive/hive.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <apiary/schedulers/hive/still_hive.hpp>
+
+namespace {
+
+using apiary::detach_result;
+using apiary::fifo_list;
+using apiary::hive_parameters;
+using apiary::real_sync;
+using apiary::scripted_core;
+using apiary::steal_status;
+using apiary::stop_mode;
+using words = std::vector<std::string>;
+
+class logic : public testing::Test, public apiary::still_script {
+protected:
+    // Runs what the pool holds, oldest first.
+    template <class Hive>
+    static void run_pool(Hive& h) {
+        while (task_type* t = h.pool().take_one()) {
+            t->run();
+            storage::release(t);
+        }
+    }
+};
+
+// ----- Who is woken, and sees what -----
+
+TEST_F(logic, a_post_in_front_of_another_wakes_a_sleeper_for_the_one_behind) {
+    core_type h(2, 0, {});
+    auto& worker = *h.io()[0];
+    ASSERT_TRUE(worker.post_local(noting("one")));
+    h.idle_io().announce_sleep(1, false);
+    ASSERT_TRUE(worker.post_local(noting("two")));
+    EXPECT_EQ(h.io()[1]->core().wakes(), 1U);
+    EXPECT_EQ(h.idle_io().snapshot().searching(), 1U);
+    h.request_stop(stop_mode::drain);
+    worker.run();
+    EXPECT_EQ(log.size(), 2U);
+}
+
+TEST_F(logic, a_worker_that_is_told_to_leave_does_not_block_though_its_wake_is_used_up) {
+    core_type h(2, 0, {.looks_before_sleep = 0});
+    auto& worker = *h.io()[1];
+    worker.core().on_poll = [&] {
+        if (worker.core().polls() != 1) return;
+        ASSERT_EQ(h.detach_io(1), detach_result::detached);
+        worker.core().fake_core::wait(0);  // the poll meets the wake that came with it
+    };
+    worker.run();
+    EXPECT_EQ(worker.core().stuck(), 0U);
+}
+
+TEST_F(logic, a_post_from_outside_ends_a_nap) {
+    for (const std::int64_t search_ns : {hive_parameters{}.search_ns, hive_parameters::for_ever}) {
+        core_type h(2, 0, {.search_ns = search_ns});
+        h.idle_io().announce_nap(1, false);
+        ASSERT_TRUE(h.post(noting("from outside")));
+        EXPECT_EQ(h.io()[1]->core().wakes(), 1U) << search_ns;
+    }
+}
+
+struct counted_wakes {
+    static constexpr std::int64_t forever = INT64_MAX;
+    void wait(std::int64_t) {}
+    void poll() {}
+    void wake() { ++wakes; }
+    int wakes = 0;
+};
+struct parts_with_counted_wakes : apiary::still_parts {
+    using compute_core = counted_wakes;
+};
+
+TEST_F(logic, a_compute_worker_is_woken_to_leave_and_leaves_once) {
+    core_on<parts_with_counted_wakes> h(1, 3, {});
+    EXPECT_EQ(h.detach_compute(1), detach_result::detached);
+    EXPECT_EQ(h.compute()[1]->core().wakes, 1);
+    EXPECT_EQ(h.detach_compute(1), detach_result::unknown_worker) << "it is leaving";
+    EXPECT_EQ(h.serving_compute(), 2U);
+    EXPECT_EQ(h.compute()[0]->core().wakes + h.compute()[2]->core().wakes, 0);
+}
+
+TEST_F(logic, who_was_woken_in_vain_naps_as_often_as_it_may_and_the_books_say_so) {
+    core_type h(3, 0, {.looks_before_sleep = 0, .naps = 2});  // worker 1 is awake
+    auto& worker = *h.io()[0];
+    worker.core().on_wait = [&] {
+        ASSERT_TRUE(h.idle_io().claim(0));
+        worker.core().wake();
+    };
+    worker.core().on_poll = [&] {
+        if (worker.core().waits().size() == 4) h.request_stop(stop_mode::drain);
+    };
+    worker.run();
+    const auto& waits = worker.core().waits();
+    ASSERT_EQ(waits.size(), 4U);
+    EXPECT_EQ(waits[0], scripted_core::forever);
+    EXPECT_NE(waits[1], scripted_core::forever);
+    EXPECT_NE(waits[2], scripted_core::forever);
+    EXPECT_EQ(waits[3], scripted_core::forever) << "two naps and no more";
+    EXPECT_EQ(worker.counters().parked, 5U) << "the last one stays awake for the stop";
+    EXPECT_EQ(worker.counters().woken, 1U);
+    EXPECT_EQ(worker.counters().spurious, 1U);
+}
+
+TEST_F(logic, who_has_found_work_since_it_was_woken_in_vain_naps_no_more) {
+    core_type h(3, 0, {.looks_before_sleep = 0, .naps = 2});
+    auto& worker = *h.io()[0];
+    worker.core().on_wait = [&] {
+        ASSERT_TRUE(h.idle_io().claim(0));
+        worker.core().wake();
+        worker.core().on_wait = [&] { ASSERT_TRUE(h.post(noting("found"))); };  // in the first nap
+    };
+    worker.core().on_poll = [&] {
+        if (worker.core().waits().size() == 3) h.request_stop(stop_mode::drain);
+    };
+    worker.run();
+    ASSERT_EQ(worker.core().waits().size(), 3U);
+    EXPECT_NE(worker.core().waits()[1], scripted_core::forever);
+    EXPECT_EQ(worker.core().waits()[2], scripted_core::forever);
+    EXPECT_EQ(log, words{"found"});
+}
+
+// ----- What nobody takes -----
+
+struct four_slots {
+    static constexpr unsigned index_bits = 64;
+    static constexpr std::size_t initial_capacity = 2, max_capacity = 4;
+};
+struct parts_with_four_slots : apiary::still_parts {
+    template <class Node>
+    using deque = apiary::chase_lev_deque<Node*, real_sync, four_slots>;
+};
+
+TEST_F(logic, a_task_that_neither_deque_nor_pool_takes_stays_where_it_was) {
+    core_on<parts_with_four_slots> h(2, 0, {});
+    auto& worker = *h.io()[0];
+    for (const char* name : {"1", "2", "3", "4", "5"}) ASSERT_TRUE(worker.post_local(noting(name)));
+    h.pool().close();  // as a stop does before its flag is up
+    task_type* refused = noting("refused");
+    EXPECT_FALSE(worker.post_local(refused));
+    apiary::discard<storage>(refused);
+    h.request_stop(stop_mode::drain);
+    worker.run();
+    EXPECT_EQ(log, (words{"5", "4", "3", "2", "1"}));
+}
+
+// Takes nothing, as one whose array cannot grow.
+template <class Node>
+struct full_deque {
+    using limits = four_slots;
+    struct owner {
+        bool try_push(Node*) { return false; }
+        bool try_push_all(std::span<Node* const>) { return false; }
+        bool try_pop(Node*&) { return false; }
+        std::size_t size() const { return 0; }
+    };
+    struct thief {
+        apiary::steal_result<Node*> steal() const { return {steal_status::empty, nullptr}; }
+        bool looks_empty() const { return true; }
+    };
+    owner own() { return {}; }
+    thief share() { return {}; }
+};
+struct parts_with_full_deque : apiary::still_parts {
+    template <class Node>
+    using deque = full_deque<Node>;
+};
+
+TEST_F(logic, a_batch_that_does_not_fit_into_the_deque_runs_here_in_its_order) {
+    core_on<parts_with_full_deque> h(2, 0, {.pool_visits = 1});
+    for (const char* name : {"1", "2", "3", "4", "5", "6", "7", "8"}) ASSERT_TRUE(h.post(noting(name)));
+    ASSERT_TRUE(h.post(stopping(h)));
+    h.io()[0]->run();
+    EXPECT_EQ(log, (words{"1", "2", "3", "4", "5", "6", "7", "8"}));
+}
+
+TEST_F(logic, what_a_lone_worker_can_share_with_nobody_runs_there_in_its_order) {
+    for (const bool closed : {false, true}) {
+        log.clear();
+        core_on<parts_with_full_deque> h(1, 0, {});
+        auto& worker = *h.io()[0];
+        for (const char* name : {"one", "two", "three"}) ASSERT_TRUE(worker.post_local(noting(name)));
+        ASSERT_NE(h.attach_io(), nullptr);
+        ASSERT_TRUE(h.post_to(0, noting("before")));
+        ASSERT_TRUE(h.post_to(0, doing("stop", [&] { h.request_stop(stop_mode::drain); })));
+        if (closed) h.pool().close();
+        worker.run();
+        EXPECT_EQ(log, (words{"before", "stop", "one", "two", "three"})) << closed;
+        EXPECT_EQ(worker.counters().run, 5U);
+    }
+}
+
+TEST_F(logic, what_a_lone_worker_never_ran_is_destroyed_with_it) {
+    const auto token = std::make_shared<int>(0);
+    {
+        core_type h(1, 0, {});
+        for (int i = 0; i < 3; ++i) ASSERT_TRUE(h.io()[0]->post_local(storage::make([token] {})));
+    }
+    EXPECT_EQ(token.use_count(), 1);
+}
+
+// ----- Leaving and stopping -----
+
+TEST_F(logic, a_worker_that_leaves_hands_over_the_oldest_first) {
+    core_type h(2, 0, {});
+    auto& worker = *h.io()[1];
+    for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(worker.post_local(noting(name)));  // the newest in the slot
+    ASSERT_TRUE(h.post_to(1, noting("private")));
+    ASSERT_EQ(h.detach_io(1), detach_result::detached);
+    worker.run();
+    run_pool(h);
+    EXPECT_EQ(log, (words{"a", "b", "c", "private"}));
+    EXPECT_EQ(worker.counters().run, 0U);
+}
+
+TEST_F(logic, a_timer_that_the_main_worker_refuses_is_dropped_and_not_lost) {
+    core_type h(2, 0, {});
+    auto& worker = *h.io()[1];
+    h.clock().set(1000);
+    ASSERT_TRUE(h.post_to(1, noting("timer", 5000)));
+    ASSERT_TRUE(h.post_to(1, noting("later", 6000)));
+    (void)h.io()[0]->mail().inbox.close();  // as at the end of its life
+    ASSERT_EQ(h.detach_io(1), detach_result::detached);
+    worker.run();
+    EXPECT_EQ(worker.counters().discarded, 2U);
+    EXPECT_TRUE(log.empty());
+}
+
+TEST_F(logic, a_drain_runs_the_timers_that_are_due_in_their_order) {
+    core_type h(1, 0, {});
+    h.clock().set(1000);
+    for (const auto& [name, deadline] : {std::pair{"second", 800}, {"first", 700}, {"now", 1000}, {"never", 1001}})
+        ASSERT_TRUE(h.post_to(0, noting(name, deadline)));
+    h.request_stop(stop_mode::drain);
+    h.io()[0]->run();
+    EXPECT_EQ(log, (words{"first", "second", "now"}));
+    EXPECT_EQ(h.io()[0]->counters().discarded, 1U);
+}
+
+TEST_F(logic, a_timer_that_stops_the_hive_discarding_is_the_last_to_run) {
+    core_type h(1, 0, {});
+    h.clock().set(1000);
+    task_type* stop = doing("stop", [&] { h.request_stop(stop_mode::discard); });
+    stop->deadline_ns = 700;
+    ASSERT_TRUE(h.post_to(0, stop));
+    ASSERT_TRUE(h.post_to(0, noting("due as well", 800)));
+    ASSERT_TRUE(h.post_to(0, noting("private")));
+    ASSERT_TRUE(h.post(noting("pool")));
+    h.io()[0]->run();
+    EXPECT_EQ(log, words{"stop"});
+    EXPECT_EQ(h.io()[0]->counters().discarded, 3U);
+}
+
+// ----- Books, and what is swept -----
+
+TEST_F(logic, the_latest_timer_is_in_the_books) {
+    core_type h(1, 0, {});
+    h.clock().set(1000);
+    for (const std::int64_t deadline : {700, 900, 950}) ASSERT_TRUE(h.post_to(0, noting("timer", deadline)));
+    ASSERT_TRUE(h.post(stopping(h)));
+    h.io()[0]->run();
+    const auto c = h.io()[0]->counters();
+    EXPECT_EQ(c.timers_fired, 3U);
+    EXPECT_EQ(c.timer_lateness_ns, 300U + 100U + 50U);
+    EXPECT_EQ(c.timer_lateness_max_ns, 300U);
+}
+
+TEST_F(logic, cancelled_timers_are_swept_when_the_heap_has_grown_to_twice_what_was_left) {
+    core_type h(1, 0, {});
+    h.clock().set(1000);
+    auto& worker = *h.io()[0];
+    std::vector<apiary::delayed_handle<real_sync>> kept;
+    const auto add = [&](bool cancelled) {
+        const auto nothing = [] {};
+        using block = apiary::delayed_callable<std::remove_const_t<decltype(nothing)>, real_sync>;
+        auto* b = real_sync::create<block>(nothing);
+        kept.emplace_back(b);
+        task_type* t = storage::make(apiary::delayed_entry<real_sync>(b));
+        t->deadline_ns = 5000;
+        ASSERT_TRUE(worker.post_local_delayed(t));
+        if (cancelled) {
+            ASSERT_TRUE(kept.back().cancel());
+        }
+    };
+    for (int i = 0; i < 64; ++i) add(true);
+    EXPECT_EQ(worker.timers_pending(), 64U);
+    EXPECT_EQ(worker.counters().cancelled, 0U) << "no sweep for each timer";
+    add(false);
+    EXPECT_EQ(worker.timers_pending(), 1U) << "the first sweep leaves the one that it came for";
+    EXPECT_EQ(worker.counters().cancelled, 64U);
+    for (int i = 0; i < 63; ++i) add(false);
+    add(false);  // a sweep that finds nothing: 64 are left
+    for (int i = 0; i < 63; ++i) add(true);
+    EXPECT_EQ(worker.timers_pending(), 128U);
+    EXPECT_EQ(worker.counters().cancelled, 64U) << "not before the heap is twice as large";
+    add(true);
+    EXPECT_EQ(worker.timers_pending(), 66U);
+    EXPECT_EQ(worker.counters().cancelled, 127U);
+}
+
+}  // namespace
