@@ -21,7 +21,7 @@ from .say import Progress
 SURVIVORS = repo.ROOT / "model_check" / "logic_survivors.csv"
 SURVIVOR_COLUMNS = ["file", "function", "code", "change", "reason"]
 FOLDER = repo.BUILD / "logic"
-TABLE, LEARNT = FOLDER / "logic.csv", FOLDER / "killers.json"
+TABLE, LEARNT, RECORD = FOLDER / "logic.csv", FOLDER / "killers.json", FOLDER / "logic.json"
 TABLE_COLUMNS = ["schema_version", "number", "file", "line", "function", "code", "rule", "put", "source", "verdict", "killed_by",
                  "engine", "how", "tries", "seconds", "reason"]
 SHORT, LONG = "2000x", "0x"      # executions, so that a verdict does not depend on the machine
@@ -77,7 +77,7 @@ class Result:
 class Run:
     results: list[Result] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
-    red: list[str] = field(default_factory=list)        # about the run itself
+    stamp: dict = field(default_factory=dict)           # of the source that was mutated
 
 
 def gtests(listing: str) -> list[str]:
@@ -223,7 +223,7 @@ def run(structures: list[str], jobs: int, mutants: list[Mutant] | None = None, b
         numbers: list[int] | None = None, no_build: bool = False) -> Run:
     """All logic mutants of the headers whose path contains one of the names."""
     mutants = logic.catalogue() if mutants is None else mutants
-    found = Run(files=chosen(structures, mutants))
+    found = Run(files=chosen(structures, mutants), stamp=repo.identity(*repo.PROVED_FOLDERS))
     if not no_build:
         build(mutants)
     known = unmutated(all_killers(), len(mutants), budget, jobs)
@@ -282,8 +282,7 @@ def judged(found: Run, listed: dict[Key, str], mutants: list[Mutant]) -> list[st
     """What is red of a run, a sentence each; new survivors come last."""
     file = SURVIVORS.relative_to(repo.ROOT)
     there = {m.key for m in mutants}
-    red = list(found.red)
-    red += [f"{file} lists what is no longer there: {' | '.join(key)}" for key in listed if key not in there]
+    red = [f"{file} lists what is no longer there: {' | '.join(key)}" for key in listed if key not in there]
     red += [f"{logic.WRITTEN.name} leaves out what no rule makes: {' | '.join(key)}" for key in logic.idle_exclusions()]
     red += [f"killed after all, by {r.killed_by}: {' | '.join(r.key())}; take it out of {file}"
             for r in found.results if r.verdict == "killed" and r.key() in listed]
@@ -306,12 +305,11 @@ def write_table(results: list[Result]) -> None:
                              r.verdict, r.killed_by, r.engine, r.how, r.tries, f"{r.seconds:.1f}", r.reason])
 
 
-def record(found: Run, listed: dict[Key, str]) -> dict:
-    """The score of each header, for the record of mutation."""
-    headers = {}
-    for file in sorted(found.files):
-        of = [r for r in found.results if r.mutant.file == file]
-        survived = [r for r in of if r.verdict == "survived"]
-        headers[file] = {"mutants": len(of), "killed": len(of) - len(survived),
-                         "explained": sum(r.key() in listed for r in survived)}
-    return headers
+def write_record(found: Run, listed: dict[Key, str]) -> None:
+    """The score of a whole run, for the report of a race on the same source."""
+    survived = [r for r in found.results if r.verdict == "survived"]
+    repo.write_json(RECORD, {
+        "schema_version": 1, **found.stamp, "mutants": len(found.results), "killed": len(found.results) - len(survived),
+        "explained": sum(r.key() in listed for r in survived),
+        "by_checks": sum(r.verdict == "killed" and bool(r.engine) for r in found.results),
+    })

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import checks, exact, mutation, repo, sources, stressing
+from . import checks, exact, logic_run, mutation, repo, sources, stressing
 from .say import duration
 from .verdicts import cut, expected, named_cuts, names, searches, unfinished, wrong
 
@@ -50,6 +50,7 @@ def snapshot(
         "of_other_source": of_other_source(programs or []),
         "stress": brief_stress(repo.read_json(stressing.RECORD)),
         "mutation": repo.read_json(mutation.RECORD),
+        "logic": repo.read_json(logic_run.RECORD),
         "exact": None if exported else exact.recorded(),
     }
 
@@ -154,6 +155,19 @@ def mutation_status(record: dict | None, wanted: str) -> Status:
     return Status("mutation", GOOD if whole else NOTE, text, f"mutants {score}")
 
 
+def logic_status(record: dict | None, wanted: str) -> Status:
+    """The same for slips that are no memory order, and for the unit tests beside the checks."""
+    if not record or record.get("source_hash") != wanted:
+        return Status("logic mutants", NOTE, "not scored for this source: scripts/apiary mutate --logic")
+    mutants, killed, explained = (record[key] for key in ("mutants", "killed", "explained"))
+    score = f"{100 * killed / mutants:.0f} %" if mutants else "none"
+    text = (
+        f"{killed} of {mutants} logic mutants killed ({score}), {record['by_checks']} by model checks, {explained} survive "
+        f"with a reason, {mutants - killed - explained} without"
+    )
+    return Status("logic mutants", GOOD if mutants and mutants == killed + explained else NOTE, text, f"logic {score}")
+
+
 def stress_status(record: dict | None, wanted: str) -> Status:
     """Good where every run was clean under both sanitizers."""
     missing = stale("sanitizers", record, wanted)
@@ -181,6 +195,7 @@ def statuses(taken: dict | None) -> list[Status]:
         prove_status(taken.get("prove"), taken["prove_hash"]),
         museum_status(taken.get("prove"), taken["prove_hash"]),
         mutation_status(taken.get("mutation"), taken["prove_hash"]),
+        logic_status(taken.get("logic"), taken["prove_hash"]),
         stress_status(taken.get("stress"), taken["stress_hash"]),
     ]
     if taken.get("source_changed"):

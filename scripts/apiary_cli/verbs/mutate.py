@@ -30,7 +30,7 @@ adds those that no rule reaches. One build (build/logic) holds them all; model c
 and unit tests are run against each, until one fails. Red are: fewer than 95 % killed; a survivor
 without a row in model_check/logic_survivors.csv; a row whose mutant is killed, or gone.
 
-writes:  build/model/mutation.csv, build/model/mutation.json; with --logic build/logic/logic.csv
+writes:  build/model/mutation.csv, build/model/mutation.json; with --logic build/logic/logic.csv, logic.json
 takes:   about two minutes for one structure, up to twenty for all; with --logic up to 45
 exit:    0 when nothing of that is found, else 1"""
 
@@ -142,6 +142,8 @@ def run_logic(args: argparse.Namespace) -> int:
     red = logic_run.judged(found, listed, mutants) if full else logic_run.unexplained(found, listed)
     if full:
         tell(red)
+    if full and not args.structures:
+        logic_run.write_record(found, listed)
     new = logic_run.unexplained(found, listed)
     if new:
         say(f"find a check or a test that fails, or give a reason in {logic_run.SURVIVORS.relative_to(repo.ROOT)}:")

@@ -21,6 +21,8 @@ from .. import (
     findings,
     given,
     junit,
+    logic,
+    logic_run,
     mutation,
     packages,
     plans,
@@ -43,7 +45,7 @@ checks, the museum's times to detect, the mutants, the stresses under the saniti
 the echo example under TSan, the exact counts, the plan smoke (each scenario and subject once), and
 the race. With 25 minutes or more all tests run, the museum is timed, the echo runs, instructions are
 counted and smoke is raced; with less, the unit tests.
-The mutants need an hour. The race is the plan nightly where the time allows, else quick, else
+The mutants of memory orders need an hour, those of logic three. The race is the plan nightly where the time allows, else quick, else
 smoke. Nothing is left out silently: the page says what did not fit.
 
 writes:  build/nightly/summary.md, build/nightly/junit.xml, and what prove, stress and race write
@@ -53,6 +55,7 @@ exit:    0 fine; 1 wrong or regressed; 2 the race's controls failed and nothing 
 SHARES = {"prove": 0.35, "stress": 0.25, "race": 0.40}
 ALL_TESTS_FROM, NIGHTLY_RACE_FROM, QUICK_RACE_FROM = 25 * 60.0, 25 * 60.0, 90.0
 MUTATION_FROM, MUTATION_TAKES = 60 * 60.0, 15 * 60.0
+LOGIC_FROM, LOGIC_TAKES = 3 * 60 * 60.0, 45 * 60.0
 LEAST_REST = 40.0
 LONGEST_STRESS = 60.0
 ECHO_SECONDS, TOO_FEW_DESCRIPTORS = 60.0, 77
@@ -162,6 +165,19 @@ def mutation_part(fits: bool) -> Part:
     cases += [Case(one[:80], FAILED, 0.0, one) for one in red]
     return Part("mutation", cases, lines=[
         f"{killed} of {len(found.results)} mutants killed, {sum(r.verdict == 'survived' for r in found.results)} survive"])
+
+
+def logic_part(fits: bool) -> Part:
+    """The slips that are no memory order; the score stands beside the orders'."""
+    if not fits:
+        return Part("logic", [Case("logic", SKIPPED, 0.0, "did not fit the budget; scripts/apiary mutate --logic")])
+    mutants, listed = logic.catalogue(), logic_run.reviewed()
+    found = logic_run.run([], os.cpu_count() or 1, mutants)
+    logic_run.write_record(found, listed)
+    red = logic_run.judged(found, listed, mutants)
+    cases = [Case("logic mutants", FAILED if red else PASSED, sum(r.seconds for r in found.results))]
+    cases += [Case(one[:80], FAILED, 0.0, one) for one in red]
+    return Part("logic", cases, lines=[f"{logic_run.score(found.results)}, {len(logic_run.unexplained(found, listed))} survive without a reason"])
 
 
 def stress_part(seconds: float) -> Part:
@@ -377,12 +393,13 @@ def run(args: argparse.Namespace) -> int:
     if not args.no_build:
         names = list(check.PARTS) if budget >= ALL_TESTS_FROM else ["python", "ci"]
         parts.append(guarded("tests", lambda: tests_part(names)))
-    mutants = MUTATION_TAKES if budget >= MUTATION_FROM else 0
+    mutants = (MUTATION_TAKES if budget >= MUTATION_FROM else 0) + (LOGIC_TAKES if budget >= LOGIC_FROM else 0)
     rest, words = remainder(budget, time.monotonic() - started + mutants)
     say(f"nightly: {words}")
     parts.append(guarded("prove", lambda: prove_part(SHARES["prove"] * rest)))
     parts.append(guarded("museum", lambda: museum_part(budget >= ALL_TESTS_FROM)))
     parts.append(guarded("mutation", lambda: mutation_part(budget >= MUTATION_FROM)))
+    parts.append(guarded("logic", lambda: logic_part(budget >= LOGIC_FROM)))
     parts.append(guarded("stress", lambda: stress_part(SHARES["stress"] * rest)))
     parts.append(guarded("echo", lambda: echo_part(budget >= ALL_TESTS_FROM)))
     parts.append(guarded("exact", lambda: exact_part(budget >= ALL_TESTS_FROM)))
