@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -130,6 +130,47 @@ TEST_F(logic, who_has_found_work_since_it_was_woken_in_vain_naps_no_more) {
     EXPECT_NE(worker.core().waits()[1], scripted_core::forever);
     EXPECT_EQ(worker.core().waits()[2], scripted_core::forever);
     EXPECT_EQ(log, words{"found"});
+}
+
+TEST_F(logic, a_post_that_waits_alone_wakes_nobody_when_it_is_taken) {
+    core_type h(2, 0, {});
+    ASSERT_TRUE(h.post(doing("alone", [&] {
+        EXPECT_EQ(h.io()[1]->core().wakes(), 0U) << "there is nothing else to take";
+        h.request_stop(stop_mode::drain);
+    })));
+    h.idle_io().announce_sleep(1, false);  // it came too late to see it, and looks itself
+    h.io()[0]->run();
+    EXPECT_EQ(log, words{"alone"});
+}
+
+struct scripted_compute_core {
+    static constexpr std::int64_t forever = INT64_MAX;
+    void wait(std::int64_t) {
+        ++waits;
+        if (on_wait) on_wait();
+    }
+    void poll() {}
+    void wake() {}
+    int waits = 0;
+    std::function<void()> on_wait;
+};
+struct parts_with_scripted_compute : apiary::still_parts {
+    using compute_core = scripted_compute_core;
+};
+
+TEST_F(logic, the_books_of_a_compute_worker_say_what_woke_it) {
+    core_on<parts_with_scripted_compute> h(1, 1, {});
+    auto& worker = *h.compute()[0];
+    worker.core().on_wait = [&] {
+        if (worker.core().waits == 1) ASSERT_TRUE(h.idle_compute().claim(0));  // in vain
+        if (worker.core().waits == 3) ASSERT_TRUE(h.post_compute(noting("work")));
+        if (worker.core().waits == 4) h.request_stop(stop_mode::drain);
+    };
+    worker.run();
+    EXPECT_EQ(log, words{"work"});
+    EXPECT_EQ(worker.counters().parked, 4U);
+    EXPECT_EQ(worker.counters().woken, 2U) << "in vain, and for the work";
+    EXPECT_EQ(worker.counters().spurious, 1U);
 }
 
 // ----- What nobody takes -----
