@@ -89,6 +89,15 @@ TEST_F(global_pool, hands_out_a_fair_share_and_at_most_a_batch) {
     EXPECT_EQ(p.take_one(), nullptr);
 }
 
+TEST_F(global_pool, what_comes_later_waits_behind_what_a_taker_left) {
+    pool p;
+    for (const std::size_t i : {0U, 1U, 2U}) (void)p.push(&nodes[i]);
+    EXPECT_EQ(p.take_one(), &nodes[0]);
+    (void)p.push(&nodes[3]);
+    for (const std::size_t i : {1U, 2U, 3U}) EXPECT_EQ(p.take_one(), &nodes[i]);
+    EXPECT_EQ(p.take_one(), nullptr);
+}
+
 TEST_F(global_pool, a_closed_pool_still_hands_out_what_it_holds) {
     pool p;
     for (std::size_t i = 0; i < 3; ++i) (void)p.push(&nodes[i]);

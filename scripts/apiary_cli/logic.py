@@ -27,6 +27,7 @@ LEAST, SHARE = 4, 0.15     # of a header's candidates, and so many at least
 NO_LOGIC = {
     "impl/contract/laws.hpp": "the oracles themselves; the museum's exhibits hold them to account",
     "impl/contract/scheduler.hpp": "concepts and plain data", "impl/sync/sync_policy.hpp": "a concept",
+    "impl/sync/real_sync.hpp": "the seam to the machine: fences, system calls and random numbers, of which nothing here sees the effect",
     "impl/sync/chaos_sync.hpp": "a test's policy: it only makes delays", "impl/sync/cache_line.hpp": "a constant",
     "impl/queues/steal_result.hpp": "plain data", "impl/parking/event_source.hpp": "an interface",
     "impl/schedulers/hive/parameters.hpp": "numbers to tune", "impl/schedulers/hive/parts.hpp": "names of types",

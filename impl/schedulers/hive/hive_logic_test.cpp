@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -234,7 +236,7 @@ TEST_F(logic, what_a_lone_worker_can_share_with_nobody_runs_there_in_its_order) 
         auto& worker = *h.io()[0];
         for (const char* name : {"one", "two", "three"}) ASSERT_TRUE(worker.post_local(noting(name)));
         ASSERT_NE(h.attach_io(), nullptr);
-        ASSERT_TRUE(h.post_to(0, noting("before")));
+        ASSERT_TRUE(h.post_to(0, doing("before", [&] { EXPECT_EQ(h.pool().looks_empty(), closed) << "shared first"; })));
         ASSERT_TRUE(h.post_to(0, doing("stop", [&] { h.request_stop(stop_mode::drain); })));
         if (closed) h.pool().close();
         worker.run();
@@ -349,6 +351,36 @@ TEST_F(logic, cancelled_timers_are_swept_when_the_heap_has_grown_to_twice_what_w
     add(true);
     EXPECT_EQ(worker.timers_pending(), 66U);
     EXPECT_EQ(worker.counters().cancelled, 127U);
+}
+
+TEST_F(logic, parameters_may_be_as_small_as_stated_and_no_smaller) {
+    const hive_parameters least{.local_budget = 1, .global_batch = 1, .pool_visits = 1, .global_probe_interval = 1, .probe_ns = 1,
+                                .steal_rounds = 1, .looks_before_sleep = 0, .long_yield_ns = 1, .sleeps_after_long_yield = 0,
+                                .naps = 0, .nap_ns = 1, .io_slice_ns = 0, .search_ns = 1, .timer_spin_ns = 0, .short_deque = 1,
+                                .long_deque_probes = 1};
+    EXPECT_NO_THROW(apiary::hive({.parameters = least}));
+    const auto refused = [&](auto member, auto value) {
+        hive_parameters p = least;
+        p.*member = value;
+        EXPECT_THROW(apiary::hive({.parameters = p}), std::invalid_argument);
+    };
+    using p = hive_parameters;
+    for (const auto member : {&p::local_budget, &p::global_batch, &p::pool_visits, &p::global_probe_interval, &p::short_deque,
+                              &p::long_deque_probes})
+        refused(member, 0U);
+    for (const auto member : {&p::probe_ns, &p::long_yield_ns, &p::nap_ns, &p::search_ns}) refused(member, 0);
+    refused(&p::steal_rounds, 0U);
+    for (const auto member : {&p::io_slice_ns, &p::timer_spin_ns}) refused(member, -1);
+    refused(&p::global_batch, std::size_t{65});
+    refused(&p::nap_ns, std::int64_t{1'000'000'001});
+}
+
+TEST_F(logic, a_trace_gives_times_in_microseconds_with_three_places) {
+    apiary::event_trace trace;
+    trace.span(apiary::event_trace::kind::park, 1'234'567, 1'234'567 + 89'012);
+    std::ostringstream out;
+    trace.write(out, 3, "IO", 3);
+    EXPECT_NE(out.str().find("\"ts\":1234.567,\"ph\":\"X\",\"dur\":89.012}"), std::string::npos) << out.str();
 }
 
 }  // namespace
