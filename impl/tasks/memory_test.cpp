@@ -117,6 +117,30 @@ TEST(task_blocks, come_back_from_what_a_thread_does_behind_its_end) {
     EXPECT_EQ(large_allocations, before) << "neither a slab nor a magazine is made any more";
 }
 
+// Makes a task at its end, which another thread ends.
+struct makes_late {
+    ~makes_late() {
+        if (to != nullptr) *to = storage::make([] {});
+    }
+    task** to = nullptr;
+};
+thread_local makes_late late_maker;
+
+TEST(task_blocks, come_back_from_a_thread_that_makes_one_behind_its_end) {
+    const auto round = [] {
+        task* made = nullptr;
+        on_a_thread([&] {
+            late_maker.to = &made;
+            end_all(make(1));
+        });
+        end_all({made});
+    };
+    for (int i = 0; i < 400; ++i) round();
+    const int before = large_allocations;
+    for (int i = 0; i < 200; ++i) round();
+    EXPECT_EQ(large_allocations, before) << "neither a slab nor a magazine is made any more";
+}
+
 TEST(task_blocks, are_kept_down_to_the_last_one) {
     blocks kept;
     task* last = nullptr;
