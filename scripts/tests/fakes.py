@@ -15,7 +15,7 @@ NAME, BEHAVIOUR, NS, EFFECT = {name!r}, {behaviour!r}, {ns!r}, {effect!r}
 COLUMNS = {columns!r}
 words = sys.argv[1:]
 if words == ["--version"]:
-    version = "" if BEHAVIOUR == "no_version" else "1.0"
+    version = {{"no_version": "", "odd_version": "<b>&evil"}}.get(BEHAVIOUR, "1.0")
     print(json.dumps(dict(subject=NAME, subject_version=version, language="python", build_id="fake")))
     sys.exit(0)
 if words == ["--list"]:
@@ -229,7 +229,7 @@ def subject(
     tuned: dict[str, float] | None = None,
 ) -> Path:
     """A subject program; behaviour: ok, crash, hang, malformed, wrong_check, says_wrong, bad_number,
-    unsupported, no_version, sleep, odd_control. `tunables` are its lines of --tunables, `tuned` the factor of a NAME=VALUE."""
+    unsupported, no_version, odd_version, sleep, odd_control. `tunables` are its lines of --tunables, `tuned` the factor of a NAME=VALUE."""
     return script(
         path,
         SUBJECT.format(

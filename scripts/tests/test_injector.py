@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from apiary_cli import comparing, plans, splice, stats, tables
+from apiary_cli import comparing, matrix, plans, stats, tables
 
 P50, P99 = (next(m for m in plans.LATENCY if m.column == f"lat_{name}_ns") for name in ("p50", "p99"))
 
@@ -70,8 +70,8 @@ class Injector(unittest.TestCase):
     def test_a_table_says_how_many_pairs_a_line_left_out(self) -> None:
         lines = [{"flags": "pairs_dropped=2/20;injector_limited_tokio=2/20"}, {"flags": "pairs_dropped=3/20"},
                  {"flags": "not_ranked;pairs_dropped=19/20"}]
-        self.assertEqual(splice.left_out(lines), " · at most 3 of 20 pairs left out")
-        self.assertEqual(splice.left_out([{"flags": ""}]), "")
+        self.assertEqual(matrix.left_out(lines), " · at most 3 of 20 pairs left out")
+        self.assertEqual(matrix.left_out([{"flags": ""}]), "")
 
 
 if __name__ == "__main__":

