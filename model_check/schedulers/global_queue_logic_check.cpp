@@ -28,12 +28,12 @@ struct global_queue_discard_ends_every_wait_for_idleness {
         ~never_runs() {
             if (ledger != nullptr) ledger->took(0);
         }
-        void operator()() const { Sync::fail("a discarded task ran"); }
+        void operator()() const { Sync::law(false, "a discarded task ran"); }
         claim_ledger<Sync>* ledger;
     };
 
     void before() {
-        if (!queue.post(never_runs(destroyed))) Sync::fail("refused before the stop");
+        Sync::law(queue.post(never_runs(destroyed)), "refused before the stop");
     }
     void thread(unsigned i) {
         if (i == 2) return queue.request_stop(stop_mode::discard);
@@ -41,7 +41,7 @@ struct global_queue_discard_ends_every_wait_for_idleness {
     }
     void after() {
         destroyed.settle();
-        if (queue.report().discarded != 1) Sync::fail("the report does not add up");
+        Sync::law(queue.report().discarded == 1, "the report does not add up");
     }
 };
 APIARY_CHECK(global_queue_discard_ends_every_wait_for_idleness);
@@ -58,16 +58,16 @@ struct global_queue_last_task_ends_every_wait_for_idleness {
     typename Sync::template cell<int> ended{0};
 
     void before() {
-        if (!queue.post([this] {
-                ledger.took(0);
-                ended.write(1);
-            }))
-            Sync::fail("refused before the stop");
+        const bool accepted = queue.post([this] {
+            ledger.took(0);
+            ended.write(1);
+        });
+        Sync::law(accepted, "refused before the stop");
     }
     void thread(unsigned i) {
         if (i == 2) return queue.work();
         queue.wait_idle();
-        if (ended.read() != 1) Sync::fail("idle was told while a task had not ended");
+        Sync::law(ended.read() == 1, "idle was told while a task had not ended");
         queue.request_stop();
     }
     void after() { ledger.settle(); }
@@ -100,13 +100,13 @@ struct global_queue_batch_feeds_both_workers {
     void thread(unsigned i) {
         if (i < 2) return queue.work();
         std::array<part, 2> batch{{{this, 0}, {this, 1}}};
-        if (queue.post_batch(std::span(batch)) != 2) Sync::fail("refused before the stop");
+        Sync::law(queue.post_batch(std::span(batch)) == 2, "refused before the stop");
         queue.wait_idle();
         ledger.settle();  // before the stop: idle means that both have ended
         queue.request_stop();
     }
     void after() {
-        if (queue.report().run != 2 || queue.report().exceptions != 0) Sync::fail("the report does not add up");
+        Sync::law(queue.report().run == 2 && queue.report().exceptions == 0, "the report does not add up");
     }
 };
 APIARY_CHECK(global_queue_batch_feeds_both_workers);

@@ -31,10 +31,10 @@ struct hive_searcher_recruits_the_next : hive_scenario<Sync, 2, 0, 0, 2> {
         this->must([this] { return this->hive.post_to(1, this->make(0, [this] { this->wait_for_gate(); })); });
         this->must([this] { return this->hive.post(this->make(1, [this] { this->open_gate(); })); });
         next.core().wait(parker_core<Sync>::forever);
-        if (this->hive.idle_io().withdraw(0)) Sync::fail("the next worker was woken and not claimed");
+        Sync::law(!this->hive.idle_io().withdraw(0), "the next worker was woken and not claimed");
         this->hive.idle_io().stop_searching();
         task<Sync>* t = this->hive.pool().take_one();
-        if (t == nullptr) Sync::fail("the next worker was woken for nothing");
+        Sync::law(t != nullptr, "the next worker was woken for nothing");
         t->run();
         base::storage::release(t);
     }
@@ -82,7 +82,7 @@ struct hive_stop_races_an_overflow : hive_scenario<Sync, 2, 0, 0, 1> {
             Sync::reach(accepted[children - 1] ? "overflow.accepted" : "overflow.refused");
             this->ledger.took(0);
         });
-        if (!this->hive.post_to(0, parent)) Sync::fail("a post was refused although nobody had asked for a stop");
+        Sync::law(this->hive.post_to(0, parent), "a post was refused although nobody had asked for a stop");
     }
     void thread(unsigned i) {
         if (i == 0) return this->hive.io()[0]->run();
@@ -91,7 +91,7 @@ struct hive_stop_races_an_overflow : hive_scenario<Sync, 2, 0, 0, 1> {
     void invariant() {}
     void after() {
         base::after();
-        if (ran != accepted) Sync::fail("a task was accepted and stranded, or refused and run");
+        Sync::law(ran == accepted, "a task was accepted and stranded, or refused and run");
     }
 };
 APIARY_CHECK(hive_stop_races_an_overflow);
@@ -104,12 +104,12 @@ struct hive_stop_is_looked_at_by_its_own_task : hive_scenario<Sync, 2, 0, 0, 1> 
     static constexpr std::array must_reach{"stop.refused_all"};
     using base = hive_scenario<Sync, 2, 0, 0, 1>;
     task<Sync>* forbidden() {
-        return base::storage::make([] { Sync::fail("a task ran behind the stop that discards it"); });
+        return base::storage::make([] { Sync::law(false, "a task ran behind the stop that discards it"); });
     }
     template <class Post>
     void refused(Post post) {
         auto* t = forbidden();
-        if (post(t)) Sync::fail("a post was accepted behind the stop");
+        Sync::law(!post(t), "a post was accepted behind the stop");
         discard<typename base::storage>(t);
     }
     void before() {
@@ -117,8 +117,8 @@ struct hive_stop_is_looked_at_by_its_own_task : hive_scenario<Sync, 2, 0, 0, 1> 
         auto* stops = base::storage::make([this] {
             auto& worker = *this->hive.io()[0];
             this->ledger.took(0);
-            if (!worker.post_local(forbidden()) || !worker.post_self(forbidden()))
-                Sync::fail("a post was refused although nobody had asked for a stop");
+            Sync::law(worker.post_local(forbidden()) && worker.post_self(forbidden()),
+                      "a post was refused although nobody had asked for a stop");
             this->hive.request_stop(stop_mode::discard);
             refused([&](auto* t) { return worker.post_local(t); });
             refused([&](auto* t) { return worker.post_self(t); });
@@ -128,7 +128,7 @@ struct hive_stop_is_looked_at_by_its_own_task : hive_scenario<Sync, 2, 0, 0, 1> 
             refused([&](auto* t) { return this->hive.post_to(1, t); });
             Sync::reach("stop.refused_all");
         });
-        if (!this->hive.post_to(0, stops)) Sync::fail("a post was refused although nobody had asked for a stop");
+        Sync::law(this->hive.post_to(0, stops), "a post was refused although nobody had asked for a stop");
     }
     void thread(unsigned i) {
         if (i == 0) return this->hive.io()[0]->run();
@@ -147,7 +147,7 @@ struct hive_compute_worker_wakes_to_leave : hive_scenario<Sync, 1, 2, 0, 1> {
     void thread(unsigned i) {
         if (i == 2) return this->hive.compute()[1]->run();
         if (i == 1) return;
-        if (this->hive.detach_compute(1) != detach_result::detached) Sync::fail("it was not detached");
+        Sync::law(this->hive.detach_compute(1) == detach_result::detached, "it was not detached");
         this->ledger.took(0);
     }
 };
@@ -188,13 +188,13 @@ struct roster_shows_a_worker_that_is_ready {
         }
         const member* found = workers.find(1);
         Sync::reach(found != nullptr ? "roster.found" : "roster.not_yet");
-        if (found != nullptr && (found->id() != 1 || found->slot != 1)) Sync::fail("a worker of another id was found");
+        Sync::law(found == nullptr || (found->id() == 1 && found->slot == 1), "a worker of another id was found");
         for (unsigned s = 0; s < workers.size(); ++s)
-            if (workers[s]->id() != s) Sync::fail("a slot counts before its worker is in service");
+            Sync::law(workers[s]->id() == s, "a slot counts before its worker is in service");
     }
     void after() {
         ledger.settle();
-        if (workers.size() != 2 || workers.serving() != 2) Sync::fail("the roster's books do not balance");
+        Sync::law(workers.size() == 2 && workers.serving() == 2, "the roster's books do not balance");
     }
 };
 APIARY_CHECK(roster_shows_a_worker_that_is_ready);
@@ -227,14 +227,14 @@ struct roster_gives_a_slot_again_when_its_worker_has_left {
         }
         {
             const typename Sync::lock held(mutex);
-            if (workers.detach(1, 1) != detach_result::detached) Sync::fail("worker 1 was not detached");
-            if (workers.serving() != 1) Sync::fail("a worker that leaves still counts");
+            Sync::law(workers.detach(1, 1) == detach_result::detached, "worker 1 was not detached");
+            Sync::law(workers.serving() == 1, "a worker that leaves still counts");
         }
         const typename Sync::lock held(mutex);
         member* fresh = workers.attach(hive);
-        if (fresh == nullptr) Sync::fail("there are slots left");
+        Sync::law(fresh != nullptr, "there are slots left");
         Sync::reach(fresh->slot == 1 ? "roster.same_slot" : "roster.another_slot");
-        if (fresh->slot == 1 && fresh->id() == 1) Sync::fail("an id was given twice");
+        Sync::law(fresh->slot != 1 || fresh->id() != 1, "an id was given twice");
         ledger.took(0);
     }
     void after() { ledger.settle(); }

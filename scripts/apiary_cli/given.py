@@ -44,6 +44,7 @@ def above_zero(unit: str, most: float) -> Callable[[str], float]:
 count = whole(1)  # of rounds, workers, jobs, …
 several = whole(0)  # of what may be none
 seed = whole(0, SEEDS - 1)
+part = above_zero("parts of 1", 1)
 seconds = above_zero("seconds", YEAR)
 minutes = above_zero("minutes", YEAR / 60)
 block_ms = whole(1, 60_000)

@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("structures", nargs="*", metavar="STRUCTURE", help="parts of header names (default: all)")
     parser.add_argument("--inventory", action="store_true", help="only the inventory: the sites, and which checks run them")
     parser.add_argument("--logic", action="store_true", help="mutate statements, conditions and numbers in place of orders")
-    parser.add_argument("--share", type=float, default=logic.SHARE, metavar="PART",
+    parser.add_argument("--share", type=given.part, default=logic.SHARE, metavar="PART",
                         help=f"with --logic: of what the rules make, 0 to 1 (default {logic.SHARE})")
     parser.add_argument("--list", action="store_true", help="with --logic: only the catalogue")
     parser.add_argument("--budget", help=f"for each check and engine: 5s or 20000x (default {mutation.SHORT}; "
@@ -119,8 +119,6 @@ def logic_catalogue_table(mutants: list[logic.Mutant]) -> str:
 
 def run_logic(args: argparse.Namespace) -> int:
     """The logic mutants in place of the weaker orders."""
-    if not 0 < args.share <= 1:
-        raise Fault(f"--share {args.share} cannot be", "", "a part of 1, such as 0.2", USAGE)
     mutants = logic.catalogue(share=args.share)
     logic_run.chosen(args.structures, mutants)
     if args.list:
