@@ -164,8 +164,12 @@ TEST_F(logic, the_books_of_a_compute_worker_say_what_woke_it) {
     core_on<parts_with_scripted_compute> h(1, 1, {});
     auto& worker = *h.compute()[0];
     worker.core().on_wait = [&] {
-        if (worker.core().waits == 1) ASSERT_TRUE(h.idle_compute().claim(0));  // in vain
-        if (worker.core().waits == 3) ASSERT_TRUE(h.post_compute(noting("work")));
+        if (worker.core().waits == 1) {
+            ASSERT_TRUE(h.idle_compute().claim(0));  // in vain
+        }
+        if (worker.core().waits == 3) {
+            ASSERT_TRUE(h.post_compute(noting("work")));
+        }
         if (worker.core().waits == 4) h.request_stop(stop_mode::drain);
     };
     worker.run();
