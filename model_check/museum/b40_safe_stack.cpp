@@ -93,6 +93,7 @@ template <class Sync>
 struct b40_fixed : three_users<Sync, true> {
     static constexpr const char* what = "twin of B40: links are only read, and the head has a tag";
     static constexpr const char* exhibit = "b40_safe_stack";
+    static constexpr std::array engine_laws{"race"};
     static constexpr const char* one_engine =
         "too large for the explorer: all accesses are seq_cst, so nearly every interleaving is a graph of its own";
 };

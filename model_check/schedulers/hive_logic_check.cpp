@@ -144,9 +144,9 @@ template <class Sync>
 struct hive_compute_worker_wakes_to_leave : hive_scenario<Sync, 1, 2, 0, 1> {
     static constexpr const char* what = "a compute worker that falls asleep is detached: it leaves";
     static constexpr std::array must_reach{"sleeper.slept"};
+    static constexpr unsigned threads = 2;
     void thread(unsigned i) {
-        if (i == 2) return this->hive.compute()[1]->run();
-        if (i == 1) return;
+        if (i == 1) return this->hive.compute()[1]->run();
         Sync::law(this->hive.detach_compute(1) == detach_result::detached, "it was not detached");
         this->ledger.took(0);
     }
