@@ -59,12 +59,12 @@ public:
     // From now on this thread's slice is ns, which the kernel brings into 100 us to 100 ms. 0: as it is.
     explicit basic_time_slice(std::int64_t ns) {
         if (ns == 0) return;
-        before_ns_ = Slices::get();
-        if (before_ns_) Slices::set(static_cast<std::uint64_t>(ns));
+        before_ns_ = Slices::get().value_or(unknown);
+        if (before_ns_ != unknown) Slices::set(static_cast<std::uint64_t>(ns));
     }
     // As it was.
     ~basic_time_slice() {
-        if (before_ns_) Slices::set(*before_ns_);
+        if (before_ns_ != unknown) Slices::set(before_ns_);
     }
     basic_time_slice(const basic_time_slice&) = delete;
     basic_time_slice& operator=(const basic_time_slice&) = delete;
@@ -73,7 +73,9 @@ public:
     static std::int64_t of_this_thread() { return static_cast<std::int64_t>(Slices::get().value_or(0)); }
 
 private:
-    std::optional<std::uint64_t> before_ns_;  // none: nothing to undo
+    // No kernel has a slice of no time, so this is none: nothing to undo.
+    static constexpr std::uint64_t unknown = 0;
+    std::uint64_t before_ns_ = unknown;
 };
 
 using time_slice = basic_time_slice<linux_slices>;
