@@ -92,6 +92,7 @@ TEST(hive_idle, a_burst_on_one_processor_costs_few_wakes) {
         config.parameters.sleeps_after_long_yield = 0;
         apiary::running_hive running(config);
         for (std::uint64_t b = 0; b != bursts; ++b) {
+            std::this_thread::sleep_for(2ms);  // the workers fall asleep, so the first post wakes one
             std::atomic<std::uint64_t> left{tasks};
             std::promise<void> done;
             for (std::uint64_t i = 0; i != tasks; ++i)
