@@ -134,7 +134,7 @@ TEST(epoll_wait, with_a_deadline_makes_the_threads_timers_exact_and_without_one_
         EXPECT_EQ(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), usual);
         core.wait(real_sync::now_ns());
         EXPECT_EQ(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), 1);
-        // The setting is the thread's own: who changes it later is let.
+        // The setting is the thread's own: a later change by the thread stands.
         ASSERT_EQ(::prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0), 0);
         core.wait(real_sync::now_ns());
         EXPECT_EQ(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), 1000);

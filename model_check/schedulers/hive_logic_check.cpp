@@ -158,7 +158,7 @@ APIARY_CHECK(hive_compute_worker_wakes_to_leave);
 template <class Sync>
 struct lone_hive {};
 
-// What a worker writes in each of its lives, and who may read it, as cells: who comes too early races.
+// What a worker writes in each of its lives, and which thread may read it, as cells: a reader that comes too early races.
 template <class Sync>
 struct roster_member {
     roster_member(lone_hive<Sync>&, unsigned s) : slot(s) { leaving.store(false, std::memory_order_relaxed); }
