@@ -120,16 +120,19 @@ def pinned(rows: list[Row]) -> dict[Key, list[Row]]:
 
 
 def figures(group: list[Row], subject: str) -> list[list[list[float]]]:
-    """Batch -> the figures of the subject and of its copy, each in the order of the rounds."""
+    """Batch -> the figures of the subject and of its copy, each in the order of the rounds. Without the rounds in which
+    both have a slow one: that was the machine."""
     metric = plans.known_by(group[0]["scenario"], group[0]["placement"])
     out = []
     for batch in sorted({row["batch"] for row in group}):
         arms = []
         for label in (subject, f"{subject}-aa"):
             own = [row for row in group if row["batch"] == batch and row["subject"] == label]
-            values = [metric.value(row) for row in sorted(own, key=lambda row: int(row["round"]))]
-            arms.append([value for value in values if value])
-        out.append(arms)
+            own.sort(key=lambda row: int(row["round"]))
+            arms.append([(row["round"], value) for row in own if (value := metric.value(row))])
+        every = [value for arm in arms for _, value in arm]
+        slow = [{r for r, value in arm if value > stats.MODES_APART * stats.median(every)} for arm in arms]
+        out.append([[value for r, value in arm if r not in set.intersection(*slow)] for arm in arms])
     return out
 
 

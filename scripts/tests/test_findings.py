@@ -105,6 +105,13 @@ class Judged(unittest.TestCase):
         self.assertEqual((one.level, one.red), (findings.EXPECTED, False))
         self.assertIn("known", one.line)
 
+    def test_rounds_in_which_the_copy_is_slow_too_are_the_machines(self) -> None:
+        slow = {3, 11, 14, 22, 25, 28}
+        arms = [[value * (2.0 if n in slow else 1.0) for n, value in enumerate(arm)] for arm in STEADY]
+        self.assertTrue(stats.two_modes(arms))
+        self.assertEqual(judged(raced(arms)), [])
+        self.assertTrue(judged(raced([arms[0], STEADY[1]])), "one of the two alone")
+
     def test_a_control_on_the_wrong_side(self) -> None:
         (one,) = judged(raced(STEADY, [60.0, 61.0, 62.0] * 10))
         self.assertEqual((one.kind, one.subject, one.red), (findings.WRONG_SIDE, "hive", True))
