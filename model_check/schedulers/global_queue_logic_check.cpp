@@ -1,4 +1,4 @@
-// The specification's waits: who is woken, and how many, when the last task ends, is thrown away, or comes in a batch.
+// The specification's waits: which waiters are woken, and how many, when the last task ends, is thrown away, or comes in a batch.
 #include <array>
 #include <span>
 #include <utility>

@@ -199,7 +199,7 @@ struct roster_shows_a_worker_that_is_ready {
 };
 APIARY_CHECK(roster_shows_a_worker_that_is_ready);
 
-// The worker writes its life's end until it has left; who attaches writes the next life.
+// The worker writes its life's end until it has left; the thread that attaches writes the next life.
 template <class Sync>
 struct roster_gives_a_slot_again_when_its_worker_has_left {
     static constexpr const char* what = "a worker is detached, and another attached while it still ends: it gets a slot of its own";

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generator
 
-from . import building, checks, logic, proc, repo
+from . import building, checks, logic, mutation, proc, repo
 from .errors import Fault, unknown
 from .logic import Mutant
 from .say import Progress
@@ -254,19 +254,7 @@ def learn(before: dict, results: list[Result]) -> None:
 
 def reviewed() -> dict[Key, str]:
     """The survivors that were looked at, with the reason of each."""
-    if not SURVIVORS.exists():
-        return {}
-    with SURVIVORS.open(newline="") as file:
-        reader = csv.DictReader(file)
-        rows = list(reader)
-    found: dict[Key, str] = {}
-    for row in rows:
-        of = tuple(row.get(column) or "" for column in SURVIVOR_COLUMNS[:4])
-        if reader.fieldnames != SURVIVOR_COLUMNS or not (row["reason"] or "").strip() or of in found:
-            raise Fault(f"{SURVIVORS.name}: {row}", "every survivor needs all columns and a reason, and stands there once",
-                        "columns: " + ",".join(SURVIVOR_COLUMNS))
-        found[of] = row["reason"]
-    return found
+    return mutation.read_reasons(SURVIVORS, SURVIVOR_COLUMNS)
 
 
 def unexplained(found: Run, listed: dict[Key, str]) -> list[Result]:

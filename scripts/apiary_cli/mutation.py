@@ -199,17 +199,22 @@ def merge_record(old: dict | None, stamp: dict, found: Run, known: set[str], lis
 
 def reviewed() -> dict[Key, str]:
     """The survivors that were looked at, with the reason of each."""
-    if not SURVIVORS.exists():
+    return read_reasons(SURVIVORS, SURVIVOR_COLUMNS)
+
+
+def read_reasons(path: Path, columns: list[str]) -> dict[tuple[str, ...], str]:
+    """The reviewed survivors of a file: all columns but the last name one, the last is its reason."""
+    if not path.exists():
         return {}
-    with SURVIVORS.open(newline="") as file:
+    with path.open(newline="") as file:
         reader = csv.DictReader(file)
         rows = list(reader)
-    found: dict[Key, str] = {}
+    found: dict[tuple[str, ...], str] = {}
     for row in rows:
-        of = tuple(row.get(column) or "" for column in SURVIVOR_COLUMNS[:5])
-        if reader.fieldnames != SURVIVOR_COLUMNS or not (row["reason"] or "").strip() or of in found:
-            raise Fault(f"{SURVIVORS.name}: {row}", "every survivor needs all columns and a reason, and stands there once",
-                        "columns: " + ",".join(SURVIVOR_COLUMNS))
+        of = tuple(row.get(column) or "" for column in columns[:-1])
+        if reader.fieldnames != columns or not (row["reason"] or "").strip() or of in found:
+            raise Fault(f"{path.name}: {row}", "every survivor needs all columns and a reason, and stands there once",
+                        "columns: " + ",".join(columns))
         found[of] = row["reason"]
     return found
 

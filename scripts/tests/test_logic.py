@@ -1,4 +1,4 @@
-"""Logic mutants: what the rules make of a text, how the mutated text asks, who counts as killed, and what is red."""
+"""Logic mutants: what the rules make of a text, how the mutated text asks, which mutants count as killed, and what is red."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 // When to use it. Once for each worker. It decides and does nothing itself: the worker tells it what it saw. No rule decides
 // what is right, only what it costs; no task is lost whatever the answers are (parking/sleeper.hpp).
 //
-// The rules. Each is switched off by the number beside it.
+// The rules. The number in parentheses switches a rule off; the second has none.
 //   look again      after a yield, since work often comes in succession, and posts meanwhile wake nobody (looks_before_sleep 0).
 //   not for one     a worker that ran at most one task since its last sleep, while all others sleep, sleeps at once: tasks then
 //                   come from outside, now and then. But not when it displaced the poster that woke it: that poster has
