@@ -35,6 +35,12 @@ public:
         apiary::bench::parameter{.name = "steal_rounds", .standard = standard.steal_rounds, .most = 1000},
         apiary::bench::parameter{
             .name = "looks_before_sleep", .standard = standard.looks_before_sleep, .least = 0, .most = 1000},
+        apiary::bench::parameter{.name = "sleeps_after_one", .standard = 1, .least = 0, .most = 1},
+        apiary::bench::parameter{.name = "lets_poster_go_on", .standard = 1, .least = 0, .most = 1},
+        apiary::bench::parameter{.name = "sleeps_after_long_yield",
+                                 .standard = standard.sleeps_after_long_yield,
+                                 .least = 0,
+                                 .most = 1'000'000},
         apiary::bench::parameter{.name = "yield_pays_ns", .standard = standard.yield_pays_ns, .most = 1'000'000'000},
         apiary::bench::parameter{.name = "io_slice_ns", .standard = standard.io_slice_ns, .least = 0},
         apiary::bench::parameter{.name = "search_ns", .standard = standard.search_ns},
@@ -53,6 +59,9 @@ public:
         if (which == "io_slice_ns") parameters_.io_slice_ns = static_cast<std::int64_t>(value);
         if (which == "search_ns") parameters_.search_ns = static_cast<std::int64_t>(value);
         if (which == "yield_pays_ns") parameters_.yield_pays_ns = static_cast<std::int64_t>(value);
+        if (which == "sleeps_after_one") parameters_.sleeps_after_one = value != 0;
+        if (which == "lets_poster_go_on") parameters_.lets_poster_go_on = value != 0;
+        if (which == "sleeps_after_long_yield") parameters_.sleeps_after_long_yield = static_cast<unsigned>(value);
         if (which == "naps") parameters_.naps = static_cast<unsigned>(value);
         if (which == "timer_spin_ns") parameters_.timer_spin_ns = static_cast<std::int64_t>(value);
         if (which == "looks_before_sleep") parameters_.looks_before_sleep = static_cast<unsigned>(value);

@@ -45,6 +45,13 @@ TEST(idle_policy, a_worker_looks_again_unless_it_was_woken_for_one_task_while_al
     }
 }
 
+TEST(idle_policy, the_two_rules_of_single_tasks_have_a_switch_each) {
+    const hive_parameters always{.sleeps_after_one = false}, never{.lets_poster_go_on = false};
+    EXPECT_TRUE(worker(always).looks(1, true, false));
+    EXPECT_FALSE(worker(never).looks(1, true, true));
+    EXPECT_TRUE(worker(never).looks(2, true, true));
+}
+
 TEST(idle_policy, it_looks_so_many_times_and_then_sleeps) {
     for (const unsigned most : {0U, 1U, 3U}) {
         worker w({.looks_before_sleep = most});
@@ -89,6 +96,20 @@ TEST(idle_policy, after_a_long_yield_that_brought_little_so_many_sleeps_come_wit
     EXPECT_TRUE(worker(off).looks_after_a_timed_yield(500'000, 0));
 }
 
+TEST(idle_policy, one_long_yield_costs_few_sleeps_and_each_further_one_eight_times_as_many) {
+    worker w({.looks_before_sleep = 100, .long_yield_ns = 1000, .sleeps_after_long_yield = 1000});
+    const auto sleeps_after = [&](std::int64_t took_ns) {
+        unsigned sleeps = 0;
+        for (bool looks = w.looks_after_a_timed_yield(took_ns, 0); !looks; looks = w.looks(5, false, true)) ++sleeps;
+        return sleeps;
+    };
+    for (const unsigned expected : {16U, 128U, 1000U, 1000U}) EXPECT_EQ(sleeps_after(1'000'000), expected);
+    EXPECT_EQ(sleeps_after(1000), 0U) << "one that is not long takes a step back";
+    EXPECT_EQ(sleeps_after(1'000'000), 125U);
+    for (int i = 0; i != 3; ++i) EXPECT_EQ(sleeps_after(1000), 0U);
+    EXPECT_EQ(sleeps_after(1'000'000), 16U);
+}
+
 TEST(idle_policy, a_yield_is_judged_once) {
     worker w({.looks_before_sleep = 100, .sleeps_after_long_yield = 1});
     EXPECT_FALSE(w.looks_after_a_timed_yield(INT64_MAX, 0));
@@ -98,6 +119,13 @@ TEST(idle_policy, a_yield_is_judged_once) {
 TEST(idle_policy, every_eighth_yield_is_timed) {
     idle_policy policy{hive_parameters{}};
     for (int i = 1; i <= 24; ++i) EXPECT_EQ(policy.times_this_yield(), i % 8 == 0) << i;
+}
+
+TEST(idle_policy, the_first_yield_after_sleeps_without_one_is_timed) {
+    worker w({.looks_before_sleep = 100, .sleeps_after_long_yield = 1});
+    EXPECT_FALSE(w.looks_after_a_timed_yield(INT64_MAX, 0));
+    EXPECT_TRUE(w.policy.times_this_yield());
+    for (int i = 1; i <= 8; ++i) EXPECT_EQ(w.policy.times_this_yield(), i == 8) << i;
 }
 
 TEST(idle_policy, a_worker_that_was_woken_in_vain_naps_so_many_times_beside_one_that_is_awake) {

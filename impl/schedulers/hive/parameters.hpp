@@ -18,8 +18,10 @@ struct hive_parameters {
     std::int64_t probe_ns = 100'000;         // fewer while so many take longer than this
     unsigned steal_rounds = 2;               // passes over the victims before a worker gives up
     unsigned looks_before_sleep = 1;         // further turns, each after a yield, of a worker that found nothing
+    bool sleeps_after_one = true;            // but none of a worker that ran at most one task while all others sleep,
+    bool lets_poster_go_on = true;           // unless it displaced the poster that woke it
     // A yield that takes longer than long_yield_ns, and longer than yield_pays_ns for each task that came meanwhile, means that
-    // others want the processor: the worker then does without, for so many sleeps.
+    // others want the processor: the worker then does without, for at most so many sleeps.
     std::int64_t long_yield_ns = 100'000;
     std::int64_t yield_pays_ns = 5'000;  // about what a wake costs
     unsigned sleeps_after_long_yield = 1000;
