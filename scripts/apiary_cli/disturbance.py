@@ -6,16 +6,10 @@ import os
 import re
 import time
 from dataclasses import dataclass
-from pathlib import Path
+
+from .environment import read
 
 DISTURBED_PPM = 100_000  # a tenth of the machine went to others
-
-
-def read(path: str) -> str:
-    try:
-        return Path(path).read_text()
-    except OSError:
-        return ""
 
 
 def parse_psi_total(text: str) -> int | None:

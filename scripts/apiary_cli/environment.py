@@ -11,9 +11,15 @@ import shutil
 from pathlib import Path
 
 from . import building, packages, repo
-from .disturbance import read
 
 UNREADABLE = "unreadable"
+
+
+def read(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
 
 
 def first(path: str) -> str:

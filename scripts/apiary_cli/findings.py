@@ -14,7 +14,7 @@ from pathlib import Path
 from . import comparing, plans, repo, stats
 from .comparing import Comparison, Key, Row
 from .errors import Fault, USAGE
-from .svg import human
+from .say import human
 
 WRONG_SIDE, TWO_MODES = "control_wrong_side", "two_modes"
 KINDS = (WRONG_SIDE, TWO_MODES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 
-from . import building, inventory, repo
+from . import building, repo
 from .errors import unknown
 
 CHECK = re.compile(r"^\s*APIARY_(CHECK|EXHIBIT|LITMUS)\(\s*(\w+?)(##|\b(?!##))", re.MULTILINE)
@@ -42,14 +42,6 @@ def check_names(patterns: list[str], kind: str | None = None) -> None:
         completed = any(literal.startswith(one) or (one.startswith(literal) and literal != pattern) for one in begun)
         if not fnmatch.filter(names, pattern) and not completed:
             raise unknown("exhibit" if kind == "exhibit" else "check", pattern, names)
-
-
-def headers(parts: list[str]) -> None:
-    """Refuses a part of a header's name that no header with atomic sites has."""
-    files = {item.file for item in inventory.read()[0]} if parts else set()
-    for part in parts:
-        if not any(part in file for file in files):
-            raise unknown("header with atomic sites", part, files)
 
 
 def stresses(names: list[str]) -> None:

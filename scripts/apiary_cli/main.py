@@ -10,10 +10,12 @@ import re
 import sys
 import tempfile
 import traceback
+from pathlib import Path
 from typing import NoReturn
 
-from . import proc
+from . import proc, repo
 from .errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
+from .say import Progress
 
 VERBS = tuple(
     "setup build check prove mutate museum stress race compare qualify tune exact report nightly doctor clean".split()
@@ -87,10 +89,6 @@ def dispatch(words: list[str]) -> int:
 
 def full_disks() -> list[str]:
     """The file systems of this work that have no room left: where, which, how much is free."""
-    from pathlib import Path
-
-    from . import repo
-
     found = {}
     for path in (repo.ROOT, repo.BUILD, repo.RESULTS, Path(tempfile.gettempdir()), Path.cwd()):
         while not path.exists():
@@ -163,8 +161,6 @@ def main(words: list[str]) -> int:
 
 
 def _flush() -> None:
-    from .say import Progress
-
     Progress.hide()
     try:
         sys.stdout.flush()

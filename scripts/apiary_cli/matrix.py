@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Iterable
 
 from . import comparing, plans, stats
-from .svg import human
+from .say import human
 
 # Of several percentiles the median and the deepest are shown, and each at which a peer wins.
 DEEPER = ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")

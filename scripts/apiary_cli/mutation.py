@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Generator
 
 from . import checks, inventory, proc, repo, sources
-from .errors import Fault, USAGE, unknown
+from .errors import Fault, unknown
 from .inventory import FAILURE, Item
 from .say import Progress
 

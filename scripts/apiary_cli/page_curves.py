@@ -8,7 +8,8 @@ from typing import Callable
 from . import comparing, page_data, stats, svg, tables
 from .page_data import Cell, Report
 from .page_sections import folded, keys, place, section, table
-from .svg import escape, human
+from .say import human
+from .svg import escape
 
 LEAST_POINTS = 3  # fewer are no curve
 

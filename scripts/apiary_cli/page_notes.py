@@ -5,7 +5,8 @@ from __future__ import annotations
 from . import comparing, page_data
 from .page_data import Report
 from .page_sections import folded, place, section, table
-from .svg import escape, human
+from .say import human
+from .svg import escape
 from .verdicts import cut, how_far, unfinished
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from . import comparing, page_data, plans, stats, summary, svg, verification
 from .comparing import Comparison
 from .page_data import Report
-from .svg import escape, human
+from .say import human
+from .svg import escape
 
 CLASS = {stats.IMPROVED: "good", stats.REGRESSED: "bad", stats.EQUIVALENT: "open", stats.INCONCLUSIVE: "open"}
 WORDS = {

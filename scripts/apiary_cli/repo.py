@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Iterator
 
 from .errors import Fault, unknown
+from .say import say
 
 ROOT = Path(os.environ.get("APIARY_ROOT") or Path(__file__).resolve().parents[2])
 BUILD = ROOT / "build"
@@ -121,8 +122,6 @@ def built(preset: str, kind: str) -> list[Path]:
 @contextlib.contextmanager
 def locked(name: str) -> Iterator[None]:
     """One apiary at a time in a build folder; a second one waits and says so."""
-    from .say import say
-
     BUILD.mkdir(exist_ok=True)
     with open(BUILD / f".lock-{name}", "w") as handle:
         try:

@@ -9,6 +9,7 @@ import sys
 import time
 from typing import TextIO
 
+UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 CODES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
 
@@ -37,6 +38,14 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.1f} s"
     return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+
+
+def human(ns: float) -> str:
+    """83 ns, 1.24 µs, 12.4 ms: three digits."""
+    scale, unit = next(((s, u) for s, u in UNITS if abs(ns) >= s), (1.0, "ns"))
+    value = ns / scale
+    digits = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:.{digits}f} {unit}"
 
 
 def shown(text: str) -> int:

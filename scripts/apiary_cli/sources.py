@@ -19,6 +19,7 @@ from typing import Iterable
 
 from . import repo
 from .errors import Fault
+from .say import warn
 
 SECTION = b".apiary.source"
 BESIDE = ".source"  # PROGRAM.source, where no linker of ours made it; the entry `.` is the program
@@ -242,7 +243,5 @@ class Evidence:
                 "the same command again, and no build beside it",
             )
         if repo.source_hash(*self.stamp["source_folders"]) != self.stamp["source_hash"]:
-            from .say import warn
-
             warn(f"the source changed meanwhile; what is recorded is of {self.stamp['source_hash']}, which ran")
         return self.stamp

@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from . import comparing, findings, plans, repo, stats, summary, verification
+from . import comparing, findings, plans, qualification, repo, stats, summary, verification
 from .comparing import Comparison
 from .errors import Fault, USAGE
 
@@ -34,7 +34,7 @@ def between(text: str, name: str, body: str, where: str) -> str:
 def into(path: Path, folder: Path, weak: bool = False) -> str:
     """Splice what `folder` holds into the page `path`; returns the name of the marks. A race that its controls do not
     carry is refused: INVALID always, anything else short of VALID unless `weak`."""
-    name, body = qualification(folder) if (folder / "qualify.csv").exists() else ("race", race(folder, weak))
+    name, body = qualify(folder) if (folder / "qualify.csv").exists() else ("race", race(folder, weak))
     try:
         text = path.read_text()
     except OSError as error:
@@ -160,14 +160,12 @@ def controls(comparisons: list[Comparison]) -> str:
 # ----------------------------------------------------------------------------------------- a qualification
 
 
-def qualification(folder: Path) -> tuple[str, str]:
+def qualify(folder: Path) -> tuple[str, str]:
     """The name of its marks, and what belongs between them."""
-    from .verbs import qualify  # a verb that imports this file
-
     env = repo.read_json(folder / "env.json")
     if env is None:
         raise Fault(f"{folder.name} has no env.json", "", "scripts/apiary qualify leaves one", USAGE)
-    trials = qualify.read(folder / "qualify.csv")
+    trials = qualification.read(folder / "qualify.csv")
     ran = env.get("race", {})
     batches = max((t.batch for t in trials), default=0)
     many = "batches" if batches != 1 else "batch"
@@ -176,4 +174,4 @@ def qualification(folder: Path) -> tuple[str, str]:
     head = f"{preamble(env)}; {batches} {many} of {ran.get('rounds')} rounds, {length}:"
     placement = next((t.point.placement for t in trials), "free")
     name = "qualify" if placement == "free" else f"qualify {placement}"
-    return name, "\n".join([head, "", *(f"- {line}" for line in qualify.lines(trials))])
+    return name, "\n".join([head, "", *(f"- {line}" for line in qualification.lines(trials))])

@@ -7,8 +7,7 @@ from pathlib import Path
 from . import comparing, findings, matrix, repo, stats, tables, verification
 from .comparing import Comparison, Validity
 from .errors import Fault, USAGE
-from .say import duration
-from .svg import human
+from .say import duration, human
 
 MEANING = {
     stats.IMPROVED: "faster",

@@ -7,16 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Sequence
 
-UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
-
-
-def human(ns: float) -> str:
-    """83 ns, 1.24 µs, 12.4 ms: three digits."""
-    scale, unit = next(((s, u) for s, u in UNITS if abs(ns) >= s), (1.0, "ns"))
-    value = ns / scale
-    digits = 2 if value < 10 else 1 if value < 100 else 0
-    return f"{value:.{digits}f} {unit}"
-
+from .say import UNITS, human
 
 def tick_label(ns: float) -> str:
     scale, unit = next(((s, u) for s, u in UNITS if ns >= s), (1.0, "ns"))

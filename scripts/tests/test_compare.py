@@ -7,7 +7,6 @@ import math
 import random
 import subprocess
 import unittest
-from pathlib import Path
 
 from apiary_cli import across, stats, tables
 

@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from apiary_cli import checks, cross
+from apiary_cli import checks, cross, prove_page
 
 from . import fakes
 from .support import TreeCase, apiary
@@ -91,7 +91,7 @@ class Table(unittest.TestCase):
         with TemporaryDirectory() as folder:
             table, page = Path(folder) / "p.csv", Path(folder) / "p.html"
             cross.write_csv(verdicts, entries, table)
-            cross.write_page(verdicts, entries, {"source_hash": "h", "commit": "c", "utc": "u"}, page)
+            prove_page.write(verdicts, entries, {"source_hash": "h", "commit": "c", "utc": "u"}, page)
             with table.open(newline="") as file:
                 rows = list(csv.DictReader(file))
             text = page.read_text()

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from apiary_cli import ownplan, pace, plans, subjects, tables
+from apiary_cli import ownplan, pace, plans, tables
 from apiary_cli.errors import Fault
 
 from .support import REAL_ROOT, TreeCase

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from apiary_cli import plans, stats, tables
-from apiary_cli.verbs import qualify
+from apiary_cli import plans, qualification, stats, tables
 
 from .support import TreeCase, apiary
 
@@ -13,16 +12,16 @@ from .support import TreeCase, apiary
 class Rates(unittest.TestCase):
     def test_wilson(self) -> None:
         # Worked by hand: 0 of 100 gives 0 to 3.7 %; 5 of 10 gives 23.7 to 76.3 %.
-        low, high = qualify.interval(0, 100)
+        low, high = qualification.interval(0, 100)
         self.assertEqual((low, round(high, 3)), (0.0, 0.037))
-        self.assertEqual(tuple(round(x, 3) for x in qualify.interval(5, 10)), (0.237, 0.763))
-        self.assertEqual(qualify.interval(0, 0), (0.0, 1.0))
+        self.assertEqual(tuple(round(x, 3) for x in qualification.interval(5, 10)), (0.237, 0.763))
+        self.assertEqual(qualification.interval(0, 0), (0.0, 1.0))
 
     def rows(self, values: dict[str, float]) -> list[dict[str, str]]:
-        labels = [f"margin{i}" for i in range(2)] + [f"pair{i}{s}" for i in range(qualify.PAIRS) for s in "ab"]
+        labels = [f"margin{i}" for i in range(2)] + [f"pair{i}{s}" for i in range(qualification.PAIRS) for s in "ab"]
         out = []
         for number in range(1, 9):
-            for i, label in enumerate([*labels, *qualify.SLOW]):
+            for i, label in enumerate([*labels, *qualification.SLOW]):
                 wobble = 1 + 0.002 * ((number * 7 + i * 3) % 5 - 2)
                 out.append(
                     dict.fromkeys(tables.ROWS, "")
@@ -41,13 +40,13 @@ class Rates(unittest.TestCase):
         return out
 
     def test_a_pair_that_differs_is_an_alarm_and_a_slow_copy_is_seen(self) -> None:
-        trials = qualify.judge(self.rows({"pair1b": 110.0, "slow10": 110.0}), 1, qualify.points())
+        trials = qualification.judge(self.rows({"pair1b": 110.0, "slow10": 110.0}), 1, qualification.points())
         words = {(t.kind, t.verdict) for t in trials}
         self.assertIn(("aa", stats.IMPROVED), words)
         self.assertIn(("slow10", stats.REGRESSED), words)
         self.assertNotIn(("slow5", stats.REGRESSED), words)
-        self.assertAlmostEqual(qualify.alarm_rate(trials), 1 / 3)
-        self.assertIn("1 of 3", qualify.lines(trials)[0])
+        self.assertAlmostEqual(qualification.alarm_rate(trials), 1 / 3)
+        self.assertIn("1 of 3", qualification.lines(trials)[0])
 
 
 class Whole(TreeCase):
@@ -59,7 +58,7 @@ class Whole(TreeCase):
         self.assertIn("equal copies called different: 0 of 6", done.stdout)
         self.assertIn("10 % built in, called REGRESSED: 2 of 2", done.stdout)
         folder = self.result()
-        rows = tables.read(folder / "qualify.csv", qualify.COLUMNS)
+        rows = tables.read(folder / "qualify.csv", qualification.COLUMNS)
         self.assertEqual(len(rows), 10)
         self.assertEqual({r["placement"] for r in rows}, {"one_cpu"})
         raced = tables.read(folder / "rows.csv", tables.ROWS)

@@ -7,7 +7,7 @@ import re
 import unittest
 from html.parser import HTMLParser
 
-from apiary_cli import page_data, svg
+from apiary_cli import page_data, say, svg
 
 from .support import TreeCase, apiary
 
@@ -197,7 +197,7 @@ class Page(TreeCase):
 class Numbers(unittest.TestCase):
     def test_human(self) -> None:
         self.assertEqual(
-            [svg.human(v) for v in (0.5, 83.21, 1240, 12_400, 250e6, 3e9)],
+            [say.human(v) for v in (0.5, 83.21, 1240, 12_400, 250e6, 3e9)],
             ["0.50 ns", "83.2 ns", "1.24 µs", "12.4 µs", "250 ms", "3.00 s"],
         )
 

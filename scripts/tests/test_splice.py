@@ -7,9 +7,8 @@ import re
 import unittest
 from pathlib import Path
 
-from apiary_cli import main, plans, repo, splice, tables
+from apiary_cli import main, plans, qualification, repo, splice, tables
 from apiary_cli.errors import Fault
-from apiary_cli.verbs import qualify
 
 from .support import REAL_ROOT, TreeCase, apiary
 
@@ -58,7 +57,7 @@ class Folder(TreeCase):
         repo.write_json(self.folder / "env.json", ENV)
         line = {"scenario": "post_throughput", "scenario_params": "batch=1;producers=1", "placement": "free", "n_pairs": "10", "ratio": "1.1",
                 "ci_lo": "1.09", "ci_hi": "1.11", "margin": "0.03"}
-        tables.write(self.folder / "qualify.csv", qualify.COLUMNS, [
+        tables.write(self.folder / "qualify.csv", qualification.COLUMNS, [
             line | {"batch": "1", "kind": "aa", "verdict": "EQUIVALENT"},
             line | {"batch": "2", "kind": "aa", "verdict": "REGRESSED"},
             line | {"batch": "2", "kind": "slow10", "verdict": "REGRESSED"},
@@ -68,12 +67,12 @@ class Folder(TreeCase):
         self.assertIn("2 batches of 12 rounds, blocks of 20 ms", text)
         self.assertIn("- equal copies called different: 1 of 2 (50.0 %, interval", text)
         self.assertIn("- 10 % built in, called REGRESSED: 1 of 1", text)
-        tables.write(self.folder / "qualify.csv", qualify.COLUMNS, [
+        tables.write(self.folder / "qualify.csv", qualification.COLUMNS, [
             line | {"batch": "1", "kind": "aa", "verdict": "EQUIVALENT", "placement": "one_cpu"}
         ])
         self.page.write_text(PAGE.replace("race", "qualify one_cpu"))
         self.assertIn("called different: 0 of 1", self.splice())
-        tables.write(self.folder / "qualify.csv", qualify.COLUMNS, [
+        tables.write(self.folder / "qualify.csv", qualification.COLUMNS, [
             line | {"batch": "1", "kind": "aa", "verdict": "EQUIVALENT", "placement": "one_cpu",
                     "scenario_params": plans.POSTS.params_text}
         ])

@@ -7,9 +7,9 @@ import os
 from dataclasses import dataclass
 
 from .. import environment as env, packages, probes
-from ..disturbance import parse_psi_total, read
-from ..say import colour, heading, say
-from ..svg import human
+from ..disturbance import parse_psi_total
+from ..environment import read
+from ..say import colour, heading, human, say
 
 SUMMARY = "what this machine can and cannot measure"
 DESCRIPTION = """\

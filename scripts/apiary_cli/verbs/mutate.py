@@ -7,7 +7,7 @@ import csv
 import io
 import os
 
-from .. import building, given, inventory, known, logic, logic_run, mutation, repo
+from .. import building, given, inventory, logic, logic_run, mutation, repo
 from ..errors import Fault, USAGE
 from ..say import colour, say, table
 from . import prove, setup
@@ -159,7 +159,7 @@ def run(args: argparse.Namespace) -> int:
             raise Fault(f"--budget {budget} cannot be read", "", "5s, or 20000x executions", USAGE)
     if args.logic:
         return run_logic(args)
-    known.headers(args.structures)
+    inventory.refuse_unknown(args.structures)
     if not args.no_build:
         setup.ensure(quiet=True)
         building.build("model")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from .. import building, checks, cross, given, known, repo, sources
+from .. import building, checks, cross, given, known, prove_page, repo, sources
 from ..errors import Fault, USAGE, unknown
 from ..say import colour, say
 from ..verdicts import closing, expected
@@ -105,7 +105,7 @@ def prove_and_record(names: list[str], chosen: checks.Options) -> tuple[list[dic
     if not chosen.proves():
         return verdicts, entries, stamp
     cross.write_csv(verdicts, entries)
-    cross.write_page(verdicts, entries, stamp)
+    prove_page.write(verdicts, entries, stamp)
     return verdicts, entries, checks.write_record(verdicts, entries, stamp)
 
 
@@ -130,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
             say(colour(sentence, "red"))
     say(closing(verdicts))
     if chosen.proves():
-        written = ", ".join(str(path.relative_to(repo.ROOT)) for path in (checks.RECORD, cross.CSV, cross.PAGE))
+        written = ", ".join(str(path.relative_to(repo.ROOT)) for path in (checks.RECORD, cross.CSV, prove_page.PAGE))
         say(f"record: {written} (source {record['source_hash']})")
     if args.json:
         repo.write_json(repo.Path(args.json), record)

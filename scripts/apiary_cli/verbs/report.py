@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .. import folder, repo, splice, summary, tables
+from .. import folder, page, repo, splice, summary, tables
 from ..errors import Fault, USAGE, unknown
 from ..say import say
 
@@ -34,8 +34,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def write(folder: Path, poorer: bool = True) -> Path:
     """Write folder/report.html. Unless `poorer`, a page that shows more than the new one is kept, by a Fault."""
-    from .. import page
-
     path, text = folder / "report.html", page.render(folder)
     if path.exists() and not poorer:
         before, after = contents(path.read_text(errors="replace")), contents(text)
