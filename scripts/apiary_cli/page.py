@@ -54,7 +54,7 @@ def render(folder: Path) -> str:
         curves.per_task(report),
         curves.figures(report),
         curves.exact_counts(report),
-        sections.sidecars(report),
+        sections.unpaired(report),
         notes.verification(report),
         notes.environment(report),
         notes.reading(report),

@@ -490,7 +490,7 @@ def scenario(report: Report, key: comparing.Key) -> str:
     )
 
 
-def sidecars(report: Report) -> str:
+def unpaired(report: Report) -> str:
     """Micro-benchmarks and whole-process times: unpaired, so no ratios are claimed."""
     parts = []
     if report.startup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from . import checks
-from .cross import disagreements, limit, mode, report, signs
+from .engine_agreement import disagreements, limit, mode, report, signs
 from .page_style import CSS
 from .svg import escape
 from .verdicts import count, cut, expected, named_cuts, names, searches

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Callable
 
 from . import disturbance, histogram, planfile, plausible, proc, stats, subjects, tables
-from .pace import Pace
+from .eta import Eta
 from .plans import Plan, Point
 from .subjects import Arm
 
@@ -43,7 +43,7 @@ class Race:
     timeout: float | None = None
     most_repeats: int = REPEATS  # of a disturbed point in a round
     deadline: float | None = None  # time.monotonic() after which no further round begins
-    pace: Pace | None = None
+    eta: Eta | None = None
     rows: list[dict[str, str]] = field(default_factory=list)
     hist: list[dict[str, str]] = field(default_factory=list)
     calibration: list[dict] = field(default_factory=list)
@@ -246,8 +246,8 @@ def run_point(
         for order, arm in enumerate(arms):
             began = time.monotonic()
             row, found, hit = measure(race, point, arm, batch, number, order, seed, release, padding)
-            if race.pace:
-                race.pace.note(point, time.monotonic() - began)
+            if race.eta:
+                race.eta.note(point, time.monotonic() - began)
             rows.append(row)
             buckets += found
             disturbed |= hit

@@ -8,7 +8,7 @@ import random
 import subprocess
 import unittest
 
-from apiary_cli import across, stats, tables
+from apiary_cli import compare_folders, stats, tables
 
 from . import fakes
 from .support import TreeCase, apiary
@@ -39,9 +39,9 @@ def rows(ours: float, peer: float, rounds: int, seed: int, peer_build: str = "b"
     return out
 
 
-class Across(unittest.TestCase):
-    def only(self, old: list[dict[str, str]], new: list[dict[str, str]]) -> across.Across:
-        found = across.compare(old, new)
+class CompareFolders(unittest.TestCase):
+    def only(self, old: list[dict[str, str]], new: list[dict[str, str]]) -> compare_folders.FolderComparison:
+        found = compare_folders.compare(old, new)
         self.assertEqual([one.subject for one in found], ["hive"])
         return found[0]
 
@@ -93,8 +93,8 @@ def latencies(ours: float, peer: float, spoilt: int = 0, whose: str = "hive", fa
 class WhatTheInjectorMade(unittest.TestCase):
     """As in a race (test_injector.py), between two folders."""
 
-    def only(self, old: list[dict[str, str]], new: list[dict[str, str]]) -> across.Across:
-        (one,) = across.compare(old, new)
+    def only(self, old: list[dict[str, str]], new: list[dict[str, str]]) -> compare_folders.FolderComparison:
+        (one,) = compare_folders.compare(old, new)
         return one
 
     def test_such_rounds_are_left_out_and_counted(self) -> None:

@@ -257,7 +257,7 @@ def night(case: TheFile) -> Part:
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
     ):
-        return nightly.raced("race", plan, None, 2, sidecars=False)
+        return nightly.raced("race", plan, None, 2, unpaired=False)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from apiary_cli import building, disturbance, folder, planfile, plans, proc, repo, sidecars
+from apiary_cli import building, disturbance, folder, planfile, plans, proc, repo, unpaired
 from apiary_cli.errors import Fault
 from apiary_cli.say import Progress, duration, table
 
@@ -170,7 +170,7 @@ class SideTables(unittest.TestCase):
             "benchmarks": [entry | {"real_time": t} for t in (1.0, 3.0, 2.0)]
             + [entry | {"run_type": "aggregate", "name": "push/64_mean", "real_time": 2.0}]
         }
-        (row,) = sidecars.micro_rows(report, "r")
+        (row,) = unpaired.micro_rows(report, "r")
         self.assertEqual(
             (row["benchmark"], row["median"], row["min"], row["max"], row["repetitions"], row["unit"]),
             ("push/64", "2000", "1000", "3000", "3", "ns"),
@@ -182,7 +182,7 @@ class SideTables(unittest.TestCase):
                 {"command": "hive", "median": 0.0123, "min": 0.01, "max": 0.02, "stddev": None, "times": [1, 2]}
             ]
         }
-        (row,) = sidecars.startup_rows(report, "r")
+        (row,) = unpaired.startup_rows(report, "r")
         self.assertEqual((row["median"], row["unit"], row["runs"], row["stddev"]), ("12.3", "ms", "2", ""))
 
 

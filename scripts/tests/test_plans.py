@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from apiary_cli import ownplan, pace, plans, tables
+from apiary_cli import eta, plan_toml, plans, tables
 from apiary_cli.errors import Fault
 
 from .support import REAL_ROOT, TreeCase
@@ -23,7 +23,7 @@ class BuiltIn(unittest.TestCase):
         arms = len(set(plan.subjects) - {"machine"}) + 1
         bare = {p: "machine" in plan.subjects and p.scenario.name in BARE for p in plan.points}
         runs = {p: plan.batches * plan.rounds * p.times * (arms + p.controlled + bare[p]) for p in plan.points}
-        return pace.Pace(plan, runs).left()
+        return eta.Eta(plan, runs).left()
 
     def test_plans_fit_their_limits(self) -> None:
         for name, share in (("quick", 1.0), ("nightly", 1.2), ("publish", 1.2)):
@@ -90,11 +90,11 @@ class Pacing(unittest.TestCase):
     def test_the_guess_gives_way_to_what_was_measured(self) -> None:
         plan = plans.plan("quick")
         one, two = plan.points[0], plan.points[2]
-        found = pace.Pace(plan, {one: 10, two: 4})
-        self.assertAlmostEqual(found.left(), 10 * pace.guess(plan, one) + 4 * pace.guess(plan, two))
+        found = eta.Eta(plan, {one: 10, two: 4})
+        self.assertAlmostEqual(found.left(), 10 * eta.guess(plan, one) + 4 * eta.guess(plan, two))
         found.note(one, 3.0)
         found.note(one, 5.0)
-        self.assertAlmostEqual(found.left(), 8 * 4.0 + 4 * pace.guess(plan, two))
+        self.assertAlmostEqual(found.left(), 8 * 4.0 + 4 * eta.guess(plan, two))
 
 
     def test_what_runs_beside_an_open_loop_takes_its_time(self) -> None:
@@ -105,7 +105,7 @@ class Pacing(unittest.TestCase):
             (plans.open_loop("post_latency", 1000, 1.25, respawners=4, task_us=1000), 0.1),
             (plans.open_loop("post_latency", 1000, 1.25, respawners=0), 0.0),
         ):
-            self.assertAlmostEqual(pace.guess(plan, longer) - pace.guess(plan, alone), seconds, msg=longer.label)
+            self.assertAlmostEqual(eta.guess(plan, longer) - eta.guess(plan, alone), seconds, msg=longer.label)
 
 
 class Own(unittest.TestCase):
@@ -113,7 +113,7 @@ class Own(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "mine.toml"
             path.write_text(text)
-            return ownplan.read(path)
+            return plan_toml.read(path)
 
     def test_the_example_of_the_methodology(self) -> None:
         text = (REAL_ROOT / "METHODOLOGY.md").read_text()

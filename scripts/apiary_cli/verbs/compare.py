@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from .. import across, commits, comparing, findings, folder, given, plans, repo, stats, subjects, summary
+from .. import compare_folders, commits, comparing, findings, folder, given, plans, repo, stats, subjects, summary
 from ..errors import Fault, INCORRECT, USAGE
 from ..say import colour, duration, heading, say, warn
 from . import race, setup
@@ -76,9 +76,9 @@ def folders(old: Path, new: Path) -> int:
     """Print what two result folders say of each other."""
     old_env, old_rows, _ = summary.load(old)
     new_env, new_rows, _ = summary.load(new)
-    for line in across.warnings(old_env, new_env):
+    for line in compare_folders.warnings(old_env, new_env):
         warn(line)
-    found = across.compare(old_rows, new_rows)
+    found = compare_folders.compare(old_rows, new_rows)
     if not found:
         raise Fault(
             "the folders have nothing in common",

@@ -16,7 +16,7 @@ from .. import (
     catalogue,
     checks,
     comparing,
-    cross,
+    engine_agreement,
     exact,
     findings,
     given,
@@ -133,7 +133,7 @@ def prove_part(seconds: float) -> Part:
         )
         for v in verdicts
     ]
-    cases += [Case(sentence[:80], FAILED, 0.0, sentence) for sentence in cross.report(verdicts, proved)[1]]
+    cases += [Case(sentence[:80], FAILED, 0.0, sentence) for sentence in engine_agreement.report(verdicts, proved)[1]]
     ran = {v["name"] for v in verdicts}
     cases += [Case(entry.name, SKIPPED, 0.0, "a litmus test deviates") for entry in entries if entry.name not in ran]
     return Part("prove", cases, lines=[closing(verdicts), f"{each} s for each check, source {record['source_hash']}"])
@@ -221,10 +221,10 @@ def echo_part(fits: bool) -> Part:
 
 
 def race_part(seconds: float, workers: int) -> Part:
-    return raced("race", race_plan(seconds), time.monotonic() + seconds, workers, sidecars=seconds >= QUICK_RACE_FROM)
+    return raced("race", race_plan(seconds), time.monotonic() + seconds, workers, unpaired=seconds >= QUICK_RACE_FROM)
 
 
-def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, sidecars: bool) -> Part:
+def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, unpaired: bool) -> Part:
     args = argparse.Namespace(
         program=[],
         baseline=None,
@@ -234,7 +234,7 @@ def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, sid
         seed=None,
         timeout=None,
         repeats=rounds.REPEATS,
-        no_sidecars=not sidecars,
+        no_sidecars=not unpaired,
     )
     found, wrong = race.gather(args, plan.subjects)
     outcome = race.perform(plan, found, args, wrong, deadline, " ".join(["scripts/apiary", *sys.argv[1:]]))
@@ -283,7 +283,7 @@ def smoke_part(workers: int, fits: bool) -> Part:
     """Each scenario and subject once: is the work right?"""
     if not fits:
         return Part("smoke", [Case("smoke", SKIPPED, 0.0, "did not fit the budget; scripts/apiary race --plan smoke")])
-    return raced("smoke", plans.plan("smoke"), None, workers, sidecars=False)
+    return raced("smoke", plans.plan("smoke"), None, workers, unpaired=False)
 
 
 def exact_part(fits: bool) -> Part:

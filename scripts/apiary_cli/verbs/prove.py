@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from .. import building, checks, cross, given, known, prove_page, repo, sources
+from .. import building, checks, engine_agreement, given, known, prove_page, repo, sources
 from ..errors import Fault, USAGE, unknown
 from ..say import colour, say
 from ..verdicts import closing, expected
@@ -104,7 +104,7 @@ def prove_and_record(names: list[str], chosen: checks.Options) -> tuple[list[dic
     stamp = evidence.check()
     if not chosen.proves():
         return verdicts, entries, stamp
-    cross.write_csv(verdicts, entries)
+    engine_agreement.write_csv(verdicts, entries)
     prove_page.write(verdicts, entries, stamp)
     return verdicts, entries, checks.write_record(verdicts, entries, stamp)
 
@@ -119,10 +119,10 @@ def run(args: argparse.Namespace) -> int:
         show_list()
         return 0
     verdicts, entries, record = prove_and_record(args.names, chosen)
-    say(cross.cross_table(verdicts, entries))
+    say(engine_agreement.engine_table(verdicts, entries))
     red = []
     if chosen.proves():
-        below, red = cross.report(verdicts, entries)
+        below, red = engine_agreement.report(verdicts, entries)
         red = red if chosen.engine in (None, "all") else []
         if below:
             say(f"\n{below}")
@@ -130,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
             say(colour(sentence, "red"))
     say(closing(verdicts))
     if chosen.proves():
-        written = ", ".join(str(path.relative_to(repo.ROOT)) for path in (checks.RECORD, cross.CSV, prove_page.PAGE))
+        written = ", ".join(str(path.relative_to(repo.ROOT)) for path in (checks.RECORD, engine_agreement.CSV, prove_page.PAGE))
         say(f"record: {written} (source {record['source_hash']})")
     if args.json:
         repo.write_json(repo.Path(args.json), record)

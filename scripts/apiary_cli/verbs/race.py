@@ -23,19 +23,19 @@ from .. import (
     given,
     known,
     ledger,
-    ownplan,
-    pace,
+    eta,
+    plan_toml,
     plans,
     probes,
     repo,
     resuming,
     rounds,
-    sidecars,
     sources,
     stressing,
     subjects,
     summary,
     tables,
+    unpaired,
     verification,
 )
 from ..errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
@@ -157,7 +157,7 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
     if args.workers < 1:
         raise Fault(f"--workers {args.workers}", "a runtime needs at least one worker", "--workers 2", USAGE)
     name = args.plan or "quick"
-    found = ownplan.read(Path(name)) if name.endswith(".toml") else plans.plan(name)
+    found = plan_toml.read(Path(name)) if name.endswith(".toml") else plans.plan(name)
     if args.subject:
         found = dataclasses.replace(found, subjects=())
     limit, block_ms = getattr(args, "limit", None), getattr(args, "block_ms", None)
@@ -303,8 +303,8 @@ def run_rounds(race: rounds.Race) -> None:
     """The batches; a regression against a baseline is measured twice before it counts."""
     batches, batch = race.plan.batches, 0
     began, last = time.monotonic(), race.deadline
-    race.pace = pace.Pace(race.plan, rounds.runs_of(race, batches))
-    whole = race.pace.left()
+    race.eta = eta.Eta(race.plan, rounds.runs_of(race, batches))
+    whole = race.eta.left()
     each = f", {duration(whole / batches / race.plan.rounds)} a round" if race.plan.rounds > 1 else ""
     say(f"about {duration(whole)} by arithmetic{each}{limit_text(race.plan)}")
     while batch < batches:
@@ -343,7 +343,7 @@ def limit_text(plan: plans.Plan) -> str:
 
 def left_text(race: rounds.Race) -> str:
     """What is left by the runs so far, or by the limit where that is nearer."""
-    left = race.pace.left()
+    left = race.eta.left()
     if race.deadline is not None:
         left = min(left, max(0.0, race.deadline - time.monotonic()))
     return f"about {duration(left)} left" if left else "nearly done"
@@ -417,7 +417,7 @@ def perform(
         comparisons = comparing.compare(race.rows)
         tables.write(out / "compare.csv", tables.COMPARE, [comparing.to_row(one, run_id) for one in comparisons])
         red = [one.line for one in findings.judged(race.rows, comparisons, listed) if one.red]
-        failed = [] if args.no_sidecars else side_runs(arms, out, run_id, args.workers, plan)
+        failed = [] if args.no_sidecars else unpaired_runs(arms, out, run_id, args.workers, plan)
         told = describe(race, plan, command, wrong, failed, tree.dirty if tree else repo.dirty())
         env = record.write(out, run_id, told | {"expected_findings": listed}, probes=probed)
         (out / "summary.md").write_text(summary.markdown(env, race.rows, comparisons))
@@ -425,12 +425,12 @@ def perform(
     return Outcome(repo.RESULTS / run_id, exit_code(plan, race.rows, comparisons, wrong + failed + red), race.rows)
 
 
-def side_runs(arms: list[subjects.Arm], out: Path, run_id: str, workers: int, plan: plans.Plan) -> list[str]:
+def unpaired_runs(arms: list[subjects.Arm], out: Path, run_id: str, workers: int, plan: plans.Plan) -> list[str]:
     short = plan.name in ("smoke", "quick")
-    failed = sidecars.run_micro(
+    failed = unpaired.run_micro(
         repo.manifest("release", "micro"), out, run_id, 5 if short else 15, 0.02 if short else 0.1
     )
-    return failed + sidecars.run_startup(arms, out, run_id, workers, 10 if short else 40)
+    return failed + unpaired.run_startup(arms, out, run_id, workers, 10 if short else 40)
 
 
 def describe(

@@ -16,7 +16,7 @@ from .. import (
     comparing,
     folder,
     given,
-    ownplan,
+    plan_toml,
     plans,
     repo,
     rounds,
@@ -263,7 +263,7 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
         raise Fault("a number below 1", "there would be nothing to measure", "the defaults are sensible", USAGE)
     points = POINTS
     if args.plan:
-        points = (ownplan.read(Path(args.plan)) if args.plan.endswith(".toml") else plans.plan(args.plan)).points
+        points = (plan_toml.read(Path(args.plan)) if args.plan.endswith(".toml") else plans.plan(args.plan)).points
     whole = plans.Plan("tune", points, args.rounds, min(args.rounds, LEAST_ROUNDS), block_ms=args.block_ms)
     kept = plans.narrowed(whole, args.scenario, None, None)
     if not kept.points:

@@ -20,7 +20,7 @@ Row = dict[str, str]
 
 
 @dataclass(frozen=True)
-class Across:
+class FolderComparison:
     """One scheduler at one point by one metric, NEW over OLD."""
 
     key: comparing.Key
@@ -80,7 +80,7 @@ def half_width(rows: list[Row], key: comparing.Key, metric: Metric) -> float:
     return next((one.found.half_width for one in found if one), 0.0)
 
 
-def compare(old_rows: list[Row], new_rows: list[Row]) -> list[Across]:
+def compare(old_rows: list[Row], new_rows: list[Row]) -> list[FolderComparison]:
     """Every scheduler of ours at every point that both folders have."""
     old, new = comparing.good(old_rows), comparing.good(new_rows)
     out = []
@@ -109,7 +109,7 @@ def between(
     before: list[Row],
     after: list[Row],
     both: tuple[list[Row], list[Row]],
-) -> Across | None:
+) -> FolderComparison | None:
     # A peer that has no value by this metric (too few samples for a percentile) is no anchor.
     valued = [
         a
@@ -137,7 +137,7 @@ def between(
     flags[:0] = why
     if not valued:
         verdict, flags = stats.INCONCLUSIVE, [*flags, "no_common_peer"]
-    return Across(key, metric, subject, tuple(valued), found, margin, verdict, tuple(flags))
+    return FolderComparison(key, metric, subject, tuple(valued), found, margin, verdict, tuple(flags))
 
 
 def warnings(old_env: dict, new_env: dict) -> list[str]:

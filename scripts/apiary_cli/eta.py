@@ -28,7 +28,7 @@ def guess(plan: Plan, point: Point) -> float:
     return PROCESS + (2 + min(3, plan.warmup_blocks) + plan.blocks) * plan.block_ms / 1000
 
 
-class Pace:
+class Eta:
     """The seconds that are left. `runs` says how many runs each point has in all."""
 
     def __init__(self, plan: Plan, runs: dict[Point, int]):

@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from apiary_cli import checks, cross, prove_page
+from apiary_cli import checks, engine_agreement, prove_page
 
 from . import fakes
 from .support import TreeCase, apiary
@@ -28,7 +28,7 @@ def verdict(name: str, engine: str, word: str = "pass", kind: str = "check", **m
 
 class Disagreements(unittest.TestCase):
     def found(self, entries: list, *verdicts: dict) -> list[tuple[str, str, str]]:
-        return [(d.name, d.seen, d.explanation) for d in cross.disagreements(list(verdicts), entries)]
+        return [(d.name, d.seen, d.explanation) for d in engine_agreement.disagreements(list(verdicts), entries)]
 
     def test_engines_that_agree_are_not_listed(self) -> None:
         entries = [entry("a"), entry("b", "exhibit")]
@@ -46,7 +46,7 @@ class Disagreements(unittest.TestCase):
         for reason in ("", "it needs a clock"):
             one = entry("a", engines=("relacy",), one_engine=reason)
             self.assertEqual(self.found([one], verdict("a", "relacy")), [("a", "relacy pass; explorer not asked", reason)])
-            _, red = cross.report([verdict("a", "relacy")], [one])
+            _, red = engine_agreement.report([verdict("a", "relacy")], [one])
             self.assertEqual(len(red), 0 if reason else 1)
 
     def test_running_one_engine_by_choice_is_no_disagreement(self) -> None:
@@ -57,30 +57,30 @@ class Reach(unittest.TestCase):
     def test_what_one_engine_reaches_is_reached(self) -> None:
         entries = [entry("a", must_reach=("deep", "wrap"))]
         explorer, relacy = verdict("a", "explorer", reach={"deep": 3}), verdict("a", "relacy", reach={"wrap": 9})
-        self.assertEqual(cross.missed([explorer, relacy], entries), {})
-        self.assertEqual(cross.missed([explorer], entries), {"a": ["wrap"]})
-        self.assertIn("a never reached wrap", cross.report([explorer], entries)[1])
-        self.assertIn("1 of 2 MISSED", cross.cross_table([explorer], entries))
+        self.assertEqual(engine_agreement.missed([explorer, relacy], entries), {})
+        self.assertEqual(engine_agreement.missed([explorer], entries), {"a": ["wrap"]})
+        self.assertIn("a never reached wrap", engine_agreement.report([explorer], entries)[1])
+        self.assertIn("1 of 2 MISSED", engine_agreement.engine_table([explorer], entries))
 
     def test_a_check_without_a_target_is_listed(self) -> None:
         entries = [entry("a"), entry("b", must_reach=("deep",)), entry("c", "exhibit")]
         verdicts = [verdict("a", "relacy"), verdict("b", "relacy", reach={"deep": 1}), verdict("c", "relacy", "fail", "exhibit")]
         entries[2] = entry("c", "exhibit", program=Path("museum"))
-        self.assertEqual(cross.aimless(verdicts, entries), ["a"])
-        self.assertEqual(cross.aimless(verdicts, [entry("a"), entry("c", "exhibit")]), [], "a's twin shows that it bites")
-        self.assertIn("reach: 1 checks state no target: a", cross.report(verdicts, entries)[0])
+        self.assertEqual(engine_agreement.aimless(verdicts, entries), ["a"])
+        self.assertEqual(engine_agreement.aimless(verdicts, [entry("a"), entry("c", "exhibit")]), [], "a's twin shows that it bites")
+        self.assertIn("reach: 1 checks state no target: a", engine_agreement.report(verdicts, entries)[0])
 
 
 class Table(unittest.TestCase):
     def test_one_row_for_each_check_and_long_bounds_below(self) -> None:
-        lines = cross.cross_table([verdict("a", "relacy"), verdict("a", "explorer")], [entry("a")]).splitlines()
+        lines = engine_agreement.engine_table([verdict("a", "relacy"), verdict("a", "explorer")], [entry("a")]).splitlines()
         self.assertEqual(lines[2].split(), ["a", "check", "exhaustive", "b", "12,345", "7", "0.50", "pass", "mixed", "a",
                                             "12,345", "0.50", "pass"])
         self.assertEqual(lines[3:], ["bound a: bound of relacy", "bound b: bound of explorer"])
 
     def test_how_far_a_cut_search_came_stands_beside_its_mode(self) -> None:
         cut = verdict("a", "explorer", "budget", mode="unfinished", bound="RC11; 1 timeout; budget ended, about 4 % of the tree")
-        lines = cross.cross_table([cut], [entry("a")]).splitlines()
+        lines = engine_agreement.engine_table([cut], [entry("a")]).splitlines()
         self.assertEqual(lines[2].split()[2:6], ["unfinished", "4", "%", "a"])
         self.assertEqual(lines[-1], "bound a: RC11; 1 timeout")
 
@@ -90,7 +90,7 @@ class Table(unittest.TestCase):
         entries = [entry("a"), entry("b", "exhibit")]
         with TemporaryDirectory() as folder:
             table, page = Path(folder) / "p.csv", Path(folder) / "p.html"
-            cross.write_csv(verdicts, entries, table)
+            engine_agreement.write_csv(verdicts, entries, table)
             prove_page.write(verdicts, entries, {"source_hash": "h", "commit": "c", "utc": "u"}, page)
             with table.open(newline="") as file:
                 rows = list(csv.DictReader(file))

@@ -114,7 +114,7 @@ def engine_cells(verdict: dict | None, sign: dict[str, str], graphs: bool) -> li
     return [*cells, f"{float(verdict.get('seconds') or 0):.2f}", verdict_word(verdict)]
 
 
-def cross_table(verdicts: list[dict], entries: list[checks.Entry]) -> str:
+def engine_table(verdicts: list[dict], entries: list[checks.Entry]) -> str:
     """A row for each check, a group of columns for each engine; the bounds stand below under their letters."""
     known, sign = {entry.name: entry for entry in entries}, signs(verdicts)
     rows = []
