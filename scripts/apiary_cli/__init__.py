@@ -1,1 +1,2 @@
-"""The apiary command: shared parts here, one file per verb in verbs/."""
+"""The apiary command, in packages that stand one above the other: base, verify, race, analysis, report,
+verbs; main.py stands on top. A package imports from those below it only (tests/test_layers.py)."""

@@ -13,9 +13,9 @@ import traceback
 from pathlib import Path
 from typing import NoReturn
 
-from . import proc, repo
-from .errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
-from .say import Progress
+from .base import proc, repo
+from .base.errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
+from .base.say import Progress
 
 VERBS = tuple(
     "setup build check prove mutate museum stress race compare qualify tune exact report nightly doctor clean".split()

@@ -12,7 +12,7 @@ wherever it is copied. A NAME is one of
     `compiler:PATH`: the hash is of its version, which stands for the headers outside ROOT, too;
     `flags:OBJECT`: of the words of its compile, without those about the dependency file;
     `.`: beside a program, the program itself.
-The HASH `-` is of a file that changed while it was compiled. `apiary_cli/sources.py` reads records.
+The HASH `-` is of a file that changed while it was compiled. `apiary_cli/base/sources.py` reads records.
 
 It runs for every object, so it imports little; it costs some 25 ms.
 """

@@ -6,7 +6,8 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
-from apiary_cli import ledger, sources, tables
+from apiary_cli.base import sources
+from apiary_cli.race import ledger, tables
 
 SUBJECT = '''#!{python} -ISE
 """A fake subject: it measures nothing and prints plausible figures."""

@@ -7,8 +7,8 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from apiary_cli import catalogue
-from apiary_cli.errors import Fault
+from apiary_cli.base.errors import Fault
+from apiary_cli.verify import catalogue
 
 from .support import REAL_ROOT
 

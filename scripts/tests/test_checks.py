@@ -6,8 +6,9 @@ import json
 import unittest
 from pathlib import Path
 
-from apiary_cli import checks, repo, stressing, verdicts, verification
-from apiary_cli.errors import Fault
+from apiary_cli.base import repo
+from apiary_cli.base.errors import Fault
+from apiary_cli.verify import checks, stressing, verdicts, verification
 
 from . import fakes
 from .support import TreeCase, apiary

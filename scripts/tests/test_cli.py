@@ -11,7 +11,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from apiary_cli import known, main, repo
+from apiary_cli import main
+from apiary_cli.base import known, repo
 from apiary_cli.verbs import clean
 
 from . import fakes

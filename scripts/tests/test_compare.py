@@ -8,7 +8,9 @@ import random
 import subprocess
 import unittest
 
-from apiary_cli import compare_folders, stats, tables
+from apiary_cli.base import stats
+from apiary_cli.race import tables
+from apiary_cli.analysis import compare_folders
 
 from . import fakes
 from .support import TreeCase, apiary

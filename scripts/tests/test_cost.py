@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import unittest
 
-from apiary_cli import comparing, matrix, page_sections, plans, stats, summary
+from apiary_cli.base import stats
+from apiary_cli.race import plans
+from apiary_cli.analysis import comparing, matrix, summary
+from apiary_cli.report import page_sections
 
 from .test_report_curves import report, row
 

@@ -8,7 +8,8 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from apiary_cli import checks, engine_agreement, prove_page
+from apiary_cli.verify import checks, engine_agreement
+from apiary_cli.report import prove_page
 
 from . import fakes
 from .support import TreeCase, apiary

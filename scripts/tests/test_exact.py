@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from apiary_cli import exact
+from apiary_cli.verify import exact
 
 from . import fakes
 from .support import APIARY, TreeCase, environment

@@ -11,9 +11,12 @@ import random
 import unittest
 from unittest import mock
 
-from apiary_cli import comparing, findings, page_sections, plans, splice, stats, summary
-from apiary_cli.errors import Fault
-from apiary_cli.junit import Part
+from apiary_cli.base import stats
+from apiary_cli.base.errors import Fault
+from apiary_cli.race import plans
+from apiary_cli.analysis import comparing, findings, summary
+from apiary_cli.report import page_sections, splice
+from apiary_cli.report.junit import Part
 from apiary_cli.verbs import nightly
 
 from .support import TreeCase
@@ -203,7 +206,7 @@ class TheFile(TreeCase):
     def test_ours_is_whole_and_may_be_empty(self) -> None:
         for one in findings.expected():
             self.assertIn(one["scenario"], plans.SCENARIOS)
-        with mock.patch("apiary_cli.repo.ROOT", self.root):
+        with mock.patch("apiary_cli.base.repo.ROOT", self.root):
             self.assertEqual(findings.expected(), [], "no file")
             head = ",".join(findings.COLUMNS) + "\n"
             self.file(head)
@@ -250,8 +253,8 @@ def night(case: TheFile) -> Part:
     plan = dataclasses.replace(plans.plan("gate"), points=(point,), rounds=8, least_rounds=8)
     programs = [case.root / "build" / "release" / "bin" / "program0"]
     with (
-        mock.patch("apiary_cli.repo.ROOT", case.root),
-        mock.patch("apiary_cli.repo.RESULTS", case.root / "results"),
+        mock.patch("apiary_cli.base.repo.ROOT", case.root),
+        mock.patch("apiary_cli.base.repo.RESULTS", case.root / "results"),
         mock.patch("apiary_cli.verbs.race.existing_programs", return_value=programs),
         mock.patch("apiary_cli.verbs.race.refuse_other_source"),  # in this process it looks at the real tree
         contextlib.redirect_stdout(io.StringIO()),

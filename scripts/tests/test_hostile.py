@@ -9,8 +9,9 @@ import time
 import unittest
 from pathlib import Path
 
-from apiary_cli import histogram, plans, proc, rounds, subjects, tables
-from apiary_cli.errors import Fault, tail
+from apiary_cli.base import proc
+from apiary_cli.base.errors import Fault, tail
+from apiary_cli.race import histogram, plans, rounds, subjects, tables
 
 from . import fakes
 from .support import TreeCase, comes_true, processes_of
@@ -169,7 +170,7 @@ class Introductions(Case):
 
 class Columns(unittest.TestCase):
     def test_numbers_are_plain_digits(self) -> None:
-        from apiary_cli import plausible
+        from apiary_cli.race import plausible
 
         blank = dict.fromkeys(tables.SUBJECT, "")
         for cell in ("1e5", "1_000", " 5", "٣", "-1", "nan", "inf", "0x5", "1.5", "9" * 40):

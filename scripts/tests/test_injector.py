@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import unittest
 
-from apiary_cli import comparing, matrix, plans, stats, tables
+from apiary_cli.base import stats
+from apiary_cli.race import plans, tables
+from apiary_cli.analysis import comparing, matrix
 
 P50, P99 = (next(m for m in plans.LATENCY if m.column == f"lat_{name}_ns") for name in ("p50", "p99"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unittest
 
-from apiary_cli import inventory
+from apiary_cli.verify import inventory
 
 HEADER = '''// a.load(std::memory_order_seq_cst) in a comment
 #include <apiary/sync/real_sync.hpp>

@@ -7,7 +7,7 @@ import re
 import unittest
 from pathlib import Path
 
-from apiary_cli import inventory
+from apiary_cli.verify import inventory
 
 from .support import REAL_ROOT
 

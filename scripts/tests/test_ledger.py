@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import unittest
 
-from apiary_cli import ledger, page_data
+from apiary_cli.race import ledger
+from apiary_cli.report import page_data
 
 from .support import REAL_ROOT
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
 
-from apiary_cli import logic, logic_run, proc
-from apiary_cli.errors import Fault
+from apiary_cli.base import proc
+from apiary_cli.base.errors import Fault
+from apiary_cli.verify import logic, logic_run
 
 HEADER = """\
 // A header.

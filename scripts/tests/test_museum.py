@@ -7,9 +7,9 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from apiary_cli import catalogue, detection
-from apiary_cli.errors import Fault
-from apiary_cli.detection import Detection
+from apiary_cli.base.errors import Fault
+from apiary_cli.verify import catalogue, detection
+from apiary_cli.verify.detection import Detection
 
 from . import fakes
 from .support import TreeCase, apiary

@@ -8,8 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
 
-from apiary_cli import inventory, mutation, proc
-from apiary_cli.errors import Fault
+from apiary_cli.base import proc
+from apiary_cli.base.errors import Fault
+from apiary_cli.verify import inventory, mutation
 
 from . import fakes
 from .support import TreeCase, apiary

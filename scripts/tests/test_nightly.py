@@ -9,9 +9,10 @@ import unittest
 import xml.etree.ElementTree as ET
 from unittest import mock
 
-from apiary_cli import catalogue, junit
-from apiary_cli.errors import Fault
-from apiary_cli.junit import FAILED, PASSED, SKIPPED, Case, Part
+from apiary_cli.base.errors import Fault
+from apiary_cli.verify import catalogue
+from apiary_cli.report import junit
+from apiary_cli.report.junit import FAILED, PASSED, SKIPPED, Case, Part
 from apiary_cli.verbs import check, nightly
 
 from . import fakes

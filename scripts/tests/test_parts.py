@@ -9,9 +9,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from apiary_cli import building, disturbance, folder, planfile, plans, proc, repo, unpaired
-from apiary_cli.errors import Fault
-from apiary_cli.say import Progress, duration, table
+from apiary_cli.base import building, proc, repo
+from apiary_cli.base.errors import Fault
+from apiary_cli.base.say import Progress, duration, table
+from apiary_cli.race import disturbance, folder, planfile, plans, unpaired
 
 from . import fakes
 from .support import comes_true

@@ -7,8 +7,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from apiary_cli import eta, plan_toml, plans, tables
-from apiary_cli.errors import Fault
+from apiary_cli.base.errors import Fault
+from apiary_cli.race import eta, plan_toml, plans, tables
 
 from .support import REAL_ROOT, TreeCase
 

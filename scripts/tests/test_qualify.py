@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import unittest
 
-from apiary_cli import plans, qualification, stats, tables
+from apiary_cli.base import stats
+from apiary_cli.race import plans, tables
+from apiary_cli.analysis import qualification
 
 from .support import TreeCase, apiary
 

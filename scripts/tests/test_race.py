@@ -9,8 +9,10 @@ from collections import Counter
 from pathlib import Path
 from unittest import mock
 
-from apiary_cli import comparing, plans, rounds, stats, subjects, tables
-from apiary_cli.errors import Fault
+from apiary_cli.base import stats
+from apiary_cli.base.errors import Fault
+from apiary_cli.race import plans, rounds, subjects, tables
+from apiary_cli.analysis import comparing
 from apiary_cli.verbs import race as race_verb
 
 from . import fakes

@@ -7,7 +7,8 @@ import re
 import unittest
 from html.parser import HTMLParser
 
-from apiary_cli import page_data, say, svg
+from apiary_cli.base import say
+from apiary_cli.report import page_data, svg
 
 from .support import TreeCase, apiary
 

@@ -6,9 +6,11 @@ import shlex
 import unittest
 from pathlib import Path
 
-from apiary_cli import main, page_curves, page_data, plans, subjects, tables
-from apiary_cli.errors import Fault
-from apiary_cli.page_data import Report
+from apiary_cli import main
+from apiary_cli.base.errors import Fault
+from apiary_cli.race import plans, subjects, tables
+from apiary_cli.report import page_curves, page_data
+from apiary_cli.report.page_data import Report
 from apiary_cli.verbs import race
 
 

@@ -13,7 +13,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from apiary_cli import folder, repo, tables
+from apiary_cli.base import repo
+from apiary_cli.race import folder, tables
 
 from .support import TreeCase, apiary, comes_true, processes_of, start
 
@@ -66,7 +67,7 @@ class Names(unittest.TestCase):
             self.assertEqual(len(list(self.results.iterdir())), int(state))
 
     def test_one_process_fills_a_folder(self) -> None:
-        from apiary_cli.errors import Fault
+        from apiary_cli.base.errors import Fault
 
         with folder.begun(self.results) as (_, out, _scratch):
             with self.assertRaises(Fault) as caught, folder.begun(self.results, resumed=out):

@@ -9,8 +9,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from apiary_cli import building, packages, repo
-from apiary_cli.errors import Fault
+from apiary_cli.base import building, packages, repo
+from apiary_cli.base.errors import Fault
 from apiary_cli.verbs import setup
 
 from . import fakes
@@ -82,7 +82,7 @@ class Ensure(unittest.TestCase):
     def ensure(self, names: list[str], text: str, **options: bool) -> str:
         out = io.StringIO()
         with mock.patch.object(setup, "needed", return_value=names), contextlib.redirect_stdout(out), mock.patch(
-            "apiary_cli.proc.run", side_effect=AssertionError("nothing may be started")
+            "apiary_cli.base.proc.run", side_effect=AssertionError("nothing may be started")
         ):
             setup.ensure(os_release=release(text), **options)
         return out.getvalue()

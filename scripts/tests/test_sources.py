@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
 
-from apiary_cli import building, repo, sources
-from apiary_cli.errors import Fault
+from apiary_cli.base import building, repo, sources
+from apiary_cli.base.errors import Fault
 
 from . import fakes
 from .support import REAL_ROOT, TreeCase, apiary

@@ -7,8 +7,12 @@ import re
 import unittest
 from pathlib import Path
 
-from apiary_cli import main, plans, qualification, repo, splice, tables
-from apiary_cli.errors import Fault
+from apiary_cli import main
+from apiary_cli.base import repo
+from apiary_cli.base.errors import Fault
+from apiary_cli.race import plans, tables
+from apiary_cli.analysis import qualification
+from apiary_cli.report import splice
 
 from .support import REAL_ROOT, TreeCase, apiary
 

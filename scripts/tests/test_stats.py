@@ -6,7 +6,7 @@ import math
 import random
 import unittest
 
-from apiary_cli import stats
+from apiary_cli.base import stats
 
 
 def synthetic(

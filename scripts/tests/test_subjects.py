@@ -6,8 +6,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from apiary_cli import plans, proc, subjects
-from apiary_cli.errors import Fault
+from apiary_cli.base import proc
+from apiary_cli.base.errors import Fault
+from apiary_cli.race import plans, subjects
 
 from . import fakes
 

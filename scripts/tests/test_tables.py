@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from apiary_cli import tables
+from apiary_cli.race import tables
 
 from .support import REAL_ROOT
 

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from apiary_cli import audit, plans, rounds, subjects
+from apiary_cli.race import audit, plans, rounds, subjects
 
 from . import working
 from .support import REAL_ROOT

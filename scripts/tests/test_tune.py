@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import unittest
 
-from apiary_cli import comparing, plans, stats, tables
-from apiary_cli.comparing import Comparison, Pairing
-from apiary_cli.errors import Fault
-from apiary_cli.subjects import Tunable
+from apiary_cli.base import stats
+from apiary_cli.base.errors import Fault
+from apiary_cli.race import plans, tables
+from apiary_cli.race.subjects import Tunable
+from apiary_cli.analysis import comparing
+from apiary_cli.analysis.comparing import Comparison, Pairing
 from apiary_cli.verbs import tune
 
 from .support import TreeCase, apiary

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from apiary_cli import ledger, tables
+from apiary_cli.race import ledger, tables
 
 from .fakes import script
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from .. import building, given, packages, repo
-from ..errors import unknown
+from ..base import building, given, packages, repo
+from ..base.errors import unknown
 
 SUMMARY = "configure and build presets (and the Rust twin)"
 DESCRIPTION = """\

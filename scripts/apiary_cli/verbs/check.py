@@ -9,9 +9,9 @@ import sys
 import time
 from dataclasses import dataclass, field
 
-from .. import building, packages, proc, repo, sources
-from ..errors import Fault, unknown
-from ..say import Progress, colour, duration, heading, say, table
+from ..base import building, packages, proc, repo, sources
+from ..base.errors import Fault, unknown
+from ..base.say import Progress, colour, duration, heading, say, table
 from . import setup
 
 SUMMARY = "set up, build, run all tests"

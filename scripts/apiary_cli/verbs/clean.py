@@ -6,8 +6,9 @@ import argparse
 import shutil
 from pathlib import Path
 
-from .. import folder, repo
-from ..say import say
+from ..base import repo
+from ..base.say import say
+from ..race import folder
 
 SUMMARY = "remove build folders and caches (results only when asked)"
 DESCRIPTION = """\

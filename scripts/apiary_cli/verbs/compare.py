@@ -9,9 +9,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from .. import compare_folders, commits, comparing, findings, folder, given, plans, repo, stats, subjects, summary
-from ..errors import Fault, INCORRECT, USAGE
-from ..say import colour, duration, heading, say, warn
+from ..base import commits, given, repo, stats
+from ..base.errors import Fault, INCORRECT, USAGE
+from ..base.say import colour, duration, heading, say, warn
+from ..race import folder, plans, subjects
+from ..analysis import compare_folders, comparing, findings, summary
 from . import race, setup
 
 SUMMARY = "did a change cost anything? two commits in one race, or two result folders"

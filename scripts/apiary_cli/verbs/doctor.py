@@ -6,10 +6,11 @@ import argparse
 import os
 from dataclasses import dataclass
 
-from .. import environment as env, packages, probes
-from ..disturbance import parse_psi_total
-from ..environment import read
-from ..say import colour, heading, human, say
+from ..base import environment as env, packages
+from ..base.environment import read
+from ..base.say import colour, heading, human, say
+from ..race import probes
+from ..race.disturbance import parse_psi_total
 
 SUMMARY = "what this machine can and cannot measure"
 DESCRIPTION = """\

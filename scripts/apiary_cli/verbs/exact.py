@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import time
 
-from .. import building, exact, packages, repo
-from ..errors import Fault, INCORRECT
-from ..say import colour, duration, heading, say, table
+from ..base import building, packages, repo
+from ..base.errors import Fault, INCORRECT
+from ..base.say import colour, duration, heading, say, table
+from ..verify import exact
 from . import setup
 
 SUMMARY = "instructions per operation of the hot paths, against the recorded counts"

@@ -6,10 +6,11 @@ import argparse
 import csv
 import textwrap
 
-from .. import building, catalogue, checks, detection, given, known, repo, sources
-from ..errors import Fault, USAGE
-from ..say import colour, say
-from ..verdicts import count
+from ..base import building, given, known, repo, sources
+from ..base.errors import Fault, USAGE
+from ..base.say import colour, say
+from ..verify import catalogue, checks, detection
+from ..verify.verdicts import count
 from . import prove, setup
 
 SUMMARY = "the museum: bugs that the checks must catch, and how long that takes"

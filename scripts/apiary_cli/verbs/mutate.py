@@ -7,9 +7,10 @@ import csv
 import io
 import os
 
-from .. import building, given, inventory, logic, logic_run, mutation, repo
-from ..errors import Fault, USAGE
-from ..say import colour, say, table
+from ..base import building, given, repo
+from ..base.errors import Fault, USAGE
+from ..base.say import colour, say, table
+from ..verify import inventory, logic, logic_run, mutation
 from . import prove, setup
 
 SUMMARY = "weaken each memory order in turn: some check must fail"

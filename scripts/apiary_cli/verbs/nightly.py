@@ -11,31 +11,15 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from .. import (
-    building,
-    catalogue,
-    checks,
-    comparing,
-    engine_agreement,
-    exact,
-    findings,
-    given,
-    junit,
-    logic,
-    logic_run,
-    mutation,
-    packages,
-    plans,
-    repo,
-    rounds,
-    sources,
-    stressing,
-    summary,
-)
-from ..errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
-from ..junit import FAILED, PASSED, SKIPPED, Case, Part
-from ..verdicts import closing, cut, how_far, wrong
-from ..say import duration, heading, say
+from ..base import building, given, packages, repo, sources
+from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
+from ..base.say import duration, heading, say
+from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutation, stressing
+from ..verify.verdicts import closing, cut, how_far, wrong
+from ..race import plans, rounds
+from ..analysis import comparing, findings, summary
+from ..report import junit
+from ..report.junit import FAILED, PASSED, SKIPPED, Case, Part
 from . import check, museum, prove, race, setup, stress
 
 SUMMARY = "everything, with long budgets; one page and one exit code"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 
-from .. import building, checks, engine_agreement, given, known, prove_page, repo, sources
-from ..errors import Fault, USAGE, unknown
-from ..say import colour, say
-from ..verdicts import closing, expected
+from ..base import building, given, known, repo, sources
+from ..base.errors import Fault, USAGE, unknown
+from ..base.say import colour, say
+from ..verify import checks, engine_agreement
+from ..verify.verdicts import closing, expected
+from ..report import prove_page
 from . import setup
 
 SUMMARY = "run the model checks: litmus first, then checks, then exhibits"

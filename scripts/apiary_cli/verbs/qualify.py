@@ -9,10 +9,13 @@ import sys
 import time
 from pathlib import Path
 
-from .. import comparing, folder, given, plans, qualification, repo, rounds, splice, subjects, tables
-from ..errors import Fault, HARNESS, INCORRECT, USAGE
-from ..qualification import PAIRS, SLOW, Trial
-from ..say import Progress, duration, heading, say
+from ..base import given, repo
+from ..base.errors import Fault, HARNESS, INCORRECT, USAGE
+from ..base.say import Progress, duration, heading, say
+from ..race import folder, plans, rounds, subjects, tables
+from ..analysis import comparing, qualification
+from ..analysis.qualification import PAIRS, SLOW, Trial
+from ..report import splice
 from . import race, setup
 
 SUMMARY = "how often would a race here cry wolf, and what would it miss?"

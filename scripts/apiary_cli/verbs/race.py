@@ -12,35 +12,13 @@ import sys
 import time
 from pathlib import Path
 
-from .. import (
-    audit,
-    building,
-    checks,
-    commits,
-    comparing,
-    findings,
-    folder,
-    given,
-    known,
-    ledger,
-    eta,
-    plan_toml,
-    plans,
-    probes,
-    repo,
-    resuming,
-    rounds,
-    sources,
-    stressing,
-    subjects,
-    summary,
-    tables,
-    unpaired,
-    verification,
-)
-from ..errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
-from ..say import Progress, colour, duration, heading, say, warn
-from ..verdicts import closing, wrong as deviates
+from ..base import building, commits, given, known, repo, sources
+from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
+from ..base.say import Progress, colour, duration, heading, say, warn
+from ..verify import checks, stressing, verification
+from ..verify.verdicts import closing, wrong as deviates
+from ..race import audit, eta, folder, ledger, plan_toml, plans, probes, resuming, rounds, subjects, tables, unpaired
+from ..analysis import comparing, findings, summary
 from . import prove, report, setup, stress
 
 SUMMARY = "race the schedulers against each other; leaves a report"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .. import folder, page, repo, splice, summary, tables
-from ..errors import Fault, USAGE, unknown
-from ..say import say
+from ..base import repo
+from ..base.errors import Fault, USAGE, unknown
+from ..base.say import say
+from ..race import folder, tables
+from ..analysis import summary
+from ..report import page, splice
 
 SUMMARY = "make report.html again from a result folder"
 DESCRIPTION = """\

@@ -6,9 +6,9 @@ import argparse
 import os
 import shutil
 
-from .. import packages, proc
-from ..errors import Fault, tail
-from ..say import say
+from ..base import packages, proc
+from ..base.errors import Fault, tail
+from ..base.say import say
 
 SUMMARY = "install from Debian packages what is missing (asks nothing)"
 DESCRIPTION = """\

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import random
 
-from .. import building, given, known, repo, sources, stressing
-from ..errors import Fault, USAGE, unknown
-from ..say import say
+from ..base import building, given, known, repo, sources
+from ..base.errors import Fault, USAGE, unknown
+from ..base.say import say
+from ..verify import stressing
 from . import setup
 
 SUMMARY = "run the stress programs under TSan and under ASan, LSan and UBSan"

@@ -12,22 +12,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import (
-    comparing,
-    folder,
-    given,
-    plan_toml,
-    plans,
-    repo,
-    rounds,
-    stats,
-    subjects,
-    summary,
-    tables,
-)
-from ..comparing import Comparison
-from ..errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
-from ..say import Progress, duration, heading, say
+from ..base import given, repo, stats
+from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
+from ..base.say import Progress, duration, heading, say
+from ..race import folder, plan_toml, plans, rounds, subjects, tables
+from ..analysis import comparing, summary
+from ..analysis.comparing import Comparison
 from . import race, setup
 
 SUMMARY = "sweeps a scheduler's own numbers against their defaults"

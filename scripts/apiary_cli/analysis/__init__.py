@@ -1,0 +1,1 @@
+"""What the rows of a race say: pairs, verdicts, findings, and summary.md."""

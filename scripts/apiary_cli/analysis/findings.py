@@ -1,0 +1,157 @@
+"""What a batch says against its subject without being asked: a control on the wrong side of 1, and two modes.
+
+Both are red, unless `bench/contract/expected_findings.csv` lists them with a reason. A listed one that shows no trace in a
+batch that could have shown it is red as well: its line is to be removed.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base import repo, stats
+from ..base.errors import Fault, USAGE
+from ..base.say import human
+from ..race import plans
+from . import comparing
+from .comparing import Comparison, Key, Row
+
+WRONG_SIDE, TWO_MODES = "control_wrong_side", "two_modes"
+KINDS = (WRONG_SIDE, TWO_MODES)
+RED, EXPECTED, GONE = "red", "expected", "gone"
+COLUMNS = "scenario,scenario_params,placement,subject,finding,reason".split(",")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One of them: of which subject, at which point, and what was seen."""
+
+    key: Key
+    subject: str
+    kind: str
+    text: str
+    level: str = RED
+
+    @property
+    def red(self) -> bool:
+        return self.level != EXPECTED
+
+    @property
+    def line(self) -> str:
+        head = {RED: "FINDING", EXPECTED: "expected finding", GONE: "FINDING NO LONGER SHOWS"}[self.level]
+        return f"{head}: {self.subject} in {' '.join(filter(None, self.key))}: {self.text}"
+
+
+def path() -> Path:
+    return repo.ROOT / "bench" / "contract" / "expected_findings.csv"
+
+
+def expected(given: str | None = None) -> list[Row]:
+    """The lines of the file, or of a `given` one; none where there is no file of ours."""
+    file = Path(given) if given else path()
+    try:
+        with file.open(newline="") as handle:
+            reader = csv.DictReader(handle)
+            rows = list(reader)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and not given:
+            return []
+        raise Fault(f"{file} cannot be read", str(error.strerror), f"a file like {path().name}", USAGE) from error
+    remedy = f"its columns are {','.join(COLUMNS)}; a finding is {' or '.join(KINDS)}, with a reason"
+    if reader.fieldnames != COLUMNS:
+        raise Fault(f"{file} has other columns", str(reader.fieldnames), remedy, USAGE)
+    for row in rows:
+        if None in row or None in row.values() or row["finding"] not in KINDS or not row["reason"].strip():
+            raise Fault(f"{file}: a line is no expected finding", str(list(row.values())), remedy, USAGE)
+    return rows
+
+
+def of(env: dict, rows: list[Row], comparisons: list[Comparison]) -> list[Finding]:
+    """The findings of a race, those that are red first. What was expected when it was raced stands in its env.json."""
+    listed = env.get("race", {}).get("expected_findings")
+    return judged(rows, comparisons, expected() if listed is None else listed)
+
+
+def judged(rows: list[Row], comparisons: list[Comparison], listed: list[Row]) -> list[Finding]:
+    reasons = {(comparing.key_of(row), row["subject"], row["finding"]): row["reason"] for row in listed}
+    out = []
+    for key, subject, kind, text, clear in looked_at(rows, comparisons):
+        reason = reasons.get((key, subject, kind))
+        if text:
+            note = f"{text} ({reason})" if reason else text
+            out.append(Finding(key, subject, kind, note, EXPECTED if reason else RED))
+        elif reason and clear:
+            gone = f"{kind} is expected here, and this batch has no trace of it: remove its line from {path().name}"
+            out.append(Finding(key, subject, kind, gone, GONE))
+    return sorted(out, key=lambda one: (not one.red, one.key, one.subject, one.kind))
+
+
+def looked_at(rows: list[Row], comparisons: list[Comparison]) -> list[tuple[Key, str, str, str, bool]]:
+    """(point, subject, kind, what was seen or nothing, whether the batch shows that there is nothing)."""
+    out = []
+    for one in comparisons:
+        if one.pairing.kind == "slow10" and one.found.n >= stats.LEAST_PAIRS:
+            out.append((one.key, one.pairing.baseline, WRONG_SIDE, wrong_side(one), comparing.seen(one)))
+    for key, group in pinned(rows).items():
+        for subject in sorted({row["subject"] for row in group if row["role"] == "candidate"}):
+            batches = figures(group, subject)
+            texts = [text for values in batches if (text := two_modes(values))]
+            clear = any(map(stats.one_mode, batches)) and not any(map(traced, batches))
+            out.append((key, subject, TWO_MODES, texts[0] if texts else "", clear))
+    return out
+
+
+def wrong_side(one: Comparison) -> str:
+    """What a slow-down that made the program faster looks like, or nothing."""
+    if one.found.log_hi >= -math.log1p(stats.LEAST_MARGIN):
+        return ""
+    interval = f"×{one.found.ratio:.2f} [{one.found.lo:.2f}, {one.found.hi:.2f}]"
+    return f"a built-in slow-down made it faster, {one.metric.what} {interval}"
+
+
+def pinned(rows: list[Row]) -> dict[Key, list[Row]]:
+    """The points whose figure is processor time on one CPU. Free threads are in one of several states by nature."""
+    out: dict[Key, list[Row]] = {}
+    for row in comparing.good(rows):
+        metric = plans.known_by(row["scenario"], row["placement"])
+        if metric and metric.gates:
+            out.setdefault(comparing.key_of(row), []).append(row)
+    return out
+
+
+def figures(group: list[Row], subject: str) -> list[list[list[float]]]:
+    """Batch -> the figures of the subject and of its copy, each in the order of the rounds. Without the rounds in which
+    both have a slow one: that was the machine."""
+    metric = plans.known_by(group[0]["scenario"], group[0]["placement"])
+    out = []
+    for batch in sorted({row["batch"] for row in group}):
+        arms = []
+        for label in (subject, f"{subject}-aa"):
+            own = [row for row in group if row["batch"] == batch and row["subject"] == label]
+            own.sort(key=lambda row: int(row["round"]))
+            arms.append([(row["round"], value) for row in own if (value := metric.value(row))])
+        every = [value for arm in arms for _, value in arm]
+        slow = [{r for r, value in arm if value > stats.MODES_APART * stats.median(every)} for arm in arms]
+        out.append([[value for r, value in arm if r not in set.intersection(*slow)] for arm in arms])
+    return out
+
+
+def traced(arms: list[list[float]]) -> bool:
+    """Whether some run stands far above the others: too few for a mode, too many to say that there is none."""
+    every = [value for arm in arms for value in arm]
+    return bool(every) and max(every) > stats.MODES_APART * stats.median(every)
+
+
+def two_modes(arms: list[list[float]]) -> str:
+    found = stats.two_modes(arms)
+    if not found:
+        return ""
+    low, high = found
+    share = f"{len(high)} of {len(low) + len(high)} runs take"
+    middle = stats.median(high) / stats.median(low)
+    return (
+        f"two modes: {share} {human(min(high))} to {human(max(high))}, the others {human(min(low))} to "
+        f"{human(max(low))} (×{middle:.1f})"
+    )

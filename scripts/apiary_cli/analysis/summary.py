@@ -1,0 +1,207 @@
+"""summary.md and the lines at the end of a race: who wins where, and what may be believed of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..base import repo, stats
+from ..base.errors import Fault, USAGE
+from ..base.say import duration, human
+from ..verify import verification
+from ..race import tables
+from . import comparing, findings, matrix
+from .comparing import Comparison, Validity
+
+MEANING = {
+    stats.IMPROVED: "faster",
+    stats.REGRESSED: "SLOWER",
+    stats.EQUIVALENT: "the same",
+    stats.INCONCLUSIVE: "undecided",
+}
+
+
+def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
+    """env.json, rows, and the comparisons computed from the rows. What is not whole is refused."""
+    env = repo.read_json(folder / "env.json")
+    if env is None:
+        raise torn(folder, "env.json is absent, or no JSON object")
+    lacking = [key for key, kind in (("run_id", str), ("env_id", str), ("race", dict)) if not isinstance(env.get(key), kind)]
+    if lacking:
+        raise torn(folder, f"env.json has no {', '.join(lacking)} of the right kind")
+    try:
+        rows = tables.read(folder / "rows.csv", tables.ROWS)
+        return env, rows, comparing.compare(rows)
+    except (OSError, ValueError, KeyError) as error:
+        raise torn(folder, f"{type(error).__name__}: {error}") from error
+
+
+def torn(folder: Path, cause: str) -> Fault:
+    return Fault(
+        f"{folder} is no whole result folder of a race",
+        cause,
+        "take another (a race leaves its folder whole or not at all; git checkout brings back a committed one)",
+        USAGE,
+    )
+
+
+def ratio_text(one: Comparison) -> str:
+    return f"×{one.found.ratio:.3f} [{one.found.lo:.3f}, {one.found.hi:.3f}]"
+
+
+def won(one: Comparison) -> str:
+    return "spends less than" if one.metric.spent else "beats"
+
+
+def at_cost(one: Comparison, comparisons: list[Comparison]) -> str:
+    """Behind a latency: what it was bought with."""
+    cost = comparing.cost_beside(one, comparisons)
+    return f"; processor time of {cost.pairing.candidate} ×{cost.found.ratio:.2f}" if cost else ""
+
+
+def lead(comparisons: list[Comparison]) -> list[str]:
+    """The first sentences: where a peer wins, it says so first."""
+    losses = comparing.peers_that_win(comparisons)
+    lines = [
+        f"{one.pairing.baseline} {won(one)} {one.pairing.candidate} in {comparing.place_name(one)}, "
+        f"{one.metric.what}: {one.pairing.candidate} takes {ratio_text(one)}{at_cost(one, comparisons)}"
+        for one in losses
+    ]
+    wins = [one for one in comparisons if one.pairing.kind == "peer" and one.verdict == stats.IMPROVED]
+    lines += [
+        f"{one.pairing.candidate} {won(one)} {one.pairing.baseline} in {comparing.place_name(one)}, "
+        f"{one.metric.what}: {ratio_text(one)}{at_cost(one, comparisons)}"
+        for one in wins
+    ]
+    rest = sum(one.pairing.kind == "peer" for one in comparisons) - len(losses) - len(wins)
+    if rest:
+        lines.append(f"{rest} {'further ' if lines else ''}comparisons with peers are undecided or equivalent")
+    return lines
+
+
+def bare_lines(rows: list[dict[str, str]], comparisons: list[Comparison]) -> list[str]:
+    """How far everybody stands from the same work without a scheduler."""
+    out = []
+    for found in comparing.against_bare(comparisons):
+        one = found[0]
+        median = human(comparing.bare_median(rows, one.key, one.metric))
+        ratios = ", ".join(f"{other.pairing.candidate} {ratio_text(other)}" for other in found)
+        out.append(f"{comparing.place_name(one)}, {one.metric.what}, over the bare control ({median}): {ratios}")
+    return out
+
+
+def control_lines(found: Validity) -> list[str]:
+    lines = [f"Batch: {found.word}"]
+    lines += [f"  {reason}" for reason in found.reasons]
+    if found.aa:
+        widest = max(found.aa, key=lambda one: one.found.half_width)
+        lines.append(
+            f"  A/A half-width at most {100 * widest.found.half_width:.1f} % ({comparing.place_name(widest)}, "
+            f"{widest.metric.what})"
+        )
+    lines += [f"  built-in slow-down {comparing.seen_text(found.slow10)}"] if found.slow10 else []
+    lines += [f"  built-in slow-down came out as {ratio_text(one)} in {comparing.place_name(one)}" for one in found.slow10]
+    return lines
+
+
+def failures(rows: list[dict[str, str]]) -> list[str]:
+    out = []
+    for (subject, status), count in sorted(comparing.incorrect(rows).items()):
+        example = next(r for r in rows if r["subject"] == subject and r["status"] == status)
+        out.append(
+            f"{subject}: {count} × {status}, e.g. {example['scenario']} {example['scenario_params']}: "
+            f"{example['error']}"
+        )
+    return out
+
+
+def disturbance_line(rows: list[dict[str, str]]) -> str:
+    disturbed = sum("disturbed" in row["flags"].split(";") or row["status"] == "disturbed" for row in rows)
+    return (
+        f"{disturbed} of {len(rows)} runs stand in rounds that other work on this machine disturbed"
+        if disturbed
+        else ""
+    )
+
+
+def trust_lines(race: dict) -> list[str]:
+    """Whether the subjects' word was taken, or what asking them from outside found."""
+    if race.get("believed", True):
+        return ["the subjects' figures are their own word: no audit (bench/contract/TRUST.md)"] if "believed" in race else []
+    told = race.get("audits", [])
+    found = [one for one in told if one["found"]]
+    open_ones = sum(not one["proved"] for one in told)
+    line = f"audits of the subjects' figures: {len(told)}, {len(found)} with findings"
+    line += f", {open_ones} could not be held" if open_ones else ""
+    return [f"{line} (bench/contract/TRUST.md)", *(f"{one['subject']}, {one['scenario']}: {one['found']}" for one in found)]
+
+
+def rounds_line(race: dict) -> str:
+    """How many rounds there were, and why not as many as planned."""
+    done, planned = race.get("rounds_of_batches") or [race.get("rounds", 0)], race.get("rounds_planned", 0)
+    text = f"rounds: {' and '.join(map(str, done))}" + (" (a batch each)" if len(done) > 1 else "")
+    if min(done, default=0) < planned and race.get("limit_s"):
+        text += f" of {planned} planned for each batch, because no round begins after {duration(race['limit_s'])}"
+    return text + f"; blocks of {race['block_ms']} ms" if "block_ms" in race else text
+
+
+def missing(env: dict, rows: list[dict[str, str]]) -> list[str]:
+    """What has no figure and why: a subject that cannot express a point, or that was not built. Nothing is left out
+    in silence. (The bare control has what it has, and runtimes have no floors.)"""
+    absent = env.get("race", {}).get("absent", [])
+    out = [f"not raced, because not built: {', '.join(absent)}"] if absent else []
+    cannot: dict[str, dict[str, None]] = {}
+    for row in rows:
+        floor = row["role"] == "bare" or row["scenario"].startswith("floor_")
+        if row["status"] == "unsupported" and row["row_kind"] == "measure" and not floor:
+            cannot.setdefault(row["subject"], {})[row["scenario"]] = None
+    return out + [f"{name} cannot express: {', '.join(sorted(found))}" for name, found in sorted(cannot.items())]
+
+
+def comparison_table(comparisons: list[Comparison]) -> list[str]:
+    lines = [
+        "| scenario | metric | candidate / baseline | ratio [95 %] | pairs | margin | verdict |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for one in comparisons:
+        flags = f" ({', '.join(one.flags)})" if one.flags else ""
+        lines.append(
+            f"| {comparing.place_name(one)} | {one.metric.what} | {one.pairing.candidate} / "
+            f"{one.pairing.baseline} | {ratio_text(one)} | {one.found.n} | {100 * one.margin:.1f} % | "
+            f"{one.verdict}{flags} |"
+        )
+    return lines
+
+
+def markdown(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison]) -> str:
+    """summary.md: one page."""
+    race, found = env.get("race", {}), comparing.validity(comparisons)
+    lines = [
+        f"# Race {env['run_id']}",
+        "",
+        f"`{race.get('command', '')}`, plan {race.get('plan')}, "
+        f"{race.get('rounds')} rounds, {race.get('workers')} workers, commit {race.get('commit', '')[:12]}"
+        f"{' (dirty)' if race.get('dirty') else ''}, env {env['env_id']}",
+        "",
+        f"**Batch: {found.word}.**",
+        "",
+    ]
+    told = findings.of(env, rows, comparisons)
+    lines += ["## Findings", "", *(f"- {one.line}" for one in told), ""] if told else []
+    lines += ["## Who wins", ""]
+    lines += [f"- {line}" for line in lead(comparisons) or ["nothing was compared"]]
+    bare = bare_lines(rows, comparisons)
+    lines += ["", "## How far from the bare machine", "", *(f"- {line}" for line in bare)] if bare else []
+    lines += ["", "## May it be believed", ""]
+    lines += [f"- {line.strip()}" for line in control_lines(found)]
+    lines += [f"- {status.name}: {status.text}" for status in verification.statuses(env.get("verification"))]
+    disturbed = disturbance_line(rows)
+    lines += [f"- {disturbed}"] if disturbed else []
+    lines += [f"- {rounds_line(race)}", *(f"- {line}" for line in trust_lines(race))]
+    absent = missing(env, rows)
+    lines += ["", "## What has no figure", "", *(f"- {line}" for line in absent)] if absent else []
+    bad = failures(rows) + race.get("problems", []) + race.get("side_failures", [])
+    if bad:
+        lines += ["", "## What went wrong", ""] + [f"- {line}" for line in bad]
+    compared = matrix.of([comparing.to_row(one, env["run_id"]) for one in comparisons], rows)
+    lines += ["", "## Point by point", "", *compared] if compared else []
+    return "\n".join(lines + ["", "## Comparisons", ""] + comparison_table(comparisons)) + "\n"

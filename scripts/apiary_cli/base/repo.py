@@ -1,0 +1,149 @@
+"""Where things are in this repository, and which state of the source this is."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import socket
+import subprocess
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Iterator
+
+from .errors import Fault, unknown
+from .say import say
+
+ROOT = Path(os.environ.get("APIARY_ROOT") or Path(__file__).resolve().parents[3])
+BUILD = ROOT / "build"
+RESULTS = ROOT / "results"
+RUST = ROOT / "tokio_baseline"
+BUILT_BY = ("CMakeLists.txt", "CMakePresets.json", "scripts/cmake")
+PROVED_FOLDERS = ("impl", "model_check", *BUILT_BY)
+STRESSED_FOLDERS = ("impl", "stress", *BUILT_BY)
+KINDS = ("checks", "stress", "subjects", "micro", "exact")  # of programs that a manifest lists
+NOT_SOURCE = {"target", "__pycache__"}
+
+
+def git(*words: str) -> str | None:
+    """The output of a read-only git command, or None where there is no answer."""
+    try:
+        done = subprocess.run(
+            ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), *words],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def commit() -> str:
+    return git("rev-parse", "HEAD") or "none"
+
+
+def dirty() -> bool:
+    return git("status", "--porcelain") != ""
+
+
+def source_hash(*folders: str, root: Path | None = None) -> str:
+    """A hash over the names and contents of the source files below `folders`, which may be files, too."""
+    root = root or ROOT
+    digest = hashlib.sha256()
+    for folder in folders:
+        for path in sorted([root / folder, *(root / folder).rglob("*")]):
+            relative = path.relative_to(root)
+            if path.is_file() and path.suffix != ".md" and not NOT_SOURCE & set(relative.parts):
+                digest.update(f"{relative}\0".encode())
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def identity(*folders: str) -> dict:
+    """The stamp that a verification record carries."""
+    return {
+        "utc": utc_stamp(),
+        "commit": commit(),
+        "dirty": dirty(),
+        "source_hash": source_hash(*folders),
+        "source_folders": list(folders),
+    }
+
+
+def utc_stamp() -> str:
+    return datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+
+
+def host() -> str:
+    name = socket.gethostname().split(".")[0]
+    return "".join(c if c.isalnum() or c in "-_" else "-" for c in name) or "host"
+
+
+def presets() -> list[str]:
+    """The configure presets that CMakePresets.json offers."""
+    path = ROOT / "CMakePresets.json"
+    try:
+        data = json.loads(path.read_text())
+    except OSError as error:
+        raise Fault(
+            f"{path.name} cannot be read", str(error.strerror), "run scripts/apiary from a checkout of apiary"
+        ) from error
+    return [entry["name"] for entry in data.get("configurePresets", []) if not entry.get("hidden")]
+
+
+def check_preset(name: str) -> str:
+    if name not in presets():
+        raise unknown("preset", name, presets())
+    return name
+
+
+def manifest(preset: str, kind: str) -> list[Path]:
+    """The programs of a kind (KINDS) that this preset builds."""
+    path = BUILD / preset / "manifest" / f"{kind}.txt"
+    if not path.exists():
+        return []
+    return [Path(line) for line in path.read_text().splitlines() if line.strip()]
+
+
+def built(preset: str, kind: str) -> list[Path]:
+    """As manifest(), but every program must be there."""
+    programs = manifest(preset, kind)
+    missing = [path.name for path in programs if not path.exists()]
+    if missing:
+        raise Fault(
+            f"build/{preset} lacks {', '.join(missing)}", "it is not built yet", f"scripts/apiary build {preset}"
+        )
+    return programs
+
+
+@contextlib.contextmanager
+def locked(name: str) -> Iterator[None]:
+    """One apiary at a time in a build folder; a second one waits and says so."""
+    BUILD.mkdir(exist_ok=True)
+    with open(BUILD / f".lock-{name}", "w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"{name}: waiting for another apiary that is building it")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def write_json(path: Path, data: object) -> None:
+    """Written whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(data, indent=1, sort_keys=False) + "\n")
+    temporary.replace(path)
+
+
+def read_json(path: Path) -> dict | None:
+    """A record of ours: an object. None where there is none, or it is torn, or it is something else."""
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

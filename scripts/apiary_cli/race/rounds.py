@@ -1,0 +1,422 @@
+"""The race itself: every round runs every arm of every point once, in a fresh process, shuffled."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import random
+import shutil
+import statistics
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Callable
+
+from ..base import proc, stats
+from . import disturbance, histogram, planfile, plausible, subjects, tables
+from .eta import Eta
+from .plans import Plan, Point
+from .subjects import Arm
+
+REPEATS = 2
+CALIBRATION_TRIALS, CALIBRATION_PAIRS = 4, (3, 11)
+STEADY = {True: 0.02, False: 0.007}  # standard errors at which no further pair is run: of a large effect, of a target's
+SLOW_TARGET, SLOWDOWN_EVERY = 1.10, 64  # the latter as bench/contract/CLI.md says
+LEVER, ENOUGH = 0.5, (0.3, 1.0)  # to measure what a nanosecond does: the effect that is aimed at, those that serve
+PADDING_STEP, PADDING_STEPS = 16, 256
+
+
+@dataclass
+class Race:
+    """Everything that stays the same during a race, and what has been measured so far."""
+
+    plan: Plan
+    arms: list[Arm]
+    workers: int
+    seed: int
+    run_id: str
+    env_id: str
+    commit: str
+    folder: Path  # for plan files and histograms
+    timeout: float | None = None
+    most_repeats: int = REPEATS  # of a disturbed point in a round
+    deadline: float | None = None  # time.monotonic() after which no further round begins
+    eta: Eta | None = None
+    rows: list[dict[str, str]] = field(default_factory=list)
+    hist: list[dict[str, str]] = field(default_factory=list)
+    calibration: list[dict] = field(default_factory=list)
+    rounds_done: dict[int, int] = field(default_factory=dict)
+    repeats: int = 0
+    believe: bool = True  # the subjects' word against the clock and the processor time around their processes
+    audits: list[dict] = field(default_factory=list)  # audit.py's runs, and what they found
+    keep: Callable[[], None] | None = None  # called after each round
+
+    def doubt(self, arm: Arm, point: Point) -> str:
+        """What an audit found against this arm's figures of this scenario."""
+        return next((a["found"] for a in self.audits if a["found"] and a["subject"] == arm.label
+                     and a["scenario"] == point.scenario.name and a["placement"] == point.placement), "")
+
+
+def base_environment(padding: int = 0) -> dict[str, str]:
+    """A small, equal environment; its size moves the stack, so it varies from round to round."""
+    kept = {key: os.environ[key] for key in ("PATH", "LD_LIBRARY_PATH", "HOME", "TMPDIR") if key in os.environ}
+    return kept | {"LC_ALL": "C", "APIARY_PADDING": "x" * padding}
+
+
+def affinity(placement: str) -> set[int] | None:
+    return {min(os.sched_getaffinity(0))} if placement == "one_cpu" else None
+
+
+def arms_of(race: Race, point: Point) -> list[Arm]:
+    """The arms that run at this point: a slow one only where it is calibrated."""
+    return [
+        arm
+        for arm in race.arms
+        if point.scenario.name in arm.subject.scenarios and (not arm.slow or point in arm.slowdown)
+    ]
+
+
+def host_columns(race: Race, point: Point, arm: Arm, batch: int) -> dict[str, str]:
+    return {
+        "schema_version": str(tables.SCHEMA_VERSION),
+        "row_kind": "control" if arm.control else "measure",
+        "run_id": race.run_id,
+        "batch": str(batch),
+        "env_id": race.env_id,
+        "utc_start": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "suite_commit": race.commit,
+        "scenario_params": point.params_text,
+        "metric_class": point.scenario.metric_class,
+        "subject": arm.label,
+        "subject_version": arm.subject.version,
+        "language": arm.subject.language,
+        "build_id": arm.subject.build_id,
+        "role": arm.role,
+        "placement": point.placement,
+    }
+
+
+def runs_of(race: Race, batches: int) -> dict[Point, int]:
+    """How many runs each point has in all; a slow arm counts wherever it could be calibrated."""
+    count = {}
+    for point in race.plan.points:
+        able = [arm for arm in race.arms if point.scenario.name in arm.subject.scenarios]
+        each = sum(point.controlled or not arm.slow for arm in able)
+        count[point] = batches * race.plan.rounds * point.times * each
+    return count
+
+
+def run_folder(race: Race) -> Path:
+    """An empty folder for one run, at a path that is always the same. Whatever a subject made of the last one is
+    gone: no run finds what another left."""
+    folder = race.folder / "run"
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        folder.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():  # it holds what may not be removed: aside with it
+        folder.rename(race.folder / f"left{time.monotonic_ns()}")
+    folder.mkdir()
+    return folder
+
+
+@dataclass(frozen=True)
+class Release:
+    """The plan of a round: the same words for every arm, written anew for each run."""
+
+    text: str = ""
+    posts: int | None = None
+    last_ns: int | None = None
+
+    @classmethod
+    def of(cls, point: Point, seed: int) -> Release:
+        if not point.scenario.open_loop:
+            return cls()
+        text = planfile.text(int(dict(point.params)["rate"]), point.plan_seconds, seed)
+        last = text.rsplit("\n", 2)[-2]
+        return cls(text, text.count("\n") - 1, int(last) if last.isdigit() else None)
+
+    def write(self, folder: Path) -> Path | None:
+        if not self.text:
+            return None
+        path = folder / "plan.txt"
+        path.write_text(self.text)
+        return path
+
+
+def asked(race: Race, point: Point, release: Release) -> plausible.Asked:
+    return plausible.Asked(
+        point.measured or race.plan.blocks,
+        race.plan.warmup_blocks,
+        point.workers or race.workers,
+        release.posts,
+        release.last_ns,
+    )
+
+
+def call(race: Race, point: Point, arm: Arm, seed: int, plan: Path | None, hist: Path | None) -> list[str]:
+    return subjects.command(
+        arm.program,
+        point,
+        race.workers,
+        seed,
+        block_ms=race.plan.block_ms,
+        blocks=point.measured or race.plan.blocks,
+        warmup_blocks=race.plan.warmup_blocks,
+        plan=plan,
+        hist=hist,
+        slowdown_ns=arm.slowdown.get(point, 0),
+        tune=arm.tune,
+    )
+
+
+def measure(
+    race: Race,
+    point: Point,
+    arm: Arm,
+    batch: int,
+    number: int,
+    order: int,
+    seed: int,
+    release: Release,
+    padding: int,
+) -> tuple[dict[str, str], list[dict[str, str]], bool]:
+    """One run: its row, its histogram, and whether others disturbed it."""
+    folder = run_folder(race)
+    hist = folder / "hist.csv" if point.scenario.histogram else None
+    host = host_columns(race, point, arm, batch) | {"round": str(number), "arm_order": str(order)}
+    before = disturbance.sample()
+    done = subjects.run(
+        call(race, point, arm, seed, release.write(folder), hist),
+        cwd=folder,
+        env=base_environment(padding),
+        timeout=race.timeout or point.time_limit(),
+        affinity=affinity(point.placement),
+    )
+    found = disturbance.between(before, disturbance.sample())
+    row = subjects.judge(done, point, race.workers, seed, asked(race, point, release), seen(race, arm, done))
+    doubt = race.doubt(arm, point) if row["status"] == "ok" else ""
+    if doubt:
+        row |= {"status": "malformed", "error": f"not believed: {doubt}"}
+    buckets: list[dict[str, str]] = []
+    if hist and row["status"] == "ok":
+        try:
+            buckets = histogram.read(hist)
+            contradiction = histogram.flaw(buckets, row)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            contradiction = str(error)
+        if contradiction:
+            row, buckets = row | {"status": "malformed", "error": f"histogram: {contradiction}"}, []
+    return host | row | found.columns(), hist_rows(race, point, arm, number, buckets), found.disturbed
+
+
+def seen(race: Race, arm: Arm, done: proc.Done) -> plausible.Seen | None:
+    return None if race.believe else plausible.Seen(done.seconds, done.cpu_seconds, arm.subject.start_cpu_s)
+
+
+def hist_rows(race: Race, point: Point, arm: Arm, number: int, buckets: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [
+        {
+            "schema_version": str(tables.SCHEMA_VERSION),
+            "run_id": race.run_id,
+            "scenario": point.scenario.name,
+            "scenario_params": point.params_text,
+            "subject": arm.label,
+            "workers": str(point.workers or race.workers),
+            "round": str(number),
+            **bucket,
+        }
+        for bucket in buckets
+    ]
+
+
+def run_point(
+    race: Race, point: Point, batch: int, number: int, rng: random.Random, after_run: Callable[[str], None]
+) -> None:
+    """Every arm of one point once. Disturbed by others: all arms again, at most twice, unless processor time is the
+    figure, which leaves the others out."""
+    seed, padding = draws(rng)
+    orders = random.Random(seed)  # what a disturbance repeats changes nothing of the rounds behind it
+    release = Release.of(point, seed)
+    for attempt in range(race.most_repeats + 1):
+        arms = arms_of(race, point)
+        orders.shuffle(arms)
+        rows, buckets, disturbed = [], [], False
+        for order, arm in enumerate(arms):
+            began = time.monotonic()
+            row, found, hit = measure(race, point, arm, batch, number, order, seed, release, padding)
+            if race.eta:
+                race.eta.note(point, time.monotonic() - began)
+            rows.append(row)
+            buckets += found
+            disturbed |= hit
+            after_run(f"{arm.label} {point.label}")
+        again = disturbed and not point.metric.gates and attempt < race.most_repeats and may_repeat(race)
+        if not again:
+            break
+        race.repeats += 1
+        race.rows += [row | {"status": "disturbed"} if row["status"] == "ok" else row for row in rows]
+    if disturbed:
+        rows = [row | {"flags": ";".join(filter(None, [row["flags"], "disturbed"]))} for row in rows]
+    race.rows += rows
+    race.hist += buckets
+
+
+def may_repeat(race: Race) -> bool:
+    """Where time is limited, at most a quarter of the points is run again."""
+    limit = race.plan.rounds * len(race.plan.points) // 4
+    return race.deadline is None or (in_time(race, 0.0) and race.repeats < limit)
+
+
+def in_time(race: Race, needed: float) -> bool:
+    return race.deadline is None or time.monotonic() + needed <= race.deadline
+
+
+def run_batch(race: Race, batch: int, progress: Callable[[int, str], None]) -> None:
+    """One batch of rounds, numbered on from the batch before. Their number may shrink to what fits
+    the time, never by what was measured."""
+    rng = random.Random(race.seed * 1000 + batch)
+    earlier = sum(done for number, done in race.rounds_done.items() if number < batch)
+    finished = race.rounds_done.get(batch, 0)  # of a race that is resumed
+    if finished and any(number > batch for number in race.rounds_done):
+        return
+    started = time.monotonic()
+
+    def after_run(note: str) -> None:
+        progress(number, note)
+
+    for number in range(1, race.plan.rounds + 1):
+        each = (time.monotonic() - started) / max(1, number - 1 - finished)
+        if number > max(finished, race.plan.least_rounds) and not in_time(race, each):
+            break
+        points = [point for point in race.plan.points for _ in range(point.times)]
+        rng.shuffle(points)
+        met: Counter[Point] = Counter()
+        if number <= finished:
+            draw_alike(rng, len(points))
+            continue
+        for point in points:
+            # Pairs are numbered: of a point that runs twice in a round, on and on.
+            met[point] += 1
+            run_point(race, point, batch, (earlier + number - 1) * point.times + met[point], rng, after_run)
+        race.rounds_done[batch] = number
+        if race.keep:
+            race.keep()
+
+
+def draws(rng: random.Random) -> tuple[int, int]:
+    """The seed of a point's runs in a round, and how far their environment moves the stack."""
+    return rng.randrange(1, 2**31), PADDING_STEP * rng.randrange(PADDING_STEPS)
+
+
+def draw_alike(rng: random.Random, points: int) -> None:
+    """What a round that has been run has drawn."""
+    for _ in range(points):
+        draws(rng)
+
+
+def unsupported_rows(race: Race, batch: int) -> list[dict[str, str]]:
+    """One row for each scenario that a subject does not list: said, not silent."""
+    rows = []
+    for point in race.plan.points:
+        for arm in race.arms:
+            if not arm.control and point.scenario.name not in arm.subject.scenarios:
+                blank = dict.fromkeys(tables.SUBJECT, "")
+                rows.append(
+                    host_columns(race, point, arm, batch)
+                    | blank
+                    | {
+                        "scenario": point.scenario.name,
+                        "workers": str(point.workers or race.workers),
+                        "status": "unsupported",
+                    }
+                )
+    return rows
+
+
+def trial(race: Race, point: Point, arm: Arm, slowdown: int, seed: int) -> float | None:
+    """The figure of one short calibration run, or None where it failed."""
+    slow = dataclasses.replace(arm, slowdown={point: slowdown})
+    words = subjects.command(
+        slow.program,
+        point,
+        race.workers,
+        seed,
+        block_ms=min(50, race.plan.block_ms),
+        blocks=point.measured or 3,
+        warmup_blocks=2,
+        slowdown_ns=slowdown,
+    )
+    done = subjects.run(
+        words,
+        cwd=run_folder(race),
+        env=base_environment(),
+        timeout=race.timeout or point.time_limit(),
+        affinity=affinity(point.placement),
+    )
+    row = subjects.judge(done, point, race.workers, seed)
+    return point.metric.value(row) if row["status"] == "ok" else None
+
+
+def calibrate(race: Race, point: Point, arm: Arm, targets: tuple[float, ...] = (SLOW_TARGET,)) -> list[dict]:
+    """Find the --slowdown-ns that makes a run slower by each of `targets`. What a nanosecond does is measured where it
+    does much (half as slow again): there the noise of a few pairs of runs is a small share of it. Each target is tried
+    once, and set right on the line through both: counting costs something, too, and where threads wait for each other
+    the effect is not proportional. What it came out as, the race itself tells."""
+    plain = trial(race, point, arm, 0, 1)
+
+    def effect(slowdown: int, number: int) -> float | None:
+        ratios: list[float] = []
+        least, most = CALIBRATION_PAIRS
+        for pair in range(most):
+            error = statistics.stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) >= least else math.inf
+            if error <= STEADY[number <= CALIBRATION_TRIALS]:
+                break
+            before, slow = (trial(race, point, arm, n, 10 * number + pair) for n in (0, slowdown))
+            if before and slow:
+                ratios.append(math.log(slow / before))
+        return math.exp(stats.trimmed_mean(ratios)) - 1 if ratios else None
+
+    begin = max(1, round(LEVER * SLOWDOWN_EVERY * plain / point.scenario.tasks_per_op)) if plain else 1
+    found = lever(effect, begin) if plain else None
+    made = []
+    for number, target in enumerate(targets, start=CALIBRATION_TRIALS + 1):
+        tried = max(1, round(found[0] * (target - 1) / found[1])) if found else None
+        share = effect(tried, number) if tried else None
+        seen = [(tried, share), found] if share is not None else []
+        made.append(
+            {
+                "scenario": point.scenario.name,
+                "scenario_params": point.params_text,
+                "placement": point.placement,
+                "subject": arm.subject.name,
+                "target": target,
+                "slowdown_ns": on_the_line(*seen, target - 1) if seen else None,
+                "tried": [[ns, round(1 + effect_of, 4)] for ns, effect_of in seen],
+            }
+        )
+    return made
+
+
+def on_the_line(low: tuple[int, float], high: tuple[int, float], share: float) -> int:
+    """The slow-down at which the line through two measured effects has this share."""
+    (a, from_share), (b, to_share) = low, high
+    if a >= b or to_share <= from_share:
+        return a
+    return max(1, round(a + (share - from_share) * (b - a) / (to_share - from_share)))
+
+
+def lever(effect: Callable[[int, int], float | None], begin: int) -> tuple[int, float] | None:
+    """A slow-down whose effect is large enough to be measured well, and that effect; None where none was found."""
+    slowdown = begin
+    for number in range(1, CALIBRATION_TRIALS + 1):
+        share = effect(slowdown, number)
+        if share is None:
+            return None
+        if ENOUGH[0] <= share <= ENOUGH[1]:
+            return slowdown, share
+        # Never by more than tenfold: a small effect is mostly noise.
+        slowdown = max(1, round(slowdown * min(10.0, max(0.1, LEVER / share)))) if share > 0 else 10 * slowdown
+    return None

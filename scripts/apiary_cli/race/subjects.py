@@ -1,0 +1,334 @@
+"""Subjects: finding them, asking who they are, running them, and judging the row they print."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..base import building, proc, repo
+from ..base.errors import Fault, tail, unknown
+from . import ledger, plausible, tables
+from .plans import Point, Scenario
+
+GOOD_STATUS = "ok"
+BAD_STATUSES = ("wrong", "crash", "hang", "malformed")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
+SCENARIO = re.compile(r"[a-z][a-z0-9_]{0,39}")
+ARMS = ("-aa", "-base", "-slow5", "-slow10")  # what the runner puts behind the names of its own arms
+LONGEST_LINE = 8192
+KEPT, FILE_SIZE = 1 << 20, 64 << 20  # bytes: of what it prints, of a file that it writes
+
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A program that speaks bench/contract/CLI.md."""
+
+    name: str
+    version: str
+    language: str
+    build_id: str
+    program: Path
+    scenarios: tuple[str, ...]
+    own: bool = False  # built from this repository's impl/
+    start_cpu_s: float = 0.0  # processor time to start it and be told who it is
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A subject in a role. The label is what the tables call it."""
+
+    subject: Subject
+    role: str
+    program: Path
+    label: str
+    slowdown: dict[Point, int] = field(default_factory=dict, hash=False, compare=False)
+    tune: tuple[str, ...] = ()  # NAME=VALUE of the runtime's own numbers; none: its defaults
+
+    @property
+    def control(self) -> bool:
+        return self.role == "aa" or self.slow
+
+    @property
+    def slow(self) -> bool:
+        return self.role in ("slow5", "slow10")
+
+
+def run(words: list, **options) -> proc.Done:
+    """Run a subject: what it prints and writes is bounded, and nothing that it started outlives it."""
+    done = proc.run(words, keep=KEPT, file_size=FILE_SIZE, **options)
+    proc.end_strays()
+    return done
+
+
+def introduce(program: Path) -> Subject:
+    """Ask for --version and --list; a subject without a version, or with a name that is none, is refused."""
+    done = run([program, "--version"], timeout=30)
+    try:
+        told = json.loads(done.out.strip().splitlines()[0])
+        fields = {key: str(told.get(key) or "") for key in ("subject", "subject_version", "language", "build_id")}
+    except (ValueError, IndexError, AttributeError, RecursionError) as error:
+        raise Fault(
+            f"{program} --version printed {done.out.strip()[:100]!r}",
+            f"it {done.how()}; one JSON line is expected",
+            "bench/contract/CLI.md",
+        ) from error
+    if not done.ok or not fields["subject"] or not fields["subject_version"]:
+        raise Fault(
+            f"{program} is refused: --version tells no {'subject_version' if fields['subject'] else 'subject'}",
+            "figures of an unknown version cannot be compared with anything",
+            "bench/contract/CLI.md",
+        )
+    if not NAME.fullmatch(fields["subject"]) or fields["subject"].endswith(ARMS):
+        raise Fault(
+            f"{program} is refused: it calls itself {plausible.shown(fields['subject'])}",
+            f"a name is at most 40 letters, digits and _ . + -, and does not end with {' or '.join(ARMS)}",
+            "bench/contract/CLI.md",
+        )
+    for key, value in fields.items():
+        if len(value) > 1000 or any(ord(c) < 32 for c in value):
+            raise Fault(
+                f"{program} is refused: its {key} is {plausible.shown(value)}",
+                "a line of at most 1000 printable characters is expected",
+                "bench/contract/CLI.md",
+            )
+    listed = run([program, "--list"], timeout=30)
+    if not listed.ok:
+        raise Fault(f"{program} --list {listed.how()}", tail(listed.err), "bench/contract/CLI.md")
+    scenarios = tuple(listed.out.split())
+    strange = [name for name in scenarios if not SCENARIO.fullmatch(name)]
+    if strange:
+        raise Fault(
+            f"{program} is refused: it lists {plausible.shown(strange[0])}",
+            "one scenario's name on each line is expected",
+            "bench/contract/CLI.md",
+        )
+    schedulers = {path.name for path in (repo.ROOT / "impl" / "schedulers").glob("*/")}
+    return Subject(
+        fields["subject"],
+        fields["subject_version"],
+        fields["language"],
+        fields["build_id"],
+        program,
+        scenarios,
+        fields["subject"].replace("-", "_") in schedulers,
+        max(done.cpu_seconds, listed.cpu_seconds),
+    )
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A number of the runtime itself, as its --tunables tells of it."""
+
+    name: str
+    standard: int
+    least: int
+    most: int
+
+
+def tunables(subject: Subject) -> list[Tunable]:
+    """What `run --tune` can set; none where the subject does not know the call."""
+    done = run([subject.program, "--tunables"], timeout=30)
+    if not done.ok:
+        return []
+    try:
+        return [Tunable(name, int(a), int(b), int(c)) for name, a, b, c in map(str.split, done.out.splitlines())]
+    except ValueError as error:
+        raise Fault(
+            f"{subject.program} --tunables printed {done.out.strip()[:100]!r}",
+            f"lines of NAME DEFAULT LEAST MOST are expected ({error})",
+            "bench/contract/CLI.md",
+        ) from error
+
+
+def discover(programs: list[Path]) -> tuple[list[Subject], list[Fault]]:
+    """All subjects that introduce themselves, and why others were refused. Names are unique."""
+    found: dict[str, Subject] = {}
+    refused = []
+    for program in programs:
+        try:
+            subject = introduce(program)
+        except Fault as fault:
+            refused.append(fault)
+            continue
+        name, n = subject.name, 2
+        while name in found:
+            name, n = f"{subject.name}-{n}", n + 1
+        found[name] = replace(subject, name=name)
+    return list(found.values()), refused
+
+
+def select(subjects: list[Subject], names: list[str]) -> list[Subject]:
+    known = {subject.name: subject for subject in subjects}
+    if names and not known:
+        raise none_built()
+    for name in names:
+        if name not in known:
+            raise unknown("subject", name, known)
+    return [known[name] for name in dict.fromkeys(names)] if names else subjects
+
+
+def none_built() -> Fault:
+    return Fault("there is no subject to race", "none is built", "scripts/apiary build release rust")
+
+
+def build_all() -> list[Path]:
+    """Build the release preset and the Rust twin; returns every subject's program."""
+    building.build("release")
+    programs = repo.built("release", "subjects")
+    return programs + building.build_rust()
+
+
+def place(subjects: list[tuple[Subject, str, str]], folder: Path) -> list[Arm]:
+    """Copy each arm's program to a path of equal length (a path's length moves the stack)."""
+    arms = []
+    for number, (subject, role, label) in enumerate(subjects):
+        target = folder / f"arm{number:02d}" / "subject"
+        target.parent.mkdir(parents=True)
+        shutil.copy2(subject.program, target)
+        arms.append(Arm(subject, role, target, label))
+    return arms
+
+
+def command(
+    program: Path,
+    point: Point,
+    workers: int,
+    seed: int,
+    *,
+    block_ms: int,
+    blocks: int,
+    warmup_blocks: int,
+    plan: Path | None = None,
+    hist: Path | None = None,
+    slowdown_ns: int = 0,
+    tune: tuple[str, ...] = (),
+) -> list[str]:
+    """The complete call of one run."""
+    words = [str(program), "run", "--scenario", point.scenario.name]
+    for key, value in sorted(point.params):
+        if key != "workers":
+            words += ["--param", f"{key}={value}"]
+    for one in tune:
+        words += ["--tune", one]
+    words += [
+        "--workers",
+        str(point.workers or workers),
+        "--seed",
+        str(seed),
+        "--warmup-blocks",
+        str(warmup_blocks),
+        "--blocks",
+        str(blocks),
+        "--block-ms",
+        str(block_ms),
+    ]
+    words += ["--plan", str(plan)] if plan else []
+    words += ["--hist", str(hist)] if hist else []
+    return words + (["--slowdown-ns", str(slowdown_ns)] if slowdown_ns else [])
+
+
+def parse_output(text: str) -> tuple[dict[str, str] | None, str]:
+    """The row of a subject's standard output, or why it is none."""
+    lines = text.split("\n")
+    odd = next((c for c in text if c < " " and c != "\n" or c in "\x7f\ufffd"), None)
+    if odd:
+        what = {"\r": "a carriage return", "\0": "a NUL byte", "\ufffd": "bytes that are no UTF-8"}
+        return None, f"its output holds {what.get(odd, f'the control character {odd!r}')}"
+    if any(len(line) > LONGEST_LINE for line in lines):
+        return None, f"it printed a line of more than {LONGEST_LINE} characters"
+    try:
+        rows = [row for row in csv.reader(lines, strict=True) if row]
+    except csv.Error as error:
+        return None, f"its output is no CSV ({error})"
+    if not rows:
+        return None, "it printed nothing"
+    if rows[0] != tables.SUBJECT:
+        return None, f"the header is not that of CSV.md: {plausible.shown(','.join(rows[0]), 120)}"
+    if len(rows) != 2:
+        return None, f"{len(rows) - 1} rows instead of one"
+    if len(rows[1]) != len(tables.SUBJECT):
+        return None, f"{len(rows[1])} cells instead of {len(tables.SUBJECT)}"
+    return dict(zip(tables.SUBJECT, rows[1])), ""
+
+
+def flaw(row: dict[str, str], point: Point, workers: int, seed: int) -> str:
+    """What is wrong with a row's form, or an empty string."""
+    found = plausible.malformed_cell(row, tables.WORDS)
+    if found:
+        return found
+    for column, asked in (("scenario", point.scenario.name), ("workers", str(workers)), ("seed", str(seed))):
+        if row[column] != asked:
+            return f"{column} is {plausible.shown(row[column])}, asked for {asked!r}"
+    if row["status"] not in ("ok", "wrong"):
+        return f"status is {plausible.shown(row['status'])}"
+    return empty_cell(row, point.scenario) or ledger.check_flaw(row["check"])
+
+
+def empty_cell(row: dict[str, str], scenario: Scenario) -> str:
+    for column in scenario.required if row["status"] == GOOD_STATUS else ():
+        if row[column] == "":
+            return f"{column} is empty"
+        if column != "lat_min_ns" and column != "check" and float(row[column]) <= 0:
+            return f"{column} is {row[column]}"
+    return ""
+
+
+def last_words(text: str) -> str:
+    """The last lines of standard error, on one line, without what a terminal would obey."""
+    lines = [line.strip() for line in "".join(c if c >= " " or c == "\n" else " " for c in text).split("\n")]
+    return tail(" | ".join([line for line in lines if line][-3:]))
+
+
+def judge(
+    done: proc.Done,
+    point: Point,
+    workers: int,
+    seed: int,
+    asked: plausible.Asked | None = None,
+    seen: plausible.Seen | None = None,
+) -> dict[str, str]:
+    """The subject's columns plus status and error, whatever happened. `asked` is what its columns are held to, `seen`
+    what the runner measured around it; None: the subject is believed."""
+    workers = point.workers or workers
+    blank = dict.fromkeys(tables.SUBJECT, "") | {"workers": str(workers), "seed": str(seed)}
+    blank["scenario"] = point.scenario.name
+
+    def bad(status: str, error: str) -> dict[str, str]:
+        return blank | {"status": status, "error": " ".join(f"{error} {last_words(done.err)}".split())}
+
+    if done.timed_out:
+        return bad("hang", f"no end within {done.seconds:.0f} s.")
+    if done.rc == 3:
+        return bad("unsupported", "")
+    if done.rc == 2:
+        return bad("malformed", "the subject refused its arguments (status 2):")
+    if done.rc not in (0, 4):
+        return bad("crash", f"it {done.how()}.")
+    row, reason = parse_output(done.out)
+    reason = reason or flaw(row, point, workers, seed)
+    if reason:
+        return bad("malformed", f"{reason}.")
+    if (done.rc == 4) != (row["status"] == "wrong"):
+        return bad("malformed", f"exit status {done.rc} contradicts status={row['status']}.")
+    if row["status"] == "wrong":
+        return row | {"error": last_words(done.err)}
+    wrong = wrong_work(row, point)
+    if wrong:
+        return row | {"status": "wrong", "error": wrong}
+    doubt = plausible.contradiction(row, point, asked) if asked else ""
+    doubt = doubt or (plausible.beyond_the_process(row, point, asked, seen) if asked and seen else "")
+    return row | ({"status": "malformed", "error": f"not believed: {doubt}"} if doubt else {"error": ""})
+
+
+def wrong_work(row: dict[str, str], point: Point) -> str:
+    """Not the work that was asked for, by the number of operations or by their check."""
+    fixed, ops = point.ops(), int(row["ops"] or 0)
+    if fixed is not None and ops != fixed:
+        return f"ops is {ops}, the work was {fixed}"
+    expected = ledger.expected(ops)
+    return f"check is {row['check']}, the work's is {expected}" if expected and row["check"] != expected else ""

@@ -1,0 +1,206 @@
+"""Sections of report.html that look across points: latency against load, scaling, stability, exact counts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Callable
+
+from ..base import stats
+from ..base.say import human
+from ..race import tables
+from ..analysis import comparing
+from . import page_data, svg
+from .page_data import Cell, Report
+from .page_sections import folded, keys, place, section, table
+from .svg import escape
+
+LEAST_POINTS = 3  # fewer are no curve
+
+
+def without(params: str, name: str) -> str:
+    return tables.params_text({k: v for k, v in tables.params_of(params).items() if k != name})
+
+
+def families(report: Report, varied: str, column: str) -> dict[tuple, dict[str, list[tuple[float, Cell]]]]:
+    """(scenario, other params, placement) -> subject -> (value of `varied`, cell), by one metric."""
+    out: dict[tuple, dict[str, list[tuple[float, Cell]]]] = defaultdict(lambda: defaultdict(list))
+    for cell in page_data.cells(report):
+        value = tables.params_of(cell.key[1]).get(varied)
+        if varied == "workers" and value is None:
+            value = str(report.race.get("workers", ""))
+        if value and cell.metric.column == column:
+            key = cell.key[0], without(cell.key[1], varied), cell.key[2]
+            out[key][cell.subject].append((float(value), cell))
+    for found in out.values():
+        for points in found.values():
+            points.sort(key=lambda point: point[0])
+    return out
+
+
+def long_enough(found: dict[str, list[tuple[float, Cell]]], least: int) -> bool:
+    return len({x for points in found.values() for x, _ in points}) >= least
+
+
+def curve(
+    report: Report, found: dict[str, list[tuple[float, Cell]]], caption: str, unit: str, ideal: bool = False
+) -> str:
+    series = {name: [(x, cell.median) for x, cell in points] for name, points in found.items()}
+    hollow = {name: {x for x, cell in points if cell.limited} for name, points in found.items()}
+    lines = dict(series)
+    if ideal:
+        first = next(iter(series.values()))[0]
+        lines["ideal"] = [(x, first[1] * first[0] / x) for x in sorted({x for p in series.values() for x, _ in p})]
+    drawn = svg.xy_chart(lines, report.colours | {"ideal": "ideal"}, caption, unit, hollow)
+    return f'<div><p class="caption">{escape(caption)}</p>{drawn}</div>'
+
+
+def load_curves(report: Report) -> str:
+    """Percentiles against offered load, where a scenario was measured at several rates."""
+    out = ""
+    p99 = families(report, "rate", "lat_p99_ns")
+    for key, middle in sorted(families(report, "rate", "lat_p50_ns").items()):
+        if not long_enough(middle, LEAST_POINTS):
+            continue
+        body = curve(report, middle, "p50 against offered load, per second", "/s")
+        if long_enough(p99.get(key, {}), LEAST_POINTS):
+            body += curve(report, p99[key], "p99 against offered load, per second", "/s")
+        names = [name for name in report.colours if name in middle]
+        note = "<p class='caption'>A hollow mark is limited by the injector and ranks nobody.</p>"
+        head = f"{place(key)}: latency against load"
+        out += section(head, f'{keys(report, names)}<div class="pair">{body}</div>{note}')
+    return out
+
+
+def scaling(report: Report) -> str:
+    """Time per task by number of workers, with the line of perfect scaling."""
+    out = ""
+    for key, found in sorted(families(report, "workers", "ns_per_op").items()):
+        if not long_enough(found, 2):
+            continue
+        names = [name for name in report.colours if name in found]
+        body = curve(report, found, "time per task against workers; dotted: perfect scaling of the first", "", ideal=True)
+        note = (
+            f"<p class='caption'>This machine has {report.env.get('machine', {}).get('cpus', '?')} CPUs: beyond that, "
+            "a good scheduler stays level.</p>"
+        )
+        out += section(f"{place(key)}: scaling", keys(report, names) + body + note)
+    return out
+
+
+def stability(report: Report) -> str:
+    """How much each arm differs from itself between processes."""
+    rows = []
+    steady: dict[tuple, list[str]] = defaultdict(list)
+    for row in comparing.good(report.rows):
+        steady[comparing.key_of(row), row["subject"]].append(row["steady"])
+    for cell in page_data.cells(report, controls=True):
+        values = [v for _, v in cell.series]
+        if len(values) < 3 or cell.metric != page_data.first_metric(cell.key):
+            continue
+        unsteady = sum(word == "0" for word in steady[cell.key, cell.subject])
+        rows.append(
+            (
+                "",
+                [
+                    escape(place(cell.key)),
+                    escape(cell.subject),
+                    f"{100 * stats.coefficient_of_variation(values):.1f} %",
+                    f"{human(min(values))} – {human(max(values))}",
+                    str(stats.modes(values)),
+                    f"{unsteady} of {len(values)}",
+                ],
+            )
+        )
+    if not rows:
+        return ""
+    head = [("point", ""), ("arm", ""), ("variation", "n"), ("range", "n"), ("modes", "n"), ("unsteady", "n")]
+    note = (
+        '<p class="caption">Between the processes of one arm. Variation: standard deviation over mean. Modes: clusters '
+        "with a step of 15 % between them. Unsteady: warm-up ended before two blocks agreed.</p>"
+    )
+    return section("Stability", note + folded(f"all {len(rows)} arms", table(head, rows)))
+
+
+def per_task(report: Report) -> str:
+    """Wakes and context switches per task, where the counts of the whole process are those of the tasks."""
+    groups: dict[tuple, list[dict[str, str]]] = defaultdict(list)
+    for row in comparing.good(report.rows):
+        whole = row["blocks"] == "1" and row["warmup_blocks"] in ("", "0") and row["ops"] not in ("", "0")
+        if whole and row["row_kind"] == "measure":
+            groups[comparing.key_of(row), row["subject"]].append(row)
+
+    def each(rows: list[dict[str, str]], column: str) -> str:
+        values = [float(row[column]) / float(row["ops"]) for row in rows if row[column]]
+        return f"{stats.median(values):.2f}" if values else ""
+
+    rows = [
+        ("", [escape(place(key)), escape(name), *(each(found, column) for column in ("wakes", "nvcsw", "nivcsw"))])
+        for (key, name), found in sorted(groups.items(), key=lambda one: (one[0][0], page_data.rank(report, one[0][1])))
+    ]
+    if not rows:
+        return ""
+    head = [("point", ""), ("subject", ""), ("wakes", "n"), ("gave up the CPU", "n"), ("was taken off it", "n")]
+    note = (
+        '<p class="caption">Medians over rounds, of whole processes and divided by their tasks; injector and main thread '
+        "included. Only where a process runs one block without warm-up. Empty: the subject does not count its wakes.</p>"
+    )
+    return section("Wakes and context switches for each task", note + table(head, rows))
+
+
+# What a scenario measures beside the columns: flag -> its words, and how one is written.
+FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
+    "compute_lost_ppm": ("compute throughput lost to the posts", lambda ppm: f"{ppm / 1e4:.1f} %"),
+    "starved_ppm": ("posts that ran only when the other tasks had ended", lambda ppm: f"{ppm / 1e4:.1f} %"),
+    "idle_switches": ("context switches while idle", lambda n: f"{n:.0f}"),
+    "elsewhere_ppm": ("tasks that another thread than the root's ran", lambda ppm: f"{ppm / 1e4:.1f} %"),
+}
+
+
+def figure_of(row: dict[str, str], name: str) -> float | None:
+    found = next((flag for flag in row["flags"].split(";") if flag.startswith(f"{name}=")), None)
+    return float(found.partition("=")[2]) if found else None
+
+
+def figures(report: Report) -> str:
+    """What scenarios say in `flags` beside their columns."""
+    groups: dict[tuple, list[float]] = defaultdict(list)
+    for row in comparing.good(report.rows):
+        for name in FIGURES if row["row_kind"] == "measure" else ():
+            value = figure_of(row, name)
+            if value is not None:
+                groups[comparing.key_of(row), name, row["subject"]].append(value)
+    rows = []
+    order = sorted(groups.items(), key=lambda one: (*one[0][:2], page_data.rank(report, one[0][2])))
+    for (key, name, subject), values in order:
+        words, write = FIGURES[name]
+        span = f"{write(min(values))} to {write(max(values))}"
+        rows.append(("", [escape(place(key)), escape(words), escape(subject), write(stats.median(values)), span]))
+    if not rows:
+        return ""
+    head = [("point", ""), ("what", ""), ("subject", ""), ("median", "n"), ("least to most", "n")]
+    return section("What else the scenarios count", table(head, rows))
+
+
+def exact_counts(report: Report) -> str:
+    """Instructions per operation, where `apiary exact` counted them on the source that was raced."""
+    record = (report.env.get("verification") or {}).get("exact")
+    if not record:
+        return ""
+    rows = [
+        (
+            "",
+            [
+                f"<code>{escape(f['driver'])}</code>",
+                escape(f["operation"]),
+                escape(f["count"]),
+                f"{f['per_operation']:.2f}",
+            ],
+        )
+        for f in record["figures"]
+    ]
+    head = [("driver", ""), ("operation", ""), ("count", ""), ("each", "n")]
+    note = (
+        f'<p class="caption">By callgrind, {escape(record["key"])}: counted, not timed, so that noise does not move '
+        "them.</p>"
+    )
+    return section("Exact counts", note + table(head, rows))

@@ -1,0 +1,1 @@
+"""What is proved, stressed, mutated and counted about a source, and the records of it."""

@@ -1,0 +1,74 @@
+"""The museum's catalogue: every defect it must show, and the exhibits that show it.
+
+model_check/museum/catalogue.csv has a row for each defect: wings A (the seeds' own designs), B (published) and C (found
+here). Exhibits called a05_… belong to A05 without being named there; `exhibits` names the others. A defect that nothing
+sees stands there with the reason, and is reported as not yet seen."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterable
+
+from ..base import repo
+from ..base.errors import Fault
+
+FILE = repo.ROOT / "model_check" / "museum" / "catalogue.csv"
+COLUMNS = ["id", "defect", "source", "tag", "exhibits", "not_yet_seen"]
+DEMANDED = [f"A{n:02}" for n in range(1, 43)] + [f"B{n:02}" for n in (*range(1, 41), *range(50, 55))]
+TAGS = {
+    "I": "plain interleaving", "L": "stale load", "SB": "store buffering", "MO": "modification order",
+    "W": "narrow widths", "M": "memory reused", "D": "a deep burst of one thread", "R": "data race or use after free",
+    "S": "sequential", "P": "a policy, seen under load", "livelock": "livelock",
+}
+
+
+@dataclass
+class Defect:
+    id: str
+    defect: str
+    source: str
+    tag: str
+    exhibits: list[str]     # by name, then those that carry the id
+    not_yet_seen: str
+
+
+def read(file: Path = FILE) -> list[Defect]:
+    """Every row; a row that does not make sense is refused."""
+    with file.open(newline="") as handle:
+        reader = csv.DictReader(handle)
+        rows = list(reader)
+    if reader.fieldnames != COLUMNS:
+        raise Fault(f"{file.name}: the header is {reader.fieldnames}", "", "columns: " + ",".join(COLUMNS))
+    found = []
+    for row in rows:
+        tags = (row["tag"] or "").split()
+        whole = None not in row and None not in row.values() and row["defect"] and row["source"]
+        if not (whole and tags and set(tags) <= set(TAGS)):
+            raise Fault(f"{file.name}: {row['id']} is incomplete", "it needs a defect, a source, and tags of " +
+                        ", ".join(TAGS), "")
+        found.append(Defect(row["id"], row["defect"], row["source"], row["tag"], row["exhibits"].split(),
+                            row["not_yet_seen"].strip()))
+    return found
+
+
+def filed(defects: list[Defect], exhibits: Iterable[str]) -> list[str]:
+    """Gives each exhibit to its defect; returns what is wrong, a sentence each."""
+    names, wrong = list(exhibits), []
+    known = set(names)
+    for defect in defects:
+        wrong += [f"{defect.id} names the exhibit {name}, which does not exist" for name in defect.exhibits
+                  if name not in known]
+        defect.exhibits = [name for name in defect.exhibits if name in known]
+        defect.exhibits += [name for name in names if name.startswith(defect.id.lower() + "_")]
+        if defect.exhibits and defect.not_yet_seen:
+            wrong.append(f"{defect.id} is seen by {', '.join(defect.exhibits)}: take out why it is not")
+        if not defect.exhibits and not defect.not_yet_seen:
+            wrong.append(f"{defect.id} has no exhibit and no reason for that")
+    owned = {name for defect in defects for name in defect.exhibits}
+    wrong += [f"the exhibit {name} belongs to no defect of the catalogue" for name in names if name not in owned]
+    ids = [defect.id for defect in defects]
+    wrong += [f"{id} is not in the catalogue" for id in DEMANDED if id not in ids]
+    wrong += [f"{id} is there twice" for id in dict.fromkeys(ids) if ids.count(id) > 1]
+    return wrong

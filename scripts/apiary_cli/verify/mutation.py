@@ -1,0 +1,256 @@
+"""Mutation: each atomic site weakened by each legal step, each source of a last look left out; what the checks say to it."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generator
+
+from ..base import proc, repo, sources
+from ..base.errors import Fault, unknown
+from ..base.say import Progress
+from . import checks, inventory
+from .inventory import FAILURE, Item
+
+SURVIVORS = repo.ROOT / "model_check" / "survivors.csv"
+SURVIVOR_COLUMNS = ["file", "function", "code", "operation", "mutant", "reason"]
+TABLE = repo.BUILD / "model" / "mutation.csv"
+TABLE_COLUMNS = [
+    "schema_version", "file", "line", "column", "function", "code", "operation", "order", "mutant", "verdict", "killed_by",
+    "engine", "mode", "executions", "seconds", "reason",
+]
+RECORD = repo.BUILD / "model" / "mutation.json"  # for the report of a race on the same source
+# Budgets: to see which sites run; for every search; for the explorer's unfinished searches of a survivor.
+LOOK, SHORT, LONG = "5000x", "20000x", "20s"
+ENGINES = ("explorer", "relacy")    # the explorer first: its pass means all
+
+# One legal step weaker at a time, down to relaxed.
+LOAD = {"seq_cst": ("acquire",), "acquire": ("relaxed",)}
+STORE = {"seq_cst": ("release",), "release": ("relaxed",)}
+READ_MODIFY_WRITE = {
+    "seq_cst": ("acq_rel",), "acq_rel": ("acquire", "release"), "acquire": ("relaxed",), "release": ("relaxed",),
+}
+FENCE = {"seq_cst": ("acq_rel",), "acq_rel": ("acquire", "release"), "acquire": ("dropped",), "release": ("dropped",)}
+ASYMMETRIC = {"seq_cst": ("dropped",)}
+RECHECK = {"kept": ("dropped",)}
+
+Key = tuple[str, str, str, str, str]
+
+
+@dataclass
+class Result:
+    site: Item
+    mutant: str
+    verdict: str            # killed, survived, error
+    killed_by: str = ""
+    engine: str = ""
+    mode: str = ""          # of the search that killed it; of a survivor, how many searches saw everything
+    executions: int | None = None
+    seconds: float = 0.0
+    reason: str = ""
+
+    def key(self) -> Key:
+        return key(self.site, self.mutant)
+
+
+@dataclass
+class Run:
+    """What a run of `mutate` found."""
+
+    results: list[Result]
+    never: list[Item]       # of the inventory, executed by no check
+    wrong: list[str]        # about the inventory itself
+    files: set[str]         # the headers that were asked about
+
+
+def key(site: Item, mutant: str) -> Key:
+    """What a survivor is known by: the function and the text of the call, whatever moves above it."""
+    return site.file, site.function, site.code, site.operation, mutant
+
+
+def ladder(operation: str) -> dict[str, tuple[str, ...]]:
+    if operation in (*inventory.FENCES, "recheck"):
+        return FENCE if operation == "fence" else RECHECK if operation == "recheck" else ASYMMETRIC
+    if operation == "load" or operation.endswith(FAILURE):
+        return LOAD
+    return STORE if operation == "store" else READ_MODIFY_WRITE
+
+
+def mutants(site: Item) -> list[str]:
+    """Every weaker order that steps of the ladder lead to, each once, mildest first."""
+    steps, found, front = ladder(site.operation), [], [site.order]
+    while front:
+        front = [weaker for order in front for weaker in steps.get(order, ()) if weaker not in found]
+        found += [order for order in dict.fromkeys(front)]
+    return list(dict.fromkeys(found))
+
+
+def baseline(entries: list[checks.Entry], options: checks.Options) -> tuple[dict[str, set[str]], dict[str, list[tuple]]]:
+    """Run the checks once, which must pass. Which sites ran, with the orders seen there; and, for each, the checks that
+    execute it as (entry, engine, seconds)."""
+    verdicts = checks.run_entries(entries, options, "unmutated")
+    by_name = {entry.name: entry for entry in entries}
+    orders: dict[str, set[str]] = {}
+    killers: dict[str, list[tuple]] = {}
+    for verdict in verdicts:
+        if verdict.get("verdict") not in ("pass", "budget"):
+            raise Fault(f"{verdict['name']} fails before anything was weakened", verdict.get("reason", ""),
+                        "scripts/apiary prove " + verdict["name"])
+        killer = by_name[verdict["name"]], verdict["engine"], float(verdict.get("seconds") or 0)
+        for name, order in verdict.get("sites", {}).items():
+            orders.setdefault(name, set()).add(order)
+            killers.setdefault(name, []).append(killer)
+    return orders, killers
+
+
+def try_mutant(site: Item, name: str, mutant: str, killers: list[tuple], budget: str, longer: str, folder: Path,
+               kills: Counter) -> Generator[proc.Spec, proc.Done, Result]:
+    """Runs the checks that execute the site until one fails: those first that have killed most, then small ones. What
+    survives the short budget is searched again with the long one, where the explorer could still finish."""
+    result, tried, finished = Result(site, mutant, "survived"), 0, 0
+    unfinished: list[tuple] = []
+
+    def order(killer: tuple) -> tuple:
+        entry, engine, seconds = killer
+        return -kills[site.file, entry.name, engine], ENGINES.index(engine), seconds
+
+    def attempt(entry: checks.Entry, engine: str, budget: str) -> Generator[proc.Spec, proc.Done, dict]:
+        record = folder / f"{abs(hash((name, mutant)))}-{entry.name}-{engine}-{budget}.json"
+        done = yield proc.Spec(
+            [entry.program, entry.name, "--engine", engine, "--mutate", f"{name}={mutant}", "--budget", budget,
+             "--no-trace", "--json", record], cwd=repo.ROOT, timeout=900,
+        )
+        verdict = (checks.read_verdicts(record) or [{}])[-1]
+        record.unlink(missing_ok=True)
+        result.seconds += float(verdict.get("seconds") or 0)
+        if done.timed_out or done.rc not in (0, 1) or verdict.get("verdict") not in ("pass", "budget", "fail"):
+            why = verdict.get("reason") or (done.err.strip().splitlines() or [""])[-1]
+            result.verdict, result.reason = "error", f"{entry.name} on {engine} {done.how()}: {why}"
+        return verdict
+
+    def killed(entry: checks.Entry, engine: str, verdict: dict) -> Result:
+        kills[site.file, entry.name, engine] += 1
+        return Result(site, mutant, "killed", entry.name, engine, verdict.get("mode", ""), verdict.get("executions"),
+                      result.seconds, verdict.get("reason", ""))
+
+    for entry, engine, _ in sorted(killers, key=order):
+        verdict = yield from attempt(entry, engine, budget)
+        if verdict.get("verdict") == "fail":
+            return killed(entry, engine, verdict)
+        if engine == "explorer":
+            tried, finished = tried + 1, finished + (verdict.get("verdict") == "pass")
+            if verdict.get("verdict") == "budget" and not entry.too_large:
+                unfinished.append((entry, engine))
+    for entry, engine in unfinished if longer else []:
+        verdict = yield from attempt(entry, engine, longer)
+        if verdict.get("verdict") == "fail":
+            return killed(entry, engine, verdict)
+        finished += verdict.get("verdict") == "pass"
+    result.mode = f"exhaustive in {finished} of {tried} searches" if tried else ""
+    return result
+
+
+def run(structures: list[str], budget: str, longer: str, jobs: int, only_inventory: bool = False) -> Run:
+    """All mutants of the headers whose path contains one of the names."""
+    items, wrong = inventory.read()
+    known = {item.file for item in items}
+    for name in structures:
+        if not any(name in file for file in known):
+            raise unknown("header with atomic sites", name, known)
+    evidence = sources.Evidence(repo.PROVED_FOLDERS, ["model"], "checks")
+    files = {file for file in known if not structures or any(name in file for name in structures)}
+    entries = [entry for entry in checks.all_entries() if entry.kind == "check"]
+    orders, killers = baseline(entries, checks.Options(budgets=(LOOK,), jobs=jobs))
+    ran, never, told = inventory.compare(items, orders)
+    wrong = [one for one in wrong + told if not structures or one.split(":")[0] not in known - files]
+    found = Run([], [item for item in never if item.file in files], wrong, files)
+    if only_inventory:
+        return found
+    work = [(item, mutant) for item in items if item.file in files and item in ran for mutant in mutants(item)]
+    kills: Counter = Counter()
+    with tempfile.TemporaryDirectory(prefix="apiary-mutate-") as folder, Progress("mutants", len(work)) as progress:
+        chains = (try_mutant(item, ran[item], mutant, killers[ran[item]], budget, longer, Path(folder), kills)
+                  for item, mutant in work)
+        for result in proc.run_chains(chains, jobs):
+            found.results.append(result)
+            progress.advance(f"{result.site.name}={result.mutant}")
+    place = {pair: i for i, pair in enumerate(work)}
+    found.results.sort(key=lambda result: place[result.site, result.mutant])
+    repo.write_json(RECORD, merge_record(repo.read_json(RECORD), evidence.check(), found, known, reviewed()))
+    return found
+
+
+def merge_record(old: dict | None, stamp: dict, found: Run, known: set[str], listed: dict[Key, str]) -> dict:
+    """The score of each header; those of an earlier run stay while the source is the same."""
+    headers = dict(old["headers"]) if old and old.get("source_hash") == stamp["source_hash"] else {}
+    for file in found.files:
+        of = [r for r in found.results if r.site.file == file]
+        survived = [r for r in of if r.verdict == "survived"]
+        headers[file] = {
+            "mutants": len(of),
+            "killed": sum(r.verdict == "killed" for r in of),
+            "explained": sum(r.key() in listed for r in survived),
+            "never_run": sum(item.file == file for item in found.never),
+        }
+    return {"schema_version": 1, **stamp, "known": sorted(known), "headers": dict(sorted(headers.items()))}
+
+
+def reviewed() -> dict[Key, str]:
+    """The survivors that were looked at, with the reason of each."""
+    return read_reasons(SURVIVORS, SURVIVOR_COLUMNS)
+
+
+def read_reasons(path: Path, columns: list[str]) -> dict[tuple[str, ...], str]:
+    """The reviewed survivors of a file: all columns but the last name one, the last is its reason."""
+    if not path.exists():
+        return {}
+    with path.open(newline="") as file:
+        reader = csv.DictReader(file)
+        rows = list(reader)
+    found: dict[tuple[str, ...], str] = {}
+    for row in rows:
+        of = tuple(row.get(column) or "" for column in columns[:-1])
+        if reader.fieldnames != columns or not (row["reason"] or "").strip() or of in found:
+            raise Fault(f"{path.name}: {row}", "every survivor needs all columns and a reason, and stands there once",
+                        "columns: " + ",".join(columns))
+        found[of] = row["reason"]
+    return found
+
+
+def vanished(listed: dict[Key, str], items: list[Item], files: set[str] | None = None) -> list[Key]:
+    """Reviewed survivors whose site, or whose mutant, no longer exists."""
+    there = {key(item, mutant) for item in items for mutant in mutants(item)}
+    return [one for one in listed if one not in there and (files is None or one[0] in files or
+                                                           one[0] not in {item.file for item in items})]
+
+
+def judged(found: Run, listed: dict[Key, str]) -> list[str]:
+    """What is red of a run, a sentence each; new survivors come last."""
+    file = SURVIVORS.relative_to(repo.ROOT)
+    red = list(found.wrong)
+    red += [f"no check executes {i.file}:{i.line}:{i.column} {i.operation} in {i.function}" for i in found.never]
+    red += [f"{file} lists what is no longer there: {' '.join(gone)}"
+            for gone in vanished(listed, inventory.read()[0], found.files)]
+    red += [f"killed after all, by {r.killed_by} on {r.engine}: {r.site.name}={r.mutant}; take it out of {file}"
+            for r in found.results if r.verdict == "killed" and r.key() in listed]
+    red += [f"error: {r.site.name}={r.mutant}: {r.reason}" for r in found.results if r.verdict == "error"]
+    red += [f"survives without a reason: {r.site.name}={r.mutant} ({r.site.code})" for r in unexplained(found, listed)]
+    return red
+
+
+def unexplained(found: Run, listed: dict[Key, str]) -> list[Result]:
+    return [r for r in found.results if r.verdict == "survived" and r.key() not in listed]
+
+
+def write_table(results: list[Result]) -> None:
+    with TABLE.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(TABLE_COLUMNS)
+        for r in results:
+            s = r.site
+            writer.writerow([2, s.file, s.line, s.column, s.function, s.code, s.operation, s.order, r.mutant, r.verdict,
+                             r.killed_by, r.engine, r.mode, "" if r.executions is None else r.executions,
+                             f"{r.seconds:.3f}", r.reason])

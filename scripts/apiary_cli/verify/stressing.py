@@ -1,0 +1,176 @@
+"""Runs the stress programs under the sanitizers and records what was run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base import proc, repo
+from ..base.errors import Fault, tail, unknown
+from ..base.say import Progress, colour, say, table
+
+PRESETS = ("tsan", "asan-ubsan")
+RECORD = repo.BUILD / "stress.json"
+SANITIZERS = {"tsan": "ThreadSanitizer", "asan-ubsan": "Address-, Leak- and UndefinedBehaviorSanitizer"}
+SANITIZER_ENV = {
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:exitcode=66",
+    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+}
+MAPPING_TROUBLE = "unexpected memory mapping"  # TSan with too much address randomisation
+
+
+@dataclass(frozen=True)
+class Run:
+    """One stress program, under one preset, with one seed."""
+
+    preset: str
+    program: Path
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return self.program.name
+
+
+def plan(presets: list[str], names: list[str], seeds: list[int]) -> list[Run]:
+    """Every stress program of the presets with every seed."""
+    programs = {preset: repo.built(preset, "stress") for preset in presets}
+    known = {path.name for paths in programs.values() for path in paths}
+    for name in names:
+        if name not in known:
+            raise unknown("stress", name, known)
+    if not known:
+        raise Fault(
+            "there are no stress programs",
+            "build/<preset>/manifest/stress.txt is empty or absent",
+            "scripts/apiary build tsan asan-ubsan",
+        )
+    return [
+        Run(preset, path, seed)
+        for seed in seeds
+        for preset in presets
+        for path in programs[preset]
+        if not names or path.name in names
+    ]
+
+
+def command(run: Run, seconds: float, threads: int | None, json_file: str = "") -> list[str]:
+    words = [str(run.program), "--seconds", f"{seconds:g}", "--seed", str(run.seed)]
+    words += ["--threads", str(threads)] if threads else []
+    return words + (["--json", json_file] if json_file else [])
+
+
+def attempt(words: list[str], seconds: float) -> proc.Done:
+    """Run it; where the kernel's address randomisation defeats TSan, once more without it."""
+    options = {"cwd": repo.ROOT, "env": os.environ | SANITIZER_ENV, "timeout": 3 * seconds + 120}
+    done = proc.run(words, **options)
+    if not done.ok and MAPPING_TROUBLE in done.err + done.out:
+        done = proc.run(["setarch", "--addr-no-randomize", *words], **options)
+    return done
+
+
+def outcome(run: Run, done: proc.Done, detail: object, replay: list[str]) -> dict:
+    text = (done.out + done.err).strip()
+    reason = (
+        ""
+        if done.ok
+        else f"{done.how()}: "
+        + next(
+            (
+                line.strip()
+                for line in text.splitlines()
+                if "ERROR: " in line or "WARNING: ThreadSanitizer" in line or "runtime error" in line
+            ),
+            (text.splitlines() or ["it printed nothing"])[-1],
+        )
+    )
+    return {
+        "program": run.name,
+        "preset": run.preset,
+        "sanitizer": SANITIZERS.get(run.preset, run.preset),
+        "seed": run.seed,
+        "seconds": round(done.seconds, 3),
+        "passed": done.ok,
+        "reason": reason,
+        "replay": shlex.join(replay),
+        "detail": detail,
+    }
+
+
+def relative(words: list[str]) -> list[str]:
+    prefix = f"{repo.ROOT}/"
+    return [word.removeprefix(prefix) for word in words]
+
+
+def run_all(runs: list[Run], seconds: float, threads: int | None) -> list[dict]:
+    """One after another: each program has more threads than this machine has CPUs."""
+    results = []
+    with tempfile.TemporaryDirectory(prefix="apiary-stress-") as folder, Progress("stress", len(runs)) as progress:
+        for i, item in enumerate(runs):
+            file = Path(folder) / f"{i}.json"
+            done = attempt(command(item, seconds, threads, str(file)), seconds)
+            result = outcome(item, done, detail(file), relative(command(item, seconds, threads)))
+            results.append(result)
+            if not result["passed"]:
+                say(colour(f"stress {item.name} ({item.preset}, seed {item.seed}) {result['reason']}", "red"))
+                say(tail(done.out + done.err, 8000))
+                say(f"replay: {result['replay']}")
+            progress.advance(f"{item.name} {item.preset} seed {item.seed}")
+    return results
+
+
+def detail(path: Path) -> object:
+    """Whatever the program wrote with --json: an object, or one object per line."""
+    try:
+        text = path.read_text()
+    except OSError:
+        return None
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        try:
+            return [json.loads(line) for line in text.splitlines() if line.strip()]
+        except ValueError:
+            return None
+
+
+def merge_record(old: dict | None, stamp: dict, results: list[dict]) -> dict:
+    """Earlier runs stay in the record while the source is the same; a failure is never dropped
+    for a success with another seed."""
+    same = old and old.get("source_hash") == stamp["source_hash"]
+    rerun = {(r["program"], r["preset"], r["seed"]) for r in results}
+    kept = [r for r in old["runs"] if (r["program"], r["preset"], r["seed"]) not in rerun] if same else []
+    runs = (kept + results)[-2000:]
+    return {
+        "schema_version": 1,
+        **stamp,
+        "passed": all(r["passed"] for r in runs),
+        "seconds": round(sum(r["seconds"] for r in runs), 1),
+        "runs": runs,
+    }
+
+
+def write_record(results: list[dict], stamp: dict) -> dict:
+    record = merge_record(repo.read_json(RECORD), stamp, results)
+    repo.write_json(RECORD, record)
+    return record
+
+
+def result_table(results: list[dict]) -> str:
+    rows = [
+        [
+            r["program"],
+            r["preset"],
+            str(r["seed"]),
+            f"{r['seconds']:.1f}",
+            colour("ok", "green") if r["passed"] else colour("FAILED", "red"),
+        ]
+        for r in results
+    ]
+    return table(["stress", "preset", "seed", "seconds", "result"], rows, right={2, 3})

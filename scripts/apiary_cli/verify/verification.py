@@ -1,0 +1,219 @@
+"""What is proved and stressed about the source that a race measured: the status beside each number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base import repo, sources
+from ..base.say import duration
+from . import checks, exact, logic_run, mutation, stressing
+from .verdicts import cut, expected, named_cuts, names, searches, unfinished, wrong
+
+GOOD, NOTE, BAD = "good", "note", "bad"
+
+
+@dataclass(frozen=True)
+class Status:
+    """One line of the verification strip."""
+
+    name: str
+    level: str
+    text: str
+    badge: str = ""  # beside a number, where all is well
+
+
+def hashes() -> tuple[str, str]:
+    """Of the source as it is now: what proofs cover, what stresses cover."""
+    return repo.source_hash(*repo.PROVED_FOLDERS), repo.source_hash(*repo.STRESSED_FOLDERS)
+
+
+def of_other_source(programs: list[Path]) -> list[str]:
+    """Of our programs, those that were not made of the source as it is now, each with what has changed."""
+    now = sources.Present()
+    differing = ((path, now.differing(path)) for path in programs)
+    return [f"{path.name}: {sources.some(map(sources.words_for, names))}" for path, names in differing if names]
+
+
+def snapshot(
+    built: tuple[str, str] | None = None, exported: bool = False, programs: list[Path] | None = None
+) -> dict:
+    """Taken when a race begins and kept in env.json: the hashes raced (of the source before it was built, if that is
+    known), and the records as they are. An exported tree does not change meanwhile. `programs` are those of ours
+    that are raced: one from elsewhere (race --program) may be of another source."""
+    now = hashes()
+    proved, stressed = built or now
+    return {
+        "prove_hash": proved,
+        "stress_hash": stressed,
+        "source_changed": not exported and (proved, stressed) != now,
+        "prove": brief_prove(repo.read_json(checks.RECORD)),
+        "of_other_source": of_other_source(programs or []),
+        "stress": brief_stress(repo.read_json(stressing.RECORD)),
+        "mutation": repo.read_json(mutation.RECORD),
+        "logic": repo.read_json(logic_run.RECORD),
+        "exact": None if exported else exact.recorded(),
+    }
+
+
+def brief_prove(record: dict | None) -> dict | None:
+    """The record without its bulk."""
+    if not record:
+        return None
+    verdicts = [
+        {
+            key: v.get(key)
+            for key in (
+                "name",
+                "kind",
+                "engine",
+                "mode",
+                "bound",
+                "verdict",
+                "as_expected",
+                "executions",
+                "seconds",
+                "blind",
+            )
+        }
+        for v in record.get("verdicts", [])
+    ]
+    return {
+        key: record.get(key) for key in ("utc", "commit", "dirty", "source_hash", "as_expected", "complete", "listed")
+    } | {"verdicts": verdicts}
+
+
+def brief_stress(record: dict | None) -> dict | None:
+    if not record:
+        return None
+    runs = [
+        {key: r.get(key) for key in ("program", "preset", "seed", "seconds", "passed", "reason")}
+        for r in record.get("runs", [])
+    ]
+    return {key: record.get(key) for key in ("utc", "commit", "dirty", "source_hash", "passed")} | {"runs": runs}
+
+
+def stale(name: str, record: dict | None, wanted: str) -> Status | None:
+    """No record, or one of another source: not verified."""
+    if not record:
+        return Status(name, BAD, "not verified: nothing was recorded")
+    if record["source_hash"] != wanted:
+        return Status(name, BAD, f"not verified: the record is of source {record['source_hash']}, this is {wanted}")
+    return None
+
+
+def prove_status(record: dict | None, wanted: str) -> Status:
+    kinds = ("litmus", "litmus tests"), ("check", "checks")
+    return engines_status("model checks", "proved ✓", kinds, record, wanted)
+
+
+def museum_status(record: dict | None, wanted: str) -> Status:
+    """The exhibits are checks that must fail; they stand in the same record."""
+    return engines_status("museum", "museum ✓", (("exhibit", "exhibits"),), record, wanted)
+
+
+def engines_status(
+    name: str, badge: str, kinds: tuple[tuple[str, str], ...], record: dict | None, wanted: str
+) -> Status:
+    """Good where every check of this source is as expected; a note where something is missing or unfinished."""
+    missing = stale(name, record, wanted)
+    if missing:
+        return missing
+    listed = record.get("listed") or {}
+    found = [v for v in record["verdicts"] if v["kind"] in {kind for kind, _ in kinds}]
+    bad, late = names(list(filter(wrong, found))), names(list(filter(unfinished, found)))
+    if bad:
+        return Status(name, BAD, f"not as expected: {', '.join(bad)}")
+    parts, whole = [], bool(found) and not late
+    for kind, plural in kinds:
+        done = {v["name"] for v in found if v["kind"] == kind}
+        known = len(listed.get(kind, done))
+        whole = whole and len(done) >= known
+        parts.append(f"{len(done)} of {known} {plural}")
+    engines = ", ".join(sorted({v["engine"] for v in found if v["engine"]})) or "no engine"
+    text = f"{', '.join(parts)} as expected by {engines} ({sum(v['executions'] or 0 for v in found):,} executions)"
+    text += f"; searches not finished: {', '.join(late)}" if late else ""
+    allowed = [v for v in found if cut(v) and expected(v)]
+    text += f"; {searches(allowed)} not exhausted: {named_cuts(allowed)}" if allowed else ""
+    return Status(name, GOOD if whole else NOTE, text, badge)
+
+
+def mutation_status(record: dict | None, wanted: str) -> Status:
+    """How much of what could be weakened the checks notice. No score is a note: it judges the checks, not the code."""
+    if not record or record.get("source_hash") != wanted:
+        return Status("mutation", NOTE, "not scored for this source: scripts/apiary mutate")
+    headers, known = record["headers"].values(), len(record["known"])
+    mutants, killed, explained, never = (
+        sum(header[key] for header in headers) for key in ("mutants", "killed", "explained", "never_run")
+    )
+    score = f"{100 * killed / mutants:.0f} %" if mutants else "none"
+    text = (
+        f"{killed} of {mutants} mutants killed ({score}), {explained} survive with a reason, "
+        f"{mutants - killed - explained} without; {len(headers)} of {known} headers"
+    )
+    text += f"; {never} sites that no check executes" if never else ""
+    whole = len(headers) == known and mutants == killed + explained and not never and mutants
+    return Status("mutation", GOOD if whole else NOTE, text, f"mutants {score}")
+
+
+def logic_status(record: dict | None, wanted: str) -> Status:
+    """The same for slips that are no memory order, and for the unit tests beside the checks."""
+    if not record or record.get("source_hash") != wanted:
+        return Status("logic mutants", NOTE, "not scored for this source: scripts/apiary mutate --logic")
+    mutants, killed, explained = (record[key] for key in ("mutants", "killed", "explained"))
+    score = f"{100 * killed / mutants:.0f} %" if mutants else "none"
+    text = (
+        f"{killed} of {mutants} logic mutants killed ({score}), {record['by_checks']} by model checks, {explained} survive "
+        f"with a reason, {mutants - killed - explained} without"
+    )
+    return Status("logic mutants", GOOD if mutants and mutants == killed + explained else NOTE, text, f"logic {score}")
+
+
+def stress_status(record: dict | None, wanted: str) -> Status:
+    """Good where every run was clean under both sanitizers."""
+    missing = stale("sanitizers", record, wanted)
+    if missing:
+        return missing
+    runs = record["runs"]
+    bad = [f"{r['program']} ({r['preset']}, seed {r['seed']})" for r in runs if not r["passed"]]
+    if bad:
+        return Status("sanitizers", BAD, f"failed: {', '.join(bad[:4])}")
+    presets = sorted({r["preset"] for r in runs})
+    absent = [preset for preset in stressing.PRESETS if preset not in presets]
+    text = (
+        f"{len(runs)} runs of {len({r['program'] for r in runs})} stress programs clean under "
+        f"{', '.join(presets)} ({duration(sum(r['seconds'] for r in runs))})"
+    )
+    text += f"; not run: {', '.join(absent)}" if absent else ""
+    return Status("sanitizers", NOTE if absent else GOOD, text, "sanitizers ✓")
+
+
+def statuses(taken: dict | None) -> list[Status]:
+    """The strip for a race whose env.json holds this snapshot."""
+    if not taken:
+        return [Status("verification", BAD, "not verified: the race recorded nothing")]
+    found = [
+        prove_status(taken.get("prove"), taken["prove_hash"]),
+        museum_status(taken.get("prove"), taken["prove_hash"]),
+        mutation_status(taken.get("mutation"), taken["prove_hash"]),
+        logic_status(taken.get("logic"), taken["prove_hash"]),
+        stress_status(taken.get("stress"), taken["stress_hash"]),
+    ]
+    if taken.get("source_changed"):
+        found.append(Status("source", BAD, "it changed while this ran: what was built may not be what was checked"))
+    if taken.get("of_other_source"):
+        told = "; ".join(taken["of_other_source"])
+        found.append(Status("build", BAD, f"not of this source, and raced as it was found: {told}"))
+    return found
+
+
+def word(found: list[Status]) -> tuple[str, str]:
+    """The level and the words that stand beside a number."""
+    bad = [status.name for status in found if status.level == BAD]
+    if bad:
+        return BAD, f"not verified: {', '.join(bad)}"
+    part = [status.name for status in found if status.level == NOTE]
+    badges = " ".join(status.badge for status in found if status.badge and status.level == GOOD)
+    if part:
+        return NOTE, " ".join(filter(None, [badges, f"in part: {', '.join(part)}"]))
+    return GOOD, badges
