@@ -178,6 +178,14 @@ bool sources_are_at(const char* root) {
     return true;
 }
 
+std::string_view place_of(std::string_view file) {
+    constexpr std::string_view installed = "/include/", ours = "/apiary/";
+    if (!file.starts_with('/')) return file;
+    if (const auto at = file.rfind(installed); at != file.npos) return file.substr(at + installed.size());
+    const auto at = file.rfind(ours);
+    return at == file.npos ? file : file.substr(at + 1);
+}
+
 std::string source_root() {
     if (const char* set = std::getenv("APIARY_SOURCE_ROOT"); set != nullptr) return set;
 #if defined(APIARY_SOURCE_ROOT)
@@ -244,7 +252,7 @@ trace_view lay_out(const std::vector<trace_row>& rows, unsigned threads) {
             else
                 line.choice.resize(line.choice.size() - 2);
         }
-        line.where = row.line == 0 ? "" : row.file + ":" + std::to_string(row.line);
+        line.where = row.line == 0 ? "" : std::string(place_of(row.file)) + ":" + std::to_string(row.line);
         if (const std::string function = short_function(row.function); !line.where.empty() && !function.empty())
             line.where += " " + function;
         view.lines.push_back(std::move(line));

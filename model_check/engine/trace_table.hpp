@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace apiary::model {
@@ -15,7 +16,7 @@ struct trace_row {
     static constexpr int everyone = -1;  // before the threads, after them, or a remark
 
     int thread = everyone;
-    std::string file;  // relative to the repository; empty: no place
+    std::string file;  // as the compiler names it: relative to the repository, or absolute; empty: no place
     unsigned line = 0;
     unsigned column = 0;
     std::string function;      // as the compiler names it; shown by its last name
@@ -54,6 +55,10 @@ std::string escaped(const std::string& text);
 
 // Where the sources are; the build sets it (APIARY_SOURCE_ROOT), an environment variable of that name wins.
 std::string source_root();
+
+// A file's name for people and for mutations: that of a header outside the project as it is included, behind the last
+// `/include/` of an installed one and from the last `apiary/` on in a source tree; any other as the compiler has it.
+std::string_view place_of(std::string_view file);
 
 // A program of another project says where its own sources are; they are looked up there first.
 bool sources_are_at(const char* root);

@@ -452,7 +452,7 @@ void law_asked() { self().asked(law_kind::check); }
 void fail(const char* what, const code_place& at) {
     program_heap = {};
     engine& e = self();
-    e.fail(what + std::string(" (") + at.file_name() + ":" + std::to_string(at.line()) + ")");
+    e.fail(what + std::string(" (").append(place_of(at.file_name())) + ":" + std::to_string(at.line()) + ")");
 }
 
 }  // namespace apiary::model::explorer

@@ -137,7 +137,7 @@ void engine::reach(const char* name) {
 
 std::string engine::describe(std::uint32_t site) const {
     const site_info& s = sites_[site];
-    return std::string(s.operation) + " at " + s.at.file_name() + ":" + std::to_string(s.at.line());
+    return (std::string(s.operation) + " at ").append(place_of(s.at.file_name())) + ":" + std::to_string(s.at.line());
 }
 
 const vector_clock& engine::knowledge() const {
@@ -269,7 +269,7 @@ run_end engine::conclude() {
         }
         const site_info& site = sites_[op->site];
         waiting += (waiting.empty() ? "" : ", ") + ("thread " + std::to_string(t)) + " in " + site.operation + " at " +
-                   site.at.file_name() + ":" + std::to_string(site.at.line());
+                   std::string(place_of(site.at.file_name())) + ":" + std::to_string(site.at.line());
     }
     if (!waiting.empty()) {
         if (bounded) return run_end::blocked;

@@ -8,6 +8,7 @@
 #include <apiary/model_check/check.hpp>
 #include <apiary/model_check/explorer/graph.hpp>
 #include <apiary/model_check/orders.hpp>
+#include <apiary/model_check/trace_table.hpp>
 
 namespace apiary::model::explorer {
 
@@ -29,8 +30,8 @@ std::uint32_t site_table::intern(const std::source_location& at, const char* ope
             return index_[i].id;
 
     site_info info{at, operation, failure, order, order, false, false, {}};
-    info.name = std::string(file) + ":" + std::to_string(at.line()) + ":" + std::to_string(at.column()) + ":" +
-                operation + (failure ? ".failure" : "");
+    info.name = std::string(place_of(file)) + ":" + std::to_string(at.line()) + ":" + std::to_string(at.column()) +
+                ":" + operation + (failure ? ".failure" : "");
     // A name may leave out the operation, or column and operation; a failure order has to be named in full.
     const bool named =
         info.name == mutated_ || (!failure && !mutated_.empty() && info.name.rfind(mutated_ + ":", 0) == 0);

@@ -244,8 +244,8 @@ verdict simulation::conclude() {
         if (o.count != 0) v.outcomes[o.text.data()] = o.count;
     for (const site_record& s : w.sites) {
         if (s.file == nullptr) continue;
-        const std::string name =
-            std::string(s.file) + ":" + std::to_string(s.line) + ":" + std::to_string(s.column) + ":" + s.operation;
+        const std::string name = std::string(place_of(s.file)) + ":" + std::to_string(s.line) + ":" +
+                                 std::to_string(s.column) + ":" + s.operation;
         v.sites[name] = name_of(s.order);
         if (std::string_view(s.operation).starts_with("compare_exchange"))
             v.sites[name + std::string(failure_site)] = name_of(s.failure);
