@@ -1,9 +1,8 @@
 # What every kind of program of the suite needs, one function for each kind.
 #
 # The folders of the house become include paths: <apiary/queues/…> is impl/queues/…,
-# <apiary/model_check/…> is model_check/engine/…, <apiary/stress/…> is stress/harness/…, and
-# <apiary/bench/…> is bench/harness/…. The links live in the build folder; the compiler is told to name files by
-# their place in the source tree.
+# <apiary/model_check/…> is model_check/engine/…, and <apiary/stress/…> is stress/harness/…. The links live in the
+# build folder; the compiler is told to name files by their place in the source tree.
 set(APIARY_INCLUDE ${CMAKE_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${APIARY_INCLUDE}/apiary)
 # Elsewhere only for `scripts/apiary mutate --logic`, whose copies of the headers hold every mutant.
@@ -16,7 +15,6 @@ if(EXISTS ${APIARY_HEADERS}/logic_mutant.hpp)
 endif()
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/model_check/engine ${APIARY_INCLUDE}/apiary/model_check SYMBOLIC)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/stress/harness ${APIARY_INCLUDE}/apiary/stress SYMBOLIC)
-file(CREATE_LINK ${PROJECT_SOURCE_DIR}/bench/harness ${APIARY_INCLUDE}/apiary/bench SYMBOLIC)
 
 add_library(apiary_warnings INTERFACE)
 target_compile_options(apiary_warnings INTERFACE
@@ -54,7 +52,6 @@ endfunction()
 apiary_map_files("" impl/)
 apiary_map_files(model_check/ model_check/engine/)
 apiary_map_files(stress/ stress/harness/)
-apiary_map_files(bench/ bench/harness/)
 target_link_libraries(apiary INTERFACE Threads::Threads)
 
 include(apiary_manifest)

@@ -28,10 +28,10 @@ endforeach()
 install(DIRECTORY model_check/engine/ DESTINATION include/apiary/model_check
   FILES_MATCHING PATTERN "*.hpp" PATTERN tests EXCLUDE PATTERN selftest EXCLUDE)
 install(DIRECTORY stress/harness/ DESTINATION include/apiary/stress FILES_MATCHING PATTERN "*.hpp")
-install(DIRECTORY bench/harness/ DESTINATION include/apiary/bench FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY bench/apiary DESTINATION include FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY bench/scenarios DESTINATION share/apiary/bench)
-install(FILES bench/harness/allocation_count_on.cpp bench/harness/allocation_count_off.cpp
-  DESTINATION share/apiary/bench/harness)
+install(FILES bench/apiary/bench/allocation_count_on.cpp bench/apiary/bench/allocation_count_off.cpp
+  DESTINATION share/apiary/bench/apiary/bench)
 foreach(kind manifest model stress bench)
   install(FILES scripts/cmake/apiary_${kind}.cmake DESTINATION ${package})
 endforeach()

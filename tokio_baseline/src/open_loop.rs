@@ -18,7 +18,7 @@ pub const SPIN_NS: u64 = 80_000;
 const LONGEST_LOOK_NS: u64 = 1000;
 const LONGEST_INTERRUPT_NS: u64 = 100_000;
 
-/// What the injector itself was late by, post after post; `bench/harness/injector.hpp` says why so.
+/// What the injector itself was late by, post after post; `apiary/bench/injector.hpp` says why so.
 pub struct OwnLateness {
     undisplaced: bool,
     /// When an injector that is never late would have been back from the post before.
@@ -41,7 +41,7 @@ impl OwnLateness {
     }
 }
 
-/// Processor time of the injector itself, its sleeps and its looks at the clock; `bench/harness/injector.hpp` says why so.
+/// Processor time of the injector itself, its sleeps and its looks at the clock; `apiary/bench/injector.hpp` says why so.
 pub struct OwnCost {
     undisplaced: bool,
     ns: u64,

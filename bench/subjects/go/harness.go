@@ -1,4 +1,4 @@
-// The harness in Go: clock, ledger, blocks, histogram, row. Step for step what bench/harness does.
+// The harness in Go: clock, ledger, blocks, histogram, row. Step for step what bench/apiary/bench does.
 package main
 
 import (
