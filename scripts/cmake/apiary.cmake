@@ -1,8 +1,8 @@
 # What every kind of program of the suite needs, one function for each kind.
 #
-# The folders of the house become include paths: <apiary/queues/…> is impl/queues/…,
-# <apiary/model_check/…> is model_check/engine/…, and <apiary/stress/…> is stress/harness/…. The links live in the
-# build folder; the compiler is told to name files by their place in the source tree.
+# The folders of the house become include paths: <apiary/queues/…> is impl/queues/…, and
+# <apiary/model_check/…> is model_check/engine/…. The links live in the build folder; the compiler is told to name
+# files by their place in the source tree.
 set(APIARY_INCLUDE ${CMAKE_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${APIARY_INCLUDE}/apiary)
 # Elsewhere only for `scripts/apiary mutate --logic`, whose copies of the headers hold every mutant.
@@ -14,7 +14,6 @@ if(EXISTS ${APIARY_HEADERS}/logic_mutant.hpp)
   file(CREATE_LINK ${APIARY_HEADERS}/logic_mutant.hpp ${APIARY_INCLUDE}/apiary/logic_mutant.hpp SYMBOLIC)
 endif()
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/model_check/engine ${APIARY_INCLUDE}/apiary/model_check SYMBOLIC)
-file(CREATE_LINK ${PROJECT_SOURCE_DIR}/stress/harness ${APIARY_INCLUDE}/apiary/stress SYMBOLIC)
 
 add_library(apiary_warnings INTERFACE)
 target_compile_options(apiary_warnings INTERFACE
@@ -51,7 +50,6 @@ function(apiary_map_files folder place)
 endfunction()
 apiary_map_files("" impl/)
 apiary_map_files(model_check/ model_check/engine/)
-apiary_map_files(stress/ stress/harness/)
 target_link_libraries(apiary INTERFACE Threads::Threads)
 
 include(apiary_manifest)

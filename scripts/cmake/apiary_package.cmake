@@ -27,7 +27,7 @@ foreach(folder contract sync queues parking timers tasks schedulers)
 endforeach()
 install(DIRECTORY model_check/engine/ DESTINATION include/apiary/model_check
   FILES_MATCHING PATTERN "*.hpp" PATTERN tests EXCLUDE PATTERN selftest EXCLUDE)
-install(DIRECTORY stress/harness/ DESTINATION include/apiary/stress FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY stress/apiary DESTINATION include FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY bench/apiary DESTINATION include FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY bench/scenarios DESTINATION share/apiary/bench)
 install(FILES bench/apiary/bench/allocation_count_on.cpp bench/apiary/bench/allocation_count_off.cpp
