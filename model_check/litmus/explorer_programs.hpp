@@ -5,8 +5,8 @@
 // `cas x 0 1 ar rlx` compares and exchanges, `f sc` fences, also `f light` and `f heavy`; `! x y` at the end observes final values. Orders:
 // rlx acq rel ar sc. An outcome lists what every reading instruction saw, thread by thread, then the finals.
 //
-// The sets were computed by the brute-force oracle (engine/explorer/tests/oracle.cpp), which applies the axioms by the
-// letter; `famous` and `allowed` come from the source named, so that neither engine nor oracle judges itself.
+// The sets were computed by the brute-force oracle (apiary/model_check/explorer/tests/oracle.cpp), which applies the
+// axioms by the letter; `famous` and `allowed` come from the source named, so that neither engine nor oracle judges itself.
 #pragma once
 
 #include <array>

@@ -1,8 +1,7 @@
 # What every kind of program of the suite needs, one function for each kind.
 #
-# The folders of the house become include paths: <apiary/queues/…> is impl/queues/…, and
-# <apiary/model_check/…> is model_check/engine/…. The links live in the build folder; the compiler is told to name
-# files by their place in the source tree.
+# The folders of the house become include paths: <apiary/queues/…> is impl/queues/…. The links live in the build folder;
+# the compiler is told to name files by their place in the source tree.
 set(APIARY_INCLUDE ${CMAKE_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${APIARY_INCLUDE}/apiary)
 # Elsewhere only for `scripts/apiary mutate --logic`, whose copies of the headers hold every mutant.
@@ -13,7 +12,6 @@ endforeach()
 if(EXISTS ${APIARY_HEADERS}/logic_mutant.hpp)
   file(CREATE_LINK ${APIARY_HEADERS}/logic_mutant.hpp ${APIARY_INCLUDE}/apiary/logic_mutant.hpp SYMBOLIC)
 endif()
-file(CREATE_LINK ${PROJECT_SOURCE_DIR}/model_check/engine ${APIARY_INCLUDE}/apiary/model_check SYMBOLIC)
 
 add_library(apiary_warnings INTERFACE)
 target_compile_options(apiary_warnings INTERFACE
@@ -49,7 +47,6 @@ function(apiary_map_files folder place)
     $<INSTALL_INTERFACE:-ffile-prefix-map=$<INSTALL_PREFIX>/include/apiary/${folder}=${place}>)
 endfunction()
 apiary_map_files("" impl/)
-apiary_map_files(model_check/ model_check/engine/)
 target_link_libraries(apiary INTERFACE Threads::Threads)
 
 include(apiary_manifest)

@@ -25,7 +25,7 @@ export(EXPORT apiaryTargets NAMESPACE apiary:: FILE ${CMAKE_BINARY_DIR}/apiaryTa
 foreach(folder contract sync queues parking timers tasks schedulers)
   install(DIRECTORY impl/${folder} DESTINATION include/apiary FILES_MATCHING PATTERN "*.hpp")
 endforeach()
-install(DIRECTORY model_check/engine/ DESTINATION include/apiary/model_check
+install(DIRECTORY model_check/apiary DESTINATION include
   FILES_MATCHING PATTERN "*.hpp" PATTERN tests EXCLUDE PATTERN selftest EXCLUDE)
 install(DIRECTORY stress/apiary DESTINATION include FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY bench/apiary DESTINATION include FILES_MATCHING PATTERN "*.hpp")

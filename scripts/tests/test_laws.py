@@ -13,7 +13,7 @@ from .support import REAL_ROOT
 
 FAIL = re.compile(r"\bSync::fail\s*\(")
 # The engines' own parts and tests: they are below the façade.
-BELOW = ("model_check/engine/explorer/", "model_check/engine/relacy/")
+BELOW = ("model_check/apiary/model_check/explorer/", "model_check/apiary/model_check/relacy/")
 
 
 def bare_fails(text: str) -> list[int]:
@@ -37,7 +37,7 @@ class Laws(unittest.TestCase):
         read = {str(path.relative_to(REAL_ROOT)) for path in sources(REAL_ROOT)}
         self.assertLessEqual({"model_check/queues/chase_lev_deque_check.cpp", "model_check/museum/sleep_scenario.hpp",
                               "model_check/outside_example/index_stack_check.cpp", "impl/contract/laws.hpp",
-                              "model_check/engine/selftest/misbehaving.cpp"}, read)
+                              "model_check/apiary/model_check/selftest/misbehaving.cpp"}, read)
 
     def test_a_bare_fail_is_seen(self) -> None:
         text = 'void after() {\n    // Sync::fail("no")\n    Sync::law(n == 1, "Sync::fail(no)");\n    if (n != 1) Sync::fail("yes");\n}\n'

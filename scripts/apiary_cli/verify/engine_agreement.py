@@ -1,7 +1,7 @@
 """The table of prove: check by engine; where the engines disagree, and which checks reached what they must.
 
 Two engines on one check: where they disagree, that is a finding, and it needs a recorded explanation. It stands at the
-check itself (relacy_passes, explorer_passes, one_engine: model_check/engine/check.hpp; a litmus test's relacy_differs)."""
+check itself (relacy_passes, explorer_passes, one_engine: <apiary/model_check/check.hpp>; a litmus test's relacy_differs)."""
 
 from __future__ import annotations
 

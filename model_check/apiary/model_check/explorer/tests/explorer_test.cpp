@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../../../litmus/explorer_programs.hpp"
+#include "../../../../litmus/explorer_programs.hpp"
 
 #include <apiary/model_check/explorer/graph.hpp>
 #include <apiary/model_check/explorer/tests/exhibits.hpp>

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "../../../litmus/explorer_programs.hpp"
+#include "../../../../litmus/explorer_programs.hpp"
 
 #include <apiary/model_check/explorer/tests/interpreter.hpp>
 
