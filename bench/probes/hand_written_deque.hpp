@@ -1,4 +1,4 @@
-// The Chase-Lev deque of impl/queues, written by hand with std::atomic: what the machine code of the
+// The Chase-Lev deque of impl/apiary/queues, written by hand with std::atomic: what the machine code of the
 // policy version is compared with. Same algorithm, same layout, no policy.
 //
 // It is no product: nothing but the probes includes it. APIARY_STRONGER builds it with a stronger order

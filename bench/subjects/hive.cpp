@@ -22,7 +22,7 @@ public:
     static constexpr std::string_view name = "hive";
     static std::string version() { return APIARY_VERSION; }
 
-    // impl/schedulers/hive/parameters.hpp, by name.
+    // impl/apiary/schedulers/hive/parameters.hpp, by name.
     static constexpr apiary::hive_parameters standard{};
     static constexpr std::array tunables{
         apiary::bench::parameter{.name = "local_budget", .standard = standard.local_budget},

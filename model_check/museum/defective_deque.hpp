@@ -1,5 +1,5 @@
 // A Chase-Lev deque with one published defect, chosen at compile time; without a defect it is the algorithm
-// that impl/queues/chase_lev_deque.hpp ships, less its handles and its limits.
+// that impl/apiary/queues/chase_lev_deque.hpp ships, less its handles and its limits.
 //
 // For the museum only. Each `if constexpr` is the difference between a correct deque and an exhibit; the
 // fixed twin of every exhibit is the shipped header under the same scenario.

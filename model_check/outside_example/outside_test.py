@@ -91,7 +91,11 @@ def main() -> None:
         verdicts(program)
         first_page(program)
         mutations(program)
-        verdicts(built(Path(folder) / "from_build_folder", f"-Dapiary_DIR={build}", compiler))
+        uninstalled = built(Path(folder) / "from_build_folder", f"-Dapiary_DIR={build}", compiler)
+        verdicts(uninstalled)
+        first_page(uninstalled)
+        for targets in (prefix / "lib/cmake/apiary/apiaryTargets.cmake", build / "apiaryTargets.cmake"):
+            must("prefix-map" not in targets.read_text(), f"{targets} maps the files of whoever uses it")
 
 
 main()

@@ -1,17 +1,12 @@
 # What every kind of program of the suite needs, one function for each kind.
-#
-# The folders of the house become include paths: <apiary/queues/…> is impl/queues/…. The links live in the build folder;
-# the compiler is told to name files by their place in the source tree.
-set(APIARY_INCLUDE ${CMAKE_BINARY_DIR}/include)
-file(MAKE_DIRECTORY ${APIARY_INCLUDE}/apiary)
+
+# Traces, mutation sites and asserts name a file by its place in the tree. For this build alone: a target's users get no map.
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+
+# The include path is the tree: <apiary/queues/…> is impl/apiary/queues/…, and <apiary/model_check/…>, <apiary/stress/…>
+# and <apiary/bench/…> lie likewise in the folders of their libraries, which add those.
 # Elsewhere only for `scripts/apiary mutate --logic`, whose copies of the headers hold every mutant.
-set(APIARY_HEADERS ${PROJECT_SOURCE_DIR}/impl CACHE PATH "The folder of the headers")
-foreach(folder contract sync queues parking timers tasks schedulers)
-  file(CREATE_LINK ${APIARY_HEADERS}/${folder} ${APIARY_INCLUDE}/apiary/${folder} SYMBOLIC)
-endforeach()
-if(EXISTS ${APIARY_HEADERS}/logic_mutant.hpp)
-  file(CREATE_LINK ${APIARY_HEADERS}/logic_mutant.hpp ${APIARY_INCLUDE}/apiary/logic_mutant.hpp SYMBOLIC)
-endif()
+set(APIARY_HEADERS ${PROJECT_SOURCE_DIR}/impl CACHE PATH "The include path of the headers")
 
 add_library(apiary_warnings INTERFACE)
 target_compile_options(apiary_warnings INTERFACE
@@ -37,16 +32,8 @@ endif()
 # Headers only, whatever scheduler they serve.
 add_library(apiary INTERFACE)
 add_library(apiary::apiary ALIAS apiary)
-target_include_directories(apiary INTERFACE $<BUILD_INTERFACE:${APIARY_INCLUDE}> $<INSTALL_INTERFACE:include>)
+target_include_directories(apiary INTERFACE $<BUILD_INTERFACE:${APIARY_HEADERS}> $<INSTALL_INTERFACE:include>)
 target_compile_features(apiary INTERFACE cxx_std_20)
-# The compiler tries the last map first, so the general ones come first.
-target_compile_options(apiary INTERFACE $<BUILD_INTERFACE:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>)
-function(apiary_map_files folder place)
-  target_compile_options(apiary INTERFACE
-    $<BUILD_INTERFACE:-ffile-prefix-map=${APIARY_INCLUDE}/apiary/${folder}=${place}>
-    $<INSTALL_INTERFACE:-ffile-prefix-map=$<INSTALL_PREFIX>/include/apiary/${folder}=${place}>)
-endfunction()
-apiary_map_files("" impl/)
 target_link_libraries(apiary INTERFACE Threads::Threads)
 
 include(apiary_manifest)

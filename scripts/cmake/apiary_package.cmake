@@ -22,9 +22,7 @@ install(TARGETS ${APIARY_PACKAGE_PARTS} EXPORT apiaryTargets ARCHIVE DESTINATION
 install(EXPORT apiaryTargets NAMESPACE apiary:: DESTINATION ${package})
 export(EXPORT apiaryTargets NAMESPACE apiary:: FILE ${CMAKE_BINARY_DIR}/apiaryTargets.cmake)
 
-foreach(folder contract sync queues parking timers tasks schedulers)
-  install(DIRECTORY impl/${folder} DESTINATION include/apiary FILES_MATCHING PATTERN "*.hpp")
-endforeach()
+install(DIRECTORY impl/apiary DESTINATION include FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY model_check/apiary DESTINATION include
   FILES_MATCHING PATTERN "*.hpp" PATTERN tests EXCLUDE PATTERN selftest EXCLUDE)
 install(DIRECTORY stress/apiary DESTINATION include FILES_MATCHING PATTERN "*.hpp")

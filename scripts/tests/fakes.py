@@ -268,7 +268,7 @@ def stress(path: Path, passes: bool = True) -> Path:
     return script(path, STRESS.format(python=sys.executable, passes=passes))
 
 
-SOURCE = "impl/schedulers/hive/hive.hpp"
+SOURCE = "impl/apiary/schedulers/hive/hive.hpp"
 
 
 def manifest(root: Path, preset: str, kind: str, programs: list[Path]) -> None:
@@ -288,7 +288,7 @@ def of_this_source(root: Path, program: Path) -> None:
 
 def tree(root: Path) -> Path:
     """An empty repository as far as the tool looks at it."""
-    (root / "impl" / "schedulers" / "hive").mkdir(parents=True)
+    (root / "impl" / "apiary" / "schedulers" / "hive").mkdir(parents=True)
     (root / SOURCE).write_text("// hive\n")
     for name in ("model_check", "stress", "results", "build"):
         (root / name).mkdir()

@@ -74,7 +74,7 @@ class UnknownNames(TreeCase):
         self.refused("report", "yesterday", seen="yesterday", exists=["(none exist)"])
 
     def test_mutation(self) -> None:
-        for given in ("x", "impl/queues/a.hpp=relaxed", "impl/queues/a.hpp:3=relaxt", "recheck:"):
+        for given in ("x", "impl/apiary/queues/a.hpp=relaxed", "impl/apiary/queues/a.hpp:3=relaxt", "recheck:"):
             self.refused("prove", "--no-build", "--mutate", given, seen=given, exists=["FILE:LINE", "--inventory"])
 
     def test_missing_arguments_are_shown_in_a_call(self) -> None:

@@ -24,7 +24,7 @@ def bare_fails(text: str) -> list[int]:
 
 def sources(root: Path) -> list[Path]:
     """What holds laws: the checks, the stresses, the ledgers."""
-    found = [path for folder in ("model_check", "stress", "impl/contract") for path in (root / folder).rglob("*.?pp")]
+    found = [path for folder in ("model_check", "stress", "impl/apiary/contract") for path in (root / folder).rglob("*.?pp")]
     return [path for path in sorted(found) if not str(path.relative_to(root)).startswith(BELOW)]
 
 
@@ -36,7 +36,7 @@ class Laws(unittest.TestCase):
     def test_the_lint_reads_the_checks(self) -> None:
         read = {str(path.relative_to(REAL_ROOT)) for path in sources(REAL_ROOT)}
         self.assertLessEqual({"model_check/queues/chase_lev_deque_check.cpp", "model_check/museum/sleep_scenario.hpp",
-                              "model_check/outside_example/index_stack_check.cpp", "impl/contract/laws.hpp",
+                              "model_check/outside_example/index_stack_check.cpp", "impl/apiary/contract/laws.hpp",
                               "model_check/apiary/model_check/selftest/misbehaving.cpp"}, read)
 
     def test_a_bare_fail_is_seen(self) -> None:

@@ -84,8 +84,8 @@ class Rules(unittest.TestCase):
     def test_a_written_mutant_names_one_place(self) -> None:
         with TemporaryDirectory() as folder:
             root = Path(folder)
-            (root / "impl").mkdir()
-            (root / "impl" / "x.hpp").write_text(HEADER)
+            (root / "impl" / "apiary").mkdir(parents=True)
+            (root / "impl" / "apiary" / "x.hpp").write_text(HEADER)
             rows = root / "rows.toml"
             row = '[[mutant]]\nfile = "x.hpp"\nkind = "k"\nreason = "r"\nput = "f();"\nat = '
             rows.write_text(row + '"total_ += n;"\n')

@@ -17,7 +17,7 @@ from .support import TreeCase, apiary
 
 
 def site(operation: str, order: str) -> inventory.Item:
-    return inventory.Item("impl/queues/x.hpp", 3, 7, operation, order, "x::push", "a.load()")
+    return inventory.Item("impl/apiary/queues/x.hpp", 3, 7, operation, order, "x::push", "a.load()")
 
 
 class Ladders(unittest.TestCase):
@@ -70,7 +70,7 @@ class Reviewed(unittest.TestCase):
         self.assertEqual(mutation.vanished(listed, [changed]), list(listed))
         relaxed = inventory.Item(**{**vars(item), "order": "relaxed"})
         self.assertEqual(mutation.vanished(listed, [relaxed]), list(listed), "it is no mutant any more")
-        self.assertEqual(mutation.vanished(listed, [changed], {"impl/queues/y.hpp"}), [], "nobody asked about it")
+        self.assertEqual(mutation.vanished(listed, [changed], {"impl/apiary/queues/y.hpp"}), [], "nobody asked about it")
 
 
 BOX = """struct box {

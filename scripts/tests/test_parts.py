@@ -227,7 +227,7 @@ class Sources(unittest.TestCase):
             first = repo.source_hash("impl", root=root)
             (root / "impl" / "README.md").write_text("prose")
             self.assertEqual(repo.source_hash("impl", root=root), first)
-            (root / "impl" / "schedulers" / "hive" / "hive.hpp").write_text("// other")
+            (root / "impl" / "apiary" / "schedulers" / "hive" / "hive.hpp").write_text("// other")
             self.assertNotEqual(repo.source_hash("impl", root=root), first)
 
     def test_the_failing_part_of_a_build_log(self) -> None:

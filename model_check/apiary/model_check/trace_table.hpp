@@ -40,7 +40,7 @@ struct trace_view {
         std::string stale;   // "stale: reads row 51, not row 55"
         std::string choice;  // "could have read rows 12, 51"
         std::string note;    // the missing edge, in words
-        std::string where;   // "impl/queues/chase_lev_deque.hpp:174 pop"
+        std::string where;   // "impl/apiary/queues/chase_lev_deque.hpp:174 pop"
         bool failed = false;
     };
     unsigned threads = 0;

@@ -107,7 +107,7 @@ def introduce(program: Path) -> Subject:
             "one scenario's name on each line is expected",
             "bench/contract/CLI.md",
         )
-    schedulers = {path.name for path in (repo.ROOT / "impl" / "schedulers").glob("*/")}
+    schedulers = {path.name for path in (repo.ROOT / "impl" / "apiary" / "schedulers").glob("*/")}
     return Subject(
         fields["subject"],
         fields["subject_version"],

@@ -5,7 +5,7 @@ executed must be these sites and no others: a site that no check executes is unp
 does not know (a macro, a helper that forwards its caller's place) cannot be mutated by itself.
 
 Left out, by rule:
-  impl/sync/         the policies themselves
+  impl/apiary/sync/  the policies themselves
   std::atomic        an object that is not the policy's is no part of what is checked
   <thread>           a header that starts threads of the system is stressed; no engine can run it
   !Sync::checked     what stands under `requires(!Sync::checked)` or `if constexpr (!Sync::checked)`"""
@@ -194,7 +194,7 @@ def scan(file: str, source: str) -> tuple[list[Item], list[str]]:
 
 def headers(root: Path | None = None) -> list[Path]:
     root = root or repo.ROOT
-    return sorted(path for path in (root / "impl").rglob("*.hpp") if path.relative_to(root).parts[1] != "sync")
+    return sorted(set((root / "impl").rglob("*.hpp")) - set((root / "impl" / "apiary" / "sync").rglob("*.hpp")))
 
 
 def read(root: Path | None = None) -> tuple[list[Item], list[str]]:
@@ -242,7 +242,7 @@ def compare(items: list[Item], executed: dict[str, set[str]]) -> tuple[dict[Item
                 ran[by_name[name]] = name
             continue    # a check may have sources of its own
         parts = parse(name)
-        if parts is None or not parts[0].startswith("impl/") or parts[0].startswith("impl/sync/"):
+        if parts is None or not parts[0].startswith("impl/") or parts[0].startswith("impl/apiary/sync/"):
             continue
         file, line, column, operation = parts
         if len(orders) > 1:

@@ -25,19 +25,20 @@ from . import inventory
 WRITTEN = repo.ROOT / "model_check" / "logic_mutants.toml"
 SEED = 12
 LEAST, SHARE = 4, 0.15     # of a header's candidates, and so many at least
+MOVED = {"impl/apiary/": "impl/"}   # since SEED was chosen: a move changes no draw
 NO_LOGIC = {
-    "impl/contract/laws.hpp": "the oracles themselves; the museum's exhibits hold them to account",
-    "impl/contract/scheduler.hpp": "concepts and plain data", "impl/sync/sync_policy.hpp": "a concept",
-    "impl/sync/real_sync.hpp": "the seam to the machine: fences, system calls and random numbers, of which nothing here sees the effect",
-    "impl/sync/chaos_sync.hpp": "a test's policy: it only makes delays", "impl/sync/cache_line.hpp": "a constant",
-    "impl/queues/steal_result.hpp": "plain data", "impl/parking/event_source.hpp": "an interface",
-    "impl/schedulers/hive/parameters.hpp": "numbers to tune", "impl/schedulers/hive/parts.hpp": "names of types",
-    "impl/schedulers/all.hpp": "a list for tests", "impl/schedulers/hive/examples/echo.hpp": "an example",
-    "impl/schedulers/hive/running_hive.hpp": "a test's helper", "impl/schedulers/hive/still_hive.hpp": "a test's helper",
-    "impl/parking/fake_core.hpp": "a test's helper", "impl/parking/event_loop_core.hpp": "a concept",
+    "impl/apiary/contract/laws.hpp": "the oracles themselves; the museum's exhibits hold them to account",
+    "impl/apiary/contract/scheduler.hpp": "concepts and plain data", "impl/apiary/sync/sync_policy.hpp": "a concept",
+    "impl/apiary/sync/real_sync.hpp": "the seam to the machine: fences, system calls and random numbers, of which nothing here sees the effect",
+    "impl/apiary/sync/chaos_sync.hpp": "a test's policy: it only makes delays", "impl/apiary/sync/cache_line.hpp": "a constant",
+    "impl/apiary/queues/steal_result.hpp": "plain data", "impl/apiary/parking/event_source.hpp": "an interface",
+    "impl/apiary/schedulers/hive/parameters.hpp": "numbers to tune", "impl/apiary/schedulers/hive/parts.hpp": "names of types",
+    "impl/apiary/schedulers/all.hpp": "a list for tests", "impl/apiary/schedulers/hive/examples/echo.hpp": "an example",
+    "impl/apiary/schedulers/hive/running_hive.hpp": "a test's helper", "impl/apiary/schedulers/hive/still_hive.hpp": "a test's helper",
+    "impl/apiary/parking/fake_core.hpp": "a test's helper", "impl/apiary/parking/event_loop_core.hpp": "a concept",
 }
 SYSTEM = {
-    ("impl/parking/time_slice.hpp", "linux_slices"): "the kernel's answers, which differ: before Linux 6.12 there is no slice",
+    ("impl/apiary/parking/time_slice.hpp", "linux_slices"): "the kernel's answers, which differ: before Linux 6.12 there is no slice",
 }
 PROLOGUE = "#include <apiary/logic_mutant.hpp>"
 SUPPORT = """\
@@ -346,7 +347,7 @@ def written(root: Path | None = None, path: Path | None = None) -> list[Mutant]:
         missing = {"file", "at", "put", "kind", "reason"} - set(row)
         if missing:
             raise Fault(f"{path.name}: {row}", f"{', '.join(sorted(missing))} is missing", "every written mutant has all of them")
-        file = "impl/" + row["file"]
+        file = "impl/apiary/" + row["file"]
         source = (root / file).read_text()
         text, blocks = blocks_of(source)
         pattern = r"\s+".join(re.escape(word) for word in row["at"].split())
@@ -376,7 +377,8 @@ def crosses(one: Mutant, other: Mutant) -> bool:
 def draw(found: list[Mutant], taken: list[Mutant], seed: int, share: float, least: int) -> list[Mutant]:
     """A share of a header's candidates. What is drawn does not change when another function does."""
     def lot(m: Mutant) -> str:
-        return hashlib.sha256(repr((seed, m.key)).encode()).hexdigest()
+        file = next((m.file.replace(now, then, 1) for now, then in MOVED.items() if m.file.startswith(now)), m.file)
+        return hashlib.sha256(repr((seed, (file, *m.key[1:]))).encode()).hexdigest()
 
     wanted = max(least, round(share * len(found)))
     drawn: list[Mutant] = []
@@ -396,7 +398,7 @@ def left_out(path: Path | None = None) -> dict[tuple[str, str, str, str], str]:
     for row in rows:
         if set(row) != {"file", "function", "code", "change", "proof"} or not row["proof"].strip():
             raise Fault(f"{WRITTEN.name}: {row}", "what is left out as equivalent needs its place and its proof", "")
-    return {("impl/" + r["file"], r["function"], r["code"], r["change"]): r["proof"] for r in rows}
+    return {("impl/apiary/" + r["file"], r["function"], r["code"], r["change"]): r["proof"] for r in rows}
 
 
 def idle_exclusions(root: Path | None = None) -> list[tuple[str, str, str, str]]:
@@ -460,7 +462,7 @@ def asked(m: Mutant, number: int, inner: str) -> str:
 
 
 def write_headers(mutants: list[Mutant], folder: Path, root: Path | None = None) -> None:
-    """The mutated copies of all folders of impl/, and what they ask. Only what changed is written."""
+    """The mutated copies of all headers of impl/, and what they ask. Only what changed is written."""
     root = root or repo.ROOT
     keep = set()
 
@@ -477,7 +479,7 @@ def write_headers(mutants: list[Mutant], folder: Path, root: Path | None = None)
         file = str(path.relative_to(root))
         source = path.read_text()
         put(folder / path.relative_to(root / "impl"), rendered(source, numbered[file]) if file in numbered else source)
-    put(folder / "logic_mutant.hpp", SUPPORT % max(len(mutants), 4096))
+    put(folder / "apiary" / "logic_mutant.hpp", SUPPORT % max(len(mutants), 4096))
     for path in list(folder.rglob("*.hpp")):
         if path not in keep:
             path.unlink()

@@ -159,7 +159,7 @@ struct relacy_sync {
         relacy_detail::waiters sleeping_;
     };
 
-    // What a parker promises and nothing more: impl/parking/parker.hpp is checked against it, and large checks use it
+    // What a parker promises and nothing more: impl/apiary/parking/parker.hpp is checked against it, and large checks use it
     // in that one's place.
     class parker {
     public:

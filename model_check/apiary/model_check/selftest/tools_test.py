@@ -24,7 +24,7 @@ def rows(name):
 class Tools(unittest.TestCase):
     def test_the_orders_of_the_idle_set_are_all_needed(self):
         code, said = apiary("mutate", "parking/idle_set", "--longer", "0s")
-        found = [row for row in rows("mutation.csv") if row["file"] == "impl/parking/idle_set.hpp"]
+        found = [row for row in rows("mutation.csv") if row["file"] == "impl/apiary/parking/idle_set.hpp"]
         killed = [row for row in found if row["verdict"] == "killed"]
         self.assertGreater(len(killed), 5, said)
         self.assertLessEqual({"fence_light", "fence_heavy", "fetch_sub"}, {row["operation"] for row in killed}, said)

@@ -25,7 +25,7 @@
 //       continue the release sequence.
 //   S2  push's compare-exchange and looks_empty are seq_cst, so that a sender that pushes and then
 //       looks for sleepers, and a receiver that announces its sleep and then looks here, cannot miss
-//       each other (store buffering; impl/parking/idle_set.hpp).
+//       each other (store buffering; impl/apiary/parking/idle_set.hpp).
 //
 // Checked by model_check/queues/mpsc_inbox_check.cpp. Stressed by stress/queues/mpsc_inbox_stress.cpp.
 // Source: seed 002 section 4.3, with the reversal that its own section 14.2 forgets.

@@ -25,7 +25,7 @@
 //                                                      May return for no reason.
 //                         wake_one(), wake_all()       end waits on this word that have begun.
 //                         Only the orders on the word order anything: a wake and the wait it ends do not. What
-//                         blocks on it (impl/parking/parker.hpp, event_count.hpp) is checked as it ships; below it is
+//                         blocks on it (impl/apiary/parking/parker.hpp, event_count.hpp) is checked as it ships; below it is
 //                         the system call.
 //   await(a, done)        waits until done(a.load(acquire)); a checker neither spins nor misses a livelock.
 //   relax()               a spin hint.
