@@ -5,8 +5,8 @@
 // Fixed twins: the shipped idle_set and sleeper; for B13 a slot that thieves look into.
 #include <array>
 
+#include <apiary/events/parker_core.hpp>
 #include <apiary/model_check/register.hpp>
-#include <apiary/parking/parker_core.hpp>
 #include <apiary/parking/sleeper.hpp>
 
 namespace {

@@ -4,8 +4,8 @@
 // From: seed 002 section 6.5 (the same holds for the rest of a compute batch, section 8.2).
 // Seen by: both engines. Plain interleaving: the child is run by nobody, whatever the order.
 // Fixed twin: a task's post goes to its worker's deque, and claims a sleeper (idle_set).
+#include <apiary/events/parker_core.hpp>
 #include <apiary/model_check/register.hpp>
-#include <apiary/parking/parker_core.hpp>
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 

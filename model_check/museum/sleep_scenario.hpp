@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include <apiary/parking/parker_core.hpp>
+#include <apiary/events/parker_core.hpp>
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/queues/global_pool.hpp>
 

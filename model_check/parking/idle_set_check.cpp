@@ -2,9 +2,9 @@
 // not overlooked work. Exhibits A01 show what happens without the second look or without its order.
 #include <array>
 
+#include <apiary/events/parker_core.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/parking/idle_set.hpp>
-#include <apiary/parking/parker_core.hpp>
 #include <apiary/parking/sleeper.hpp>
 
 namespace {

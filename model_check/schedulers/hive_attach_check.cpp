@@ -7,8 +7,8 @@
 #include <array>
 
 #include <apiary/contract/laws.hpp>
+#include <apiary/events/parker_core.hpp>
 #include <apiary/model_check/register.hpp>
-#include <apiary/parking/parker_core.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
 

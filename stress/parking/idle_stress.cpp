@@ -1,8 +1,8 @@
 // Event count, idle set and sleeper with real threads: workers that take pieces of work and sleep when there are none,
 // posters that come in bursts. A missed wake leaves pieces lying while everybody sleeps: a hang, which the watchdog tells.
+#include <apiary/events/parker_core.hpp>
 #include <apiary/parking/event_count.hpp>
 #include <apiary/parking/idle_set.hpp>
-#include <apiary/parking/parker_core.hpp>
 #include <apiary/parking/sleeper.hpp>
 
 #include <atomic>

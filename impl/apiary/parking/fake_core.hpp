@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <apiary/parking/event_loop_core.hpp>
+#include <apiary/events/event_loop_core.hpp>
 
 namespace apiary {
 

@@ -25,17 +25,17 @@ from . import inventory
 WRITTEN = repo.ROOT / "model_check" / "logic_mutants.toml"
 SEED = 12
 LEAST, SHARE = 4, 0.15     # of a header's candidates, and so many at least
-MOVED = {"impl/apiary/": "impl/"}   # since SEED was chosen: a move changes no draw
+MOVED = {"impl/apiary/events/": "impl/parking/", "impl/apiary/": "impl/"}   # since SEED was chosen: a move changes no draw
 NO_LOGIC = {
     "impl/apiary/contract/laws.hpp": "the oracles themselves; the museum's exhibits hold them to account",
     "impl/apiary/contract/scheduler.hpp": "concepts and plain data", "impl/apiary/sync/sync_policy.hpp": "a concept",
     "impl/apiary/sync/real_sync.hpp": "the seam to the machine: fences, system calls and random numbers, of which nothing here sees the effect",
     "impl/apiary/sync/chaos_sync.hpp": "a test's policy: it only makes delays", "impl/apiary/sync/cache_line.hpp": "a constant",
-    "impl/apiary/queues/steal_result.hpp": "plain data", "impl/apiary/parking/event_source.hpp": "an interface",
+    "impl/apiary/queues/steal_result.hpp": "plain data", "impl/apiary/events/event_source.hpp": "an interface",
     "impl/apiary/schedulers/hive/parameters.hpp": "numbers to tune", "impl/apiary/schedulers/hive/parts.hpp": "names of types",
     "impl/apiary/schedulers/all.hpp": "a list for tests", "impl/apiary/schedulers/hive/examples/echo.hpp": "an example",
     "impl/apiary/schedulers/hive/running_hive.hpp": "a test's helper", "impl/apiary/schedulers/hive/still_hive.hpp": "a test's helper",
-    "impl/apiary/parking/fake_core.hpp": "a test's helper", "impl/apiary/parking/event_loop_core.hpp": "a concept",
+    "impl/apiary/parking/fake_core.hpp": "a test's helper", "impl/apiary/events/event_loop_core.hpp": "a concept",
 }
 SYSTEM = {
     ("impl/apiary/parking/time_slice.hpp", "linux_slices"): "the kernel's answers, which differ: before Linux 6.12 there is no slice",

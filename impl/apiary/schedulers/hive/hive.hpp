@@ -41,7 +41,7 @@
 #include <vector>
 
 #include <apiary/contract/scheduler.hpp>
-#include <apiary/parking/epoll_core.hpp>
+#include <apiary/events/epoll_core.hpp>
 #include <apiary/parking/time_slice.hpp>
 #include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include <apiary/parking/parker_core.hpp>
+#include <apiary/events/parker_core.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 #include <apiary/schedulers/hive/trace.hpp>

@@ -20,7 +20,7 @@
 #include <string>
 #include <system_error>
 
-#include <apiary/parking/event_source.hpp>
+#include <apiary/events/event_source.hpp>
 
 namespace apiary::examples {
 

@@ -1,6 +1,6 @@
 // The event loop's core alone, from one thread: when a wait ends, what is told to whom, and what it leaves behind.
 // hive_events_test.cpp has what sources see of a hive.
-#include <apiary/parking/epoll_core.hpp>
+#include <apiary/events/epoll_core.hpp>
 
 #include <gtest/gtest.h>
 

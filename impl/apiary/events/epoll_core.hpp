@@ -30,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-#include <apiary/parking/event_source.hpp>
+#include <apiary/events/event_source.hpp>
 #include <apiary/parking/poll_parker.hpp>
 #include <apiary/sync/real_sync.hpp>
 
