@@ -87,6 +87,9 @@ def main() -> None:
         prefix = Path(folder) / "prefix"
         done = run("cmake", "--install", build, "--prefix", prefix)
         must(done.returncode == 0, "cmake --install", done.stdout)
+        headers = prefix / "include/apiary"
+        must((headers / "schedulers/hive/hive.hpp").exists() and not (headers / "testing").exists(),
+             "the package has the headers, and not what only tests use", done.stdout)
         program = built(Path(folder) / "installed", f"-DCMAKE_PREFIX_PATH={prefix}", compiler)
         verdicts(program)
         first_page(program)

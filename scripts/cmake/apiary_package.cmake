@@ -22,7 +22,9 @@ install(TARGETS ${APIARY_PACKAGE_PARTS} EXPORT apiaryTargets ARCHIVE DESTINATION
 install(EXPORT apiaryTargets NAMESPACE apiary:: DESTINATION ${package})
 export(EXPORT apiaryTargets NAMESPACE apiary:: FILE ${CMAKE_BINARY_DIR}/apiaryTargets.cmake)
 
-install(DIRECTORY impl/apiary DESTINATION include FILES_MATCHING PATTERN "*.hpp")
+# What only tests use stays here.
+install(DIRECTORY impl/apiary DESTINATION include
+  FILES_MATCHING PATTERN "*.hpp" PATTERN testing EXCLUDE PATTERN tests EXCLUDE PATTERN examples EXCLUDE)
 install(DIRECTORY model_check/apiary DESTINATION include
   FILES_MATCHING PATTERN "*.hpp" PATTERN tests EXCLUDE PATTERN selftest EXCLUDE)
 install(DIRECTORY stress/apiary DESTINATION include FILES_MATCHING PATTERN "*.hpp")

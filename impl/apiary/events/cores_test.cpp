@@ -2,9 +2,9 @@
 #include <apiary/events/epoll_core.hpp>
 #include <apiary/events/event_loop_core.hpp>
 #include <apiary/events/parker_core.hpp>
-#include <apiary/parking/fake_core.hpp>
 #include <apiary/parking/idle_set.hpp>
 #include <apiary/parking/sleeper.hpp>
+#include <apiary/testing/fake_core.hpp>
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 //
 //   parker_core   waits for nothing but wakes, on a parker: compute workers; checks, in place of an event loop
 //   epoll_core    waits for descriptors, too; real threads only
-//   fake_core     never blocks; a test moves its clock and sees what was asked of it
+//   fake_core     of testing/: never blocks; a test moves its clock and sees what was asked of it
 #pragma once
 
 #include <concepts>

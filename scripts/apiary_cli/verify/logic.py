@@ -34,8 +34,8 @@ NO_LOGIC = {
     "impl/apiary/queues/steal_result.hpp": "plain data", "impl/apiary/events/event_source.hpp": "an interface",
     "impl/apiary/schedulers/hive/parameters.hpp": "numbers to tune", "impl/apiary/schedulers/hive/parts.hpp": "names of types",
     "impl/apiary/schedulers/all.hpp": "a list for tests", "impl/apiary/schedulers/hive/examples/echo.hpp": "an example",
-    "impl/apiary/schedulers/hive/running_hive.hpp": "a test's helper", "impl/apiary/schedulers/hive/still_hive.hpp": "a test's helper",
-    "impl/apiary/parking/fake_core.hpp": "a test's helper", "impl/apiary/events/event_loop_core.hpp": "a concept",
+    "impl/apiary/testing/running_hive.hpp": "a test's helper", "impl/apiary/testing/still_hive.hpp": "a test's helper",
+    "impl/apiary/testing/fake_core.hpp": "a test's helper", "impl/apiary/events/event_loop_core.hpp": "a concept",
 }
 SYSTEM = {
     ("impl/apiary/parking/time_slice.hpp", "linux_slices"): "the kernel's answers, which differ: before Linux 6.12 there is no slice",

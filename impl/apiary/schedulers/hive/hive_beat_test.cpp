@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include <apiary/schedulers/hive/still_hive.hpp>
+#include <apiary/testing/still_hive.hpp>
 
 namespace {
 

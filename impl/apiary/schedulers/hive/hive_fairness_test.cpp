@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <apiary/schedulers/hive/still_hive.hpp>
+#include <apiary/testing/still_hive.hpp>
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <future>
 #include <thread>
 
-#include <apiary/schedulers/hive/running_hive.hpp>
+#include <apiary/testing/running_hive.hpp>
 
 namespace {
 

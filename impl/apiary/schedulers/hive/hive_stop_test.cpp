@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <apiary/schedulers/hive/running_hive.hpp>
+#include <apiary/testing/running_hive.hpp>
 
 namespace {
 

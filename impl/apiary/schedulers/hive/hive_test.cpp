@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include <apiary/schedulers/hive/running_hive.hpp>
+#include <apiary/testing/running_hive.hpp>
 
 namespace {
 

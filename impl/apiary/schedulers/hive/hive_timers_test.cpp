@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include <apiary/parking/fake_core.hpp>
-#include <apiary/schedulers/hive/running_hive.hpp>
+#include <apiary/testing/fake_core.hpp>
+#include <apiary/testing/running_hive.hpp>
 #include <apiary/timers/clock.hpp>
 
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include <apiary/parking/fake_core.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
+#include <apiary/testing/fake_core.hpp>
 #include <apiary/timers/clock.hpp>
 
 namespace apiary {
