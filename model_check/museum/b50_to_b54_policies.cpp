@@ -14,7 +14,7 @@
 // Fixed twins: the shipped hive, under the same detector; of B54 the shipped idle_set and sleeper.
 #include <span>
 
-#include "../schedulers/hive_scenario.hpp"
+#include "../schedulers/hive/hive_scenario.hpp"
 
 namespace {
 

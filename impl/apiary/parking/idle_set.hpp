@@ -33,7 +33,7 @@
 //       fence before the load, and the other worker, by meet_pushers, a heavy one before its look. A worker that sleeps pushes
 //       nothing, and when it wakes it changes the word and so sees what was announced meanwhile: hence no fence when all others sleep.
 //
-// Checked by model_check/parking/idle_set_check.cpp and schedulers/hive_check.cpp. A load in place of
+// Checked by model_check/parking/idle_set_check.cpp and schedulers/hive/hive_check.cpp. A load in place of
 // the read-modify-write of stop_searching is the bug of tokio #1768; sleeping without the second look
 // is exhibit A01.
 #pragma once

@@ -16,7 +16,7 @@
 //
 // Threads. The worker that owns it.
 // `Core` blocks in `wait(deadline_ns)` until `wake()` (any thread; sticky), the deadline, or an event.
-// Checked by model_check/parking/idle_set_check.cpp and schedulers/hive_check.cpp. Source: seed 002 sections 4.6, 5.5, 7.2 and 9.2.
+// Checked by model_check/parking/idle_set_check.cpp and schedulers/hive/hive_check.cpp. Source: seed 002, 4.6, 5.5, 7.2, 9.2.
 #pragma once
 
 #include <cstdint>

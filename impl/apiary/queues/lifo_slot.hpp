@@ -24,7 +24,7 @@
 //   S5  put, then a light fence and the look for a sleeper; the sleeper's announcement, then a heavy fence and looks_empty
 //       (idle_set S2).
 //
-// Checked by model_check/queues/lifo_slot_check.cpp and schedulers/hive_check.cpp.
+// Checked by model_check/queues/lifo_slot_check.cpp and schedulers/hive/hive_check.cpp.
 // Go's runnext and Tokio's LIFO slot are the same place, taken by a compare-exchange each time. Dice, Huang, Yang: Asymmetric Dekker
 // synchronization, 2001; Goldblat: Asymmetric fences (P1202).
 #pragma once

@@ -13,7 +13,7 @@
 //          (exhibit A33). I2 every wait is a loop on its condition under the lock, and every change
 //          that can make a condition true happens under the lock and notifies.
 //
-// Checked by model_check/schedulers/global_queue_check.cpp and global_queue_logic_check.cpp. Source: seed 004.
+// Checked by model_check/schedulers/global_queue/global_queue_check.cpp and global_queue_logic_check.cpp. Source: seed 004.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,7 @@
 //       block. `state_` itself is relaxed: it decides who ends the callable, and whoever does got the
 //       callable together with the task or the handle.
 //
-// Checked by model_check/schedulers/hive_cancel_check.cpp.
+// Checked by model_check/schedulers/hive/hive_cancel_check.cpp.
 #pragma once
 
 #include <cstdint>

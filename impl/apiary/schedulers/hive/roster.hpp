@@ -16,7 +16,7 @@
 //   S1  attach: store used_ (release) -> size: load (acquire). Publishes the worker. Who knows of a worker from the
 //       idle set's word has it from there (idle_set S1).
 //
-// Checked by model_check/schedulers/hive_attach_check.cpp.
+// Checked by model_check/schedulers/hive/hive_attach_check.cpp.
 #pragma once
 
 #include <array>
