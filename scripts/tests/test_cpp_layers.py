@@ -1,0 +1,107 @@
+"""The layers of the C++ tree: which folder of impl/apiary may include which. CONTRIBUTING.md draws the tree."""
+
+from __future__ import annotations
+
+import os
+import re
+import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .support import REAL_ROOT
+
+# A rung knows itself and those before it. contract/ stands beside them: it knows sync alone, and all but sync may know it.
+LADDER = ("sync", "tasks", "queues", "parking", "events", "timers", "workers", "schedulers")
+ABOVE = ("model_check", "stress", "bench")      # they know impl/, which knows none of them
+NOT_INSTALLED = {"testing", "tests", "examples", "selftest"}
+READ = ("impl", "model_check/apiary", "stress/apiary", "bench/apiary", "bench/scenarios")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+
+
+def installed(file: Path) -> bool:
+    return file.suffix == ".hpp" and not NOT_INSTALLED & set(file.parts)
+
+
+def refusal(file: Path, target: str) -> str:
+    """Why a file of the tree may not include apiary/TARGET; nothing where it may."""
+    to, *rest = target.split("/")
+    if to == "testing" and (installed(file) or not re.search(r"_test\.cpp$|/tests/|/testing/", str(file))):
+        return "testing/ is for tests alone, and is not installed"
+    if file.parts[0] != "impl" or file.parts[2] == "testing":
+        return ""
+    rung, room = file.parts[2], file.parts[3] if len(file.parts) > 4 else ""
+    if to in ABOVE:
+        return f"impl/ knows nothing of {to}"
+    if rung == "contract" or to == "contract":
+        wrong = to not in ("contract", "sync") or rung == "sync"
+        return f"{rung} may not include {to}: contract knows sync alone, and sync knows nothing" if wrong else ""
+    if to == "testing":
+        return ""
+    if to not in LADDER or rung not in LADDER or LADDER.index(to) > LADDER.index(rung):
+        return f"{rung} may not include {to}: {' <- '.join(LADDER)}"
+    if rung == to == "schedulers" and room and rest[0] != room:
+        return f"{room} may not include {'/'.join(rest)}: a scheduler knows no other"
+    return ""
+
+
+def wrong(root: Path) -> tuple[list[str], int]:
+    """Every include that the layers forbid, with its place; and how many were read."""
+    found, read = [], 0
+    for path in sorted(path for folder in READ for path in (root / folder).rglob("*.[hc]pp")):
+        file, text = path.relative_to(root), path.read_text()
+        for match in INCLUDE.finditer(text):
+            beside = Path(os.path.normpath(path.parent / match[1]))
+            name = match[1] if '"' not in match[0] or not beside.is_relative_to(root) else str(beside.relative_to(root))
+            name = name.removeprefix("impl/")
+            if name.startswith(("apiary/", *(f"{above}/" for above in ABOVE))):
+                read += 1
+                why = refusal(file, name.removeprefix("apiary/"))
+                found += [f"{file}:{text.count(chr(10), 0, match.start()) + 1}: {why}"] if why else []
+    return found, read
+
+
+class Layers(unittest.TestCase):
+    def test_the_tree_keeps_them(self) -> None:
+        found, read = wrong(REAL_ROOT)
+        self.assertEqual(found, [])
+        self.assertGreater(read, 300, "the tree was not read")
+
+    def test_each_rule_is_seen_to_be_broken(self) -> None:
+        for file, include, told in (
+            ("impl/apiary/parking/a.hpp", "<apiary/events/epoll_core.hpp>", "parking may not include events"),
+            ("impl/apiary/parking/a_test.cpp", '"../timers/clock.hpp"', "parking may not include timers"),
+            ("impl/apiary/events/a.hpp", "<apiary/parking/parker.hpp>", ""),
+            ("impl/apiary/queues/a.hpp", "<apiary/strange/a.hpp>", "queues may not include strange"),
+            ("impl/apiary/strange/a.hpp", "<apiary/sync/real_sync.hpp>", "strange may not include sync"),
+            ("impl/apiary/schedulers/hive/a.hpp", "<apiary/schedulers/global_queue/b.hpp>", "hive may not include global_queue"),
+            ("impl/apiary/schedulers/hive/tests/a_test.cpp", "<apiary/schedulers/all.hpp>", "hive may not include all.hpp"),
+            ("impl/apiary/schedulers/all.hpp", "<apiary/schedulers/hive/hive.hpp>", ""),
+            ("impl/apiary/queues/a.hpp", "<apiary/model_check/check.hpp>", "impl/ knows nothing of model_check"),
+            ("impl/apiary/schedulers/hive/a.hpp", "<apiary/bench/host.hpp>", "impl/ knows nothing of bench"),
+            ("impl/apiary/tasks/a_test.cpp", '"../../../stress/x.hpp"', "impl/ knows nothing of stress"),
+            ("impl/apiary/contract/a.hpp", "<apiary/tasks/task.hpp>", "contract may not include tasks"),
+            ("impl/apiary/contract/a.hpp", "<apiary/sync/real_sync.hpp>", ""),
+            ("impl/apiary/sync/a.hpp", "<apiary/contract/laws.hpp>", "sync may not include contract"),
+            ("impl/apiary/timers/a.hpp", "<apiary/contract/stats.hpp>", ""),
+            ("impl/apiary/events/a.hpp", "<apiary/testing/fake_core.hpp>", "testing/ is for tests alone"),
+            ("model_check/apiary/model_check/a.hpp", "<apiary/testing/fake_core.hpp>", "testing/ is for tests alone"),
+            ("bench/scenarios/a.hpp", "<apiary/testing/fake_core.hpp>", "testing/ is for tests alone"),
+            ("impl/apiary/events/a_test.cpp", "<apiary/testing/fake_core.hpp>", ""),
+            ("impl/apiary/testing/a.hpp", "<apiary/schedulers/hive/hive.hpp>", ""),
+            ("model_check/apiary/model_check/a.hpp", "<apiary/contract/laws.hpp>", ""),
+        ):
+            with self.subTest(file=file, include=include), TemporaryDirectory() as folder:
+                path = Path(folder).resolve() / file
+                path.parent.mkdir(parents=True)
+                path.write_text(f"// {file}\n#pragma once\n#include {include}\n#include <vector>\n")
+                found, read = wrong(Path(folder).resolve())
+                self.assertEqual(read, 1)
+                if told:
+                    self.assertEqual(len(found), 1)
+                    self.assertTrue(found[0].startswith(f"{file}:3: {told}"), found)
+                else:
+                    self.assertEqual(found, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
