@@ -118,10 +118,10 @@ void post_to_a_sleeper(std::uint64_t n) {
     core_type core(1, 0, untimed);
     counting_core::wakes = 0;
     for (std::uint64_t i = 0; i < n; ++i) {
-        core.idle_io().announce_sleep(0, false);
+        core.io_crew().idle().announce_sleep(0, false);
         must(post(core, [] {}), "refused");
-        must(!core.idle_io().withdraw(0), "not claimed");
-        core.idle_io().stop_searching();
+        must(!core.io_crew().idle().withdraw(0), "not claimed");
+        core.io_crew().idle().stop_searching();
         (void)apiary::discard<storage>(core.pool().take_one());
     }
     apiary::exact::count("wakes", counting_core::wakes);

@@ -178,7 +178,7 @@ template <class Sync, bool ForEachPush>
 struct chain_beside_a_sleeper : one_thread<Sync, policy::shipped> {
     static constexpr unsigned links = 20;
     void before() {
-        for (unsigned w : {1U, 2U}) this->hive.idle_io().announce_sleep(w, false);
+        for (unsigned w : {1U, 2U}) this->hive.io_crew().idle().announce_sleep(w, false);
         this->must(this->hive.post_to(0, this->make([this] { link(1); })));
     }
     void link(unsigned n) {
@@ -199,7 +199,7 @@ struct b51_wake_for_each_push : chain_beside_a_sleeper<Sync, true> {
 APIARY_EXHIBIT(b51_wake_for_each_push, "wakes");
 template <class Sync>
 struct b51_fixed : chain_beside_a_sleeper<Sync, false> {
-    static constexpr std::array must_reach{"hive.woke_one_io"};
+    static constexpr std::array must_reach{"crew.woke_one"};
     static constexpr const char* what = "twin of B51: the hive wakes one, and none while that one has not looked yet";
 };
 APIARY_CHECK(b51_fixed);
@@ -266,7 +266,7 @@ struct b53_trapped_in_an_inbox : post_beside_a_long_task<Sync, true> {
 APIARY_EXHIBIT(b53_trapped_in_an_inbox, "deadlock");
 template <class Sync>
 struct b53_fixed : post_beside_a_long_task<Sync, false> {
-    static constexpr std::array must_reach{"hive.woke_one_io"};
+    static constexpr std::array must_reach{"crew.woke_one"};
     static constexpr const char* what =
         "twin of B53: what anybody may run goes to the pool, and wakes the one that sleeps";
 };

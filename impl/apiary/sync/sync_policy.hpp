@@ -38,7 +38,7 @@
 //   fail(what)            reports and ends the run (or the execution under a checker). Not for checks: use law.
 //   reach(name)           counts, under a checker, that an interesting branch was taken.
 //   recheck(name)         true; a checker can be told to answer false, and leaves out one source of a sleeper's last
-//                         look: `(Sync::recheck("hive.io.inbox") && !inbox.looks_empty()) || …`. Each source has a
+//                         look: `(Sync::recheck("io_sources.inbox") && !inbox.looks_empty()) || …`. Each source has a
 //                         name of its own, and some check must fail without it.
 //   checked               whether operations are watched by an engine.
 //

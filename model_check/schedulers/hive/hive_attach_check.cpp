@@ -35,9 +35,9 @@ struct attach_scenario {
     void must(bool yes, const char* what) { Sync::law(yes, what); }
     // Alone, when every thread has ended: what was handed over lies in the pool, or in the main worker's inbox.
     void run_what_is_left() {
-        for (auto* pool : {&hive.pool(), &hive.compute_pool()})
+        for (auto* pool : {&hive.io_crew().pool(), &hive.compute_crew().pool()})
             while (task<Sync>* t = pool->take_one()) end(t);
-        auto rest = hive.io()[0]->mail().inbox.drain();
+        auto rest = hive.io()[0]->sources().mail().inbox.drain();
         while (task<Sync>* t = rest.pop_front()) end(t);
     }
     void each_ended_once(std::array<bool, Tasks> accepted) {
@@ -60,7 +60,7 @@ private:
 template <class Sync>
 struct detach_races_targeted_post : attach_scenario<Sync, 2, 0, 1> {
     static constexpr const char* what = "A10 repaired: a post to a worker that is being detached runs or is refused";
-    static constexpr std::array must_reach{"hive.post_to_met_the_close", "sleeper.stayed"};
+    static constexpr std::array must_reach{"crew.post_to_met_the_close", "sleeper.stayed"};
     static constexpr unsigned threads = 3;
     bool accepted = false;
     void thread(unsigned i) {
@@ -91,7 +91,7 @@ struct detach_races_a_post_to_oneself : attach_scenario<Sync, 2, 0, 2> {
             this->ended[0].fetch_add(1, std::memory_order_relaxed);
             if (left) return;  // handed over: it runs elsewhere
             task<Sync>* t = this->make(1);
-            accepted = this->hive.io()[1]->post_self(t);
+            accepted = this->hive.io()[1]->sources().post(t);
             Sync::reach(accepted ? "post_self.accepted" : "post_self.refused");
             if (!accepted) discard<typename detach_races_a_post_to_oneself::storage>(t);
         });
@@ -196,7 +196,7 @@ template <class Sync>
 struct attached_worker_is_woken : attach_scenario<Sync, 1, 0, 2> {
     static constexpr const char* what =
         "the main worker is at a task that waits for another; a worker is attached, and runs the other";
-    static constexpr std::array must_reach{"hive.woke_one_io"};
+    static constexpr std::array must_reach{"crew.woke_one"};
     static constexpr unsigned threads = 3;
     typename Sync::template atomic<unsigned> gate;
     void before() {
@@ -233,7 +233,7 @@ struct lone_tasks_against_falling_asleep : attach_scenario<Sync, 1, 0, 2> {
         "the main worker hands over two tasks and begins the one that waits for the other; the peer, falling asleep or "
         "asleep, steals that: every behaviour";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"hive.stole", "hive.woke_one_io", "sleeper.stayed"};
+    static constexpr std::array must_reach{"worker.stole", "crew.woke_one", "sleeper.stayed"};
     typename Sync::template atomic<unsigned> gate;
     void before() {
         gate.store(0, std::memory_order_relaxed);
@@ -263,7 +263,7 @@ struct newcomer_is_met_by_who_falls_asleep : attach_scenario<Sync, 1, 0, 1> {
         "an attached worker posts a child and waits for it, while the main worker falls asleep: that one steals the "
         "child";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"hive.stole", "sleeper.slept", "sleeper.stayed"};
+    static constexpr std::array must_reach{"worker.stole", "sleeper.slept", "sleeper.stayed"};
     typename Sync::template atomic<unsigned> ran;
     void before() { ran.store(0, std::memory_order_relaxed); }
     void thread(unsigned i) {
@@ -305,7 +305,7 @@ struct attach_scenario_of_life : attach_scenario<Sync, Life == 0 ? 1 : 2, 0, 1> 
         if (!accepted) discard<typename attach_scenario_of_life::storage>(t);
     }
     void after() {
-        this->must(this->hive.io()[1]->mail().inbox.looks_empty() != accepted,
+        this->must(this->hive.io()[1]->sources().mail().inbox.looks_empty() != accepted,
                    "a post was accepted and did not arrive");
     }
 };
@@ -367,7 +367,7 @@ template <class Sync>
 struct reattached_slot_takes_no_old_post : attach_scenario<Sync, 2, 0, 1> {
     static constexpr const char* what =
         "a post to a worker whose slot is given again meanwhile: never to the next life's inbox";
-    static constexpr std::array must_reach{"hive.post_to_met_the_close"};
+    static constexpr std::array must_reach{"crew.post_to_met_the_close"};
     static constexpr unsigned threads = 2;
     bool accepted = false;
     void thread(unsigned i) {
@@ -384,7 +384,7 @@ struct reattached_slot_takes_no_old_post : attach_scenario<Sync, 2, 0, 1> {
         this->must(worker->id() != 1, "an id was given twice");
     }
     void after() {
-        this->must(this->hive.io()[1]->mail().inbox.looks_empty(), "a post to the worker before came to this one");
+        this->must(this->hive.io()[1]->sources().mail().inbox.looks_empty(), "a post to the worker before came to this one");
         this->each_ended_once({accepted});
     }
 };

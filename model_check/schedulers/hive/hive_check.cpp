@@ -21,7 +21,7 @@ template <class Sync>
 struct hive_one_worker_targeted_post : hive_scenario<Sync, 1, 0, 1, 1, true> {
     static constexpr const char* what =
         "one worker that falls asleep, one post to its inbox, one stop: every behaviour";
-    static constexpr std::array must_reach{"hive.post_to_woke", "sleeper.slept", "sleeper.stayed_and_was_claimed"};
+    static constexpr std::array must_reach{"crew.post_to_woke", "sleeper.slept", "sleeper.stayed_and_was_claimed"};
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
         this->must([this] { return this->hive.post_to(0, this->make(0)); });
@@ -33,7 +33,7 @@ template <class Sync>
 struct hive_one_compute_worker_one_post : hive_scenario<Sync, 1, 1, 1, 1> {
     static constexpr const char* what =
         "an IO and a compute worker that fall asleep, one compute post, one stop: every behaviour";
-    static constexpr std::array must_reach{"hive.woke_one_compute", "sleeper.stayed_and_was_claimed"};
+    static constexpr std::array must_reach{"crew.woke_one", "sleeper.stayed_and_was_claimed"};
     void thread(unsigned i) {
         if (this->work_thread(i)) return;
         Sync::law(this->hive.post_compute(this->make(0)), "a post was refused");
@@ -52,7 +52,7 @@ struct small_scenario : hive_scenario<Sync, Io, Compute, Posters, Tasks> {
 
 template <class Sync, unsigned Sleeper>
 struct post_beside_sleeper : small_scenario<Sync, 2, 0, 1, 1> {
-    static constexpr std::array must_reach{"hive.woke_one_io", "sleeper.stayed"};
+    static constexpr std::array must_reach{"crew.woke_one", "sleeper.stayed"};
     void before() {
         post_beside_sleeper::base::before();
         this->sleeps_first(Sleeper);
@@ -78,7 +78,7 @@ template <class Sync>
 struct hive_post_beside_a_late_searcher : hive_scenario<Sync, 2, 0, 1, 2> {
     static constexpr const char* what =
         "a post that would count on a searcher that does not come wakes the other worker";
-    static constexpr std::array must_reach{"hive.woke_one_io"};
+    static constexpr std::array must_reach{"crew.woke_one"};
     using base = hive_scenario<Sync, 2, 0, 1, 2>;
     static constexpr hive_parameters at_once_late = [] {
         hive_parameters p = small_parameters;
@@ -88,15 +88,15 @@ struct hive_post_beside_a_late_searcher : hive_scenario<Sync, 2, 0, 1, 2> {
     hive_post_beside_a_late_searcher() : base(at_once_late) {}
     void before() {
         base::before();
-        this->hive.idle_io().announce_sleep(0, false);
+        this->hive.io_crew().idle().announce_sleep(0, false);
         this->must([this] { return this->hive.post(this->make(0)); });
         this->sleeps_first(1);
     }
     void thread(unsigned i) {
         if (i == 0) {
             this->wait_for_gate();
-            Sync::law(!this->hive.idle_io().withdraw(0), "worker 0 was not claimed");
-            this->hive.idle_io().stop_searching();
+            Sync::law(!this->hive.io_crew().idle().withdraw(0), "worker 0 was not claimed");
+            this->hive.io_crew().idle().stop_searching();
         }
         if (this->work_thread(i)) return;
         this->must([this] { return this->hive.post(this->make(1, [this] { this->open_gate(); })); });
@@ -108,7 +108,7 @@ template <class Sync>
 struct hive_waiting_batch_feeds_both : small_scenario<Sync, 2, 0, 0, 2> {
     static constexpr const char* what =
         "a batch of two waits in the pool, its first task for the second: each worker takes one, every behaviour";
-    static constexpr std::array must_reach{"hive.woke_one_io"};
+    static constexpr std::array must_reach{"crew.woke_one"};
     void before() {
         hive_waiting_batch_feeds_both::base::before();
         fifo_list<task<Sync>> batch;
@@ -123,7 +123,7 @@ template <class Sync>
 struct hive_batch_wakes_a_sleeper : small_scenario<Sync, 2, 0, 0, 2> {
     static constexpr const char* what =
         "worker 1 sleeps, a task of worker 0 posts a batch (of one) and waits for it: every behaviour";
-    static constexpr std::array must_reach{"hive.woke_one_io"};
+    static constexpr std::array must_reach{"crew.woke_one"};
     void before() {
         hive_batch_wakes_a_sleeper::base::before();
         this->sleeps_first(1);
@@ -155,14 +155,14 @@ template <class Sync>
 struct hive_surplus_against_falling_asleep : surplus<Sync> {
     static constexpr const char* what =
         "a task posts a child and waits for it; the peer that falls asleep meanwhile steals it: every behaviour";
-    static constexpr std::array must_reach{"hive.stole", "sleeper.stayed"};
+    static constexpr std::array must_reach{"worker.stole", "sleeper.stayed"};
 };
 APIARY_CHECK(hive_surplus_against_falling_asleep);
 template <class Sync>
 struct hive_surplus_wakes_a_sleeper : surplus<Sync> {
     static constexpr const char* what =
         "a task posts a child and waits for it; the peer that sleeps is woken and steals it: every behaviour";
-    static constexpr std::array must_reach{"hive.stole", "hive.woke_one_io"};
+    static constexpr std::array must_reach{"worker.stole", "crew.woke_one"};
     void before() {
         surplus<Sync>::before();
         this->sleeps_first(1);
@@ -175,7 +175,7 @@ template <class Sync>
 struct hive_drain_helps_a_waiting_task : small_scenario<Sync, 2, 0, 0, 2> {
     static constexpr const char* what =
         "a task posts a child, stops the hive, and waits for the child: the other worker drains it";
-    static constexpr std::array must_reach{"hive.stole"};
+    static constexpr std::array must_reach{"worker.stole"};
     void before() {
         hive_drain_helps_a_waiting_task::base::before();
         auto* parent = this->make(0, [this] {
@@ -193,7 +193,7 @@ template <class Sync>
 struct hive_targeted_post_beside_sleeper : small_scenario<Sync, 2, 0, 1, 1> {
     static constexpr const char* what =
         "worker 0 sleeps, worker 1 falls asleep, a post to its inbox arrives: every behaviour";
-    static constexpr std::array must_reach{"hive.post_to_woke", "sleeper.stayed_and_was_claimed"};
+    static constexpr std::array must_reach{"crew.post_to_woke", "sleeper.stayed_and_was_claimed"};
     void before() {
         hive_targeted_post_beside_sleeper::base::before();
         this->sleeps_first(0);
@@ -251,7 +251,7 @@ APIARY_CHECK(hive_stop_races_a_batch);
 // The IO worker does not run: its thread posts.
 template <class Sync>
 struct hive_compute_post_needs_the_other : hive_scenario<Sync, 1, 2, 0, 2> {
-    static constexpr std::array must_reach{"hive.woke_one_compute", "sleeper.stayed"};
+    static constexpr std::array must_reach{"crew.woke_one", "sleeper.stayed"};
     static constexpr const char* what =
         "a running compute task waits for one that is posted then: the other worker, falling asleep, runs it, every "
         "behaviour";

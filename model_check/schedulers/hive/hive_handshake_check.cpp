@@ -24,7 +24,7 @@ template <class Sync>
 struct post_meets_two_falling_asleep : handshake<Sync, 2> {
     static constexpr const char* what = "two workers fall asleep while a task is posted: one of them runs it";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"hive.woke_one_io", "sleeper.stayed", "sleeper.stayed_and_was_claimed"};
+    static constexpr std::array must_reach{"crew.woke_one", "sleeper.stayed", "sleeper.stayed_and_was_claimed"};
     void thread(unsigned i) {
         if (i < 2) return this->work(this->io(i));
         this->must(this->hive.post(this->alone()));
@@ -38,7 +38,7 @@ struct two_posts_need_both : handshake<Sync, 2> {
     static constexpr const char* what =
         "worker 1 sleeps, worker 0 falls asleep; of two posts the first waits for the second: each worker runs one";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"hive.woke_one_io", "idle_set.relied_on_a_searcher", "sleeper.stayed"};
+    static constexpr std::array must_reach{"crew.woke_one", "idle_set.relied_on_a_searcher", "sleeper.stayed"};
     void before() { this->io(1).core().sleeps_first(); }
     void thread(unsigned i) {
         if (i != 1) this->io(1).core().await_sleep();
@@ -55,7 +55,7 @@ struct batch_needs_both : handshake<Sync, 2> {
     static constexpr const char* what =
         "two workers fall asleep; of a batch of two the first waits for the second: each worker runs one";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"hive.woke_one_io", "sleeper.stayed"};
+    static constexpr std::array must_reach{"crew.woke_one", "sleeper.stayed"};
     void thread(unsigned i) {
         if (i < 2) return this->work(this->io(i));
         fifo_list<task<Sync>> batch;
@@ -73,7 +73,7 @@ struct batch_in_a_deque : handshake<Sync, 2> {
     static constexpr const char* what =
         "a worker has taken two tasks at once and runs the first, which waits for the second: the other worker steals it";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"hive.woke_one_io", "hive.stole"};
+    static constexpr std::array must_reach{"crew.woke_one", "worker.stole"};
     void before() { this->io(1).core().sleeps_first(); }
     void thread(unsigned i) {
         if (i == 0) {
@@ -95,7 +95,7 @@ struct targeted_post_and_another : handshake<Sync, 2> {
     static constexpr const char* what =
         "a post to worker 1 waits for an untargeted one, both workers fall asleep: worker 0 runs the other";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"hive.woke_one_io", "hive.post_to_woke", "idle_set.relied_on_a_searcher"};
+    static constexpr std::array must_reach{"crew.woke_one", "crew.post_to_woke", "idle_set.relied_on_a_searcher"};
     void thread(unsigned i) {
         if (i < 2) return this->work(this->io(i), i == 0 ? 1 : this->any_number);
         this->must(this->hive.post_to(1, this->waits(this->and_ends)));
@@ -111,7 +111,7 @@ template <class Sync>
 struct child_meets_a_worker_falling_asleep : handshake<Sync, 2> {
     static constexpr const char* what = "a task posts a child and waits for it, the other worker falls asleep: it steals the child";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"hive.woke_one_io", "hive.stole"};
+    static constexpr std::array must_reach{"crew.woke_one", "worker.stole"};
     void thread(unsigned i) {
         if (i == 1) return this->work(this->io(1));
         this->must(this->io(0).post_local(this->opens()));
@@ -127,8 +127,8 @@ struct slot_is_replaced_under_a_thief : handshake<Sync, 2> {
         "a task posts two children and waits for both; the other worker, falling asleep, steals while the second takes the "
         "slot of the first";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"hive.woke_one_io", "hive.stole", "sleeper.stayed", "lifo_slot.raced",
-                                           "hive.left_a_chain"};
+    static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "sleeper.stayed", "lifo_slot.raced",
+                                           "ready_work.left_a_chain"};
     void thread(unsigned i) {
         if (i == 1) return this->work(this->io(1), 2);
         this->must(this->io(0).post_local(this->opens(0)));
@@ -146,7 +146,7 @@ struct thief_recruits_the_next : handshake<Sync, 3> {
         "a task posts two children, of which the first waits for the second; of two sleepers the one that steals first "
         "wakes the other, or the second post does";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"hive.woke_one_io", "hive.stole", "lifo_slot.raced",
+    static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "lifo_slot.raced",
                                            "idle_set.relied_on_a_searcher"};
     void before() {
         this->io(1).core().sleeps_first();
@@ -171,7 +171,7 @@ struct searcher_gives_up_beside_posts : handshake<Sync, 3> {
     static constexpr const char* what =
         "two posts count on a searcher that lies down: it stays, takes one, and the third worker is woken for the other";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"idle_set.relied_on_a_searcher", "sleeper.stayed", "hive.stole"};
+    static constexpr std::array must_reach{"idle_set.relied_on_a_searcher", "sleeper.stayed", "worker.stole"};
     void before() {
         this->io(1).core().sleeps_first();
         this->io(2).core().sleeps_first();
@@ -184,7 +184,7 @@ struct searcher_gives_up_beside_posts : handshake<Sync, 3> {
             return this->end();
         }
         this->io(2).core().await_sleep();
-        this->hive.wake_one_io();
+        this->hive.io_crew().wake_one();
         this->must(this->io(0).post_local(this->opens(0)));
         this->must(this->io(0).post_local(this->opens(1)));
     }
@@ -200,7 +200,7 @@ template <class Sync>
 struct lone_child_beside_a_napper : handshake<Sync, 2> {
     static constexpr const char* what = "a worker is woken in vain and naps; a child that can wait is left to it: it steals the child";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"hive.stole", "sleeper.napped", "idle_set.left_to_a_napper"};
+    static constexpr std::array must_reach{"worker.stole", "sleeper.napped", "idle_set.left_to_a_napper"};
     static constexpr hive_parameters one_nap = [] {
         hive_parameters p = handshake_parameters;
         p.naps = 1;
@@ -211,7 +211,7 @@ struct lone_child_beside_a_napper : handshake<Sync, 2> {
     void thread(unsigned i) {
         if (i == 1) return this->work(this->io(1));
         this->io(1).core().await_sleep();
-        this->hive.wake_one_io();
+        this->hive.io_crew().wake_one();
         this->must(this->io(0).post_local(this->opens()));
         this->await_begun(1);
     }
@@ -222,7 +222,7 @@ APIARY_CHECK(lone_child_beside_a_napper);
 template <class Sync, unsigned Sleeper>
 struct compute_posts : handshake<Sync, 1, 2> {
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"hive.woke_one_compute", "sleeper.stayed", "idle_set.relied_on_a_searcher"};
+    static constexpr std::array must_reach{"crew.woke_one", "sleeper.stayed", "idle_set.relied_on_a_searcher"};
     void before() { this->compute(Sleeper).core().sleeps_first(); }
     void thread(unsigned i) {
         if (i != Sleeper) this->compute(Sleeper).core().await_sleep();
@@ -250,7 +250,7 @@ struct lone_tasks_meet_the_newcomer : handshake<Sync, 1> {
     static constexpr const char* what =
         "the main worker, alone, has posted two tasks, the first waits for the second: an attached worker steals that";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"hive.stole", "sleeper.stayed"};
+    static constexpr std::array must_reach{"worker.stole", "sleeper.stayed"};
     typename Sync::template atomic<unsigned> attached;
     void before() {
         attached.store(0, std::memory_order_relaxed);
@@ -276,7 +276,7 @@ struct search_of_a_detached_worker : handshake<Sync, 3> {
     static constexpr const char* what =
         "a post claims the IO worker that is detached: the search is passed on, and the other one runs the task";
     static constexpr unsigned threads = 4;
-    static constexpr std::array must_reach{"hive.search_passed_on"};
+    static constexpr std::array must_reach{"worker.search_passed_on"};
     void before() {
         this->io(1).core().sleeps_first();
         this->io(2).core().sleeps_first();
@@ -298,7 +298,7 @@ struct search_of_a_detached_compute_worker : handshake<Sync, 1, 2> {
     static constexpr const char* what =
         "a post claims the compute worker that is detached: the search is passed on, and the other one runs the task";
     static constexpr unsigned threads = 4;
-    static constexpr std::array must_reach{"hive.compute_search_passed_on"};
+    static constexpr std::array must_reach{"worker.search_passed_on"};
     void before() {
         this->compute(0).core().sleeps_first();
         this->compute(1).core().sleeps_first();

@@ -1,7 +1,7 @@
 // The hive in scenarios too large for every behaviour: hunted through by both engines. hive_handshake_check.cpp and hive_check.cpp
 // have the same claims cut small, and exhausted.
 //
-// What the hunts kill of the eight mutants recheck:hive.io.{slots,deques,pool,inbox}, recheck:hive.compute.pool,
+// What the hunts kill of the eight mutants recheck:hive.io.{slots,deques,pool,inbox}, recheck:worker.pool,
 // recheck:sleeper.{last_look,gave_up} and the light fence of wake_one_io dropped (20,000 executions or 6 s; the handshakes kill all):
 //   hive_runs_every_post          2 (pool, last_look), Relacy alone
 //   hive_targeted_posts_arrive    2 (inbox, last_look), both engines
@@ -16,7 +16,7 @@ using namespace apiary::model;
 
 template <class Sync>
 struct hive_runs_every_post : hive_scenario<Sync, 2, 0, 1, 2> {
-    static constexpr std::array must_reach{"hive.woke_one_io", "idle_set.relied_on_a_searcher"};
+    static constexpr std::array must_reach{"crew.woke_one", "idle_set.relied_on_a_searcher"};
     static constexpr bool too_large_to_exhaust = true;
     static constexpr const char* what = "two workers that fall asleep, one poster of two tasks: both run, once";
     void thread(unsigned i) {
@@ -29,7 +29,7 @@ APIARY_CHECK(hive_runs_every_post);
 
 template <class Sync>
 struct hive_targeted_posts_arrive : hive_scenario<Sync, 2, 0, 1, 3> {
-    static constexpr std::array must_reach{"hive.post_to_woke", "idle_set.relied_on_a_searcher"};
+    static constexpr std::array must_reach{"crew.post_to_woke", "idle_set.relied_on_a_searcher"};
     static constexpr bool too_large_to_exhaust = true;
     static constexpr const char* what = "posts to each worker's inbox wake that worker, beside an untargeted post";
     void thread(unsigned i) {
@@ -43,7 +43,7 @@ APIARY_CHECK(hive_targeted_posts_arrive);
 
 template <class Sync>
 struct hive_compute_is_woken : hive_scenario<Sync, 1, 2, 1, 2> {
-    static constexpr std::array must_reach{"hive.woke_one_compute"};
+    static constexpr std::array must_reach{"crew.woke_one"};
     static constexpr bool too_large_to_exhaust = true;
     static constexpr const char* what =
         "two compute tasks, the first waits for the second: both compute workers are woken";

@@ -2,7 +2,7 @@
 // task that nobody puts back, posts that a stop should refuse, a slot of the roster that is shown or given again too early.
 #include <array>
 
-#include <apiary/schedulers/hive/roster.hpp>
+#include <apiary/workers/worker_table.hpp>
 
 #include "hive_scenario.hpp"
 
@@ -17,11 +17,11 @@ struct hive_searcher_recruits_the_next : hive_scenario<Sync, 2, 0, 0, 2> {
     static constexpr const char* what =
         "worker 1, woken for a task of its own, is counted on by a second post; before it runs the first, which waits for "
         "the second, it wakes the next";
-    static constexpr std::array must_reach{"hive.post_to_woke", "hive.woke_one_io", "idle_set.relied_on_a_searcher"};
+    static constexpr std::array must_reach{"crew.post_to_woke", "crew.woke_one", "idle_set.relied_on_a_searcher"};
     using base = hive_scenario<Sync, 2, 0, 0, 2>;
     void before() {
         base::before();
-        this->hive.idle_io().announce_sleep(0, false);
+        this->hive.io_crew().idle().announce_sleep(0, false);
         this->sleeps_first(1);
     }
     void thread(unsigned i) {
@@ -31,9 +31,9 @@ struct hive_searcher_recruits_the_next : hive_scenario<Sync, 2, 0, 0, 2> {
         this->must([this] { return this->hive.post_to(1, this->make(0, [this] { this->wait_for_gate(); })); });
         this->must([this] { return this->hive.post(this->make(1, [this] { this->open_gate(); })); });
         next.core().wait(parker_core<Sync>::forever);
-        Sync::law(!this->hive.idle_io().withdraw(0), "the next worker was woken and not claimed");
-        this->hive.idle_io().stop_searching();
-        task<Sync>* t = this->hive.pool().take_one();
+        Sync::law(!this->hive.io_crew().idle().withdraw(0), "the next worker was woken and not claimed");
+        this->hive.io_crew().idle().stop_searching();
+        task<Sync>* t = this->hive.io_crew().pool().take_one();
         Sync::law(t != nullptr, "the next worker was woken for nothing");
         t->run();
         base::storage::release(t);
@@ -66,7 +66,7 @@ template <class Sync>
 struct hive_stop_races_an_overflow : hive_scenario<Sync, 2, 0, 0, 1> {
     static constexpr const char* what =
         "a post that overflows into the pool races a draining stop: what was accepted runs, also what was displaced";
-    static constexpr std::array must_reach{"hive.put_back", "overflow.accepted", "overflow.refused"};
+    static constexpr std::array must_reach{"worker.put_back", "overflow.accepted", "overflow.refused"};
     using base = hive_scenario<Sync, 2, 0, 0, 1>;
     static constexpr std::size_t children = 4;
     std::array<bool, children> accepted{}, ran{};
@@ -117,12 +117,12 @@ struct hive_stop_is_looked_at_by_its_own_task : hive_scenario<Sync, 2, 0, 0, 1> 
         auto* stops = base::storage::make([this] {
             auto& worker = *this->hive.io()[0];
             this->ledger.took(0);
-            Sync::law(worker.post_local(forbidden()) && worker.post_self(forbidden()),
+            Sync::law(worker.post_local(forbidden()) && worker.sources().post(forbidden()),
                       "a post was refused although nobody had asked for a stop");
             this->hive.request_stop(stop_mode::discard);
             refused([&](auto* t) { return worker.post_local(t); });
-            refused([&](auto* t) { return worker.post_self(t); });
-            refused([&](auto* t) { return worker.post_local_delayed(t); });
+            refused([&](auto* t) { return worker.sources().post(t); });
+            refused([&](auto* t) { return worker.sources().post_delayed(t); });
             refused([&](auto* t) { return this->hive.post(t); });
             refused([&](auto* t) { return this->hive.post_to(0, t); });
             refused([&](auto* t) { return this->hive.post_to(1, t); });
@@ -177,7 +177,7 @@ struct roster_shows_a_worker_that_is_ready {
     static constexpr unsigned threads = 2;
     using member = roster_member<Sync>;
     lone_hive<Sync> hive;
-    roster<member, Sync> workers;
+    worker_table<member, Sync> workers;
     claim_ledger<Sync> ledger{2};
 
     void thread(unsigned i) {
@@ -207,7 +207,7 @@ struct roster_gives_a_slot_again_when_its_worker_has_left {
     static constexpr unsigned threads = 2;
     using member = roster_member<Sync>;
     lone_hive<Sync> hive;
-    roster<member, Sync> workers;
+    worker_table<member, Sync> workers;
     typename Sync::mutex mutex;
     claim_ledger<Sync> ledger{2};
 

@@ -144,7 +144,7 @@ struct hive_scenario {
     }
     void after() {
         ledger.settle();
-        Sync::law(hive.idle_io().snapshot().value == 0 && hive.idle_compute().snapshot().value == 0,
+        Sync::law(hive.io_crew().idle().snapshot().value == 0 && hive.compute_crew().idle().snapshot().value == 0,
                   "the books of the idle set do not balance");
     }
 };

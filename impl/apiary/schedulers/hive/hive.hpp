@@ -97,7 +97,7 @@ public:
         pending t = make(std::forward<F>(callable));
         worker_type* here = current();
         const bool to_itself = here != nullptr && here->life() == worker;
-        return accepted(to_itself ? here->post_self(t.get()) : core_.post_to(worker, t.get()), t);
+        return accepted(to_itself ? here->sources().post(t.get()) : core_.post_to(worker, t.get()), t);
     }
 
     // Runs no earlier than `delay` from now; a negative delay counts as none, and one beyond the clock's
@@ -122,7 +122,7 @@ public:
         worker_type* worker = less_busy_of_two();
         worker_type* here = current();
         bool yes =
-            here == worker && serves(*here) ? here->post_local_delayed(t.get()) : core_.post_to(worker->id(), t.get());
+            here == worker && serves(*here) ? here->sources().post_delayed(t.get()) : core_.post_to(worker->id(), t.get());
         if (!yes) yes = core_.post_to(main_worker, t.get());  // the other one is detached
         if (!accepted(yes, t)) return {};
         return handle;
@@ -366,7 +366,7 @@ private:
     }
 
     // The worker whose task is running on this thread, if it is one of this hive.
-    worker_type* current() const { return here_ != nullptr && &here_->owner() == &core_ ? here_ : nullptr; }
+    worker_type* current() const { return here_ != nullptr && &here_->crew() == &core_.io_crew() ? here_ : nullptr; }
 
     // From its own thread. False: it is detached, and ends when its task does.
     static bool serves(const worker_type& here) { return here.id() == here.life(); }
@@ -399,8 +399,8 @@ private:
         for (unsigned i = 0; i < workers.size(); ++i)
             if (!threads[i].joinable()) run_worker(*workers[i]);
     }
-    std::thread& thread_of(const worker_type& w) { return io_threads_[w.slot()]; }
-    std::thread& thread_of(const compute_type& w) { return compute_threads_[w.slot()]; }
+    std::thread& thread_of(const worker_type& w) { return io_threads_[w.index()]; }
+    std::thread& thread_of(const compute_type& w) { return compute_threads_[w.index()]; }
 
     void join_all() {
         {
@@ -459,7 +459,7 @@ private:
         unsigned b = random.below(n - 1);
         if (b >= a) ++b;
         const auto load = [&workers](unsigned slot) {
-            return workers[slot]->id() == worker_type::no_worker ? SIZE_MAX : workers[slot]->timers_pending();
+            return workers[slot]->id() == worker_type::no_worker ? SIZE_MAX : workers[slot]->sources().pending();
         };
         return workers[load(b) < load(a) ? b : a];
     }

@@ -11,7 +11,7 @@
 #include <apiary/events/parker_core.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
-#include <apiary/schedulers/hive/trace.hpp>
+#include <apiary/workers/trace.hpp>
 #include <apiary/timers/clock.hpp>
 
 namespace apiary {

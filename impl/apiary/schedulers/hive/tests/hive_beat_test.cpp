@@ -40,7 +40,7 @@ TEST_F(beat, checklist_2_timers_of_others_go_through_the_inbox) {
     core_type h(1, 0, {});
     h.clock().set(1000);
     ASSERT_TRUE(h.post_to(0, noting("timer", 5000)));
-    EXPECT_EQ(h.io()[0]->timers_pending(), 0U) << "the heap is its worker's";
+    EXPECT_EQ(h.io()[0]->sources().pending(), 0U) << "the heap is its worker's";
     ASSERT_TRUE(h.post(stopping(h)));
     h.io()[0]->run();
     EXPECT_EQ(h.io()[0]->counters().discarded, 1U) << "not due when the hive stopped";
@@ -49,7 +49,7 @@ TEST_F(beat, checklist_2_timers_of_others_go_through_the_inbox) {
 TEST_F(beat, checklist_3_targeted_posts_go_through_the_inbox) {
     core_type h(1, 0, {});
     ASSERT_TRUE(h.post_to(0, noting("private")));
-    EXPECT_FALSE(h.io()[0]->mail().inbox.looks_empty());
+    EXPECT_FALSE(h.io()[0]->sources().mail().inbox.looks_empty());
 }
 
 TEST_F(beat, a_post_to_oneself_stays_behind_what_others_have_posted_before) {
@@ -57,14 +57,14 @@ TEST_F(beat, a_post_to_oneself_stays_behind_what_others_have_posted_before) {
     auto& worker = *h.io()[0];
     ASSERT_TRUE(h.post_to(0, storage::make([&] {
                               ASSERT_TRUE(h.post_to(0, noting("of another")));
-                              ASSERT_TRUE(worker.post_self(noting("own")));
-                              EXPECT_TRUE(worker.mail().inbox.looks_empty());
+                              ASSERT_TRUE(worker.sources().post(noting("own")));
+                              EXPECT_TRUE(worker.sources().mail().inbox.looks_empty());
                               ASSERT_TRUE(h.post_to(0, stopping(h)));
                           })));
     worker.run();
     EXPECT_EQ(log, (std::vector<std::string>{"of another", "own"}));
     task_type* late = noting("late");
-    EXPECT_FALSE(worker.post_self(late)) << "after the stop";
+    EXPECT_FALSE(worker.sources().post(late)) << "after the stop";
     apiary::discard<storage>(late);
 }
 
@@ -97,7 +97,7 @@ TEST_F(beat, a_worker_that_found_nothing_looks_again_before_it_sleeps) {
         for (const unsigned looks : {0U, 1U, 3U}) {
             core_type h(2, 0, {.looks_before_sleep = looks});
             auto& worker = *h.io()[0];
-            if (others_sleep) h.idle_io().announce_sleep(1, false);
+            if (others_sleep) h.io_crew().idle().announce_sleep(1, false);
             std::size_t polls = 0;
             worker.core().on_wait = [&] {
                 polls = worker.core().polls();
@@ -111,7 +111,7 @@ TEST_F(beat, a_worker_that_found_nothing_looks_again_before_it_sleeps) {
 
 TEST_F(beat, checklist_5_a_post_wakes_one_sleeper_and_none_while_one_searches) {
     core_type h(3, 0, {});
-    for (unsigned sleeper : {1U, 2U}) h.idle_io().announce_sleep(sleeper, false);
+    for (unsigned sleeper : {1U, 2U}) h.io_crew().idle().announce_sleep(sleeper, false);
     fifo_list<task_type> four;
     for (int i = 0; i < 4; ++i) four.push_back(noting("batch"));
     ASSERT_TRUE(h.post_list(four));
@@ -136,9 +136,9 @@ TEST_F(beat, checklist_6_a_full_deque_overflows_into_the_pool) {
     core_on<small_parts> h(2, 0, {});  // alone it would need no deque
     auto& worker = *h.io()[0];
     for (int i = 0; i < 4 + 1; ++i) ASSERT_TRUE(worker.post_local(noting("local")));  // the newest in the slot
-    EXPECT_TRUE(h.pool().looks_empty());
+    EXPECT_TRUE(h.io_crew().pool().looks_empty());
     ASSERT_TRUE(worker.post_local(noting("overflow")));
-    EXPECT_FALSE(h.pool().looks_empty());
+    EXPECT_FALSE(h.io_crew().pool().looks_empty());
     EXPECT_EQ(worker.counters().overflows, 1U);
     h.request_stop(stop_mode::drain);
     worker.run();
@@ -150,7 +150,7 @@ TEST_F(beat, a_lone_worker_runs_its_own_tasks_in_order_and_shares_them_when_anot
     auto& worker = *h.io()[0];
     ASSERT_TRUE(worker.post_local(noting("one")));
     ASSERT_TRUE(worker.post_local(noting("two")));
-    EXPECT_TRUE(h.pool().looks_empty());
+    EXPECT_TRUE(h.io_crew().pool().looks_empty());
     auto* other = h.attach_io();
     ASSERT_NE(other, nullptr);
     task_type* stop = stopping(h);

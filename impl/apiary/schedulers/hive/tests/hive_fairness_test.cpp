@@ -80,8 +80,8 @@ private:
         if (w == way::timer) t->deadline_ns = h.clock().now_ns();
         const bool accepted = w == way::pool            ? h.post(t)
                               : w == way::inbox         ? h.post_to(0, t)
-                              : w == way::private_queue ? worker.post_self(t)
-                              : w == way::timer         ? worker.post_local_delayed(t)
+                              : w == way::private_queue ? worker.sources().post(t)
+                              : w == way::timer         ? worker.sources().post_delayed(t)
                                                         : worker.post_local(t);
         if (!accepted) apiary::discard<storage>(t);
     }

@@ -31,7 +31,7 @@ protected:
     // Runs what the pool holds, oldest first.
     template <class Hive>
     static void run_pool(Hive& h) {
-        while (task_type* t = h.pool().take_one()) {
+        while (task_type* t = h.io_crew().pool().take_one()) {
             t->run();
             storage::release(t);
         }
@@ -44,10 +44,10 @@ TEST_F(logic, a_post_in_front_of_another_wakes_a_sleeper_for_the_one_behind) {
     core_type h(2, 0, {});
     auto& worker = *h.io()[0];
     ASSERT_TRUE(worker.post_local(noting("one")));
-    h.idle_io().announce_sleep(1, false);
+    h.io_crew().idle().announce_sleep(1, false);
     ASSERT_TRUE(worker.post_local(noting("two")));
     EXPECT_EQ(h.io()[1]->core().wakes(), 1U);
-    EXPECT_EQ(h.idle_io().snapshot().searching(), 1U);
+    EXPECT_EQ(h.io_crew().idle().snapshot().searching(), 1U);
     h.request_stop(stop_mode::drain);
     worker.run();
     EXPECT_EQ(log.size(), 2U);
@@ -68,7 +68,7 @@ TEST_F(logic, a_worker_that_is_told_to_leave_does_not_block_though_its_wake_is_u
 TEST_F(logic, a_post_from_outside_ends_a_nap) {
     for (const std::int64_t search_ns : {hive_parameters{}.search_ns, hive_parameters::for_ever}) {
         core_type h(2, 0, {.search_ns = search_ns});
-        h.idle_io().announce_nap(1, false);
+        h.io_crew().idle().announce_nap(1, false);
         ASSERT_TRUE(h.post(noting("from outside")));
         EXPECT_EQ(h.io()[1]->core().wakes(), 1U) << search_ns;
     }
@@ -98,7 +98,7 @@ TEST_F(logic, who_was_woken_in_vain_naps_as_often_as_it_may_and_the_books_say_so
     core_type h(3, 0, {.looks_before_sleep = 0, .naps = 2});  // worker 1 is awake
     auto& worker = *h.io()[0];
     worker.core().on_wait = [&] {
-        ASSERT_TRUE(h.idle_io().claim(0));
+        ASSERT_TRUE(h.io_crew().idle().claim(0));
         worker.core().wake();
     };
     worker.core().on_poll = [&] {
@@ -120,7 +120,7 @@ TEST_F(logic, who_has_found_work_since_it_was_woken_in_vain_naps_no_more) {
     core_type h(3, 0, {.looks_before_sleep = 0, .naps = 2});
     auto& worker = *h.io()[0];
     worker.core().on_wait = [&] {
-        ASSERT_TRUE(h.idle_io().claim(0));
+        ASSERT_TRUE(h.io_crew().idle().claim(0));
         worker.core().wake();
         worker.core().on_wait = [&] { ASSERT_TRUE(h.post(noting("found"))); };  // in the first nap
     };
@@ -140,7 +140,7 @@ TEST_F(logic, a_post_that_waits_alone_wakes_nobody_when_it_is_taken) {
         EXPECT_EQ(h.io()[1]->core().wakes(), 0U) << "there is nothing else to take";
         h.request_stop(stop_mode::drain);
     })));
-    h.idle_io().announce_sleep(1, false);  // it came too late to see it, and looks itself
+    h.io_crew().idle().announce_sleep(1, false);  // it came too late to see it, and looks itself
     h.io()[0]->run();
     EXPECT_EQ(log, words{"alone"});
 }
@@ -165,7 +165,7 @@ TEST_F(logic, the_books_of_a_compute_worker_say_what_woke_it) {
     auto& worker = *h.compute()[0];
     worker.core().on_wait = [&] {
         if (worker.core().waits == 1) {
-            ASSERT_TRUE(h.idle_compute().claim(0));  // in vain
+            ASSERT_TRUE(h.compute_crew().idle().claim(0));  // in vain
         }
         if (worker.core().waits == 3) {
             ASSERT_TRUE(h.post_compute(noting("work")));
@@ -194,7 +194,7 @@ TEST_F(logic, a_task_that_neither_deque_nor_pool_takes_stays_where_it_was) {
     core_on<parts_with_four_slots> h(2, 0, {});
     auto& worker = *h.io()[0];
     for (const char* name : {"1", "2", "3", "4", "5"}) ASSERT_TRUE(worker.post_local(noting(name)));
-    h.pool().close();  // as a stop does before its flag is up
+    h.io_crew().pool().close();  // as a stop does before its flag is up
     task_type* refused = noting("refused");
     EXPECT_FALSE(worker.post_local(refused));
     apiary::discard<storage>(refused);
@@ -240,9 +240,9 @@ TEST_F(logic, what_a_lone_worker_can_share_with_nobody_runs_there_in_its_order) 
         auto& worker = *h.io()[0];
         for (const char* name : {"one", "two", "three"}) ASSERT_TRUE(worker.post_local(noting(name)));
         ASSERT_NE(h.attach_io(), nullptr);
-        ASSERT_TRUE(h.post_to(0, doing("before", [&] { EXPECT_EQ(h.pool().looks_empty(), closed) << "shared first"; })));
+        ASSERT_TRUE(h.post_to(0, doing("before", [&] { EXPECT_EQ(h.io_crew().pool().looks_empty(), closed) << "shared first"; })));
         ASSERT_TRUE(h.post_to(0, doing("stop", [&] { h.request_stop(stop_mode::drain); })));
-        if (closed) h.pool().close();
+        if (closed) h.io_crew().pool().close();
         worker.run();
         EXPECT_EQ(log, (words{"before", "stop", "one", "two", "three"})) << closed;
         EXPECT_EQ(worker.counters().run, 5U);
@@ -278,7 +278,7 @@ TEST_F(logic, a_timer_that_the_main_worker_refuses_is_dropped_and_not_lost) {
     h.clock().set(1000);
     ASSERT_TRUE(h.post_to(1, noting("timer", 5000)));
     ASSERT_TRUE(h.post_to(1, noting("later", 6000)));
-    (void)h.io()[0]->mail().inbox.close();  // as at the end of its life
+    (void)h.io()[0]->sources().mail().inbox.close();  // as at the end of its life
     ASSERT_EQ(h.detach_io(1), detach_result::detached);
     worker.run();
     EXPECT_EQ(worker.counters().discarded, 2U);
@@ -336,24 +336,24 @@ TEST_F(logic, cancelled_timers_are_swept_when_the_heap_has_grown_to_twice_what_w
         kept.emplace_back(b);
         task_type* t = storage::make(apiary::delayed_entry<real_sync>(b));
         t->deadline_ns = 5000;
-        ASSERT_TRUE(worker.post_local_delayed(t));
+        ASSERT_TRUE(worker.sources().post_delayed(t));
         if (cancelled) {
             ASSERT_TRUE(kept.back().cancel());
         }
     };
     for (int i = 0; i < 64; ++i) add(true);
-    EXPECT_EQ(worker.timers_pending(), 64U);
+    EXPECT_EQ(worker.sources().pending(), 64U);
     EXPECT_EQ(worker.counters().cancelled, 0U) << "no sweep for each timer";
     add(false);
-    EXPECT_EQ(worker.timers_pending(), 1U) << "the first sweep leaves the one that it came for";
+    EXPECT_EQ(worker.sources().pending(), 1U) << "the first sweep leaves the one that it came for";
     EXPECT_EQ(worker.counters().cancelled, 64U);
     for (int i = 0; i < 63; ++i) add(false);
     add(false);  // a sweep that finds nothing: 64 are left
     for (int i = 0; i < 63; ++i) add(true);
-    EXPECT_EQ(worker.timers_pending(), 128U);
+    EXPECT_EQ(worker.sources().pending(), 128U);
     EXPECT_EQ(worker.counters().cancelled, 64U) << "not before the heap is twice as large";
     add(true);
-    EXPECT_EQ(worker.timers_pending(), 66U);
+    EXPECT_EQ(worker.sources().pending(), 66U);
     EXPECT_EQ(worker.counters().cancelled, 127U);
 }
 

@@ -67,7 +67,7 @@ TEST_F(rules, a_timer_waits_for_one_task_and_not_for_the_budget) {
     core_type h(1, 0, {});
     h.clock().set(1000);
     auto& worker = *h.io()[0];
-    ASSERT_TRUE(worker.post_local_delayed(noting("timer", 2000)));
+    ASSERT_TRUE(worker.sources().post_delayed(noting("timer", 2000)));
     ASSERT_TRUE(worker.post_local(doing("a", [&] { h.clock().set(2000); })));
     ASSERT_TRUE(worker.post_local(noting("b")));
     ASSERT_TRUE(h.post(stopping(h)));
@@ -86,7 +86,7 @@ TEST_F(rules, a_timer_that_is_due_this_instant_runs_and_can_still_be_cancelled) 
         apiary::delayed_handle<real_sync> handle(b);
         task_type* t = storage::make(apiary::delayed_entry<real_sync>(b));
         t->deadline_ns = 1000;
-        EXPECT_TRUE(worker.post_local_delayed(t));
+        EXPECT_TRUE(worker.sources().post_delayed(t));
         return handle;
     };
     apiary::delayed_handle<real_sync> first, second;
@@ -175,7 +175,7 @@ struct parts_that_do_not_know_where : apiary::still_parts {
 template <class Hive>
 std::size_t polls_after_a_wake(Hive& h, bool targeted) {
     auto& worker = *h.io()[0];
-    h.idle_io().announce_sleep(1, false);
+    h.io_crew().idle().announce_sleep(1, false);
     std::size_t polls = 0, before = 0, after = 0;
     worker.core().on_poll = [&] {
         ++polls;
@@ -222,7 +222,7 @@ TEST_F(rules, a_searcher_that_found_its_own_task_wakes_the_next_for_what_all_may
     core_type h(3, 0, {});
     auto& searcher = *h.io()[1];
     auto& sleeper = h.io()[2]->core();
-    h.idle_io().announce_sleep(2, false);
+    h.io_crew().idle().announce_sleep(2, false);
     searcher.core().on_wait = [&] {
         ASSERT_TRUE(h.post_to(1, doing("targeted", [&] {
                                   EXPECT_EQ(sleeper.wakes(), 1U) << "before it runs: it may take long";
@@ -249,24 +249,24 @@ TEST_F(rules, posts_count_on_a_search_for_so_long_and_then_wake_the_next) {
         return wakes();
     };
     const std::int64_t began = 1'000'000'000, late = began + hive_parameters{}.search_ns + 1;
-    for (const unsigned worker : {1U, 2U}) h.idle_io().announce_sleep(worker, false);
+    for (const unsigned worker : {1U, 2U}) h.io_crew().idle().announce_sleep(worker, false);
     EXPECT_EQ(wakes_after_a_post_at(began), 1U);
     EXPECT_EQ(wakes_after_a_post_at(late - 1), 1U);
     EXPECT_EQ(wakes_after_a_post_at(late), 2U);
-    h.idle_io().announce_sleep(3, false);
+    h.io_crew().idle().announce_sleep(3, false);
     EXPECT_EQ(wakes_after_a_post_at(late + 1), 3U) << "the first is still late";
     for (const unsigned worker : {1U, 2U, 3U}) {
-        EXPECT_FALSE(h.idle_io().withdraw(worker));
-        h.idle_io().stop_searching();
+        EXPECT_FALSE(h.io_crew().idle().withdraw(worker));
+        h.io_crew().idle().stop_searching();
     }
-    for (const unsigned worker : {1U, 2U}) h.idle_io().announce_sleep(worker, false);
+    for (const unsigned worker : {1U, 2U}) h.io_crew().idle().announce_sleep(worker, false);
     EXPECT_EQ(wakes_after_a_post_at(late + 2), 4U);
     EXPECT_EQ(wakes_after_a_post_at(late + 3), 4U) << "a new search";
-    EXPECT_FALSE(h.idle_io().withdraw(1));
-    h.idle_io().stop_searching();
+    EXPECT_FALSE(h.io_crew().idle().withdraw(1));
+    h.io_crew().idle().stop_searching();
     h.clock().set(2 * late);
-    h.wake_one_io();  // a worker has called for this one
-    h.idle_io().announce_sleep(1, false);
+    h.io_crew().wake_one();  // a worker has called for this one
+    h.io_crew().idle().announce_sleep(1, false);
     EXPECT_EQ(wakes_after_a_post_at(2 * late + 1), 5U);
 }
 
@@ -275,7 +275,7 @@ template <class Hive>
 std::int64_t wait_after_a_wake_in_vain(Hive& h) {
     auto& worker = *h.io()[0];
     worker.core().on_wait = [&] {
-        EXPECT_TRUE(h.idle_io().claim(0));
+        EXPECT_TRUE(h.io_crew().idle().claim(0));
         worker.core().wake();
     };
     worker.core().on_poll = [&] {
@@ -287,20 +287,20 @@ std::int64_t wait_after_a_wake_in_vain(Hive& h) {
 
 TEST_F(rules, who_was_woken_in_vain_naps_unless_all_others_sleep) {
     core_type beside_a_runner(3, 0, {});
-    beside_a_runner.idle_io().announce_sleep(2, false);
+    beside_a_runner.io_crew().idle().announce_sleep(2, false);
     EXPECT_NE(wait_after_a_wake_in_vain(beside_a_runner), scripted_core::forever);
     core_type the_last(3, 0, {});
-    for (const unsigned worker : {1U, 2U}) the_last.idle_io().announce_sleep(worker, false);
+    for (const unsigned worker : {1U, 2U}) the_last.io_crew().idle().announce_sleep(worker, false);
     EXPECT_EQ(wait_after_a_wake_in_vain(the_last), scripted_core::forever);
 }
 
 TEST_F(rules, a_compute_batch_wakes_a_sleeping_compute_worker) {
     core_type h(1, 2, {});
-    h.idle_compute().announce_sleep(1, false);
+    h.compute_crew().idle().announce_sleep(1, false);
     auto batch = batch_of({"1", "2"});
     ASSERT_TRUE(h.post_compute_list(batch));
-    EXPECT_EQ(h.idle_compute().snapshot().sleepers(), 0U);
-    EXPECT_EQ(h.idle_compute().snapshot().searching(), 1U);
+    EXPECT_EQ(h.compute_crew().idle().snapshot().sleepers(), 0U);
+    EXPECT_EQ(h.compute_crew().idle().snapshot().searching(), 1U);
 }
 
 // ----- Stops, and workers that come and go -----
@@ -367,7 +367,7 @@ TEST_F(rules, a_lone_worker_hands_over_what_it_kept_and_wakes_who_has_come) {
     })));
     ASSERT_TRUE(worker.post_local(noting("two")));
     ASSERT_NE(h.attach_io(), nullptr);
-    h.idle_io().announce_sleep(1, false);
+    h.io_crew().idle().announce_sleep(1, false);
     worker.run();
     EXPECT_EQ(log, (words{"one", "two"}));
 }

@@ -1,11 +1,11 @@
 // The idle policy's rules, case by case: what the worker saw, and what it does next.
-#include <apiary/schedulers/hive/idle_policy.hpp>
+#include <apiary/workers/idle_policy.hpp>
 
 #include <gtest/gtest.h>
 
 namespace {
 
-using apiary::hive_parameters;
+using apiary::worker_parameters;
 using apiary::idle_policy;
 
 constexpr auto yes = [] { return true; };
@@ -13,7 +13,7 @@ constexpr auto no = [] { return false; };
 
 // A worker that has slept after its first 10 tasks.
 struct worker {
-    explicit worker(hive_parameters parameters) : p(parameters) { policy.slept(ran = 10); }
+    explicit worker(worker_parameters parameters) : p(parameters) { policy.slept(ran = 10); }
     // A turn ran so many tasks, the next found nothing: does it look again?
     bool looks(std::uint64_t tasks, bool others_sleep, bool displaced) {
         if (tasks != 0) policy.worked();
@@ -25,7 +25,7 @@ struct worker {
         policy.yielded(took_ns, ran);
         return looks(brought, false, false);
     }
-    hive_parameters p;
+    worker_parameters p;
     idle_policy policy{p};
     std::uint64_t ran = 0;
 };
@@ -46,7 +46,7 @@ TEST(idle_policy, a_worker_looks_again_unless_it_was_woken_for_one_task_while_al
 }
 
 TEST(idle_policy, the_two_rules_of_single_tasks_have_a_switch_each) {
-    const hive_parameters always{.sleeps_after_one = false}, never{.lets_poster_go_on = false};
+    const worker_parameters always{.sleeps_after_one = false}, never{.lets_poster_go_on = false};
     EXPECT_TRUE(worker(always).looks(1, true, false));
     EXPECT_FALSE(worker(never).looks(1, true, true));
     EXPECT_TRUE(worker(never).looks(2, true, true));
@@ -74,7 +74,7 @@ TEST(idle_policy, what_it_ran_before_its_last_sleep_does_not_count) {
 }
 
 TEST(idle_policy, after_a_long_yield_that_brought_little_so_many_sleeps_come_without_a_look) {
-    const hive_parameters p{
+    const worker_parameters p{
         .looks_before_sleep = 100, .long_yield_ns = 1000, .yield_pays_ns = 100, .sleeps_after_long_yield = 3};
     struct {
         std::int64_t took_ns;
@@ -91,7 +91,7 @@ TEST(idle_policy, after_a_long_yield_that_brought_little_so_many_sleeps_come_wit
         EXPECT_FALSE(w.looks(5, false, true));
         EXPECT_TRUE(w.looks(5, false, true)) << "three sleeps";
     }
-    hive_parameters off = p;
+    worker_parameters off = p;
     off.sleeps_after_long_yield = 0;
     EXPECT_TRUE(worker(off).looks_after_a_timed_yield(500'000, 0));
 }
@@ -117,7 +117,7 @@ TEST(idle_policy, a_yield_is_judged_once) {
 }
 
 TEST(idle_policy, every_eighth_yield_is_timed) {
-    idle_policy policy{hive_parameters{}};
+    idle_policy policy{worker_parameters{}};
     for (int i = 1; i <= 24; ++i) EXPECT_EQ(policy.times_this_yield(), i % 8 == 0) << i;
 }
 
@@ -129,7 +129,7 @@ TEST(idle_policy, the_first_yield_after_sleeps_without_one_is_timed) {
 }
 
 TEST(idle_policy, a_worker_that_was_woken_in_vain_naps_so_many_times_beside_one_that_is_awake) {
-    const hive_parameters p{.naps = 2};
+    const worker_parameters p{.naps = 2};
     idle_policy policy(p);
     EXPECT_FALSE(policy.naps(false, false, no)) << "it went on by itself";
     EXPECT_TRUE(policy.naps(true, true, no));
@@ -139,7 +139,7 @@ TEST(idle_policy, a_worker_that_was_woken_in_vain_naps_so_many_times_beside_one_
     EXPECT_FALSE(policy.naps(false, false, no)) << "it has found work";
     EXPECT_FALSE(policy.naps(true, true, yes)) << "nobody is awake";
     EXPECT_FALSE(policy.naps(false, true, no)) << "and that holds until the next wake";
-    EXPECT_FALSE(idle_policy(hive_parameters{.naps = 0}).naps(true, true, no));
+    EXPECT_FALSE(idle_policy(worker_parameters{.naps = 0}).naps(true, true, no));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// idle_policy: what an IO worker does when a turn found nothing: yield and look again, nap, or sleep.
+// idle_policy: what a worker does when a turn found nothing: yield and look again, nap, or sleep.
 //
 // When to use it. Once for each worker. It decides and does nothing itself: the worker tells it what it saw. No rule decides
 // what is right, only what it costs; no task is lost whatever the answers are (parking/sleeper.hpp).
@@ -23,13 +23,13 @@
 #include <cstdint>
 #include <utility>
 
-#include <apiary/schedulers/hive/parameters.hpp>
+#include <apiary/workers/parameters.hpp>
 
 namespace apiary {
 
 class idle_policy {
 public:
-    explicit idle_policy(const hive_parameters& p) : p_(p) {}
+    explicit idle_policy(const worker_parameters& p) : p_(p) {}
 
     // A turn found work.
     void worked() { idle_turns_ = 0; }
@@ -90,7 +90,7 @@ private:
 
     static constexpr std::int64_t none = -1;
     static constexpr unsigned timed_yields = 8, first_contended_sleeps = 16, step = 8;
-    const hive_parameters& p_;
+    const worker_parameters& p_;
     unsigned idle_turns_ = 0, yields_ = 0, naps_left_ = 0;
     unsigned contended_sleeps_ = 0;  // so many still come without a look
     unsigned next_contended_sleeps_ = first_contended_sleeps;

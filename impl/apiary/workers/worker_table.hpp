@@ -1,4 +1,4 @@
-// roster: the workers of one kind, in fixed slots that any thread indexes without a lock.
+// worker_table: the workers of a crew, in fixed slots that any thread indexes without a lock.
 //
 // A slot gets its worker once and keeps it until the end; a worker that is detached goes out of service, and the
 // next attach takes it into service again, under a new id. So no reader ever meets a freed or moved worker (A09),
@@ -36,15 +36,15 @@ enum class detach_result {
 };
 
 template <class Worker, class Sync>
-class roster {
+class worker_table {
 public:
     static constexpr unsigned max_workers = idle_set<Sync>::max_workers;
     static constexpr unsigned id_stride = 64;
 
-    roster() { used_.store(0, std::memory_order_relaxed); }
-    roster(const roster&) = delete;
-    roster& operator=(const roster&) = delete;
-    ~roster() {
+    worker_table() { used_.store(0, std::memory_order_relaxed); }
+    worker_table(const worker_table&) = delete;
+    worker_table& operator=(const worker_table&) = delete;
+    ~worker_table() {
         const unsigned n = size();
         for (unsigned s = 0; s < n; ++s) Sync::destroy((*this)[s]);
     }
@@ -57,13 +57,13 @@ public:
     Worker* find(unsigned id) const { return id % id_stride < size() ? (*this)[id % id_stride] : nullptr; }
 
     // Null when every slot is in service. Passes on what the worker's constructor throws.
-    template <class Hive>
-    Worker* attach(Hive& hive) {
+    template <class Crew>
+    Worker* attach(Crew& crew) {
         const unsigned used = size();
         unsigned s = 0;
         while (s < used && service_[s] != service::out) ++s;
         if (s == max_workers) return nullptr;
-        if (s == used) workers_[s].write(Sync::template create<Worker>(hive, s));
+        if (s == used) workers_[s].write(Sync::template create<Worker>(crew, s));
         Worker* worker = (*this)[s];
         try {
             worker->enter_service(s + id_stride * lives_[s]);

@@ -1,0 +1,182 @@
+// crew: the workers of one kind, what they share, and the rule of who wakes whom.
+//
+// When to use it. A scheduler owns one for each kind of worker: a hive has an IO crew and a compute crew. A crew starts no
+// threads; whoever owns it gives each worker's run() one (schedulers/hive/hive.hpp).
+//
+// `Kind` names what its workers are made of:
+//   sync, driver, storage, parts    the Sync policy, what a worker blocks in, who frees tasks, and parts.hpp
+//   ready                           its ready work, or no_ready_work
+//   sources<Worker>                 what a worker has beside that (worker.hpp)
+//   counted_as                      the kind in its counters
+// `Owner` says stopping(), discarding(), clock(), now_ns(), on_exception(), and gives the mutex() under which workers come and go,
+// so that a stop wakes every worker there is: one that is attached later sees the stop. Posting never takes it.
+//
+// Who must wake whom (schedulers/hive/README.md has the argument)
+//   post, post_list   -> one sleeper, unless one searches (idle_set)
+//   post_to           -> that worker, when its inbox was empty and it sleeps
+//   worker's own post -> one sleeper, which may steal it; none for a task alone in its deque while one naps
+//   detach            -> the worker that is to leave
+//
+// Threads. Everything: any thread, after the owner's constructor has returned.
+// Checked by model_check/schedulers/hive.
+#pragma once
+
+#include <cstdint>
+
+#include <apiary/contract/scheduler.hpp>
+#include <apiary/parking/idle_set.hpp>
+#include <apiary/queues/fifo_list.hpp>
+#include <apiary/queues/global_pool.hpp>
+#include <apiary/workers/parameters.hpp>
+#include <apiary/workers/worker.hpp>
+#include <apiary/workers/worker_table.hpp>
+
+namespace apiary {
+
+template <class Owner, class Kind>
+class crew {
+public:
+    using sync = typename Kind::sync;
+    using driver = typename Kind::driver;
+    using storage = typename Kind::storage;
+    using parts = typename Kind::parts;
+    using ready = typename Kind::ready;
+    template <class Worker>
+    using sources = typename Kind::template sources<Worker>;
+    static constexpr worker_kind counted_as = Kind::counted_as;
+    using task_type = task<sync>;
+    using list = fifo_list<task_type>;
+    using worker_type = worker<crew>;
+    using table_type = worker_table<worker_type, sync>;
+
+    crew(Owner& owner, const worker_parameters& parameters) : owner_(owner), parameters_(parameters) {
+        search_began_ns_.store(0, std::memory_order_relaxed);
+    }
+    crew(const crew&) = delete;
+    crew& operator=(const crew&) = delete;
+
+    // The ways in. False: the crew is closed, and the task is still the caller's.
+    [[nodiscard]] bool post(task_type* t) {
+        if (pool_.push(t) == push_result::closed) return false;
+        wake_one_soon();
+        return true;
+    }
+    // All or none.
+    [[nodiscard]] bool post_list(list& tasks) {
+        if (pool_.push_list(tasks) == push_result::closed) return false;
+        wake_one_soon();
+        return true;
+    }
+    // Also false when no worker of that id is in service.
+    [[nodiscard]] bool post_to(unsigned id, task_type* t) {
+        if (stopping()) return false;  // the inbox itself is closed by its worker, a moment later
+        worker_type* worker = table_.find(id);
+        if (worker == nullptr) return false;
+        auto& mail = worker->sources().mail();
+        if (mail.id.read() != id) return false;
+        const push_result pushed = mail.inbox.push(t);
+        if (pushed == push_result::closed) {
+            sync::reach("crew.post_to_met_the_close");
+            return false;
+        }
+        // The thread that found it empty wakes; those that push behind it rely on that (mpsc_inbox I2).
+        if (pushed == push_result::was_empty && idle_.claim(worker->index())) {
+            sync::reach("crew.post_to_woke");
+            worker->wake();
+        }
+        return true;
+    }
+
+    // Refuses every later post. What is inside stays to be taken.
+    void close() noexcept { pool_.close(); }
+    // Under the owner's mutex. A wake is a token: a worker that is not asleep yet finds it when it tries to sleep.
+    void wake_all() {
+        for (unsigned i = 0; i < table_.size(); ++i) table_[i]->core().wake();
+    }
+
+    // A worker to be run by a new thread. Null: the owner has been stopped, or no slot is free. Passes on what the
+    // making of its driver throws.
+    [[nodiscard]] worker_type* attach() {
+        const typename sync::lock held(owner_.mutex());
+        if (stopping()) return nullptr;
+        worker_type* worker = table_.attach(*this);
+        sync::fence_heavy();  // a worker that falls asleep counts it, or it sees that worker (idle_set::meet_pushers)
+        return worker;
+    }
+    // Returns at once: the worker hands over what it holds, and its run() returns. One stays.
+    detach_result detach(unsigned id) {
+        const typename sync::lock held(owner_.mutex());
+        return stopping() ? detach_result::stopped : table_.detach(id, 1);
+    }
+    // How many are in service.
+    unsigned serving() {
+        const typename sync::lock held(owner_.mutex());
+        return table_.serving();
+    }
+
+    // Wakes at most one sleeper, and none while one that was woken is still looking.
+    // `can_wait`: nor while one naps, which will look. For workers, of what they have just made stealable.
+    void wake_one(bool can_wait = false) {
+        sync::fence_light();  // idle_set S2
+        const idle_word seen = idle_.look();
+        if (sync::checked || seen.calls_for_a_wake(can_wait)) [[unlikely]]  // a check is told why nobody was claimed
+            claim_and_wake(seen, can_wait);
+    }
+
+    // For the workers.
+    bool stopping() const { return owner_.stopping(); }
+    bool discarding() const { return owner_.discarding(); }
+    auto& clock() { return owner_.clock(); }
+    std::int64_t now_ns() const { return owner_.now_ns(); }
+    const exception_handler& on_exception() const { return owner_.on_exception(); }
+    const worker_parameters& parameters() const { return parameters_; }
+    Owner& owner() { return owner_; }
+    global_pool<task_type, sync>& pool() { return pool_; }
+    idle_set<sync>& idle() { return idle_; }
+    const idle_set<sync>& idle() const { return idle_; }
+    table_type& table() { return table_; }
+    const table_type& table() const { return table_; }
+    void left(const worker_type& w) {
+        const typename sync::lock held(owner_.mutex());
+        table_.left(w.index());
+    }
+
+private:
+    // Out of line, so that a post that wakes nobody saves no registers for it.
+    [[gnu::noinline]] void claim_and_wake(idle_word seen, bool can_wait) {
+        if (const auto slot = idle_.claim_any(seen, can_wait, [] { return false; })) wake(*slot, true);
+    }
+
+    // The same for work that no worker is at. The one that looks may lie for milliseconds behind another thread, so its search
+    // counts for search_ns from when it was called for. While it is late every post wakes a sleeper, as long as there is one.
+    void wake_one_soon() {
+        const idle_word seen = idle_.look();
+        if (sync::checked || seen.sleepers() != 0) [[unlikely]]  // a check is told why nobody was claimed
+            claim_and_wake_soon(seen);
+    }
+    [[gnu::noinline]] void claim_and_wake_soon(idle_word seen) {
+        if (parameters_.search_ns == worker_parameters::for_ever) return claim_and_wake(seen, false);
+        bool late = false;
+        const auto overdue = [&] {
+            late = now_ns() - search_began_ns_.load(std::memory_order_relaxed) > parameters_.search_ns;
+            return late;
+        };
+        const auto slot = idle_.claim_any(seen, false, overdue);
+        if (slot) wake(*slot, !late);
+    }
+    void wake(unsigned slot, bool nobody_searched) {
+        sync::reach("crew.woke_one");
+        if (nobody_searched && parameters_.search_ns != worker_parameters::for_ever)
+            search_began_ns_.store(now_ns(), std::memory_order_relaxed);
+        table_[slot]->wake();
+    }
+
+    Owner& owner_;
+    const worker_parameters parameters_;
+    global_pool<task_type, sync> pool_;
+    idle_set<sync> idle_;
+    typename sync::template atomic<std::int64_t> search_began_ns_;  // the last one that was called for; a hint
+    table_type table_;
+};
+
+}  // namespace apiary

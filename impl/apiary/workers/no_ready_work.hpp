@@ -1,0 +1,32 @@
+// no_ready_work: of a worker whose tasks post to pools alone.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <apiary/queues/steal_result.hpp>
+#include <apiary/tasks/task.hpp>
+
+namespace apiary {
+
+// ready_work without post: a worker of it has no post_local.
+template <class Sync>
+class no_ready_work {
+public:
+    using task_type = task<Sync>;
+    static constexpr bool shared = false;
+    static constexpr std::size_t max_room = 1;
+
+    std::size_t in_deque() const { return 0; }
+    bool waits() const { return false; }
+    [[nodiscard]] bool push(task_type*) { return false; }
+    [[nodiscard]] bool push_all(std::span<task_type* const>) { return false; }
+    [[nodiscard]] task_type* take_slot() { return nullptr; }
+    [[nodiscard]] bool pop(task_type*&) { return false; }
+    [[nodiscard]] steal_result<task_type*> steal_oldest() { return {steal_status::empty, nullptr}; }
+    [[nodiscard]] steal_result<task_type*> steal(bool) { return {steal_status::empty, nullptr}; }
+    bool deque_looks_empty() { return true; }
+    bool slot_looks_empty() const { return true; }
+};
+
+}  // namespace apiary

@@ -1,0 +1,54 @@
+// no_sources: the sources of a worker that has none: what it runs comes from ready work and the crew's pool.
+//
+// Threads. The worker's own, but enter, open, leave and id: with the owner's mutex.
+// The concept that this meets: worker.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <apiary/queues/fifo_list.hpp>
+#include <apiary/tasks/task.hpp>
+
+namespace apiary {
+
+template <class Worker>
+class no_sources {
+public:
+    using task_type = task<typename Worker::sync>;
+
+    explicit no_sources(Worker& w) : worker_(w) {}
+    no_sources(const no_sources&) = delete;
+    no_sources& operator=(const no_sources&) = delete;
+
+    void enter(unsigned id) { id_ = id; }
+    void open() {}
+    void leave() {}
+    unsigned id() const { return id_; }
+    unsigned life() const { return id_; }
+
+    void collect() noexcept {}
+    bool run_some() {
+        const std::size_t there = kept_.size();
+        for (std::size_t left = there; left > 0 && !worker_.crew().stopping(); --left) worker_.run_task(kept_.pop_front());
+        return there > 0;
+    }
+    bool call() const { return false; }
+    std::int64_t next_deadline() const { return Worker::driver::forever; }
+    bool visible() const { return false; }
+    void keep(task_type* t) { kept_.push_front(t); }
+    std::size_t pending() const { return 0; }
+
+    bool hand_over_timed() { return true; }
+    bool hand_over_kept() { return kept_.empty() || worker_.crew().post_list(kept_); }
+    void close() {}
+    task_type* take() { return kept_.pop_front(); }
+
+private:
+    Worker& worker_;
+    unsigned id_ = 0;
+    fifo_list<task_type> kept_;  // there was no memory to share them
+};
+
+}  // namespace apiary

@@ -1,0 +1,39 @@
+// worker_parameters: every number of a crew's workers that one might tune, in one place (seed 002 section 11).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace apiary {
+
+struct worker_parameters {
+    static constexpr std::int64_t for_ever = INT64_MAX;
+
+    // Each at least 1, but looks_before_sleep, sleeps_after_long_yield, naps, io_slice_ns and timer_spin_ns; global_batch at
+    // most 64. A scheduler's constructor refuses anything else (in_range).
+    std::size_t local_budget = 64;  // due timers, or tasks of the private queue, before the next source's turn
+    std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
+    std::size_t pool_visits = 16;   // batches from it before the next source's turn, when nothing else waits there
+    std::size_t global_probe_interval = 47;  // own tasks after which the deque's old end and the global pool are probed
+    std::int64_t probe_ns = 100'000;         // fewer while so many take longer than this
+    unsigned steal_rounds = 2;               // passes over the victims before a worker gives up
+    unsigned looks_before_sleep = 1;         // further turns, each after a yield, of a worker that found nothing
+    bool sleeps_after_one = true;            // but none of a worker that ran at most one task while all others sleep,
+    bool lets_poster_go_on = true;           // unless it displaced the poster that woke it
+    // A yield that takes longer than long_yield_ns, and longer than yield_pays_ns for each task that came meanwhile, means that
+    // others want the processor: the worker then does without, for at most so many sleeps.
+    std::int64_t long_yield_ns = 100'000;
+    std::int64_t yield_pays_ns = 5'000;  // about what a wake costs
+    unsigned sleeps_after_long_yield = 1000;
+    unsigned naps = 16;            // of a worker that was woken in vain beside another that runs, before it sleeps;
+    std::int64_t nap_ns = 50'000;  // how long each is, and a task alone in a deque waits for a thief at most
+    // The time slice that an IO worker asks the system for in a hive that starts with compute workers, so that it gets the processor
+    // when it is woken beside them. 0: none. parking/time_slice.hpp
+    std::int64_t io_slice_ns = 100'000;
+    std::int64_t search_ns = 50'000;     // so long posts count on a worker that was woken to look
+    std::int64_t timer_spin_ns = 0;      // so long before a timer is due a worker watches the clock and does not sleep
+    std::size_t short_deque = 64;        // up to this length the old end's turn comes at every probe,
+    std::size_t long_deque_probes = 16;  // above, once in so many
+};
+
+}  // namespace apiary

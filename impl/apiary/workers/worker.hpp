@@ -1,0 +1,481 @@
+// worker: one worker of a crew: it finds ready work, runs it, shares it, steals, and sleeps when there is none.
+//
+// When to use it. Through a crew, which makes its workers of one kind. What a kind adds, such as events, an inbox and timers,
+// comes in as its `sources`; the loop knows no kinds.
+//
+// One turn of run():
+//   1  what the driver has to tell, and what others have sent to this worker (sources.collect)
+//   2  the sources' own tasks (sources.run_some)
+//   3  own tasks, then a batch of the crew's pool, in turns (fairness)
+//   4  a theft
+// A turn that found nothing is followed by a second look, a nap, or a sleep behind a last look at every source (idle_policy,
+// sleeper).
+//
+// Sources, for a worker w:
+//   collect()                 takes in what others have sent; runs nothing
+//   run_some()                runs some of what is for this worker alone; whether it ran any
+//   call() const              something has come that this worker alone runs: own tasks and the pool wait for it
+//   next_deadline() const     when it must look again; the driver's `forever`: never
+//   visible() const           the part of the last look that is theirs
+//   keep(t)                   a task that this worker runs itself, before others that it keeps
+//   enter(id), leave(), id(), life()   who this worker is, and was
+//   hand_over_timed(), hand_over_kept()   after a detach: close their doors, then give all that they hold to the others. False:
+//                             a stop has closed the others' doors
+//   close()                   after the stop: closes their doors, and drops what a drain need not run
+//   take()                    after close: the next task, or null
+//   pending() const           how many tasks wait for a time
+//
+// Threads. run, post_local, and the sources' calls: the thread that runs this worker. wake, counters, id: any. enter_service,
+//          ask_to_leave: the worker table.
+//
+// Source: seed 002 section 2.3. Where it departs from the seed's listing, and why: DECISIONS.md D5 to D9 and D31.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <climits>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <thread>
+
+#include <apiary/parking/sleeper.hpp>
+#include <apiary/tasks/task.hpp>
+#include <apiary/workers/counters.hpp>
+#include <apiary/workers/fairness.hpp>
+#include <apiary/workers/idle_policy.hpp>
+#include <apiary/workers/task_runner.hpp>
+
+namespace apiary {
+
+template <class Crew>
+class worker {
+public:
+    using crew_type = Crew;
+    using sync = typename Crew::sync;
+    using driver = typename Crew::driver;
+    using parts = typename Crew::parts;
+    using trace = typename parts::trace;
+    using task_type = task<sync>;
+    using sources_type = typename Crew::template sources<worker>;
+    using ready_type = typename Crew::ready;
+    static constexpr unsigned no_worker = UINT_MAX;
+    static constexpr std::size_t max_batch = 64;  // the largest worker_parameters::global_batch
+
+    worker(Crew& c, unsigned index)
+        : crew_(c), index_(index), sleeper_(index, c.idle(), driver_), random_(index + 1), driver_(make_driver(c)), sources_(*this) {
+        leaving_.store(false, std::memory_order_relaxed);
+        if constexpr (!sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
+    }
+    // What its tasks posted and it never ran; the sources drop theirs.
+    ~worker() {
+        while (task_type* t = lone_.pop_front()) runner_.drop(t);
+    }
+    worker(const worker&) = delete;
+    worker& operator=(const worker&) = delete;
+
+    // Until the crew is stopped or this worker is detached. At the end every task this worker held was run, dropped or handed
+    // over. A worker that gets no memory for its own books ends the program.
+    void run() noexcept {
+        while (!crew_.stopping() && !leaving()) {
+            if (turn())
+                idle_.worked();
+            else if (idle_.look_again(runner_.tasks_run(), others_sleep(), displaced_waker()))
+                yield();
+            else
+                sleep();
+        }
+        if (crew_.stopping() || !hand_over()) finish();
+        crew_.left(*this);
+    }
+
+    void enter_service(unsigned id) {
+        sources_.enter(id);
+        leaving_.store(false, std::memory_order_relaxed);
+        sources_.open();
+    }
+    void ask_to_leave() {
+        sources_.leave();                                 // a post to it is refused from now on
+        leaving_.store(true, std::memory_order_relaxed);  // the wake publishes it
+        driver_.wake();
+    }
+    bool leaving() const { return leaving_.load(std::memory_order_relaxed); }
+
+    // From a task on this worker. False: the crew has been stopped, and the task is still the caller's.
+    [[nodiscard]] bool post_local(task_type* t) {
+        if (crew_.stopping()) return false;
+        if (alone()) {  // nobody to steal it, and nobody to wake: no fence
+            lone_.push_back(t);
+            return true;
+        }
+        if (!ready_.slot_is_vacant()) return post_in_front(t);
+        const bool lone = ready_.in_deque() == 0;
+        ready_.put(t);  // it runs next here, unless the task that posts it is long
+        crew_.wake_one(lone);
+        return true;
+    }
+
+    unsigned index() const { return index_; }
+    unsigned id() const { return sources_.id(); }
+    unsigned life() const { return sources_.life(); }  // the same, from its own thread, also while it leaves
+    Crew& crew() { return crew_; }
+    const Crew& crew() const { return crew_; }
+    driver& core() { return driver_; }
+    sources_type& sources() { return sources_; }
+    const sources_type& sources() const { return sources_; }
+    // By the thread that has claimed it.
+    void wake() {
+        if constexpr (!sync::checked) waker_processor_.store(parts::processor(), std::memory_order_relaxed);
+        driver_.wake();
+    }
+    const task_runner<sync, typename Crew::storage>& books() const { return runner_; }
+    worker_tallies<sync>& tallies() { return tallies_; }
+    worker_counters counters() const {
+        return {.kind = Crew::counted_as,
+                .slot = index_,
+                .run = runner_.tasks_run(),
+                .exceptions = runner_.exceptions(),
+                .discarded = runner_.tasks_dropped(),
+                .cancelled = runner_.tasks_cancelled(),
+                .parked = tallies_.parked.get(),
+                .woken = tallies_.woken.get(),
+                .spurious = tallies_.spurious.get(),
+                .stolen = tallies_.stolen.get(),
+                .batches = tallies_.batches.get(),
+                .overflows = tallies_.overflows.get(),
+                .timers_fired = tallies_.timers_fired.get(),
+                .timer_lateness_ns = tallies_.timer_lateness_ns.get(),
+                .timer_lateness_max_ns = tallies_.timer_lateness_max_ns.get(),
+                .timers_pending = sources_.pending()};
+    }
+    const trace& events() const { return trace_; }  // when the crew has ended
+
+    // What run() is made of, for checks of one handshake: a crew that also ends has too many behaviours.
+    bool turn_once() { return turn(); }  // false: there was nothing to do
+    void sleep_once() { sleep(); }
+
+    // For the sources. `left_more`: the caller has taken the task from among others, or has just made others visible.
+    // Then, or when posts have counted on this worker's search, the next worker is woken before the task runs, since it may
+    // take long.
+    void run_task(task_type* t, bool left_more = false) {
+        if (!lone_.empty() && !alone()) [[unlikely]]  // it may wait for them
+            share_lone();
+        if (left_more || sleeper_.owes_a_look()) [[unlikely]]
+            wake_the_next(left_more);
+        std::int64_t from = 0;
+        if constexpr (trace::on) from = crew_.now_ns();
+        runner_.run(t);
+        if constexpr (trace::on) trace_.span(trace::kind::task, from, crew_.now_ns());
+    }
+    void drop(task_type* t) { runner_.drop(t); }
+
+private:
+    // False when there was nothing to do. Whatever there is of a kind, at least one of it runs, and no more than the parameters
+    // allow: this bounds how long the others wait (schedulers/hive/README.md, "How long a task waits").
+    bool turn() {
+        driver_.poll();
+        sources_.collect();
+        bool worked = sources_.run_some();
+        worked |= run_own_and_pool();
+        return worked || steal();
+    }
+
+    // The newest task takes the place of the one before. Out of line: a call in post_local would make it save registers for it.
+    [[gnu::noinline]] bool post_in_front(task_type* t) {
+        task_type* before = ready_.take_slot();
+        if (before != nullptr && !ready_.push(before) && !post_overflow(before)) [[unlikely]] {
+            sync::reach("worker.put_back");
+            ready_.put(before);
+            return false;
+        }
+        ready_.put(t);
+        crew_.wake_one();
+        return true;
+    }
+
+    [[gnu::noinline]] bool post_overflow(task_type* t) {
+        tallies_.overflows.add();
+        return crew_.post(t);
+    }
+
+    // What it has posted or taken for itself, and others may steal: the newest first, until the old end's turn has
+    // come, or something for this worker alone.
+    bool run_own() {
+        if (fairness_.oldest_first() && run_oldest_own()) {
+            fairness_.end_interval(crew_.now_ns());
+            return true;
+        }
+        const std::size_t most = fairness_.left();
+        std::size_t left = most;
+        while (!crew_.stopping()) {
+            task_type* t = lone_.pop_front();
+            if (t == nullptr) t = ready_.take_slot();
+            if (t == nullptr && !ready_.pop(t)) {
+                fairness_.ran_dry();
+                return left != most;
+            }
+            run_task(t);
+            if (--left == 0) {
+                if (!fairness_.oldest_first()) (void)run_oldest_own();
+                fairness_.end_interval(crew_.now_ns());
+                return true;
+            }
+            if (sources_.call()) break;
+        }
+        fairness_.pause(left);
+        return left != most;
+    }
+
+    // The deque is last in, first out: without this a task that posts its successor for ever would bury the others.
+    bool run_oldest_own() {
+        if (crew_.stopping() || fairness_.passes_over_the_old_end(ready_.in_deque())) return false;
+        const auto oldest = ready_.steal_oldest();
+        if (oldest.status != steal_status::taken) return false;
+        run_task(oldest.value);
+        return true;
+    }
+
+    // The pool's turn lasts for several visits while nothing comes for this worker alone, and there is no own work, or only long
+    // tasks: beside those, or long ones of the sources, one visit for each of their turns would be little.
+    bool run_own_and_pool() {
+        bool worked = false, behind_own = false;
+        for (std::size_t visits = crew_.parameters().pool_visits;;) {
+            if (!behind_own) worked |= run_own();
+            behind_own = own_waits();
+            if (!run_from_pool()) return worked;
+            worked = true;
+            if ((behind_own && !fairness_.tasks_are_long()) || --visits == 0 || sources_.call() || leaving()) return true;
+        }
+    }
+
+    bool own_waits() const { return ready_.waits() || !lone_.empty(); }
+
+    // One task while there is own work, which it would otherwise wait behind; else a batch.
+    bool run_from_pool() {
+        if (crew_.pool().looks_empty() || crew_.stopping()) return false;
+        std::array<task_type*, max_batch> batch;
+        // No more than can be made stealable; the first one runs at once.
+        const std::size_t most =
+            own_waits() ? 1 : std::min({crew_.parameters().global_batch, max_batch, ready_type::max_room});
+        const std::size_t n = crew_.pool().take(std::span(batch).first(most), crew_.table().size());
+        if (n == 0) return false;
+        tallies_.batches.add();
+        if constexpr (trace::on) trace_.instant(trace::kind::batch, crew_.now_ns(), n);
+        // The producer's core wrote them last: ask for all their lines at once.
+        for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(batch[i]);
+        if (alone()) {
+            for (std::size_t i = 1; i < n; ++i) lone_.push_back(batch[i]);
+            run_task(batch[0]);
+            return true;
+        }
+        // All but the first become stealable before it runs, and the owner pops them in the order they were posted.
+        if (n > 1 && !ready_.push_all(std::span<task_type* const>(batch).subspan(1, n - 1)))
+            for (std::size_t i = n; i-- > 1;) sources_.keep(batch[i]);  // no memory: this worker runs them itself
+        run_task(batch[0], n > 1 || !crew_.pool().looks_empty());
+        return true;
+    }
+
+    // `any`: also the newest task of a worker that may be about to take it.
+    bool steal(bool any = false) {
+        if constexpr (!ready_type::shared) return false;
+        const auto& peers = crew_.table();
+        const unsigned count = peers.size();
+        if (count == 1) return false;
+        for (unsigned round = 0; round < crew_.parameters().steal_rounds; ++round) {
+            const unsigned start = random_.below(count);
+            bool contended = false;
+            for (unsigned i = 0; i < count; ++i) {
+                const unsigned victim = (start + i) % count;
+                if (victim == index_) continue;
+                const auto [status, stolen] = peers[victim]->ready_.steal(any);
+                if (status == steal_status::taken) {
+                    sync::reach("worker.stole");
+                    tallies_.stolen.add();
+                    if constexpr (trace::on) trace_.instant(trace::kind::steal, crew_.now_ns(), victim);
+                    run_task(stolen);
+                    return true;
+                }
+                contended |= status == steal_status::lost_race;
+            }
+            if (!contended) return false;
+        }
+        return false;
+    }
+
+    // A sleep ends some 50 us late; whoever wants less pays for it in processor time, up to timer_spin_ns for each deadline. The
+    // worker is awake meanwhile: a post wakes nobody for it, and is seen here. False: there is time to sleep.
+    bool watch_the_clock(std::int64_t deadline, std::int64_t spin_ns) {
+        if (spin_ns == 0 || deadline - crew_.now_ns() > spin_ns) return false;
+        while (crew_.now_ns() < deadline && !work_visible()) sync::relax();
+        return true;
+    }
+
+    void sleep() {
+        const std::int64_t deadline = sources_.next_deadline(), spin_ns = crew_.parameters().timer_spin_ns;
+        if (watch_the_clock(deadline, spin_ns)) return idle_.slept(runner_.tasks_run());
+        const std::int64_t until = deadline == driver::forever ? deadline : deadline - spin_ns;
+        tallies_.parked.add();
+        if (sleeper_.claimed()) tallies_.spurious.add();
+        const bool naps = idle_.naps(sleeper_.claimed(), sleeper_.searching(), others_sleep());
+        std::int64_t from = 0;
+        if constexpr (trace::on) from = crew_.now_ns();
+        if constexpr (!sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
+        if (!naps) {
+            sleeper_.sleep(until, [this] {
+                meet_pushers();
+                return work_visible();
+            });
+        } else {
+            sleeper_.nap(std::min(until, crew_.now_ns() + crew_.parameters().nap_ns),
+                         [this] { return work_visible(); });
+        }
+        idle_.slept(runner_.tasks_run());
+        if (sleeper_.claimed()) tallies_.woken.add();
+        if constexpr (trace::on) {
+            trace_.span(trace::kind::park, from, crew_.now_ns());
+            if (sleeper_.claimed()) trace_.instant(trace::kind::woken, crew_.now_ns(), index_);
+        }
+    }
+
+    // For idle_policy.
+    auto others_sleep() const {
+        return [this] {
+            const auto asleep = static_cast<unsigned>(std::popcount(crew_.idle().snapshot().sleepers()));
+            return asleep + 1 >= crew_.table().size();
+        };
+    }
+    // The wake that ended its last sleep came from this processor: its waker waits for it.
+    auto displaced_waker() const {
+        return [this] {
+            if constexpr (sync::checked) return false;
+            const int waker = waker_processor_.load(std::memory_order_relaxed);
+            return waker != unknown_processor && waker == parts::processor();
+        };
+    }
+    void yield() {
+        if constexpr (sync::checked) return;
+        if (!idle_.times_this_yield()) return std::this_thread::yield();
+        const std::int64_t from = crew_.now_ns();
+        std::this_thread::yield();
+        idle_.yielded(crew_.now_ns() - from, runner_.tasks_run());
+    }
+
+    // Every source that this worker may take from. Timers are in the deadline of the sleep.
+    bool work_visible() const {
+        return sources_.visible() || shared_work_visible() || crew_.stopping() ||
+               leaving();  // a poll may have met the wake that came with it
+    }
+
+    [[gnu::noinline]] void wake_the_next(bool left_more) {
+        if (sleeper_.found_work()) left_more = left_more || more_to_take();
+        if (left_more) crew_.wake_one();
+    }
+
+    // After found_work: posts have counted on this worker until now.
+    bool more_to_take() const {
+        meet_pushers();
+        return shared_work_visible();
+    }
+    void meet_pushers() const {
+        if constexpr (ready_type::shared) sleeper_.meet_pushers([this] { return crew_.table().size(); });
+    }
+
+    // The first worker before any other was attached.
+    bool alone() const { return crew_.table().size() == 1; }
+
+    // Somebody has come who can steal them: to the deque, or the pool.
+    [[gnu::noinline]] void share_lone() {
+        while (task_type* t = lone_.pop_front())
+            if (!ready_.push(t) && !crew_.post(t)) {
+                lone_.push_front(t);  // a stop has closed the pool: finish() runs or drops it
+                break;
+            }
+        crew_.wake_one();
+    }
+
+    // What any worker may take.
+    bool shared_work_visible() const {
+        if (sync::recheck("worker.pool") && !crew_.pool().looks_empty()) return true;
+        const auto& peers = crew_.table();
+        for (unsigned i = 0; sync::recheck("worker.deques") && i < peers.size(); ++i)
+            if (!peers[i]->ready_.deque_looks_empty()) return true;
+        for (unsigned i = 0; sync::recheck("worker.slots") && i < peers.size(); ++i)
+            if (!peers[i]->ready_.slot_looks_empty()) return true;
+        return false;
+    }
+
+    void end_event_sources() {
+        if constexpr (requires { driver_.end_sources(); }) driver_.end_sources();
+    }
+
+    // After a detach: all that this worker holds goes to the others, the oldest first. False: a stop has closed
+    // their doors, and what is left here is this worker's to end.
+    bool hand_over() {
+        end_event_sources();
+        // Posts have counted on this worker's search, if it was searching: it is passed on below.
+        const bool searched = sleeper_.found_work();
+        if (!sources_.hand_over_timed()) return false;
+        if (task_type* t = ready_.take_slot()) sources_.keep(t);
+        for (task_type* t = nullptr; ready_.pop(t);) sources_.keep(t);
+        if (!sources_.hand_over_kept()) return false;
+        if (searched && more_to_take()) {
+            sync::reach("worker.search_passed_on");
+            crew_.wake_one();
+        }
+        return true;
+    }
+
+    // After the stop: everything that this worker holds, and what is left in the pool, is run or dropped.
+    void finish() {
+        end_event_sources();
+        sources_.close();
+        for (;;) {
+            task_type* t = sources_.take();
+            if (t == nullptr) t = lone_.pop_front();
+            if (t == nullptr) t = ready_.take_slot();
+            if (t == nullptr && !ready_.pop(t)) t = crew_.pool().take_one();
+            if (t == nullptr) {
+                // Posts are refused by now, so what others still hold only gets less.
+                if (!crew_.discarding() && steal(true)) continue;
+                break;
+            }
+            if (crew_.discarding())
+                runner_.drop(t);
+            else
+                run_task(t);
+        }
+        (void)sleeper_.found_work();  // leave the idle set as a running worker
+    }
+
+    // A driver that asks for the clock gets the crew's.
+    static driver make_driver(Crew& c) {
+        if constexpr (std::constructible_from<driver, typename parts::clock&>)
+            return driver(c.clock());
+        else
+            return driver();
+    }
+
+    // This worker's own.
+    Crew& crew_;
+    const unsigned index_;
+    sleeper<sync, driver> sleeper_;
+    typename parts::random random_;
+    fifo_list<task_type> lone_;  // what its tasks posted while it was alone
+    fairness fairness_{crew_.parameters()};
+    idle_policy idle_{crew_.parameters()};
+    task_runner<sync, typename Crew::storage> runner_{crew_.on_exception()};
+    worker_tallies<sync> tallies_;
+    [[no_unique_address]] trace trace_;
+
+    // Others' too.
+    static constexpr int unknown_processor = -1;
+    typename sync::template atomic<int> waker_processor_;  // of the wake that ended the last sleep; a hint
+    typename sync::template atomic<bool> leaving_;
+    driver driver_;
+    sources_type sources_;
+    ready_type ready_;
+};
+
+}  // namespace apiary
