@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use crate::hist::Histogram;
 use crate::host;
 use crate::ledger::{self, Ledger};
+use crate::report::Report;
 use crate::row::Row;
-use crate::scenarios::Report;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 

@@ -1,11 +1,12 @@
 //! Rust runtimes as Apiary subjects: the treaty in `bench/contract/CLI.md` and `CSV.md`, spoken in Rust.
 //!
-//! A run flows one way: [`args`] reads the words, one of the [`scenarios`] does the work on a [`runtime`] of the
+//! A run flows one way: [`cli`] reads the words, one of the [`scenarios`] does the work on a [`runtime`] of the
 //! [`subjects`], as a [`closed_loop`] or an [`open_loop`], and proves it with a [`ledger`]; [`row`] prints it.
 
 pub mod args;
 pub mod background;
 pub mod blocks;
+pub mod cli;
 pub mod closed_loop;
 pub mod failure;
 pub mod fork_join;
@@ -14,13 +15,16 @@ pub mod host;
 pub mod ledger;
 pub mod open_loop;
 pub mod plan;
+pub mod report;
 pub mod row;
 pub mod runtime;
+pub mod scenario;
 pub mod scenarios;
 pub mod subject;
 pub mod subjects;
 
-use args::{Call, RunArgs};
+use args::RunArgs;
+use cli::Call;
 use failure::Failure;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -39,10 +43,10 @@ pub fn main(subject: &Subject) -> ! {
 /// 3: the runtime cannot express what was asked; 4: the run's own check failed.
 pub fn command_line(subject: &Subject, words: &[String]) -> i32 {
     let mut out = std::io::stdout().lock();
-    let outcome = match args::parse(words) {
+    let outcome = match cli::parse(words) {
         Ok(Call::Version) => print(&mut out, &(subject.version_line() + "\n")).map(|()| 0),
         Ok(Call::List) => print(&mut out, &subject.list()).map(|()| 0),
-        Ok(Call::Help) => print(&mut out, args::USAGE).map(|()| 0),
+        Ok(Call::Help) => print(&mut out, cli::USAGE).map(|()| 0),
         Ok(Call::Run(run)) => {
             host::abort_on_panic();
             execute(subject, &run, &mut out)
@@ -88,8 +92,8 @@ fn print(out: &mut impl Write, text: &str) -> Result<(), Failure> {
 mod tests {
     use super::*;
     use hist::Histogram;
+    use report::Report;
     use row::Row;
-    use scenarios::Report;
 
     /// A runtime that loses its one task.
     static CARELESS: Subject = Subject {
@@ -106,7 +110,7 @@ mod tests {
 
     fn call(words: &str) -> (Result<i32, Failure>, String) {
         let words = words.split(' ').map(String::from);
-        let Ok(Call::Run(run)) = args::parse(&Vec::from_iter(words)) else { panic!("these words are right") };
+        let Ok(Call::Run(run)) = cli::parse(&Vec::from_iter(words)) else { panic!("these words are right") };
         let mut printed = Vec::new();
         let outcome = execute(&CARELESS, &run, &mut printed);
         (outcome, String::from_utf8(printed).expect("UTF-8"))

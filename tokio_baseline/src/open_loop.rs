@@ -5,8 +5,8 @@ use crate::hist::{Histogram, Permille};
 use crate::host;
 use crate::ledger::{self, Ledger};
 use crate::plan;
+use crate::report::{discarded, Report};
 use crate::row::{Row, PERCENTILES};
-use crate::scenarios::{discarded, Report};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 

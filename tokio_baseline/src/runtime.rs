@@ -4,7 +4,7 @@
 //! Nothing is approximated: what a runtime's own users could not write is `unsupported`.
 use crate::failure::Failure;
 use crate::fork_join::matrices::Matrices;
-use crate::fork_join::Tree;
+use crate::fork_join::tree::Tree;
 use std::time::Duration;
 
 /// A runtime that takes tasks and forgets them (fire and forget).

@@ -1,6 +1,8 @@
 //! The golden vectors of the treaty, computed elsewhere: both languages must reproduce them.
 use serde_json::Value;
-use tokio_baseline::fork_join::{matrices::Matrices, serial_sum, trees, uts::Uts, Tree};
+use tokio_baseline::fork_join::matrices::Matrices;
+use tokio_baseline::fork_join::tree::{serial_sum, Tree};
+use tokio_baseline::fork_join::{trees, uts::Uts};
 use tokio_baseline::hist::{self, Histogram, Permille};
 use tokio_baseline::ledger::{self, Ledger};
 use tokio_baseline::open_loop::{OwnCost, OwnLateness, SPIN_NS};

@@ -1,5 +1,5 @@
 //! See `src/subjects/rayon_pool.rs`.
 
 fn main() {
-    tokio_baseline::main(&tokio_baseline::subjects::rayon_pool::SUBJECT)
+    tokio_baseline::main(&tokio_baseline::subjects::RAYON)
 }

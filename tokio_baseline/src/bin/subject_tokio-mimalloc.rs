@@ -4,5 +4,5 @@
 static GLOBAL: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    tokio_baseline::main(&tokio_baseline::subjects::tokio::WITH_MIMALLOC)
+    tokio_baseline::main(&tokio_baseline::subjects::TOKIO_MIMALLOC)
 }

@@ -1,5 +1,5 @@
 //! See `src/subjects/tokio.rs`.
 
 fn main() {
-    tokio_baseline::main(&tokio_baseline::subjects::tokio::SUBJECT)
+    tokio_baseline::main(&tokio_baseline::subjects::TOKIO)
 }

@@ -1,6 +1,6 @@
 //! Fork-join by tasks that are awaited. A node's last child is run by the node itself, in the same task.
 use super::matrices::{Matrices, Product, LEAF};
-use super::Tree;
+use super::tree::Tree;
 use crate::runtime::Runtime;
 use std::future::Future;
 

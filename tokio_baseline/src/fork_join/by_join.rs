@@ -1,7 +1,7 @@
 //! Fork-join with `rayon::join`, which waits inside the worker. A node's children are halved until one is left, so n
 //! children cost n − 1 joins; of each pair the worker runs the first and offers the second to thieves.
 use super::matrices::{Matrices, Product, LEAF};
-use super::Tree;
+use super::tree::Tree;
 
 /// The sum of the tree below `node`; in a worker of a rayon pool.
 pub fn sum<T: Tree>(tree: &T, node: &T::Node) -> u64 {

@@ -28,12 +28,6 @@ pub struct Product {
 }
 
 impl Product {
-    /// Where its block of C begins.
-    #[cfg(test)]
-    pub fn written(self) -> (usize, usize) {
-        (self.i, self.j)
-    }
-
     /// Part number `q` (0…3) of a phase (0, 1). Parts of one phase write different blocks of C.
     pub fn part(self, phase: usize, q: usize) -> Product {
         let half = self.size / 2;
@@ -117,5 +111,45 @@ impl Matrices {
             sum = sum.wrapping_add(ua.wrapping_mul(bv));
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Where the block of C begins that a product writes.
+    fn block_of_c(product: Product) -> (usize, usize) {
+        (product.i, product.j)
+    }
+
+    /// Every product that a block of C takes part in, down to the leaves.
+    fn leaves(product: Product, into: &mut Vec<Product>) {
+        if product.size == LEAF {
+            return into.push(product);
+        }
+        for (phase, q) in [0, 1].into_iter().flat_map(|phase| (0..4).map(move |q| (phase, q))) {
+            leaves(product.part(phase, q), into);
+        }
+    }
+
+    #[test]
+    fn parts_of_a_phase_write_different_blocks_and_all_phases_make_the_whole_product() {
+        let all = Matrices::new(128, Ledger::leak(0));
+        for phase in 0..2 {
+            let written = BTreeSet::from_iter((0..4).map(|q| block_of_c(all.whole().part(phase, q))));
+            assert_eq!(written.len(), 4);
+        }
+        let mut products = Vec::new();
+        leaves(all.whole(), &mut products);
+        assert_eq!(products.len(), 4 * 4 * 4);
+        // SAFETY: this thread alone uses them.
+        unsafe {
+            products.into_iter().for_each(|product| all.multiply_leaf(product));
+            assert_eq!(all.answer(), all.expected());
+            all.clear();
+            assert_eq!(all.answer(), 0);
+        }
     }
 }

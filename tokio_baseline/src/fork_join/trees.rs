@@ -1,5 +1,5 @@
 //! The trees of `fib`, `skynet` and `nqueens`.
-use super::Tree;
+use super::tree::Tree;
 
 /// fib(n) by its definition: two tasks for every addition.
 pub struct Fib(pub u64);

@@ -1,5 +1,5 @@
 //! The tree T1 of Unbalanced Tree Search: a node's SHA-1 decides how many children it has.
-use super::Tree;
+use super::tree::Tree;
 use sha1::{Digest, Sha1};
 
 const SEED: u32 = 19;

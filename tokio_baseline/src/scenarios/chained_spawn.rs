@@ -1,11 +1,12 @@
 //! `chained_spawn`, after Tokio's benchmark: a root spawns the first link of a chain of tasks that spawn each other.
 use super::successor::Link;
-use super::{Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::closed_loop;
 use crate::failure::Failure;
 use crate::ledger::Ledger;
+use crate::report::Report;
 use crate::runtime::Runtime;
+use crate::scenario::{Param, Scenario, OPS};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario =

@@ -1,9 +1,10 @@
 //! `fib`: fib(n) by its definition, a task for every call.
-use super::{Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::fork_join::{self, trees::Fib};
+use crate::report::Report;
 use crate::runtime::ForkJoin;
+use crate::scenario::{Param, Scenario, OPS};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario =

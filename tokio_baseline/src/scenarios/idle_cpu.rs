@@ -1,12 +1,13 @@
 //! `idle_cpu`: what sleeping costs: processor time of a runtime that has nothing to do, or next to nothing.
-use super::{Param, Report, Scenario};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::hist::Histogram;
 use crate::host;
 use crate::ledger::{self, Ledger};
+use crate::report::Report;
 use crate::row::Row;
 use crate::runtime::Runtime;
+use crate::scenario::{Param, Scenario};
 
 const SECOND: u64 = 1_000_000_000;
 

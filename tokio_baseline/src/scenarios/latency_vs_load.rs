@@ -1,11 +1,12 @@
 //! `latency_vs_load`: an open loop whose posts have service times, fixed, exponential or bimodal.
-use super::{Param, Report, Scenario, RATE};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::host;
 use crate::ledger::{mix, Ledger};
 use crate::open_loop;
+use crate::report::Report;
 use crate::runtime::Runtime;
+use crate::scenario::{Param, Scenario, RATE};
 
 const SERVICES: &[&str] = &["fixed", "exponential", "bimodal"];
 

@@ -1,11 +1,12 @@
 //! `matmul`: C += A·B by halving in each direction, four tasks, a join, four more; leaves of 32×32.
-use super::{Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::closed_loop::{self, Meter};
 use crate::failure::Failure;
 use crate::fork_join::matrices::{Matrices, LEAF};
 use crate::ledger::{mark, Ledger};
+use crate::report::Report;
 use crate::runtime::ForkJoin;
+use crate::scenario::{Param, Scenario, OPS};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario =

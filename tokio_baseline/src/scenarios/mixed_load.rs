@@ -1,12 +1,13 @@
 //! `mixed_load`: posts arrive while long compute tasks keep every processor busy.
-use super::{Param, Report, Scenario, RATE};
 use crate::args::RunArgs;
 use crate::background::ComputeLoad;
 use crate::failure::Failure;
 use crate::host;
 use crate::ledger::Ledger;
 use crate::open_loop;
+use crate::report::Report;
 use crate::runtime::Computing;
+use crate::scenario::{Param, Scenario, RATE};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario = Scenario {

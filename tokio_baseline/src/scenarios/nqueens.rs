@@ -1,9 +1,10 @@
 //! `nqueens`: all ways to place n queens, a task for every safe placement.
-use super::{Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::fork_join::{self, trees::Queens};
+use crate::report::Report;
 use crate::runtime::ForkJoin;
+use crate::scenario::{Param, Scenario, OPS};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario =

@@ -1,10 +1,11 @@
 //! `ping_pong`, after Tokio's benchmark: pairs of tasks, one of which asks and waits for the answer of the other.
-use super::{Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::closed_loop;
 use crate::failure::Failure;
 use crate::ledger::Ledger;
+use crate::report::Report;
 use crate::runtime::Asking;
+use crate::scenario::{Param, Scenario, OPS};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario =

@@ -1,12 +1,13 @@
 //! `post_latency`: an open loop; one injector posts tasks at the plan's times, each stamps when it ran.
-use super::{Param, Report, Scenario, RATE};
 use crate::args::RunArgs;
 use crate::background::ComputeLoad;
 use crate::failure::Failure;
 use crate::host;
 use crate::ledger::Ledger;
 use crate::open_loop;
+use crate::report::Report;
 use crate::runtime::Runtime;
+use crate::scenario::{Param, Scenario, RATE};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario = Scenario {

@@ -1,11 +1,12 @@
 //! `post_throughput`: threads outside the runtime post tasks as fast as they can; each adds its mark atomically.
-use super::{Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::blocks::Block;
 use crate::closed_loop;
 use crate::failure::Failure;
 use crate::ledger::Ledger;
+use crate::report::Report;
 use crate::runtime::Runtime;
+use crate::scenario::{Param, Scenario, OPS};
 
 /// Calibration starts here.
 const FLOOR_OPS: u64 = 16_384;

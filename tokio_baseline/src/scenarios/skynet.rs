@@ -1,9 +1,10 @@
 //! `skynet`: ten tasks that each start ten tasks, and so on; the leaves are added up.
-use super::{Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::fork_join::{self, trees::Skynet};
+use crate::report::Report;
 use crate::runtime::ForkJoin;
+use crate::scenario::{Param, Scenario, OPS};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario =

@@ -1,13 +1,14 @@
 //! `spawn_many_remote_busy2`, after Tokio's benchmark: the main thread posts to workers that are busy with tasks that
 //! spawn themselves again.
 use super::spawn_many_remote_idle::measure_posts;
-use super::{Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::background::Background;
 use crate::closed_loop;
 use crate::failure::Failure;
 use crate::ledger::Ledger;
+use crate::report::Report;
 use crate::runtime::Runtime;
+use crate::scenario::{Param, Scenario, OPS};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario = Scenario {

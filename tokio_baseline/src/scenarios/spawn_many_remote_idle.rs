@@ -1,10 +1,11 @@
 //! `spawn_many_remote_idle`, after Tokio's benchmark: the main thread posts to workers that sleep.
-use super::{Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::closed_loop;
 use crate::failure::Failure;
 use crate::ledger::Ledger;
+use crate::report::Report;
 use crate::runtime::Runtime;
+use crate::scenario::{Param, Scenario, OPS};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario = Scenario {

@@ -1,12 +1,13 @@
 //! `steal_pressure`: one task on one worker spawns all the work, the other workers must come and get it.
-use super::{Param, Report, Scenario};
 use crate::args::RunArgs;
 use crate::closed_loop;
 use crate::failure::Failure;
 use crate::hist::Histogram;
 use crate::host;
 use crate::ledger::Ledger;
+use crate::report::Report;
 use crate::runtime::Runtime;
+use crate::scenario::{Param, Scenario};
 use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -1,11 +1,13 @@
 //! `targeted_latency`: an open loop; each post goes to the private queue of a chosen worker.
-use super::{check_targets, Param, Report, Scenario, RATE};
+use super::targeted_throughput::check_targets;
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::host;
 use crate::ledger::Ledger;
 use crate::open_loop::{self, Task};
+use crate::report::Report;
 use crate::runtime::{Message, Targeted, Workers};
+use crate::scenario::{Param, Scenario, RATE};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario = Scenario {

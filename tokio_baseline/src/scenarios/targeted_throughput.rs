@@ -1,10 +1,11 @@
 //! `targeted_throughput`: threads outside post to the private queues of chosen workers as fast as they can.
-use super::{check_targets, Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::closed_loop;
 use crate::failure::Failure;
 use crate::ledger::Ledger;
+use crate::report::Report;
 use crate::runtime::{Message, Targeted, Workers};
+use crate::scenario::{Param, Scenario, OPS};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario = Scenario {
@@ -38,4 +39,12 @@ pub fn measure<R: Targeted>(run: &RunArgs) -> Result<Report, Failure> {
     });
     report.row.put_counters(&workers.counters());
     Ok(report)
+}
+
+/// Refuses more targets than workers.
+pub(super) fn check_targets(targets: u64, workers: usize) -> Result<(), Failure> {
+    if targets <= workers as u64 {
+        return Ok(());
+    }
+    Err(Failure::bad(format!("--param targets={targets} is more than --workers {workers}")))
 }

@@ -1,12 +1,13 @@
 //! `timer_lateness`: timers are kept pending, each arms the next one when it fires; how late do they fire?
-use super::{discarded, Param, Report, Scenario};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::hist::Histogram;
 use crate::host;
 use crate::ledger::{self, Ledger};
+use crate::report::{discarded, Report};
 use crate::row::Row;
 use crate::runtime::Delayed;
+use crate::scenario::{Param, Scenario};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 

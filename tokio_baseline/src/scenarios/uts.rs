@@ -1,9 +1,10 @@
 //! `uts`: Unbalanced Tree Search, the published tree T1: a tree whose shape nobody can foresee.
-use super::{Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::fork_join::{self, uts::Uts};
+use crate::report::Report;
 use crate::runtime::ForkJoin;
+use crate::scenario::{Param, Scenario, OPS};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario =

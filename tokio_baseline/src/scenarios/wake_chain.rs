@@ -1,12 +1,13 @@
 //! `wake_chain`, after schbench: a message thread wakes one task per worker, is woken by the last, sleeps, and again.
-use super::{discarded, Param, Report, Scenario};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::hist::Histogram;
 use crate::host;
 use crate::ledger::{self, Ledger};
+use crate::report::{discarded, Report};
 use crate::row::Row;
 use crate::runtime::Runtime;
+use crate::scenario::{Param, Scenario};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 

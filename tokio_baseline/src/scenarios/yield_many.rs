@@ -1,10 +1,11 @@
 //! `yield_many`, after Tokio's benchmark: tasks that let the others go first, again and again.
-use super::{Param, Report, Scenario, OPS};
 use crate::args::RunArgs;
 use crate::closed_loop;
 use crate::failure::Failure;
 use crate::ledger::Ledger;
+use crate::report::Report;
 use crate::runtime::Yielding;
+use crate::scenario::{Param, Scenario, OPS};
 
 /// The entry in the list.
 pub static SCENARIO: Scenario = Scenario {

@@ -2,10 +2,8 @@
 use crate::failure::Failure;
 use crate::fork_join::by_await::{self, Awaiting};
 use crate::fork_join::matrices::Matrices;
-use crate::fork_join::Tree;
+use crate::fork_join::tree::Tree;
 use crate::runtime::{Asking, Computing, Delayed, ForkJoin, Message, Runtime, Targeted, Workers, Yielding};
-use crate::scenarios::Everything;
-use crate::subject::Subject;
 use async_channel::{Receiver, Sender};
 use async_executor::{LocalExecutor, StaticExecutor, Task};
 use async_io::Timer;
@@ -14,14 +12,6 @@ use futures_lite::future;
 use std::future::Future;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-/// async-executor with the system's allocator.
-pub const SUBJECT: Subject = Subject {
-    name: "async-executor",
-    version: env!("TB_VERSION_ASYNC_EXECUTOR"),
-    allocator: "system",
-    expresses: Everything::<AsyncExecutor>::LIST,
-};
 
 /// The form of the executor that its documentation calls the fastest. A program has one, as smol has.
 static EXECUTOR: StaticExecutor = StaticExecutor::new();

@@ -1,10 +1,99 @@
-//! One file per runtime: how its own users would write what the scenarios ask for.
+//! THE list of subjects. Beside it one file per runtime: how its own users would write what the scenarios ask for.
 pub mod async_pool;
 pub mod rayon_pool;
 pub mod tokio;
 
-/// Every subject of this crate; each has a program in `src/bin/`.
+use self::tokio::{Tokio, TokioCurrentThread};
+use crate::scenarios::{expresses, Everything};
+use crate::subject::Subject;
+use async_pool::AsyncExecutor;
+use rayon_pool::Rayon;
+
+/// Tokio with the system's allocator.
+pub const TOKIO: Subject = Subject {
+    name: "tokio",
+    version: env!("TB_VERSION_TOKIO"),
+    allocator: "system",
+    expresses: Everything::<Tokio>::LIST,
+};
+
+/// The same with mimalloc: the difference between the two is the allocator's share.
+pub const TOKIO_MIMALLOC: Subject =
+    Subject { name: "tokio-mimalloc", allocator: concat!("mimalloc-crate-", env!("TB_VERSION_MIMALLOC")), ..TOKIO };
+
+/// Tokio's other scheduler: one worker, no stealing, no atomic run queue. More than one worker is `unsupported`,
+/// but where every worker is a runtime of its own.
+pub const TOKIO_CURRENT_THREAD: Subject =
+    Subject { name: "tokio-current-thread", expresses: Everything::<TokioCurrentThread>::LIST, ..TOKIO };
+
+/// rayon with the system's allocator.
+///
+/// `timer_lateness` would need timers, `yield_many` and `spawn_many_remote_busy1` tasks that can be resumed: a task that spawns
+/// itself again is the next to run, also by `spawn_fifo`. `spawn_many_remote_busy2` would not end: a rayon worker looks at work
+/// from outside only when it has none of its own, and tasks that respawn themselves never leave it without.
+pub const RAYON: Subject = Subject {
+    name: "rayon",
+    version: env!("TB_VERSION_RAYON"),
+    allocator: "system",
+    expresses: expresses![
+        Rayon: post_throughput, post_latency, targeted_throughput, targeted_latency, steal_pressure, mixed_load,
+        latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, ping_pong, chained_spawn,
+        remote_spawn, fib, skynet, nqueens, uts, matmul, wake_chain, idle_cpu,
+    ],
+};
+
+/// async-executor with the system's allocator.
+pub const ASYNC_EXECUTOR: Subject = Subject {
+    name: "async-executor",
+    version: env!("TB_VERSION_ASYNC_EXECUTOR"),
+    allocator: "system",
+    expresses: Everything::<AsyncExecutor>::LIST,
+};
+
 #[cfg(test)]
-pub(crate) fn all() -> [&'static crate::subject::Subject; 5] {
-    [&tokio::SUBJECT, &tokio::WITH_MIMALLOC, &tokio::CURRENT_THREAD, &rayon_pool::SUBJECT, &async_pool::SUBJECT]
+mod tests {
+    use super::*;
+    use crate::scenarios::SCENARIOS;
+
+    /// Each has a program in `src/bin/`.
+    const ALL: [&Subject; 5] = [&TOKIO, &TOKIO_MIMALLOC, &TOKIO_CURRENT_THREAD, &RAYON, &ASYNC_EXECUTOR];
+
+    #[test]
+    fn version_lines_are_json_with_the_four_keys() {
+        for subject in ALL {
+            let line = subject.version_line();
+            assert!(!line.contains('\n'));
+            let json: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+            assert_eq!(json["subject"], subject.name);
+            assert_eq!(json["language"], "rust");
+            assert!(json["build_id"].as_str().expect("text").contains("rustc 1."));
+            assert_eq!(json.as_object().expect("object").len(), 4);
+        }
+    }
+
+    #[test]
+    fn versions_are_the_locked_runtimes_and_not_ours() {
+        for subject in ALL {
+            assert_eq!(subject.version.split('.').count(), 3, "{subject:?}");
+            assert_ne!(subject.version, env!("CARGO_PKG_VERSION"));
+        }
+    }
+
+    #[test]
+    fn what_a_subject_expresses_stands_in_the_order_of_the_list_and_once() {
+        for subject in ALL {
+            let places = subject.expresses.iter().map(|(scenario, _)| {
+                SCENARIOS.iter().position(|known| known.name == scenario.name).expect("in the list")
+            });
+            let places = Vec::from_iter(places);
+            assert!(places.windows(2).all(|pair| pair[0] < pair[1]), "{}: {places:?}", subject.name);
+        }
+    }
+
+    #[test]
+    fn every_scenario_is_expressed_by_somebody() {
+        for scenario in SCENARIOS {
+            assert!(ALL.iter().any(|subject| subject.measure(scenario).is_ok()), "{}", scenario.name);
+        }
+    }
 }

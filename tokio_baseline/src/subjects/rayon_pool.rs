@@ -1,27 +1,10 @@
 //! rayon: a `ThreadPool` of its own, `spawn` for tasks, `join` for fork-join. rayon has no timers.
-use crate::expresses;
 use crate::failure::Failure;
+use crate::fork_join::by_join;
 use crate::fork_join::matrices::Matrices;
-use crate::fork_join::{by_join, Tree};
+use crate::fork_join::tree::Tree;
 use crate::runtime::{Asking, Computing, ForkJoin, Message, Runtime, Targeted, Workers};
-use crate::subject::Subject;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-
-/// rayon with the system's allocator.
-///
-/// `timer_lateness` would need timers, `yield_many` and `spawn_many_remote_busy1` tasks that can be resumed: a task that spawns
-/// itself again is the next to run, also by `spawn_fifo`. `spawn_many_remote_busy2` would not end: a rayon worker looks at work
-/// from outside only when it has none of its own, and tasks that respawn themselves never leave it without.
-pub const SUBJECT: Subject = Subject {
-    name: "rayon",
-    version: env!("TB_VERSION_RAYON"),
-    allocator: "system",
-    expresses: expresses![
-        Rayon: post_throughput, post_latency, targeted_throughput, targeted_latency, steal_pressure, mixed_load,
-        latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, ping_pong, chained_spawn,
-        remote_spawn, fib, skynet, nqueens, uts, matmul, wake_chain, idle_cpu,
-    ],
-};
 
 /// A pool for tasks, and one for long tasks where they are asked for; nothing tuned.
 pub struct Rayon {

@@ -2,10 +2,8 @@
 use crate::failure::Failure;
 use crate::fork_join::by_await::{self, Awaiting};
 use crate::fork_join::matrices::Matrices;
-use crate::fork_join::Tree;
+use crate::fork_join::tree::Tree;
 use crate::runtime::{Asking, Computing, Counters, Delayed, ForkJoin, Message, Runtime, Targeted, Workers, Yielding};
-use crate::scenarios::Everything;
-use crate::subject::Subject;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
@@ -14,23 +12,6 @@ use std::time::Duration;
 use tokio::runtime::{self, Builder, Handle};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task;
-
-/// Tokio with the system's allocator.
-pub const SUBJECT: Subject = Subject {
-    name: "tokio",
-    version: env!("TB_VERSION_TOKIO"),
-    allocator: "system",
-    expresses: Everything::<Tokio>::LIST,
-};
-
-/// The same with mimalloc: the difference between the two is the allocator's share.
-pub const WITH_MIMALLOC: Subject =
-    Subject { name: "tokio-mimalloc", allocator: concat!("mimalloc-crate-", env!("TB_VERSION_MIMALLOC")), ..SUBJECT };
-
-/// Tokio's other scheduler: one worker, no stealing, no atomic run queue. More than one worker is `unsupported`,
-/// but where every worker is a runtime of its own.
-pub const CURRENT_THREAD: Subject =
-    Subject { name: "tokio-current-thread", expresses: Everything::<TokioCurrentThread>::LIST, ..SUBJECT };
 
 /// Tokio's multi-threaded scheduler.
 pub type Tokio = OnTokio<MultiThread>;

@@ -1,0 +1,28 @@
+//! What a scenario hands back, and which of its samples count.
+use crate::hist::Histogram;
+use crate::row::Row;
+
+/// What a scenario hands back.
+pub struct Report {
+    /// The row to print.
+    pub row: Row,
+    /// The histogram for `--hist`; empty where the scenario has none.
+    pub hist: Histogram,
+    /// Why the run is wrong; empty when it is right.
+    pub complaints: Vec<String>,
+}
+
+/// How many of `n` samples are discarded at the start: the first 10 %, rounded down.
+pub(crate) fn discarded(n: usize) -> usize {
+    n / 10
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenth_is_discarded_rounded_down() {
+        assert_eq!([1, 9, 10, 19, 20, 1000].map(discarded), [0, 0, 1, 1, 2, 100]);
+    }
+}
