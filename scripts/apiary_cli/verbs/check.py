@@ -9,24 +9,29 @@ import sys
 import time
 from dataclasses import dataclass, field
 
-from ..base import building, packages, proc, repo, sources
+from ..analysis import comparing
+from ..base import building, commits, packages, proc, repo, sources
 from ..base.errors import Fault, unknown
 from ..base.say import Progress, colour, duration, heading, say, table
-from . import setup
+from . import compare, setup
 
 SUMMARY = "set up, build, run all tests"
 DESCRIPTION = """\
 Runs set-up, then builds and runs the unit tests (ci), the tests and stresses under the
 sanitizers (asan-ubsan, tsan), the model checks (model), the Rust twin's tests (rust) and the
-tests of these scripts (python). Prints each tool's own closing lines and a summary.
+tests of these scripts (python). Where impl/ differs from the commit in results/baseline it races
+the hive against that commit's (gate, as `compare` does): a regression that a second batch confirms
+fails, an invalid batch is a warning. Prints each tool's own closing lines and a summary.
 A part that has no tests fails.
 
-writes:  build/ci, build/asan-ubsan, build/tsan, build/model, tokio_baseline/target
+writes:  build/ci, build/asan-ubsan, build/tsan, build/model, build/compare, tokio_baseline/target, and a
+         folder in results/ for the gate
 takes:   10 to 25 minutes on two cores from nothing; a few minutes when little changed
 exit:    0 when every part passed, else 1"""
 
 PRESETS = ("ci", "asan-ubsan", "tsan", "model")
-PARTS = ("python", *PRESETS, "rust")
+PARTS = ("python", *PRESETS, "rust", "gate")
+BASELINE = repo.RESULTS / "baseline"
 CTEST_LINE = re.compile(r"^\s*(\d+)/(\d+) Test +#\d+: (\S+)")
 CTEST_CLOSING = re.compile(
     r"^(\d+% tests passed|Total Test time|The following tests FAILED|\s+\d+ - \S+ \()" r"|No tests were found"
@@ -154,11 +159,36 @@ def unittest_closing(ended: list[tuple[str, bool, str]]) -> tuple[bool, list[str
     return bool(ended) and not failed, [f"Ran {sum(ran)} tests in {len(ended)} files", *said]
 
 
+def baseline() -> str:
+    """The commit that impl/ is held to: the first word of results/baseline; the rest of the file is the reason."""
+    try:
+        words = BASELINE.read_text().split()
+    except OSError as error:
+        raise Fault("results/baseline cannot be read", str(error.strerror), "git checkout results/baseline") from error
+    if not words or not re.fullmatch("[0-9a-f]{40}", words[0]):
+        raise Fault("results/baseline names no commit", f"it begins with {words[:1]}", "its first word is 40 hex digits")
+    return words[0]
+
+
+def run_gate() -> tuple[bool, list[str]]:
+    """Is the hive slower than at the baseline? Asked only where impl/ differs from it."""
+    commit = baseline()
+    if not repo.git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
+        return True, [f"gate: not asked: this clone has no commit {commit[:7]}, the baseline"]
+    if not repo.git("status", "--porcelain", "--", "impl") and not repo.git("diff", "--name-only", commit, "--", "impl"):
+        return True, [f"gate: not asked: impl/ is as in {commit[:7]}, the baseline"]
+    found = compare.gate(commit, commits.WORKING_TREE)
+    said = [f"REGRESSED: {one}" for one in found.regressed] + [f"WRONG: {one}" for one in found.wrong]
+    if found.validity == comparing.INVALID:
+        return not found.wrong, [f"gate: a warning: the batch is INVALID, and decides nothing over {commit[:7]}", *said]
+    return not said, said or [f"gate: nothing REGRESSED over {commit[:7]}; batch {found.validity}"]
+
+
 def run_part(name: str) -> Part:
     started = time.monotonic()
     heading(f"check {name}")
     try:
-        work = {"rust": run_rust, "python": run_python}.get(name)
+        work = {"rust": run_rust, "python": run_python, "gate": run_gate}.get(name)
         passed, closing = work() if work else run_preset(name)
     except Fault as fault:
         say(fault.text())

@@ -7,6 +7,7 @@ import shlex
 import sys
 import time
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..base import commits, given, repo, stats
@@ -159,6 +160,36 @@ def run(args: argparse.Namespace) -> int:
             say(line)
     say(f"took {duration(time.monotonic() - started)}")
     return max(outcome.code for outcome in outcomes)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What one race of two commits decides: what became slower, and what a reader should know."""
+
+    regressed: list[str]
+    wrong: list[str]
+    validity: str
+    folder: Path
+
+
+def gate(old: str, new: str) -> Gate:
+    """The race of `compare OLD NEW`, for a caller that decides by regressions and wrong work alone."""
+    parser = argparse.ArgumentParser()
+    arguments(parser)
+    args = parser.parse_args([old, new])
+    args.quick, args.baseline, args.no_sidecars, args.repeats = False, None, True, race.rounds.REPEATS
+    plan = race.chosen_plan(args)
+    tree, subject, args.baseline = builds(args)
+    outcome = race.perform(plan, [subject], args, [], command=shlex.join(["scripts/apiary", "compare", old, new]), tree=tree)
+    tell(outcome, args)
+    _, rows, comparisons = summary.load(outcome.folder)
+    slower = [one for one in comparing.gating(comparisons) if one.pairing.kind == "baseline" and one.verdict == stats.REGRESSED]
+    return Gate(
+        [f"{comparing.place_name(one)} {summary.ratio_text(one)}" for one in slower if one.confirmed != "0"],
+        summary.failures(rows),
+        comparing.validity(comparisons).word,
+        outcome.folder,
+    )
 
 
 def verdicts_of(outcomes: list[race.Outcome]) -> list[str]:

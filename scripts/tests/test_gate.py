@@ -1,0 +1,80 @@
+"""check's gate: when it asks whether the hive became slower, and what it makes of the answer."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from apiary_cli.analysis import comparing
+from apiary_cli.base import repo
+from apiary_cli.base.errors import Fault
+from apiary_cli.verbs import check, compare
+
+HEAD = repo.git("rev-parse", "HEAD") or ""
+NOBODYS = "0" * 40
+
+
+def answer(validity: str, regressed: tuple[str, ...] = (), wrong: tuple[str, ...] = ()) -> compare.Gate:
+    return compare.Gate(list(regressed), list(wrong), validity, Path("results/x"))
+
+
+class Gate(unittest.TestCase):
+    def run_gate(self, text: str, differs: str, found: compare.Gate | None = None) -> tuple[bool, str, int]:
+        """Whether it passed, what it said, and how often it raced; impl/ differs in the files `differs`."""
+        real = repo.git
+
+        def git(*words: str) -> str | None:
+            return differs if words[0] in ("diff", "status") else real(*words)
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "baseline"
+            path.write_text(text)
+            with (
+                mock.patch.object(check, "BASELINE", path),
+                mock.patch.object(check.repo, "git", git),
+                mock.patch.object(check.compare, "gate", return_value=found) as raced,
+            ):
+                passed, said = check.run_gate()
+        return passed, "\n".join(said), raced.call_count
+
+    def test_the_baseline_of_this_tree_names_a_commit(self) -> None:
+        self.assertRegex(check.baseline(), "^[0-9a-f]{40}$")
+
+    def test_it_races_only_where_impl_differs(self) -> None:
+        passed, said, raced = self.run_gate(f"{HEAD}\nreason", "")
+        self.assertEqual((passed, raced), (True, 0))
+        self.assertIn("impl/ is as in", said)
+        self.assertEqual(self.run_gate(HEAD, "impl/x.hpp", answer(comparing.VALID))[2], 1)
+
+    def test_a_clone_without_that_commit_says_so(self) -> None:
+        passed, said, raced = self.run_gate(NOBODYS, "impl/x.hpp")
+        self.assertEqual((passed, raced), (True, 0))
+        self.assertIn("no commit 0000000", said)
+
+    def test_a_regression_fails_and_is_named(self) -> None:
+        passed, said, _ = self.run_gate(HEAD, "impl/x.hpp", answer(comparing.VALID, ("successor ×1.2",)))
+        self.assertFalse(passed)
+        self.assertIn("REGRESSED: successor ×1.2", said)
+        passed, said, _ = self.run_gate(HEAD, "impl/x.hpp", answer(comparing.WEAK, ("successor ×1.2",)))
+        self.assertFalse(passed)
+
+    def test_an_invalid_batch_is_a_warning_that_still_names_what_it_saw(self) -> None:
+        passed, said, _ = self.run_gate(HEAD, "impl/x.hpp", answer(comparing.INVALID, ("successor ×1.2",)))
+        self.assertTrue(passed)
+        self.assertIn("warning", said)
+        self.assertIn("successor ×1.2", said)
+
+    def test_wrong_work_fails_whatever_the_controls_say(self) -> None:
+        for validity in (comparing.VALID, comparing.WEAK, comparing.INVALID):
+            self.assertFalse(self.run_gate(HEAD, "impl/x.hpp", answer(validity, (), ("a task was lost",)))[0], validity)
+
+    def test_a_file_that_names_no_commit_is_refused(self) -> None:
+        for text in ("", "main\n", "123abc"):
+            with self.subTest(text), self.assertRaises(Fault):
+                self.run_gate(text, "impl/x.hpp")
+
+
+if __name__ == "__main__":
+    unittest.main()
