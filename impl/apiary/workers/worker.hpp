@@ -42,6 +42,8 @@
 #include <thread>
 
 #include <apiary/parking/sleeper.hpp>
+#include <apiary/queues/fifo_list.hpp>
+#include <apiary/queues/steal_result.hpp>
 #include <apiary/tasks/task.hpp>
 #include <apiary/workers/counters.hpp>
 #include <apiary/workers/fairness.hpp>

@@ -1,0 +1,220 @@
+// A crew that no scheduler has: ready work and no sources, on real threads and with a scripted driver. What the hive's two crews
+// do not show by themselves: the engine needs neither events nor timers, and no kind of worker is known to it.
+#include <apiary/workers/crew.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include <apiary/events/parker_core.hpp>
+#include <apiary/queues/chase_lev_deque.hpp>
+#include <apiary/sync/real_sync.hpp>
+#include <apiary/tasks/task_storage.hpp>
+#include <apiary/timers/clock.hpp>
+#include <apiary/workers/no_ready_work.hpp>
+#include <apiary/workers/no_sources.hpp>
+#include <apiary/workers/ready_work.hpp>
+#include <apiary/workers/trace.hpp>
+
+namespace {
+
+using apiary::real_sync;
+using apiary::stop_mode;
+using apiary::worker_parameters;
+using storage = apiary::heap_storage<real_sync>;
+using task_type = apiary::task<real_sync>;
+
+struct small_deque {
+    static constexpr unsigned index_bits = 64;
+    static constexpr std::size_t initial_capacity = 2, max_capacity = 8;
+};
+
+struct parts {
+    using random = real_sync::random_source;
+    using trace = apiary::no_trace;
+    using clock = apiary::steady_clock<>;
+    static int processor() { return real_sync::processor(); }
+};
+
+template <class Ready>
+struct kind {
+    using sync = real_sync;
+    using driver = apiary::parker_core<real_sync>;
+    using storage = ::storage;
+    using parts = ::parts;
+    using ready = Ready;
+    template <class Worker>
+    using sources = apiary::no_sources<Worker>;
+    static constexpr apiary::worker_kind counted_as = apiary::worker_kind::compute;
+};
+using with_deque = kind<apiary::ready_work<real_sync, apiary::chase_lev_deque<task_type*, real_sync, small_deque>>>;
+using with_pool_alone = kind<apiary::no_ready_work<real_sync>>;
+
+// The least that an owner is.
+template <class Kind>
+class owner {
+public:
+    using crew_type = apiary::crew<owner, Kind>;
+
+    explicit owner(unsigned workers, const worker_parameters& p = {}) : crew(*this, p) {
+        for (unsigned i = 0; i != workers; ++i) crew.table().attach(crew);
+    }
+    ~owner() {
+        stop(stop_mode::discard);
+        while (task_type* t = crew.pool().take_one()) apiary::discard<storage>(t);
+    }
+    void start() {
+        for (unsigned i = 0; i != crew.table().size(); ++i) threads_.emplace_back([w = crew.table()[i]] { w->run(); });
+    }
+    void attach() {
+        auto* w = crew.attach();
+        ASSERT_NE(w, nullptr);
+        threads_.emplace_back([w] { w->run(); });
+    }
+    void stop(stop_mode how) {
+        crew.close();
+        int running = 0;
+        if (how_.compare_exchange_strong(running, static_cast<int>(how))) {
+            const real_sync::lock held(mutex_);
+            crew.wake_all();
+        }
+        for (std::thread& t : threads_) t.join();
+        threads_.clear();
+    }
+    std::uint64_t sum(std::uint64_t apiary::worker_counters::*which) {
+        std::uint64_t all = 0;
+        for (unsigned i = 0; i != crew.table().size(); ++i) all += crew.table()[i]->counters().*which;
+        return all;
+    }
+
+    bool stopping() const { return how_ != 0; }
+    bool discarding() const { return how_ == static_cast<int>(stop_mode::discard); }
+    apiary::steady_clock<>& clock() { return clock_; }
+    std::int64_t now_ns() const { return clock_.now_ns(); }
+    const apiary::exception_handler& on_exception() const { return on_exception_; }
+    real_sync::mutex& mutex() { return mutex_; }
+
+private:
+    apiary::steady_clock<> clock_;
+    apiary::exception_handler on_exception_;
+    real_sync::mutex mutex_;
+    std::atomic<int> how_ = 0;
+    std::vector<std::thread> threads_;
+
+public:
+    crew_type crew;
+};
+
+template <class Kind>
+class third_crew : public testing::Test {};
+using kinds = testing::Types<with_deque, with_pool_alone>;
+TYPED_TEST_SUITE(third_crew, kinds);
+
+TYPED_TEST(third_crew, runs_each_task_once_and_drains_at_the_stop) {
+    std::atomic<int> ran = 0;
+    owner<TypeParam> o(3);
+    o.start();
+    for (int i = 0; i != 10'000; ++i) ASSERT_TRUE(o.crew.post(storage::make([&] { ++ran; })));
+    o.stop(stop_mode::drain);
+    EXPECT_EQ(ran, 10'000);
+    EXPECT_EQ(o.sum(&apiary::worker_counters::run), 10'000U);
+    task_type* late = storage::make([] {});
+    EXPECT_FALSE(o.crew.post(late)) << "behind the stop";
+    apiary::discard<storage>(late);
+}
+
+TYPED_TEST(third_crew, a_discarding_stop_counts_what_it_drops) {
+    owner<TypeParam> o(1);
+    for (int i = 0; i != 100; ++i) ASSERT_TRUE(o.crew.post(storage::make([] { ADD_FAILURE() << "ran"; })));
+    o.crew.close();
+    std::atomic<bool> over = false;
+    std::thread stopper([&] {
+        o.stop(stop_mode::discard);
+        over = true;
+    });
+    stopper.join();
+    o.crew.table()[0]->run();
+    EXPECT_TRUE(over);
+    EXPECT_EQ(o.sum(&apiary::worker_counters::discarded), 100U);
+    EXPECT_EQ(o.sum(&apiary::worker_counters::run), 0U);
+}
+
+TYPED_TEST(third_crew, of_no_workers_keeps_posts_for_the_first_that_is_attached) {
+    std::atomic<int> ran = 0;
+    owner<TypeParam> o(0);
+    for (int i = 0; i != 10; ++i) ASSERT_TRUE(o.crew.post(storage::make([&] { ++ran; })));
+    EXPECT_EQ(o.crew.serving(), 0U);
+    o.attach();
+    while (ran != 10) std::this_thread::yield();
+    EXPECT_EQ(o.crew.serving(), 1U);
+}
+
+TYPED_TEST(third_crew, a_detached_worker_hands_over_and_the_last_one_stays) {
+    std::atomic<int> ran = 0;
+    owner<TypeParam> o(2);
+    o.start();
+    EXPECT_EQ(o.crew.detach(1), apiary::detach_result::detached);
+    EXPECT_EQ(o.crew.detach(1), apiary::detach_result::unknown_worker);
+    EXPECT_EQ(o.crew.detach(0), apiary::detach_result::last_worker);
+    for (int i = 0; i != 1000; ++i) ASSERT_TRUE(o.crew.post(storage::make([&] { ++ran; })));
+    o.attach();
+    o.stop(stop_mode::drain);
+    EXPECT_EQ(ran, 1000);
+    EXPECT_EQ(o.crew.detach(0), apiary::detach_result::stopped);
+    EXPECT_EQ(o.crew.attach(), nullptr);
+}
+
+// A tree of tasks, each of which posts two on its worker: more than the deque holds, so that some go to the pool.
+struct tree {
+    owner<with_deque>& o;
+    std::atomic<int>& ran;
+    void grow(int depth) {
+        ++ran;
+        if (depth == 0) return;
+        for (int child = 0; child != 2; ++child) {
+            auto* t = storage::make([copy = *this, depth]() mutable { copy.grow(depth - 1); });
+            if (!here->post_local(t)) apiary::discard<storage>(t);
+        }
+    }
+    static thread_local owner<with_deque>::crew_type::worker_type* here;
+};
+thread_local owner<with_deque>::crew_type::worker_type* tree::here = nullptr;
+
+TEST(crew_of_ready_work, its_tasks_post_on_their_worker_and_others_steal) {
+    std::atomic<int> ran = 0;
+    owner<with_deque> o(4);
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i != 4; ++i)
+        threads.emplace_back([w = o.crew.table()[i]] {
+            tree::here = w;
+            w->run();
+        });
+    constexpr int depth = 14;
+    ASSERT_TRUE(o.crew.post(storage::make([&] { tree{o, ran}.grow(depth); })));
+    while (ran != (2 << depth) - 1) std::this_thread::yield();
+    o.stop(stop_mode::drain);
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(o.sum(&apiary::worker_counters::run), (2U << depth) - 1);
+}
+
+TEST(crew_of_ready_work, what_a_worker_leaves_behind_goes_to_the_pool) {
+    std::vector<int> ran;
+    owner<with_deque> o(2, {.looks_before_sleep = 0});
+    auto& leaver = *o.crew.table()[1];
+    ASSERT_TRUE(o.crew.post(storage::make([&] {
+        for (int i = 0; i != 3; ++i) ASSERT_TRUE(leaver.post_local(storage::make([&ran, i] { ran.push_back(i); })));
+        ASSERT_EQ(o.crew.detach(1), apiary::detach_result::detached);
+    })));
+    leaver.run();
+    EXPECT_TRUE(ran.empty() || ran.size() == 3) << "the task it was at ends; what it posted may follow or go over";
+    EXPECT_EQ(o.crew.serving(), 1U);
+    o.start();
+    o.stop(stop_mode::drain);
+    EXPECT_EQ(ran.size(), 3U);
+}
+
+}  // namespace
