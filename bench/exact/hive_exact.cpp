@@ -14,6 +14,7 @@ using apiary::exact::must;
 
 // Nothing here may wait: whoever does would wait for ever.
 struct counting_core {
+    static constexpr std::int64_t forever = INT64_MAX;
     static inline std::uint64_t wakes = 0;
 
     void wait(std::int64_t) { must(false, "the worker went to sleep"); }
@@ -122,7 +123,7 @@ void post_to_a_sleeper(std::uint64_t n) {
         must(post(core, [] {}), "refused");
         must(!core.io_crew().idle().withdraw(0), "not claimed");
         core.io_crew().idle().stop_searching();
-        (void)apiary::discard<storage>(core.pool().take_one());
+        (void)apiary::discard<storage>(core.io_crew().pool().take_one());
     }
     apiary::exact::count("wakes", counting_core::wakes);
 }
@@ -133,7 +134,7 @@ void post_to_a_runner(std::uint64_t n) {
     counting_core::wakes = 0;
     for (std::uint64_t i = 0; i < n; ++i) {
         must(post(core, [] {}), "refused");
-        (void)apiary::discard<storage>(core.pool().take_one());
+        (void)apiary::discard<storage>(core.io_crew().pool().take_one());
     }
     apiary::exact::count("wakes", counting_core::wakes);
 }

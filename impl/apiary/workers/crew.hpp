@@ -6,7 +6,7 @@
 // `Kind` names what its workers are made of:
 //   sync, driver, storage, parts    the Sync policy, what a worker blocks in, who frees tasks, and parts.hpp
 //   ready                           its ready work, or no_ready_work
-//   sources<Worker>                 what a worker has beside that (worker.hpp)
+//   sources<Crew, Worker>           what a worker has beside that (worker.hpp)
 //   counted_as                      the kind in its counters
 // `Owner` says stopping(), discarding(), clock(), now_ns(), on_exception(), and gives the mutex() under which workers come and go,
 // so that a stop wakes every worker there is: one that is attached later sees the stop. Posting never takes it.
@@ -36,13 +36,14 @@ namespace apiary {
 template <class Owner, class Kind>
 class crew {
 public:
+    using owner_type = Owner;
     using sync = typename Kind::sync;
     using driver = typename Kind::driver;
     using storage = typename Kind::storage;
     using parts = typename Kind::parts;
     using ready = typename Kind::ready;
     template <class Worker>
-    using sources = typename Kind::template sources<Worker>;
+    using sources = typename Kind::template sources<crew, Worker>;
     static constexpr worker_kind counted_as = Kind::counted_as;
     using task_type = task<sync>;
     using list = fifo_list<task_type>;

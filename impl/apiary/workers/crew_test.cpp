@@ -47,8 +47,8 @@ struct kind {
     using storage = ::storage;
     using parts = ::parts;
     using ready = Ready;
-    template <class Worker>
-    using sources = apiary::no_sources<Worker>;
+    template <class Crew, class Worker>
+    using sources = apiary::no_sources<Crew, Worker>;
     static constexpr apiary::worker_kind counted_as = apiary::worker_kind::compute;
 };
 using with_deque = kind<apiary::ready_work<real_sync, apiary::chase_lev_deque<task_type*, real_sync, small_deque>>>;

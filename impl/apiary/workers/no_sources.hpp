@@ -13,12 +13,12 @@
 
 namespace apiary {
 
-template <class Worker>
+template <class Crew, class Worker>
 class no_sources {
 public:
-    using task_type = task<typename Worker::sync>;
+    using task_type = task<typename Crew::sync>;
 
-    explicit no_sources(Worker& w) : worker_(w) {}
+    no_sources() = default;
     no_sources(const no_sources&) = delete;
     no_sources& operator=(const no_sources&) = delete;
 
@@ -31,22 +31,26 @@ public:
     void collect() noexcept {}
     bool run_some() {
         const std::size_t there = kept_.size();
-        for (std::size_t left = there; left > 0 && !worker_.crew().stopping(); --left) worker_.run_task(kept_.pop_front());
+        for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left) self().run_task(kept_.pop_front());
         return there > 0;
     }
     bool call() const { return false; }
-    std::int64_t next_deadline() const { return Worker::driver::forever; }
+    std::int64_t next_deadline() const { return Crew::driver::forever; }
     bool visible() const { return false; }
     void keep(task_type* t) { kept_.push_front(t); }
     std::size_t pending() const { return 0; }
 
     bool hand_over_timed() { return true; }
-    bool hand_over_kept() { return kept_.empty() || worker_.crew().post_list(kept_); }
+    bool hand_over_kept() { return kept_.empty() || self().crew().post_list(kept_); }
     void close() {}
     task_type* take() { return kept_.pop_front(); }
+    void drop_all() {
+        while (task_type* t = kept_.pop_front()) self().drop(t);
+    }
 
 private:
-    Worker& worker_;
+    Worker& self() { return static_cast<Worker&>(*this); }
+
     unsigned id_ = 0;
     fifo_list<task_type> kept_;  // there was no memory to share them
 };

@@ -32,8 +32,8 @@ struct hive_io_kind {
     using storage = Storage;
     using parts = Parts;
     using ready = ready_work<Sync, typename Parts::template deque<task<Sync>>>;
-    template <class Worker>
-    using sources = io_sources<Worker>;
+    template <class Crew, class Worker>
+    using sources = io_sources<Crew, Worker>;
     static constexpr worker_kind counted_as = worker_kind::io;
 };
 
@@ -45,8 +45,8 @@ struct hive_compute_kind {
     using storage = Storage;
     using parts = Parts;
     using ready = no_ready_work<Sync>;
-    template <class Worker>
-    using sources = no_sources<Worker>;
+    template <class Crew, class Worker>
+    using sources = no_sources<Crew, Worker>;
     static constexpr worker_kind counted_as = worker_kind::compute;
 
     static constexpr worker_parameters with(worker_parameters p) {

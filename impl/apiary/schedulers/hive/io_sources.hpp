@@ -20,10 +20,10 @@
 
 namespace apiary {
 
-template <class Worker>
+template <class Crew, class Worker>
 class io_sources {
-    using sync = typename Worker::sync;
-    using inbox_type = typename Worker::parts::template inbox<task<sync>>;
+    using sync = typename Crew::sync;
+    using inbox_type = typename Crew::parts::template inbox<task<sync>>;
 
 public:
     using task_type = task<sync>;
@@ -38,18 +38,20 @@ public:
         inbox_type inbox;
     };
 
-    explicit io_sources(Worker& w) : worker_(w) {
+    io_sources() {
         (void)gone_.inbox.close();
         mail_.store(&gone_, std::memory_order_relaxed);
     }
     io_sources(const io_sources&) = delete;
     io_sources& operator=(const io_sources&) = delete;
-    // What was posted to a worker that never ran.
     ~io_sources() {
-        if (own_mail_ != nullptr) collect();
-        while (task_type* t = private_.pop_front()) worker_.drop(t);
-        while (task_type* t = timers_.pop()) worker_.drop(t);
         while (own_mail_ != nullptr) sync::destroy(std::exchange(own_mail_, own_mail_->older));
+    }
+    // What was posted to a worker that never ran. Nothing comes any more.
+    void drop_all() {
+        if (own_mail_ != nullptr) collect();
+        while (task_type* t = private_.pop_front()) self().drop(t);
+        while (task_type* t = timers_.pop()) self().drop(t);
     }
 
     // ---- The doors.
@@ -64,14 +66,14 @@ public:
     // From a task on this worker, to this worker: behind what others have posted to it before. False: the hive has been stopped
     // or this worker is detached, and the task is still the caller's.
     [[nodiscard]] bool post(task_type* t) {
-        if (worker_.crew().stopping() || worker_.leaving()) return false;
+        if (self().owner().stopping() || self().leaving()) return false;
         if (!inbox().looks_empty()) collect();
         private_.push_back(t);
         return true;
     }
     // From a task on this worker; never early. False: the hive has been stopped.
     [[nodiscard]] bool post_delayed(task_type* t) {
-        if (worker_.crew().stopping()) return false;
+        if (self().owner().stopping()) return false;
         keep_timer(t);
         return true;
     }
@@ -93,7 +95,7 @@ public:
     bool hand_over_timed() {
         sort_in(inbox().close());
         while (task_type* t = timers_.pop())
-            if (!worker_.crew().post_to(main_id, t)) {
+            if (!self().crew().post_to(main_id, t)) {
                 timers_.add(t);
                 return false;
             }
@@ -101,7 +103,7 @@ public:
     }
     bool hand_over_kept() {
         if (private_.empty()) return true;
-        if (!worker_.crew().post_list(private_)) {
+        if (!self().crew().post_list(private_)) {
             sync::reach("hive.hand_over_met_the_stop");
             return false;
         }
@@ -112,11 +114,11 @@ public:
     // After the stop. Timers that are not due are dropped.
     void close() {
         sort_in(inbox().close());  // from here on post_to is refused
-        if (!worker_.crew().discarding()) {
-            const std::int64_t now = timers_.empty() ? 0 : worker_.crew().now_ns();
+        if (!self().crew().discarding()) {
+            const std::int64_t now = timers_.empty() ? 0 : self().owner().now_ns();
             while (task_type* t = timers_.pop_due(now)) private_.push_back(t);
         }
-        while (task_type* t = timers_.pop()) worker_.drop(t);
+        while (task_type* t = timers_.pop()) self().drop(t);
     }
     task_type* take() { return private_.pop_front(); }
 
@@ -140,7 +142,7 @@ private:
                     const auto* entry = held.template target<delayed_entry<sync>>();
                     return entry != nullptr && entry->looks_cancelled();
                 },
-                [this](task_type* gone) { worker_.drop(gone); });
+                [this](task_type* gone) { self().drop(gone); });
             sweep_at_ = std::max(first_sweep, 2 * timers_.held());
         }
         timers_.add(t);
@@ -149,37 +151,38 @@ private:
     // Those that are due now; what they start is due later.
     bool run_due_timers() {
         if (timers_.empty()) return false;
-        const std::int64_t now = worker_.crew().now_ns();
-        std::size_t left = worker_.crew().parameters().local_budget;
+        const std::int64_t now = self().owner().now_ns();
+        std::size_t left = self().crew().parameters().local_budget;
         for (; left > 0; --left) {
             task_type* t = timers_.pop_due(now);
             if (t == nullptr) break;
-            worker_.tallies().fired(now - t->deadline_ns);
-            worker_.run_task(t);
-            if (worker_.crew().stopping()) return true;
+            self().tallies().fired(now - t->deadline_ns);
+            self().run_task(t);
+            if (self().owner().stopping()) return true;
         }
-        return left != worker_.crew().parameters().local_budget;
+        return left != self().crew().parameters().local_budget;
     }
 
     // As far as it was there at the start of the turn.
     bool run_private() {
-        const std::size_t there = std::min(private_.size(), worker_.crew().parameters().local_budget);
-        for (std::size_t left = there; left > 0 && !worker_.crew().stopping(); --left) {
-            worker_.run_task(private_.pop_front());
+        const std::size_t there = std::min(private_.size(), self().crew().parameters().local_budget);
+        for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left) {
+            self().run_task(private_.pop_front());
             if (timer_due()) break;
         }
         return there > 0;
     }
 
     // Asks the clock only when there is something to ask for.
-    bool timer_due() const { return !timers_.empty() && timers_.next_deadline() <= worker_.crew().now_ns(); }
+    bool timer_due() const { return !timers_.empty() && timers_.next_deadline() <= self().owner().now_ns(); }
 
     inbox_type& inbox() const { return own_mail_->inbox; }
+    Worker& self() { return static_cast<Worker&>(*this); }
+    const Worker& self() const { return static_cast<const Worker&>(*this); }
 
     static constexpr std::size_t first_sweep = sync::checked ? 1 : 64;
     static constexpr unsigned main_id = 0;  // never leaves while the hive runs
 
-    Worker& worker_;
     mailbox gone_{no_worker, nullptr};
     mailbox* own_mail_ = nullptr;
     fifo_list<task_type> private_;
