@@ -5,7 +5,7 @@
 //
 // From: seed 002 sections 7.2, 6.5 and 12, as they read.
 // Seen by: both engines. A11 to A13 need one thread; A14 a plain interleaving.
-// Fixed twins: the order of io_worker's turn and sleep; timer deadlines in nanoseconds; the pool is closed before the
+// Fixed twins: the order of a worker's turn and sleep; timer deadlines in nanoseconds; the pool is closed before the
 // stop is told.
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/global_pool.hpp>

@@ -1,7 +1,7 @@
 // event_loop_core: what a worker blocks in, as a concept.
 //
 //   wait(deadline_ns)   the owner. Blocks until a wake, an event or the deadline (nanoseconds of now_ns; `forever`:
-//                       none). May return early, for no reason: who waits looks again. A deadline in the past does
+//                       none). May return early, for no reason: the owner looks again. A deadline in the past does
 //                       not block. Takes the wake that ended it.
 //   poll()              the owner. Dispatches what is ready, and does not block.
 //   wake()              any thread, and tasks; not signal handlers. Never blocks. Leaves a token that stays until a

@@ -1,5 +1,5 @@
-// event_count: a condition variable for lock-free conditions. Threads wait for "something has changed"; who changes
-// something pays a fence and a load while nobody waits.
+// event_count: a condition variable for lock-free conditions. Threads wait for "something has changed"; a thread that
+// changes something pays a fence and a load while nobody waits.
 //
 //     waiter                                     notifier
 //     for (;;) {
@@ -33,11 +33,11 @@
 //            notifier that stands still between two of its steps; exhibit B29_epoch_wraps)
 //
 // Invariants
-//   I1  signals <= before. Whoever cancels takes a signal along only when signals == before: then one of them was its
+//   I1  signals <= before. A canceller takes a signal along only when signals == before: then one of them was its
 //       own. Otherwise it is left to the others (exhibit B20).
 //   I2  signals > 0 only while the stack is empty: notify wakes a committed waiter before it signals one that has not
-//       committed. So a signal that leaves with a cancel is missed by nobody: nobody sleeps, and who prepares later
-//       looks later.
+//       committed. So a signal that leaves with a cancel is missed by nobody: no waiter sleeps, and one that prepares
+//       later looks later.
 //   I3  A waiter is unparked exactly once for each time it is popped, and parks exactly once for each push.
 //
 // Synchronisation
@@ -114,7 +114,7 @@ public:
             const bool one_is_mine = seen.signals() == seen.before();  // I1
             const word left =
                 word::of(seen.top(), seen.before() - 1, seen.signals() - (one_is_mine ? 1U : 0U), seen.epoch());
-            // Relaxed: it decides who has the signal, and orders nothing.
+            // Relaxed: it decides which waiter has the signal, and orders nothing.
             if (word_.compare_exchange_weak(seen.value, left.value, std::memory_order_relaxed,
                                             std::memory_order_relaxed)) {
                 if (one_is_mine) Sync::reach("event_count.cancel_took_its_signal");

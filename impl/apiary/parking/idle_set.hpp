@@ -6,8 +6,8 @@
 //   sleeping    it sleeps, or has announced that it is about to; its bit is set
 // A sleeper that naps looks again by itself within a short while; a bit of the word says that somebody does.
 //
-// When to use it. For pools whose workers take work from places that several of them can reach: who
-// posts wakes at most one sleeper, and none while a searcher is on its way. When not: to wake a fixed
+// When to use it. For pools whose workers take work from places that several of them can reach: a
+// poster wakes at most one sleeper, and none while a searcher is on its way. When not: to wake a fixed
 // thread, for which a parker alone is enough.
 //
 // Threads.   announce_sleep, withdraw, announce_nap, end_nap, stop_searching: the worker they name. The rest: any.
@@ -21,7 +21,7 @@
 //       searching, looks once more, and claims the next; one that finds none announces its sleep and
 //       then looks once more at every source. A searcher may lie for milliseconds behind another thread: posts that say
 //       its search is overdue claim another sleeper, which is never wrong.
-//   I4  The nap bit is set by who announces a nap and cleared by who ends one, so when it is set somebody is between the two.
+//   I4  The nap bit is set by a worker that announces a nap and cleared by one that ends a nap: when set, one is between the two.
 //       Its nap ends by itself, soon, and with it it becomes a searcher: it looks for all that posts left to it. With two
 //       nappers the first to end clears the bit; posts then wake again, which is never wrong.
 //
@@ -86,7 +86,7 @@ public:
     // The worker is awake again. True: by itself, and it is running. False: it was claimed, is now
     // searching, and a wake for it is on its way or has come.
     [[nodiscard]] bool withdraw(unsigned worker) {
-        // Relaxed: it decides who owns the bit, and orders nothing.
+        // Relaxed: it decides whether worker or claimer owns the bit, and orders nothing.
         const idle_word before{word_.fetch_and(~idle_word::bit(worker), std::memory_order_relaxed)};
         return before.sleeps(worker);
     }
@@ -99,7 +99,7 @@ public:
 
     // The worker is awake again, and searching. True: by itself. False: it was claimed, and a wake for it is on its way or has come.
     [[nodiscard]] bool end_nap(unsigned worker) {
-        // First the claim: who still sees the bit is seen by the search that has begun.
+        // First the claim: a poster that still sees the bit is seen by the search that has begun.
         const bool by_itself = claim(worker);
         word_.fetch_and(~idle_word::nap, std::memory_order_relaxed);
         return by_itself;
@@ -112,7 +112,7 @@ public:
     }
 
     // Behind either of the two and before the look, where workers push without a seq_cst access (S2). `before`: what it returned.
-    // `workers()`: how many there are; who adds one calls Sync::fence_heavy() before that one begins.
+    // `workers()`: how many there are; the thread that adds one calls Sync::fence_heavy() before that one begins.
     template <class Workers>
     static void meet_pushers(idle_word before, unsigned self, Workers workers) {
         Sync::fence_light();  // the number is read behind the change of the word
@@ -127,7 +127,7 @@ public:
         return claim_any(look(), can_wait, overdue);
     }
 
-    // The same in two steps, for who wants the first alone in its fast path.
+    // The same in two steps, for a caller that wants the first alone in its fast path.
     [[nodiscard]] idle_word look() const { return {word_.load(std::memory_order_seq_cst)}; }  // S1
     template <class Overdue>
     [[nodiscard]] std::optional<unsigned> claim_any(idle_word seen, bool can_wait, Overdue overdue) {
@@ -141,12 +141,12 @@ public:
         return std::nullopt;
     }
 
-    // Counts on every search.
+    // Treats any search under way as sufficient.
     [[nodiscard]] std::optional<unsigned> claim_any(bool can_wait = false) {
         return claim_any(can_wait, [] { return false; });
     }
 
-    // Claims this sleeper whoever else searches. False when it does not sleep. The caller must wake it.
+    // Claims this sleeper, whether another worker searches or not. False when it does not sleep. The caller must wake it.
     [[nodiscard]] bool claim(unsigned worker) {
         idle_word seen{word_.load(std::memory_order_seq_cst)};  // S1
         while (seen.sleeps(worker))

@@ -1,6 +1,6 @@
 // sleeper: how one worker of a pool goes to sleep without missing work.
 //
-// The protocol between a worker and whoever posts, on top of idle_set and a core to block in:
+// The protocol between a worker and a poster, on top of idle_set and a core to block in:
 //
 //   worker                                     poster
 //   1  announce_sleep (set my bit)             1  push the work
@@ -44,7 +44,7 @@ public:
     }
 
     // The same for a short while, during which posts that can wait as long wake nobody (idle_set I4). It then searches,
-    // whoever woke it. Precondition: the deadline is near. The look spares work that is there already the nap; nothing is lost
+    // whichever thread woke it. Precondition: the deadline is near. The look spares work that is there already the nap; nothing is lost
     // without it, and so it needs not meet the pushers: behind the nap comes a search, and behind that a sleep.
     template <class WorkVisible>
     void nap(std::int64_t deadline_ns, WorkVisible work_visible) {

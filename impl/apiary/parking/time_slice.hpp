@@ -1,6 +1,6 @@
 // time_slice: how long a thread may have the processor before others have their turn, and how soon it comes when it is woken.
 //
-// Linux since 6.12 lets a thread of the ordinary policies ask for its own slice. Who asks for less than those that run gets the
+// Linux since 6.12 lets a thread of the ordinary policies ask for its own slice. One that asks for less than those that run gets the
 // processor as soon as it is woken, and gives it up as much sooner: its share stays the same. No privilege is needed.
 //
 // When to use it. For threads that work in short pieces beside threads that compute. When not: for threads that

@@ -11,7 +11,7 @@
 //
 // Invariants
 //   I1  The queue is slots [top, bottom). `bottom` is written by the owner alone, `top` only grows.
-//   I2  Whoever moves `top` from t to t+1 by compare-exchange owns the element that was in slot t.
+//   I2  The thread that moves `top` from t to t+1 by compare-exchange owns the element that was in slot t.
 //   I3  A slot in [top, bottom) of the newest array is not overwritten: push keeps
 //       bottom - top <= capacity, and a grown array keeps every live element at its position.
 //   I4  Old arrays live until destruction: a thief may still read one; what it reads is what the new
@@ -32,8 +32,8 @@
 //       one element alone takes it at the top and needs neither: `bottom` stays, and I2 alone decides.
 //   S4  steal: compare-exchange top (release) -> push: load top (acquire). The thief has read slot t
 //       before the owner may reuse it.
-//   S5  Who pushes and then looks for a sleeper puts a light fence between, who announces its sleep and then looks here a heavy
-//       one (idle_set S2). Neither push nor looks_empty orders it.
+//   S5  A pusher issues a light fence before it looks for a sleeper; a worker that announces its sleep issues a heavy one before
+//       it looks here (idle_set S2). Neither push nor looks_empty orders it.
 //   S6  pop: compare-exchange top (release) -> steal: load top. A thief that meets a `top` moved by the owner knows what
 //       the owner has done to `bottom`.
 //

@@ -11,7 +11,7 @@
 // Invariants
 //   I1  The element is in `element_`, or null. The owner alone stores one there.
 //   I2  `turn_` is odd while the owner takes. It changes with each take, so two equal turns had no take between them.
-//   I3  One thief at a time: who turns `claimed_` from false to true.
+//   I3  One thief at a time: the one that turns `claimed_` from false to true.
 //   I4  While a thief is past its fence with `claimed_` set, and saw an even turn, every take of the owner sees the claim: both
 //       then take by compare-exchange, and one of them gets it. Otherwise the thief keeps its hands off.
 //

@@ -19,12 +19,12 @@
 //
 // Invariants
 //   I1  Elements are the slots [real, tail), and the claimed ones [steal, real). tail - steal <= capacity.
-//   I2  Who moves `real` from r to r+n owns what was in [r, r+n). Only one thief at a time has a claim.
+//   I2  The thread that moves `real` from r to r+n owns what was in [r, r+n). Only one thief at a time has a claim.
 //   I3  A claim rests on a tail that was read after the head: a pop in between has moved `version`, and the
 //       claim fails. So pop needs no more than one read-modify-write of the head to know what is left to it.
 //   I4  Fewer than 2^version_bits claims and pops happen between a thief's load of the head and its claim;
 //       beyond that the whole word can come back (exhibit b11). index_bits alone may wrap as often as it likes.
-//   I5  Elements in a thief's hands are in no queue for a moment: whoever has moved some must look for a
+//   I5  Elements in a thief's hands are in no queue for a moment: a thief that has moved some must look for a
 //       sleeper afterwards (idle_set I3), or one that saw both queues empty is not woken.
 //
 // Synchronisation
@@ -33,7 +33,7 @@
 //   S2  steal_half: subtract its claim (release) -> push, steal_half of the owner: load head (acquire). The
 //       slots were read before they are reused.
 //   S3  pop, overflow, a thief's release: read-modify-writes of the head (release) -> steal_half: load head
-//       (acquire). Who sees the version or `real` that they left sees no older tail. No fence: both sides
+//       (acquire). A thief that sees the version or `real` that they left sees no older tail. No fence: both sides
 //       change one word. A claim itself is relaxed: until it is released nobody builds on it.
 //
 // Checked by model_check/queues/steal_half_queue_check.cpp. Stressed by

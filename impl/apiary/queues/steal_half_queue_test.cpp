@@ -1,4 +1,4 @@
-// The steal-half queue from one thread: who gets which half, overflow, limits, wraps.
+// The steal-half queue from one thread: which side gets which half, overflow, limits, wraps.
 #include <apiary/queues/steal_half_queue.hpp>
 
 #include <gtest/gtest.h>

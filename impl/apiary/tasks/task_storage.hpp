@@ -147,7 +147,7 @@ private:
         d.slabs.push_back(nullptr);  // before the allocation, which may throw
         auto* slab = static_cast<std::byte*>(::operator new(magazine::blocks * block_bytes, std::align_val_t{64}));
         d.slabs.back() = slab;
-        // Handed out in ascending order, which suits the prefetcher of whoever walks a list of them.
+        // Handed out in ascending order, which suits the prefetcher of a thread that walks a list of them.
         for (std::size_t i = magazine::blocks; i-- > 0;) loaded_->put(slab + i * block_bytes);
     }
 

@@ -21,7 +21,7 @@
 //   I3  next_deadline() is what the owner last stored: behind its own add, pop or cancel it is exact.
 //
 // Synchronisation. None is promised: both published numbers are relaxed, for choosing a worker and for telling a
-// person. Who must not miss a timer is told by the owner's inbox, not by these numbers.
+// person. A worker that must not miss a timer is told by the owner's inbox, not by these numbers.
 //
 // Checked by timer_heap_test.cpp, against a list that is sorted at every step; the published numbers by
 // model_check/timers/timer_heap_check.cpp. Stressed by stress/timers/timer_heap_stress.cpp.

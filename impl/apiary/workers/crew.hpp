@@ -1,24 +1,38 @@
 // crew: the workers of one kind, what they share, and the rule of who wakes whom.
 //
-// When to use it. A scheduler owns one for each kind of worker: a hive has an IO crew and a compute crew. A crew starts no
-// threads; whoever owns it gives each worker's run() one (schedulers/hive/hive.hpp).
+// When to use it. A scheduler owns one for each kind of worker: a hive has an IO crew and a compute
+// crew. When not: for threads that run no tasks. A crew starts no threads; its owner gives each
+// worker's run() one (schedulers/hive/hive.hpp).
 //
 // `Kind` names what its workers are made of:
-//   sync, driver, storage, parts    the Sync policy, what a worker blocks in, who frees tasks, and parts.hpp
-//   ready                           its ready work, or no_ready_work
-//   sources<Crew, Worker>           what a worker has beside that (worker.hpp)
-//   counted_as                      the kind in its counters
-// `Owner` says stopping(), discarding(), clock(), now_ns(), on_exception(), and gives the mutex() under which workers come and go,
-// so that a stop wakes every worker there is: one that is attached later sees the stop. Posting never takes it.
+//   sync, driver, storage    the Sync policy, what a worker blocks in, what frees tasks
+//   parts                    clock, random source, trace and processor number
+//                            (schedulers/hive/parts.hpp)
+//   ready                    its ready work, or no_ready_work
+//   sources<Crew, Worker>    what a worker has beside that (worker.hpp); no_sources
+//   counted_as               the kind in its counters
+// `Owner` says stopping(), discarding(), clock(), now_ns() and on_exception(). Its mutex() is the
+// one under which workers come and go. A stop that holds it wakes every worker there is; one that
+// is attached later sees the stop. Posting never takes it.
 //
 // Who must wake whom (schedulers/hive/README.md has the argument)
-//   post, post_list   -> one sleeper, unless one searches (idle_set)
+//   post, post_list   -> one sleeper, unless a worker searches (idle_set) that was called for less
+//                        than search_ns ago
 //   post_to           -> that worker, when its inbox was empty and it sleeps
-//   worker's own post -> one sleeper, which may steal it; none for a task alone in its deque while one naps
+//   a task's post     -> one sleeper, which may steal it, unless a worker searches; for a task that is
+//                        alone in its worker's slot and deque also unless one naps
 //   detach            -> the worker that is to leave
 //
-// Threads. Everything: any thread, after the owner's constructor has returned.
-// Checked by model_check/schedulers/hive.
+// Threads.   Everything: any thread, after the owner's constructor has returned. wake_one and what
+//            is said to be for the workers: they alone.
+// Progress.  post, post_list, post_to, wake_one: lock-free. attach, detach, serving: take the
+//            owner's mutex. close: takes the pool's.
+// Invariants
+//   I1  Every path that makes a task shared looks at the idle word behind it, and wakes the worker
+//       that it claims there.
+//   I2  At most idle_set::max_workers workers: an attach beyond gives null (README.md says why).
+// Synchronisation: idle_set S1, S2; worker_table S1.
+// Checked by model_check/schedulers/hive. Stressed by stress/schedulers/hive.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +94,7 @@ public:
             sync::reach("crew.post_to_met_the_close");
             return false;
         }
-        // The thread that found it empty wakes; those that push behind it rely on that (mpsc_inbox I2).
+        // The thread that found it empty wakes the worker; those that push behind it rely on that (mpsc_inbox I2).
         if (pushed == push_result::was_empty && idle_.claim(worker->index())) {
             sync::reach("crew.post_to_woke");
             worker->wake();
@@ -90,7 +104,7 @@ public:
 
     // Refuses every later post. What is inside stays to be taken.
     void close() noexcept { pool_.close(); }
-    // Under the owner's mutex. A wake is a token: a worker that is not asleep yet finds it when it tries to sleep.
+    // With the owner's mutex held. A wake is a token: a worker that is not asleep yet finds it when it tries to sleep.
     void wake_all() {
         for (unsigned i = 0; i < table_.size(); ++i) table_[i]->core().wake();
     }
@@ -101,10 +115,10 @@ public:
         const typename sync::lock held(owner_.mutex());
         if (stopping()) return nullptr;
         worker_type* worker = table_.attach(*this);
-        sync::fence_heavy();  // a worker that falls asleep counts it, or it sees that worker (idle_set::meet_pushers)
+        sync::fence_heavy();  // a worker that falls asleep counts the newcomer, or it sees that one's bit (meet_pushers)
         return worker;
     }
-    // Returns at once: the worker hands over what it holds, and its run() returns. One stays.
+    // Returns at once: the worker hands over what it holds, and its run() returns. The last one stays.
     detach_result detach(unsigned id) {
         const typename sync::lock held(owner_.mutex());
         return stopping() ? detach_result::stopped : table_.detach(id, 1);
@@ -115,12 +129,12 @@ public:
         return table_.serving();
     }
 
-    // Wakes at most one sleeper, and none while one that was woken is still looking.
-    // `can_wait`: nor while one naps, which will look. For workers, of what they have just made stealable.
+    // Wakes at most one sleeper, and none while a worker that was woken is still searching. `can_wait`: nor while one naps,
+    // which will look. For workers, of what they have just made stealable.
     void wake_one(bool can_wait = false) {
         sync::fence_light();  // idle_set S2
         const idle_word seen = idle_.look();
-        if (sync::checked || seen.calls_for_a_wake(can_wait)) [[unlikely]]  // a check is told why nobody was claimed
+        if (sync::checked || seen.calls_for_a_wake(can_wait)) [[unlikely]]  // a check is told why none was claimed
             claim_and_wake(seen, can_wait);
     }
 
@@ -148,11 +162,11 @@ private:
         if (const auto slot = idle_.claim_any(seen, can_wait, [] { return false; })) wake(*slot, true);
     }
 
-    // The same for work that no worker is at. The one that looks may lie for milliseconds behind another thread, so its search
-    // counts for search_ns from when it was called for. While it is late every post wakes a sleeper, as long as there is one.
+    // The same for a post from outside. The searcher may be descheduled for milliseconds, so its search counts for search_ns
+    // from when it was called for. While it is late every post wakes a sleeper, as long as there is one.
     void wake_one_soon() {
         const idle_word seen = idle_.look();
-        if (sync::checked || seen.sleepers() != 0) [[unlikely]]  // a check is told why nobody was claimed
+        if (sync::checked || seen.sleepers() != 0) [[unlikely]]  // a check is told why none was claimed
             claim_and_wake_soon(seen);
     }
     [[gnu::noinline]] void claim_and_wake_soon(idle_word seen) {
@@ -176,7 +190,7 @@ private:
     const worker_parameters parameters_;
     global_pool<task_type, sync> pool_;
     idle_set<sync> idle_;
-    typename sync::template atomic<std::int64_t> search_began_ns_;  // the last one that was called for; a hint
+    typename sync::template atomic<std::int64_t> search_began_ns_;  // of the search that was called for last; a hint
     table_type table_;
 };
 

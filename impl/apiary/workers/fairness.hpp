@@ -1,17 +1,20 @@
 // fairness: after how many of its own tasks a worker turns to what waits elsewhere.
 //
-// When to use it. Once for each worker. It decides and does nothing itself, as idle_policy. Own tasks are those that the worker's
-// own tasks have posted: they could post each other for ever, and what waits in the pool, at the deque's old end or for this
-// worker alone would wait as long.
+// When to use it. Once for each worker. It decides and does nothing itself, as idle_policy. Own
+// tasks are those in the worker's slot and deque. They could post each other for ever, and what
+// waits in the pool, at the deque's old end or for this worker alone would wait as long.
 //
 // The rules.
-//   an interval    of global_probe_interval own tasks, less while so many take longer than probe_ns: then tasks are `long`, and
-//                  an interval may be a single one.
-//   the old end    of the deque has its turn at the end of an interval, seldom when the deque is long: each time begins another
-//                  branch of a tree of tasks, and the deque would grow by them.
+//   an interval    of global_probe_interval own tasks, less while so many take longer than
+//                  probe_ns: then tasks are `long`, and an interval may be a single one.
+//   the old end    of the deque has its turn at the end of an interval, seldom when the deque is
+//                  long: each time begins another branch of a tree of tasks, and the deque would
+//                  grow by them.
 //
-// Threads. The worker's own. Progress: constant time. The clock is asked once for each interval, by the worker.
-// Tested by fairness_test.cpp and, as the hive's bounds, by hive_fairness_test.cpp. Decisions: D25, D31.
+// Threads. The worker's own. Progress: constant time. The clock is asked once for each interval, by
+// the worker.
+// Tested by fairness_test.cpp and, as the hive's bounds, by hive_fairness_test.cpp. Decisions: D31,
+// D43.
 #pragma once
 
 #include <algorithm>

@@ -1,19 +1,24 @@
 // idle_policy: what a worker does when a turn found nothing: yield and look again, nap, or sleep.
 //
-// When to use it. Once for each worker. It decides and does nothing itself: the worker tells it what it saw. No rule decides
-// what is right, only what it costs; no task is lost whatever the answers are (parking/sleeper.hpp).
+// When to use it. Once for each worker. It decides and does nothing itself: the worker tells it
+// what it saw. Every answer is correct and only its cost differs: no task is lost whatever the
+// answers are (parking/sleeper.hpp).
 //
 // The rules. The parameter in parentheses switches a rule off.
-//   look again      after a yield, since work often comes in succession, and posts meanwhile wake nobody (looks_before_sleep 0).
-//   not for one     a worker that ran at most one task since its last sleep, while all others sleep, sleeps at once: tasks then
-//                   come from outside, now and then (sleeps_after_one false).
-//   poster first    but a worker that displaced the poster that woke it does look: that poster has perhaps just begun, and a
-//                   yield lets it post on without a wake for each task (lets_poster_go_on false).
-//   contended       a yield that takes long and brings little shows that others want the processor. The next sleeps come
-//                   without: a few, for it may be over soon, and eight times as many whenever the next timed yield is as
-//                   long, up to sleeps_after_long_yield (0: off). A yield that is not takes one such step back.
-//   nap             a worker that was woken in vain beside one that is awake takes short timed sleeps first: chains of tasks
-//                   would wake it again and again (naps 0).
+//   look again      after a yield, since work often comes in succession, and posts meanwhile wake
+//                   nobody (looks_before_sleep 0).
+//   not for one     a worker that ran at most one task since its last sleep, while all others
+//                   sleep, sleeps at once: tasks then come from outside, now and then
+//                   (sleeps_after_one false).
+//   poster first    but a worker that displaced the poster that woke it does look: that poster has
+//                   perhaps just begun, and a yield lets it post on without a wake for each task
+//                   (lets_poster_go_on false).
+//   contended       a yield that takes long and brings little shows that others want the processor.
+//                   The next sleeps come without: a few, for it may be over soon, and eight times
+//                   as many whenever the next timed yield is as long, up to sleeps_after_long_yield
+//                   (0: off). A yield that is not takes one such step back.
+//   nap             a worker that was woken in vain, beside another that is awake, takes short
+//                   timed sleeps first: chains of tasks would wake it again and again (naps 0).
 //
 // Threads. The worker's own. Progress: constant time.
 // Tested by idle_policy_test.cpp, a table of cases. Decisions: D35, D40, D44, D49, D56, D57, D68.
@@ -64,7 +69,7 @@ public:
             naps_left_ = p_.naps;
         else if (!searching)
             naps_left_ = 0;  // it has found work since
-        if (naps_left_ != 0 && others_sleep()) naps_left_ = 0;  // nobody is there who would post so
+        if (naps_left_ != 0 && others_sleep()) naps_left_ = 0;  // then no worker posts such chains
         if (naps_left_ == 0) return false;
         --naps_left_;
         return true;

@@ -1,4 +1,11 @@
-// no_ready_work: of a worker whose tasks post to pools alone.
+// no_ready_work: the ready work of a worker whose tasks post to pools alone. It holds nothing, and
+// thieves find nothing.
+//
+// When to use it. For workers that take one task at a time from their crew's pool. When not: where
+// tasks post to the worker that runs them; they would have no post_local.
+//
+// Threads. As ready_work. Progress: constant time. Checked by model_check/schedulers/hive, as part
+// of compute workers.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +16,7 @@
 
 namespace apiary {
 
-// ready_work without post: a worker of it has no post_local.
+// What ready_work offers, without put and slot_is_vacant: a worker of it has no post_local.
 template <class Sync>
 class no_ready_work {
 public:

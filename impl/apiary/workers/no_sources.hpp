@@ -1,7 +1,11 @@
-// no_sources: the sources of a worker that has none: what it runs comes from ready work and the crew's pool.
+// no_sources: the sources of a worker that has none: what it runs comes from ready work and the
+// crew's pool.
 //
-// Threads. The worker's own, but enter, open, leave and id: with the owner's mutex.
-// The concept that this meets: worker.hpp.
+// When to use it. For workers without inbox and timers. A crew of them has no post_to.
+//
+// Threads. The worker's own, but enter, open, leave and id: with the owner's mutex held.
+// The concept that this meets: worker.hpp. Checked by model_check/schedulers/hive, as part of
+// compute workers.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +56,7 @@ private:
     Worker& self() { return static_cast<Worker&>(*this); }
 
     unsigned id_ = 0;
-    fifo_list<task_type> kept_;  // there was no memory to share them
+    fifo_list<task_type> kept_;  // there was no memory to share them, or the worker is leaving
 };
 
 }  // namespace apiary

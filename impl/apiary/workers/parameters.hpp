@@ -1,4 +1,5 @@
-// worker_parameters: every number of a crew's workers that one might tune, in one place (seed 002 section 11).
+// worker_parameters: every number of a crew's workers that one might tune, in one place (seed 002
+// section 11).
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,8 @@ namespace apiary {
 struct worker_parameters {
     static constexpr std::int64_t for_ever = INT64_MAX;
 
-    // Each at least 1, but looks_before_sleep, sleeps_after_long_yield, naps, io_slice_ns and timer_spin_ns; global_batch at
-    // most 64. A scheduler's constructor refuses anything else (in_range).
+    // Each number is at least 1, but looks_before_sleep, sleeps_after_long_yield, naps, io_slice_ns and timer_spin_ns may be 0.
+    // global_batch is at most 64, yield_pays_ns and nap_ns at most a second. The front end's constructor refuses others (hive.hpp).
     std::size_t local_budget = 64;  // due timers, or tasks of the private queue, before the next source's turn
     std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
     std::size_t pool_visits = 16;   // batches from it before the next source's turn, when nothing else waits there

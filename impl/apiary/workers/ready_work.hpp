@@ -1,12 +1,17 @@
-// ready_work: the tasks that a worker's own tasks have posted and that others may take: a slot for the newest, and a deque.
+// ready_work: the tasks of one worker that others may take: those that its own tasks have posted,
+// and the rest of a batch from the pool. A slot for the newest, and a deque.
 //
-// The slot makes a chain of successors cheap: the newest task replaces the one before it, which goes to the deque. A thief takes
-// from the slot only when the deque is empty, and not from a chain that is running.
+// When to use it. For workers whose tasks post others. When not: no_ready_work.
 //
-// Threads. The owner's calls: the worker's thread. The thieves' calls: the other workers of the crew.
+// The slot makes a chain of successors cheap: the newest task replaces the one before it, which
+// goes to the deque. A thief takes from the slot only when the deque is empty, and not from a chain
+// that is running.
+//
+// Threads. The owner's calls: the worker's thread. The thieves' calls: the other workers of the
+// crew.
 // Order.   The owner runs the newest first; thieves take the oldest.
-// Checked by model_check/queues/{chase_lev_deque,lifo_slot}_check.cpp and, with the workers around it,
-// model_check/schedulers/hive. Source: seed 002 sections 4.3 and 4.4.
+// Checked by model_check/queues/{chase_lev_deque,lifo_slot}_check.cpp and, with the workers around
+// it, model_check/schedulers/hive. Source: seed 002 sections 4.3 and 4.4.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +29,7 @@ class ready_work {
 public:
     using task_type = task<Sync>;
     static constexpr bool shared = true;  // others may take from it, and its pushes are no seq_cst accesses (idle_set S2)
-    // So many tasks can be made ready at once and be stealable, the first excepted, which runs.
+    // A batch of so many can be made stealable, all but its first, which runs.
     static constexpr std::size_t max_room = Deque::limits::max_capacity + 1;
 
     ready_work() : own_(deque_.own()) {}
@@ -58,8 +63,8 @@ public:
     bool slot_looks_empty() const { return next_.looks_empty(); }
 
 private:
-    // There was a task in the slot, and a moment later it was another or none: a chain of successors, which would be torn from
-    // processor to processor. One that stays, behind a long task, is met again.
+    // There was a task in the slot, and a moment later it was another or none: a chain of successors, which a theft would tear
+    // from processor to processor. A task that stays, behind a long one, is met again.
     bool fleeting() const {
         const auto met = next_.met();
         if constexpr (!Sync::checked) std::this_thread::yield();

@@ -1,6 +1,8 @@
 // task_runner: runs or drops tasks and keeps the books. One for each worker.
 //
-// Threads. run, drop: the worker's. The counts: any thread.
+// Threads.  run, drop: the worker's. The counts: any thread.
+// Progress. What the task needs, and a constant.
+// Tested by the hive's tests (hive_stop_test, hive_logic_test).
 #pragma once
 
 #include <exception>

@@ -1,6 +1,8 @@
-// trace: what a worker did and when, for Perfetto or chrome://tracing. Off, it is no code and no memory.
+// trace: what a worker did and when, for Perfetto or chrome://tracing. Off, it is no code and no
+// memory.
 //
-// Threads. Every call: the worker's own, but write(): one thread, when the hive has ended.
+// Threads. Every call: the worker's own, but write() and left_out(): one thread, when the scheduler
+// has ended.
 // Memory.  At most max_events for each worker; later ones are counted and left out.
 #pragma once
 

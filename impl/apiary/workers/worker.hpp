@@ -1,37 +1,58 @@
-// worker: one worker of a crew: it finds ready work, runs it, shares it, steals, and sleeps when there is none.
+// worker: one worker of a crew: it finds ready work, runs it, shares it, steals, and sleeps when
+// there is none.
 //
-// When to use it. Through a crew, which makes its workers of one kind. What a kind adds, such as events, an inbox and timers,
-// comes in as its `sources`; the loop knows no kinds.
+// When to use it. Through a crew, which makes its workers of one kind. What a kind adds, such as an
+// inbox and timers, comes in as its `sources`; events come in by the driver. The loop knows no
+// kinds.
 //
 // One turn of run():
 //   1  what the driver has to tell, and what others have sent to this worker (sources.collect)
 //   2  the sources' own tasks (sources.run_some)
 //   3  own tasks, then a batch of the crew's pool, in turns (fairness)
 //   4  a theft
-// A turn that found nothing is followed by a second look, a nap, or a sleep behind a last look at every source (idle_policy,
-// sleeper).
+// A turn that found nothing is followed by a second look, a nap, or a sleep behind a last look at
+// every source (idle_policy, sleeper).
 //
 // Sources, for a worker w:
+//   Sources(w)                made with its worker; its destructor drops what a worker that never
+//                             ran has left there
 //   collect()                 takes in what others have sent; runs nothing
 //   run_some()                runs some of what is for this worker alone; whether it ran any
-//   call() const              something has come that this worker alone runs: own tasks and the pool wait for it
+//   call() const              something has come that this worker alone runs: own tasks and the
+//                             pool wait for it
 //   next_deadline() const     when it must look again; the driver's `forever`: never
 //   visible() const           the part of the last look that is theirs
 //   keep(t)                   a task that this worker runs itself, before others that it keeps
-//   enter(id), leave(), id(), life()   who this worker is, and was
-//   hand_over_timed(), hand_over_kept()   after a detach: close their doors, then give all that they hold to the others. False:
-//                             a stop has closed the others' doors
-//   close()                   after the stop: closes their doors, and drops what a drain need not run
+//   enter(id), open()         in service from open() on, under that id; enter may throw, and
+//                             nothing has changed then
+//   leave()                   out of service: from here on its doors refuse
+//   id(), life()              the id in service; the same for its own thread, also while it leaves
+//   hand_over_timed()         after a detach: closes the doors, and gives the timers to others
+//   hand_over_kept()          then gives the kept tasks to others. False, as of hand_over_timed: a
+//                             stop has closed the others' doors
+//   close()                   after the stop: closes the doors, and drops what a drain need not run
 //   take()                    after close: the next task, or null
 //   pending() const           how many tasks wait for a time
 //   drop_all()                of a worker that never ran: drops what it holds
-// They are a base of the worker, so that what they share with the loop is found without another pointer: a task that posts itself
-// costs 8 ns here.
+// The sources are a base of the worker: they reach the loop's members without another pointer on the
+// way (a task that posts itself costs 8 ns in all).
 //
-// Threads. run, post_local, and the sources' calls: the thread that runs this worker. wake, counters, id: any. enter_service,
-//          ask_to_leave: the worker table.
+// Threads. run, post_local, and the sources' calls: the thread that runs this worker. wake,
+//          counters, id: any. enter_service, ask_to_leave: the worker table, with the owner's mutex
+//          held.
+// Progress. A turn runs a bounded number of tasks (parameters.hpp); wake, counters and id never
+//           block.
+// Invariants
+//   I1  No task is dropped but by a stop: when run() returns, all that this worker held was run,
+//       dropped so, or handed over.
+//   I2  A worker that blocks has announced its sleep, and has then looked at every source it may
+//       take from (sleeper).
 //
-// Source: seed 002 section 2.3. Where it departs from the seed's listing, and why: DECISIONS.md D5 to D9 and D31.
+// Checked by model_check/schedulers/hive; tested by the hive's tests. Stressed by
+// stress/schedulers/hive. Not modelled: the yield and the second look, the timed yields, the
+// processor of the waker.
+// Source: seed 002 section 2.3. Where it departs from the seed's listing, and why: DECISIONS.md D5,
+// D6, D8, D9, D31, D55, D-WORKERS.
 #pragma once
 
 #include <algorithm>
@@ -110,10 +131,11 @@ public:
     }
     bool leaving() const { return leaving_.load(std::memory_order_relaxed); }
 
-    // From a task on this worker. False: the crew has been stopped, and the task is still the caller's.
+    // From a task on this worker, of a kind that has ready work. False: the crew has been stopped, and the task is still the
+    // caller's.
     [[nodiscard]] bool post_local(task_type* t) {
         if (owner_.stopping()) return false;
-        if (alone()) {  // nobody to steal it, and nobody to wake: no fence
+        if (alone()) {  // no thief, and no sleeper to wake: no fence
             lone_.push_back(t);
             return true;
         }
@@ -313,8 +335,8 @@ private:
         return false;
     }
 
-    // A sleep ends some 50 us late; whoever wants less pays for it in processor time, up to timer_spin_ns for each deadline. The
-    // worker is awake meanwhile: a post wakes nobody for it, and is seen here. False: there is time to sleep.
+    // A sleep ends some 50 us late; a program that wants less pays in processor time, up to timer_spin_ns for each deadline.
+    // The worker is awake meanwhile: it is not woken for a post, and sees it here. False: there is time to sleep.
     bool watch_the_clock(std::int64_t deadline, std::int64_t spin_ns) {
         if (spin_ns == 0 || deadline - owner_.now_ns() > spin_ns) return false;
         while (owner_.now_ns() < deadline && !work_visible()) sync::relax();
@@ -355,7 +377,7 @@ private:
             return asleep + 1 >= crew_.table().size();
         };
     }
-    // The wake that ended its last sleep came from this processor: its waker waits for it.
+    // The wake that ended its last sleep came from this processor, so the thread that woke it waits for the processor.
     auto displaced_waker() const {
         return [this] {
             if constexpr (sync::checked) return false;
@@ -394,7 +416,7 @@ private:
     // The first worker before any other was attached.
     bool alone() const { return crew_.table().size() == 1; }
 
-    // Somebody has come who can steal them: to the deque, or the pool.
+    // A worker has come that can steal them: they move to the deque, or to the pool.
     [[gnu::noinline]] void share_lone() {
         while (task_type* t = lone_.pop_front())
             if (!ready_.push(t) && !crew_.post(t)) {
@@ -479,7 +501,7 @@ private:
     worker_tallies<sync> tallies_;
     [[no_unique_address]] trace trace_;
 
-    // Others' too.
+    // Other threads use these, too.
     static constexpr int unknown_processor = -1;
     typename sync::template atomic<int> waker_processor_;  // of the wake that ended the last sleep; a hint
     typename sync::template atomic<bool> leaving_;

@@ -1,22 +1,25 @@
 // worker_table: the workers of a crew, in fixed slots that any thread indexes without a lock.
 //
-// A slot gets its worker once and keeps it until the end; a worker that is detached goes out of service, and the
-// next attach takes it into service again, under a new id. So no reader ever meets a freed or moved worker (A09),
-// and a wake that comes too late falls on a core that still exists.
+// When to use it. Once for each crew. A slot gets its worker once and keeps it until the end. A
+// worker that is detached goes out of service, and the next attach takes it into service again,
+// under a new id. So no reader ever meets a freed or moved worker (A09), and a wake that comes too
+// late falls on a driver that still exists.
 //
-// Threads.   size, operator[], find: any. attach, detach, left: with the owner's lock held.
+// Threads.   size, operator[], find: any. The rest: with the mutex of the crew's owner held.
 // Progress.  size, operator[], find: wait-free.
-// Ids.       slot + id_stride * life. The first workers are 0, 1, 2, …; an id comes back when its slot has been attached 2^26 times.
+// Ids.       slot + id_stride * life. The first workers are 0, 1, 2, …; an id comes back when its
+//            slot has been attached 2^26 times.
 //
 // Invariants
 //   I1  workers_[s] is written once, before used_ exceeds s.
-//   I2  A slot is given again only after its worker has left: its queues are empty and its thread runs nothing.
+//   I2  A slot is given again only after its worker has left: its queues are empty, and its run()
+//       is about to return.
 //
 // Synchronisation
-//   S1  attach: store used_ (release) -> size: load (acquire). Publishes the worker. Who knows of a worker from the
-//       idle set's word has it from there (idle_set S1).
+//   S1  attach: store used_ (release) -> size: load (acquire). Publishes the worker. A thread
+//       that knows of a worker from the idle set's word has it from there (idle_set S1).
 //
-// Checked by model_check/schedulers/hive/hive_attach_check.cpp.
+// Checked by model_check/schedulers/hive/{hive_attach,hive_logic}_check.cpp.
 #pragma once
 
 #include <array>
@@ -31,8 +34,8 @@ enum class detach_result {
     detached,        // it is leaving: later posts to it are refused, and what it holds goes to the others
     unknown_worker,  // there is none of that id, or it was detached before
     main_worker,     // it is the one on the thread of run(), which stays
-    last_worker,     // nobody else could run what is posted for this kind
-    stopped,         // the whole hive is ending
+    last_worker,     // no other could run what is posted for this kind
+    stopped,         // the whole scheduler is ending
 };
 
 template <class Worker, class Sync>
@@ -53,7 +56,7 @@ public:
     unsigned size() const { return used_.load(std::memory_order_acquire); }  // S1
     Worker* operator[](unsigned slot) const { return workers_[slot].read(); }
 
-    // The worker that has, or had, this id; or null. A mailbox knows whether it still has.
+    // The worker of this id's slot, or null. Its sources know whether it has the id now.
     Worker* find(unsigned id) const { return id % id_stride < size() ? (*this)[id % id_stride] : nullptr; }
 
     // Null when every slot is in service. Passes on what the worker's constructor throws.
@@ -103,7 +106,7 @@ private:
 
     std::array<typename Sync::template cell<Worker*>, max_workers> workers_;
     typename Sync::template atomic<unsigned> used_;
-    // By the owner's lock.
+    // By the mutex of the crew's owner.
     std::array<service, max_workers> service_{};
     std::array<unsigned, max_workers> lives_{};
     unsigned serving_ = 0;

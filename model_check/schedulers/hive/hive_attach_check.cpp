@@ -338,7 +338,7 @@ struct reattach_races_a_look_at_the_id : attach_scenario_of_life<Sync, 1> {
 };
 APIARY_CHECK(reattach_races_a_look_at_the_id);
 
-// The claimer goes on to use what the sleeper was before it slept: its place in the roster.
+// The claimer goes on to use what the sleeper was before it slept: its place in the worker table.
 template <class Sync>
 struct claim_meets_the_sleeper : attach_scenario<Sync, 1, 0, 1> {
     static constexpr const char* what =

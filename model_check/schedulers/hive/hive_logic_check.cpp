@@ -1,5 +1,5 @@
 // Slips in the hive's logic that no memory order shows: a searcher that recruits nobody, a batch whose last task is lost, a
-// task that nobody puts back, posts that a stop should refuse, a slot of the roster that is shown or given again too early.
+// task that nobody puts back, posts that a stop should refuse, a slot of the worker table that is shown or given again too early.
 #include <array>
 
 #include <apiary/workers/worker_table.hpp>
@@ -153,7 +153,7 @@ struct hive_compute_worker_wakes_to_leave : hive_scenario<Sync, 1, 2, 0, 1> {
 };
 APIARY_CHECK(hive_compute_worker_wakes_to_leave);
 
-// ----- The roster alone -----
+// ----- The worker table alone -----
 
 template <class Sync>
 struct lone_hive {};

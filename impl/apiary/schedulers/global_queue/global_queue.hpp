@@ -1,19 +1,25 @@
-// global_queue: one queue, one lock, one condition variable. The specification of every other scheduler
-// here, written so that it can be read, and the floor that they must beat.
+// global_queue: one queue, one lock, a condition variable for work and one for idleness. The
+// specification of every other scheduler here, written so that it can be read, and the floor that
+// they must beat.
 //
-// When to use it. To understand the contract, as an oracle in tests, or when tasks are long and few. When
-// not: for many small tasks; every post and every take meets at the one lock.
+// When to use it. To understand the contract, as an oracle in tests, or when tasks are long and
+// few. When not: for many small tasks; every post and every take meets at the one lock.
 //
-// Threads. The posting calls, request_stop, wait_idle: any thread; wait_idle not from a task, which would
-//          wait for itself. run: one thread, once.
+// Threads. The posting calls, request_stop, wait_idle: any thread; wait_idle not from a task, which
+//          would wait for itself. run: one thread, once. Construction and destruction: while no
+//          other thread uses it.
 // Order.   Tasks begin in the order of the posts.
-// Errors.  As for the hive: a posting call that throws has posted nothing; an exception that leaves a
-//          task is counted and swallowed.
+// Errors.  A posting call throws std::bad_alloc, or what copying or moving the callable throws, and
+//          has then posted nothing. An exception that leaves a task is counted and swallowed: there
+//          is no handler to tell. An empty std::function is accepted, and throws where it is run; a
+//          null function pointer must not be posted. The destructor of a callable that a discarding
+//          stop drops must not call this scheduler: the lock is held.
 // Invariants. I1 unfinished_ = tasks queued + tasks running: "all done" is not "the queue is empty"
 //          (exhibit A33). I2 every wait is a loop on its condition under the lock, and every change
 //          that can make a condition true happens under the lock and notifies.
 //
-// Checked by model_check/schedulers/global_queue/global_queue_check.cpp and global_queue_logic_check.cpp. Source: seed 004.
+// Checked by model_check/schedulers/global_queue/global_queue_check.cpp and
+// global_queue_logic_check.cpp. Source: seed 004.
 #pragma once
 
 #include <cstddef>
@@ -101,7 +107,8 @@ public:
         }
     }
 
-    // Blocks until the scheduler was stopped and every worker has ended.
+    // Blocks until the scheduler was stopped and every worker has ended. Throws std::logic_error when called a second time,
+    // std::system_error when a thread cannot be started (it is then stopped with stop_mode::discard).
     void run() {
         if (std::exchange(ran_, true)) throw std::logic_error("global_queue::run: called twice; it runs once");
         std::vector<std::thread> threads;

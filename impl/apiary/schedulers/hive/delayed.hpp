@@ -1,23 +1,25 @@
 // delayed: a callable that waits in a timer heap, and the handle that cancels it.
 //
-// When to use it. For timeouts, most of which are cancelled. When not: for a periodic task, which posts
-// its own successor.
+// When to use it. For timeouts, most of which are cancelled. When not: for a periodic task, which
+// posts its own successor.
 //
 // Threads.   delayed_handle: one thread at a time; may outlive the scheduler. cancel(): any thread.
-// Progress.  cancel, and the end of the task: wait-free, and no message to the worker that keeps the timer.
+// Progress.  cancel, and the end of the task: wait-free, and no message to the worker that keeps
+//            the timer.
 //
 // Invariants
-//   I1  `state_` leaves `pending` once, by whoever ends the callable: the worker that runs or drops the
-//       task, or a canceller. Only that one touches the callable, and destroys it.
+//   I1  `state_` leaves `pending` once, by the thread that ends the callable: the worker that runs
+//       or drops the task, or a canceller. Only that thread touches the callable, and destroys it.
 //   I2  The block lives until task and handle have both let go of it.
 //
-// What a cancelled callable held is freed at once; the empty task stays in the heap until its deadline, or until the worker's next
-// sweep (io_worker::keep_timer), which comes before the heap holds twice what the last one left.
+// What a cancelled callable held is freed at once; the empty task stays in the heap until its
+// deadline, or until the worker's next sweep (io_sources::keep_timer), which comes before the heap
+// holds twice what the last one left.
 //
 // Synchronisation
-//   S1  release_one: fetch_sub (acq_rel) by the first to let go -> the same by the last, which frees the
-//       block. `state_` itself is relaxed: it decides who ends the callable, and whoever does got the
-//       callable together with the task or the handle.
+//   S1  release_one: fetch_sub (acq_rel) by the first to let go -> the same by the last, which
+//       frees the block. `state_` itself is relaxed: it decides which thread ends the callable, and
+//       that thread got the callable together with the task or the handle.
 //
 // Checked by model_check/schedulers/hive/hive_cancel_check.cpp.
 #pragma once
@@ -64,7 +66,7 @@ public:
         return true;
     }
 
-    // A hint: no sooner true than cancel() has begun to return true. Who ends the task is told for certain.
+    // A hint: no sooner true than cancel() has begun to return true. The thread that ends the task is told for certain.
     bool looks_cancelled() const { return state_.load(std::memory_order_relaxed) == cancelled; }
 
     void release_one() noexcept {

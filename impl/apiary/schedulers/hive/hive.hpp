@@ -1,4 +1,5 @@
-// hive: IO workers with private queues, stealable deques and timers, and compute workers beside them.
+// hive: IO workers with private queues, stealable deques and timers, and compute workers beside
+// them.
 //
 //     apiary::hive h({.io_workers = 2});
 //     h.post_micro([&] { …; h.request_stop(); });
@@ -8,18 +9,23 @@
 // certain thread; with compute workers for long ones. When not: for tasks that block, or wait for
 // their children inside a worker.
 //
-// Threads. The posting calls, attach, detach and request_stop: any thread, and tasks; not signal handlers. run: one
-//          thread, once. Construction and destruction: while no other thread uses the hive, which
-//          includes threads still inside a post or a request_stop when run() returns.
+// Threads. The posting calls, attach, detach and request_stop: any thread, and tasks; not signal
+//          handlers. run: one thread, once. Construction and destruction: while no other thread
+//          uses the hive, which includes threads still inside a post or a request_stop when run()
+//          returns.
 // Memory.  No heap call per task in the steady state, for callables of up to 40 bytes.
-// Order.   What one thread posts to one worker (post_to_worker) begins in the order of the posts, until that worker is
-//          detached. For the rest there is no order; a single worker with nothing but outside posts keeps theirs.
-// Fairness. Every accepted task begins after finitely many others, whatever tasks post, as long as each ends.
-// Errors.  A posting call throws std::bad_alloc, what copying the callable throws, or std::invalid_argument for an
-//          empty std::function or null function pointer, and has then posted nothing. An exception that leaves a task is
-//          counted and told to hive_config::on_exception; the worker goes on.
+// Order.   What one thread posts to one worker (post_to_worker) begins in the order of the posts,
+//          until that worker is detached. For the rest there is no order; a single worker with
+//          nothing but outside posts keeps theirs.
+// Fairness. Every accepted task begins after finitely many others, whatever tasks post, as long as
+//          each ends.
+// Errors.  A posting call throws std::bad_alloc, what copying the callable throws, or
+//          std::invalid_argument for an empty std::function or null function pointer, and has then
+//          posted nothing. An exception that leaves a task is counted and told to
+//          hive_config::on_exception; the worker goes on.
 //
-// Source: seed 002; DECISIONS.md D5 to D9 and D13 for the departures. The protocol: README.md beside this file.
+// Source: seed 002; DECISIONS.md D5, D6, D8, D9, D19, D31, D55 and D-WORKERS for the departures.
+// The protocol: README.md beside this file.
 #pragma once
 
 #include <array>
@@ -144,7 +150,7 @@ public:
     // Blocks until the hive was stopped and every worker has ended. Throws std::logic_error when called
     // a second time, std::system_error when a thread cannot be started (the hive is then stopped).
     void run() {
-        // One hold of the mutex: who attaches in between would have its worker started twice.
+        // One hold of the mutex: an attach in between would have its worker started twice.
         std::unique_lock held(threads_mutex_);
         if (phase_ != phase::fresh) throw std::logic_error("hive::run: called twice; a hive runs once");
         phase_ = phase::running;
@@ -292,7 +298,7 @@ private:
         return p;
     }
 
-    // A task that nobody has accepted yet. Destroyed with this, unless released.
+    // A task that no worker or pool has accepted yet. Destroyed with this, unless released.
     struct discarder {
         void operator()(task_type* t) const { apiary::discard<Storage>(t); }
     };
@@ -405,7 +411,7 @@ private:
     void join_all() {
         {
             const std::lock_guard held(threads_mutex_);
-            phase_ = phase::ended;  // nobody starts a thread any more
+            phase_ = phase::ended;  // no thread is started any more
         }
         for (auto* threads : {&io_threads_, &compute_threads_})
             for (std::thread& t : *threads)
@@ -416,7 +422,7 @@ private:
     std::optional<unsigned> attach(Attach attach_one) {
         std::unique_lock held(threads_mutex_);
         if (phase_ == phase::ended || core_.stopping()) return std::nullopt;
-        // The thread first: what a worker in service accepts somebody runs. It waits for the mutex, and ends if it is given none.
+        // The thread first: what a worker in service accepts must be run. It waits for the mutex, and ends if it is given none.
         using worker_pointer = decltype(attach_one());
         const auto given = std::make_shared<worker_pointer>(nullptr);
         struct waiting {

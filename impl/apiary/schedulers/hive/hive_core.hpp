@@ -1,12 +1,17 @@
 // hive_core: the two crews of a hive, the ways in, and how it stops.
 //
-// A template over Sync, the driver that IO workers block in, and the storage of tasks, so that the model
-// checks run the shipped scheduler itself: hive.hpp only adds threads to it.
+// When to use it. Through hive.hpp, which only adds threads; or alone, where a check or a test
+// brings its own. It is a template over Sync, the driver that IO workers block in, the storage of
+// tasks and the parts, so that the model checks run the shipped scheduler itself.
 //
-// Threads. Everything: any thread, after the constructor has returned.
+// Threads.  Everything: any thread, after the constructor has returned.
+// Progress. The posts: lock-free. Attach, detach and request_stop take a mutex.
 //
-// Who must wake whom: workers/crew.hpp; and request_stop wakes everybody. Attach, detach and stop exclude each other by a
-// mutex, so that a stop wakes every worker there is: one that is attached later sees the stop. Posting never takes it.
+// Who must wake whom: workers/crew.hpp; and request_stop wakes every worker. Attach, detach and
+// stop exclude each other by a mutex, so that a stop wakes every worker there is: one that is
+// attached later sees the stop. Posting never takes it.
+//
+// Checked by model_check/schedulers/hive. The protocol: README.md beside this file.
 #pragma once
 
 #include <cstdint>
@@ -99,7 +104,7 @@ public:
     // All or none.
     [[nodiscard]] bool post_compute_list(list& tasks) { return compute_.table().size() != 0 && compute_.post_list(tasks); }
 
-    // The first call decides how. Refuses all later posts, and wakes everybody to see it.
+    // The first call decides how. Refuses all later posts, and wakes every worker to see it.
     void request_stop(stop_mode how) noexcept {
         // The pools close before the flag is up: a worker that sees the flag (acquire) may end as soon
         // as the pool is empty, because nothing can come in any more.
@@ -147,7 +152,7 @@ private:
     const exception_handler on_exception_;
     [[no_unique_address]] typename Parts::clock clock_;
     typename Sync::template atomic<std::uint8_t> stop_;
-    typename Sync::mutex mutex_;  // workers come and go, and the stop
+    typename Sync::mutex mutex_;  // held while a worker comes or goes, and by the stop
     io_crew_type io_;
     compute_crew_type compute_;
 };

@@ -1,10 +1,29 @@
-// io_sources: what an IO worker of the hive has beside its ready work: an inbox for what others post to this worker, a private
-// queue, and timers.
+// io_sources: what an IO worker of the hive has beside its ready work: an inbox for what others
+// post to this worker, a private queue, and timers.
 //
-// Threads. mail, id, pending: any. The rest: the thread that runs the worker, but enter, open, leave: the worker table.
-// Order.   The private queue is first in, first out; timers run by their deadlines, those of one deadline as they came.
+// When to use it. For workers that others post to by their id, or that keep timers. When not:
+// no_sources.
 //
-// The concept that this meets: workers/worker.hpp. Source: seed 002 sections 4.1, 4.2 and 5; DECISIONS.md D5 to D9.
+// Threads.  mail, id, pending: any. The rest: the thread that runs the worker, but enter, open,
+//           leave: the worker table, with the mutex of the crew's owner held.
+// Progress. mail, id, open, leave: wait-free. enter allocates. run_some runs at most local_budget
+//           timers and as many tasks.
+// Order.    The private queue is first in, first out; timers run by their deadlines, those of one
+//           deadline as they came.
+//
+// Invariants
+//   I1  A mailbox has one id for ever, and its inbox is closed once: a late post finds it closed,
+//       and never the next life's.
+//   I2  While the worker is out of service mail() is a closed mailbox that has no worker's id.
+//
+// Synchronisation
+//   S1  open: store mail_ (release) -> mail: load (acquire). Publishes the mailbox and its id.
+//       leave needs no order: what it shows was made with the worker.
+//
+// The concept that this meets: workers/worker.hpp. Checked by
+// model_check/schedulers/hive/{hive,hive_attach,hive_cancel}_check.cpp; tested by hive_beat_test,
+// hive_timers_test and hive_attach_test. Source: seed 002 sections 4.1, 4.2 and 5; DECISIONS.md D9,
+// D17, D19, D31, D33.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +52,7 @@ public:
     // the end of all: a post that comes late finds it closed, and never the next life's.
     struct mailbox {
         mailbox(unsigned worker_id, mailbox* before) : id(worker_id), older(before) {}
-        const typename sync::template cell<unsigned> id;  // the checked policies see who reads it unpublished
+        const typename sync::template cell<unsigned> id;  // the checked policies see a read of an unpublished one
         mailbox* const older;
         inbox_type inbox;
     };
@@ -56,11 +75,11 @@ public:
 
     // ---- The doors.
     // Of another id when this worker is not in service.
-    mailbox& mail() const { return *mail_.load(std::memory_order_acquire); }
+    mailbox& mail() const { return *mail_.load(std::memory_order_acquire); }  // S1
     unsigned id() const { return mail().id.read(); }
     unsigned life() const { return own_mail_->id.read(); }  // the same, from its own thread, also while it leaves
     void enter(unsigned id) { own_mail_ = sync::template create<mailbox>(id, own_mail_); }
-    void open() { mail_.store(own_mail_, std::memory_order_release); }  // -> mail()
+    void open() { mail_.store(own_mail_, std::memory_order_release); }  // S1
     void leave() { mail_.store(&gone_, std::memory_order_relaxed); }
 
     // From a task on this worker, to this worker: behind what others have posted to it before. False: the hive has been stopped
@@ -132,7 +151,7 @@ private:
         }
     }
 
-    // Those that were cancelled stay in the heap, and are swept out when it has grown to twice what the last sweep left: a
+    // Timers that were cancelled stay in the heap, and are swept out when it has grown to twice what the last sweep left: a
     // constant for each timer, and no more cancelled ones than twice the live ones and first_sweep.
     void keep_timer(task_type* t) {
         if (timers_.held() >= sweep_at_) {
@@ -181,14 +200,14 @@ private:
     const Worker& self() const { return static_cast<const Worker&>(*this); }
 
     static constexpr std::size_t first_sweep = sync::checked ? 1 : 64;
-    static constexpr unsigned main_id = 0;  // never leaves while the hive runs
+    static constexpr unsigned main_id = 0;  // the main worker's, which never leaves while the hive runs
 
     mailbox gone_{no_worker, nullptr};
     mailbox* own_mail_ = nullptr;
     fifo_list<task_type> private_;
     timer_heap<task_type, sync> timers_;
     std::size_t sweep_at_ = first_sweep;
-    typename sync::template atomic<mailbox*> mail_;  // others read it
+    typename sync::template atomic<mailbox*> mail_;  // other threads read it
 };
 
 }  // namespace apiary

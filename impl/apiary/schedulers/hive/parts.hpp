@@ -1,8 +1,10 @@
-// parts: what a test or a tool may put in place of the hive's own clock, processor numbers, random source, queues, trace and
-// compute workers' core
-// (seed 002 section 14.1). The event loop's core and the storage of tasks are template parameters of their own.
+// parts: what a test or a tool may put in place of the hive's own clock, processor numbers, random
+// source, queues, trace and compute workers' driver (seed 002 section 14.1). The IO workers' driver
+// and the storage of tasks are template parameters of their own.
 //
-//     struct my_parts : apiary::hive_parts<apiary::real_sync> { using clock = apiary::manual_clock<>; };
+//     struct my_parts : apiary::hive_parts<apiary::real_sync> {
+//         using clock = apiary::manual_clock<>;
+//     };
 //     apiary::basic_hive<apiary::real_sync, my_core, apiary::pooled_storage<>, my_parts> h({});
 #pragma once
 

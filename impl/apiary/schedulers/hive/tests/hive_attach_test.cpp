@@ -49,7 +49,7 @@ TEST(hive, workers_attached_before_run_start_with_it) {
     EXPECT_EQ(ran, 2);
 }
 
-// roster I2. Nothing runs here, so nobody can leave.
+// worker_table I2. Nothing runs here, so no worker can leave.
 TEST(hive, a_slot_is_not_given_again_before_its_worker_has_left) {
     hive h({.io_workers = 2});
     EXPECT_EQ(h.detach_io_worker(1), apiary::detach_result::detached);

@@ -111,7 +111,7 @@ TEST(hive_fairness, a_task_in_the_pool_waits_for_one_turn_at_most) {
     expect_prompt(way::pool, 1, standard.global_probe_interval + 1);
     expect_prompt(way::pool, 300, one_turn);
 }
-// An interval of own tasks is cut short by the time that they take: who posts from outside waits for that, not for 47 of them.
+// An interval of own tasks is cut short by the time that they take: a post from outside waits for that, not for 47 of them.
 TEST(hive_fairness, beside_long_own_tasks_the_pool_waits_for_one_of_them_and_many_pass_at_once) {
     constexpr std::size_t tasks = standard.pool_visits;
     struct contest_of {

@@ -50,7 +50,7 @@ TEST(hive_idle, a_worker_that_watches_the_clock_for_a_timer_does_not_park_and_is
     running.join();
 }
 
-// Workers of both kinds, and a timer that is far away. Whoever polls parks again and again, and no such half second comes. The
+// Workers of both kinds, and a timer that is far away. A worker that polls parks again and again, and no such half second comes. The
 // naps and wakes that the posts leave behind come to an end; a machine that stands still may spread them over many tries.
 TEST(hive_idle, an_idle_hive_does_not_wake) {
     hive h({.io_workers = 2, .compute_workers = 2});

@@ -38,7 +38,7 @@ protected:
     }
 };
 
-// ----- Who is woken, and sees what -----
+// ----- Which worker is woken, and sees what -----
 
 TEST_F(logic, a_post_in_front_of_another_wakes_a_sleeper_for_the_one_behind) {
     core_type h(2, 0, {});

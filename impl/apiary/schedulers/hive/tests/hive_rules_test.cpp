@@ -1,5 +1,5 @@
-// Rules of the hive that a slip can break without any other test failing: what is looked at when, who is woken, who may
-// still come in. One worker at a time on the test's own thread (still_hive.hpp).
+// Rules of the hive that a slip can break without any other test failing: what is looked at when, which worker is
+// woken, which posts may still come in. One worker at a time on the test's own thread (still_hive.hpp).
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ TEST_F(rules, a_timer_that_is_due_this_instant_runs_and_can_still_be_cancelled) 
     EXPECT_TRUE(worker.core().waits().empty());
 }
 
-// Told who ends it and who frees it.
+// Told how it is ended and where it is freed.
 struct counted_block : apiary::delayed_block<real_sync> {
     using base = apiary::delayed_block<real_sync>;
     counted_block()
@@ -163,7 +163,7 @@ TEST_F(rules, after_a_long_yield_a_worker_sleeps_without_one) {
     EXPECT_GE(sleeps_in_100_looks(slow), 80U);
 }
 
-// Every thread is on the same processor, so who wakes a worker is displaced by it.
+// Every thread is on the same processor, so a thread that wakes a worker is displaced by it.
 struct parts_on_one_processor : apiary::still_parts {
     static int processor() { return 7; }
 };
@@ -235,7 +235,7 @@ TEST_F(rules, a_searcher_that_found_its_own_task_wakes_the_next_for_what_all_may
     EXPECT_EQ(log, (words{"targeted", "for anybody"}));
 }
 
-// Who searches may lie behind another thread for as long as that has the processor.
+// A searcher may lie behind another thread for as long as that has the processor.
 TEST_F(rules, posts_count_on_a_search_for_so_long_and_then_wake_the_next) {
     core_type h(4, 0, {});
     const auto wakes = [&h] {
