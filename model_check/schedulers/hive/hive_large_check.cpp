@@ -1,8 +1,9 @@
 // The hive in scenarios too large for every behaviour: hunted through by both engines. hive_handshake_check.cpp and hive_check.cpp
 // have the same claims cut small, and exhausted.
 //
-// What the hunts kill of the eight mutants recheck:hive.io.{slots,deques,pool,inbox}, recheck:worker.pool,
-// recheck:sleeper.{last_look,gave_up} and the light fence of wake_one_io dropped (20,000 executions or 6 s; the handshakes kill all):
+// What the hunts killed of eight mutants (20,000 executions or 6 s; the handshakes kill all), when compute workers had a loop and so
+// a look at their pool of their own: recheck:io_sources.inbox, recheck:worker.{slots,deques,pool}, recheck:sleeper.{last_look,gave_up},
+// the light fence of crew::wake_one dropped, and compute.pool, which is worker.pool now.
 //   hive_runs_every_post          2 (pool, last_look), Relacy alone
 //   hive_targeted_posts_arrive    2 (inbox, last_look), both engines
 //   hive_compute_is_woken         2 (compute.pool, last_look), Relacy alone
