@@ -1,6 +1,6 @@
 // Subject `hive`: this project's own scheduler with N IO workers; compute workers only where a scenario wants them.
 //
-// A post from a task goes to its worker's own deque, so it is also the call for a spawn. A task that yields posts itself
+// A post from a task goes to its worker's own slot and deque, so it is also the call for a spawn. A task that yields posts itself
 // to the private queue of a worker, first in first out. Its tasks must not wait for children: fork-join by continuation.
 #include <array>
 #include <chrono>

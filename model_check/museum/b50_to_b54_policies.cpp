@@ -173,7 +173,7 @@ struct b50_fixed : endless_chain<Sync, policy::shipped> {
 };
 APIARY_CHECK(b50_fixed);
 
-// B51. Workers 1 and 2 are asleep and slow to get up, while worker 0 runs a chain, each link pushed into its empty deque.
+// B51. Workers 1 and 2 are asleep and slow to get up, while worker 0 runs a chain, each link put into its empty slot.
 template <class Sync, bool ForEachPush>
 struct chain_beside_a_sleeper : one_thread<Sync, policy::shipped> {
     static constexpr unsigned links = 20;

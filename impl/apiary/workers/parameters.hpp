@@ -27,7 +27,7 @@ struct worker_parameters {
     std::int64_t yield_pays_ns = 5'000;  // about what a wake costs
     unsigned sleeps_after_long_yield = 1000;
     unsigned naps = 16;            // of a worker that was woken in vain beside another that runs, before it sleeps;
-    std::int64_t nap_ns = 50'000;  // how long each is, and a task alone in a deque waits for a thief at most
+    std::int64_t nap_ns = 50'000;  // how long each is, and a task alone in a slot waits for a thief at most
     // The time slice that an IO worker asks the system for in a hive that starts with compute workers, so that it gets the processor
     // when it is woken beside them. 0: none. parking/time_slice.hpp
     std::int64_t io_slice_ns = 100'000;
