@@ -52,7 +52,7 @@
 // stress/schedulers/hive. Not modelled: the yield and the second look, the timed yields, the
 // processor of the waker.
 // Source: seed 002 section 2.3. Where it departs from the seed's listing, and why: DECISIONS.md D5,
-// D6, D8, D9, D31, D55, D-WORKERS.
+// D6, D8, D9, D31, D55, D71.
 #pragma once
 
 #include <algorithm>

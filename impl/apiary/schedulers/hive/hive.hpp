@@ -24,7 +24,7 @@
 //          posted nothing. An exception that leaves a task is counted and told to
 //          hive_config::on_exception; the worker goes on.
 //
-// Source: seed 002; DECISIONS.md D5, D6, D8, D9, D19, D31, D55 and D-WORKERS for the departures.
+// Source: seed 002; DECISIONS.md D5, D6, D8, D9, D19, D31, D55 and D71 for the departures.
 // The protocol: README.md beside this file.
 #pragma once
 
