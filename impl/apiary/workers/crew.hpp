@@ -115,7 +115,8 @@ public:
         const typename sync::lock held(owner_.mutex());
         if (stopping()) return nullptr;
         worker_type* worker = table_.attach(*this);
-        sync::fence_heavy();  // a worker that falls asleep counts the newcomer, or it sees that one's bit (meet_pushers)
+        sync::
+            fence_heavy();  // a worker that falls asleep counts the newcomer, or it sees that one's bit (meet_pushers)
         return worker;
     }
     // Returns at once: the worker hands over what it holds, and its run() returns. The last one stays.

@@ -85,7 +85,7 @@ public:
         for (std::thread& t : threads_) t.join();
         threads_.clear();
     }
-    std::uint64_t sum(std::uint64_t apiary::worker_counters::*which) {
+    std::uint64_t sum(std::uint64_t apiary::worker_counters::* which) {
         std::uint64_t all = 0;
         for (unsigned i = 0; i != crew.table().size(); ++i) all += crew.table()[i]->counters().*which;
         return all;

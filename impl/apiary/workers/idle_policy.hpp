@@ -68,7 +68,7 @@ public:
         if (claimed)
             naps_left_ = p_.naps;
         else if (!searching)
-            naps_left_ = 0;  // it has found work since
+            naps_left_ = 0;                                     // it has found work since
         if (naps_left_ != 0 && others_sleep()) naps_left_ = 0;  // then no worker posts such chains
         if (naps_left_ == 0) return false;
         --naps_left_;
@@ -99,7 +99,7 @@ private:
     unsigned idle_turns_ = 0, yields_ = 0, naps_left_ = 0;
     unsigned contended_sleeps_ = 0;  // so many still come without a look
     unsigned next_contended_sleeps_ = first_contended_sleeps;
-    std::int64_t yield_ns_ = none;   // the yield to be judged
+    std::int64_t yield_ns_ = none;  // the yield to be judged
     std::uint64_t ran_before_yield_ = 0, ran_before_sleep_ = 0;
 };
 

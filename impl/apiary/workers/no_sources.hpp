@@ -35,7 +35,8 @@ public:
     void collect() noexcept {}
     bool run_some() {
         const std::size_t there = kept_.size();
-        for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left) self().run_task(kept_.pop_front());
+        for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left)
+            self().run_task(kept_.pop_front());
         return there > 0;
     }
     bool call() const { return false; }

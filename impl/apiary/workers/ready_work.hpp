@@ -28,7 +28,8 @@ template <class Sync, class Deque>
 class ready_work {
 public:
     using task_type = task<Sync>;
-    static constexpr bool shared = true;  // others may take from it, and its pushes are no seq_cst accesses (idle_set S2)
+    static constexpr bool shared =
+        true;  // others may take from it, and its pushes are no seq_cst accesses (idle_set S2)
     // A batch of so many can be made stealable, all but its first, which runs.
     static constexpr std::size_t max_room = Deque::limits::max_capacity + 1;
 

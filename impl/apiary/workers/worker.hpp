@@ -92,7 +92,12 @@ public:
     static constexpr std::size_t max_batch = 64;  // the largest worker_parameters::global_batch
 
     worker(Crew& c, unsigned index)
-        : crew_(c), owner_(c.owner()), index_(index), sleeper_(index, c.idle(), driver_), random_(index + 1), driver_(make_driver(c)) {
+        : crew_(c),
+          owner_(c.owner()),
+          index_(index),
+          sleeper_(index, c.idle(), driver_),
+          random_(index + 1),
+          driver_(make_driver(c)) {
         leaving_.store(false, std::memory_order_relaxed);
         if constexpr (!sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
     }
@@ -125,7 +130,7 @@ public:
         sources().open();
     }
     void ask_to_leave() {
-        sources().leave();                                 // a post to it is refused from now on
+        sources().leave();                                // a post to it is refused from now on
         leaving_.store(true, std::memory_order_relaxed);  // the wake publishes it
         driver_.wake();
     }
@@ -277,7 +282,8 @@ private:
             behind_own = own_waits();
             if (!run_from_pool()) return worked;
             worked = true;
-            if ((behind_own && !fairness_.tasks_are_long()) || --visits == 0 || sources().call() || leaving()) return true;
+            if ((behind_own && !fairness_.tasks_are_long()) || --visits == 0 || sources().call() || leaving())
+                return true;
         }
     }
 

@@ -102,7 +102,9 @@ public:
     [[nodiscard]] bool post_to(unsigned id, task_type* t) { return io_.post_to(id, t); }
     [[nodiscard]] bool post_compute(task_type* t) { return compute_.table().size() != 0 && compute_.post(t); }
     // All or none.
-    [[nodiscard]] bool post_compute_list(list& tasks) { return compute_.table().size() != 0 && compute_.post_list(tasks); }
+    [[nodiscard]] bool post_compute_list(list& tasks) {
+        return compute_.table().size() != 0 && compute_.post_list(tasks);
+    }
 
     // The first call decides how. Refuses all later posts, and wakes every worker to see it.
     void request_stop(stop_mode how) noexcept {
