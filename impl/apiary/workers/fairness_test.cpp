@@ -39,6 +39,14 @@ TEST(fairness, long_tasks_shorten_the_interval_to_what_fits) {
     }
 }
 
+TEST(fairness, an_interval_that_took_no_time_counts_as_one_nanosecond) {
+    const worker_parameters p{.global_probe_interval = 10, .probe_ns = 1};
+    fairness f(p);
+    f.end_interval(500);
+    f.end_interval(500);
+    EXPECT_EQ(f.left(), 10U);
+}
+
 TEST(fairness, an_interval_grows_again_when_its_tasks_are_short) {
     const worker_parameters p{.global_probe_interval = 10, .probe_ns = 1000};
     fairness f(p);

@@ -147,13 +147,14 @@ TEST_F(logic, a_post_that_waits_alone_wakes_nobody_when_it_is_taken) {
 
 struct scripted_compute_core {
     static constexpr std::int64_t forever = INT64_MAX;
-    void wait(std::int64_t) {
+    void wait(std::int64_t deadline_ns) {
         ++waits;
+        if (deadline_ns != forever) ++naps;
         if (on_wait) on_wait();
     }
-    void poll() {}
+    void poll() { ++polls; }
     void wake() {}
-    int waits = 0;
+    int waits = 0, naps = 0, polls = 0;
     std::function<void()> on_wait;
 };
 struct parts_with_scripted_compute : apiary::still_parts {
@@ -177,6 +178,162 @@ TEST_F(logic, the_books_of_a_compute_worker_say_what_woke_it) {
     EXPECT_EQ(worker.counters().parked, 4U);
     EXPECT_EQ(worker.counters().woken, 2U) << "in vain, and for the work";
     EXPECT_EQ(worker.counters().spurious, 1U);
+}
+
+TEST_F(logic, a_compute_worker_takes_one_task_at_a_time) {
+    core_type h(1, 1, {});
+    const auto sees_the_other = [&] { EXPECT_FALSE(h.compute_crew().pool().looks_empty()) << "others may take it"; };
+    ASSERT_TRUE(h.post_compute(doing("one", sees_the_other)));
+    ASSERT_TRUE(h.post_compute(doing("two", [&] { h.request_stop(stop_mode::drain); })));
+    h.compute()[0]->run();
+    EXPECT_EQ(log, (words{"one", "two"}));
+}
+
+TEST_F(logic, a_compute_worker_that_finds_nothing_sleeps_at_once_and_never_naps) {
+    core_on<parts_with_scripted_compute> h(1, 3, {.looks_before_sleep = 1, .sleeps_after_one = false, .naps = 2});
+    auto& worker = *h.compute()[0];  // the others are awake
+    worker.core().on_wait = [&] {
+        if (worker.core().waits == 1) {
+            ASSERT_TRUE(h.compute_crew().idle().claim(0));  // in vain
+        }
+        if (worker.core().waits == 3) h.request_stop(stop_mode::drain);
+    };
+    worker.run();
+    EXPECT_EQ(worker.core().polls, 3) << "one look before each sleep";
+    EXPECT_EQ(worker.core().naps, 0);
+}
+
+TEST_F(logic, compute_posts_count_on_a_search_however_long_it_takes) {
+    core_type h(1, 3, {.search_ns = 1000});
+    for (const unsigned worker : {1U, 2U}) h.compute_crew().idle().announce_sleep(worker, false);
+    for (const std::int64_t now : {1'000'000, 2'000'000}) {
+        h.clock().set(now);
+        ASSERT_TRUE(h.post_compute(noting("")));
+        EXPECT_EQ(h.compute_crew().idle().snapshot().searching(), 1U) << now;
+    }
+}
+
+TEST_F(logic, a_post_waits_for_a_napper_only_when_the_deque_is_empty) {
+    for (const bool alone : {true, false}) {
+        core_type h(2, 0, {});
+        auto& worker = *h.io()[0];
+        if (!alone) {
+            ASSERT_TRUE(worker.post_local(noting("in the deque")));
+        }
+        ASSERT_TRUE(worker.post_local(doing("poster", [&] {
+            h.io_crew().idle().announce_nap(1, false);
+            ASSERT_TRUE(worker.post_local(noting("in the slot")));
+            EXPECT_EQ(h.io()[1]->core().wakes(), alone ? 0U : 1U);
+            h.request_stop(stop_mode::drain);
+        })));
+        worker.run();
+    }
+}
+
+// ----- Turns and thefts -----
+
+TEST_F(logic, an_interval_that_a_call_cuts_short_goes_on_in_the_next_turn) {
+    core_type h(2, 0, {.global_probe_interval = 4});
+    auto& worker = *h.io()[0];
+    std::function<void(int)> post = [&](int n) {
+        ASSERT_TRUE(worker.post_local(doing("own", [&, n] {
+            ASSERT_TRUE(h.post_to(0, noting("call")));
+            if (n == 8) return h.request_stop(stop_mode::drain);
+            post(n + 1);
+        })));
+    };
+    ASSERT_TRUE(worker.post_local(noting("old")));
+    post(1);
+    worker.run();
+    ASSERT_GE(log.size(), 8U);
+    log.resize(8);
+    EXPECT_EQ(log, (words{"own", "call", "own", "call", "own", "call", "own", "old"}));
+}
+
+TEST_F(logic, the_time_without_own_tasks_makes_none_of_them_long) {
+    core_type h(2, 0, {.global_probe_interval = 4, .probe_ns = 1000});
+    auto& worker = *h.io()[0];
+    const auto turn_of = [&](std::initializer_list<const char*> names) {
+        for (const char* name : names) ASSERT_TRUE(worker.post_local(noting(name)));
+        ASSERT_TRUE(worker.turn_once());
+    };
+    turn_of({"1", "2", "3", "4"});
+    EXPECT_FALSE(worker.turn_once());
+    h.clock().set(1'000'000'000);
+    turn_of({"5", "6", "7", "8"});
+    log.clear();
+    turn_of({"9", "10", "11"});
+    EXPECT_EQ(log, (words{"11", "10", "9"})) << "long ones would run like a queue";
+}
+
+// Time passes between any two looks.
+struct stepping_clock : apiary::manual_clock<> {
+    std::int64_t now_ns() const { return now_ += 10; }
+    mutable std::int64_t now_ = 0;
+};
+struct parts_with_a_stepping_clock : apiary::still_parts {
+    using clock = stepping_clock;
+};
+
+TEST_F(logic, a_worker_that_watches_no_clock_sleeps_for_a_timer_that_is_nearly_due) {
+    core_on<parts_with_a_stepping_clock> h(1, 0, {.looks_before_sleep = 0});
+    task_type* stop = doing("timer", [&] { h.request_stop(stop_mode::drain); });
+    stop->deadline_ns = 20;  // one look after the turn's
+    ASSERT_TRUE(h.io()[0]->sources().post_delayed(stop));
+    h.io()[0]->run();
+    EXPECT_EQ(h.io()[0]->counters().parked, 1U);
+}
+
+TEST_F(logic, a_worker_watches_the_clock_for_the_last_of_the_time_alone_and_up_to_the_deadline) {
+    const auto run_to = [&](std::int64_t deadline_ns, std::int64_t spin_ns) {
+        core_on<parts_with_a_stepping_clock> h(1, 0, {.looks_before_sleep = 0, .timer_spin_ns = spin_ns});
+        task_type* stop = doing("timer", [&] { h.request_stop(stop_mode::drain); });
+        stop->deadline_ns = deadline_ns;
+        EXPECT_TRUE(h.io()[0]->sources().post_delayed(stop));
+        h.io()[0]->run();
+        return h.io()[0]->counters();
+    };
+    EXPECT_GE(run_to(1000, 100).parked, 1U) << "there was time to sleep";
+    const auto near = run_to(40, 1000);
+    EXPECT_EQ(near.parked, 0U);
+    EXPECT_EQ(near.timer_lateness_ns, 10U) << "one look behind the one that ended the watch";
+}
+
+TEST_F(logic, long_tasks_run_one_a_turn_also_when_the_old_end_is_passed_over) {
+    for (const std::size_t short_deque : {64, 1}) {
+        core_type h(2, 0, {.global_probe_interval = 2, .probe_ns = 1000, .short_deque = short_deque, .long_deque_probes = 3});
+        auto& worker = *h.io()[0];
+        for (int i = 0; i < 12; ++i) ASSERT_TRUE(worker.post_local(doing("long", [&] { h.clock().advance(1'000'000); })));
+        ASSERT_TRUE(worker.turn_once());
+        ASSERT_TRUE(worker.turn_once());
+        log.clear();
+        for (std::size_t turns = 1; turns <= 3; ++turns) {
+            EXPECT_TRUE(worker.turn_once());
+            EXPECT_EQ(log.size(), turns) << short_deque;
+        }
+        h.request_stop(stop_mode::drain);
+        worker.run();
+    }
+}
+
+TEST_F(logic, a_timer_that_is_not_due_interrupts_no_turn) {
+    core_type h(1, 0, {});
+    auto& worker = *h.io()[0];
+    ASSERT_TRUE(worker.sources().post_delayed(noting("late", 5000)));
+    for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(worker.post_local(noting(name)));
+    EXPECT_TRUE(worker.turn_once());
+    EXPECT_EQ(log, (words{"a", "b", "c"}));
+}
+
+TEST_F(logic, as_many_timers_run_before_the_private_queue_as_the_budget_says) {
+    core_type h(1, 0, {.local_budget = 1});
+    auto& worker = *h.io()[0];
+    h.clock().set(1000);
+    for (const char* name : {"first", "second"}) ASSERT_TRUE(worker.sources().post_delayed(noting(name, 1000)));
+    ASSERT_TRUE(worker.sources().post(noting("private")));
+    EXPECT_TRUE(worker.turn_once());
+    EXPECT_TRUE(worker.turn_once());
+    EXPECT_EQ(log, (words{"first", "private", "second"}));
 }
 
 // ----- What nobody takes -----
@@ -203,6 +360,12 @@ TEST_F(logic, a_task_that_neither_deque_nor_pool_takes_stays_where_it_was) {
     EXPECT_EQ(log, (words{"5", "4", "3", "2", "1"}));
 }
 
+// What a thief of a full_deque is told, and how often one asked.
+struct theft {
+    static inline int tries = 0;
+    static inline steal_status answer = steal_status::empty;
+};
+
 // Takes nothing, as one whose array cannot grow.
 template <class Node>
 struct full_deque {
@@ -214,7 +377,10 @@ struct full_deque {
         std::size_t size() const { return 0; }
     };
     struct thief {
-        apiary::steal_result<Node*> steal() const { return {steal_status::empty, nullptr}; }
+        apiary::steal_result<Node*> steal() const {
+            ++theft::tries;
+            return {theft::answer, nullptr};
+        }
         bool looks_empty() const { return true; }
     };
     owner own() { return {}; }
@@ -231,6 +397,17 @@ TEST_F(logic, a_batch_that_does_not_fit_into_the_deque_runs_here_in_its_order) {
     ASSERT_TRUE(h.post(stopping(h)));
     h.io()[0]->run();
     EXPECT_EQ(log, (words{"1", "2", "3", "4", "5", "6", "7", "8"}));
+}
+
+TEST_F(logic, a_thief_goes_round_again_only_behind_a_lost_race) {
+    for (const auto& [answer, tries] : {std::pair{steal_status::empty, 2}, {steal_status::lost_race, 6}}) {
+        core_on<parts_with_full_deque> h(3, 0, {.steal_rounds = 3});
+        theft::answer = answer;
+        theft::tries = 0;
+        EXPECT_FALSE(h.io()[0]->turn_once());
+        EXPECT_EQ(theft::tries, tries) << "of two others";
+    }
+    theft::answer = steal_status::empty;
 }
 
 TEST_F(logic, what_a_lone_worker_can_share_with_nobody_runs_there_in_its_order) {
@@ -270,6 +447,15 @@ TEST_F(logic, a_worker_that_leaves_hands_over_the_oldest_first) {
     run_pool(h);
     EXPECT_EQ(log, (words{"a", "b", "c", "private"}));
     EXPECT_EQ(worker.counters().run, 0U);
+}
+
+TEST_F(logic, a_worker_on_which_no_post_counts_leaves_without_a_wake) {
+    core_type h(3, 0, {});
+    ASSERT_TRUE(h.post(noting("in the pool")));
+    h.io_crew().idle().announce_sleep(2, false);  // it came too late to see it, and looks itself
+    ASSERT_EQ(h.detach_io(1), detach_result::detached);
+    h.io()[1]->run();
+    EXPECT_EQ(h.io()[2]->core().wakes(), 0U);
 }
 
 TEST_F(logic, a_timer_that_the_main_worker_refuses_is_dropped_and_not_lost) {
@@ -377,6 +563,27 @@ TEST_F(logic, parameters_may_be_as_small_as_stated_and_no_smaller) {
     for (const auto member : {&p::io_slice_ns, &p::timer_spin_ns}) refused(member, -1);
     refused(&p::global_batch, std::size_t{65});
     refused(&p::nap_ns, std::int64_t{1'000'000'001});
+}
+
+struct traced_still_parts : apiary::still_parts {
+    using trace = apiary::event_trace;
+};
+
+TEST_F(logic, a_trace_tells_from_when_to_when_a_worker_slept_and_ran) {
+    core_on<traced_still_parts> h(1, 0, {.looks_before_sleep = 0});
+    auto& worker = *h.io()[0];
+    h.clock().set(5000);
+    task_type* stop = doing("timer", [&] {
+        h.clock().advance(3000);
+        h.request_stop(stop_mode::drain);
+    });
+    stop->deadline_ns = 7000;
+    ASSERT_TRUE(worker.sources().post_delayed(stop));
+    worker.run();
+    std::ostringstream out;
+    worker.events().write(out, 0, "IO", 0);
+    EXPECT_NE(out.str().find("\"ts\":5.000,\"ph\":\"X\",\"dur\":2.000}"), std::string::npos) << "asleep: " << out.str();
+    EXPECT_NE(out.str().find("\"ts\":7.000,\"ph\":\"X\",\"dur\":3.000}"), std::string::npos) << "at work: " << out.str();
 }
 
 TEST_F(logic, a_trace_gives_times_in_microseconds_with_three_places) {
