@@ -29,6 +29,7 @@ struct counted {
         note("a;b");  // not; this
         waiters_.notify_all();
         Sync::reach("x.added");
+        sync::reach("x.told");
         const int twice = total_ * 2;
         return twice;
     }

@@ -52,12 +52,17 @@ struct crew_that_takes_lists {
     int lists = 0;
 };
 
-struct worker_without_sources {
+struct kind_without_sources {
     using sync = real_sync;
     struct driver {
         static constexpr std::int64_t forever = 4711;
     };
+};
+
+struct worker_without_sources : apiary::no_sources<kind_without_sources, worker_without_sources> {
     crew_that_takes_lists& crew() { return crew_; }
+    crew_that_takes_lists& owner() { return crew_; }
+    void drop(task_type* t) { (void)apiary::discard<storage>(t); }
     void run_task(task_type* t) {
         t->run();
         storage::release(t);
@@ -72,7 +77,7 @@ protected:
         sources.keep(storage::make([this, name] { log.emplace_back(name); }));
     }
     worker_without_sources worker;
-    apiary::no_sources<worker_without_sources> sources{worker};
+    worker_without_sources& sources = worker;
     words log;
 };
 
@@ -120,6 +125,13 @@ TEST_F(no_sources, a_detached_worker_hands_over_what_it_kept_and_no_empty_list) 
     EXPECT_TRUE(sources.hand_over_kept());
     EXPECT_EQ(log, (words{"1", "2"}));
     EXPECT_EQ(sources.take(), nullptr);
+}
+
+TEST_F(no_sources, of_a_worker_that_never_ran_drop_what_they_kept) {
+    keep("kept");
+    sources.drop_all();
+    EXPECT_EQ(sources.take(), nullptr);
+    EXPECT_EQ(log, words{});
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ def scopes(text: str) -> Iterable[tuple[int, int, str, bool]]:
             name = "" if kind else function_name(plain)
             if header.lstrip().startswith(",") and last_function:
                 name = last_function    # a constructor goes on after a member's braces
-            real = re.search(r"(requires\s*\(?|if\s+constexpr\s*\()\s*!\s*Sync::checked", header) is not None
+            real = re.search(r"(requires\s*\(?|if\s+constexpr\s*\()\s*!\s*[Ss]ync::checked", header) is not None
             open_blocks.append((i, kind[1] if kind else "", name, real))
             header_from = i + 1
         elif c == "}":

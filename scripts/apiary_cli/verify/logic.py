@@ -25,14 +25,16 @@ from . import inventory
 WRITTEN = repo.ROOT / "model_check" / "logic_mutants.toml"
 SEED = 12
 LEAST, SHARE = 4, 0.15     # of a header's candidates, and so many at least
-MOVED = {"impl/apiary/events/": "impl/parking/", "impl/apiary/": "impl/"}   # since SEED was chosen: a move changes no draw
+MOVED = {"impl/apiary/events/": "impl/parking/", "impl/apiary/workers/": "impl/schedulers/hive/",
+         "impl/apiary/": "impl/"}   # since SEED was chosen: a move changes no draw
 NO_LOGIC = {
     "impl/apiary/contract/laws.hpp": "the oracles themselves; the museum's exhibits hold them to account",
     "impl/apiary/contract/scheduler.hpp": "concepts and plain data", "impl/apiary/sync/sync_policy.hpp": "a concept",
     "impl/apiary/sync/real_sync.hpp": "the seam to the machine: fences, system calls and random numbers, of which nothing here sees the effect",
     "impl/apiary/sync/chaos_sync.hpp": "a test's policy: it only makes delays", "impl/apiary/sync/cache_line.hpp": "a constant",
     "impl/apiary/queues/steal_result.hpp": "plain data", "impl/apiary/events/event_source.hpp": "an interface",
-    "impl/apiary/schedulers/hive/parameters.hpp": "numbers to tune", "impl/apiary/schedulers/hive/parts.hpp": "names of types",
+    "impl/apiary/workers/parameters.hpp": "numbers to tune", "impl/apiary/schedulers/hive/parameters.hpp": "another name for them",
+    "impl/apiary/schedulers/hive/parts.hpp": "names of types",
     "impl/apiary/schedulers/all.hpp": "a list for tests", "impl/apiary/schedulers/hive/examples/echo.hpp": "an example",
     "impl/apiary/testing/running_hive.hpp": "a test's helper", "impl/apiary/testing/still_hive.hpp": "a test's helper",
     "impl/apiary/testing/fake_core.hpp": "a test's helper", "impl/apiary/events/event_loop_core.hpp": "a concept",
@@ -115,7 +117,7 @@ def headers(root: Path | None = None) -> list[Path]:
 HEAD = re.compile(r"(?:else\b|do\b|(?:if|while|for|switch)\s*\(|if\s+constexpr\s*\(|\[\[.*?\]\]|(?:public|private|protected|default)\s*:)")
 NO_STATEMENT = re.compile(r"(?:return|break|continue|throw|using|static_assert|struct|class|enum|const|constexpr|auto|goto|static|"
                           r"alignas|typename|template|case|friend|typedef|public|private|protected|namespace|delete|try)\b")
-EFFECTLESS = re.compile(r"Sync::reach|Sync::relax|__builtin_prefetch|std::this_thread::yield|\bfence(_light|_heavy)?\s*\(|Sync::fail|trace_\.")
+EFFECTLESS = re.compile(r"[Ss]ync::(reach|relax|fail)|__builtin_prefetch|std::this_thread::yield|\bfence(_light|_heavy)?\s*\(|trace_\.")
 MEMBER = re.compile(r"\b(?:class|struct|union|enum)\b[^()]*$")
 
 
@@ -281,7 +283,7 @@ def candidates(file: str, source: str) -> list[Mutant]:
         start, end = match.end(2), inventory.closing(text, match.start(2))
         if ";" in text[start:end] or re.search(r"[\w>*&] [*&]?\w+ = ", text[start:end]):
             continue    # it declares a name
-        if re.match(r"\s*Sync::reach\b", text[end + 1 : end + 80]) and match[1] == "if":
+        if re.match(r"\s*[Ss]ync::reach\b", text[end + 1 : end + 80]) and match[1] == "if":
             continue    # it only tells an engine
         add(start, end, "condition", "negated")
         clauses(text, said, start, end, add)
