@@ -90,7 +90,7 @@ TEST_F(no_sources, call_for_nothing_and_have_an_id) {
     sources.collect();
     EXPECT_FALSE(sources.call());
     EXPECT_FALSE(sources.visible()) << "nobody else may take it";
-    EXPECT_EQ(sources.next_deadline(), worker_without_sources::driver::forever);
+    EXPECT_EQ(sources.next_deadline(), kind_without_sources::driver::forever);
     EXPECT_EQ(sources.pending(), 0U);
     EXPECT_TRUE(sources.run_some());
     EXPECT_FALSE(sources.run_some()) << "it has run";
