@@ -5,8 +5,8 @@
 
 namespace {
 
-using apiary::worker_parameters;
 using apiary::idle_policy;
+using apiary::worker_parameters;
 
 constexpr auto yes = [] { return true; };
 constexpr auto no = [] { return false; };
@@ -18,8 +18,7 @@ struct worker {
     bool looks(std::uint64_t tasks, bool others_sleep, bool displaced) {
         if (tasks != 0) policy.worked();
         ran += tasks;
-        return policy.look_again(
-            ran, [=] { return others_sleep; }, [=] { return displaced; });
+        return policy.look_again(ran, [=] { return others_sleep; }, [=] { return displaced; });
     }
     bool looks_after_a_timed_yield(std::int64_t took_ns, std::uint64_t brought) {
         policy.yielded(took_ns, ran);
@@ -81,7 +80,8 @@ TEST(idle_policy, after_a_long_yield_that_brought_little_so_many_sleeps_come_wit
         std::uint64_t brought;
         bool contended;
     } const cases[] = {
-        {1000, 0, false}, {1001, 0, true}, {1001, 9, true}, {1001, 10, false}, {500'000, 4999, true}, {500'000, 5000, false},
+        {1000, 0, false},  {1001, 0, true},       {1001, 9, true},
+        {1001, 10, false}, {500'000, 4999, true}, {500'000, 5000, false},
     };
     for (const auto& c : cases) {
         worker w(p);

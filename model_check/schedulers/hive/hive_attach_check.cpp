@@ -384,7 +384,8 @@ struct reattached_slot_takes_no_old_post : attach_scenario<Sync, 2, 0, 1> {
         this->must(worker->id() != 1, "an id was given twice");
     }
     void after() {
-        this->must(this->hive.io()[1]->sources().mail().inbox.looks_empty(), "a post to the worker before came to this one");
+        this->must(this->hive.io()[1]->sources().mail().inbox.looks_empty(),
+                   "a post to the worker before came to this one");
         this->each_ended_once({accepted});
     }
 };

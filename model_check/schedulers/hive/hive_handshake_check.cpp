@@ -71,7 +71,8 @@ APIARY_CHECK(batch_needs_both);
 template <class Sync>
 struct batch_in_a_deque : handshake<Sync, 2> {
     static constexpr const char* what =
-        "a worker has taken two tasks at once and runs the first, which waits for the second: the other worker steals it";
+        "a worker has taken two tasks at once and runs the first, which waits for the second: the other worker steals "
+        "it";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"crew.woke_one", "worker.stole"};
     void before() { this->io(1).core().sleeps_first(); }
@@ -109,7 +110,8 @@ APIARY_CHECK(targeted_post_and_another);
 
 template <class Sync>
 struct child_meets_a_worker_falling_asleep : handshake<Sync, 2> {
-    static constexpr const char* what = "a task posts a child and waits for it, the other worker falls asleep: it steals the child";
+    static constexpr const char* what =
+        "a task posts a child and waits for it, the other worker falls asleep: it steals the child";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"crew.woke_one", "worker.stole"};
     void thread(unsigned i) {
@@ -124,7 +126,8 @@ APIARY_CHECK(child_meets_a_worker_falling_asleep);
 template <class Sync>
 struct slot_is_replaced_under_a_thief : handshake<Sync, 2> {
     static constexpr const char* what =
-        "a task posts two children and waits for both; the other worker, falling asleep, steals while the second takes the "
+        "a task posts two children and waits for both; the other worker, falling asleep, steals while the second takes "
+        "the "
         "slot of the first";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "sleeper.stayed", "lifo_slot.raced",
@@ -169,7 +172,8 @@ APIARY_CHECK(thief_recruits_the_next);
 template <class Sync>
 struct searcher_gives_up_beside_posts : handshake<Sync, 3> {
     static constexpr const char* what =
-        "two posts count on a searcher that lies down: it stays, takes one, and the third worker is woken for the other";
+        "two posts count on a searcher that lies down: it stays, takes one, and the third worker is woken for the "
+        "other";
     static constexpr unsigned threads = 3;
     static constexpr std::array must_reach{"idle_set.relied_on_a_searcher", "sleeper.stayed", "worker.stole"};
     void before() {
@@ -198,7 +202,8 @@ APIARY_CHECK(searcher_gives_up_beside_posts);
 
 template <class Sync>
 struct lone_child_beside_a_napper : handshake<Sync, 2> {
-    static constexpr const char* what = "a worker is woken in vain and naps; a child that can wait is left to it: it steals the child";
+    static constexpr const char* what =
+        "a worker is woken in vain and naps; a child that can wait is left to it: it steals the child";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"worker.stole", "sleeper.napped", "idle_set.left_to_a_napper"};
     static constexpr hive_parameters one_nap = [] {

@@ -15,7 +15,8 @@ using namespace apiary::model;
 template <class Sync>
 struct hive_searcher_recruits_the_next : hive_scenario<Sync, 2, 0, 0, 2> {
     static constexpr const char* what =
-        "worker 1, woken for a task of its own, is counted on by a second post; before it runs the first, which waits for "
+        "worker 1, woken for a task of its own, is counted on by a second post; before it runs the first, which waits "
+        "for "
         "the second, it wakes the next";
     static constexpr std::array must_reach{"crew.post_to_woke", "crew.woke_one", "idle_set.relied_on_a_searcher"};
     using base = hive_scenario<Sync, 2, 0, 0, 2>;
@@ -44,7 +45,8 @@ APIARY_CHECK(hive_searcher_recruits_the_next);
 // Of two workers each takes half of what waits: the first two as one batch, of which the second goes to its deque.
 template <class Sync>
 struct hive_batch_runs_to_its_last : hive_scenario<Sync, 2, 0, 0, 4> {
-    static constexpr const char* what = "four tasks wait in the pool, two are taken at once: each runs once, the last too";
+    static constexpr const char* what =
+        "four tasks wait in the pool, two are taken at once: each runs once, the last too";
     static constexpr std::array must_reach{"sleeper.slept"};
     using base = hive_scenario<Sync, 2, 0, 0, 4>;
     void before() {
@@ -172,7 +174,8 @@ struct roster_member {
 
 template <class Sync>
 struct roster_shows_a_worker_that_is_ready {
-    static constexpr const char* what = "who finds a worker in the roster finds it in service, while another is attached";
+    static constexpr const char* what =
+        "who finds a worker in the roster finds it in service, while another is attached";
     static constexpr std::array must_reach{"roster.found", "roster.not_yet"};
     static constexpr unsigned threads = 2;
     using member = roster_member<Sync>;
@@ -202,7 +205,8 @@ APIARY_CHECK(roster_shows_a_worker_that_is_ready);
 // The worker writes its life's end until it has left; the thread that attaches writes the next life.
 template <class Sync>
 struct roster_gives_a_slot_again_when_its_worker_has_left {
-    static constexpr const char* what = "a worker is detached, and another attached while it still ends: it gets a slot of its own";
+    static constexpr const char* what =
+        "a worker is detached, and another attached while it still ends: it gets a slot of its own";
     static constexpr std::array must_reach{"roster.same_slot", "roster.another_slot"};
     static constexpr unsigned threads = 2;
     using member = roster_member<Sync>;

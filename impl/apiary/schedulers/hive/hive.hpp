@@ -127,8 +127,8 @@ public:
         t->deadline_ns = deadline;
         worker_type* worker = less_busy_of_two();
         worker_type* here = current();
-        bool yes =
-            here == worker && serves(*here) ? here->sources().post_delayed(t.get()) : core_.post_to(worker->id(), t.get());
+        bool yes = here == worker && serves(*here) ? here->sources().post_delayed(t.get())
+                                                   : core_.post_to(worker->id(), t.get());
         if (!yes) yes = core_.post_to(main_worker, t.get());  // the other one is detached
         if (!accepted(yes, t)) return {};
         return handle;

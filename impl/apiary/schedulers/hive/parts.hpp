@@ -13,8 +13,8 @@
 #include <apiary/events/parker_core.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
-#include <apiary/workers/trace.hpp>
 #include <apiary/timers/clock.hpp>
+#include <apiary/workers/trace.hpp>
 
 namespace apiary {
 

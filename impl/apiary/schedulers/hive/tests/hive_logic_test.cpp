@@ -300,10 +300,12 @@ TEST_F(logic, a_worker_watches_the_clock_for_the_last_of_the_time_alone_and_up_t
 }
 
 TEST_F(logic, long_tasks_run_one_a_turn_also_when_the_old_end_is_passed_over) {
-    for (const std::size_t short_deque : {64, 1}) {
-        core_type h(2, 0, {.global_probe_interval = 2, .probe_ns = 1000, .short_deque = short_deque, .long_deque_probes = 3});
+    for (const std::size_t short_deque : {64U, 1U}) {
+        core_type h(2, 0,
+                    {.global_probe_interval = 2, .probe_ns = 1000, .short_deque = short_deque, .long_deque_probes = 3});
         auto& worker = *h.io()[0];
-        for (int i = 0; i < 12; ++i) ASSERT_TRUE(worker.post_local(doing("long", [&] { h.clock().advance(1'000'000); })));
+        for (int i = 0; i < 12; ++i)
+            ASSERT_TRUE(worker.post_local(doing("long", [&] { h.clock().advance(1'000'000); })));
         ASSERT_TRUE(worker.turn_once());
         ASSERT_TRUE(worker.turn_once());
         log.clear();
@@ -417,7 +419,8 @@ TEST_F(logic, what_a_lone_worker_can_share_with_nobody_runs_there_in_its_order) 
         auto& worker = *h.io()[0];
         for (const char* name : {"one", "two", "three"}) ASSERT_TRUE(worker.post_local(noting(name)));
         ASSERT_NE(h.attach_io(), nullptr);
-        ASSERT_TRUE(h.post_to(0, doing("before", [&] { EXPECT_EQ(h.io_crew().pool().looks_empty(), closed) << "shared first"; })));
+        ASSERT_TRUE(h.post_to(
+            0, doing("before", [&] { EXPECT_EQ(h.io_crew().pool().looks_empty(), closed) << "shared first"; })));
         ASSERT_TRUE(h.post_to(0, doing("stop", [&] { h.request_stop(stop_mode::drain); })));
         if (closed) h.io_crew().pool().close();
         worker.run();
@@ -544,9 +547,21 @@ TEST_F(logic, cancelled_timers_are_swept_when_the_heap_has_grown_to_twice_what_w
 }
 
 TEST_F(logic, parameters_may_be_as_small_as_stated_and_no_smaller) {
-    const hive_parameters least{.local_budget = 1, .global_batch = 1, .pool_visits = 1, .global_probe_interval = 1, .probe_ns = 1,
-                                .steal_rounds = 1, .looks_before_sleep = 0, .long_yield_ns = 1, .sleeps_after_long_yield = 0,
-                                .naps = 0, .nap_ns = 1, .io_slice_ns = 0, .search_ns = 1, .timer_spin_ns = 0, .short_deque = 1,
+    const hive_parameters least{.local_budget = 1,
+                                .global_batch = 1,
+                                .pool_visits = 1,
+                                .global_probe_interval = 1,
+                                .probe_ns = 1,
+                                .steal_rounds = 1,
+                                .looks_before_sleep = 0,
+                                .long_yield_ns = 1,
+                                .sleeps_after_long_yield = 0,
+                                .naps = 0,
+                                .nap_ns = 1,
+                                .io_slice_ns = 0,
+                                .search_ns = 1,
+                                .timer_spin_ns = 0,
+                                .short_deque = 1,
                                 .long_deque_probes = 1};
     EXPECT_NO_THROW(apiary::hive({.parameters = least}));
     const auto refused = [&](auto member, auto value) {
@@ -555,8 +570,8 @@ TEST_F(logic, parameters_may_be_as_small_as_stated_and_no_smaller) {
         EXPECT_THROW(apiary::hive({.parameters = p}), std::invalid_argument);
     };
     using p = hive_parameters;
-    for (const auto member : {&p::local_budget, &p::global_batch, &p::pool_visits, &p::global_probe_interval, &p::short_deque,
-                              &p::long_deque_probes})
+    for (const auto member : {&p::local_budget, &p::global_batch, &p::pool_visits, &p::global_probe_interval,
+                              &p::short_deque, &p::long_deque_probes})
         refused(member, 0U);
     for (const auto member : {&p::probe_ns, &p::long_yield_ns, &p::nap_ns, &p::search_ns}) refused(member, 0);
     refused(&p::steal_rounds, 0U);
@@ -583,7 +598,8 @@ TEST_F(logic, a_trace_tells_from_when_to_when_a_worker_slept_and_ran) {
     std::ostringstream out;
     worker.events().write(out, 0, "IO", 0);
     EXPECT_NE(out.str().find("\"ts\":5.000,\"ph\":\"X\",\"dur\":2.000}"), std::string::npos) << "asleep: " << out.str();
-    EXPECT_NE(out.str().find("\"ts\":7.000,\"ph\":\"X\",\"dur\":3.000}"), std::string::npos) << "at work: " << out.str();
+    EXPECT_NE(out.str().find("\"ts\":7.000,\"ph\":\"X\",\"dur\":3.000}"), std::string::npos)
+        << "at work: " << out.str();
 }
 
 TEST_F(logic, a_trace_gives_times_in_microseconds_with_three_places) {
