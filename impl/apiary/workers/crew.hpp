@@ -41,6 +41,7 @@
 #include <apiary/parking/idle_set.hpp>
 #include <apiary/queues/fifo_list.hpp>
 #include <apiary/queues/global_pool.hpp>
+#include <apiary/tasks/task_storage.hpp>
 #include <apiary/workers/parameters.hpp>
 #include <apiary/workers/worker.hpp>
 #include <apiary/workers/worker_table.hpp>
@@ -67,6 +68,8 @@ public:
     crew(Owner& owner, const worker_parameters& parameters) : owner_(owner), parameters_(parameters) {
         search_began_ns_.store(0, std::memory_order_relaxed);
     }
+    // Precondition: no worker runs, and the crew is closed.
+    ~crew() { drop_all(); }
     crew(const crew&) = delete;
     crew& operator=(const crew&) = delete;
 
@@ -107,6 +110,13 @@ public:
     // With the owner's mutex held. A wake is a token: a worker that is not asleep yet finds it when it tries to sleep.
     void wake_all() {
         for (unsigned i = 0; i < table_.size(); ++i) table_[i]->core().wake();
+    }
+
+    // Drops what is left in the pool and with workers, when none of them runs any more and the crew is closed. An owner of several
+    // crews calls it for each before the first of them goes: the destructor of what a task holds may post to another.
+    void drop_all() {
+        for (unsigned i = 0; i < table_.size(); ++i) table_[i]->drop_all();
+        while (task_type* t = pool_.take_one()) discard<storage>(t);
     }
 
     // A worker to be run by a new thread. Null: the owner has been stopped, or no slot is free. Passes on what the

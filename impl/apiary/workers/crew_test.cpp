@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -63,10 +64,7 @@ public:
     explicit owner(unsigned workers, const worker_parameters& p = {}) : crew(*this, p) {
         for (unsigned i = 0; i != workers; ++i) crew.table().attach(crew);
     }
-    ~owner() {
-        stop(stop_mode::discard);
-        while (task_type* t = crew.pool().take_one()) apiary::discard<storage>(t);
-    }
+    ~owner() { stop(stop_mode::discard); }
     void start() {
         for (unsigned i = 0; i != crew.table().size(); ++i) threads_.emplace_back([w = crew.table()[i]] { w->run(); });
     }
@@ -166,6 +164,37 @@ TYPED_TEST(third_crew, a_detached_worker_hands_over_and_the_last_one_stays) {
     EXPECT_EQ(ran, 1000);
     EXPECT_EQ(o.crew.detach(0), apiary::detach_result::stopped);
     EXPECT_EQ(o.crew.attach(), nullptr);
+}
+
+TEST(crew_of_ready_work, the_first_worker_hands_over_what_it_kept_while_it_was_alone) {
+    std::vector<int> ran;
+    owner<with_deque> o(1);
+    auto& first = *o.crew.table()[0];
+    ASSERT_TRUE(o.crew.post(storage::make([&] {
+        for (int i = 0; i != 3; ++i) ASSERT_TRUE(first.post_local(storage::make([&ran, i] { ran.push_back(i); })));
+        ASSERT_NE(o.crew.attach(), nullptr);
+        ASSERT_EQ(o.crew.detach(0), apiary::detach_result::detached);
+    })));
+    first.run();
+    EXPECT_EQ(ran.size(), 0U);
+    std::thread other([&] { o.crew.table()[1]->run(); });
+    o.stop(stop_mode::drain);
+    other.join();
+    EXPECT_EQ(ran, (std::vector<int>{0, 1, 2}));
+}
+
+TEST(crew_of_ready_work, drops_what_no_worker_ran) {
+    const auto held = std::make_shared<int>();
+    {
+        owner<with_deque> o(2);
+        auto& never_ran = *o.crew.table()[1];
+        const auto holding = [&] { return storage::make([held] { ADD_FAILURE() << "ran"; }); };
+        for (int i = 0; i != 3; ++i) ASSERT_TRUE(never_ran.post_local(holding()));
+        never_ran.sources().keep(holding());
+        ASSERT_TRUE(o.crew.post(holding()));
+        EXPECT_GT(held.use_count(), 1);
+    }
+    EXPECT_EQ(held.use_count(), 1);
 }
 
 // A tree of tasks, each of which posts two on its worker: more than the deque holds, so that some go to the pool.

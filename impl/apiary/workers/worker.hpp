@@ -14,8 +14,8 @@
 // every source (idle_policy, sleeper).
 //
 // Sources, for a worker w:
-//   Sources(w)                made with its worker; its destructor drops what a worker that never
-//                             ran has left there
+//   Sources()                 made before the worker's members, and destroyed behind them: neither
+//                             uses the worker
 //   collect()                 takes in what others have sent; runs nothing
 //   run_some()                runs some of what is for this worker alone; whether it ran any
 //   call() const              something has come that this worker alone runs: own tasks and the
@@ -33,12 +33,12 @@
 //   close()                   after the stop: closes the doors, and drops what a drain need not run
 //   take()                    after close: the next task, or null
 //   pending() const           how many tasks wait for a time
-//   drop_all()                of a worker that never ran: drops what it holds
+//   drop_all()                when no worker runs any more: drops what they hold
 // The sources are a base of the worker: they reach the loop's members without another pointer on the
 // way (a task that posts itself costs 8 ns in all).
 //
 // Threads. run, post_local, and the sources' calls: the thread that runs this worker. wake,
-//          counters, id: any. enter_service, ask_to_leave: the worker table, with the owner's mutex
+//          counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table, with the owner's mutex
 //          held.
 // Progress. A turn runs a bounded number of tasks (parameters.hpp); wake, counters and id never
 //           block.
@@ -100,11 +100,6 @@ public:
           driver_(make_driver(c)) {
         leaving_.store(false, std::memory_order_relaxed);
         if constexpr (!sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
-    }
-    // What was posted to a worker that never ran, and what it posted.
-    ~worker() {
-        sources().drop_all();
-        while (task_type* t = lone_.pop_front()) runner_.drop(t);
     }
     worker(const worker&) = delete;
     worker& operator=(const worker&) = delete;
@@ -187,6 +182,14 @@ public:
                 .timers_pending = sources().pending()};
     }
     const trace& events() const { return trace_; }  // when the crew has ended
+
+    // When no worker of the crew runs any more: what this one never ran, or was posted to it behind its end.
+    void drop_all() {
+        sources().drop_all();
+        while (task_type* t = lone_.pop_front()) drop(t);
+        while (task_type* t = ready_.take_slot()) drop(t);
+        for (task_type* t = nullptr; ready_.pop(t);) drop(t);
+    }
 
     // What run() is made of, for checks of one handshake: a crew that also ends has too many behaviours.
     bool turn_once() { return turn(); }  // false: there was nothing to do
@@ -453,6 +456,7 @@ private:
         end_event_sources();
         // Posts have counted on this worker's search, if it was searching: it is passed on below.
         const bool searched = sleeper_.found_work();
+        if (!lone_.empty()) share_lone();
         if (!sources().hand_over_timed()) return false;
         if (task_type* t = ready_.take_slot()) sources().keep(t);
         for (task_type* t = nullptr; ready_.pop(t);) sources().keep(t);

@@ -89,8 +89,8 @@ public:
     ~hive_core() {
         // What a dropped callable's destructor posts is refused.
         request_stop(stop_mode::discard);
-        for (auto* pool : {&io_.pool(), &compute_.pool()})
-            while (task_type* t = pool->take_one()) discard<Storage>(t);
+        io_.drop_all();
+        compute_.drop_all();
     }
 
     // The ways in. False: the hive has been stopped (or has no compute worker), and the task is still

@@ -217,6 +217,7 @@ struct posts_when_destroyed {
         EXPECT_FALSE(h->post_micro([] {}));
         EXPECT_FALSE(h->post_to_worker(0, [] {}));
         EXPECT_FALSE(h->post_compute([] {}));
+        EXPECT_FALSE(h->post_delayed([] {}, std::chrono::seconds(1)));
     }
     void operator()() const {}
 };
