@@ -16,17 +16,22 @@ HEAD = repo.git("rev-parse", "HEAD") or ""
 NOBODYS = "0" * 40
 
 
-def answer(validity: str, regressed: tuple[str, ...] = (), wrong: tuple[str, ...] = ()) -> compare.Gate:
-    return compare.Gate(list(regressed), list(wrong), validity, Path("results/x"))
+def answer(
+    validity: str, regressed: tuple[str, ...] = (), wrong: tuple[str, ...] = (), decided: int = 6
+) -> compare.Gate:
+    return compare.Gate(list(regressed), list(wrong), validity, Path("results/x"), asked=6, decided=decided)
 
 
 class Gate(unittest.TestCase):
-    def run_gate(self, text: str, differs: str, found: compare.Gate | None = None) -> tuple[bool, str, int]:
-        """Whether it passed, what it said, and how often it raced; impl/ differs in the files `differs`."""
+    def run_gate(
+        self, text: str, differs: str | None, found: compare.Gate | None = None, fresh: str | None = ""
+    ) -> tuple[bool, str, int]:
+        """Whether it passed, what it said, and how often it raced; impl/ differs in the files `differs`, and has the files
+        `fresh` that git does not know yet."""
         real = repo.git
 
         def git(*words: str) -> str | None:
-            return differs if words[0] in ("diff", "status") else real(*words)
+            return {"diff": differs, "ls-files": fresh}[words[0]] if words[0] in ("diff", "ls-files") else real(*words)
 
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "baseline"
@@ -47,6 +52,17 @@ class Gate(unittest.TestCase):
         self.assertEqual((passed, raced), (True, 0))
         self.assertIn("impl/ is as in", said)
         self.assertEqual(self.run_gate(HEAD, "impl/x.hpp", answer(comparing.VALID))[2], 1)
+        self.assertEqual(self.run_gate(HEAD, "", answer(comparing.VALID), fresh="impl/new.hpp")[2], 1)
+
+    def test_a_git_that_fails_is_no_sameness(self) -> None:
+        self.assertEqual(self.run_gate(HEAD, None, answer(comparing.VALID))[2], 1)
+        self.assertEqual(self.run_gate(HEAD, "", answer(comparing.VALID), fresh=None)[2], 1)
+
+    def test_points_without_a_pair_fail(self) -> None:
+        for decided in (0, 5):
+            passed, said, _ = self.run_gate(HEAD, "impl/x.hpp", answer(comparing.VALID, decided=decided))
+            self.assertFalse(passed)
+            self.assertIn(f"{decided} of 6 points", said)
 
     def test_a_clone_without_that_commit_says_so(self) -> None:
         passed, said, raced = self.run_gate(NOBODYS, "impl/x.hpp")

@@ -36,7 +36,7 @@ class Tree:
 
 def git(*words: str, env: dict[str, str] | None = None) -> str:
     done = subprocess.run(
-        ["git", "-C", str(repo.ROOT), *words],
+        ["git", "-c", f"safe.directory={repo.ROOT}", "-C", str(repo.ROOT), *words],
         capture_output=True,
         text=True,
         check=False,

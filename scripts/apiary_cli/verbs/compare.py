@@ -170,6 +170,8 @@ class Gate:
     wrong: list[str]
     validity: str
     folder: Path
+    asked: int  # points that gate, by the A/A pairs
+    decided: int  # of those, how many have a pair with OLD
 
 
 def gate(old: str, new: str) -> Gate:
@@ -183,12 +185,14 @@ def gate(old: str, new: str) -> Gate:
     outcome = race.perform(plan, [subject], args, [], command=shlex.join(["scripts/apiary", "compare", old, new]), tree=tree)
     tell(outcome, args)
     _, rows, comparisons = summary.load(outcome.folder)
-    slower = [one for one in comparing.gating(comparisons) if one.pairing.kind == "baseline" and one.verdict == stats.REGRESSED]
+    kinds = [one.pairing.kind for one in comparing.gating(comparisons)]
     return Gate(
-        [f"{comparing.place_name(one)} {summary.ratio_text(one)}" for one in slower if one.confirmed != "0"],
+        [f"{comparing.place_name(one)} {summary.ratio_text(one)}" for one in comparing.regressions(comparisons)],
         summary.failures(rows),
         comparing.validity(comparisons).word,
         outcome.folder,
+        asked=kinds.count("aa"),
+        decided=kinds.count("baseline"),
     )
 
 
