@@ -186,9 +186,7 @@ public:
     // When no worker of the crew runs any more: what this one never ran, or was posted to it behind its end.
     void drop_all() {
         sources().drop_all();
-        while (task_type* t = lone_.pop_front()) drop(t);
-        while (task_type* t = ready_.take_slot()) drop(t);
-        for (task_type* t = nullptr; ready_.pop(t);) drop(t);
+        while (task_type* t = next_own()) drop(t);
     }
 
     // What run() is made of, for checks of one handshake: a crew that also ends has too many behaviours.
@@ -265,6 +263,14 @@ private:
         }
         fairness_.pause(left);
         return left != most;
+    }
+
+    // The same at an end, where time does not matter; out of line, so that the loop above stays what it is.
+    [[gnu::noinline]] task_type* next_own() {
+        task_type* t = lone_.pop_front();
+        if (t == nullptr) t = ready_.take_slot();
+        if (t == nullptr && !ready_.pop(t)) return nullptr;  // a thief was faster: what pop has read is the thief's
+        return t;
     }
 
     // The deque is last in, first out: without this a task that posts its successor for ever would bury the others.
@@ -458,8 +464,7 @@ private:
         const bool searched = sleeper_.found_work();
         if (!lone_.empty()) share_lone();
         if (!sources().hand_over_timed()) return false;
-        if (task_type* t = ready_.take_slot()) sources().keep(t);
-        for (task_type* t = nullptr; ready_.pop(t);) sources().keep(t);
+        while (task_type* t = next_own()) sources().keep(t);
         if (!sources().hand_over_kept()) return false;
         if (searched && more_to_take()) {
             sync::reach("worker.search_passed_on");
@@ -474,9 +479,8 @@ private:
         sources().close();
         for (;;) {
             task_type* t = sources().take();
-            if (t == nullptr) t = lone_.pop_front();
-            if (t == nullptr) t = ready_.take_slot();
-            if (t == nullptr && !ready_.pop(t)) t = crew_.pool().take_one();
+            if (t == nullptr) t = next_own();
+            if (t == nullptr) t = crew_.pool().take_one();
             if (t == nullptr) {
                 // Posts are refused by now, so what others still hold only gets less.
                 if (!crew_.discarding() && steal(true)) continue;
