@@ -123,7 +123,7 @@ class Race(TreeCase):
         self.assertTrue(text.endswith("<!-- /race -->\nafter\n"))
         plain = " ".join(text.split())
         for words in (
-            "**Faster than Tokio?** Of", "worse in none", "**Where hive loses:**", "to onetbb. Most to onetbb in `",
+            "**Faster than Tokio?** In time hive is faster in ", "slower in none, undecided in ", "**Where hive loses:**", "to onetbb, of ", "Most to onetbb in `", "of what onetbb takes",
             "rounds: 10", "seen at 2 of 2 points, called REGRESSED at 2",
             "Source: not verified: ", f"(results/{folder.name}/summary.md)",
         ):

@@ -118,15 +118,22 @@ def against(claims: list[Comparison], peers: tuple[str, ...], ours: str) -> str:
     found = [one for one in claims if one.pairing.baseline in peers]
     if not found:
         return f"{' and '.join(peers)} did not race."
+    cost = [one for one in found if one.metric.column.startswith("cpu_")]
+    time = [one for one in found if one not in cost]
+    told = [
+        counted(f"In time {ours} is", time, "faster", "slower") if time else "",
+        counted(f"In processor time {'it is' if time else f'{ours} is'}", cost, "cheaper", "dearer") if cost else "",
+    ]
+    return " ".join(filter(None, told))
+
+
+def counted(begin: str, found: list[Comparison], better: str, worse: str) -> str:
+    """How the comparisons of one kind came out, in a sentence."""
     won = [one for one in found if one.verdict == stats.IMPROVED]
     lost = [one for one in found if one.verdict == stats.REGRESSED]
-    wins = f"better in {len(won)} ({span(won)} of its time)" if won else "better in none"
-    worse = f"worse in {len(lost)} ({span(lost)})" if lost else "worse in none"
-    rest = len(found) - len(won) - len(lost)
-    return (
-        f"Of {len(found)} comparisons with it {ours} is {wins}, {worse}, undecided in {rest}. (Better: faster, or less "
-        "processor time.)"
-    )
+    wins = f"{better} in {len(won)} ({span(won)})" if won else f"{better} in none"
+    losses = f"{worse} in {len(lost)} ({span(lost)})" if lost else f"{worse} in none"
+    return f"{begin} {wins} of {len(found)} comparisons, {losses}, undecided in {len(found) - len(won) - len(lost)}."
 
 
 def losses(claims: list[Comparison]) -> str:
@@ -140,8 +147,9 @@ def losses(claims: list[Comparison]) -> str:
     counts = ", ".join(f"{len(found)} to {peer}" for peer, found in sorted(lost.items()))
     worst = max((one for found in lost.values() for one in found), key=lambda one: one.found.ratio)
     return (
-        f"{counts}. Most to {worst.pairing.baseline} in `{comparing.place_name(worst)}`, {worst.metric.what}: "
-        f"{summary.ratio_text(worst)}{summary.at_cost(worst, claims)}."
+        f"{counts}, of {len(claims)} comparisons. Most to {worst.pairing.baseline} in `{comparing.place_name(worst)}`, "
+        f"{worst.metric.what}: {summary.ratio_text(worst)} of what {worst.pairing.baseline} takes"
+        f"{summary.at_cost(worst, claims)}."
     )
 
 
@@ -157,7 +165,7 @@ def controls(comparisons: list[Comparison]) -> str:
     )
     known = [one for one in comparisons if one.metric == plans.known_by(one.key[0], one.key[2])]
     seen = comparing.seen_text([one for one in known if one.pairing.kind == "slow10"])
-    return f"{text} A built-in slow-down of 10 % was {seen}." if seen else text
+    return f"{text} A slow-down of 10 %, built in on purpose, was {seen}." if seen else text
 
 
 # ----------------------------------------------------------------------------------------- a qualification
