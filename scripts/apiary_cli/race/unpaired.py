@@ -93,7 +93,8 @@ def run_micro(programs: list[Path], folder: Path, run_id: str, repetitions: int,
                 failed.append(f"{program.name} {done.how()}")
                 warn(f"micro: {failed[-1]}")
             else:
-                merged["context"] = report.get("context", {})
+                # Without the program's path: several ran, and a published folder tells nothing of where.
+                merged["context"] = {key: value for key, value in report.get("context", {}).items() if key != "executable"}
                 merged["benchmarks"] += report["benchmarks"]
             progress.advance(program.name)
     (folder / "micro.json").write_text(json.dumps(merged, indent=1) + "\n")
