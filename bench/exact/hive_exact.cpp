@@ -1,4 +1,4 @@
-// Exact driver of the hive: one IO worker on the main thread, with a core that never blocks. A post, its way through
+// Exact driver of the hive: one IO worker on the main thread, with a driver that never blocks. A post, its way through
 // the pool or the deque, its run and its recycling, in instructions; heap calls and wakes per task as counts.
 #include <array>
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace {
 using apiary::real_sync;
 using apiary::exact::must;
 
-// Nothing here may wait: whoever does would wait for ever.
-struct counting_core {
+// Nothing here may wait: a thread that does would wait for ever.
+struct counting_driver {
     static constexpr std::int64_t forever = INT64_MAX;
     static inline std::uint64_t wakes = 0;
 
@@ -23,7 +23,7 @@ struct counting_core {
 };
 
 using storage = apiary::pooled_storage<>;
-using exact_hive = apiary::basic_hive<real_sync, counting_core, storage>;
+using exact_hive = apiary::basic_hive<real_sync, counting_driver, storage>;
 
 // Nothing here may depend on how long it takes.
 constexpr apiary::hive_parameters untimed{.probe_ns = INT64_MAX};
@@ -73,7 +73,7 @@ void successor(std::uint64_t n) {
 }
 
 // The same ways beside a second worker, which never runs: tasks that others could steal.
-using core_type = apiary::hive_core<real_sync, counting_core, storage>;
+using core_type = apiary::hive_core<real_sync, counting_driver, storage>;
 
 struct shared_hop {
     core_type* core;
@@ -100,7 +100,7 @@ void shared_successor(std::uint64_t n) {
 template <class F>
 bool post(core_type& core, F callable) {
     auto* t = storage::make(callable);
-    storage::leave_trail(t);
+    storage::leave_prefetch_hint(t);
     return core.post(t);
 }
 
@@ -117,7 +117,7 @@ void shared_post_and_run(std::uint64_t n) {
 // Each post meets one sleeping worker and wakes it; the task is taken and dropped.
 void post_to_a_sleeper(std::uint64_t n) {
     core_type core(1, 0, untimed);
-    counting_core::wakes = 0;
+    counting_driver::wakes = 0;
     for (std::uint64_t i = 0; i < n; ++i) {
         core.io_crew().idle().announce_sleep(0, false);
         must(post(core, [] {}), "refused");
@@ -125,18 +125,18 @@ void post_to_a_sleeper(std::uint64_t n) {
         core.io_crew().idle().stop_searching();
         (void)apiary::discard<storage>(core.io_crew().pool().take_one());
     }
-    apiary::exact::count("wakes", counting_core::wakes);
+    apiary::exact::count("wakes", counting_driver::wakes);
 }
 
 // The same while the worker runs: no wake.
 void post_to_a_runner(std::uint64_t n) {
     core_type core(1, 0, untimed);
-    counting_core::wakes = 0;
+    counting_driver::wakes = 0;
     for (std::uint64_t i = 0; i < n; ++i) {
         must(post(core, [] {}), "refused");
         (void)apiary::discard<storage>(core.io_crew().pool().take_one());
     }
-    apiary::exact::count("wakes", counting_core::wakes);
+    apiary::exact::count("wakes", counting_driver::wakes);
 }
 
 constexpr std::array operations{

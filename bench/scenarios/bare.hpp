@@ -54,7 +54,7 @@ private:
         }
 
     private:
-        // How many blocks have been released to those who wait for it. Sleepers, as a runtime's workers are between blocks.
+        // How many blocks have been released to the threads that wait for it. Sleepers, as a runtime's workers are between blocks.
         struct alignas(cache_line) gate {
             std::atomic<std::uint32_t> released{0};
         };

@@ -127,7 +127,7 @@ private:
 
     struct table {
         Channel there, back;
-        alignas(cache_line) std::int64_t sent_ns = 0;  // by whoever sends next
+        alignas(cache_line) std::int64_t sent_ns = 0;  // by the thread that sends next
     };
 
     struct side {

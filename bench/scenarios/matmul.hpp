@@ -143,7 +143,7 @@ private:
         }
     }
 
-    // By continuation counting: who ends the last part of a phase goes on with the next, or with the parent.
+    // By continuation counting: the thread that ends the last part of a phase goes on with the next, or with the parent.
     // pending (acq_rel) hands the parts' writes to C on to it.
     template <class Runtime>
     class in_pieces {

@@ -1,4 +1,4 @@
-// Classic litmus tests of who agrees on what: load buffering, independent readers, write order, coherence.
+// Classic litmus tests of what threads agree on: load buffering, independent readers, write order, coherence.
 //
 // Each has the outcome set that C++20 (RC11) allows and, where it differs, the one that Relacy shows. They run
 // before every other check: an engine that has changed its mind makes the rest worthless.

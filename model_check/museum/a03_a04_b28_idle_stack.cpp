@@ -146,7 +146,7 @@ struct sleeps_twice {
             asleep.store(true, std::memory_order_release);
             return;
         }
-        Sync::await(asleep, [](bool a) { return a; });
+        Sync::spin_until(asleep, [](bool a) { return a; });
         claimed[i] = sleepers.claim();
     }
     void after() { Sync::law(!claimed[0] || !claimed[1], "one sleep was claimed twice"); }

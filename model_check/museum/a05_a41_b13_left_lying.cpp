@@ -1,11 +1,11 @@
-// A05, A41 and B13: work lies where nobody who is awake looks, and whoever could take it sleeps.
+// A05, A41 and B13: work lies where no waking worker looks, and the workers that could take it sleep.
 //
 // From: seed 002 sections 9.3 and 5.5; tokio #4941 and #8071.
 // Seen by: both engines. Plain interleaving: a task that waits for another one that nobody runs is a deadlock.
 // Fixed twins: the shipped idle_set and sleeper; for B13 a slot that thieves look into.
 #include <array>
 
-#include <apiary/events/parker_core.hpp>
+#include <apiary/events/parker_driver.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/parking/sleeper.hpp>
 
@@ -24,12 +24,12 @@ enum class woken { flag_cleared_by_the_sleeper, one_for_the_batch, one_for_the_n
 template <class Sync, woken How>
 struct two_pieces_two_workers {
     static constexpr unsigned threads = 3;
-    using core = parker_core<Sync, typename Sync::parker>;
+    using driver = parker_driver<Sync, typename Sync::parker>;
     static constexpr bool by_flag = How == woken::flag_cleared_by_the_sleeper;
     typename Sync::template atomic<unsigned> pieces{0}, begun{0};
     std::array<typename Sync::template atomic<bool>, 2> sleeping;  // by_flag
     idle_set<Sync> idle;                                           // else
-    std::array<core, 2> cores;
+    std::array<driver, 2> drivers;
 
     void before() {
         for (auto& s : sleeping) s.store(false, relaxed);
@@ -44,9 +44,9 @@ struct two_pieces_two_workers {
         if constexpr (by_flag) {
             Sync::fence(seq_cst);
             for (unsigned w = 0; w < 2; ++w)
-                if (sleeping[w].load(relaxed)) return cores[w].wake();
+                if (sleeping[w].load(relaxed)) return drivers[w].wake();
         } else if (const auto w = idle.claim_any()) {
-            cores[*w].wake();
+            drivers[*w].wake();
         }
     }
     void work(unsigned i) {
@@ -54,17 +54,17 @@ struct two_pieces_two_workers {
             while (!take()) {
                 sleeping[i].store(true, relaxed);
                 Sync::fence(seq_cst);
-                if (pieces.load(relaxed) == 0) cores[i].wait(core::forever);
+                if (pieces.load(relaxed) == 0) drivers[i].wait(driver::forever);
                 sleeping[i].store(false, relaxed);
             }
         } else {
-            sleeper<Sync, core> self(i, idle, cores[i]);
-            while (!take()) self.sleep(core::forever, [this] { return pieces.load(seq_cst) != 0; });
+            sleeper<Sync, driver> self(i, idle, drivers[i]);
+            while (!take()) self.sleep(driver::forever, [this] { return pieces.load(seq_cst) != 0; });
             const bool searched = self.found_work();
             if (How == woken::one_for_the_next && searched && pieces.load(seq_cst) != 0) wake_one();
         }
         begun.fetch_add(1, relaxed);
-        Sync::await(begun, [](unsigned n) { return n == 2; });
+        Sync::spin_until(begun, [](unsigned n) { return n == 2; });
     }
     void thread(unsigned i) {
         if (i < 2) return work(i);
@@ -106,10 +106,10 @@ enum class place { deque, slot };
 template <class Sync, place Place, bool Wakes, bool ThievesLook>
 struct surplus {
     static constexpr unsigned threads = 2;
-    using core = parker_core<Sync>;
+    using driver = parker_driver<Sync>;
     typename Sync::template atomic<unsigned> deque{0}, slot{0}, ran{0};
     idle_set<Sync> idle;
-    core thief;
+    driver thief;
 
     bool visible() { return deque.load(relaxed) != 0 || (ThievesLook && slot.load(relaxed) != 0); }
     bool steal() {
@@ -121,13 +121,13 @@ struct surplus {
             (Place == place::deque ? deque : slot).store(1, release);
             Sync::fence_light();
             if (Wakes && idle.claim_any()) thief.wake();
-            Sync::await(ran, [](unsigned n) { return n == 1; });
+            Sync::spin_until(ran, [](unsigned n) { return n == 1; });
             return;
         }
-        sleeper<Sync, core> self(1, idle, thief);
+        sleeper<Sync, driver> self(1, idle, thief);
         while (!steal())
-            self.sleep(core::forever, [&] {
-                self.meet_pushers([] { return 2U; });
+            self.sleep(driver::forever, [&] {
+                self.fence_against_pushers([] { return 2U; });
                 return visible();
             });
         (void)self.found_work();

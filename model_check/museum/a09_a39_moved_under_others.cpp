@@ -1,4 +1,4 @@
-// A09 and A39: a vector that grows under those who index it; a process that goes idle over a message, or blocks for ever.
+// A09 and A39: a vector that grows under threads that index it; a process that goes idle over a message, or blocks for ever.
 //
 // From: seed 002 section 5.2; seed 001 "wake flag".
 // Seen by: both engines. A09 is a data race or a use after free; A39 plain interleaving.
@@ -53,7 +53,7 @@ public:
     fixed_flags() { flags_[0].store(false, relaxed); }
     void attach() {
         flags_[1].store(true, relaxed);
-        size_.store(2, release);  // with the acquire below: who counts the slot finds it ready
+        size_.store(2, release);  // with the acquire below: a thread that counts the slot finds it ready
     }
     unsigned sleepers() const {
         unsigned n = 0;
@@ -148,7 +148,7 @@ struct cancel_of_the_blocked {
             unsigned now = running;
             process.compare_exchange_strong(now, blocked, seq_cst, relaxed);
             if (cancelled.load(seq_cst)) return;
-            Sync::await(process, [](unsigned s) { return s == ready; });
+            Sync::spin_until(process, [](unsigned s) { return s == ready; });
         } else {
             cancelled.store(true, seq_cst);
             unsigned now = blocked;

@@ -36,7 +36,7 @@ struct post_races_detach {
     void thread(unsigned i) {
         if (i == 0) {  // the worker
             run_all(inbox.drain());
-            Sync::await(detached, [](unsigned v) { return v == 1; });
+            Sync::spin_until(detached, [](unsigned v) { return v == 1; });
             run_all(How == leaving::closes_inbox ? inbox.close() : inbox.drain());
         } else if (i == 1) {
             detached.store(1, std::memory_order_seq_cst);

@@ -139,7 +139,7 @@ struct stop_races_post {
                 last_look = stopped.load(std::memory_order_acquire) == 1;
                 if (last_look && B == beat::as_the_seed_says) break;
                 if (node<Sync>* t = pool.take_one()) t->ran = true;
-                if (!last_look) Sync::await(stopped, [](unsigned v) { return v == 1; });
+                if (!last_look) Sync::spin_until(stopped, [](unsigned v) { return v == 1; });
             }
         } else if (i == 1) {
             if (B == beat::repaired) pool.close();

@@ -13,7 +13,7 @@ namespace {
 using namespace apiary;
 using namespace apiary::museum;
 
-// One process whose mailbox only counts. Who must enqueue it runs it, and stands for the worker that would.
+// One process whose mailbox only counts. The thread that must enqueue it runs it, and stands for the worker that would.
 template <class Sync, process_defect Defect, unsigned First, unsigned Waits>
 struct one_process {
     using state_type = process_state<Sync, Defect>;
@@ -68,7 +68,7 @@ struct a16_fixed : completion_against_block<Sync, process_defect::none> {
 };
 APIARY_CHECK(a16_fixed);
 
-// A17. Only who runs it is looked at: what else two workers spoil would be found first, now and then.
+// A17. Only the thread that runs it is looked at: what else two workers spoil would be found first, now and then.
 template <class Sync, process_defect Defect>
 struct two_senders {
     static constexpr unsigned threads = 2;

@@ -4,7 +4,7 @@
 // From: seed 001 "process states".
 // Seen by: both engines, plain interleaving.
 // Fixed twin: for the first half the shipped inbox, closed by the process that ends; for the second a slot that counts
-// who holds it.
+// its holders.
 #include <array>
 
 #include <apiary/model_check/register.hpp>

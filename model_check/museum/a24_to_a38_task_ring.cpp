@@ -16,7 +16,7 @@ namespace {
 using namespace apiary;
 using namespace apiary::museum;
 
-// What tasks do: read what their producers wrote, write for their consumers. Whoever makes a task ready may run it.
+// What tasks do: read what their producers wrote, write for their consumers. The thread that makes a task ready may run it.
 template <class Sync, unsigned Window, ring_defects Defects>
 struct graph {
     static constexpr unsigned most_tasks = 4;
@@ -43,7 +43,7 @@ struct graph {
     void hand_on(unsigned task) { ready[task].fetch_add(1, std::memory_order_release); }
     template <class... Producers>
     void run_when_ready(unsigned task, Producers... producers) {
-        Sync::await(ready[task], [](unsigned n) { return n != 0; });
+        Sync::spin_until(ready[task], [](unsigned n) { return n != 0; });
         run(task, producers...);
     }
 

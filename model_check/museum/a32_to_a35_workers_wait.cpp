@@ -14,7 +14,7 @@ using namespace apiary;
 enum class yields { to_nobody_in_particular, across_types, by_handing_over };
 
 // A32 and A35. Workers with clocks; the one that has worked least should take the next task. A worker that waits stands
-// in waiting_, and who wakes it takes it out: so nobody yields to a worker that is on its way.
+// in waiting_, and the thread that wakes it takes it out: so nobody yields to a worker that is on its way.
 template <class Sync, yields How>
 class clocked_queues {
     static constexpr unsigned workers = 2;
@@ -198,7 +198,7 @@ struct parents_wait_for_children {
             while (!done[i].load(std::memory_order_relaxed) && run_a_child()) {
             }
         // Nothing is left to take: somebody runs it.
-        Sync::await(done[i], [](bool d) { return d; });
+        Sync::spin_until(done[i], [](bool d) { return d; });
         Sync::law(value[i].read() == 2 * (i + 1), "a parent does not see what its child has made");
     }
 };

@@ -4,7 +4,7 @@
 // From: seed 002 section 6.5 (the same holds for the rest of a compute batch, section 8.2).
 // Seen by: both engines. Plain interleaving: the child is run by nobody, whatever the order.
 // Fixed twin: a task's post goes to its worker's deque, and claims a sleeper (idle_set).
-#include <apiary/events/parker_core.hpp>
+#include <apiary/events/parker_driver.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
@@ -26,7 +26,7 @@ struct parent_waits_for_child {
     static constexpr unsigned threads = 2;
     chase_lev_deque<unsigned, Sync, small_deque> deque;
     idle_set<Sync> idle;
-    parker_core<Sync> core;
+    parker_driver<Sync> driver;
     typename Sync::template atomic<unsigned> child_ran;
 
     void before() { child_ran.store(0, std::memory_order_relaxed); }
@@ -36,15 +36,15 @@ struct parent_waits_for_child {
             if (Place == child_goes_to::deque) {
                 Sync::law(own.try_push(1), "a deque with room refused a push");
                 Sync::fence_light();
-                if (idle.claim_any()) core.wake();
+                if (idle.claim_any()) driver.wake();
             }  // else it waits in a vector for the end of the turn, which does not come
-            Sync::await(child_ran, [](unsigned v) { return v == 1; });
+            Sync::spin_until(child_ran, [](unsigned v) { return v == 1; });
             return;
         }
-        sleeper<Sync, parker_core<Sync>> sleep(1, idle, core);
+        sleeper<Sync, parker_driver<Sync>> sleep(1, idle, driver);
         while (deque.share().steal().status != steal_status::taken)
-            sleep.sleep(parker_core<Sync>::forever, [&] {
-                sleep.meet_pushers([] { return 2U; });
+            sleep.sleep(parker_driver<Sync>::forever, [&] {
+                sleep.fence_against_pushers([] { return 2U; });
                 return !deque.share().looks_empty();
             });
         (void)sleep.found_work();

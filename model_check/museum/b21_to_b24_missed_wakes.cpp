@@ -105,20 +105,20 @@ public:
         return true;
     }
     void sleep() {
-        sleeper_.sleep(core::forever,
+        sleeper_.sleep(driver::forever,
                        [this] { return mine_.load(seq_cst) != 0 || (LooksAtBoth && shared_.load(seq_cst) != 0); });
     }
     void post() {
         shared_.store(1, seq_cst);
-        if (idle_.claim_any()) core_.wake();
+        if (idle_.claim_any()) driver_.wake();
     }
 
 private:
-    using core = parker_core<Sync>;
+    using driver = parker_driver<Sync>;
     typename Sync::template atomic<unsigned> mine_{0}, shared_{0};
     idle_set<Sync> idle_;
-    core core_;
-    sleeper<Sync, core> sleeper_{0, idle_, core_};
+    driver driver_;
+    sleeper<Sync, driver> sleeper_{0, idle_, driver_};
 };
 template <class Sync>
 struct b24_one_queue_missed : one_worker_one_post<Sync, two_queues<Sync, false>> {

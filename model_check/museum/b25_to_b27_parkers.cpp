@@ -68,7 +68,7 @@ struct parker_of_the_waiter {
     void thread(unsigned i) {
         if (i == 0) {
             parker->park();
-            if (WaitsForTheUnpark) Sync::await(returned, [](bool r) { return r; });
+            if (WaitsForTheUnpark) Sync::spin_until(returned, [](bool r) { return r; });
             Sync::destroy(parker);
         } else {
             parker->unpark();

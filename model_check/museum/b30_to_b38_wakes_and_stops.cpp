@@ -34,7 +34,7 @@ struct two_remote_wakers {
     void thread(unsigned i) {
         if (i != 0) return wake();
         for (unsigned seen = 0; seen != 2; seen += run()) {
-            Sync::await(queued, [](unsigned n) { return n != 0; });
+            Sync::spin_until(queued, [](unsigned n) { return n != 0; });
             queued.fetch_sub(1, std::memory_order_relaxed);
         }
     }
@@ -100,10 +100,10 @@ struct finish_against_run {
     void before() { the_loop = Sync::template create<loop>(); }
     void run() {
         if constexpr (LastTouch) {
-            Sync::await(the_loop->queued, [](unsigned n) { return n != 0; });
+            Sync::spin_until(the_loop->queued, [](unsigned n) { return n != 0; });
         } else {
             if (!the_loop->finishing.load(std::memory_order_acquire))
-                Sync::await(the_loop->queued, [](unsigned n) { return n != 0; });
+                Sync::spin_until(the_loop->queued, [](unsigned n) { return n != 0; });
         }
         Sync::destroy(the_loop);
     }

@@ -12,7 +12,7 @@ namespace {
 
 using namespace apiary;
 
-// B33. Two tasks become ready beside a queue for one. Who claims a task and cannot queue it must keep it.
+// B33. Two tasks become ready beside a queue for one. A thread that claims a task and cannot queue it must keep it.
 template <class Sync, bool KeepsTheRefused>
 struct claims_beside_a_full_queue {
     static constexpr unsigned threads = 3;
@@ -69,7 +69,7 @@ struct successor_against_end {
     static constexpr unsigned threads = 2;
     struct successor {
         typename Sync::template cell<successor*> next;
-        unsigned released = 0;  // by whoever has taken it out, or could not put it in
+        unsigned released = 0;  // by the thread that has taken it out, or could not put it in
     };
     typename Sync::template atomic<bool> done{false};
     mpsc_inbox<successor, Sync> successors;

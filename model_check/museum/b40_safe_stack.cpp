@@ -64,7 +64,7 @@ private:
     typename Sync::template atomic<int> count_{Nodes};
 };
 
-// Who has an item alone may write to it.
+// A thread that has an item alone may write to it.
 template <class Sync, bool Tagged>
 struct three_users {
     static constexpr unsigned threads = 3;

@@ -6,7 +6,7 @@
 //      on for long (A40, B13), but one at a time: none while one that was woken has not looked yet. Without that, one for each.
 // B52: timers are asked for once a turn, with the time of its beginning: they are late by the whole turn's tasks.
 // B53: work that anybody may run is handed to one worker's inbox, and waits there behind a long task while others sleep.
-// B54: who spins counts as looking, so a post wakes nobody; giving up, it sleeps without looking again. The more it spins the rarer.
+// B54: a worker that spins counts as looking, so a post wakes nobody; giving up, it sleeps without looking again. The more it spins the rarer.
 //
 // From: Tokio's LIFO slot (starvation, and a wake per push), its timers behind tasks that compute, round-robin posting; pools that
 // "need" a longer spin.
@@ -42,10 +42,10 @@ private:
 
 // Never blocks: a wait moves the clock to its deadline. Counts the wakes.
 template <class Sync, class Clock>
-class counting_core {
+class counting_driver {
 public:
     static constexpr std::int64_t forever = INT64_MAX;
-    explicit counting_core(Clock& c) : clock_(c) {}
+    explicit counting_driver(Clock& c) : clock_(c) {}
     void poll() { clock_.turn_begins(); }
     void wait(std::int64_t deadline_ns) {
         if (std::exchange(token_, false)) return;
@@ -123,9 +123,9 @@ template <class Sync, policy P>
 struct one_thread {
     static constexpr unsigned threads = 1;
     using parts = policy_parts<Sync, P>;
-    using core = counting_core<Sync, typename parts::clock>;
+    using driver = counting_driver<Sync, typename parts::clock>;
     using storage = heap_storage<Sync>;
-    hive_core<Sync, core, storage, parts> hive{3, 0, parameters_of(P)};
+    hive_core<Sync, driver, storage, parts> hive{3, 0, parameters_of(P)};
 
     auto& worker() { return *hive.io()[0]; }
     template <class Body>
@@ -183,11 +183,11 @@ struct chain_beside_a_sleeper : one_thread<Sync, policy::shipped> {
     }
     void link(unsigned n) {
         this->must(this->worker().post_local(this->make([this, n] { n == links ? this->end() : link(n + 1); })));
-        if (ForEachPush) this->hive.io()[1]->core().wake();
+        if (ForEachPush) this->hive.io()[1]->driver().wake();
     }
     void after() {
         unsigned wakes = 0;
-        for (unsigned w : {1U, 2U}) wakes += this->hive.io()[w]->core().wakes();
+        for (unsigned w : {1U, 2U}) wakes += this->hive.io()[w]->driver().wakes();
         // One for the chain; the stop wakes both.
         Sync::law(wakes <= 1 + 2, "wakes: a worker that was woken and has not looked yet is woken again for each push");
     }
@@ -276,11 +276,11 @@ APIARY_CHECK(b53_fixed);
 template <class Sync, unsigned Spins, bool LooksAgain>
 struct spin_then_sleep {
     static constexpr unsigned threads = 2;
-    using core = parker_core<Sync, typename Sync::parker>;
+    using driver = parker_driver<Sync, typename Sync::parker>;
     typename Sync::template atomic<unsigned> work{0};
     typename Sync::template atomic<unsigned> spinning{1}, sleeping{0};  // of the one that does not look again
     idle_set<Sync> idle;
-    core block;
+    driver block;
 
     void thread(unsigned i) {
         if (i == 1) {
@@ -292,16 +292,16 @@ struct spin_then_sleep {
             }
             return;
         }
-        sleeper<Sync, core> self(0, idle, block);
+        sleeper<Sync, driver> self(0, idle, block);
         for (;;) {
             for (unsigned n = 0; n < Spins; ++n)
                 if (work.load(std::memory_order_seq_cst) == 1) return (void)self.found_work();
             if constexpr (LooksAgain) {
-                self.sleep(core::forever, [this] { return work.load(std::memory_order_seq_cst) == 1; });
+                self.sleep(driver::forever, [this] { return work.load(std::memory_order_seq_cst) == 1; });
             } else {
                 sleeping.store(1, std::memory_order_seq_cst);
                 spinning.store(0, std::memory_order_seq_cst);
-                block.wait(core::forever);
+                block.wait(driver::forever);
                 spinning.store(1, std::memory_order_seq_cst);
             }
         }

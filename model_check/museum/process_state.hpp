@@ -4,7 +4,7 @@
 // scheduler can ship: the twin of every one of them.
 //
 // A process is queued, running, idle (waits for anything), blocked (waits for the completion of a command; messages
-// can wait), or complete. Who has put an event into the mailbox calls signal(); who is told true puts the process into a
+// can wait), or complete. A sender that has put an event into the mailbox calls signal(); the one that is told true puts the process into a
 // queue. A worker that took it from there calls start(), empties the mailbox, and then settle().
 //
 // Threads.   signal: any. start, settle, finish: the worker that runs the process.

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include <apiary/events/parker_core.hpp>
+#include <apiary/events/parker_driver.hpp>
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/queues/global_pool.hpp>
 
@@ -43,7 +43,7 @@ public:
         return true;
     }
     void sleep() {
-        sleeper_.sleep(parker_core<Sync>::forever, [this] { return !pool_.looks_empty(); });
+        sleeper_.sleep(parker_driver<Sync>::forever, [this] { return !pool_.looks_empty(); });
     }
     void post() {
         Sync::law(pool_.push(&work_) != push_result::closed, "a push was refused by an open pool");
@@ -53,8 +53,8 @@ public:
 private:
     global_pool<node, Sync> pool_;
     idle_set<Sync> idle_;
-    parker_core<Sync> core_;
-    sleeper<Sync, parker_core<Sync>> sleeper_{0, idle_, core_};
+    parker_driver<Sync> core_;
+    sleeper<Sync, parker_driver<Sync>> sleeper_{0, idle_, core_};
     node work_;
 };
 

@@ -4,18 +4,18 @@
 // When to use it. For the exhibits of the task graph (A24 to A28, A31, A36 to A38, B32, B35, C05). Without a defect it is what a
 // task graph can ship: the twin of every one of them.
 //
-// Threads.   begin_task, add_input, end_task, end_scope: the submitter alone. complete: whoever ran the task. release: whoever
-//            holds the reference. advance: any.
+// Threads.   begin_task, add_input, end_task, end_scope: the submitter alone. complete: the thread that ran the
+//            task. release: the holder of the reference. advance: any.
 // Blocking.  begin_task waits for room. A producer's lock is held for one walk over its consumers.
 //
 // Invariants
-//   I1  A task becomes ready once, by whoever takes the last unit of `missing`. The submitter's own unit is given back by
+//   I1  A task becomes ready once, by the thread that takes the last unit of `missing`. The submitter's own unit is given back by
 //       end_task, when all edges are there.
 //   I2  A producer is marked completed under its lock, together with the walk: an edge is either found by the walk or
 //       finds the mark.
-//   I3  A slot is consumed once, by whoever gives the last of its references back: the scope's, the completer's own (given
+//   I3  A slot is consumed once, by the thread that gives the last of its references back: the scope's, the completer's own (given
 //       back after its walks), one for each consumer. While the scope holds its one, the submitter may add more. Given
-//       and returned are one count: who gives one back, not the last, may not look at the slot again.
+//       and returned are one count: a thread that gives one back, not the last, may not look at the slot again.
 //   I4  head <= every task that is not consumed. Only the holder of the window's mutex moves it, and looks again.
 //
 // Synchronisation
@@ -201,7 +201,7 @@ private:
 
     bool kept_by_own_scope(unsigned head) {
         if constexpr (counts_in_two_words || Defects.own_scope_unseen) return false;
-        // Relaxed: who made it 1 comes to the window's mutex afterwards (tell_submitter).
+        // Relaxed: the thread that made it 1 comes to the window's mutex afterwards (tell_submitter).
         return head >= scope_begin_ && at(head).references.load(std::memory_order_relaxed) == 1;
     }
     void tell_submitter() {

@@ -2,7 +2,7 @@
 //
 // Threads.   all: any thread.
 // Progress.  lock-free.
-// Precondition of push: the index is in no stack; who popped it may push it.
+// Precondition of push: the index is in no stack; the thread that popped it may push it.
 //
 // Invariants
 //   I1  head = tag and index of the newest element; next_[i] = the element below i.

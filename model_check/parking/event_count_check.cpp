@@ -80,7 +80,7 @@ struct event_notify_two : event_scenario<Sync, on_abstract<Sync>, 2> {
 
     void thread(unsigned i) {
         if (i == 2) {
-            Sync::await(prepared, [](unsigned n) { return n == 2; });
+            Sync::spin_until(prepared, [](unsigned n) { return n == 2; });
             this->events.notify(2);
             return;
         }
@@ -109,7 +109,7 @@ struct event_no_over_release : event_scenario<Sync, on_abstract<Sync>, 2> {
             early[i] = !all.load(relaxed);  // ended by the notify_all: sees what was stored before it (E2)
             return;
         }
-        Sync::await(prepared, [](unsigned n) { return n == 2; });
+        Sync::spin_until(prepared, [](unsigned n) { return n == 2; });
         this->events.notify_one();
         all.store(true, relaxed);
         this->events.notify_all();
@@ -138,7 +138,7 @@ struct event_brings_what_was_published : event_scenario<Sync, shipped<Sync>, 1> 
             Sync::law(data.read() == 1, "the data of the notify is not there");
             return;
         }
-        Sync::await(prepared, [](bool p) { return p; });
+        Sync::spin_until(prepared, [](bool p) { return p; });
         data.write(1);
         this->events.notify_one();
     }

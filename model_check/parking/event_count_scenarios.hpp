@@ -69,7 +69,7 @@ struct a_piece_each : event_scenario<Sync, Events, Waiters> {
         }
         this->wait_until(i, [this] { return work.take(); });
         taken.fetch_add(1, relaxed);
-        Sync::await(taken, [](unsigned n) { return n == Waiters; });
+        Sync::spin_until(taken, [](unsigned n) { return n == Waiters; });
     }
 };
 
@@ -111,7 +111,7 @@ struct stack_comes_back : event_scenario<Sync, Events, 2> {
                 count.commit_wait(0);
                 stage.store(2 * round + 2, std::memory_order_release);
                 // Not alike: it must not come back early enough to take the signal of the other.
-                Sync::await(other, [](unsigned n) { return n == 2; });
+                Sync::spin_until(other, [](unsigned n) { return n == 2; });
             }
         } else if (i == 1) {
             count.prepare_wait();
@@ -121,9 +121,9 @@ struct stack_comes_back : event_scenario<Sync, Events, 2> {
         } else if (i == 2) {
             count.notify_one();
         } else {
-            Sync::await(other, [](unsigned n) { return n != 0; });
+            Sync::spin_until(other, [](unsigned n) { return n != 0; });
             for (unsigned round = 0; round <= ComesBack; ++round) {
-                const unsigned now = Sync::await(stage, [round](unsigned n) { return n > 2 * round; });
+                const unsigned now = Sync::spin_until(stage, [round](unsigned n) { return n > 2 * round; });
                 if (round == 0)
                     count.notify_all();
                 else if (now == 2 * round + 1)  // else the other notifier has ended this wait

@@ -1,8 +1,8 @@
-// The idle set and the sleeper by themselves: who is claimed, by whom, and that a worker that sleeps has
+// The idle set and the sleeper by themselves: which worker is claimed, by which thread, and that a worker that sleeps has
 // not overlooked work. Exhibits A01 show what happens without the second look or without its order.
 #include <array>
 
-#include <apiary/events/parker_core.hpp>
+#include <apiary/events/parker_driver.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/parking/idle_set.hpp>
 #include <apiary/parking/sleeper.hpp>
@@ -46,20 +46,20 @@ struct one_post {
     static constexpr unsigned threads = 2;
 
     idle_set<Sync> idle;
-    parker_core<Sync> core;
+    parker_driver<Sync> driver;
     typename Sync::template atomic<int> work;
 
     void before() { work.store(0, std::memory_order_relaxed); }
     void thread(unsigned i) {
         if (i == 1) {
             work.store(1, std::memory_order_seq_cst);  // idle_set S1
-            if (idle.claim_any(Naps)) core.wake();
+            if (idle.claim_any(Naps)) driver.wake();
             return;
         }
         const auto look = [this] { return work.load(std::memory_order_seq_cst) != 0; };
-        sleeper<Sync, parker_core<Sync>> self(0, idle, core);
+        sleeper<Sync, parker_driver<Sync>> self(0, idle, driver);
         if (Naps && !look()) self.nap(Sync::now_ns() + 5, look);
-        while (!look()) self.sleep(parker_core<Sync>::forever, look);
+        while (!look()) self.sleep(parker_driver<Sync>::forever, look);
         (void)self.found_work();
     }
     void after() { Sync::law(idle.snapshot().value == 0, "the books do not balance"); }
@@ -87,7 +87,7 @@ struct sleeper_and_pusher {
     static constexpr std::array must_reach{"sleeper.slept", "sleeper.stayed"};
 
     idle_set<Sync> idle;
-    parker_core<Sync> core;
+    parker_driver<Sync> driver;
     typename Sync::template atomic<int> work;
 
     void before() { work.store(0, std::memory_order_relaxed); }
@@ -95,14 +95,14 @@ struct sleeper_and_pusher {
     void push() {
         work.store(1, std::memory_order_relaxed);
         Sync::fence_light();  // idle_set S2
-        if (idle.claim_any()) core.wake();
+        if (idle.claim_any()) driver.wake();
     }
     template <class Workers>
     void sleep_until_there_is_work(Workers workers) {
-        sleeper<Sync, parker_core<Sync>> self(0, idle, core);
+        sleeper<Sync, parker_driver<Sync>> self(0, idle, driver);
         while (!look())
-            self.sleep(parker_core<Sync>::forever, [&] {
-                self.meet_pushers(workers);
+            self.sleep(parker_driver<Sync>::forever, [&] {
+                self.fence_against_pushers(workers);
                 return look();
             });
         (void)self.found_work();
@@ -129,7 +129,7 @@ struct sleeper_meets_the_pusher : sleeper_and_pusher<Sync> {
 };
 APIARY_CHECK(sleeper_meets_the_pusher);
 
-// The pusher is new: worker 0 may not have counted it yet, and then spares the heavy fence wrongly, but for the one of who added it.
+// The pusher is new: worker 0 may not have counted it yet, and then spares the heavy fence wrongly, but for the one of the worker that added it.
 template <class Sync>
 struct sleeper_meets_the_newcomer : sleeper_and_pusher<Sync> {
     static constexpr const char* what =
@@ -156,7 +156,7 @@ struct sleeper_meets_who_was_claimed : sleeper_and_pusher<Sync> {
     static constexpr const char* what =
         "a claimed worker wakes and pushes while another goes to sleep: that one sees it or is woken";
     static constexpr unsigned threads = 3;
-    parker_core<Sync> claimed_core;
+    parker_driver<Sync> claimed_driver;
 
     void before() {
         sleeper_and_pusher<Sync>::before();
@@ -165,10 +165,10 @@ struct sleeper_meets_who_was_claimed : sleeper_and_pusher<Sync> {
     void thread(unsigned i) {
         if (i == 0) return this->sleep_until_there_is_work([] { return 2U; });
         if (i == 2) {
-            if (this->idle.claim(1)) claimed_core.wake();
+            if (this->idle.claim(1)) claimed_driver.wake();
             return;
         }
-        claimed_core.wait(parker_core<Sync>::forever);
+        claimed_driver.wait(parker_driver<Sync>::forever);
         if (!this->idle.withdraw(1)) this->idle.stop_searching();
         this->push();
     }
@@ -176,7 +176,7 @@ struct sleeper_meets_who_was_claimed : sleeper_and_pusher<Sync> {
 APIARY_CHECK(sleeper_meets_who_was_claimed);
 
 // A worker that searched has found work, and another that counts on its search has pushed more by plain stores: one of the two
-// claims the third, who sleeps.
+// claims the third worker, which sleeps.
 template <class Sync>
 struct searcher_meets_who_relied_on_it {
     static constexpr const char* what =
@@ -204,7 +204,7 @@ struct searcher_meets_who_relied_on_it {
         }
         (void)idle.withdraw(0);
         const idle_word before = idle.stop_searching();
-        idle.meet_pushers(before, 0, [] { return 3U; });
+        idle.fence_against_pushers(before, 0, [] { return 3U; });
         if (work.load(std::memory_order_relaxed) == 0) return;
         Sync::reach("idle.seen_by_the_searcher");
         claimed[0] = idle.claim_any().has_value();
@@ -223,8 +223,8 @@ struct two_posts {
 
     idle_set<Sync> idle;
     // Three threads are too many for the parker that ships; parker_check holds it to the abstract one.
-    using core = parker_core<Sync, typename Sync::parker>;
-    std::array<core, 2> cores;
+    using driver = parker_driver<Sync, typename Sync::parker>;
+    std::array<driver, 2> drivers;
     typename Sync::template atomic<unsigned> pieces;  // not yet taken
     typename Sync::template atomic<unsigned> taken;
 
@@ -233,7 +233,7 @@ struct two_posts {
         taken.store(0, std::memory_order_relaxed);
     }
     void wake_one() {
-        if (const auto worker = idle.claim_any()) cores[*worker].wake();
+        if (const auto worker = idle.claim_any()) drivers[*worker].wake();
     }
     void post_both() {
         for (int post = 0; post < 2; ++post) {
@@ -251,10 +251,10 @@ struct two_posts {
     // Until both are taken: with the other worker asleep this would never end.
     void hold() {
         taken.fetch_add(1, std::memory_order_relaxed);
-        Sync::await(taken, [](unsigned n) { return n == 2; });
+        Sync::spin_until(taken, [](unsigned n) { return n == 2; });
     }
-    void work(sleeper<Sync, core>& self) {
-        while (!take_one()) self.sleep(core::forever, [this] { return pieces.load(std::memory_order_seq_cst) != 0; });
+    void work(sleeper<Sync, driver>& self) {
+        while (!take_one()) self.sleep(driver::forever, [this] { return pieces.load(std::memory_order_seq_cst) != 0; });
         if (self.found_work()) recruit();
         hold();
     }
@@ -274,7 +274,7 @@ struct searcher_recruits_the_next : two_posts<Sync> {
 
     void thread(unsigned i) {
         if (i == 2) return this->post_both();
-        sleeper<Sync, typename two_posts<Sync>::core> self(i, this->idle, this->cores[i]);
+        sleeper<Sync, typename two_posts<Sync>::driver> self(i, this->idle, this->drivers[i]);
         this->work(self);
     }
 };
@@ -286,7 +286,7 @@ struct searcher_that_gave_up_recruits : two_posts<Sync> {
     static constexpr const char* what =
         "two posts count on a searcher that is lying down: it stays, and wakes the other";
     static constexpr std::array must_reach{"idle_set.relied_on_a_searcher", "sleeper.stayed", "idle.recruited"};
-    using core = typename two_posts<Sync>::core;
+    using driver = typename two_posts<Sync>::driver;
 
     void before() {
         two_posts<Sync>::before();
@@ -295,17 +295,17 @@ struct searcher_that_gave_up_recruits : two_posts<Sync> {
     void thread(unsigned i) {
         if (i == 2) return this->post_both();
         if (i == 1) {
-            this->cores[1].wait(core::forever);
+            this->drivers[1].wait(driver::forever);
             Sync::law(!this->idle.withdraw(1), "woken and not claimed");
-            do Sync::await(this->pieces, [](unsigned n) { return n != 0; });
+            do Sync::spin_until(this->pieces, [](unsigned n) { return n != 0; });
             while (!this->take_one());
             this->idle.stop_searching();
             this->recruit();
             return this->hold();
         }
-        sleeper<Sync, core> self(0, this->idle, this->cores[0]);
-        self.sleep(core::forever, [this] {
-            if (this->idle.claim(0)) this->cores[0].wake();  // now it searches
+        sleeper<Sync, driver> self(0, this->idle, this->drivers[0]);
+        self.sleep(driver::forever, [this] {
+            if (this->idle.claim(0)) this->drivers[0].wake();  // now it searches
             return false;
         });
         this->work(self);
@@ -322,7 +322,7 @@ struct last_searcher_leaves {
     static constexpr std::array must_reach{"idle.relied_on_the_searcher", "idle.claimed_the_one_who_left"};
 
     idle_set<Sync> idle;
-    parker_core<Sync> core;
+    parker_driver<Sync> driver;
     typename Sync::template atomic<int> work;
 
     void before() {
@@ -335,7 +335,7 @@ struct last_searcher_leaves {
             work.store(1, std::memory_order_seq_cst);  // idle_set S1
             if (idle.claim_any()) {
                 Sync::reach("idle.claimed_the_one_who_left");
-                core.wake();
+                driver.wake();
             } else {
                 Sync::reach("idle.relied_on_the_searcher");
             }
@@ -344,7 +344,7 @@ struct last_searcher_leaves {
         bool searching = true;
         while (work.load(std::memory_order_seq_cst) == 0) {
             idle.announce_sleep(0, searching);
-            if (work.load(std::memory_order_seq_cst) == 0) core.wait(parker_core<Sync>::forever);
+            if (work.load(std::memory_order_seq_cst) == 0) driver.wait(parker_driver<Sync>::forever);
             searching = !idle.withdraw(0);
         }
         if (searching) idle.stop_searching();
@@ -353,7 +353,7 @@ struct last_searcher_leaves {
 };
 APIARY_CHECK(last_searcher_leaves);
 
-// Who naps is woken like any sleeper by a post that cannot wait, and two nappers leave no bit behind.
+// A worker that naps is woken like any sleeper by a post that cannot wait, and two nappers leave no bit behind.
 template <class Sync>
 struct napper_is_claimed {
     static constexpr const char* what = "two workers nap while a post claims one: each nap ends once, and is known why";
@@ -361,8 +361,8 @@ struct napper_is_claimed {
     static constexpr unsigned threads = 3;
 
     idle_set<Sync> idle;
-    using core = parker_core<Sync, typename Sync::parker>;
-    std::array<core, 2> cores;
+    using driver = parker_driver<Sync, typename Sync::parker>;
+    std::array<driver, 2> drivers;
     std::array<bool, 2> claimed{};
     bool claims = false;
 
@@ -370,10 +370,10 @@ struct napper_is_claimed {
         if (i == 2) {
             const auto worker = idle.claim_any();
             claims = worker.has_value();
-            if (worker) cores[*worker].wake();
+            if (worker) drivers[*worker].wake();
             return;
         }
-        sleeper<Sync, core> self(i, idle, cores[i]);
+        sleeper<Sync, driver> self(i, idle, drivers[i]);
         self.nap(Sync::now_ns() + 5, [] { return false; });
         claimed[i] = self.claimed();
         Sync::law(self.found_work(), "a napper does not search");
@@ -395,16 +395,16 @@ struct claimed_at_the_deadline {
     static constexpr std::array must_reach{"idle.left_by_itself", "idle.claimed_and_late"};
 
     idle_set<Sync> idle;
-    parker_core<Sync> core;
+    parker_driver<Sync> driver;
     bool claimed = false, searched = false;
 
     void thread(unsigned i) {
         if (i == 1) {
             claimed = idle.claim_any().has_value();
-            if (claimed) core.wake();
+            if (claimed) driver.wake();
             return;
         }
-        sleeper<Sync, parker_core<Sync>> self(0, idle, core);
+        sleeper<Sync, parker_driver<Sync>> self(0, idle, driver);
         const std::int64_t deadline = Sync::now_ns() + 5;
         self.sleep(deadline, [] { return false; });
         const bool late = Sync::now_ns() >= deadline;

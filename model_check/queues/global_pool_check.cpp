@@ -1,4 +1,4 @@
-// The shipped global pool under its scenarios: every node taken once, whoever takes; nothing is left behind unseen.
+// The shipped global pool under its scenarios: every node taken once, whichever thread takes; nothing is left behind unseen.
 #include <array>
 #include <cstddef>
 #include <span>
@@ -77,7 +77,7 @@ struct pool_two_takers : pool_scenario<Sync, 2, 3> {
 };
 APIARY_CHECK(pool_two_takers);
 
-// What a taker leaves in `ready_` is announced by has_ready_: whoever looks afterwards sees it.
+// What a taker leaves in `ready_` is announced by has_ready_: a thread that looks afterwards sees it.
 template <class Sync>
 struct pool_remainder_is_visible : pool_scenario<Sync, 2, 2> {
     static constexpr const char* what = "a taker that leaves a node behind: after it, the pool does not look empty";

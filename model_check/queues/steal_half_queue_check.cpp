@@ -272,7 +272,7 @@ struct half_index_wraps_whole : scenario<Sync, limits<2, 3>, 9, 2> {
 APIARY_CHECK(half_index_wraps_whole);
 
 // The owner publishes an element and wakes a worker that has announced its sleep; that worker has looked here
-// after announcing. Whoever was woken finds the element.
+// after announcing. The thread that was woken finds the element.
 template <class Sync>
 struct half_probe_then_wake : scenario<Sync, limits<2>, 1, 2> {
     static constexpr const char* what = "a worker that saw the queue empty sleeps, is woken by the push, and finds it";

@@ -68,7 +68,7 @@ class Layers(unittest.TestCase):
 
     def test_each_rule_is_seen_to_be_broken(self) -> None:
         for file, include, told in (
-            ("impl/apiary/parking/a.hpp", "<apiary/events/epoll_core.hpp>", "parking may not include events"),
+            ("impl/apiary/parking/a.hpp", "<apiary/events/epoll_driver.hpp>", "parking may not include events"),
             ("impl/apiary/parking/a_test.cpp", '"../timers/clock.hpp"', "parking may not include timers"),
             ("impl/apiary/events/a.hpp", "<apiary/parking/parker.hpp>", ""),
             ("impl/apiary/queues/a.hpp", "<apiary/strange/a.hpp>", "queues may not include strange"),
@@ -83,10 +83,10 @@ class Layers(unittest.TestCase):
             ("impl/apiary/contract/a.hpp", "<apiary/sync/real_sync.hpp>", ""),
             ("impl/apiary/sync/a.hpp", "<apiary/contract/laws.hpp>", "sync may not include contract"),
             ("impl/apiary/timers/a.hpp", "<apiary/contract/stats.hpp>", ""),
-            ("impl/apiary/events/a.hpp", "<apiary/testing/fake_core.hpp>", "testing/ is for tests alone"),
-            ("model_check/apiary/model_check/a.hpp", "<apiary/testing/fake_core.hpp>", "testing/ is for tests alone"),
-            ("bench/scenarios/a.hpp", "<apiary/testing/fake_core.hpp>", "testing/ is for tests alone"),
-            ("impl/apiary/events/a_test.cpp", "<apiary/testing/fake_core.hpp>", ""),
+            ("impl/apiary/events/a.hpp", "<apiary/testing/fake_driver.hpp>", "testing/ is for tests alone"),
+            ("model_check/apiary/model_check/a.hpp", "<apiary/testing/fake_driver.hpp>", "testing/ is for tests alone"),
+            ("bench/scenarios/a.hpp", "<apiary/testing/fake_driver.hpp>", "testing/ is for tests alone"),
+            ("impl/apiary/events/a_test.cpp", "<apiary/testing/fake_driver.hpp>", ""),
             ("impl/apiary/testing/a.hpp", "<apiary/schedulers/hive/hive.hpp>", ""),
             ("model_check/apiary/model_check/a.hpp", "<apiary/contract/laws.hpp>", ""),
         ):

@@ -1,6 +1,6 @@
 // Event count, idle set and sleeper with real threads: workers that take pieces of work and sleep when there are none,
 // posters that come in bursts. A missed wake leaves pieces lying while everybody sleeps: a hang, which the watchdog tells.
-#include <apiary/events/parker_core.hpp>
+#include <apiary/events/parker_driver.hpp>
 #include <apiary/parking/event_count.hpp>
 #include <apiary/parking/idle_set.hpp>
 #include <apiary/parking/sleeper.hpp>
@@ -105,7 +105,7 @@ void event_count(apiary::stress::run& r) {
 }
 
 void idle_set(apiary::stress::run& r) {
-    using core = apiary::parker_core<chaos_sync>;
+    using core = apiary::parker_driver<chaos_sync>;
     crew c(r);
     apiary::idle_set<chaos_sync> idle;
     std::vector<std::unique_ptr<core>> cores;

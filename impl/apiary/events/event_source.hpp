@@ -1,7 +1,7 @@
 // event_source: something outside that a worker's event loop tells of, as a seam.
 //
-// What it is. A source says what kind of loop it speaks to; the core of that kind takes it, any other refuses it
-// with a warning. `descriptor_source` is readiness of a file descriptor, which epoll_core takes.
+// What it is. A source says what kind of loop it speaks to; the driver of that kind takes it, any other refuses it
+// with a warning. `descriptor_source` is readiness of a file descriptor, which epoll_driver takes.
 //
 // Threads.   A source belongs to the worker that watches it: on_ready and on_gone are called there and nowhere
 //            else, never at once, and no more once it was unwatched or on_gone has begun.

@@ -30,7 +30,7 @@
 //       changes the word, then looks at every source of work. One of the two sees the other: push,
 //       word and look are seq_cst accesses (mpsc_inbox, global_pool).
 //   S2  Where push and look are no seq_cst accesses (chase_lev_deque, lifo_slot) the pusher, a worker of this set, puts a light
-//       fence before the load, and the other worker, by meet_pushers, a heavy one before its look. A worker that sleeps pushes
+//       fence before the load, and the other worker, by fence_against_pushers, a heavy one before its look. A worker that sleeps pushes
 //       nothing, and when it wakes it changes the word and so sees what was announced meanwhile: hence no fence when all others sleep.
 //
 // Checked by model_check/parking/idle_set_check.cpp and schedulers/hive/hive_check.cpp. A load in place of
@@ -114,7 +114,7 @@ public:
     // Behind either of the two and before the look, where workers push without a seq_cst access (S2). `before`: what it returned.
     // `workers()`: how many there are; the thread that adds one calls Sync::fence_heavy() before that one begins.
     template <class Workers>
-    static void meet_pushers(idle_word before, unsigned self, Workers workers) {
+    static void fence_against_pushers(idle_word before, unsigned self, Workers workers) {
         Sync::fence_light();  // the number is read behind the change of the word
         const unsigned all = workers();
         if (static_cast<unsigned>(std::popcount(before.sleepers() | idle_word::bit(self))) < all) Sync::fence_heavy();

@@ -1,6 +1,6 @@
 // basic_parker: one thread parks, any thread unparks it. A binary token on a futex.
 //
-// When to use it. Where one thread waits until another has something for it: the core of a worker, a waiter of an
+// When to use it. Where one thread waits until another has something for it: the driver of a worker, a waiter of an
 // event count. When not: for several waiters (event_count), or where mutex and condition variable do as well.
 //
 // Threads.   park, park_until, take_token: one thread at a time, the owner. unpark: any.

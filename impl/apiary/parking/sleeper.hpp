@@ -1,12 +1,12 @@
 // sleeper: how one worker of a pool goes to sleep without missing work.
 //
-// The protocol between a worker and a poster, on top of idle_set and a core to block in:
+// The protocol between a worker and a poster, on top of idle_set and a driver to block in:
 //
 //   worker                                     poster
 //   1  announce_sleep (set my bit)             1  push the work
 //   2  look at every source of work            2  claim a sleeper, unless somebody searches
-//   3  found some: withdraw, work              3  wake the claimed worker's core
-//      none: block in the core
+//   3  found some: withdraw, work              3  wake the claimed worker's driver
+//      none: block in the driver
 //   4  withdraw: was I claimed?
 //
 // Step 1 of the worker comes before its step 2, and step 1 of the poster before its step 2: whatever the interleaving,
@@ -15,7 +15,7 @@
 // comes after the worker went on by itself makes one later block return at once, and is harmless.
 //
 // Threads. The worker that owns it.
-// `Core` blocks in `wait(deadline_ns)` until `wake()` (any thread; sticky), the deadline, or an event.
+// `Driver` blocks in `wait(deadline_ns)` until `wake()` (any thread; sticky), the deadline, or an event.
 // Checked by model_check/parking/idle_set_check.cpp and schedulers/hive/hive_check.cpp. Source: seed 002, 4.6, 5.5, 7.2, 9.2.
 #pragma once
 
@@ -25,10 +25,10 @@
 
 namespace apiary {
 
-template <class Sync, class Core>
+template <class Sync, class Driver>
 class sleeper {
 public:
-    sleeper(unsigned worker, idle_set<Sync>& idle, Core& core) : idle_(idle), core_(core), worker_(worker) {}
+    sleeper(unsigned worker, idle_set<Sync>& idle, Driver& driver) : idle_(idle), driver_(driver), worker_(worker) {}
 
     // Blocks until it is woken or the deadline passes, unless `work_visible()` tells of work. It must look
     // at every source of work this worker can take from: what it leaves out can be stranded.
@@ -37,7 +37,7 @@ public:
         const bool searched = searching_;
         before_ = idle_.announce_sleep(worker_, searched);
         const bool sleeps = !(Sync::recheck("sleeper.last_look") && work_visible());
-        if (sleeps) core_.wait(deadline_ns);
+        if (sleeps) driver_.wait(deadline_ns);
         searching_ = claimed_ = !idle_.withdraw(worker_);
         gave_up_ = Sync::recheck("sleeper.gave_up") && searched && !sleeps;
         Sync::reach(sleeps ? "sleeper.slept" : searching_ ? "sleeper.stayed_and_was_claimed" : "sleeper.stayed");
@@ -49,7 +49,7 @@ public:
     template <class WorkVisible>
     void nap(std::int64_t deadline_ns, WorkVisible work_visible) {
         idle_.announce_nap(worker_, searching_);
-        if (!work_visible()) core_.wait(deadline_ns);
+        if (!work_visible()) driver_.wait(deadline_ns);
         claimed_ = !idle_.end_nap(worker_);
         searching_ = true;
         Sync::reach(claimed_ ? "sleeper.nap_was_ended" : "sleeper.napped");
@@ -70,8 +70,8 @@ public:
     // First thing in the look of sleep, and in the one that a true found_work asks for, where workers push without a seq_cst
     // access (idle_set S2, which tells of `workers`).
     template <class Workers>
-    void meet_pushers(Workers workers) const {
-        idle_set<Sync>::meet_pushers(before_, worker_, workers);
+    void fence_against_pushers(Workers workers) const {
+        idle_set<Sync>::fence_against_pushers(before_, worker_, workers);
     }
 
     // Whether found_work would say so: asked before each task.
@@ -84,7 +84,7 @@ public:
 
 private:
     idle_set<Sync>& idle_;
-    Core& core_;
+    Driver& driver_;
     const unsigned worker_;
     idle_word before_;  // the last change of the word that a look follows
     bool searching_ = false;

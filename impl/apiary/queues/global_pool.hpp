@@ -81,12 +81,12 @@ public:
 
 private:
     // With takers_ held, and ready_ empty. The chain comes newest first, which is the order of ready_. Each node has to come
-    // from its producer's core before it tells the next; where nodes leave a trail, several are under way at once.
+    // from its producer's core before it tells the next; where nodes leave a hint, several are under way at once.
     // Without memory for the array the program cannot go on: the chain is out of the inbox, and could
     // not be put back in order.
     void receive(Node* newest) noexcept {
         for (Node* node = newest; node != nullptr; node = node->next.read()) {
-            if constexpr (requires { node->trail(); }) __builtin_prefetch(node->trail());
+            if constexpr (requires { node->prefetch_hint(); }) __builtin_prefetch(node->prefetch_hint());
             ready_.push_back(node);
         }
     }

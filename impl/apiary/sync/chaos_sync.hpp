@@ -146,7 +146,7 @@ struct chaos_sync : real_sync {
     };
 
     template <class T, class Done>
-    static T await(const atomic<T>& a, Done done, site = {}) {
+    static T spin_until(const atomic<T>& a, Done done, site = {}) {
         for (;;) {
             T value = a.load(std::memory_order_acquire);
             if (done(value)) return value;

@@ -162,7 +162,7 @@ struct real_sync {
     using futex = futex_on<atomic<std::uint32_t>>;
 
     template <class T, class Done>
-    static T await(const atomic<T>& a, Done done, site = {}) {
+    static T spin_until(const atomic<T>& a, Done done, site = {}) {
         for (int spins = 0;; ++spins) {
             T value = a.load(std::memory_order_acquire);
             if (done(value)) return value;

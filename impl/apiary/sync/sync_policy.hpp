@@ -27,7 +27,7 @@
 //                         Only the orders on the word order anything: a wake and the wait it ends do not. What
 //                         blocks on it (impl/apiary/parking/parker.hpp, event_count.hpp) is checked as it ships; below it is
 //                         the system call.
-//   await(a, done)        waits until done(a.load(acquire)); a checker neither spins nor misses a livelock.
+//   spin_until(a, done)        waits until done(a.load(acquire)); a checker neither spins nor misses a livelock.
 //   relax()               a spin hint.
 //   now_ns()              monotonic clock, nanoseconds.
 //   random_source         seeded; below(n) gives a number in [0, n).

@@ -12,28 +12,18 @@
 #include <thread>
 #include <vector>
 
+#include <apiary/testing/replaced_new.hpp>
+
 namespace {
 
 // Of slabs, which are aligned, and of what is as large as a magazine.
 std::atomic<int> large_allocations{0};
 
-void* from_heap(std::size_t bytes, std::size_t alignment) {
-    if (alignment > alignof(std::max_align_t) || (bytes > 1000 && bytes < 1300)) ++large_allocations;
-    void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (p == nullptr) throw std::bad_alloc();
-    return p;
-}
-
 }  // namespace
 
-void* operator new(std::size_t bytes) { return from_heap(bytes, alignof(std::max_align_t)); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-    return from_heap(bytes, static_cast<std::size_t>(alignment));
+void apiary::before_allocation(std::size_t bytes, std::size_t alignment) {
+    if (alignment > alignof(std::max_align_t) || (bytes > 1000 && bytes < 1300)) ++large_allocations;
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace {
 

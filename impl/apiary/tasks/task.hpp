@@ -66,12 +66,12 @@ public:
 
     // For queues and timers.
     typename Sync::template cell<task*> next;
-    std::int64_t deadline_ns = 0;  // 0: as soon as possible. Negative, in a pool alone: a trail
+    std::int64_t deadline_ns = 0;  // 0: as soon as possible. Negative, in a pool alone: a prefetch hint
 
     // For a thread that walks a list of tasks that were posted one after the other: the block of one that lies some steps further,
     // only to ask for its line early. It may hold anything by now. Not for a task with a deadline.
-    void leave_trail(const void* block) noexcept { deadline_ns = -reinterpret_cast<std::intptr_t>(block); }
-    const void* trail() const noexcept {
+    void leave_prefetch_hint(const void* block) noexcept { deadline_ns = -reinterpret_cast<std::intptr_t>(block); }
+    const void* prefetch_hint() const noexcept {
         return reinterpret_cast<const void*>(static_cast<std::intptr_t>(-deadline_ns));
     }
 

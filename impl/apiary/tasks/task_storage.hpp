@@ -1,4 +1,4 @@
-// task_storage: where tasks live. Two kinds, one interface: make(callable), release(task), and leave_trail(task), right
+// task_storage: where tasks live. Two kinds, one interface: make(callable), release(task), and leave_prefetch_hint(task), right
 // after make, for a task that will lie in a list (task.hpp).
 //
 //   heap_storage     one heap object per task, through the policy: a sanitizer or a checker sees every
@@ -46,7 +46,7 @@ struct heap_storage {
         return Sync::template create<task_type>(std::forward<F>(callable));
     }
     static void release(task_type* t) noexcept { Sync::destroy(t); }
-    static void leave_trail(task_type*) noexcept {}
+    static void leave_prefetch_hint(task_type*) noexcept {}
 };
 
 class task_block_pool {
@@ -195,7 +195,7 @@ struct pooled_storage {
         t->~task_type();
         task_block_pool::release(t);
     }
-    static void leave_trail(task_type* t) noexcept { t->leave_trail(task_block_pool::allocated_before()); }
+    static void leave_prefetch_hint(task_type* t) noexcept { t->leave_prefetch_hint(task_block_pool::allocated_before()); }
 };
 
 }  // namespace apiary

@@ -100,24 +100,24 @@ TEST(task_storage, blocks_may_be_freed_by_another_thread_and_come_back) {
     }
 }
 
-TEST(task, has_no_trail_until_it_is_left_one) {
+TEST(task, has_no_prefetch_hint_until_it_is_left_one) {
     task t([] {}), before([] {});
-    EXPECT_EQ(t.trail(), nullptr);
-    t.leave_trail(&before);
-    EXPECT_EQ(t.trail(), &before);
+    EXPECT_EQ(t.prefetch_hint(), nullptr);
+    t.leave_prefetch_hint(&before);
+    EXPECT_EQ(t.prefetch_hint(), &before);
     EXPECT_LT(t.deadline_ns, 0) << "no deadline";
     t.drop();
     before.drop();
 }
 
-TEST(task_storage, a_trail_leads_to_the_block_of_some_allocations_ago) {
+TEST(task_storage, a_prefetch_hint_leads_to_the_block_of_some_allocations_ago) {
     constexpr std::size_t tasks = 1000, ahead = 8;
     std::vector<task*> made;
     std::size_t led_there = 0;
     for (std::size_t i = 0; i < tasks; ++i) {
         task* t = made.emplace_back(pooled_storage::make([] {}));
-        pooled_storage::leave_trail(t);
-        led_there += i >= ahead && t->trail() == made[i - ahead];
+        pooled_storage::leave_prefetch_hint(t);
+        led_there += i >= ahead && t->prefetch_hint() == made[i - ahead];
     }
     EXPECT_GT(led_there, tasks / 2) << "only where a magazine begins it leads elsewhere";
     for (auto* t : made) {

@@ -87,7 +87,7 @@ public:
     }
     // Also false when no worker of that id is in service.
     [[nodiscard]] bool post_to(unsigned id, task_type* t) {
-        if (stopping()) return false;  // the inbox itself is closed by its worker, a moment later
+        if (owner_.stopping()) return false;  // the inbox itself is closed by its worker, a moment later
         worker_type* worker = table_.find(id);
         if (worker == nullptr) return false;
         auto& mail = worker->sources().mail();
@@ -109,7 +109,7 @@ public:
     void close() noexcept { pool_.close(); }
     // With the owner's mutex held. A wake is a token: a worker that is not asleep yet finds it when it tries to sleep.
     void wake_all() {
-        for (unsigned i = 0; i < table_.size(); ++i) table_[i]->core().wake();
+        for (unsigned i = 0; i < table_.size(); ++i) table_[i]->driver().wake();
     }
 
     // Drops what is left in the pool and with workers, when none of them runs any more and the crew is closed. An owner of several
@@ -123,16 +123,16 @@ public:
     // making of its driver throws.
     [[nodiscard]] worker_type* attach() {
         const typename sync::lock held(owner_.mutex());
-        if (stopping()) return nullptr;
+        if (owner_.stopping()) return nullptr;
         worker_type* worker = table_.attach(*this);
-        sync::
-            fence_heavy();  // a worker that falls asleep counts the newcomer, or it sees that one's bit (meet_pushers)
+        // A worker that falls asleep counts the newcomer, or the newcomer sees its bit (idle_set::fence_against_pushers).
+        sync::fence_heavy();
         return worker;
     }
     // Returns at once: the worker hands over what it holds, and its run() returns. The last one stays.
     detach_result detach(unsigned id) {
         const typename sync::lock held(owner_.mutex());
-        return stopping() ? detach_result::stopped : table_.detach(id, 1);
+        return owner_.stopping() ? detach_result::stopped : table_.detach(id, 1);
     }
     // How many are in service.
     unsigned serving() {
@@ -150,11 +150,6 @@ public:
     }
 
     // For the workers.
-    bool stopping() const { return owner_.stopping(); }
-    bool discarding() const { return owner_.discarding(); }
-    auto& clock() { return owner_.clock(); }
-    std::int64_t now_ns() const { return owner_.now_ns(); }
-    const exception_handler& on_exception() const { return owner_.on_exception(); }
     const worker_parameters& parameters() const { return parameters_; }
     Owner& owner() { return owner_; }
     global_pool<task_type, sync>& pool() { return pool_; }
@@ -184,7 +179,7 @@ private:
         if (parameters_.search_ns == worker_parameters::for_ever) return claim_and_wake(seen, false);
         bool late = false;
         const auto overdue = [&] {
-            late = now_ns() - search_began_ns_.load(std::memory_order_relaxed) > parameters_.search_ns;
+            late = owner_.now_ns() - search_began_ns_.load(std::memory_order_relaxed) > parameters_.search_ns;
             return late;
         };
         const auto slot = idle_.claim_any(seen, false, overdue);
@@ -193,7 +188,7 @@ private:
     void wake(unsigned slot, bool nobody_searched) {
         sync::reach("crew.woke_one");
         if (nobody_searched && parameters_.search_ns != worker_parameters::for_ever)
-            search_began_ns_.store(now_ns(), std::memory_order_relaxed);
+            search_began_ns_.store(owner_.now_ns(), std::memory_order_relaxed);
         table_[slot]->wake();
     }
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include <apiary/events/parker_core.hpp>
+#include <apiary/events/parker_driver.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/tasks/task_storage.hpp>
@@ -44,7 +44,7 @@ struct parts {
 template <class Ready>
 struct kind {
     using sync = real_sync;
-    using driver = apiary::parker_core<real_sync>;
+    using driver = apiary::parker_driver<real_sync>;
     using storage = ::storage;
     using parts = ::parts;
     using ready = Ready;

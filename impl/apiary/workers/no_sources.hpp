@@ -30,7 +30,7 @@ public:
     void open() {}
     void leave() {}
     unsigned id() const { return id_; }
-    unsigned life() const { return id_; }
+    unsigned incarnation() const { return id_; }
 
     void collect() noexcept {}
     bool run_some() {

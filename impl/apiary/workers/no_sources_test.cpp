@@ -85,7 +85,7 @@ TEST_F(no_sources, call_for_nothing_and_have_an_id) {
     sources.enter(7);
     sources.open();
     EXPECT_EQ(sources.id(), 7U);
-    EXPECT_EQ(sources.life(), 7U);
+    EXPECT_EQ(sources.incarnation(), 7U);
     keep("kept");
     sources.collect();
     EXPECT_FALSE(sources.call());

@@ -26,7 +26,7 @@
 //   enter(id), open()         in service from open() on, under that id; enter may throw, and
 //                             nothing has changed then
 //   leave()                   out of service: from here on its doors refuse
-//   id(), life()              the id in service; the same for its own thread, also while it leaves
+//   id(), incarnation()              the id in service; the same for its own thread, also while it leaves
 //   hand_over_timed()         after a detach: closes the doors, and gives the timers to others
 //   hand_over_kept()          then gives the kept tasks to others. False, as of hand_over_timed: a
 //                             stop has closed the others' doors
@@ -35,20 +35,20 @@
 //   pending() const           how many tasks wait for a time
 //   drop_all()                when no worker runs any more: drops what they hold
 // The sources are a base of the worker: they reach the loop's members without another pointer on the
-// way (a task that posts itself costs 8 ns in all).
+// way (D71 has what that costs).
 //
 // Threads. run, post_local, and the sources' calls: the thread that runs this worker. wake,
-//          counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table, with the owner's mutex
-//          held.
-// Progress. A turn runs a bounded number of tasks (parameters.hpp); wake, counters and id never
-//           block.
+//          counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table,
+//          with the owner's mutex held. drop_all: any, when no worker of the crew runs any more.
+// Progress. A turn runs a bounded number of tasks (parameters.hpp); wake and counters never block.
 // Invariants
 //   I1  No task is dropped but by a stop: when run() returns, all that this worker held was run,
 //       dropped so, or handed over.
 //   I2  A worker that blocks has announced its sleep, and has then looked at every source it may
 //       take from (sleeper).
 //
-// Checked by model_check/schedulers/hive; tested by the hive's tests. Stressed by
+// Checked by model_check/schedulers/hive; tested by the hive's tests and
+// crew_test.cpp. Stressed by
 // stress/schedulers/hive. Not modelled: the yield and the second look, the timed yields, the
 // processor of the waker.
 // Source: seed 002 section 2.3. Where it departs from the seed's listing, and why: DECISIONS.md D5,
@@ -58,7 +58,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <climits>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -79,16 +78,14 @@ namespace apiary {
 template <class Crew>
 class worker : private Crew::template sources<worker<Crew>> {
 public:
-    using crew_type = Crew;
     using sync = typename Crew::sync;
-    using driver = typename Crew::driver;
+    using driver_type = typename Crew::driver;
     using parts = typename Crew::parts;
     using trace = typename parts::trace;
     using task_type = task<sync>;
     using sources_type = typename Crew::template sources<worker>;
     friend sources_type;
     using ready_type = typename Crew::ready;
-    static constexpr unsigned no_worker = UINT_MAX;
     static constexpr std::size_t max_batch = 64;  // the largest worker_parameters::global_batch
 
     worker(Crew& c, unsigned index)
@@ -97,7 +94,7 @@ public:
           index_(index),
           sleeper_(index, c.idle(), driver_),
           random_(index + 1),
-          driver_(make_driver(c)) {
+          driver_(make_driver(c.owner())) {
         leaving_.store(false, std::memory_order_relaxed);
         if constexpr (!sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
     }
@@ -148,12 +145,12 @@ public:
 
     unsigned index() const { return index_; }
     unsigned id() const { return sources().id(); }
-    unsigned life() const { return sources().life(); }  // the same, from its own thread, also while it leaves
+    unsigned incarnation() const { return sources().incarnation(); }  // the same, from its own thread, also while it leaves
     typename Crew::owner_type& owner() { return owner_; }
     const typename Crew::owner_type& owner() const { return owner_; }
     Crew& crew() { return crew_; }
     const Crew& crew() const { return crew_; }
-    driver& core() { return driver_; }
+    driver_type& driver() { return driver_; }
     sources_type& sources() { return *this; }
     const sources_type& sources() const { return *this; }
     // By the thread that has claimed it.
@@ -361,7 +358,7 @@ private:
     void sleep() {
         const std::int64_t deadline = sources().next_deadline(), spin_ns = crew_.parameters().timer_spin_ns;
         if (watch_the_clock(deadline, spin_ns)) return idle_.slept(runner_.tasks_run());
-        const std::int64_t until = deadline == driver::forever ? deadline : deadline - spin_ns;
+        const std::int64_t until = deadline == driver_type::forever ? deadline : deadline - spin_ns;
         tallies_.parked.add();
         if (sleeper_.claimed()) tallies_.spurious.add();
         const bool naps = idle_.naps(sleeper_.claimed(), sleeper_.searching(), others_sleep());
@@ -370,7 +367,7 @@ private:
         if constexpr (!sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
         if (!naps) {
             sleeper_.sleep(until, [this] {
-                meet_pushers();
+                fence_against_pushers();
                 return work_visible();
             });
         } else {
@@ -421,11 +418,11 @@ private:
 
     // After found_work: posts have counted on this worker until now.
     bool more_to_take() const {
-        meet_pushers();
+        fence_against_pushers();
         return shared_work_visible();
     }
-    void meet_pushers() const {
-        if constexpr (ready_type::shared) sleeper_.meet_pushers([this] { return crew_.table().size(); });
+    void fence_against_pushers() const {
+        if constexpr (ready_type::shared) sleeper_.fence_against_pushers([this] { return crew_.table().size(); });
     }
 
     // The first worker before any other was attached.
@@ -462,7 +459,7 @@ private:
         end_event_sources();
         // Posts have counted on this worker's search, if it was searching: it is passed on below.
         const bool searched = sleeper_.found_work();
-        if (!lone_.empty()) share_lone();
+        if (!lone_.empty()) share_lone();  // by the deque, which keeps their order
         if (!sources().hand_over_timed()) return false;
         while (task_type* t = next_own()) sources().keep(t);
         if (!sources().hand_over_kept()) return false;
@@ -483,10 +480,10 @@ private:
             if (t == nullptr) t = crew_.pool().take_one();
             if (t == nullptr) {
                 // Posts are refused by now, so what others still hold only gets less.
-                if (!crew_.discarding() && steal(true)) continue;
+                if (!owner_.discarding() && steal(true)) continue;
                 break;
             }
-            if (crew_.discarding())
+            if (owner_.discarding())
                 runner_.drop(t);
             else
                 run_task(t);
@@ -494,24 +491,24 @@ private:
         (void)sleeper_.found_work();  // leave the idle set as a running worker
     }
 
-    // A driver that asks for the clock gets the crew's.
-    static driver make_driver(Crew& c) {
-        if constexpr (std::constructible_from<driver, typename parts::clock&>)
-            return driver(c.clock());
+    // A driver that asks for the clock gets the owner's.
+    static driver_type make_driver(typename Crew::owner_type& owner) {
+        if constexpr (std::constructible_from<driver_type, typename parts::clock&>)
+            return driver_type(owner.clock());
         else
-            return driver();
+            return driver_type();
     }
 
     // This worker's own.
     Crew& crew_;
     typename Crew::owner_type& owner_;
     const unsigned index_;
-    sleeper<sync, driver> sleeper_;
+    sleeper<sync, driver_type> sleeper_;
     typename parts::random random_;
     fifo_list<task_type> lone_;  // what its tasks posted while it was alone
     fairness fairness_{crew_.parameters()};
     idle_policy idle_{crew_.parameters()};
-    task_runner<sync, typename Crew::storage> runner_{crew_.on_exception()};
+    task_runner<sync, typename Crew::storage> runner_{owner_.on_exception()};
     worker_tallies<sync> tallies_;
     [[no_unique_address]] trace trace_;
 
@@ -519,7 +516,7 @@ private:
     static constexpr int unknown_processor = -1;
     typename sync::template atomic<int> waker_processor_;  // of the wake that ended the last sleep; a hint
     typename sync::template atomic<bool> leaving_;
-    driver driver_;
+    driver_type driver_;
     ready_type ready_;
 };
 

@@ -53,7 +53,7 @@ struct choice_bounds {
 };
 
 // Laws, and how often they were asked: the check's own (Sync::law, the ledgers of contract/laws.hpp), and what an engine
-// asks unasked. race: a cell is touched in a thread. deadlock: a thread comes to a wait without deadline (park, await, a
+// asks unasked. race: a cell is touched in a thread. deadlock: a thread comes to a wait without deadline (park, spin_until, a
 // condition variable, a futex, a mutex). lifetime: an object is created (leak, double free, use after free).
 enum class law_kind : std::size_t { check, race, deadlock, lifetime };
 inline constexpr std::array<const char*, 4> law_kinds{"check", "race", "deadlock", "lifetime"};

@@ -17,7 +17,7 @@ bool is_one_of(std::string_view text, names list) { return std::ranges::find(lis
 enum class kind { load, store, change, fence, asymmetric, recheck, other };
 
 kind kind_of(std::string_view operation) {
-    if (operation == "load" || operation == "await" || operation.ends_with(failure_site)) return kind::load;
+    if (operation == "load" || operation == "spin_until" || operation.ends_with(failure_site)) return kind::load;
     if (operation == "store") return kind::store;
     if (operation == "fence") return kind::fence;
     if (operation == "recheck") return kind::recheck;

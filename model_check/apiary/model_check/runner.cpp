@@ -147,7 +147,7 @@ std::string did_nothing(const task& t, const verdict& v) {
             return "nothing was checked: the check rests on the engine's law '" + law + "', which was never asked" +
                    in_none + "Cause: no thread comes to " +
                    (law == "race"       ? "a cell (Sync::cell)"
-                    : law == "deadlock" ? "a wait without deadline (park, await, condvar, futex, mutex)"
+                    : law == "deadlock" ? "a wait without deadline (park, spin_until, condvar, futex, mutex)"
                                         : "an object of Sync::create") +
                    ". Remedy: another scenario, or another of engine_laws";
     if (t.check->engine_laws.empty() && !asked(law_kinds[0]))

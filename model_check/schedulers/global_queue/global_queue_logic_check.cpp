@@ -91,7 +91,7 @@ struct global_queue_batch_feeds_both_workers {
         global_queue_batch_feeds_both_workers* of;
         std::size_t id;
         void operator()() const {
-            if (id == 0) Sync::await(of->gate, [](unsigned v) { return v == 1; });
+            if (id == 0) Sync::spin_until(of->gate, [](unsigned v) { return v == 1; });
             of->ledger.took(id);
             if (id == 1) of->gate.store(1, std::memory_order_release);
         }

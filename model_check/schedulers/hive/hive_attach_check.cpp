@@ -7,7 +7,7 @@
 #include <array>
 
 #include <apiary/contract/laws.hpp>
-#include <apiary/events/parker_core.hpp>
+#include <apiary/events/parker_driver.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
@@ -21,7 +21,7 @@ template <class Sync, unsigned Io, unsigned Compute, std::size_t Tasks>
 struct attach_scenario {
     using storage = heap_storage<Sync>;
     using core_type =
-        hive_core<Sync, parker_core<Sync, typename Sync::parker>, storage, model::scenario_parts<Sync, false>>;
+        hive_core<Sync, parker_driver<Sync, typename Sync::parker>, storage, model::scenario_parts<Sync, false>>;
 
     core_type hive{Io, Compute, small_parameters};
     std::array<typename Sync::template atomic<unsigned>, Tasks> ended;
@@ -202,7 +202,7 @@ struct attached_worker_is_woken : attach_scenario<Sync, 1, 0, 2> {
     void before() {
         gate.store(0, std::memory_order_relaxed);
         auto* waits = attached_worker_is_woken::storage::make([this] {
-            Sync::await(gate, [](unsigned v) { return v == 1; });
+            Sync::spin_until(gate, [](unsigned v) { return v == 1; });
             this->ended[0].fetch_add(1, std::memory_order_relaxed);
         });
         this->must(this->hive.post_to(0, waits), "a post was refused");
@@ -239,7 +239,7 @@ struct lone_tasks_against_falling_asleep : attach_scenario<Sync, 1, 0, 2> {
         gate.store(0, std::memory_order_relaxed);
         auto* waits = heap_storage<Sync>::make([this] {
             this->ended[0].fetch_add(1, std::memory_order_relaxed);
-            Sync::await(gate, [](unsigned v) { return v == 1; });
+            Sync::spin_until(gate, [](unsigned v) { return v == 1; });
         });
         auto* opens = heap_storage<Sync>::make([this] {
             this->ended[1].fetch_add(1, std::memory_order_relaxed);
@@ -256,7 +256,7 @@ struct lone_tasks_against_falling_asleep : attach_scenario<Sync, 1, 0, 2> {
 };
 APIARY_CHECK(lone_tasks_against_falling_asleep);
 
-// A worker that is new pushes and waits, while the main worker, alone until now, falls asleep: idle_set::meet_pushers.
+// A worker that is new pushes and waits, while the main worker, alone until now, falls asleep: idle_set::fence_against_pushers.
 template <class Sync>
 struct newcomer_is_met_by_who_falls_asleep : attach_scenario<Sync, 1, 0, 1> {
     static constexpr const char* what =
@@ -274,7 +274,7 @@ struct newcomer_is_met_by_who_falls_asleep : attach_scenario<Sync, 1, 0, 1> {
             ran.store(1, std::memory_order_release);
         });
         this->must(worker->post_local(child), "a post was refused");
-        Sync::await(ran, [](unsigned v) { return v == 1; });
+        Sync::spin_until(ran, [](unsigned v) { return v == 1; });
         this->hive.request_stop(stop_mode::discard);
         worker->run();
     }
@@ -332,7 +332,8 @@ struct reattach_races_a_look_at_the_id : attach_scenario_of_life<Sync, 1> {
         if (i == 0) return base::thread(i);
         const unsigned seen = this->hive.io()[1]->id();
         if (seen == base::id) Sync::reach("look.found_the_new_life");
-        this->must(seen == base::id || seen == base::core_type::io_worker_type::no_worker, "an id of nobody");
+        this->must(seen == base::id || seen == base::core_type::io_worker_type::sources_type::no_worker,
+                   "an id of nobody");
     }
     void after() {}
 };

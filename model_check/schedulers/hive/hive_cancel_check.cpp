@@ -16,7 +16,7 @@ struct cancel_scenario {
     static constexpr unsigned threads = 2;
     using storage = heap_storage<Sync>;
 
-    // Its cells are touched by whoever ends the callable: two of them are a race.
+    // Its cells are touched by the thread that ends the callable: two of them are a race.
     struct callable {
         cancel_scenario* s;
         explicit callable(cancel_scenario* scenario) : s(scenario) {}

@@ -170,7 +170,7 @@ struct hive_surplus_wakes_a_sleeper : surplus<Sync> {
 };
 APIARY_CHECK(hive_surplus_wakes_a_sleeper);
 
-// The worker that drains for its peer is the only one who can end this: the peer's task waits for its child.
+// The worker that drains for its peer is the only worker that can end this: the peer's task waits for its child.
 template <class Sync>
 struct hive_drain_helps_a_waiting_task : small_scenario<Sync, 2, 0, 0, 2> {
     static constexpr const char* what =

@@ -11,7 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include <apiary/events/parker_core.hpp>
+#include <apiary/events/parker_driver.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
@@ -29,14 +29,14 @@ constexpr hive_parameters handshake_parameters{.local_budget = 1,
 
 // Says when it blocks for the first time, so that others can begin behind that.
 template <class Sync>
-class announcing_core : public parker_core<Sync, typename Sync::parker> {
-    using base = parker_core<Sync, typename Sync::parker>;
+class announcing_driver : public parker_driver<Sync, typename Sync::parker> {
+    using base = parker_driver<Sync, typename Sync::parker>;
 
 public:
-    announcing_core() { asleep_.store(0, std::memory_order_relaxed); }
+    announcing_driver() { asleep_.store(0, std::memory_order_relaxed); }
     void sleeps_first() { tells_ = true; }
     void await_sleep() {
-        Sync::await(asleep_, [](unsigned v) { return v == 1; });
+        Sync::spin_until(asleep_, [](unsigned v) { return v == 1; });
     }
     void wait(std::int64_t deadline_ns) {
         if (tells_) asleep_.store(1, std::memory_order_release);
@@ -52,13 +52,13 @@ private:
 template <class Sync>
 struct handshake_parts : hive_parts<Sync> {
     using random = first_choice;
-    using compute_core = announcing_core<Sync>;
+    using compute_driver = announcing_driver<Sync>;
 };
 
 template <class Sync, unsigned Io, unsigned Compute = 0>
 struct handshake {
     using storage = heap_storage<Sync>;
-    using core_type = hive_core<Sync, announcing_core<Sync>, storage, handshake_parts<Sync>>;
+    using core_type = hive_core<Sync, announcing_driver<Sync>, storage, handshake_parts<Sync>>;
     static constexpr std::size_t tasks = 2;
     static constexpr std::uint64_t any_number = UINT64_MAX;
     static constexpr bool and_ends = true;
@@ -98,7 +98,7 @@ struct handshake {
         begun[id].store(1, std::memory_order_release);
     }
     void await_begun(std::size_t id) {
-        Sync::await(begun[id], [](unsigned v) { return v == 1; });
+        Sync::spin_until(begun[id], [](unsigned v) { return v == 1; });
     }
     // In after(): so many tasks have run, each once.
     void expect(unsigned ran) {
@@ -108,8 +108,8 @@ struct handshake {
     // What run() does at a stop, without its doors: each worker is woken, and sees that it may go.
     void end() {
         over.store(1, std::memory_order_relaxed);
-        for (unsigned w = 0; w < hive.io().size(); ++w) io(w).core().wake();
-        for (unsigned w = 0; w < hive.compute().size(); ++w) compute(w).core().wake();
+        for (unsigned w = 0; w < hive.io().size(); ++w) io(w).driver().wake();
+        for (unsigned w = 0; w < hive.compute().size(); ++w) compute(w).driver().wake();
     }
     void must(bool posted) {
         Sync::law(posted, "a post was refused although nobody had asked for a stop");

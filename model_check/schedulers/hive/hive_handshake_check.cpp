@@ -39,9 +39,9 @@ struct two_posts_need_both : handshake<Sync, 2> {
         "worker 1 sleeps, worker 0 falls asleep; of two posts the first waits for the second: each worker runs one";
     static constexpr unsigned threads = 3;
     static constexpr std::array must_reach{"crew.woke_one", "idle_set.relied_on_a_searcher", "sleeper.stayed"};
-    void before() { this->io(1).core().sleeps_first(); }
+    void before() { this->io(1).driver().sleeps_first(); }
     void thread(unsigned i) {
-        if (i != 1) this->io(1).core().await_sleep();
+        if (i != 1) this->io(1).driver().await_sleep();
         if (i < 2) return this->work(this->io(i));
         this->must(this->hive.post(this->waits()));
         this->must(this->hive.post(this->opens()));
@@ -75,10 +75,10 @@ struct batch_in_a_deque : handshake<Sync, 2> {
         "it";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"crew.woke_one", "worker.stole"};
-    void before() { this->io(1).core().sleeps_first(); }
+    void before() { this->io(1).driver().sleeps_first(); }
     void thread(unsigned i) {
         if (i == 0) {
-            this->io(1).core().await_sleep();
+            this->io(1).driver().await_sleep();
             fifo_list<task<Sync>> batch;
             batch.push_back(this->waits(this->and_ends));
             batch.push_back(this->opens());
@@ -152,13 +152,13 @@ struct thief_recruits_the_next : handshake<Sync, 3> {
     static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "lifo_slot.raced",
                                            "idle_set.relied_on_a_searcher"};
     void before() {
-        this->io(1).core().sleeps_first();
-        this->io(2).core().sleeps_first();
+        this->io(1).driver().sleeps_first();
+        this->io(2).driver().sleeps_first();
     }
     void thread(unsigned i) {
-        if (i != 1) this->io(1).core().await_sleep();
+        if (i != 1) this->io(1).driver().await_sleep();
         if (i != 0) return this->work(this->io(i));
-        this->io(2).core().await_sleep();
+        this->io(2).driver().await_sleep();
         this->must(this->io(0).post_local(this->waits()));
         this->must(this->io(0).post_local(this->opens()));
         this->await_begun(1);
@@ -177,17 +177,17 @@ struct searcher_gives_up_beside_posts : handshake<Sync, 3> {
     static constexpr unsigned threads = 3;
     static constexpr std::array must_reach{"idle_set.relied_on_a_searcher", "sleeper.stayed", "worker.stole"};
     void before() {
-        this->io(1).core().sleeps_first();
-        this->io(2).core().sleeps_first();
+        this->io(1).driver().sleeps_first();
+        this->io(2).driver().sleeps_first();
     }
     void thread(unsigned i) {
-        if (i != 1) this->io(1).core().await_sleep();
+        if (i != 1) this->io(1).driver().await_sleep();
         if (i == 1) return this->work(this->io(1));
         if (i == 2) {
             this->io(2).sleep_once();
             return this->end();
         }
-        this->io(2).core().await_sleep();
+        this->io(2).driver().await_sleep();
         this->hive.io_crew().wake_one();
         this->must(this->io(0).post_local(this->opens(0)));
         this->must(this->io(0).post_local(this->opens(1)));
@@ -212,10 +212,10 @@ struct lone_child_beside_a_napper : handshake<Sync, 2> {
         return p;
     }();
     lone_child_beside_a_napper() : handshake<Sync, 2>(one_nap) {}
-    void before() { this->io(1).core().sleeps_first(); }
+    void before() { this->io(1).driver().sleeps_first(); }
     void thread(unsigned i) {
         if (i == 1) return this->work(this->io(1));
-        this->io(1).core().await_sleep();
+        this->io(1).driver().await_sleep();
         this->hive.io_crew().wake_one();
         this->must(this->io(0).post_local(this->opens()));
         this->await_begun(1);
@@ -228,9 +228,9 @@ template <class Sync, unsigned Sleeper>
 struct compute_posts : handshake<Sync, 1, 2> {
     static constexpr unsigned threads = 3;
     static constexpr std::array must_reach{"crew.woke_one", "sleeper.stayed", "idle_set.relied_on_a_searcher"};
-    void before() { this->compute(Sleeper).core().sleeps_first(); }
+    void before() { this->compute(Sleeper).driver().sleeps_first(); }
     void thread(unsigned i) {
-        if (i != Sleeper) this->compute(Sleeper).core().await_sleep();
+        if (i != Sleeper) this->compute(Sleeper).driver().await_sleep();
         if (i < 2) return this->work(this->compute(i));
         this->must(this->hive.post_compute(this->waits()));
         this->must(this->hive.post_compute(this->opens()));
@@ -264,7 +264,7 @@ struct lone_tasks_meet_the_newcomer : handshake<Sync, 1> {
     }
     void thread(unsigned i) {
         if (i == 0) {
-            Sync::await(attached, [](unsigned v) { return v == 1; });
+            Sync::spin_until(attached, [](unsigned v) { return v == 1; });
             return this->work(this->io(0));
         }
         auto* worker = this->hive.attach_io();
@@ -283,14 +283,14 @@ struct search_of_a_detached_worker : handshake<Sync, 3> {
     static constexpr unsigned threads = 4;
     static constexpr std::array must_reach{"worker.search_passed_on"};
     void before() {
-        this->io(1).core().sleeps_first();
-        this->io(2).core().sleeps_first();
+        this->io(1).driver().sleeps_first();
+        this->io(2).driver().sleeps_first();
     }
     void thread(unsigned i) {
         if (i == 0) return this->io(1).run();
-        this->io(1).core().await_sleep();
+        this->io(1).driver().await_sleep();
         if (i == 1) return this->work(this->io(2));
-        this->io(2).core().await_sleep();
+        this->io(2).driver().await_sleep();
         if (i == 2) return this->must(this->hive.detach_io(1) == detach_result::detached);
         this->must(this->hive.post(this->alone()));
     }
@@ -305,14 +305,14 @@ struct search_of_a_detached_compute_worker : handshake<Sync, 1, 2> {
     static constexpr unsigned threads = 4;
     static constexpr std::array must_reach{"worker.search_passed_on"};
     void before() {
-        this->compute(0).core().sleeps_first();
-        this->compute(1).core().sleeps_first();
+        this->compute(0).driver().sleeps_first();
+        this->compute(1).driver().sleeps_first();
     }
     void thread(unsigned i) {
         if (i == 0) return this->compute(0).run();
-        this->compute(0).core().await_sleep();
+        this->compute(0).driver().await_sleep();
         if (i == 1) return this->work(this->compute(1));
-        this->compute(1).core().await_sleep();
+        this->compute(1).driver().await_sleep();
         if (i == 2) {
             this->must(this->hive.detach_compute(0) == detach_result::detached);
             return this->must(this->hive.detach_compute(1) == detach_result::last_worker);

@@ -28,10 +28,10 @@ struct hive_searcher_recruits_the_next : hive_scenario<Sync, 2, 0, 0, 2> {
     void thread(unsigned i) {
         if (i == 1) return (void)this->work_thread(1);
         auto& next = *this->hive.io()[0];
-        this->hive.io()[1]->core().await_sleep();
+        this->hive.io()[1]->driver().await_sleep();
         this->must([this] { return this->hive.post_to(1, this->make(0, [this] { this->wait_for_gate(); })); });
         this->must([this] { return this->hive.post(this->make(1, [this] { this->open_gate(); })); });
-        next.core().wait(parker_core<Sync>::forever);
+        next.driver().wait(parker_driver<Sync>::forever);
         Sync::law(!this->hive.io_crew().idle().withdraw(0), "the next worker was woken and not claimed");
         this->hive.io_crew().idle().stop_searching();
         task<Sync>* t = this->hive.io_crew().pool().take_one();
@@ -57,7 +57,7 @@ struct hive_batch_runs_to_its_last : hive_scenario<Sync, 2, 0, 0, 4> {
     }
     void thread(unsigned i) {
         if (i == 0) return (void)this->work_thread(0);
-        this->hive.io()[1]->core().wait(parker_core<Sync>::forever);  // until the stop: it takes nothing
+        this->hive.io()[1]->driver().wait(parker_driver<Sync>::forever);  // until the stop: it takes nothing
         Sync::reach("sleeper.slept");
     }
 };
@@ -134,7 +134,7 @@ struct hive_stop_is_looked_at_by_its_own_task : hive_scenario<Sync, 2, 0, 0, 1> 
     }
     void thread(unsigned i) {
         if (i == 0) return this->hive.io()[0]->run();
-        this->hive.io()[1]->core().wait(parker_core<Sync>::forever);  // ends with the stop's wake
+        this->hive.io()[1]->driver().wait(parker_driver<Sync>::forever);  // ends with the stop's wake
         this->hive.io()[1]->run();
     }
     void invariant() {}
@@ -162,23 +162,23 @@ struct lone_hive {};
 
 // What a worker writes in each of its lives, and which thread may read it, as cells: a reader that comes too early races.
 template <class Sync>
-struct roster_member {
-    roster_member(lone_hive<Sync>&, unsigned s) : slot(s) { leaving.store(false, std::memory_order_relaxed); }
-    void enter_service(unsigned id) { life.write(id); }
+struct table_member {
+    table_member(lone_hive<Sync>&, unsigned s) : slot(s) { leaving.store(false, std::memory_order_relaxed); }
+    void enter_service(unsigned id) { incarnation.write(id); }
     void ask_to_leave() { leaving.store(true, std::memory_order_release); }
-    unsigned id() const { return life.read(); }
+    unsigned id() const { return incarnation.read(); }
     const unsigned slot;
-    typename Sync::template cell<unsigned> life{~0U};
+    typename Sync::template cell<unsigned> incarnation{~0U};
     typename Sync::template atomic<bool> leaving;
 };
 
 template <class Sync>
-struct roster_shows_a_worker_that_is_ready {
+struct table_shows_a_worker_that_is_ready {
     static constexpr const char* what =
-        "who finds a worker in the roster finds it in service, while another is attached";
-    static constexpr std::array must_reach{"roster.found", "roster.not_yet"};
+        "a thread that finds a worker in the table finds it in service, while another is attached";
+    static constexpr std::array must_reach{"table.found", "table.not_yet"};
     static constexpr unsigned threads = 2;
-    using member = roster_member<Sync>;
+    using member = table_member<Sync>;
     lone_hive<Sync> hive;
     worker_table<member, Sync> workers;
     claim_ledger<Sync> ledger{2};
@@ -190,26 +190,26 @@ struct roster_shows_a_worker_that_is_ready {
             return;
         }
         const member* found = workers.find(1);
-        Sync::reach(found != nullptr ? "roster.found" : "roster.not_yet");
+        Sync::reach(found != nullptr ? "table.found" : "table.not_yet");
         Sync::law(found == nullptr || (found->id() == 1 && found->slot == 1), "a worker of another id was found");
         for (unsigned s = 0; s < workers.size(); ++s)
             Sync::law(workers[s]->id() == s, "a slot counts before its worker is in service");
     }
     void after() {
         ledger.settle();
-        Sync::law(workers.size() == 2 && workers.serving() == 2, "the roster's books do not balance");
+        Sync::law(workers.size() == 2 && workers.serving() == 2, "the table's books do not balance");
     }
 };
-APIARY_CHECK(roster_shows_a_worker_that_is_ready);
+APIARY_CHECK(table_shows_a_worker_that_is_ready);
 
-// The worker writes its life's end until it has left; the thread that attaches writes the next life.
+// The worker writes its incarnation's end until it has left; the thread that attaches writes the next incarnation.
 template <class Sync>
-struct roster_gives_a_slot_again_when_its_worker_has_left {
+struct table_gives_a_slot_again_when_its_worker_has_left {
     static constexpr const char* what =
         "a worker is detached, and another attached while it still ends: it gets a slot of its own";
-    static constexpr std::array must_reach{"roster.same_slot", "roster.another_slot"};
+    static constexpr std::array must_reach{"table.same_slot", "table.another_slot"};
     static constexpr unsigned threads = 2;
-    using member = roster_member<Sync>;
+    using member = table_member<Sync>;
     lone_hive<Sync> hive;
     worker_table<member, Sync> workers;
     typename Sync::mutex mutex;
@@ -222,8 +222,8 @@ struct roster_gives_a_slot_again_when_its_worker_has_left {
     void thread(unsigned i) {
         if (i == 1) {
             member& me = *workers[1];
-            Sync::await(me.leaving, [](bool leaves) { return leaves; });
-            me.life.write(~0U);
+            Sync::spin_until(me.leaving, [](bool leaves) { return leaves; });
+            me.incarnation.write(~0U);
             ledger.took(1);
             const typename Sync::lock held(mutex);
             workers.left(1);
@@ -237,12 +237,12 @@ struct roster_gives_a_slot_again_when_its_worker_has_left {
         const typename Sync::lock held(mutex);
         member* fresh = workers.attach(hive);
         Sync::law(fresh != nullptr, "there are slots left");
-        Sync::reach(fresh->slot == 1 ? "roster.same_slot" : "roster.another_slot");
+        Sync::reach(fresh->slot == 1 ? "table.same_slot" : "table.another_slot");
         Sync::law(fresh->slot != 1 || fresh->id() != 1, "an id was given twice");
         ledger.took(0);
     }
     void after() { ledger.settle(); }
 };
-APIARY_CHECK(roster_gives_a_slot_again_when_its_worker_has_left);
+APIARY_CHECK(table_gives_a_slot_again_when_its_worker_has_left);
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include <apiary/contract/laws.hpp>
-#include <apiary/events/parker_core.hpp>
+#include <apiary/events/parker_driver.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
@@ -26,7 +26,7 @@ constexpr hive_parameters small_parameters{.local_budget = 2,
 
 // The parker that ships, or the one of the policy that it was checked against (parker_check): far fewer graphs.
 template <class Sync, bool Shipped>
-using core_of = std::conditional_t<Shipped, parker_core<Sync>, parker_core<Sync, typename Sync::parker>>;
+using core_of = std::conditional_t<Shipped, parker_driver<Sync>, parker_driver<Sync, typename Sync::parker>>;
 
 // Beside a single peer it does not matter where a thief begins, and each choice would double the graphs.
 struct first_choice {
@@ -37,12 +37,12 @@ struct first_choice {
 template <class Sync, bool Shipped>
 struct scenario_parts : hive_parts<Sync> {
     using random = first_choice;
-    using compute_core = core_of<Sync, Shipped>;
+    using compute_driver = core_of<Sync, Shipped>;
 };
 
-// Tells the law when its worker blocks, and who was woken.
+// Tells the law when its worker blocks, and which one was woken.
 template <class Sync, unsigned Workers, bool Shipped>
-class watched_core : public core_of<Sync, Shipped> {
+class watched_driver : public core_of<Sync, Shipped> {
 public:
     void watch(quiescence_law<Sync, Workers>& law, unsigned worker) {
         law_ = &law;
@@ -52,7 +52,7 @@ public:
     // From here on it says when it blocks; the others wait for that. Fewer races, a verdict on each that is left.
     void sleeps_first() { tells_ = true; }
     void await_sleep() {
-        Sync::await(asleep_, [](unsigned v) { return v == 1; });
+        Sync::spin_until(asleep_, [](unsigned v) { return v == 1; });
     }
     void wait(std::int64_t deadline_ns) {
         if (tells_) asleep_.store(1, std::memory_order_release);
@@ -82,7 +82,7 @@ struct hive_scenario {
     static constexpr unsigned threads = workers + Posters;
     using storage = heap_storage<Sync>;
     using core_type =
-        hive_core<Sync, watched_core<Sync, Io, ShippedParker>, storage, scenario_parts<Sync, ShippedParker>>;
+        hive_core<Sync, watched_driver<Sync, Io, ShippedParker>, storage, scenario_parts<Sync, ShippedParker>>;
 
     core_type hive;
     claim_ledger<Sync> ledger{Tasks};
@@ -93,7 +93,7 @@ struct hive_scenario {
     unsigned first_asleep = nobody;
 
     explicit hive_scenario(const hive_parameters& parameters = small_parameters) : hive(Io, Compute, parameters) {
-        for (unsigned w = 0; w < Io; ++w) hive.io()[w]->core().watch(quiescence, w);
+        for (unsigned w = 0; w < Io; ++w) hive.io()[w]->driver().watch(quiescence, w);
     }
     void before() {
         ended.store(0, std::memory_order_relaxed);
@@ -101,18 +101,18 @@ struct hive_scenario {
     }
     void open_gate(unsigned to = 1) { gate.store(to, std::memory_order_release); }
     void wait_for_gate(unsigned at_least = 1) {
-        Sync::await(gate, [at_least](unsigned v) { return v >= at_least; });
+        Sync::spin_until(gate, [at_least](unsigned v) { return v >= at_least; });
     }
     void invariant() { quiescence.verify(); }
 
     // In before(): IO worker `first` is asleep before anybody else starts.
     void sleeps_first(unsigned first) {
         first_asleep = first;
-        hive.io()[first]->core().sleeps_first();
+        hive.io()[first]->driver().sleeps_first();
     }
     // False: this thread is no worker.
     bool work_thread(unsigned i) {
-        if (first_asleep != nobody && i != first_asleep) hive.io()[first_asleep]->core().await_sleep();
+        if (first_asleep != nobody && i != first_asleep) hive.io()[first_asleep]->driver().await_sleep();
         if (i >= workers) return false;
         if (i < Io)
             hive.io()[i]->run();

@@ -98,6 +98,12 @@ def folders(old: Path, new: Path) -> int:
     return INCORRECT if any(one.verdict == stats.REGRESSED for one in found) else 0
 
 
+def plan_of(args: argparse.Namespace) -> plans.Plan:
+    """The points to race, and in `args` what a race asks for beside what compare was given."""
+    args.quick, args.baseline, args.no_sidecars, args.repeats = False, None, True, race.rounds.REPEATS
+    return race.chosen_plan(args)
+
+
 def builds(args: argparse.Namespace) -> tuple[commits.Tree, subjects.Subject, Path]:
     """NEW's tree and subject, and OLD's program."""
     new, old = commits.export(args.new), commits.export(args.old)
@@ -144,8 +150,7 @@ def run(args: argparse.Namespace) -> int:
     if args.repeat < 1:
         raise Fault(f"--repeat {args.repeat}", "there would be nothing to compare", "--repeat 10", USAGE)
     started = time.monotonic()
-    args.quick, args.baseline, args.no_sidecars, args.repeats = False, None, True, race.rounds.REPEATS
-    plan = race.chosen_plan(args)
+    plan = plan_of(args)
     setup.ensure()
     tree, subject, args.baseline = builds(args)
     command = shlex.join(["scripts/apiary", *sys.argv[1:]])
@@ -179,8 +184,7 @@ def gate(old: str, new: str) -> Gate:
     parser = argparse.ArgumentParser()
     arguments(parser)
     args = parser.parse_args([old, new])
-    args.quick, args.baseline, args.no_sidecars, args.repeats = False, None, True, race.rounds.REPEATS
-    plan = race.chosen_plan(args)
+    plan = plan_of(args)
     tree, subject, args.baseline = builds(args)
     outcome = race.perform(plan, [subject], args, [], command=shlex.join(["scripts/apiary", "compare", old, new]), tree=tree)
     tell(outcome, args)

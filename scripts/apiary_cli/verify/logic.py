@@ -36,8 +36,8 @@ NO_LOGIC = {
     "impl/apiary/workers/parameters.hpp": "numbers to tune", "impl/apiary/schedulers/hive/parameters.hpp": "another name for them",
     "impl/apiary/schedulers/hive/parts.hpp": "names of types",
     "impl/apiary/schedulers/all.hpp": "a list for tests", "impl/apiary/schedulers/hive/examples/echo.hpp": "an example",
-    "impl/apiary/testing/running_hive.hpp": "a test's helper", "impl/apiary/testing/still_hive.hpp": "a test's helper",
-    "impl/apiary/testing/fake_core.hpp": "a test's helper", "impl/apiary/events/event_loop_core.hpp": "a concept",
+    "impl/apiary/testing/running_hive.hpp": "a test's helper", "impl/apiary/testing/stepped_hive.hpp": "a test's helper",
+    "impl/apiary/testing/fake_driver.hpp": "a test's helper", "impl/apiary/events/driver.hpp": "a concept",
 }
 SYSTEM = {
     ("impl/apiary/parking/time_slice.hpp", "linux_slices"): "the kernel's answers, which differ: before Linux 6.12 there is no slice",

@@ -20,7 +20,7 @@ using apiary::chaos;
 using apiary::chaos_sync;
 using apiary::stop_mode;
 template <class Storage>
-using hive_with = apiary::basic_hive<chaos_sync, apiary::epoll_core, Storage>;
+using hive_with = apiary::basic_hive<chaos_sync, apiary::epoll_driver, Storage>;
 
 constexpr std::size_t ids_per_round = 6000;
 

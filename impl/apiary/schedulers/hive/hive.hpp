@@ -47,7 +47,7 @@
 #include <vector>
 
 #include <apiary/contract/scheduler.hpp>
-#include <apiary/events/epoll_core.hpp>
+#include <apiary/events/epoll_driver.hpp>
 #include <apiary/parking/time_slice.hpp>
 #include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>
@@ -62,9 +62,9 @@ struct hive_config {
     exception_handler on_exception = {};  // called on the worker; must not throw
 };
 
-template <class Sync, class Core, class Storage, class Parts = hive_parts<Sync>>
+template <class Sync, class Driver, class Storage, class Parts = hive_parts<Sync>>
 class basic_hive {
-    using core_type = hive_core<Sync, Core, Storage, Parts>;
+    using core_type = hive_core<Sync, Driver, Storage, Parts>;
     using task_type = typename core_type::task_type;
     using worker_type = typename core_type::io_worker_type;
     using compute_type = typename core_type::compute_worker_type;
@@ -86,7 +86,7 @@ public:
     [[nodiscard]] bool post_micro(F&& callable) {
         pending t = make(std::forward<F>(callable));
         worker_type* here = current();
-        if (here == nullptr) Storage::leave_trail(t.get());
+        if (here == nullptr) Storage::leave_prefetch_hint(t.get());
         return accepted(here != nullptr ? here->post_local(t.get()) : core_.post(t.get()), t);
     }
 
@@ -102,7 +102,7 @@ public:
     [[nodiscard]] bool post_to_worker(unsigned worker, F&& callable) {
         pending t = make(std::forward<F>(callable));
         worker_type* here = current();
-        const bool to_itself = here != nullptr && here->life() == worker;
+        const bool to_itself = here != nullptr && here->incarnation() == worker;
         return accepted(to_itself ? here->sources().post(t.get()) : core_.post_to(worker, t.get()), t);
     }
 
@@ -177,16 +177,16 @@ public:
         worker_type& here = on_a_worker("watch");
         // It has told its sources, or is about to.
         if (core_.stopping() || !serves(here)) return watch_result::worker_ends;
-        return here.core().watch(source, what);
+        return here.driver().watch(source, what);
     }
     // False: it is not watched by this worker, or its descriptor has been closed.
-    bool rewatch(event_source& source, interest what) { return on_a_worker("rewatch").core().rewatch(source, what); }
-    bool unwatch(event_source& source) { return on_a_worker("unwatch").core().unwatch(source); }
+    bool rewatch(event_source& source, interest what) { return on_a_worker("rewatch").driver().rewatch(source, what); }
+    bool unwatch(event_source& source) { return on_a_worker("unwatch").driver().unwatch(source); }
 
     // The IO worker whose task calls this.
     std::optional<unsigned> this_worker() const {
         const worker_type* here = current();
-        return here == nullptr ? std::nullopt : std::optional(here->life());
+        return here == nullptr ? std::nullopt : std::optional(here->incarnation());
     }
 
     // One more worker, at any time; it starts at once, or with run(). Its id; empty: the hive has been stopped. Each
@@ -344,7 +344,7 @@ private:
         task_list tasks;
         for (F& callable : callables) {
             tasks.list.push_back(make(std::move(callable)).release());
-            Storage::leave_trail(tasks.list.back());
+            Storage::leave_prefetch_hint(tasks.list.back());
         }
         if (post(tasks.list)) return callables.size();
         refused_.fetch_add(callables.size(), std::memory_order_relaxed);
@@ -375,7 +375,7 @@ private:
     worker_type* current() const { return here_ != nullptr && &here_->crew() == &core_.io_crew() ? here_ : nullptr; }
 
     // From its own thread. False: it is detached, and ends when its task does.
-    static bool serves(const worker_type& here) { return here.id() == here.life(); }
+    static bool serves(const worker_type& here) { return here.id() == here.incarnation(); }
 
     worker_type& on_a_worker(const char* call) const {
         if (worker_type* here = current()) return *here;
@@ -448,7 +448,7 @@ private:
                 "one, and try again when it has left");
         }
         *given = worker;
-        const unsigned id = worker->life();
+        const unsigned id = worker->incarnation();
         // The old one has left this worker, and runs no more than what its thread_local objects do, which may attach, too.
         std::thread before = std::exchange(thread_of(*worker), std::move(fresh.thread));
         held.unlock();
@@ -465,7 +465,8 @@ private:
         unsigned b = random.below(n - 1);
         if (b >= a) ++b;
         const auto load = [&workers](unsigned slot) {
-            return workers[slot]->id() == worker_type::no_worker ? SIZE_MAX : workers[slot]->sources().pending();
+            return workers[slot]->id() == worker_type::sources_type::no_worker ? SIZE_MAX
+                                                                               : workers[slot]->sources().pending();
         };
         return workers[load(b) < load(a) ? b : a];
     }
@@ -483,7 +484,7 @@ private:
     std::array<std::thread, max_workers> io_threads_, compute_threads_;  // by threads_mutex_ until ended
 };
 
-using hive = basic_hive<real_sync, epoll_core, pooled_storage<>>;
-using traced_hive = basic_hive<real_sync, epoll_core, pooled_storage<>, traced_hive_parts<real_sync>>;
+using hive = basic_hive<real_sync, epoll_driver, pooled_storage<>>;
+using traced_hive = basic_hive<real_sync, epoll_driver, pooled_storage<>, traced_hive_parts<real_sync>>;
 
 }  // namespace apiary

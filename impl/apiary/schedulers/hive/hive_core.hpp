@@ -46,7 +46,7 @@ struct hive_io_kind {
 template <class Sync, class Storage, class Parts>
 struct hive_compute_kind {
     using sync = Sync;
-    using driver = typename Parts::compute_core;
+    using driver = typename Parts::compute_driver;
     using storage = Storage;
     using parts = Parts;
     using ready = no_ready_work<Sync>;
@@ -55,7 +55,6 @@ struct hive_compute_kind {
     static constexpr worker_kind counted_as = worker_kind::compute;
 
     static constexpr worker_parameters with(worker_parameters p) {
-        p.global_batch = 1;
         p.pool_visits = 1;
         p.looks_before_sleep = 0;  // a task of a millisecond does not mind the wake
         p.naps = 0;
@@ -64,12 +63,12 @@ struct hive_compute_kind {
     }
 };
 
-template <class Sync, class Core, class Storage, class Parts = hive_parts<Sync>>
+template <class Sync, class Driver, class Storage, class Parts = hive_parts<Sync>>
 class hive_core {
 public:
     using task_type = task<Sync>;
     using list = fifo_list<task_type>;
-    using io_crew_type = crew<hive_core, hive_io_kind<Sync, Core, Storage, Parts>>;
+    using io_crew_type = crew<hive_core, hive_io_kind<Sync, Driver, Storage, Parts>>;
     using compute_crew_type = crew<hive_core, hive_compute_kind<Sync, Storage, Parts>>;
     using io_worker_type = typename io_crew_type::worker_type;
     using compute_worker_type = typename compute_crew_type::worker_type;

@@ -77,7 +77,7 @@ public:
     // Of another id when this worker is not in service.
     mailbox& mail() const { return *mail_.load(std::memory_order_acquire); }  // S1
     unsigned id() const { return mail().id.read(); }
-    unsigned life() const { return own_mail_->id.read(); }  // the same, from its own thread, also while it leaves
+    unsigned incarnation() const { return own_mail_->id.read(); }  // the same, from its own thread, also while it leaves
     void enter(unsigned id) { own_mail_ = sync::template create<mailbox>(id, own_mail_); }
     void open() { mail_.store(own_mail_, std::memory_order_release); }  // S1
     void leave() { mail_.store(&gone_, std::memory_order_relaxed); }
@@ -133,7 +133,7 @@ public:
     // After the stop. Timers that are not due are dropped.
     void close() {
         sort_in(inbox().close());  // from here on post_to is refused
-        if (!self().crew().discarding()) {
+        if (!self().owner().discarding()) {
             const std::int64_t now = timers_.empty() ? 0 : self().owner().now_ns();
             while (task_type* t = timers_.pop_due(now)) private_.push_back(t);
         }

@@ -5,12 +5,12 @@
 //     struct my_parts : apiary::hive_parts<apiary::real_sync> {
 //         using clock = apiary::manual_clock<>;
 //     };
-//     apiary::basic_hive<apiary::real_sync, my_core, apiary::pooled_storage<>, my_parts> h({});
+//     apiary::basic_hive<apiary::real_sync, my_driver, apiary::pooled_storage<>, my_parts> h({});
 #pragma once
 
 #include <cstddef>
 
-#include <apiary/events/parker_core.hpp>
+#include <apiary/events/parker_driver.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 #include <apiary/timers/clock.hpp>
@@ -31,7 +31,7 @@ struct hive_parts {
     using clock = steady_clock<Sync>;             // one for the hive, default-made; hive::clock()
     using random = typename Sync::random_source;  // made from a seed; below(n)
     using trace = no_trace;                       // one for each worker
-    using compute_core = parker_core<Sync>;       // what a compute worker blocks in
+    using compute_driver = parker_driver<Sync>;       // what a compute worker blocks in
     // Of the calling thread; a hint, which the checked policies do not have.
     static int processor() {
         if constexpr (Sync::checked)

@@ -75,7 +75,7 @@ std::uint64_t do_read(engine& e, operation& op, std::uint8_t* flags) {
             if (!match) e.fail("deadlock: " + e.describe(op.site) + " waits outside the threads");
             *flags = exclusive;
             break;
-        case read_mode::await:
+        case read_mode::spin_until:
             if (!op.done.holds(op.done.closure, value))
                 e.fail("deadlock: " + e.describe(op.site) + " waits outside the threads");
             *flags = 0;
@@ -103,7 +103,7 @@ std::uint64_t set_bits(const void* bits, std::uint64_t old) { return old | *stat
 std::uint64_t clear_bits(const void* bits, std::uint64_t old) {
     return old & ~*static_cast<const std::uint64_t*>(bits);
 }
-// Who waits lies in 16 bits, and in the next 16 who of them has been woken: of a condition variable from bit 0, of a
+// The waiters lie in 16 bits, and in the next 16 those of them that have been woken: of a condition variable from bit 0, of a
 // futex from bit 32, above the program's word.
 std::uint64_t notify_bits(const void* from, std::uint64_t old) {
     const std::uint64_t waiting = old & std::uint64_t{0xFFFF} << *static_cast<const unsigned*>(from);
@@ -207,11 +207,11 @@ bool compare_exchange(object& o, std::uint64_t& expected, std::uint64_t desired,
     return compare_exchange(o, expected, {constant, &desired}, every_bit, success, failure, weak, at);
 }
 
-std::uint64_t await(const object& o, predicate done, const code_place& at) {
+std::uint64_t spin_until(const object& o, predicate done, const code_place& at) {
     const inside scope;
     engine& e = self();
-    operation op = make(e, o, at, "await", acquire);
-    op.mode = read_mode::await;
+    operation op = make(e, o, at, "spin_until", acquire);
+    op.mode = read_mode::spin_until;
     op.expect = 0;
     op.done = done;
     std::uint8_t flags = 0;

@@ -21,7 +21,7 @@ struct object {
     std::uint32_t id = 0;
 };
 
-// A predicate that outlives nothing: it is asked while its thread stands in await().
+// A predicate that outlives nothing: it is asked while its thread stands in spin_until().
 struct predicate {
     bool (*holds)(const void* closure, std::uint64_t value);
     const void* closure;
@@ -43,7 +43,7 @@ bool compare_exchange(object& o, std::uint64_t& expected, std::uint64_t desired,
 // Compares and changes only the bits of `mask`.
 bool compare_exchange(object& o, std::uint64_t& expected, change to, std::uint64_t mask, std::memory_order success,
                       std::memory_order failure, bool weak, const code_place& at);
-std::uint64_t await(const object& o, predicate done, const code_place& at);
+std::uint64_t spin_until(const object& o, predicate done, const code_place& at);
 void fence(std::memory_order order, const code_place& at);
 void fence_light(const code_place& at);
 void fence_heavy(const code_place& at);
@@ -84,7 +84,7 @@ void law_asked();
 struct program {
     const char* name;
     unsigned threads;
-    std::uint8_t alike;  // bits: threads that run the same code and never look at who they are
+    std::uint8_t alike;  // bits: threads that run the same code and never look at their own number
     std::size_t size, alignment;
     void (*construct)(void* where);
     void (*before)(void* check);

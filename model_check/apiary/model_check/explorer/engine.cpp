@@ -205,7 +205,7 @@ void engine::add_all() {
     }
 }
 
-// A function of the graph. First what cannot wait: the write of a read-modify-write, then whoever holds a mutex that
+// A function of the graph. First what cannot wait: the write of a read-modify-write, then a thread that holds a mutex that
 // a blocked read stands at, so that nothing comes between before the unlock wakes it (wake). Last a wait that
 // the latest store does not end: it would stand there blocked until a store comes, and then be revisited.
 unsigned engine::pick_next() {
@@ -263,7 +263,7 @@ run_end engine::conclude() {
             if (g_->position(events.back().rf) != top) return run_end::blocked;
         } else {
             const std::uint64_t value = g_->value_of(slot, g_->store_at(slot, top));
-            const bool match = op->mode == read_mode::await ? op->done.holds(op->done.closure, value)
+            const bool match = op->mode == read_mode::spin_until ? op->done.holds(op->done.closure, value)
                                                             : (value & op->mask) == op->expect;
             if (match) return run_end::blocked;
         }
@@ -405,7 +405,7 @@ void engine::at_frontier(operation& op) {
     f.status = state::runnable;
     if (position_[me] >= limits_.steps_per_thread)
         fail("livelock: more than " + std::to_string(limits_.steps_per_thread) +
-             " steps in one thread; a waiting loop needs await()");
+             " steps in one thread; a waiting loop needs spin_until()");
 }
 
 void engine::step_done() {

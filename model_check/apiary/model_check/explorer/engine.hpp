@@ -112,7 +112,7 @@ public:
     void shard(unsigned index, unsigned count, unsigned depth) {
         shard_ = index, shards_ = count, shard_depth_ = depth;
     }
-    // Jobs that share a search: each walks the tree down to the depth of the shards, and whoever comes first to a subtree
+    // Jobs that share a search: each walks the tree down to the depth of the shards, and the job that comes first to a subtree
     // there (or to a run that ends above) takes it, and with it all that have the same place in the table.
     using claim = std::atomic<std::uint8_t>;
     static constexpr std::size_t claims = std::size_t{1} << 20;

@@ -189,7 +189,7 @@ struct explorer_sync {
     };
 
     // The program's word is the lower half of the location; every change of it leaves the upper half, in which the
-    // explorer keeps who waits. That is why there is no store: it would have to be a read-modify-write.
+    // explorer keeps the waiters. That is why there is no store: it would have to be a read-modify-write.
     class futex {
     public:
         explicit futex(std::uint32_t value) { explorer::construct_atomic(o_, true, value); }
@@ -283,13 +283,13 @@ struct explorer_sync {
     static constexpr std::int64_t forever = INT64_MAX;
 
     template <class T, class Done>
-    static T await(const atomic<T>& a, Done done, site at = site::current()) {
+    static T spin_until(const atomic<T>& a, Done done, site at = site::current()) {
         const explorer::predicate holds{
             [](const void* closure, std::uint64_t w) {
                 return static_cast<bool>((*static_cast<const Done*>(closure))(atomic<T>::value(w)));
             },
             &done};
-        return atomic<T>::value(explorer::await(a.o_, holds, at.where));
+        return atomic<T>::value(explorer::spin_until(a.o_, holds, at.where));
     }
 
     static void relax(site = site::current()) noexcept {}

@@ -45,7 +45,7 @@ enum class read_mode : std::uint8_t {
     wait_rmw,      // blocks until the value matches, then writes: lock, park
     timed_rmw,     // the same, and may give up (bounded): park_until
     spurious_rmw,  // the same, and may wake for nothing (bounded): condvar::wait
-    await,         // blocks until a predicate holds
+    spin_until,    // blocks until a predicate holds
 };
 constexpr bool waits(read_mode m) { return m >= read_mode::wait_rmw; }
 
@@ -56,7 +56,7 @@ enum event_flag : std::uint8_t {
     exclusive = 1,  // a read whose write follows, or that write
     forced = 2,     // took the way out that only a bounded choice offers
     blocked = 4,    // the thread waits here for another store
-    recheck = 8,    // the predicate of an await has to be asked again
+    recheck = 8,    // the predicate of a spin_until has to be asked again
     // A lock that stood here blocked, reading another's lock, until the unlock was put under it. It is the maximal
     // way on from there, so that a revisit which removes the unlock takes it back to the blocked read, and asks of
     // its maximality what it would have asked of that. TruSt makes two graphs of this: one with the revisit, one

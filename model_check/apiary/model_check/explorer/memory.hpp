@@ -17,7 +17,7 @@ namespace apiary::model::explorer {
 // A point of a thread: in front of its event number `index`.
 struct moment {
     std::uint16_t thread = main_thread, index = 0;
-    // Whether somebody who knows `hb` (and is `observer`) comes after it. before() comes before everything.
+    // Whether an observer that knows `hb` (and is `observer`) comes after it. before() comes before everything.
     [[nodiscard]] bool happens_before(const vector_clock& hb, unsigned observer) const {
         return thread == main_thread || thread == observer || hb[thread] > index;
     }

@@ -102,7 +102,7 @@ ways ways_to_read(const graph& g, const event& e, std::uint64_t value, bool late
                 w.add(blocked);
             if (!match && e.mode != read_mode::wait_rmw && may_force()) w.add(forced | exclusive);
             break;
-        case read_mode::await:
+        case read_mode::spin_until:
             w.add(recheck);
             break;
     }

@@ -103,7 +103,7 @@ void engine::read_options(event_id id, const operation& op, std::vector<option>&
         const std::uint64_t value = g.value_of(e.slot, store);
         g_->at(id).flags = 0;  // an option tried before does not count against the bounds
         ways w = ways_to_read(g, e, value, place == top, limits_.most.data());
-        if (e.mode == read_mode::await) {
+        if (e.mode == read_mode::spin_until) {
             const bool holds = op.done.holds(op.done.closure, value);
             w.count = holds || place == top ? 1 : 0;
             w.flags[0] = holds ? 0 : blocked;
@@ -273,7 +273,7 @@ bool engine::ends_wait(const operation& op) {
     const std::uint32_t slot = slot_of(op.object);
     const std::uint64_t value =
         g_->value_of(slot, g_->store_at(slot, static_cast<unsigned>(g_->slots[slot].co.size())));
-    return op.mode == read_mode::await ? op.done.holds(op.done.closure, value) : (value & op.mask) == op.expect;
+    return op.mode == read_mode::spin_until ? op.done.holds(op.done.closure, value) : (value & op.mask) == op.expect;
 }
 
 // In the modes without blocked reads a waiting thread simply does not go on yet.

@@ -118,7 +118,7 @@ struct stamped {
     friend std::ostream& operator<<(std::ostream& out, const stamped&) { return out; }
 };
 
-// Who blocks until a word changes. A bit for each thread; changed only between scheduling points.
+// The threads that block until a word changes. A bit for each thread; changed only between scheduling points.
 class waiters {
 public:
     // The caller has just looked at the word, and nothing can have run since.

@@ -202,7 +202,7 @@ struct relacy_sync {
     };
 
     template <class T, class Done>
-    static T await(const atomic<T>& a, Done done, site at = site::current()) {
+    static T spin_until(const atomic<T>& a, Done done, site at = site::current()) {
         relacy_detail::the_world.asked(law_kind::deadlock);
         for (;;) {
             const T value = a.load(std::memory_order_acquire, at);

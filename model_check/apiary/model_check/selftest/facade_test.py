@@ -215,7 +215,7 @@ class Traces(unittest.TestCase):
     def test_a_loop_is_shown_once_and_counted(self):
         done = run("spins_without_await", "--engine", "explorer")
         self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn("a waiting loop needs await()", done.stdout)
+        self.assertIn("a waiting loop needs spin_until()", done.stdout)
         self.assertRegex(done.stdout, r"…  \| row \d+ again, \d+ times")
         self.assertLess(len(done.stdout.splitlines()), 30, done.stdout)
 

@@ -178,7 +178,7 @@ struct spins_for_ever : quiet<Sync> {
 };
 APIARY_CHECK(spins_for_ever, model::relacy_only);
 
-// What a stranger writes first: a loop where await belongs. The explorer alone calls it a livelock.
+// What a stranger writes first: a loop where spin_until belongs. The explorer alone calls it a livelock.
 template <class Sync>
 struct spins_without_await : quiet<Sync> {
     void thread(unsigned i) {
@@ -194,7 +194,7 @@ template <class Sync>
 struct awaits_for_ever : quiet<Sync> {
     void thread(unsigned i) {
         if (i == 0)
-            Sync::await(this->n, [](int v) { return v == 2; });
+            Sync::spin_until(this->n, [](int v) { return v == 2; });
         else
             this->n.store(1, std::memory_order_release);
     }
@@ -206,7 +206,7 @@ struct awaits : quiet<Sync> {
     static constexpr std::array engine_laws{"deadlock"};
     void thread(unsigned i) {
         if (i == 0)
-            Sync::await(this->n, [](int v) { return v == 2; });
+            Sync::spin_until(this->n, [](int v) { return v == 2; });
         else
             this->n.store(1, std::memory_order_release), this->n.store(2, std::memory_order_release);
     }

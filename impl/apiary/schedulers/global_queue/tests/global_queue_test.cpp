@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+#include <apiary/testing/replaced_new.hpp>
+
 namespace {
 
 using apiary::global_queue;
@@ -29,14 +31,9 @@ thread_local int allocations_left = -1;
 
 }  // namespace
 
-void* operator new(std::size_t bytes) {
+void apiary::before_allocation(std::size_t, std::size_t) {
     if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
-    if (void* p = std::malloc(bytes)) return p;
-    throw std::bad_alloc();
 }
-// Out of line: inlined beside a new that is not, g++ takes the two for mismatched.
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 namespace {
 
@@ -102,7 +99,8 @@ TEST(global_queue_batch, whose_third_throws_when_it_is_moved_in_posts_none) {
     {
         global_queue q({.workers = 1});
         {
-            std::array<throws_when_moved, 3> batch{{{token, &moves, &ran}, {token, &moves, &ran}, {token, &moves, &ran}}};
+            std::array<throws_when_moved, 3> batch{
+                {{token, &moves, &ran}, {token, &moves, &ran}, {token, &moves, &ran}}};
             EXPECT_THROW((void)q.post_batch(std::span(batch)), std::runtime_error);
         }
         EXPECT_EQ(token.use_count(), 1) << "what was moved in before is destroyed";

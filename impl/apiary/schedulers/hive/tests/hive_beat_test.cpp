@@ -1,4 +1,4 @@
-// The hive's rules, one worker at a time on the test's own thread: a manual clock, a core that never blocks, scripted
+// The hive's rules, one worker at a time on the test's own thread: a manual clock, a driver that never blocks, scripted
 // numbers, small or locked queues (seed 002 sections 13 and 14.2 B). Each line of the seed's checklist has its test.
 #include <apiary/schedulers/hive/hive.hpp>
 
@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include <apiary/testing/still_hive.hpp>
+#include <apiary/testing/stepped_hive.hpp>
 
 namespace {
 
@@ -25,7 +25,7 @@ using apiary::push_result;
 using apiary::real_sync;
 using apiary::stop_mode;
 
-using apiary::scripted_core;
+using apiary::scripted_driver;
 using apiary::still_parts;
 
 class beat : public testing::Test, public apiary::still_script {};
@@ -72,8 +72,8 @@ TEST_F(beat, checklist_4_a_turn_goes_through_its_steps_in_order) {
     core_type h(1, 0, {});
     auto& worker = *h.io()[0];
     h.clock().set(1000);
-    worker.core().on_poll = [&] {
-        if (worker.core().polls() == 1) log.emplace_back("event");
+    worker.driver().on_poll = [&] {
+        if (worker.driver().polls() == 1) log.emplace_back("event");
     };
     ASSERT_TRUE(h.post(noting("global")));
     ASSERT_TRUE(worker.post_local(noting("local")));
@@ -86,8 +86,8 @@ TEST_F(beat, checklist_4_a_turn_goes_through_its_steps_in_order) {
     worker.run();
     EXPECT_EQ(log, (std::vector<std::string>{"event", "timer", "private", "local", "global", "later"}));
     // Step 7: it blocks until the next timer and no longer, in nanoseconds (A13).
-    EXPECT_EQ(worker.core().waits(), (std::vector<std::int64_t>{2000, 3000}));
-    EXPECT_EQ(worker.core().stuck(), 0U);
+    EXPECT_EQ(worker.driver().waits(), (std::vector<std::int64_t>{2000, 3000}));
+    EXPECT_EQ(worker.driver().stuck(), 0U);
     EXPECT_EQ(worker.counters().timer_lateness_ns, 100U) << "only the one that was due before";
 }
 
@@ -99,13 +99,13 @@ TEST_F(beat, a_worker_that_found_nothing_looks_again_before_it_sleeps) {
             auto& worker = *h.io()[0];
             if (others_sleep) h.io_crew().idle().announce_sleep(1, false);
             std::size_t polls = 0;
-            worker.core().on_wait = [&] {
-                polls = worker.core().polls();
+            worker.driver().on_wait = [&] {
+                polls = worker.driver().polls();
                 h.request_stop(stop_mode::drain);
             };
             worker.run();
             EXPECT_EQ(polls, others_sleep ? 1 : 1 + looks);
-            EXPECT_EQ(worker.core().waits().size(), 1U);
+            EXPECT_EQ(worker.driver().waits().size(), 1U);
         }
 }
 
@@ -115,7 +115,7 @@ TEST_F(beat, checklist_5_a_post_wakes_one_sleeper_and_none_while_one_searches) {
     fifo_list<task_type> four;
     for (int i = 0; i < 4; ++i) four.push_back(noting("batch"));
     ASSERT_TRUE(h.post_list(four));
-    const auto wakes = [&] { return h.io()[1]->core().wakes() + h.io()[2]->core().wakes(); };
+    const auto wakes = [&] { return h.io()[1]->driver().wakes() + h.io()[2]->driver().wakes(); };
     EXPECT_EQ(wakes(), 1U);
     ASSERT_TRUE(h.post(noting("one more")));
     EXPECT_EQ(wakes(), 1U) << "the one that was woken is still looking";
@@ -182,7 +182,7 @@ struct scripted_parts : apiary::hive_parts<real_sync> {
 };
 
 TEST(post_delayed, takes_of_two_random_workers_the_one_with_fewer_timers) {
-    apiary::basic_hive<real_sync, apiary::epoll_core, apiary::pooled_storage<>, scripted_parts> h({.io_workers = 3});
+    apiary::basic_hive<real_sync, apiary::epoll_driver, apiary::pooled_storage<>, scripted_parts> h({.io_workers = 3});
     std::thread t([&h] { h.run(); });
     std::atomic<int> ran{0};
     ASSERT_TRUE(h.post_to_worker(0, [&] {
@@ -290,7 +290,7 @@ struct locked_parts : apiary::hive_parts<real_sync> {
 };
 
 TEST(parts, a_hive_on_locked_queues_does_the_same) {
-    apiary::basic_hive<real_sync, apiary::epoll_core, apiary::pooled_storage<>, locked_parts> h({.io_workers = 2});
+    apiary::basic_hive<real_sync, apiary::epoll_driver, apiary::pooled_storage<>, locked_parts> h({.io_workers = 2});
     std::atomic<int> ran{0};
     ASSERT_TRUE(h.post_micro([&] {
         for (int i = 0; i < 500; ++i) {

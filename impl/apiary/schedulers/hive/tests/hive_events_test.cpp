@@ -1,4 +1,4 @@
-// Event sources: the core alone, from one thread, and then on the hive. hive_echo drives them with 1,000 connections.
+// Event sources: the driver alone, from one thread, and then on the hive. hive_echo drives them with 1,000 connections.
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace {
 
-using apiary::epoll_core;
+using apiary::epoll_driver;
 using apiary::gone;
 using apiary::hive;
 using apiary::readiness;
@@ -49,140 +49,140 @@ struct noted final : apiary::descriptor_source {
     std::function<void()> then, at_the_end;
 };
 
-TEST(epoll_core, tells_a_source_until_it_was_dealt_with) {
-    epoll_core core;
+TEST(epoll_driver, tells_a_source_until_it_was_dealt_with) {
+    epoll_driver driver;
     const pipe_ends p;
     noted source(p.read);
-    ASSERT_EQ(core.watch(source, {}), watch_result::watched);
-    core.poll();
+    ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
+    driver.poll();
     EXPECT_EQ(source.readable, 0);
     p.put();
-    core.wait(epoll_core::forever);
+    driver.wait(epoll_driver::forever);
     EXPECT_EQ(source.readable, 0) << "a wait only collects";
-    core.poll();
-    core.poll();
+    driver.poll();
+    driver.poll();
     EXPECT_EQ(source.readable, 2);
-    EXPECT_TRUE(core.rewatch(source, {.read = false, .write = false}));
-    core.poll();
+    EXPECT_TRUE(driver.rewatch(source, {.read = false, .write = false}));
+    driver.poll();
     EXPECT_EQ(source.readable, 2);
-    EXPECT_TRUE(core.unwatch(source));
-    EXPECT_FALSE(core.unwatch(source)) << "it is not watched any more";
-    EXPECT_FALSE(core.rewatch(source, {}));
+    EXPECT_TRUE(driver.unwatch(source));
+    EXPECT_FALSE(driver.unwatch(source)) << "it is not watched any more";
+    EXPECT_FALSE(driver.rewatch(source, {}));
 }
 
-TEST(epoll_core, a_hang_up_is_told_also_to_a_source_that_asked_for_nothing) {
-    epoll_core core;
+TEST(epoll_driver, a_hang_up_is_told_also_to_a_source_that_asked_for_nothing) {
+    epoll_driver driver;
     pipe_ends p;
     noted source(p.read);
-    ASSERT_EQ(core.watch(source, {.read = false, .write = false}), watch_result::watched);
+    ASSERT_EQ(driver.watch(source, {.read = false, .write = false}), watch_result::watched);
     p.put();
-    core.poll();
+    driver.poll();
     EXPECT_EQ(source.hung_up + source.readable, 0);
     ::close(p.write);
     p.write = -1;
-    core.poll();
+    driver.poll();
     EXPECT_EQ(source.hung_up, 1);
     EXPECT_EQ(source.readable, 0) << "there is something to read, for which it did not ask";
-    EXPECT_TRUE(core.unwatch(source));
-    core.poll();
+    EXPECT_TRUE(driver.unwatch(source));
+    driver.poll();
     EXPECT_EQ(source.hung_up, 1);
 }
 
-TEST(epoll_core, a_source_may_watch_others_and_delete_itself_while_it_is_told) {
-    epoll_core core;
+TEST(epoll_driver, a_source_may_watch_others_and_delete_itself_while_it_is_told) {
+    epoll_driver driver;
     const pipe_ends p, q;
     noted heir(q.read);
     auto* source = new noted(p.read);
-    source->then = [&core, &heir, source] {
-        EXPECT_TRUE(core.unwatch(*source));
-        EXPECT_EQ(core.watch(heir, {}), watch_result::watched);
+    source->then = [&driver, &heir, source] {
+        EXPECT_TRUE(driver.unwatch(*source));
+        EXPECT_EQ(driver.watch(heir, {}), watch_result::watched);
         delete source;
     };
-    ASSERT_EQ(core.watch(*source, {}), watch_result::watched);
+    ASSERT_EQ(driver.watch(*source, {}), watch_result::watched);
     p.put();
     q.put();
-    core.poll();
-    core.poll();
+    driver.poll();
+    driver.poll();
     EXPECT_EQ(heir.readable, 1);
-    EXPECT_EQ(core.watched(), 1U);
-    core.end_sources();
+    EXPECT_EQ(driver.watched(), 1U);
+    driver.end_sources();
     EXPECT_EQ(heir.farewells, std::vector{gone::worker_ended});
 }
 
-TEST(epoll_core, a_poll_does_not_swallow_a_wake) {
-    epoll_core core;
+TEST(epoll_driver, a_poll_does_not_swallow_a_wake) {
+    epoll_driver driver;
     const pipe_ends p;
     noted source(p.read);
-    ASSERT_EQ(core.watch(source, {}), watch_result::watched);
-    core.wake();
-    core.poll();
-    core.wait(epoll_core::forever);
+    ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
+    driver.wake();
+    driver.poll();
+    driver.wait(epoll_driver::forever);
 }
 
-TEST(epoll_core, a_source_that_was_unwatched_in_the_same_batch_is_not_told) {
-    epoll_core core;
+TEST(epoll_driver, a_source_that_was_unwatched_in_the_same_batch_is_not_told) {
+    epoll_driver driver;
     const pipe_ends p, q;
     noted one(p.read), other(q.read);
-    one.then = [&] { (void)core.unwatch(other); };
-    other.then = [&] { (void)core.unwatch(one); };
-    ASSERT_EQ(core.watch(one, {}), watch_result::watched);
-    ASSERT_EQ(core.watch(other, {}), watch_result::watched);
+    one.then = [&] { (void)driver.unwatch(other); };
+    other.then = [&] { (void)driver.unwatch(one); };
+    ASSERT_EQ(driver.watch(one, {}), watch_result::watched);
+    ASSERT_EQ(driver.watch(other, {}), watch_result::watched);
     p.put();
     q.put();
-    core.wait(epoll_core::forever);
-    core.poll();
+    driver.wait(epoll_driver::forever);
+    driver.poll();
     EXPECT_EQ(one.readable + other.readable, 1);
-    EXPECT_EQ(core.watched(), 1U);
+    EXPECT_EQ(driver.watched(), 1U);
 }
 
-TEST(epoll_core, says_why_it_watches_no_bad_descriptor) {
-    epoll_core core;
+TEST(epoll_driver, says_why_it_watches_no_bad_descriptor) {
+    epoll_driver driver;
     noted negative(-1);
-    EXPECT_EQ(core.watch(negative, {}), watch_result::bad_descriptor);
+    EXPECT_EQ(driver.watch(negative, {}), watch_result::bad_descriptor);
     int closed = -1;
     {
         const pipe_ends p;
         closed = p.read;
     }
     noted dead(closed);
-    EXPECT_EQ(core.watch(dead, {}), watch_result::bad_descriptor);
+    EXPECT_EQ(driver.watch(dead, {}), watch_result::bad_descriptor);
     const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     noted regular(file);
-    EXPECT_EQ(core.watch(regular, {}), watch_result::bad_descriptor) << "a regular file has no readiness";
+    EXPECT_EQ(driver.watch(regular, {}), watch_result::bad_descriptor) << "a regular file has no readiness";
     ::close(file);
     const pipe_ends p;
     noted first(p.read), second(p.read);
-    EXPECT_EQ(core.watch(first, {}), watch_result::watched);
-    EXPECT_EQ(core.watch(second, {}), watch_result::watched_before);
+    EXPECT_EQ(driver.watch(first, {}), watch_result::watched);
+    EXPECT_EQ(driver.watch(second, {}), watch_result::watched_before);
     EXPECT_TRUE(first.farewells.empty());
 }
 
-TEST(epoll_core, a_descriptor_closed_under_its_source_is_answered) {
-    epoll_core core;
+TEST(epoll_driver, a_descriptor_closed_under_its_source_is_answered) {
+    epoll_driver driver;
     pipe_ends p;
     noted source(p.read);
-    ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+    ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
     ::close(p.read);
     p.read = -1;
-    core.poll();
+    driver.poll();
     EXPECT_EQ(source.readable, 0);
-    EXPECT_FALSE(core.unwatch(source)) << "the descriptor was closed before";
-    EXPECT_EQ(core.watched(), 0U);
+    EXPECT_FALSE(driver.unwatch(source)) << "the descriptor was closed before";
+    EXPECT_EQ(driver.watched(), 0U);
 
     // And when its number comes back with another source, the first is told.
     const pipe_ends q;
     const int kept = ::fcntl(q.read, F_DUPFD_CLOEXEC, 0);
     noted first(q.read);
-    ASSERT_EQ(core.watch(first, {}), watch_result::watched);
+    ASSERT_EQ(driver.watch(first, {}), watch_result::watched);
     ASSERT_EQ(::dup3(p.write, q.read, O_CLOEXEC), q.read);  // closes it; the duplicate keeps the kernel's entry
     noted heir(q.read);
-    ASSERT_EQ(core.watch(heir, {.read = false, .write = true}), watch_result::watched);
+    ASSERT_EQ(driver.watch(heir, {.read = false, .write = true}), watch_result::watched);
     EXPECT_EQ(first.farewells, std::vector{gone::descriptor_closed});
-    EXPECT_FALSE(core.unwatch(first));
+    EXPECT_FALSE(driver.unwatch(first));
     q.put();
-    core.poll();
+    driver.poll();
     EXPECT_EQ(first.readable, 0) << "the duplicate reports to nobody";
-    EXPECT_TRUE(core.unwatch(heir));
+    EXPECT_TRUE(driver.unwatch(heir));
     ::close(kept);
 }
 
@@ -191,15 +191,15 @@ struct for_windows final : apiary::event_source {
     void on_ready(readiness) noexcept override {}
 };
 
-TEST(epoll_core, refuses_a_source_for_another_platform_with_a_warning) {
+TEST(epoll_driver, refuses_a_source_for_another_platform_with_a_warning) {
     for_windows source;
 #ifdef NDEBUG
-    epoll_core core;
+    epoll_driver driver;
     testing::internal::CaptureStderr();
-    EXPECT_EQ(core.watch(source, {}), watch_result::wrong_backend);
+    EXPECT_EQ(driver.watch(source, {}), watch_result::wrong_backend);
     EXPECT_NE(testing::internal::GetCapturedStderr().find("another kind of event loop"), std::string::npos);
 #else
-    EXPECT_DEATH({ (void)epoll_core().watch(source, {}); }, "another kind of event loop");
+    EXPECT_DEATH({ (void)epoll_driver().watch(source, {}); }, "another kind of event loop");
 #endif
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <apiary/testing/still_hive.hpp>
+#include <apiary/testing/stepped_hive.hpp>
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Slips that scripts/apiary mutate --logic found alive: which worker is woken by what, what is put back when nobody takes it, what a
-// leaving worker hands over and in which order, and what the books say. One worker at a time (still_hive.hpp).
+// leaving worker hands over and in which order, and what the books say. One worker at a time (stepped_hive.hpp).
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include <apiary/testing/still_hive.hpp>
+#include <apiary/testing/stepped_hive.hpp>
 
 namespace {
 
@@ -21,7 +21,7 @@ using apiary::detach_result;
 using apiary::fifo_list;
 using apiary::hive_parameters;
 using apiary::real_sync;
-using apiary::scripted_core;
+using apiary::scripted_driver;
 using apiary::steal_status;
 using apiary::stop_mode;
 using words = std::vector<std::string>;
@@ -46,7 +46,7 @@ TEST_F(logic, a_post_in_front_of_another_wakes_a_sleeper_for_the_one_behind) {
     ASSERT_TRUE(worker.post_local(noting("one")));
     h.io_crew().idle().announce_sleep(1, false);
     ASSERT_TRUE(worker.post_local(noting("two")));
-    EXPECT_EQ(h.io()[1]->core().wakes(), 1U);
+    EXPECT_EQ(h.io()[1]->driver().wakes(), 1U);
     EXPECT_EQ(h.io_crew().idle().snapshot().searching(), 1U);
     h.request_stop(stop_mode::drain);
     worker.run();
@@ -56,13 +56,13 @@ TEST_F(logic, a_post_in_front_of_another_wakes_a_sleeper_for_the_one_behind) {
 TEST_F(logic, a_worker_that_is_told_to_leave_does_not_block_though_its_wake_is_used_up) {
     core_type h(2, 0, {.looks_before_sleep = 0});
     auto& worker = *h.io()[1];
-    worker.core().on_poll = [&] {
-        if (worker.core().polls() != 1) return;
+    worker.driver().on_poll = [&] {
+        if (worker.driver().polls() != 1) return;
         ASSERT_EQ(h.detach_io(1), detach_result::detached);
-        worker.core().fake_core::wait(0);  // the poll meets the wake that came with it
+        worker.driver().fake_driver::wait(0);  // the poll meets the wake that came with it
     };
     worker.run();
-    EXPECT_EQ(worker.core().stuck(), 0U);
+    EXPECT_EQ(worker.driver().stuck(), 0U);
 }
 
 TEST_F(logic, a_post_from_outside_ends_a_nap) {
@@ -70,7 +70,7 @@ TEST_F(logic, a_post_from_outside_ends_a_nap) {
         core_type h(2, 0, {.search_ns = search_ns});
         h.io_crew().idle().announce_nap(1, false);
         ASSERT_TRUE(h.post(noting("from outside")));
-        EXPECT_EQ(h.io()[1]->core().wakes(), 1U) << search_ns;
+        EXPECT_EQ(h.io()[1]->driver().wakes(), 1U) << search_ns;
     }
 }
 
@@ -82,62 +82,62 @@ struct counted_wakes {
     int wakes = 0;
 };
 struct parts_with_counted_wakes : apiary::still_parts {
-    using compute_core = counted_wakes;
+    using compute_driver = counted_wakes;
 };
 
 TEST_F(logic, a_compute_worker_is_woken_to_leave_and_leaves_once) {
     core_on<parts_with_counted_wakes> h(1, 3, {});
     EXPECT_EQ(h.detach_compute(1), detach_result::detached);
-    EXPECT_EQ(h.compute()[1]->core().wakes, 1);
+    EXPECT_EQ(h.compute()[1]->driver().wakes, 1);
     EXPECT_EQ(h.detach_compute(1), detach_result::unknown_worker) << "it is leaving";
     EXPECT_EQ(h.serving_compute(), 2U);
-    EXPECT_EQ(h.compute()[0]->core().wakes + h.compute()[2]->core().wakes, 0);
+    EXPECT_EQ(h.compute()[0]->driver().wakes + h.compute()[2]->driver().wakes, 0);
 }
 
-TEST_F(logic, who_was_woken_in_vain_naps_as_often_as_it_may_and_the_books_say_so) {
+TEST_F(logic, a_worker_that_was_woken_in_vain_naps_as_often_as_it_may_and_the_books_say_so) {
     core_type h(3, 0, {.looks_before_sleep = 0, .naps = 2});  // worker 1 is awake
     auto& worker = *h.io()[0];
-    worker.core().on_wait = [&] {
+    worker.driver().on_wait = [&] {
         ASSERT_TRUE(h.io_crew().idle().claim(0));
-        worker.core().wake();
+        worker.driver().wake();
     };
-    worker.core().on_poll = [&] {
-        if (worker.core().waits().size() == 4) h.request_stop(stop_mode::drain);
+    worker.driver().on_poll = [&] {
+        if (worker.driver().waits().size() == 4) h.request_stop(stop_mode::drain);
     };
     worker.run();
-    const auto& waits = worker.core().waits();
+    const auto& waits = worker.driver().waits();
     ASSERT_EQ(waits.size(), 4U);
-    EXPECT_EQ(waits[0], scripted_core::forever);
-    EXPECT_NE(waits[1], scripted_core::forever);
-    EXPECT_NE(waits[2], scripted_core::forever);
-    EXPECT_EQ(waits[3], scripted_core::forever) << "two naps and no more";
+    EXPECT_EQ(waits[0], scripted_driver::forever);
+    EXPECT_NE(waits[1], scripted_driver::forever);
+    EXPECT_NE(waits[2], scripted_driver::forever);
+    EXPECT_EQ(waits[3], scripted_driver::forever) << "two naps and no more";
     EXPECT_EQ(worker.counters().parked, 5U) << "the last one stays awake for the stop";
     EXPECT_EQ(worker.counters().woken, 1U);
     EXPECT_EQ(worker.counters().spurious, 1U);
 }
 
-TEST_F(logic, who_has_found_work_since_it_was_woken_in_vain_naps_no_more) {
+TEST_F(logic, a_worker_that_has_found_work_since_it_was_woken_in_vain_naps_no_more) {
     core_type h(3, 0, {.looks_before_sleep = 0, .naps = 2});
     auto& worker = *h.io()[0];
-    worker.core().on_wait = [&] {
+    worker.driver().on_wait = [&] {
         ASSERT_TRUE(h.io_crew().idle().claim(0));
-        worker.core().wake();
-        worker.core().on_wait = [&] { ASSERT_TRUE(h.post(noting("found"))); };  // in the first nap
+        worker.driver().wake();
+        worker.driver().on_wait = [&] { ASSERT_TRUE(h.post(noting("found"))); };  // in the first nap
     };
-    worker.core().on_poll = [&] {
-        if (worker.core().waits().size() == 3) h.request_stop(stop_mode::drain);
+    worker.driver().on_poll = [&] {
+        if (worker.driver().waits().size() == 3) h.request_stop(stop_mode::drain);
     };
     worker.run();
-    ASSERT_EQ(worker.core().waits().size(), 3U);
-    EXPECT_NE(worker.core().waits()[1], scripted_core::forever);
-    EXPECT_EQ(worker.core().waits()[2], scripted_core::forever);
+    ASSERT_EQ(worker.driver().waits().size(), 3U);
+    EXPECT_NE(worker.driver().waits()[1], scripted_driver::forever);
+    EXPECT_EQ(worker.driver().waits()[2], scripted_driver::forever);
     EXPECT_EQ(log, words{"found"});
 }
 
 TEST_F(logic, a_post_that_waits_alone_wakes_nobody_when_it_is_taken) {
     core_type h(2, 0, {});
     ASSERT_TRUE(h.post(doing("alone", [&] {
-        EXPECT_EQ(h.io()[1]->core().wakes(), 0U) << "there is nothing else to take";
+        EXPECT_EQ(h.io()[1]->driver().wakes(), 0U) << "there is nothing else to take";
         h.request_stop(stop_mode::drain);
     })));
     h.io_crew().idle().announce_sleep(1, false);  // it came too late to see it, and looks itself
@@ -145,7 +145,7 @@ TEST_F(logic, a_post_that_waits_alone_wakes_nobody_when_it_is_taken) {
     EXPECT_EQ(log, words{"alone"});
 }
 
-struct scripted_compute_core {
+struct scripted_compute_driver {
     static constexpr std::int64_t forever = INT64_MAX;
     void wait(std::int64_t deadline_ns) {
         ++waits;
@@ -158,20 +158,20 @@ struct scripted_compute_core {
     std::function<void()> on_wait;
 };
 struct parts_with_scripted_compute : apiary::still_parts {
-    using compute_core = scripted_compute_core;
+    using compute_driver = scripted_compute_driver;
 };
 
 TEST_F(logic, the_books_of_a_compute_worker_say_what_woke_it) {
     core_on<parts_with_scripted_compute> h(1, 1, {});
     auto& worker = *h.compute()[0];
-    worker.core().on_wait = [&] {
-        if (worker.core().waits == 1) {
+    worker.driver().on_wait = [&] {
+        if (worker.driver().waits == 1) {
             ASSERT_TRUE(h.compute_crew().idle().claim(0));  // in vain
         }
-        if (worker.core().waits == 3) {
+        if (worker.driver().waits == 3) {
             ASSERT_TRUE(h.post_compute(noting("work")));
         }
-        if (worker.core().waits == 4) h.request_stop(stop_mode::drain);
+        if (worker.driver().waits == 4) h.request_stop(stop_mode::drain);
     };
     worker.run();
     EXPECT_EQ(log, words{"work"});
@@ -192,15 +192,15 @@ TEST_F(logic, a_compute_worker_takes_one_task_at_a_time) {
 TEST_F(logic, a_compute_worker_that_finds_nothing_sleeps_at_once_and_never_naps) {
     core_on<parts_with_scripted_compute> h(1, 3, {.looks_before_sleep = 1, .sleeps_after_one = false, .naps = 2});
     auto& worker = *h.compute()[0];  // the others are awake
-    worker.core().on_wait = [&] {
-        if (worker.core().waits == 1) {
+    worker.driver().on_wait = [&] {
+        if (worker.driver().waits == 1) {
             ASSERT_TRUE(h.compute_crew().idle().claim(0));  // in vain
         }
-        if (worker.core().waits == 3) h.request_stop(stop_mode::drain);
+        if (worker.driver().waits == 3) h.request_stop(stop_mode::drain);
     };
     worker.run();
-    EXPECT_EQ(worker.core().polls, 3) << "one look before each sleep";
-    EXPECT_EQ(worker.core().naps, 0);
+    EXPECT_EQ(worker.driver().polls, 3) << "one look before each sleep";
+    EXPECT_EQ(worker.driver().naps, 0);
 }
 
 TEST_F(logic, compute_posts_count_on_a_search_however_long_it_takes) {
@@ -223,119 +223,11 @@ TEST_F(logic, a_post_waits_for_a_napper_only_when_the_deque_is_empty) {
         ASSERT_TRUE(worker.post_local(doing("poster", [&] {
             h.io_crew().idle().announce_nap(1, false);
             ASSERT_TRUE(worker.post_local(noting("in the slot")));
-            EXPECT_EQ(h.io()[1]->core().wakes(), alone ? 0U : 1U);
+            EXPECT_EQ(h.io()[1]->driver().wakes(), alone ? 0U : 1U);
             h.request_stop(stop_mode::drain);
         })));
         worker.run();
     }
-}
-
-// ----- Turns and thefts -----
-
-TEST_F(logic, an_interval_that_a_call_cuts_short_goes_on_in_the_next_turn) {
-    core_type h(2, 0, {.global_probe_interval = 4});
-    auto& worker = *h.io()[0];
-    std::function<void(int)> post = [&](int n) {
-        ASSERT_TRUE(worker.post_local(doing("own", [&, n] {
-            ASSERT_TRUE(h.post_to(0, noting("call")));
-            if (n == 8) return h.request_stop(stop_mode::drain);
-            post(n + 1);
-        })));
-    };
-    ASSERT_TRUE(worker.post_local(noting("old")));
-    post(1);
-    worker.run();
-    ASSERT_GE(log.size(), 8U);
-    log.resize(8);
-    EXPECT_EQ(log, (words{"own", "call", "own", "call", "own", "call", "own", "old"}));
-}
-
-TEST_F(logic, the_time_without_own_tasks_makes_none_of_them_long) {
-    core_type h(2, 0, {.global_probe_interval = 4, .probe_ns = 1000});
-    auto& worker = *h.io()[0];
-    const auto turn_of = [&](std::initializer_list<const char*> names) {
-        for (const char* name : names) ASSERT_TRUE(worker.post_local(noting(name)));
-        ASSERT_TRUE(worker.turn_once());
-    };
-    turn_of({"1", "2", "3", "4"});
-    EXPECT_FALSE(worker.turn_once());
-    h.clock().set(1'000'000'000);
-    turn_of({"5", "6", "7", "8"});
-    log.clear();
-    turn_of({"9", "10", "11"});
-    EXPECT_EQ(log, (words{"11", "10", "9"})) << "long ones would run like a queue";
-}
-
-// Time passes between any two looks.
-struct stepping_clock : apiary::manual_clock<> {
-    std::int64_t now_ns() const { return now_ += 10; }
-    mutable std::int64_t now_ = 0;
-};
-struct parts_with_a_stepping_clock : apiary::still_parts {
-    using clock = stepping_clock;
-};
-
-TEST_F(logic, a_worker_that_watches_no_clock_sleeps_for_a_timer_that_is_nearly_due) {
-    core_on<parts_with_a_stepping_clock> h(1, 0, {.looks_before_sleep = 0});
-    task_type* stop = doing("timer", [&] { h.request_stop(stop_mode::drain); });
-    stop->deadline_ns = 20;  // one look after the turn's
-    ASSERT_TRUE(h.io()[0]->sources().post_delayed(stop));
-    h.io()[0]->run();
-    EXPECT_EQ(h.io()[0]->counters().parked, 1U);
-}
-
-TEST_F(logic, a_worker_watches_the_clock_for_the_last_of_the_time_alone_and_up_to_the_deadline) {
-    const auto run_to = [&](std::int64_t deadline_ns, std::int64_t spin_ns) {
-        core_on<parts_with_a_stepping_clock> h(1, 0, {.looks_before_sleep = 0, .timer_spin_ns = spin_ns});
-        task_type* stop = doing("timer", [&] { h.request_stop(stop_mode::drain); });
-        stop->deadline_ns = deadline_ns;
-        EXPECT_TRUE(h.io()[0]->sources().post_delayed(stop));
-        h.io()[0]->run();
-        return h.io()[0]->counters();
-    };
-    EXPECT_GE(run_to(1000, 100).parked, 1U) << "there was time to sleep";
-    const auto near = run_to(40, 1000);
-    EXPECT_EQ(near.parked, 0U);
-    EXPECT_EQ(near.timer_lateness_ns, 10U) << "one look behind the one that ended the watch";
-}
-
-TEST_F(logic, long_tasks_run_one_a_turn_also_when_the_old_end_is_passed_over) {
-    for (const std::size_t short_deque : {64U, 1U}) {
-        core_type h(2, 0,
-                    {.global_probe_interval = 2, .probe_ns = 1000, .short_deque = short_deque, .long_deque_probes = 3});
-        auto& worker = *h.io()[0];
-        for (int i = 0; i < 12; ++i)
-            ASSERT_TRUE(worker.post_local(doing("long", [&] { h.clock().advance(1'000'000); })));
-        ASSERT_TRUE(worker.turn_once());
-        ASSERT_TRUE(worker.turn_once());
-        log.clear();
-        for (std::size_t turns = 1; turns <= 3; ++turns) {
-            EXPECT_TRUE(worker.turn_once());
-            EXPECT_EQ(log.size(), turns) << short_deque;
-        }
-        h.request_stop(stop_mode::drain);
-        worker.run();
-    }
-}
-
-TEST_F(logic, a_timer_that_is_not_due_interrupts_no_turn) {
-    core_type h(1, 0, {});
-    auto& worker = *h.io()[0];
-    ASSERT_TRUE(worker.sources().post_delayed(noting("late", 5000)));
-    for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(worker.post_local(noting(name)));
-    EXPECT_TRUE(worker.turn_once());
-    EXPECT_EQ(log, (words{"a", "b", "c"}));
-}
-
-TEST_F(logic, as_many_timers_run_before_the_private_queue_as_the_budget_says) {
-    core_type h(1, 0, {.local_budget = 1});
-    auto& worker = *h.io()[0];
-    h.clock().set(1000);
-    for (const char* name : {"first", "second"}) ASSERT_TRUE(worker.sources().post_delayed(noting(name, 1000)));
-    ASSERT_TRUE(worker.sources().post(noting("private")));
-    EXPECT_TRUE(worker.turn_once());
-    EXPECT_TRUE(worker.turn_once());
-    EXPECT_EQ(log, (words{"first", "private", "second"}));
 }
 
 // ----- What nobody takes -----
@@ -458,7 +350,7 @@ TEST_F(logic, a_worker_on_which_no_post_counts_leaves_without_a_wake) {
     h.io_crew().idle().announce_sleep(2, false);  // it came too late to see it, and looks itself
     ASSERT_EQ(h.detach_io(1), detach_result::detached);
     h.io()[1]->run();
-    EXPECT_EQ(h.io()[2]->core().wakes(), 0U);
+    EXPECT_EQ(h.io()[2]->driver().wakes(), 0U);
 }
 
 TEST_F(logic, a_timer_that_the_main_worker_refuses_is_dropped_and_not_lost) {

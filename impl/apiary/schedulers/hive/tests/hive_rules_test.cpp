@@ -1,5 +1,5 @@
 // Rules of the hive that a slip can break without any other test failing: what is looked at when, which worker is
-// woken, which posts may still come in. One worker at a time on the test's own thread (still_hive.hpp).
+// woken, which posts may still come in. One worker at a time on the test's own thread (stepped_hive.hpp).
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <apiary/testing/still_hive.hpp>
+#include <apiary/testing/stepped_hive.hpp>
 
 namespace {
 
@@ -17,7 +17,7 @@ using apiary::detach_result;
 using apiary::fifo_list;
 using apiary::hive_parameters;
 using apiary::real_sync;
-using apiary::scripted_core;
+using apiary::scripted_driver;
 using apiary::stop_mode;
 using words = std::vector<std::string>;
 
@@ -100,7 +100,7 @@ TEST_F(rules, a_timer_that_is_due_this_instant_runs_and_can_still_be_cancelled) 
     worker.run();
     EXPECT_EQ(log, (words{"first", "stop"}));
     EXPECT_EQ(worker.counters().cancelled, 1U);
-    EXPECT_TRUE(worker.core().waits().empty());
+    EXPECT_TRUE(worker.driver().waits().empty());
 }
 
 // Told how it is ended and where it is freed.
@@ -149,7 +149,7 @@ struct parts_with_slow_yields : apiary::still_parts {
 template <class Hive>
 std::uint64_t sleeps_in_100_looks(Hive& h) {
     auto& worker = *h.io()[0];
-    worker.core().on_poll = [&h, looks = 0]() mutable {
+    worker.driver().on_poll = [&h, looks = 0]() mutable {
         if (++looks == 100) h.request_stop(stop_mode::drain);
     };
     worker.run();
@@ -177,15 +177,15 @@ std::size_t polls_after_a_wake(Hive& h, bool targeted) {
     auto& worker = *h.io()[0];
     h.io_crew().idle().announce_sleep(1, false);
     std::size_t polls = 0, before = 0, after = 0;
-    worker.core().on_poll = [&] {
+    worker.driver().on_poll = [&] {
         ++polls;
-        if (worker.core().waits().size() == 2 && after == 0) after = polls, h.request_stop(stop_mode::drain);
+        if (worker.driver().waits().size() == 2 && after == 0) after = polls, h.request_stop(stop_mode::drain);
     };
-    worker.core().on_wait = [&] {
+    worker.driver().on_wait = [&] {
         before = polls;
         auto* task = apiary::still_script::storage::make([] {});
         EXPECT_TRUE(targeted ? h.post_to(0, task) : h.post(task));
-        EXPECT_EQ(worker.core().wakes(), 1U);
+        EXPECT_EQ(worker.driver().wakes(), 1U);
     };
     worker.run();
     return after - before;
@@ -221,9 +221,9 @@ TEST_F(rules, a_batch_is_no_larger_than_what_the_deque_can_offer_to_thieves) {
 TEST_F(rules, a_searcher_that_found_its_own_task_wakes_the_next_for_what_all_may_take) {
     core_type h(3, 0, {});
     auto& searcher = *h.io()[1];
-    auto& sleeper = h.io()[2]->core();
+    auto& sleeper = h.io()[2]->driver();
     h.io_crew().idle().announce_sleep(2, false);
-    searcher.core().on_wait = [&] {
+    searcher.driver().on_wait = [&] {
         ASSERT_TRUE(h.post_to(1, doing("targeted", [&] {
                                   EXPECT_EQ(sleeper.wakes(), 1U) << "before it runs: it may take long";
                                   h.request_stop(stop_mode::drain);
@@ -240,7 +240,7 @@ TEST_F(rules, posts_count_on_a_search_for_so_long_and_then_wake_the_next) {
     core_type h(4, 0, {});
     const auto wakes = [&h] {
         std::size_t sum = 0;
-        for (const unsigned worker : {1U, 2U, 3U}) sum += h.io()[worker]->core().wakes();
+        for (const unsigned worker : {1U, 2U, 3U}) sum += h.io()[worker]->driver().wakes();
         return sum;
     };
     const auto wakes_after_a_post_at = [&](std::int64_t now_ns) {
@@ -274,24 +274,24 @@ TEST_F(rules, posts_count_on_a_search_for_so_long_and_then_wake_the_next) {
 template <class Hive>
 std::int64_t wait_after_a_wake_in_vain(Hive& h) {
     auto& worker = *h.io()[0];
-    worker.core().on_wait = [&] {
+    worker.driver().on_wait = [&] {
         EXPECT_TRUE(h.io_crew().idle().claim(0));
-        worker.core().wake();
+        worker.driver().wake();
     };
-    worker.core().on_poll = [&] {
-        if (worker.core().waits().size() == 2) h.request_stop(stop_mode::drain);
+    worker.driver().on_poll = [&] {
+        if (worker.driver().waits().size() == 2) h.request_stop(stop_mode::drain);
     };
     worker.run();
-    return worker.core().waits().at(1);
+    return worker.driver().waits().at(1);
 }
 
 TEST_F(rules, who_was_woken_in_vain_naps_unless_all_others_sleep) {
     core_type beside_a_runner(3, 0, {});
     beside_a_runner.io_crew().idle().announce_sleep(2, false);
-    EXPECT_NE(wait_after_a_wake_in_vain(beside_a_runner), scripted_core::forever);
+    EXPECT_NE(wait_after_a_wake_in_vain(beside_a_runner), scripted_driver::forever);
     core_type the_last(3, 0, {});
     for (const unsigned worker : {1U, 2U}) the_last.io_crew().idle().announce_sleep(worker, false);
-    EXPECT_EQ(wait_after_a_wake_in_vain(the_last), scripted_core::forever);
+    EXPECT_EQ(wait_after_a_wake_in_vain(the_last), scripted_driver::forever);
 }
 
 TEST_F(rules, a_compute_batch_wakes_a_sleeping_compute_worker) {
@@ -361,7 +361,7 @@ TEST_F(rules, a_lone_worker_hands_over_what_it_kept_and_wakes_who_has_come) {
     core_type h(1, 0, {});
     auto& worker = *h.io()[0];
     ASSERT_TRUE(worker.post_local(doing("one", [&] {
-        EXPECT_EQ(h.io()[1]->core().wakes(), 1U) << "before the first of them runs";
+        EXPECT_EQ(h.io()[1]->driver().wakes(), 1U) << "before the first of them runs";
         EXPECT_EQ(h.io()[1]->counters().run, 0U);
         h.request_stop(stop_mode::drain);
     })));

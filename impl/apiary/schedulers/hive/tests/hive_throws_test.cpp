@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include <apiary/testing/replaced_new.hpp>
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -25,25 +27,11 @@ using apiary::hive;
 // This thread's allocations until one fails; below zero: none fails.
 thread_local int allocations_left = -1;
 
-bool gives_out() { return allocations_left >= 0 && allocations_left-- == 0; }
-
-void* from_heap(std::size_t bytes, std::size_t alignment) {
-    if (gives_out()) throw std::bad_alloc();
-    void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (p == nullptr) throw std::bad_alloc();
-    return p;
-}
-
 }  // namespace
 
-void* operator new(std::size_t bytes) { return from_heap(bytes, alignof(std::max_align_t)); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-    return from_heap(bytes, static_cast<std::size_t>(alignment));
+void apiary::before_allocation(std::size_t, std::size_t) {
+    if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace {
 
@@ -203,15 +191,15 @@ TEST(throws, a_worker_whose_heap_gives_out_runs_what_it_accepted) {
 }
 
 // Counts those that there are.
-struct counted_core : apiary::epoll_core {
-    counted_core() { ++alive; }
-    ~counted_core() { --alive; }
+struct counted_driver : apiary::epoll_driver {
+    counted_driver() { ++alive; }
+    ~counted_driver() { --alive; }
     static inline std::atomic<int> alive{0};
 };
 
 TEST(throws, an_attach_without_memory_has_attached_nothing) {
     for (const bool runs : {false, true}) {
-        apiary::basic_hive<apiary::real_sync, counted_core, apiary::pooled_storage<>> h({.io_workers = 2});
+        apiary::basic_hive<apiary::real_sync, counted_driver, apiary::pooled_storage<>> h({.io_workers = 2});
         std::thread running;
         std::atomic<int> ran{0};
         if (runs) {
@@ -238,7 +226,7 @@ TEST(throws, an_attach_without_memory_has_attached_nothing) {
             }
         };
         at_every_allocation([&h] { return h.attach_io_worker(); }, [&h] { return h.io_workers(); });
-        EXPECT_EQ(counted_core::alive, 3);
+        EXPECT_EQ(counted_driver::alive, 3);
         EXPECT_FALSE(h.post_compute([] {})) << "there is none yet";
         at_every_allocation([&h] { return h.attach_compute_worker(); }, [&h] { return h.compute_workers(); });
         EXPECT_TRUE(h.post_compute([&ran] { ++ran; }));
@@ -250,7 +238,7 @@ TEST(throws, an_attach_without_memory_has_attached_nothing) {
         EXPECT_EQ(ran, runs ? 2 : 1);
         EXPECT_EQ(h.report().run, static_cast<std::uint64_t>(ran));
     }
-    EXPECT_EQ(counted_core::alive, 0);
+    EXPECT_EQ(counted_driver::alive, 0);
 }
 
 TEST(throws, a_run_that_cannot_start_a_thread_accounts_for_every_task) {

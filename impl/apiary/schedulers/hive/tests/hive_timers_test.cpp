@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include <apiary/testing/fake_core.hpp>
+#include <apiary/testing/fake_driver.hpp>
 #include <apiary/testing/running_hive.hpp>
 #include <apiary/timers/clock.hpp>
 
@@ -141,7 +141,7 @@ struct still_parts : apiary::hive_parts<apiary::real_sync> {
 
 // In seconds as a double both delays are what is left until the clock ends.
 TEST(hive, a_delay_just_beyond_the_clock_is_never_and_one_just_before_it_is_not_early) {
-    apiary::basic_hive<apiary::real_sync, apiary::fake_core<apiary::manual_clock<>>, apiary::pooled_storage<>,
+    apiary::basic_hive<apiary::real_sync, apiary::fake_driver<apiary::manual_clock<>>, apiary::pooled_storage<>,
                        still_parts>
         h({});
     h.clock().set(12'775'857);

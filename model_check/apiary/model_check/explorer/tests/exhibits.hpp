@@ -164,7 +164,7 @@ struct missed_pulse : two_threads<Sync> {
             this->x.store(1, rel);
             this->x.store(0, rel);
         } else {
-            Sync::await(this->x, [](int v) { return v == 1; });
+            Sync::spin_until(this->x, [](int v) { return v == 1; });
         }
     }
 };
@@ -175,10 +175,10 @@ struct awaited : two_threads<Sync> {
         if (i == 0) {
             this->data.write(5);
             this->x.store(1, rel);
-            Sync::await(this->y, [](int v) { return v == 1; });
+            Sync::spin_until(this->y, [](int v) { return v == 1; });
             this->data.write(6);
         } else {
-            Sync::await(this->x, [](int v) { return v == 1; });
+            Sync::spin_until(this->x, [](int v) { return v == 1; });
             if (this->data.read() != 5) Sync::fail("not seen");
             this->y.store(1, rel);
         }

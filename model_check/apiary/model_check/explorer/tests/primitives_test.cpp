@@ -28,7 +28,7 @@ enum class act {
     wait,
     notify_one,
     notify_all,
-    await,
+    spin_until,
     below,
     create,
     nested,
@@ -147,8 +147,8 @@ struct interpreted {
                         cv.notify_all();
                     break;
                 }
-                case act::await:
-                    put(sync::await(a, [](int v) { return v != 0; }));
+                case act::spin_until:
+                    put(sync::spin_until(a, [](int v) { return v != 0; }));
                     break;
                 case act::below:
                     put(static_cast<int>(sync::random_source(1).below(2)));
@@ -220,7 +220,7 @@ std::string print() {
     static constexpr const char* names[] = {
         "load",         "store",      "add",     "weak",   "critical",   "trial",
         "park",         "park_until", "unpark",  "wait",   "notify_one", "notify_all",
-        "await",        "below",      "create",  "nested", "futex_wait", "futex_wait_until",
+        "spin_until",        "below",      "create",  "nested", "futex_wait", "futex_wait_until",
         "futex_change", "wake_one",   "wake_all"};
     std::string text;
     for (const auto& t : code) {

@@ -19,9 +19,9 @@ using namespace apiary::model;
 using explorer::event, explorer::event_kind, explorer::graph;
 using sync = explorer_sync;
 
-enum class act { load, store, add, cas, weak, fence, critical, trial, await, below, wait, notify };
+enum class act { load, store, add, cas, weak, fence, critical, trial, spin_until, below, wait, notify };
 constexpr const char* names[] = {"load",     "store", "add",   "cas",   "weak", "fence",
-                                 "critical", "trial", "await", "below", "wait", "notify"};
+                                 "critical", "trial", "spin_until", "below", "wait", "notify"};
 
 struct step {
     act what = act::load;
@@ -81,8 +81,8 @@ struct interpreted {
                 case act::trial:
                     if (m.try_lock()) m.unlock();
                     break;
-                case act::await:
-                    (void)sync::await(a, [](unsigned v) { return v != 0; });
+                case act::spin_until:
+                    (void)sync::spin_until(a, [](unsigned v) { return v != 0; });
                     break;
                 case act::below:
                     // What was drawn decides: a choice without consequences would be no difference.

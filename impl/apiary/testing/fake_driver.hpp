@@ -1,4 +1,4 @@
-// fake_core: an event loop that never blocks, for tests with a clock of their own.
+// fake_driver: an event loop that never blocks, for tests with a clock of their own.
 //
 // A wait with a token takes it; one without moves the clock to the deadline, as if nothing had happened until then.
 // A wait for ever without a token could never end: it is counted in `stuck()`, and returns.
@@ -11,17 +11,17 @@
 #include <utility>
 #include <vector>
 
-#include <apiary/events/event_loop_core.hpp>
+#include <apiary/events/driver.hpp>
 
 namespace apiary {
 
 // Clock: now_ns() and set(now_ns), such as manual_clock.
 template <class Clock>
-class fake_core {
+class fake_driver {
 public:
     static constexpr std::int64_t forever = INT64_MAX;
 
-    explicit fake_core(Clock& clock) : clock_(clock) {}
+    explicit fake_driver(Clock& clock) : clock_(clock) {}
 
     void wait(std::int64_t deadline_ns) {
         waits_.push_back(deadline_ns);

@@ -1,4 +1,4 @@
-// still_hive: the hive's workers on a test's own thread. A manual clock, cores that never block, and hooks where in a
+// stepped_hive: the hive's workers on a test's own thread. A manual clock, drivers that never block, and hooks where in a
 // running hive others would act.
 //
 // Threads. One. A worker's run() returns at the stop, or when it is detached.
@@ -12,7 +12,7 @@
 
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
-#include <apiary/testing/fake_core.hpp>
+#include <apiary/testing/fake_driver.hpp>
 #include <apiary/timers/clock.hpp>
 
 namespace apiary {
@@ -21,15 +21,15 @@ struct still_parts : hive_parts<real_sync> {
     using clock = manual_clock<>;
 };
 
-struct scripted_core : fake_core<manual_clock<>> {
-    using fake_core::fake_core;
+struct scripted_driver : fake_driver<manual_clock<>> {
+    using fake_driver::fake_driver;
     void poll() {
-        fake_core::poll();
+        fake_driver::poll();
         if (on_poll) on_poll();
     }
     void wait(std::int64_t deadline_ns) {
         if (const auto act = std::exchange(on_wait, {})) act();
-        fake_core::wait(deadline_ns);
+        fake_driver::wait(deadline_ns);
     }
     std::function<void()> on_poll, on_wait;  // at every poll; at the next wait, once
 };
@@ -39,7 +39,7 @@ class still_script {
 public:
     using storage = heap_storage<real_sync>;
     template <class Parts>
-    using core_on = hive_core<real_sync, scripted_core, storage, Parts>;
+    using core_on = hive_core<real_sync, scripted_driver, storage, Parts>;
     using core_type = core_on<still_parts>;
     using task_type = core_type::task_type;
 

@@ -1,6 +1,6 @@
-// The event loop's core alone, from one thread: when a wait ends, what is told to whom, and what it leaves behind.
+// The event loop's driver alone, from one thread: when a wait ends, what is told to whom, and what it leaves behind.
 // hive_events_test.cpp has what sources see of a hive.
-#include <apiary/events/epoll_core.hpp>
+#include <apiary/events/epoll_driver.hpp>
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@
 
 namespace {
 
-using apiary::epoll_core;
+using apiary::epoll_driver;
 using apiary::gone;
 using apiary::readiness;
 using apiary::real_sync;
@@ -60,37 +60,37 @@ std::size_t descriptors() {
 }
 
 TEST(epoll_wait, with_a_source_that_stays_silent_ends_at_the_deadline_and_not_before) {
-    epoll_core core;
+    epoll_driver driver;
     const pipe_ends p;
     noted source(p.read);
-    ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+    ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
     // Both parts of the timeout, the seconds and the rest, are needed for this one.
     for (const std::int64_t length : {std::int64_t{3'000'000}, std::int64_t{1'002'000'000}}) {
         const std::int64_t deadline = real_sync::now_ns() + length;
-        core.wait(deadline);
+        driver.wait(deadline);
         EXPECT_GE(real_sync::now_ns(), deadline);
     }
-    core.wait(real_sync::now_ns());
-    core.wait(0);  // deadlines that have passed do not block
-    core.wait(-1);
-    core.poll();
+    driver.wait(real_sync::now_ns());
+    driver.wait(0);  // deadlines that have passed do not block
+    driver.wait(-1);
+    driver.poll();
     EXPECT_TRUE(source.told.empty());
 }
 
 TEST(epoll_wait, without_a_deadline_ends_with_an_event_or_a_wake_and_with_nothing_else) {
-    epoll_core core;
+    epoll_driver driver;
     const pipe_ends p;
     noted source(p.read);
-    ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+    ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
     std::atomic<bool> put{false};
     std::thread writer([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         put = true;
         p.put();
     });
-    core.wait(epoll_core::forever);
+    driver.wait(epoll_driver::forever);
     EXPECT_TRUE(put) << "the wait ended before there was anything";
-    core.poll();
+    driver.poll();
     EXPECT_EQ(source.told.size(), 1U);
     writer.join();
     char byte;
@@ -99,27 +99,27 @@ TEST(epoll_wait, without_a_deadline_ends_with_an_event_or_a_wake_and_with_nothin
     std::thread waker([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         woken = true;
-        core.wake();
+        driver.wake();
     });
-    core.wait(epoll_core::forever);
+    driver.wait(epoll_driver::forever);
     EXPECT_TRUE(woken) << "the wait ended before the wake";
     waker.join();
 }
 
 TEST(epoll_wait, takes_the_wake_that_ended_it_along) {
-    epoll_core core;
+    epoll_driver driver;
     const pipe_ends p;
     noted source(p.read);
-    ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+    ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
     std::thread waker([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        core.wake();
+        driver.wake();
     });
-    core.wait(epoll_core::forever);
+    driver.wait(epoll_driver::forever);
     waker.join();
-    ASSERT_TRUE(core.unwatch(source));
+    ASSERT_TRUE(driver.unwatch(source));
     const std::int64_t deadline = real_sync::now_ns() + 3'000'000;
-    core.wait(deadline);
+    driver.wait(deadline);
     EXPECT_GE(real_sync::now_ns(), deadline) << "one wake has ended two waits";
 }
 
@@ -128,33 +128,33 @@ TEST(epoll_wait, with_a_deadline_makes_the_threads_timers_exact_and_without_one_
         constexpr int usual = 50'000;
         (void)::prctl(PR_SET_TIMERSLACK, usual, 0, 0, 0);
         if (::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0) != usual) GTEST_SKIP() << "this system has no timer slack";
-        epoll_core core;
-        core.wake();
-        core.wait(epoll_core::forever);
+        epoll_driver driver;
+        driver.wake();
+        driver.wait(epoll_driver::forever);
         EXPECT_EQ(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), usual);
-        core.wait(real_sync::now_ns());
+        driver.wait(real_sync::now_ns());
         EXPECT_EQ(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), 1);
         // The setting is the thread's own: a later change by the thread stands.
         ASSERT_EQ(::prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0), 0);
-        core.wait(real_sync::now_ns());
+        driver.wait(real_sync::now_ns());
         EXPECT_EQ(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), 1000);
     }).join();
 }
 
 TEST(epoll_poll, tells_what_is_ready_and_nothing_else) {
-    epoll_core core;
+    epoll_driver driver;
     const pipe_ends p;
     noted reader(p.read), writer(p.write);
-    ASSERT_EQ(core.watch(reader, {}), watch_result::watched);
+    ASSERT_EQ(driver.watch(reader, {}), watch_result::watched);
     p.put();
-    core.poll();
+    driver.poll();
     ASSERT_EQ(reader.told.size(), 1U);
     EXPECT_TRUE(reader.told[0].readable);
     EXPECT_FALSE(reader.told[0].writable);
     EXPECT_FALSE(reader.told[0].hung_up);
-    ASSERT_TRUE(core.unwatch(reader));
-    ASSERT_EQ(core.watch(writer, {.read = false, .write = true}), watch_result::watched);
-    core.poll();
+    ASSERT_TRUE(driver.unwatch(reader));
+    ASSERT_EQ(driver.watch(writer, {.read = false, .write = true}), watch_result::watched);
+    driver.poll();
     ASSERT_EQ(writer.told.size(), 1U);
     EXPECT_FALSE(writer.told[0].readable);
     EXPECT_TRUE(writer.told[0].writable);
@@ -162,71 +162,71 @@ TEST(epoll_poll, tells_what_is_ready_and_nothing_else) {
 }
 
 TEST(epoll_poll, forgets_what_was_collected_for_sources_that_are_gone) {
-    epoll_core core;
+    epoll_driver driver;
     const pipe_ends p, q;
     noted before(p.read), after(q.read);
-    ASSERT_EQ(core.watch(before, {}), watch_result::watched);
+    ASSERT_EQ(driver.watch(before, {}), watch_result::watched);
     p.put();
-    core.wait(epoll_core::forever);
-    ASSERT_TRUE(core.unwatch(before));
-    core.poll();
-    ASSERT_EQ(core.watch(after, {}), watch_result::watched);
+    driver.wait(epoll_driver::forever);
+    ASSERT_TRUE(driver.unwatch(before));
+    driver.poll();
+    ASSERT_EQ(driver.watch(after, {}), watch_result::watched);
     q.put();
-    core.poll();
+    driver.poll();
     EXPECT_EQ(after.told.size(), 1U) << "told by the first poll behind it";
     EXPECT_TRUE(before.told.empty());
 }
 
 TEST(epoll_poll, does_not_take_one_source_for_another_of_the_same_descriptor) {
-    epoll_core core;
+    epoll_driver driver;
     const pipe_ends p, q;
     noted first(p.read), second(q.read), heir_of_first(p.read), heir_of_second(q.read);
     // Whichever is told first puts another source in the place of the other, whose event is on its way.
     first.then = [&] {
-        ASSERT_TRUE(core.unwatch(second));
-        ASSERT_EQ(core.watch(heir_of_second, {}), watch_result::watched);
+        ASSERT_TRUE(driver.unwatch(second));
+        ASSERT_EQ(driver.watch(heir_of_second, {}), watch_result::watched);
     };
     second.then = [&] {
-        ASSERT_TRUE(core.unwatch(first));
-        ASSERT_EQ(core.watch(heir_of_first, {}), watch_result::watched);
+        ASSERT_TRUE(driver.unwatch(first));
+        ASSERT_EQ(driver.watch(heir_of_first, {}), watch_result::watched);
     };
-    ASSERT_EQ(core.watch(first, {}), watch_result::watched);
-    ASSERT_EQ(core.watch(second, {}), watch_result::watched);
+    ASSERT_EQ(driver.watch(first, {}), watch_result::watched);
+    ASSERT_EQ(driver.watch(second, {}), watch_result::watched);
     p.put();
     q.put();
-    core.wait(epoll_core::forever);
-    core.poll();
+    driver.wait(epoll_driver::forever);
+    driver.poll();
     EXPECT_EQ(first.told.size() + second.told.size(), 1U);
     EXPECT_EQ(heir_of_first.told.size() + heir_of_second.told.size(), 0U) << "told of an event from before its time";
     first.then = second.then = nullptr;
-    core.poll();
+    driver.poll();
     EXPECT_EQ(heir_of_first.told.size() + heir_of_second.told.size(), 1U);
 }
 
 // Descriptors begin at 0, which programs that close their standard input get.
-TEST(epoll_core, watches_the_descriptor_0_like_any_other) {
+TEST(epoll_driver, watches_the_descriptor_0_like_any_other) {
     const int kept = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     {
         const pipe_ends p;
         ASSERT_EQ(::dup2(p.read, 0), 0);
-        epoll_core core;
+        epoll_driver driver;
         noted source(0);
-        ASSERT_EQ(core.watch(source, {}), watch_result::watched);
+        ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
         p.put();
-        core.wait(epoll_core::forever);
-        core.poll();
+        driver.wait(epoll_driver::forever);
+        driver.poll();
         EXPECT_EQ(source.told.size(), 1U);
-        EXPECT_TRUE(core.rewatch(source, {}));
-        EXPECT_TRUE(core.unwatch(source));
-        ASSERT_EQ(core.watch(source, {}), watch_result::watched);
-        core.end_sources();
+        EXPECT_TRUE(driver.rewatch(source, {}));
+        EXPECT_TRUE(driver.unwatch(source));
+        ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
+        driver.end_sources();
         EXPECT_EQ(source.farewells, std::vector{gone::worker_ended});
     }
     ::close(0);
     {
-        epoll_core core;  // its own is 0 now
-        core.wake();
-        core.wait(epoll_core::forever);
+        epoll_driver driver;  // its own is 0 now
+        driver.wake();
+        driver.wait(epoll_driver::forever);
     }
     if (kept >= 0) {
         ::dup2(kept, 0);
@@ -234,26 +234,26 @@ TEST(epoll_core, watches_the_descriptor_0_like_any_other) {
     }
 }
 
-TEST(epoll_core, has_forgotten_a_source_before_it_says_farewell) {
-    epoll_core core;
+TEST(epoll_driver, has_forgotten_a_source_before_it_says_farewell) {
+    epoll_driver driver;
     const pipe_ends p, q;
     noted first(p.read), second(q.read);
     std::vector<std::size_t> left;
-    first.at_the_end = second.at_the_end = [&] { left.push_back(core.watched()); };
-    ASSERT_EQ(core.watch(first, {}), watch_result::watched);
-    ASSERT_EQ(core.watch(second, {}), watch_result::watched);
-    core.end_sources();
+    first.at_the_end = second.at_the_end = [&] { left.push_back(driver.watched()); };
+    ASSERT_EQ(driver.watch(first, {}), watch_result::watched);
+    ASSERT_EQ(driver.watch(second, {}), watch_result::watched);
+    driver.end_sources();
     EXPECT_EQ(left, (std::vector<std::size_t>{1, 0}));
     p.put();
-    core.poll();
+    driver.poll();
     EXPECT_TRUE(first.told.empty());
-    EXPECT_EQ(core.watch(first, {}), watch_result::watched) << "the kernel has forgotten it, too";
-    EXPECT_TRUE(core.unwatch(first));
+    EXPECT_EQ(driver.watch(first, {}), watch_result::watched) << "the kernel has forgotten it, too";
+    EXPECT_TRUE(driver.unwatch(first));
 }
 
-TEST(epoll_core, leaves_no_descriptor_behind) {
+TEST(epoll_driver, leaves_no_descriptor_behind) {
     const std::size_t before = descriptors();
-    { epoll_core core; }
+    { epoll_driver driver; }
     EXPECT_EQ(descriptors(), before);
 #ifdef __SANITIZE_ADDRESS__
     GTEST_SKIP() << "UndefinedBehaviorSanitizer needs descriptors of its own to look at what is thrown";
@@ -268,14 +268,14 @@ TEST(epoll_core, leaves_no_descriptor_behind) {
     one_more.rlim_cur = static_cast<rlim_t>(free) + 1;
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one_more), 0);
     try {
-        epoll_core core;
+        epoll_driver driver;
         ADD_FAILURE() << "made without a descriptor for the wakes";
     } catch (const std::system_error& e) {
         EXPECT_EQ(e.code().value(), EMFILE) << "the cause, and not what came of it";
     }
     one_more.rlim_cur = static_cast<rlim_t>(free);
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one_more), 0);
-    EXPECT_THROW(epoll_core(), std::system_error);
+    EXPECT_THROW(epoll_driver(), std::system_error);
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
     EXPECT_EQ(descriptors(), before);
 }

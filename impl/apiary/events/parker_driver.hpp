@@ -1,4 +1,4 @@
-// parker_core: the core of a worker that waits for nothing but a wake (event_loop_core.hpp), on a parker.
+// parker_driver: the driver of a worker that waits for nothing but a wake (driver.hpp), on a parker.
 //
 // Compute workers use it, and in the model checks it stands for the event loop of an IO worker. Those whose state space is
 // too large for the parker that ships give it the abstract one of their policy, against which that one is checked.
@@ -14,7 +14,7 @@
 namespace apiary {
 
 template <class Sync = real_sync, class Parker = basic_parker<Sync>>
-class parker_core {
+class parker_driver {
 public:
     static constexpr std::int64_t forever = INT64_MAX;
 

@@ -1,4 +1,4 @@
-// event_loop_core: what a worker blocks in, as a concept.
+// worker_driver: what a worker blocks in, as a concept.
 //
 //   wait(deadline_ns)   the owner. Blocks until a wake, an event or the deadline (nanoseconds of now_ns; `forever`:
 //                       none). May return early, for no reason: the owner looks again. A deadline in the past does
@@ -8,11 +8,11 @@
 //                       wait takes it: a wake before the wait is not lost, and two of them may count as one. What was
 //                       written before a wake is seen after the wait that takes it.
 //
-// Whatever else a core offers (event sources) is its own; the protocols of sleeping (sleeper.hpp) need these three.
+// Whatever else a driver offers (event sources) is its own; the protocols of sleeping (sleeper.hpp) need these three.
 //
-//   parker_core   waits for nothing but wakes, on a parker: compute workers; checks, in place of an event loop
-//   epoll_core    waits for descriptors, too; real threads only
-//   fake_core     of testing/: never blocks; a test moves its clock and sees what was asked of it
+//   parker_driver   waits for nothing but wakes, on a parker: compute workers; checks, in place of an event loop
+//   epoll_driver    waits for descriptors, too; real threads only
+//   fake_driver     of testing/: never blocks; a test moves its clock and sees what was asked of it
 #pragma once
 
 #include <concepts>
@@ -21,11 +21,11 @@
 namespace apiary {
 
 template <class C>
-concept event_loop_core = requires(C& core, std::int64_t deadline_ns) {
+concept worker_driver = requires(C& driver, std::int64_t deadline_ns) {
     { C::forever } -> std::convertible_to<std::int64_t>;
-    { core.wait(deadline_ns) } -> std::same_as<void>;
-    { core.poll() } -> std::same_as<void>;
-    { core.wake() } -> std::same_as<void>;
+    { driver.wait(deadline_ns) } -> std::same_as<void>;
+    { driver.poll() } -> std::same_as<void>;
+    { driver.wake() } -> std::same_as<void>;
 };
 
 }  // namespace apiary

@@ -1,4 +1,4 @@
-// epoll_core: the event loop an IO worker blocks in; the only file that knows epoll and eventfd.
+// epoll_driver: the event loop an IO worker blocks in; the only file that knows epoll and eventfd.
 //
 // While it watches nothing it blocks on a futex (poll_parker), which a wake and a wait cost less than epoll. The eventfd that
 // interrupts epoll is registered edge-triggered and never read: each write is a new edge, which epoll keeps
@@ -36,11 +36,11 @@
 
 namespace apiary {
 
-class epoll_core {
+class epoll_driver {
 public:
     static constexpr std::int64_t forever = INT64_MAX;
 
-    epoll_core() : epoll_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {
+    epoll_driver() : epoll_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {
         wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         epoll_event e{};
         e.events = EPOLLIN | EPOLLET;
@@ -57,9 +57,9 @@ public:
             throw std::system_error(error, std::generic_category(), "epoll_pwait2 (it needs Linux 5.11 or newer)");
         }
     }
-    ~epoll_core() { close_all(); }
-    epoll_core(const epoll_core&) = delete;
-    epoll_core& operator=(const epoll_core&) = delete;
+    ~epoll_driver() { close_all(); }
+    epoll_driver(const epoll_driver&) = delete;
+    epoll_driver& operator=(const epoll_driver&) = delete;
 
     // Blocks until a wake, an event or the deadline (now_ns). May return early.
     void wait(std::int64_t deadline_ns) {
@@ -92,7 +92,7 @@ public:
         if (source.backend() != event_backend::epoll) {
             std::fprintf(stderr,
                          "apiary: warning: an event source for another kind of event loop was refused; "
-                         "this worker's core speaks epoll, so derive it from descriptor_source\n");
+                         "this worker's driver speaks epoll, so derive it from descriptor_source\n");
             assert(!"an event source for another kind of event loop");
             return watch_result::wrong_backend;
         }

@@ -1,0 +1,39 @@
+// replaced_new: operator new and delete of a test program that counts its allocations, or lets one fail.
+//
+// When to use it. In one file of a program of its own; that file defines before_allocation. When not: beside a runtime that
+// replaces operator new itself.
+//
+// Threads. Any; what before_allocation touches is its test's business.
+// Errors.  operator new throws what before_allocation throws, and std::bad_alloc when the heap is empty.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace apiary {
+
+// Called before every allocation of the program. Throws std::bad_alloc: it fails. Must not allocate.
+void before_allocation(std::size_t bytes, std::size_t alignment);
+
+namespace detail {
+inline void* from_heap(std::size_t bytes, std::size_t alignment) {
+    before_allocation(bytes, alignment);
+    if (void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)) return p;
+    throw std::bad_alloc();
+}
+}  // namespace detail
+
+}  // namespace apiary
+
+// All out of line: where g++ inlines one of a pair, it takes the two for mismatched.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+    return apiary::detail::from_heap(bytes, alignof(std::max_align_t));
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return apiary::detail::from_heap(bytes, static_cast<std::size_t>(alignment));
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
