@@ -47,8 +47,7 @@
 //   I2  A worker that blocks has announced its sleep, and has then looked at every source it may
 //       take from (sleeper).
 //
-// Checked by model_check/schedulers/hive; tested by the hive's tests and
-// crew_test.cpp. Stressed by
+// Checked by model_check/schedulers/hive; tested by the hive's tests and crew_test.cpp. Stressed by
 // stress/schedulers/hive. Not modelled: the yield and the second look, the timed yields, the
 // processor of the waker.
 // Source: seed 002 section 2.3. Where it departs from the seed's listing, and why: DECISIONS.md D5,
@@ -65,7 +64,6 @@
 #include <thread>
 
 #include <apiary/parking/sleeper.hpp>
-#include <apiary/queues/fifo_list.hpp>
 #include <apiary/queues/steal_result.hpp>
 #include <apiary/tasks/task.hpp>
 #include <apiary/workers/counters.hpp>
@@ -132,10 +130,6 @@ public:
     // caller's.
     [[nodiscard]] bool post_local(task_type* t) {
         if (owner_.stopping()) return false;
-        if (alone()) {  // no thief, and no sleeper to wake: no fence
-            lone_.push_back(t);
-            return true;
-        }
         if (!ready_.slot_is_vacant()) return post_in_front(t);
         const bool lone = ready_.in_deque() == 0;
         ready_.put(t);  // it runs next here, unless the task that posts it is long
@@ -194,8 +188,6 @@ public:
     // Then, or when posts have counted on this worker's search, the next worker is woken before the task runs, since it may
     // take long.
     [[gnu::always_inline]] void run_task(task_type* t, bool left_more = false) {
-        if (!lone_.empty() && !alone()) [[unlikely]]  // it may wait for them
-            share_lone();
         if (left_more || sleeper_.owes_a_look()) [[unlikely]]
             wake_the_next(left_more);
         std::int64_t from = 0;
@@ -244,8 +236,7 @@ private:
         const std::size_t most = fairness_.left();
         std::size_t left = most;
         while (!owner_.stopping()) {
-            task_type* t = lone_.pop_front();
-            if (t == nullptr) t = ready_.take_slot();
+            task_type* t = ready_.take_slot();
             if (t == nullptr && !ready_.pop(t)) {
                 fairness_.ran_dry();
                 return left != most;
@@ -264,8 +255,7 @@ private:
 
     // The same at an end, where time does not matter; out of line, so that the loop above stays what it is.
     [[gnu::noinline]] task_type* next_own() {
-        task_type* t = lone_.pop_front();
-        if (t == nullptr) t = ready_.take_slot();
+        task_type* t = ready_.take_slot();
         if (t == nullptr && !ready_.pop(t)) return nullptr;  // a thief was faster: what pop has read is the thief's
         return t;
     }
@@ -285,7 +275,7 @@ private:
         bool worked = false, behind_own = false;
         for (std::size_t visits = crew_.parameters().pool_visits;;) {
             if (!behind_own) worked |= run_own();
-            behind_own = own_waits();
+            behind_own = ready_.waits();
             if (!run_from_pool()) return worked;
             worked = true;
             if ((behind_own && !fairness_.tasks_are_long()) || --visits == 0 || sources().call() || leaving())
@@ -293,26 +283,19 @@ private:
         }
     }
 
-    bool own_waits() const { return ready_.waits() || !lone_.empty(); }
-
     // One task while there is own work, which it would otherwise wait behind; else a batch.
     bool run_from_pool() {
         if (crew_.pool().looks_empty() || owner_.stopping()) return false;
         std::array<task_type*, max_batch> batch;
         // No more than can be made stealable; the first one runs at once.
         const std::size_t most =
-            own_waits() ? 1 : std::min({crew_.parameters().global_batch, max_batch, ready_type::max_room});
+            ready_.waits() ? 1 : std::min({crew_.parameters().global_batch, max_batch, ready_type::max_room});
         const std::size_t n = crew_.pool().take(std::span(batch).first(most), crew_.table().size());
         if (n == 0) return false;
         tallies_.batches.add();
         if constexpr (trace::on) trace_.instant(trace::kind::batch, owner_.now_ns(), n);
         // The producer's core wrote them last: ask for all their lines at once.
         for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(batch[i]);
-        if (alone()) {
-            for (std::size_t i = 1; i < n; ++i) lone_.push_back(batch[i]);
-            run_task(batch[0]);
-            return true;
-        }
         // All but the first become stealable before it runs, and the owner pops them in the order they were posted.
         if (n > 1 && !ready_.push_all(std::span<task_type* const>(batch).subspan(1, n - 1)))
             for (std::size_t i = n; i-- > 1;) sources().keep(batch[i]);  // no memory: this worker runs them itself
@@ -425,19 +408,6 @@ private:
         if constexpr (ready_type::shared) sleeper_.fence_against_pushers([this] { return crew_.table().size(); });
     }
 
-    // The first worker before any other was attached.
-    bool alone() const { return crew_.table().size() == 1; }
-
-    // A worker has come that can steal them: they move to the deque, or to the pool.
-    [[gnu::noinline]] void share_lone() {
-        while (task_type* t = lone_.pop_front())
-            if (!ready_.push(t) && !crew_.post(t)) {
-                lone_.push_front(t);  // a stop has closed the pool: finish() runs or drops it
-                break;
-            }
-        crew_.wake_one();
-    }
-
     // What any worker may take.
     bool shared_work_visible() const {
         if (sync::recheck("worker.pool") && !crew_.pool().looks_empty()) return true;
@@ -459,7 +429,6 @@ private:
         end_event_sources();
         // Posts have counted on this worker's search, if it was searching: it is passed on below.
         const bool searched = sleeper_.found_work();
-        if (!lone_.empty()) share_lone();  // by the deque, which keeps their order
         if (!sources().hand_over_timed()) return false;
         while (task_type* t = next_own()) sources().keep(t);
         if (!sources().hand_over_kept()) return false;
@@ -505,7 +474,6 @@ private:
     const unsigned index_;
     sleeper<sync, driver_type> sleeper_;
     typename parts::random random_;
-    fifo_list<task_type> lone_;  // what its tasks posted while it was alone
     fairness fairness_{crew_.parameters()};
     idle_policy idle_{crew_.parameters()};
     task_runner<sync, typename Crew::storage> runner_{owner_.on_exception()};

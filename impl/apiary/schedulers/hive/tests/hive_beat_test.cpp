@@ -145,7 +145,7 @@ TEST_F(beat, checklist_6_a_full_deque_overflows_into_the_pool) {
     EXPECT_EQ(log.size(), 6U);
 }
 
-TEST_F(beat, a_lone_worker_runs_its_own_tasks_in_order_and_shares_them_when_another_comes) {
+TEST_F(beat, what_a_worker_posted_while_it_was_alone_can_be_stolen_by_one_that_comes) {
     core_type h(1, 0, {});
     auto& worker = *h.io()[0];
     ASSERT_TRUE(worker.post_local(noting("one")));
@@ -153,11 +153,12 @@ TEST_F(beat, a_lone_worker_runs_its_own_tasks_in_order_and_shares_them_when_anot
     EXPECT_TRUE(h.io_crew().pool().looks_empty());
     auto* other = h.attach_io();
     ASSERT_NE(other, nullptr);
-    task_type* stop = stopping(h);
-    ASSERT_TRUE(h.post(stop));
+    ASSERT_TRUE(other->turn_once());
+    EXPECT_EQ(log, std::vector<std::string>{"one"}) << "the older one; the newest is in the slot";
+    ASSERT_TRUE(h.post(stopping(h)));
     worker.run();
     EXPECT_EQ(log.size(), 2U);
-    EXPECT_EQ(worker.counters().run, 3U);
+    EXPECT_EQ(worker.counters().run + other->counters().run, 3U);
 }
 
 TEST_F(beat, a_timer_waits_for_the_clock_and_not_for_time_to_pass) {

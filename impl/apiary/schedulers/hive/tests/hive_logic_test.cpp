@@ -304,24 +304,7 @@ TEST_F(logic, a_thief_goes_round_again_only_behind_a_lost_race) {
     theft::answer = steal_status::empty;
 }
 
-TEST_F(logic, what_a_lone_worker_can_share_with_nobody_runs_there_in_its_order) {
-    for (const bool closed : {false, true}) {
-        log.clear();
-        core_on<parts_with_full_deque> h(1, 0, {});
-        auto& worker = *h.io()[0];
-        for (const char* name : {"one", "two", "three"}) ASSERT_TRUE(worker.post_local(noting(name)));
-        ASSERT_NE(h.attach_io(), nullptr);
-        ASSERT_TRUE(h.post_to(
-            0, doing("before", [&] { EXPECT_EQ(h.io_crew().pool().looks_empty(), closed) << "shared first"; })));
-        ASSERT_TRUE(h.post_to(0, doing("stop", [&] { h.request_stop(stop_mode::drain); })));
-        if (closed) h.io_crew().pool().close();
-        worker.run();
-        EXPECT_EQ(log, (words{"before", "stop", "one", "two", "three"})) << closed;
-        EXPECT_EQ(worker.counters().run, 5U);
-    }
-}
-
-TEST_F(logic, what_a_lone_worker_never_ran_is_destroyed_with_it) {
+TEST_F(logic, what_a_worker_never_ran_is_destroyed_with_it) {
     const auto token = std::make_shared<int>(0);
     {
         core_type h(1, 0, {});

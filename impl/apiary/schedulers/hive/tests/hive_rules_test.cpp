@@ -49,17 +49,12 @@ TEST_F(rules, a_task_in_the_inbox_waits_for_one_task_and_not_for_the_budget) {
         log.clear();
         core_type h(workers, 0, {});
         auto& worker = *h.io()[0];
-        // Of two workers the deque is last in, first out.
-        const words in_order = workers == 1 ? words{"a", "b", "c"} : words{"c", "b", "a"};
-        for (const char* name : {"a", "b", "c"})
-            ASSERT_TRUE(worker.post_local(doing(name, [&, name] {
-                if (name == in_order[0]) {
-                    ASSERT_TRUE(h.post_to(0, noting("targeted")));
-                }
-            })));
+        ASSERT_TRUE(worker.post_local(noting("third")));
+        ASSERT_TRUE(worker.post_local(noting("second")));
+        ASSERT_TRUE(worker.post_local(doing("first", [&] { ASSERT_TRUE(h.post_to(0, noting("targeted"))); })));
         ASSERT_TRUE(h.post(stopping(h)));
         worker.run();
-        EXPECT_EQ(log, (words{in_order[0], "targeted", in_order[1], in_order[2]})) << workers << " workers";
+        EXPECT_EQ(log, (words{"first", "targeted", "second", "third"})) << workers << " workers";
     }
 }
 
@@ -68,8 +63,8 @@ TEST_F(rules, a_timer_waits_for_one_task_and_not_for_the_budget) {
     h.clock().set(1000);
     auto& worker = *h.io()[0];
     ASSERT_TRUE(worker.sources().post_delayed(noting("timer", 2000)));
-    ASSERT_TRUE(worker.post_local(doing("a", [&] { h.clock().set(2000); })));
     ASSERT_TRUE(worker.post_local(noting("b")));
+    ASSERT_TRUE(worker.post_local(doing("a", [&] { h.clock().set(2000); })));
     ASSERT_TRUE(h.post(stopping(h)));
     worker.run();
     EXPECT_EQ(log, (words{"a", "timer", "b"}));
@@ -355,21 +350,6 @@ TEST_F(rules, a_compute_worker_that_comes_again_stays) {
     worker.run();
     EXPECT_EQ(log, words{"its own"});
     EXPECT_EQ(worker.books().tasks_run(), 2U);
-}
-
-TEST_F(rules, a_lone_worker_hands_over_what_it_kept_and_wakes_who_has_come) {
-    core_type h(1, 0, {});
-    auto& worker = *h.io()[0];
-    ASSERT_TRUE(worker.post_local(doing("one", [&] {
-        EXPECT_EQ(h.io()[1]->driver().wakes(), 1U) << "before the first of them runs";
-        EXPECT_EQ(h.io()[1]->counters().run, 0U);
-        h.request_stop(stop_mode::drain);
-    })));
-    ASSERT_TRUE(worker.post_local(noting("two")));
-    ASSERT_NE(h.attach_io(), nullptr);
-    h.io_crew().idle().announce_sleep(1, false);
-    worker.run();
-    EXPECT_EQ(log, (words{"one", "two"}));
 }
 
 }  // namespace
