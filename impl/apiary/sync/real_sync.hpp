@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -206,6 +207,45 @@ struct real_sync {
         std::uint64_t state_;
     };
 
+    // A T, and nothing beside it.
+    template <class T>
+    class scoped {
+    public:
+        template <class... Args>
+        explicit scoped(Args&&... args) : value_(std::forward<Args>(args)...) {}
+        scoped(const scoped&) = delete;
+        scoped& operator=(const scoped&) = delete;
+
+        T& operator*() noexcept { return value_; }
+        const T& operator*() const noexcept { return value_; }
+        T* operator->() noexcept { return &value_; }
+        const T* operator->() const noexcept { return &value_; }
+
+    private:
+        T value_;
+    };
+
+    template <class T>
+    static T* current() noexcept {
+        return current_<T>;
+    }
+    template <class T>
+    static void set_current(T* p) noexcept {
+        current_<T> = p;
+    }
+
+    // For a constant alignment the branch is none.
+    static void* allocate(std::size_t bytes, std::size_t alignment) {
+        return alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__ ? ::operator new(bytes, std::align_val_t{alignment})
+                                                            : ::operator new(bytes);
+    }
+    static void deallocate(void* p, std::size_t, std::size_t alignment) noexcept {
+        if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__)
+            ::operator delete(p, std::align_val_t{alignment});
+        else
+            ::operator delete(p);
+    }
+
     template <class T, class... Args>
     static T* create(Args&&... args) {
         return new T(std::forward<Args>(args)...);
@@ -239,6 +279,10 @@ struct real_sync {
     static inline void (*at_failure)(const char* what) = [](const char* what) {
         std::fprintf(stderr, "apiary: law broken: %s\n", what);
     };
+
+private:
+    template <class T>
+    static inline constinit thread_local T* current_ = nullptr;
 };
 
 }  // namespace apiary

@@ -33,6 +33,14 @@
 //   random_source         seeded; below(n) gives a number in [0, n).
 //   create<T>, destroy    heap objects that a checker watches (leak, double free, use after free);
 //   create_array<T>(n), destroy_array(p, n)   arrays of default-constructed T.
+//   scoped<T>             an automatic object that other threads reach (a job or a latch on a stack): `scoped<T> x(args)`,
+//                         `*x`, `x->`. A checker reports an operation on an atomic or a cell in it after its scope has
+//                         ended, and one that the end does not come after. A plain T on a stack is not watched: the
+//                         next frame lies where it was. Hand out `&*x`, not a reference to x. Real: a T.
+//   current<T>(), set_current(p)   a T* of the thread's own, null at first: `thread_local T*`, but of the *modelled*
+//                         thread under a checker, where all modelled threads are one thread and share thread_local.
+//   allocate(bytes, alignment), deallocate(p, bytes, alignment)   memory that its user constructs in, such as
+//                         coroutine frames; watched as heap objects are. Both are told the same bytes and alignment.
 //   law(holds, what)      a law of the program: when it does not hold, fail(what). A checker counts how often it was
 //                         asked, and a check that never asks one is red.
 //   fail(what)            reports and ends the run (or the execution under a checker). Not for checks: use law.
@@ -83,6 +91,12 @@ concept sync_policy = requires(typename S::template atomic<std::uint64_t>& a, ty
     { S::relax() };
     { S::recheck("structure.source") } -> std::same_as<bool>;
     { S::law(true, "what is wrong where it does not hold") };
+} && requires(typename S::template scoped<std::uint64_t>& o, int* p) {
+    { *o } -> std::same_as<std::uint64_t&>;
+    { S::template current<int>() } -> std::same_as<int*>;
+    { S::set_current(p) };
+    { S::allocate(sizeof(int), alignof(int)) } -> std::same_as<void*>;
+    { S::deallocate(p, sizeof(int), alignof(int)) };
 };
 
 }  // namespace apiary

@@ -424,17 +424,26 @@ std::uint32_t choose(std::uint32_t n, const code_place& at) {
 
 std::int64_t& thread_clock() { return self().clocks[self().current_thread()]; }
 
-void* allocate(std::size_t size, std::size_t alignment, const char* type) {
+void* allocate(std::size_t size, std::size_t alignment, const char* type, storage what) {
     const inside scope;
-    return self().allocate(size, alignment, type);
+    return self().allocate(size, alignment, type, what);
 }
-void before_destroy(void* p) {
+void before_destroy(void* p, storage what) {
     const inside scope;
-    self().before_destroy(p);
+    (void)self().before_destroy(p, what);
+}
+void before_deallocate(void* p, std::size_t size, std::size_t alignment) {
+    const inside scope;
+    self().before_deallocate(p, size, alignment);
 }
 void release(void* p) {
     const inside scope;
     self().release(p);
+}
+
+void*& thread_slot(const void* key) {
+    const inside scope;
+    return self().thread_slot(key);
 }
 
 void reach(const char* name) {

@@ -72,9 +72,15 @@ void futex_wake(object& futex, bool all, const code_place& at);
 // Choices, time, memory, verdicts.
 std::uint32_t choose(std::uint32_t n, const code_place& at);
 std::int64_t& thread_clock();
-void* allocate(std::size_t size, std::size_t alignment, const char* type);
-void before_destroy(void* p);
+// What memory is for: an object of create(), bytes of allocate(), an object that ends with its scope.
+enum class storage : std::uint8_t { heap, raw, scope };
+void* allocate(std::size_t size, std::size_t alignment, const char* type, storage what);
+void before_destroy(void* p, storage what);
+// Bytes go back as many as they were, and aligned as they were.
+void before_deallocate(void* p, std::size_t size, std::size_t alignment);
 void release(void* p);
+// The modelled thread's own pointer, one for each key; null when an execution begins.
+void*& thread_slot(const void* key);
 void reach(const char* name);
 bool look_again(const char* name);
 void law_asked();

@@ -81,6 +81,7 @@ void engine::reset() {
     memory_.reset();
     position_.fill(0);
     clocks.fill(0);
+    thread_slots_.clear();
     stopped_ = peeking_ = false;
     end_ = run_end::complete;
     reached_now_.clear();
@@ -264,7 +265,7 @@ run_end engine::conclude() {
         } else {
             const std::uint64_t value = g_->value_of(slot, g_->store_at(slot, top));
             const bool match = op->mode == read_mode::spin_until ? op->done.holds(op->done.closure, value)
-                                                            : (value & op->mask) == op->expect;
+                                                                 : (value & op->mask) == op->expect;
             if (match) return run_end::blocked;
         }
         const site_info& site = sites_[op->site];

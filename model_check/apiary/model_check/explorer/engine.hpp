@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -136,9 +137,11 @@ public:
     void write(operation& op);
     void fence(operation& op);
     std::uint32_t choose(operation& op);
-    void* allocate(std::size_t size, std::size_t alignment, const char* type);
-    void before_destroy(void* p);
+    void* allocate(std::size_t size, std::size_t alignment, const char* type, storage what);
+    const block& before_destroy(void* p, storage what);
+    void before_deallocate(void* p, std::size_t size, std::size_t alignment);
     void release(void* p);
+    void*& thread_slot(const void* key);
     [[noreturn]] void fail(std::string reason);
     [[nodiscard]] std::string describe(std::uint32_t site) const;
     void reach(const char* name);
@@ -238,6 +241,12 @@ private:
     std::vector<option> options_;
     std::vector<unsigned> places_;
     std::vector<work_item> children_;
+    struct thread_pointer {
+        unsigned thread;
+        const void* key;
+        void* value;
+    };
+    std::deque<thread_pointer> thread_slots_;       // an address that was given stays good
     std::array<unsigned, max_threads> position_{};  // events of each thread that this run has passed
     unsigned current_ = main_thread;
     phase phase_ = phase::sequential;

@@ -304,27 +304,72 @@ struct explorer_sync {
         std::uint32_t below(std::uint32_t n, site at = site::current()) { return explorer::choose(n, at.where); }
     };
 
+    // Not on the modelled stack, whose next frame would write over it: an engine knows an object by what stands in it.
+    template <class T>
+    class scoped {
+    public:
+        template <class... Args>
+        explicit scoped(Args&&... args)
+            : object_(new(explorer::allocate(sizeof(T), alignof(T), typeid(T).name(), explorer::storage::scope))
+                          T(std::forward<Args>(args)...)) {}
+        ~scoped() {
+            explorer::before_destroy(object_, explorer::storage::scope);
+            object_->~T();
+            explorer::release(object_);
+        }
+        scoped(const scoped&) = delete;
+        scoped& operator=(const scoped&) = delete;
+
+        T& operator*() noexcept { return *object_; }
+        const T& operator*() const noexcept { return *object_; }
+        T* operator->() noexcept { return object_; }
+        const T* operator->() const noexcept { return object_; }
+
+    private:
+        T* const object_;
+    };
+
+    template <class T>
+    static T* current() {
+        return static_cast<T*>(explorer::thread_slot(&slot_key<T>));
+    }
+    template <class T>
+    static void set_current(T* p) {
+        explorer::thread_slot(&slot_key<T>) = p;
+    }
+
+    static void* allocate(std::size_t bytes, std::size_t alignment) {
+        return explorer::allocate(bytes, alignment, "block of bytes", explorer::storage::raw);
+    }
+    static void deallocate(void* p, std::size_t bytes, std::size_t alignment) {
+        if (p == nullptr) return;
+        explorer::before_deallocate(p, bytes, alignment);
+        explorer::release(p);
+    }
+
     template <class T, class... Args>
     static T* create(Args&&... args) {
-        return new (explorer::allocate(sizeof(T), alignof(T), typeid(T).name())) T(std::forward<Args>(args)...);
+        return new (explorer::allocate(sizeof(T), alignof(T), typeid(T).name(), explorer::storage::heap))
+            T(std::forward<Args>(args)...);
     }
     template <class T>
     static void destroy(T* p) {
         if (p == nullptr) return;
-        explorer::before_destroy(p);
+        explorer::before_destroy(p, explorer::storage::heap);
         p->~T();
         explorer::release(p);
     }
     template <class T>
     static T* create_array(std::size_t n) {
-        T* p = static_cast<T*>(explorer::allocate(sizeof(T) * n, alignof(T), typeid(T[]).name()));
+        T* p =
+            static_cast<T*>(explorer::allocate(sizeof(T) * n, alignof(T), typeid(T[]).name(), explorer::storage::heap));
         for (std::size_t i = 0; i < n; ++i) new (p + i) T;
         return p;
     }
     template <class T>
     static void destroy_array(T* p, std::size_t n) {
         if (p == nullptr) return;
-        explorer::before_destroy(p);
+        explorer::before_destroy(p, explorer::storage::heap);
         for (std::size_t i = n; i > 0; --i) p[i - 1].~T();
         explorer::release(p);
     }
@@ -337,6 +382,10 @@ struct explorer_sync {
         if (!holds) fail(what, at);
     }
     [[noreturn]] static void fail(const char* what, site at = site::current()) { explorer::fail(what, at.where); }
+
+private:
+    template <class T>
+    static inline const char slot_key = 0;
 };
 
 }  // namespace apiary::model

@@ -52,6 +52,9 @@ constexpr bool waits(read_mode m) { return m >= read_mode::wait_rmw; }
 // Orders beside those of std::memory_order: of the asymmetric fences.
 inline constexpr std::uint8_t light_order = 6, heavy_order = 7;
 
+// Memory that ended a scope is given to a later scope of the same thread alone: it stands for a place on that thread's stack.
+inline constexpr std::uint32_t memory_of_a_scope = 1;
+
 enum event_flag : std::uint8_t {
     exclusive = 1,  // a read whose write follows, or that write
     forced = 2,     // took the way out that only a bounded choice offers
@@ -75,7 +78,7 @@ struct event {
     std::uint64_t value = 0;   // read, written, chosen; alloc and release: the address
     std::uint64_t expect = 0;  // reads: match is (value & mask) == expect; alloc, release: the size
     std::uint64_t mask = 0;
-    std::uint32_t loc = 0;         // stable name of the location
+    std::uint32_t loc = 0;         // stable name of the location; alloc, release: 1 where the memory is a scope's
     std::uint32_t slot = no_slot;  // index into graph::slots
     event_id rf = no_event;        // read: the store; alloc: the release whose memory it reuses
     std::uint32_t stamp = 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <apiary/model_check/explorer/api.hpp>
 #include <apiary/model_check/explorer/graph.hpp>
 
 namespace apiary::model::explorer {
@@ -44,8 +45,9 @@ struct location_info {
 
 struct block {
     char* begin = nullptr;
-    std::size_t size = 0;
+    std::size_t size = 0, alignment = 0;
     const char* type = "";
+    storage what = storage::heap;
     bool freed = false;
     moment allocated;
     std::array<std::uint16_t, max_threads> accesses{};  // as in access_history

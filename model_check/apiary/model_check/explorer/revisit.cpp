@@ -258,7 +258,8 @@ void engine::resolve_conflict(const operation& op, const option& o) {
 void engine::add_release(event& e) {
     graph& g = *g_;
     g.link(e);
-    if (decider_ != nullptr) return;
+    // An earlier scope of the same thread cannot get what this one leaves.
+    if (decider_ != nullptr || e.loc == memory_of_a_scope) return;
     children_.clear();
     const event_id id = e.id();
     if (!attacks().no_reuse && !attacks().no_revisit)
@@ -266,7 +267,8 @@ void engine::add_release(event& e) {
             for (const event& a : t) {
                 const event& f = g.at(id);
                 kept_sizes keep{};
-                if (a.kind != event_kind::alloc || a.expect != f.expect || f.value % a.mask != 0) continue;
+                if (a.kind != event_kind::alloc || a.loc != f.loc || a.expect != f.expect || f.value % a.mask != 0)
+                    continue;
                 if (!revisit_allowed(g, a, f.porf, keep)) continue;
                 std::unique_ptr<graph> next = copy(g);
                 restrict_to(*next, keep);

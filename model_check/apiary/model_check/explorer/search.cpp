@@ -260,6 +260,7 @@ void engine::alloc_options(event& e, std::vector<option>& options) {
     for (const auto& t : g_->threads)
         for (const event& f : t) {
             if (f.kind != event_kind::release || f.expect != e.expect || f.value % e.mask != 0) continue;
+            if (f.loc != e.loc || (e.loc == memory_of_a_scope && f.thread != e.thread)) continue;
             bool taken = false;
             for (const auto& u : g_->threads)
                 for (const event& a : u)

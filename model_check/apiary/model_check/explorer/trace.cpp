@@ -108,10 +108,12 @@ void engine::trace_event(const event& e) {
             trace_row_at(e.site, 0, "chooses " + std::to_string(e.value));
             break;
         case event_kind::alloc:
-            trace_row_at(0, 0, "create " + number_text(e.value) + (is_event(e.rf) ? ", memory freed before" : ""));
+            trace_row_at(0, 0,
+                         (e.loc == memory_of_a_scope ? "begin scope " : "create ") + number_text(e.value) +
+                             (is_event(e.rf) ? ", memory freed before" : ""));
             break;
         case event_kind::release:
-            trace_row_at(0, 0, "destroy " + number_text(e.value));
+            trace_row_at(0, 0, (e.loc == memory_of_a_scope ? "end scope " : "destroy ") + number_text(e.value));
             break;
     }
 }

@@ -15,6 +15,14 @@ std::string type_name(const char* mangled) {
     return text;
 }
 
+namespace {
+// How a block ended, told of it.
+std::string ending(const block& b) {
+    return b.what == storage::scope ? "the scope of a " + type_name(b.type) + " ended"
+                                    : "a " + type_name(b.type) + " was destroyed";
+}
+}  // namespace
+
 void engine::constructed(object& o, bool has_value, std::uint64_t value, bool cell) {
     location_info info;
     info.cell = cell;
@@ -44,9 +52,7 @@ location_info& engine::locate(const object& o, std::uint32_t site) {
     if (attacks().no_lifetime) return info;
     if (info.block != 0) {
         block& b = memory_.blocks[info.block - 1];
-        if (b.freed)
-            fail("access to freed memory: " + describe(site) + " after the " + type_name(b.type) +
-                 " around it was destroyed");
+        if (b.freed) fail("access to freed memory: " + describe(site) + " after " + ending(b) + " that it was part of");
         if (current_ != main_thread) b.accesses[current_] = static_cast<std::uint16_t>(next_index() + 1);
     }
     if (!info.constructed.happens_before(knowledge(), current_)) {
@@ -128,7 +134,7 @@ std::uint64_t engine::peek(const object& o) {
     return g_->value_of(info.slot, s.co.empty() ? initial_store : s.co.back());
 }
 
-void* engine::allocate(std::size_t size, std::size_t alignment, const char* type) {
+void* engine::allocate(std::size_t size, std::size_t alignment, const char* type, storage what) {
     asked(law_kind::lifetime);
     const std::size_t rounded = size == 0 ? 1 : size;
     void* p = nullptr;
@@ -139,6 +145,7 @@ void* engine::allocate(std::size_t size, std::size_t alignment, const char* type
         op.kind = event_kind::alloc;
         op.expect = rounded;
         op.mask = alignment;
+        op.loc = what == storage::scope ? memory_of_a_scope : 0;
         event* e = replay(op);
         const bool added = e == nullptr;
         if (added) {
@@ -176,41 +183,65 @@ void* engine::allocate(std::size_t size, std::size_t alignment, const char* type
     block b;
     b.begin = static_cast<char*>(p);
     b.size = rounded;
+    b.alignment = alignment;
     b.type = type;
+    b.what = what;
     // The event itself is the allocation, so that only what comes after it may use the memory.
     b.allocated = {static_cast<std::uint16_t>(current_), next_index()};
     memory_.blocks.push_back(b);
     return p;
 }
 
-void engine::before_destroy(void* p) {
-    if (attacks().no_lifetime) return;
+const block& engine::before_destroy(void* p, storage what) {
+    static constexpr const char *given_by[] = {"create", "allocate", "scoped"},
+                                *gone_by[] = {"destroy", "deallocate", "the end of its scope"};
+    const auto by = [](const auto& names, storage of) { return names[static_cast<std::size_t>(of)]; };
     const std::uint32_t around = memory_.find_block(p);
-    if (around == 0 || memory_.blocks[around - 1].begin != p) fail("bad destroy: the address was not given by create");
+    if (around == 0 || memory_.blocks[around - 1].begin != p)
+        fail(std::string("bad ") + by(gone_by, what) + ": the address was not given by " + by(given_by, what));
     const block& b = memory_.blocks[around - 1];
+    if (attacks().no_lifetime) return b;
     if (b.freed) fail("double free: a " + type_name(b.type) + " is destroyed a second time");
+    if (b.what != what)
+        fail(std::string("bad ") + by(gone_by, what) + ": a " + type_name(b.type) + " of " + by(given_by, b.what) +
+             " goes by " + by(gone_by, b.what));
     if (!b.allocated.happens_before(knowledge(), current_))
         fail("access to freed memory: a " + type_name(b.type) +
              " is destroyed by a thread that does not know of its creation");
+    return b;
+}
+
+void engine::before_deallocate(void* p, std::size_t size, std::size_t alignment) {
+    const block& b = before_destroy(p, storage::raw);
+    if (b.size != (size == 0 ? 1 : size) || b.alignment != alignment)
+        fail("bad deallocate: " + std::to_string(b.size) + " bytes aligned to " + std::to_string(b.alignment) +
+             " were allocated, and " + std::to_string(size) + " aligned to " + std::to_string(alignment) +
+             " are given back");
+}
+
+void*& engine::thread_slot(const void* key) {
+    for (thread_pointer& known : thread_slots_)
+        if (known.thread == current_ && known.key == key) return known.value;
+    return thread_slots_.emplace_back(thread_pointer{current_, key, nullptr}).value;
 }
 
 void engine::release(void* p) {
     const std::uint32_t around = memory_.find_block(p);
     if (around == 0) return;
-    std::uint64_t size = memory_.blocks[around - 1].size;
+    const block& gone = memory_.blocks[around - 1];
     if (!sequential()) {
         const vector_clock hb = knowledge();
         for (unsigned t = 0; t < program_.threads && !attacks().no_lifetime; ++t) {
-            const std::uint16_t access = memory_.blocks[around - 1].accesses[t];
+            const std::uint16_t access = gone.accesses[t];
             if (t != current_ && access != 0 && hb[t] < access)
-                fail("access to freed memory: a " + type_name(memory_.blocks[around - 1].type) +
-                     " is destroyed by thread " + std::to_string(current_) + " while thread " + std::to_string(t) +
-                     " uses it; the use does not happen before");
+                fail("access to freed memory: " + ending(gone) + " in thread " + std::to_string(current_) +
+                     " while thread " + std::to_string(t) + " uses it; the use does not happen before");
         }
         operation op;
         op.kind = event_kind::release;
         op.value = reinterpret_cast<std::uintptr_t>(p);
-        op.expect = size;
+        op.expect = gone.size;
+        op.loc = gone.what == storage::scope ? memory_of_a_scope : 0;
         event* e = replay(op);
         if (e == nullptr) {
             at_frontier(op);

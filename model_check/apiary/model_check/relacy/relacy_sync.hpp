@@ -11,8 +11,8 @@
 //   condvar      Relacy's: spurious wake-ups in the random modes.
 //   mutex        Relacy's: try_lock may fail spuriously.
 //   random_source, weak compare-exchange: the engine decides.
-//   heap         create and destroy go through Relacy: leak, double free, use after free. A member that is
-//                no atomic, cell or mutex is not watched.
+//   heap         create and destroy go through Relacy: leak, double free, use after free; so do scoped
+//                and allocate. A member that is no atomic, cell or mutex is not watched.
 #pragma once
 
 #include <cstddef>
@@ -222,6 +222,51 @@ struct relacy_sync {
         std::uint32_t below(std::uint32_t n, site = site::current()) { return n < 2 ? 0 : rl::rand(n); }
     };
 
+    // On Relacy's heap: on a modelled stack the next frame would write over what tells that the object has ended.
+    template <class T>
+    class scoped {
+    public:
+        template <class... Args>
+        explicit scoped(Args&&... args)
+            : object_(new(take_memory(sizeof(T), alignof(T), "scoped")) T(std::forward<Args>(args)...)) {}
+        ~scoped() { destroy(object_); }
+        scoped(const scoped&) = delete;
+        scoped& operator=(const scoped&) = delete;
+
+        T& operator*() noexcept { return *object_; }
+        const T& operator*() const noexcept { return *object_; }
+        T* operator->() noexcept { return object_; }
+        const T* operator->() const noexcept { return object_; }
+
+    private:
+        T* const object_;
+    };
+
+    template <class T>
+    static T* current() {
+        return static_cast<T*>(thread_slot(&slot_key<T>));
+    }
+    template <class T>
+    static void set_current(T* p) {
+        thread_slot(&slot_key<T>) = p;
+    }
+
+    // The size stands in front of the bytes.
+    static void* allocate(std::size_t bytes, std::size_t alignment) {
+        const std::size_t aligned = alignment > alignof(bytes_in_front) ? alignment : alignof(bytes_in_front);
+        const std::size_t front = (sizeof(bytes_in_front) + aligned - 1) / aligned * aligned;
+        auto* p = static_cast<char*>(take_memory(front + bytes, aligned, "allocate")) + front;
+        new (p - sizeof(bytes_in_front)) bytes_in_front{p - front, bytes, alignment};
+        return p;
+    }
+    static void deallocate(void* p, std::size_t bytes, std::size_t alignment, site at = site::current()) {
+        if (p == nullptr) return;
+        const bytes_in_front& front = static_cast<bytes_in_front*>(p)[-1];
+        if (front.bytes != bytes || front.alignment != alignment)
+            fail("bad deallocate: other bytes or another alignment than were allocated", at);
+        give_memory(front.begin, alignment > alignof(bytes_in_front) ? alignment : alignof(bytes_in_front));
+    }
+
     template <class T, class... Args>
     static T* create(Args&&... args) {
         T* object = new (take_memory(sizeof(T), alignof(T), "create")) T(std::forward<Args>(args)...);
@@ -266,6 +311,19 @@ struct relacy_sync {
     }
 
 private:
+    struct bytes_in_front {
+        void* begin;
+        std::size_t bytes, alignment;
+    };
+
+    template <class T>
+    static inline const char slot_key = 0;
+    static void*& thread_slot(const void* key) {
+        void** const slot = relacy_detail::the_world.thread_slot(key);
+        if (slot == nullptr) fail("more types with a current() than the engine has places for");
+        return *slot;
+    }
+
     static void close(const relacy_detail::recorder& record, const char* text = "") {
         if (record) relacy_detail::text_writer(record.close().text) << text;
     }

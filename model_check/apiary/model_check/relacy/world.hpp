@@ -39,6 +39,13 @@ struct counted_name {
     std::uint64_t count = 0;
 };
 
+// A pointer of each modelled thread's own; before and after the threads it is the first.
+struct thread_pointer {
+    static constexpr unsigned most_threads = 6;
+    const void* key = nullptr;
+    std::array<void*, most_threads + 1> of{};
+};
+
 struct counted_outcome {
     std::array<char, 128> text{};
     std::uint64_t count = 0;
@@ -55,7 +62,7 @@ enum class phase { before, threads, after };
 
 class world {
 public:
-    static constexpr unsigned most_threads = 6;
+    static constexpr unsigned most_threads = thread_pointer::most_threads;
 
     // --- set by the run before the simulation
     bool tracing = false;
@@ -90,6 +97,7 @@ public:
     std::uint32_t acted = 0;  // a bit for each thread
     std::array<counted_outcome, 64> outcomes{};
     std::array<site_record, 1024> sites{};
+    std::array<thread_pointer, 16> thread_pointers{};
 
     void begin_execution() {
         ++executions;
@@ -97,6 +105,7 @@ public:
         stage = phase::before;
         next_store = 0;
         now = 1'000'000;
+        thread_pointers.fill({});
         if (tracing) {
             steps.clear();
             open.fill(step{});
@@ -117,6 +126,15 @@ public:
     // The running thread does something that is watched.
     void acts() {
         if (stage == phase::threads && running >= 0) acted |= 1U << running;
+    }
+
+    // Null where there are more keys than places.
+    void** thread_slot(const void* key) {
+        for (thread_pointer& p : thread_pointers) {
+            if (p.key == nullptr) p.key = key;
+            if (p.key == key) return &p.of[column_of_running()];
+        }
+        return nullptr;
     }
 
     void count_reach(const char* name) { count(reached, name); }

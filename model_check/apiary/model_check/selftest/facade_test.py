@@ -28,8 +28,8 @@ def verdict(name, *arguments, engine="relacy", **environment):
 
 
 class Verdicts(unittest.TestCase):
-    def expect(self, name, word, as_expected, reason, *arguments):
-        v, code = verdict(name, *arguments)
+    def expect(self, name, word, as_expected, reason, *arguments, engine="relacy"):
+        v, code = verdict(name, *arguments, engine=engine)
         self.assertEqual((v["verdict"], v["as_expected"]), (word, as_expected), v)
         self.assertIn(reason, v["reason"])
         self.assertEqual(code, 0 if as_expected else 1)
@@ -64,6 +64,24 @@ class Verdicts(unittest.TestCase):
     def test_memory_laws(self):
         self.expect("leaks", "fail", False, "leak")
         self.expect("uses_after_free", "fail", False, "freed memory")
+
+    def test_scopes_and_bytes_are_watched_by_both_engines(self):
+        for engine in ("relacy", "explorer"):
+            with self.subTest(engine):
+                for name in ("atomic_of_an_ended_scope", "cell_of_an_ended_scope", "object_in_bytes_given_back"):
+                    self.expect(name, "fail", False, "access to freed memory", engine=engine)
+                self.expect("bytes_leak", "fail", False, "memory leak", engine=engine)
+                self.expect("bytes_twice", "fail", False, "double free", engine=engine)
+                for name in ("bytes_of_another_size", "bytes_of_another_alignment"):
+                    self.expect(name, "fail", False, "bad deallocate", engine=engine)
+                for name in ("scope_that_waits", "object_in_bytes_that_waits", "bytes_none"):
+                    self.expect(name, "pass", True, "", engine=engine)
+
+    def test_current_is_of_the_modelled_thread_and_thread_local_is_not(self):
+        for engine in ("relacy", "explorer"):
+            with self.subTest(engine):
+                self.expect("worker_by_thread_local", "fail", True, "the pointer of another", engine=engine)
+                self.expect("worker_by_current", "pass", True, "", engine=engine)
 
     def test_waiting(self):
         self.expect("spins_for_ever", "fail", False, "livelock")

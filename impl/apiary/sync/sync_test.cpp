@@ -1,0 +1,75 @@
+// What a scope, a thread's own pointer and bytes are where nothing watches them: real_sync and chaos_sync.
+#include <array>
+#include <cstdint>
+#include <thread>
+#include <type_traits>
+
+#include <gtest/gtest.h>
+
+#include <apiary/sync/chaos_sync.hpp>
+
+namespace {
+
+template <class Sync>
+class sync : public testing::Test {};
+using policies = testing::Types<apiary::real_sync, apiary::chaos_sync>;
+TYPED_TEST_SUITE(sync, policies);
+
+// Cannot be moved, and counts its ends.
+struct latch {
+    latch(int first, int* ends) : value(first), ended(ends) {}
+    latch(const latch&) = delete;
+    ~latch() { ++*ended; }
+    int value;
+    int* ended;
+};
+
+TYPED_TEST(sync, a_scope_is_its_object_and_nothing_beside_it) {
+    using scope = typename TypeParam::template scoped<latch>;
+    static_assert(sizeof(scope) == sizeof(latch) && alignof(scope) == alignof(latch));
+    static_assert(!std::is_copy_constructible_v<scope> && !std::is_copy_assignable_v<scope>);
+    int ends = 0;
+    {
+        scope mine(7, &ends);
+        mine->value += (*mine).value;
+        const scope& seen = mine;
+        EXPECT_EQ(seen->value, 14);
+        EXPECT_EQ(static_cast<const void*>(&*seen), static_cast<const void*>(&mine)) << "it lies in the frame";
+        EXPECT_EQ(ends, 0);
+    }
+    EXPECT_EQ(ends, 1);
+}
+
+TYPED_TEST(sync, a_scope_without_arguments_has_the_initial_value) {
+    const typename TypeParam::template scoped<int> zero;
+    EXPECT_EQ(*zero, 0);
+}
+
+TYPED_TEST(sync, current_is_a_pointer_of_the_thread_and_of_the_type) {
+    struct worker {};
+    struct other {};
+    worker mine, theirs;
+    EXPECT_EQ(TypeParam::template current<worker>(), nullptr);
+    TypeParam::set_current(&mine);
+    std::thread([&] {
+        EXPECT_EQ(TypeParam::template current<worker>(), nullptr);
+        TypeParam::set_current(&theirs);
+        EXPECT_EQ(TypeParam::template current<worker>(), &theirs);
+    }).join();
+    EXPECT_EQ(TypeParam::template current<worker>(), &mine);
+    EXPECT_EQ(TypeParam::template current<other>(), nullptr);
+}
+
+TYPED_TEST(sync, bytes_are_aligned_as_was_asked_and_may_be_none) {
+    for (const std::size_t alignment : {1U, 8U, 16U, 64U, 4096U})
+        for (const std::size_t bytes : {0U, 1U, 24U, 5000U}) {
+            auto* const p = static_cast<char*>(TypeParam::allocate(bytes, alignment));
+            ASSERT_NE(p, nullptr);
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % alignment, 0U);
+            if (bytes != 0) p[0] = p[bytes - 1] = 1;
+            TypeParam::deallocate(p, bytes, alignment);
+        }
+    TypeParam::deallocate(nullptr, 8, 8);
+}
+
+}  // namespace
