@@ -4,8 +4,8 @@
     compare_codegen.py OURS.o REFERENCE.o [--must-differ NAME,NAME…]
 
 Every function `probe_*` must be the same in both, instruction by instruction, after addresses and the
-names of local functions have been normalised; functions that a probe calls are compared with it. With --must-differ
-exactly the named probes must differ: that is the test of this test.
+names of local functions and thread_local variables have been normalised; functions that a probe calls are
+compared with it. With --must-differ exactly the named probes must differ: that is the test of this test.
 
 Exit status: 0 as demanded; 1 not, with a diff; 2 it could not be found out.
 """
@@ -20,7 +20,8 @@ import sys
 
 HEADER = re.compile(r"^[0-9a-f]+ <(?P<name>[^>]+)>:$")
 INSTRUCTION = re.compile(r"^\s*(?P<address>[0-9a-f]+):\t(?P<text>.*)$")
-RELOCATION = re.compile(r"^\s*[0-9a-f]+: R_\w+\t(?P<symbol>\S+)$")
+RELOCATION = re.compile(r"^\s*[0-9a-f]+: R_(?P<kind>\w+)\t(?P<symbol>\S+)$")
+THREAD_LOCAL = re.compile(r"TLS|TPOFF|TPREL")
 JUMP = re.compile(r"\b[0-9a-f]+ <(?P<function>[^>+]+)(?:\+0x(?P<offset>[0-9a-f]+))?>")
 PADDING = re.compile(r"^(nop|data16|cs nop|xchg\s+%ax,%ax)")
 
@@ -63,7 +64,7 @@ def disassemble(path: str) -> dict[str, Function]:
         if match := HEADER.match(line):
             current = functions.setdefault(match["name"], Function())
         elif match := RELOCATION.match(line):
-            current.relocate(match["symbol"])
+            current.relocate("(thread_local)" if THREAD_LOCAL.search(match["kind"]) else match["symbol"])
         elif (match := INSTRUCTION.match(line)) and current is not None:
             current.add(int(match["address"], 16), match["text"])
     return functions

@@ -1,11 +1,17 @@
 // The probes written by hand with std::atomic: the code that real_sync must not cost more than.
 #include <atomic>
 #include <cstdint>
+#include <new>
 
 #include "probes/hand_written_deque.hpp"
 
 using word = std::atomic<std::uint64_t>;
 using deque = hand_written::deque<std::uint64_t>;
+
+struct worker {
+    std::uint64_t id;
+};
+inline constinit thread_local worker* here = nullptr;
 
 extern "C" {
 
@@ -32,6 +38,28 @@ std::uint64_t probe_publish(word& data, word& flag, std::uint64_t v) {
     flag.store(1, std::memory_order_release);
     return flag.load(std::memory_order_acquire);
 }
+
+struct job {
+    explicit job(std::uint64_t v) : argument(v) {}
+    std::uint64_t argument;
+    word done{0};
+};
+void hand_over(job&);
+std::uint64_t probe_scoped(std::uint64_t v) {
+    job mine(v);
+    hand_over(mine);
+    return mine.done.load(std::memory_order_acquire);
+}
+
+std::uint64_t probe_current() {
+    const worker* const mine = here;
+    return mine != nullptr ? mine->id : 0;
+}
+void probe_set_current(worker& w) { here = &w; }
+
+void* probe_allocate() { return ::operator new(96); }
+void probe_deallocate(void* p) { ::operator delete(p); }
+void* probe_allocate_aligned() { return ::operator new(128, std::align_val_t{64}); }
 
 // flatten: how far the inliner goes is not the question here.
 [[gnu::flatten]] bool probe_deque_push(deque::owner& d, std::uint64_t v) { return d.try_push(v); }

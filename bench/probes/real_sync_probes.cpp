@@ -39,6 +39,32 @@ std::uint64_t probe_publish(word& data, word& flag, std::uint64_t v) {
     return flag.load(std::memory_order_acquire);
 }
 
+// A job on the stack that another thread gets to know of: a constructor, two words, an end.
+struct job {
+    explicit job(std::uint64_t v) : argument(v) {}
+    std::uint64_t argument;
+    word done{0};
+};
+void hand_over(job&);
+std::uint64_t probe_scoped(std::uint64_t v) {
+    policy::scoped<job> mine(v);
+    hand_over(*mine);
+    return mine->done.load(std::memory_order_acquire);
+}
+
+struct worker {
+    std::uint64_t id;
+};
+std::uint64_t probe_current() {
+    const worker* const here = policy::current<worker>();
+    return here != nullptr ? here->id : 0;
+}
+void probe_set_current(worker& w) { policy::set_current(&w); }
+
+void* probe_allocate() { return policy::allocate(96, 16); }
+void probe_deallocate(void* p) { policy::deallocate(p, 96, 16); }
+void* probe_allocate_aligned() { return policy::allocate(128, 64); }
+
 // flatten: how far the inliner goes is not the question here.
 [[gnu::flatten]] bool probe_deque_push(deque::owner& d, std::uint64_t v) { return d.try_push(v); }
 [[gnu::flatten]] bool probe_deque_pop(deque::owner& d, std::uint64_t& v) { return d.try_pop(v); }
