@@ -372,7 +372,10 @@ private:
     }
 
     // The worker whose task is running on this thread, if it is one of this hive.
-    worker_type* current() const { return here_ != nullptr && &here_->crew() == &core_.io_crew() ? here_ : nullptr; }
+    worker_type* current() const {
+        worker_type* const here = Sync::template current<worker_type>();
+        return here != nullptr && &here->crew() == &core_.io_crew() ? here : nullptr;
+    }
 
     // From its own thread. False: it is detached, and ends when its task does.
     static bool serves(const worker_type& here) { return here.id() == here.incarnation(); }
@@ -384,10 +387,11 @@ private:
     }
 
     void run_worker(worker_type& worker) {
-        worker_type* outer = std::exchange(here_, &worker);
+        worker_type* const outer = Sync::template current<worker_type>();
+        Sync::set_current(&worker);
         const time_slice shorter(io_slice_ns_);
         worker.run();
-        here_ = outer;
+        Sync::set_current(outer);
     }
     void run_worker(compute_type& worker) {
         const time_slice usual(usual_slice_ns_);  // an IO worker's task may have started this thread
@@ -470,8 +474,6 @@ private:
         };
         return workers[load(b) < load(a) ? b : a];
     }
-
-    static inline constinit thread_local worker_type* here_ = nullptr;
 
     core_type core_;
     typename Sync::template atomic<std::uint64_t> refused_;
