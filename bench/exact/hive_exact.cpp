@@ -123,7 +123,7 @@ void post_to_a_sleeper(std::uint64_t n) {
         must(post(core, [] {}), "refused");
         must(!core.io_crew().idle().withdraw(0), "not claimed");
         core.io_crew().idle().stop_searching();
-        (void)apiary::discard<storage>(core.io_crew().pool().take_one());
+        core.io_crew().pool().take_one()->drop();
     }
     apiary::exact::count("wakes", counting_driver::wakes);
 }
@@ -134,7 +134,7 @@ void post_to_a_runner(std::uint64_t n) {
     counting_driver::wakes = 0;
     for (std::uint64_t i = 0; i < n; ++i) {
         must(post(core, [] {}), "refused");
-        (void)apiary::discard<storage>(core.io_crew().pool().take_one());
+        core.io_crew().pool().take_one()->drop();
     }
     apiary::exact::count("wakes", counting_driver::wakes);
 }

@@ -1,6 +1,6 @@
 // fifo_list: an intrusive first-in first-out list that one thread owns.
 //
-// A node type has a member `next` of type Sync::cell<Node*>. A node is in at most one list, and the
+// A node type has a member `next` of type Sync::cell<Node*>, or of a base of it. A node is in at most one list, and the
 // list does not own it. No operation allocates; splice is O(1).
 #pragma once
 
@@ -52,7 +52,7 @@ public:
     Node* pop_front() {
         Node* node = head_;
         if (node == nullptr) return nullptr;
-        head_ = node->next.read();
+        head_ = static_cast<Node*>(node->next.read());
         if (head_ == nullptr) tail_ = nullptr;
         --size_;
         return node;

@@ -85,7 +85,7 @@ private:
     // Without memory for the array the program cannot go on: the chain is out of the inbox, and could
     // not be put back in order.
     void receive(Node* newest) noexcept {
-        for (Node* node = newest; node != nullptr; node = node->next.read()) {
+        for (Node* node = newest; node != nullptr; node = static_cast<Node*>(node->next.read())) {
             if constexpr (requires { node->prefetch_hint(); }) __builtin_prefetch(node->prefetch_hint());
             ready_.push_back(node);
         }

@@ -105,7 +105,7 @@ private:
     static fifo_list<Node> oldest_first(Node* newest) {
         fifo_list<Node> list;
         for (Node* node = newest; node != nullptr;) {
-            Node* older = node->next.read();
+            Node* older = static_cast<Node*>(node->next.read());
             list.push_front(node);
             node = older;
         }

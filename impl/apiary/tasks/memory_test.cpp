@@ -38,7 +38,7 @@ blocks make(int n) {
     return made;
 }
 void end_all(const blocks& made) {
-    for (task* t : made) apiary::discard<storage>(t);
+    for (task* t : made) t->drop();
 }
 void on_a_thread(const std::function<void()>& work) { std::thread(work).join(); }
 
@@ -138,7 +138,7 @@ TEST(task_blocks, are_kept_down_to_the_last_one) {
         kept = make(122);
         last = kept.back();
         kept.pop_back();
-        apiary::discard<storage>(last);  // the only one in the magazine that the thread leaves
+        last->drop();  // the only one in the magazine that the thread leaves
     });
     on_a_thread([&] {
         const blocks again = make(1);

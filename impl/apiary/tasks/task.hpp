@@ -1,71 +1,70 @@
-// task: one callable, to be run once, in one 64-byte cache line.
+// task: a job with one callable, in one 64-byte cache line.
 //
-// What it is. A move-only callable behind one function pointer, and the link by which queues hold it.
-// Callables of up to 40 bytes live inside; larger ones in a heap object of their own.
+// What it is. A move-only callable behind the end function of a job (job.hpp). Callables of up to 40
+// bytes live inside; larger ones in a heap object of their own.
 //
-// Threads.   A task belongs to one thread at a time; queues hand it over.
-//            It must return or throw; pthread_exit inside it is not supported.
-// Lifetime.  Exactly one of run() and drop() is called, once; either destroys the callable, also when
-//            it throws. The memory of the task itself is the storage's business (task_storage.hpp).
-// Endings.   A callable that takes a task_end in place of nothing is told of its drop as well, and
-//            answers how it ended: a cancelled timer, for one, is neither run nor dropped.
+// Threads.   As a job's.
+// Lifetime.  Its end destroys the callable, also when that throws, and then gives the block back to
+//            the storage that made it (task_storage.hpp). One that no storage has made frees nothing.
+// Endings.   A callable that takes a job_end in place of nothing is told of its drop as well, and
+//            answers how it ended.
 // Source:    seed 002 section 3.1, with a pointer in the queues in place of std::function (a thief
 //            would tear the latter: exhibit A07).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
 
 #include <apiary/sync/real_sync.hpp>
+#include <apiary/tasks/job.hpp>
 
 namespace apiary {
 
-enum class task_end : std::uint8_t { run, drop, cancelled };
-
 template <class F>
-concept told_of_its_end = std::is_invocable_r_v<task_end, F&, task_end>;
+concept told_of_its_end = std::is_invocable_r_v<job_end, F&, job_end>;
+
+// The storage of a task that lies in another object.
+struct no_storage {
+    static void release(void*) noexcept {}
+};
+// For the constructor: the task is made in a block that Storage::release takes back.
+template <class Storage>
+struct made_by {};
 
 template <class Sync = real_sync>
-class task {
+class task : public job<Sync> {
+    using job_type = job<Sync>;
+
 public:
     static constexpr std::size_t inline_bytes = 40;
 
     template <class F>
         requires((std::is_invocable_v<std::decay_t<F>&> || told_of_its_end<std::decay_t<F>>) &&
                  !std::is_same_v<std::decay_t<F>, task>)
-    explicit task(F&& callable) {
+    explicit task(F&& callable) : task(made_by<no_storage>(), std::forward<F>(callable)) {}
+
+    template <class Storage, class F>
+    task(made_by<Storage>, F&& callable) : job_type(end_of<std::decay_t<F>, Storage>()) {
         using callable_type = std::decay_t<F>;
         static_assert(std::is_nothrow_destructible_v<callable_type>, "a task is destroyed where nobody can catch");
-        if constexpr (fits<callable_type>) {
+        if constexpr (fits<callable_type>)
             ::new (static_cast<void*>(storage_)) callable_type(std::forward<F>(callable));
-            end_ = &end_inline<callable_type>;
-        } else {
+        else
             ::new (static_cast<void*>(storage_)) callable_type*(new callable_type(std::forward<F>(callable)));
-            end_ = &end_boxed<callable_type>;
-        }
     }
-    task(const task&) = delete;
-    task& operator=(const task&) = delete;
 
-    // Runs the callable and destroys it. Lets its exceptions out.
-    task_end run() { return end_(*this, task_end::run); }
-
-    // Destroys the callable without running it.
-    task_end drop() { return end_(*this, task_end::drop); }
-
-    // The callable, when it is an F that lies inside; else null.
-    template <class F>
+    // The callable, when it is an F that lies inside and Storage has made the task; else null.
+    template <class F, class Storage>
     const F* target() const {
         static_assert(fits<F>);
-        return end_ == &end_inline<F> ? std::launder(reinterpret_cast<const F*>(storage_)) : nullptr;
+        return this->ends_by() == &end_inline<F, Storage> ? std::launder(reinterpret_cast<const F*>(storage_))
+                                                          : nullptr;
     }
 
-    // For queues and timers.
-    typename Sync::template cell<task*> next;
+    // For timers and pools.
     std::int64_t deadline_ns = 0;  // 0: as soon as possible. Negative, in a pool alone: a prefetch hint
 
     // For a thread that walks a list of tasks that were posted one after the other: the block of one that lies some steps further,
@@ -79,33 +78,44 @@ private:
     template <class F>
     static constexpr bool fits = sizeof(F) <= inline_bytes && alignof(F) <= alignof(std::max_align_t) / 2;
 
+    template <class F, class Storage>
+    static constexpr typename job_type::end_function end_of() {
+        if constexpr (fits<F>)
+            return &end_inline<F, Storage>;
+        else
+            return &end_boxed<F, Storage>;
+    }
+
     template <class F>
-    static task_end finish(F& callable, task_end how) {
+    static bool finish(F& callable, job_end how) {
         if constexpr (told_of_its_end<F>) {
-            return callable(how);
+            return callable(how) == how;
         } else {
-            if (how == task_end::run) callable();
-            return how;
+            if (how == job_end::run) callable();
+            return true;
         }
     }
 
-    template <class F>
-    static task_end end_inline(task& t, task_end how) {
+    template <class F, class Storage>
+    static bool end_inline(job_type& self, job_end how, any_worker*) {
+        auto& t = static_cast<task&>(self);
         F& callable = *std::launder(reinterpret_cast<F*>(t.storage_));
-        const struct guard {
-            F& f;
-            ~guard() { f.~F(); }
-        } destroy_at_end{callable};
-        return finish(callable, how);
+        const bool as_told = finish(callable, how);
+        callable.~F();
+        Storage::release(&t);
+        return as_told;
     }
 
-    template <class F>
-    static task_end end_boxed(task& t, task_end how) {
-        const std::unique_ptr<F> callable(*std::launder(reinterpret_cast<F**>(t.storage_)));
-        return finish(*callable, how);
+    template <class F, class Storage>
+    static bool end_boxed(job_type& self, job_end how, any_worker*) {
+        auto& t = static_cast<task&>(self);
+        F* const callable = *std::launder(reinterpret_cast<F**>(t.storage_));
+        const bool as_told = finish(*callable, how);
+        delete callable;
+        Storage::release(&t);
+        return as_told;
     }
 
-    task_end (*end_)(task&, task_end);
     alignas(8) std::byte storage_[inline_bytes];
 };
 

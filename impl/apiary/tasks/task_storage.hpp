@@ -1,5 +1,5 @@
-// task_storage: where tasks live. Two kinds, one interface: make(callable), release(task), and leave_prefetch_hint(task), right
-// after make, for a task that will lie in a list (task.hpp).
+// task_storage: where tasks live. Two kinds, one interface: make(callable); release(task), which the task calls at its end; and
+// leave_prefetch_hint(task), right after make, for a task that will lie in a list (task.hpp).
 //
 //   heap_storage     one heap object per task, through the policy: a sanitizer or a checker sees every
 //                    use after free. For stress and checks.
@@ -29,21 +29,13 @@
 
 namespace apiary {
 
-// Ends a task without running it.
-template <class Storage>
-task_end discard(typename Storage::task_type* t) {
-    const task_end how = t->drop();
-    Storage::release(t);
-    return how;
-}
-
 template <class Sync>
 struct heap_storage {
     using task_type = task<Sync>;
 
     template <class F>
     static task_type* make(F&& callable) {
-        return Sync::template create<task_type>(std::forward<F>(callable));
+        return Sync::template create<task_type>(made_by<heap_storage>(), std::forward<F>(callable));
     }
     static void release(task_type* t) noexcept { Sync::destroy(t); }
     static void leave_prefetch_hint(task_type*) noexcept {}
@@ -185,7 +177,7 @@ struct pooled_storage {
     static task_type* make(F&& callable) {
         void* block = task_block_pool::allocate();
         try {
-            return ::new (block) task_type(std::forward<F>(callable));
+            return ::new (block) task_type(made_by<pooled_storage>(), std::forward<F>(callable));
         } catch (...) {
             task_block_pool::release(block);
             throw;

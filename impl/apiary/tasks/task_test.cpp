@@ -68,10 +68,7 @@ void makes_and_releases_many() {
     for (int round = 0; round < 3; ++round) {
         for (int i = 0; i < 1000; ++i) tasks.push_back(Storage::make([&runs] { ++runs; }));
         EXPECT_EQ(std::set(tasks.begin(), tasks.end()).size(), 1000U) << "no block is handed out twice";
-        for (auto* t : tasks) {
-            t->run();
-            Storage::release(t);
-        }
+        for (auto* t : tasks) t->run();
         tasks.clear();
     }
     EXPECT_EQ(runs, 3000);
@@ -86,10 +83,7 @@ TEST(task_storage, blocks_may_be_freed_by_another_thread_and_come_back) {
         std::vector<task*> made;
         for (int i = 0; i < 1000; ++i) made.push_back(pooled_storage::make([] {}));
         std::thread([&made] {
-            for (auto* t : made) {
-                t->drop();
-                pooled_storage::release(t);
-            }
+            for (auto* t : made) t->drop();
         }).join();
         if (round == 0) first_round.insert(made.begin(), made.end());
         if (round == 3) {
@@ -120,10 +114,93 @@ TEST(task_storage, a_prefetch_hint_leads_to_the_block_of_some_allocations_ago) {
         led_there += i >= ahead && t->prefetch_hint() == made[i - ahead];
     }
     EXPECT_GT(led_there, tasks / 2) << "only where a magazine begins it leads elsewhere";
-    for (auto* t : made) {
-        t->drop();
-        pooled_storage::release(t);
+    for (auto* t : made) t->drop();
+}
+
+// A job of a test's own, on its stack: it notes how it ended and by which worker, and throws when it is told to.
+struct noting_job : apiary::job<> {
+    noting_job() : job(&end_it) {}
+    static bool end_it(job& self, apiary::job_end how, apiary::any_worker* by) {
+        auto& mine = static_cast<noting_job&>(self);
+        mine.told.push_back(how);
+        mine.by = by;
+        if (mine.throws && how == apiary::job_end::run) throw std::runtime_error("thrown by its end function");
+        return !mine.cancelled;
     }
+    std::vector<apiary::job_end> told;
+    apiary::any_worker* by = nullptr;
+    bool throws = false, cancelled = false;
+};
+struct some_worker : apiary::any_worker {};
+
+TEST(job, is_told_how_it_ends_and_by_which_worker) {
+    noting_job ran, dropped;
+    some_worker w;
+    EXPECT_EQ(ran.run(&w), apiary::job_end::run);
+    EXPECT_EQ(ran.told, std::vector{apiary::job_end::run});
+    EXPECT_EQ(ran.by, &w);
+    EXPECT_EQ(dropped.drop(), apiary::job_end::drop);
+    EXPECT_EQ(dropped.told, std::vector{apiary::job_end::drop});
+    EXPECT_EQ(dropped.by, nullptr);
+}
+
+TEST(job, says_when_it_had_been_cancelled) {
+    noting_job ran, dropped;
+    ran.cancelled = dropped.cancelled = true;
+    EXPECT_EQ(ran.run(), apiary::job_end::cancelled);
+    EXPECT_EQ(dropped.drop(), apiary::job_end::cancelled);
+}
+
+TEST(job, that_throws_is_told_to_drop_before_the_exception_goes_on) {
+    noting_job j;
+    some_worker w;
+    j.throws = true;
+    EXPECT_THROW(j.run(&w), std::runtime_error);
+    EXPECT_EQ(j.told, (std::vector{apiary::job_end::run, apiary::job_end::drop}));
+    EXPECT_EQ(j.by, &w);
+}
+
+struct counting_storage {
+    static inline int released = 0;
+    static void release(task*) noexcept { ++released; }
+};
+
+TEST(task, gives_its_block_back_once_however_it_ends) {
+    const auto each = [](auto callable) {
+        counting_storage::released = 0;
+        task ran(apiary::made_by<counting_storage>(), callable), dropped(apiary::made_by<counting_storage>(), callable);
+        ran.run();
+        EXPECT_EQ(counting_storage::released, 1);
+        dropped.drop();
+        EXPECT_EQ(counting_storage::released, 2);
+    };
+    each([] {});
+    each([ballast = std::array<long, 20>{}] { EXPECT_EQ(ballast[0], 0); });
+    counting_storage::released = 0;
+    task throws(apiary::made_by<counting_storage>(), [] { throw std::runtime_error("thrown"); });
+    EXPECT_THROW(throws.run(), std::runtime_error);
+    EXPECT_EQ(counting_storage::released, 1);
+}
+
+TEST(task, that_is_told_of_its_end_may_have_been_cancelled) {
+    std::vector<apiary::job_end> told;
+    const auto noting = [&told](apiary::job_end how) {
+        told.push_back(how);
+        return told.size() == 1 ? how : apiary::job_end::cancelled;
+    };
+    task first(noting), second(noting);
+    EXPECT_EQ(first.drop(), apiary::job_end::drop);
+    EXPECT_EQ(second.run(), apiary::job_end::cancelled);
+    EXPECT_EQ(told, (std::vector{apiary::job_end::drop, apiary::job_end::run}));
+}
+
+TEST(task, knows_its_callable_by_type_and_storage) {
+    const auto callable = [] {};
+    using type = std::decay_t<decltype(callable)>;
+    task loose(callable);
+    EXPECT_NE((loose.target<type, apiary::no_storage>()), nullptr);
+    EXPECT_EQ((loose.target<type, counting_storage>()), nullptr);
+    loose.drop();
 }
 
 struct refuses_to_be_copied_in {
@@ -137,12 +214,10 @@ TEST(task_storage, a_throwing_callable_costs_no_block) {
     const refuses_to_be_copied_in f;
     task* before = pooled_storage::make([] {});
     before->drop();
-    pooled_storage::release(before);
     EXPECT_THROW((void)pooled_storage::make(f), std::runtime_error);
     task* after = pooled_storage::make([] {});
     EXPECT_EQ(before, after);
     after->drop();
-    pooled_storage::release(after);
 }
 
 TEST(task_storage, a_throwing_callable_costs_no_heap_object_either) {
@@ -186,10 +261,7 @@ TEST(task_storage, a_thread_that_ends_gives_its_blocks_back) {
             std::vector<task*> made;
             for (int i = 0; i < 122; ++i) made.push_back(pooled_storage::make([] {}));
             blocks.insert(made.begin(), made.end());
-            for (auto* t : made) {
-                t->drop();
-                pooled_storage::release(t);
-            }
+            for (auto* t : made) t->drop();
         }).join();
     };
     use(first);

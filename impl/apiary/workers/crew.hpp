@@ -5,7 +5,8 @@
 // worker's run() one (schedulers/hive/hive.hpp).
 //
 // `Kind` names what its workers are made of:
-//   sync, driver, storage    the Sync policy, what a worker blocks in, what frees tasks
+//   sync, driver             the Sync policy, what a worker blocks in
+//   task_type                what its workers run: job<sync>, or a kind of job, when all are of that
 //   parts                    clock, random source, trace and processor number
 //                            (schedulers/hive/parts.hpp)
 //   ready                    its ready work, or no_ready_work
@@ -41,7 +42,6 @@
 #include <apiary/parking/idle_set.hpp>
 #include <apiary/queues/fifo_list.hpp>
 #include <apiary/queues/global_pool.hpp>
-#include <apiary/tasks/task_storage.hpp>
 #include <apiary/workers/parameters.hpp>
 #include <apiary/workers/worker.hpp>
 #include <apiary/workers/worker_table.hpp>
@@ -54,13 +54,12 @@ public:
     using owner_type = Owner;
     using sync = typename Kind::sync;
     using driver = typename Kind::driver;
-    using storage = typename Kind::storage;
     using parts = typename Kind::parts;
     using ready = typename Kind::ready;
     template <class Worker>
     using sources = typename Kind::template sources<crew, Worker>;
     static constexpr worker_kind counted_as = Kind::counted_as;
-    using task_type = task<sync>;
+    using task_type = typename Kind::task_type;
     using list = fifo_list<task_type>;
     using worker_type = worker<crew>;
     using table_type = worker_table<worker_type, sync>;
@@ -116,7 +115,7 @@ public:
     // crews calls it for each before the first of them goes: the destructor of what a task holds may post to another.
     void drop_all() {
         for (unsigned i = 0; i < table_.size(); ++i) table_[i]->drop_all();
-        while (task_type* t = pool_.take_one()) discard<storage>(t);
+        while (task_type* t = pool_.take_one()) t->drop();
     }
 
     // A worker to be run by a new thread. Null: the owner has been stopped, or no slot is free. Passes on what the

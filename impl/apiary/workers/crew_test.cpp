@@ -45,7 +45,7 @@ template <class Ready>
 struct kind {
     using sync = real_sync;
     using driver = apiary::parker_driver<real_sync>;
-    using storage = ::storage;
+    using task_type = typename Ready::task_type;
     using parts = ::parts;
     using ready = Ready;
     template <class Crew, class Worker>
@@ -54,6 +54,10 @@ struct kind {
 };
 using with_deque = kind<apiary::ready_work<real_sync, apiary::chase_lev_deque<task_type*, real_sync, small_deque>>>;
 using with_pool_alone = kind<apiary::no_ready_work<real_sync>>;
+// Of no one kind of job: tasks run beside whatever else the tests make of a job.
+using job_type = apiary::job<real_sync>;
+using of_jobs =
+    kind<apiary::ready_work<real_sync, apiary::chase_lev_deque<job_type*, real_sync, small_deque>, job_type>>;
 
 // The least that an owner is.
 template <class Kind>
@@ -122,7 +126,7 @@ TYPED_TEST(third_crew, runs_each_task_once_and_drains_at_the_stop) {
     EXPECT_EQ(o.sum(&apiary::worker_counters::run), 10'000U);
     task_type* late = storage::make([] {});
     EXPECT_FALSE(o.crew.post(late)) << "behind the stop";
-    apiary::discard<storage>(late);
+    late->drop();
 }
 
 TYPED_TEST(third_crew, a_discarding_stop_counts_what_it_drops) {
@@ -206,7 +210,7 @@ struct tree {
         if (depth == 0) return;
         for (int child = 0; child != 2; ++child) {
             auto* t = storage::make([copy = *this, depth]() mutable { copy.grow(depth - 1); });
-            if (!here->post_local(t)) apiary::discard<storage>(t);
+            if (!here->post_local(t)) t->drop();
         }
     }
     static thread_local owner<with_deque>::crew_type::worker_type* here;
@@ -245,6 +249,56 @@ TEST(crew_of_ready_work, what_a_worker_leaves_behind_goes_to_the_pool) {
     o.stop(stop_mode::drain);
     other.join();
     EXPECT_EQ(ran, 3);
+}
+
+// A job on the stack of the test, which tells the worker that ends it to run one more.
+struct stack_job : job_type {
+    using worker_type = owner<of_jobs>::crew_type::worker_type;
+    explicit stack_job(stack_job* next_job = nullptr) : job(&end_it), child(next_job) {}
+    static bool end_it(job_type& self, apiary::job_end how, apiary::any_worker* by) {
+        auto& mine = static_cast<stack_job&>(self);
+        mine.how = how;
+        mine.by = static_cast<worker_type*>(by);
+        if (mine.child != nullptr && !mine.by->post_local(mine.child)) mine.child->drop();
+        mine.over.store(true, std::memory_order_release);  // the test may end the job's life from here on
+        return true;
+    }
+    stack_job* const child;
+    apiary::job_end how{};
+    worker_type* by = nullptr;
+    std::atomic<bool> over = false;
+};
+
+TEST(crew_of_jobs, runs_tasks_and_jobs_on_the_stack_and_tells_them_their_worker) {
+    owner<of_jobs> o(2);
+    stack_job child, parent(&child);
+    std::atomic<int> ran = 0;
+    ASSERT_TRUE(o.crew.post(&parent));
+    ASSERT_TRUE(o.crew.post(storage::make([&] { ++ran; })));
+    o.start();
+    for (stack_job* j : {&parent, &child}) {
+        while (!j->over.load(std::memory_order_acquire)) std::this_thread::yield();
+        EXPECT_EQ(j->how, apiary::job_end::run);
+        EXPECT_TRUE(j->by == o.crew.table()[0] || j->by == o.crew.table()[1]);
+    }
+    o.stop(stop_mode::drain);
+    EXPECT_EQ(ran, 1);
+    EXPECT_EQ(o.sum(&apiary::worker_counters::run), 3U);
+}
+
+TEST(crew_of_jobs, tells_which_worker_drops_a_job_or_that_none_does) {
+    stack_job in_the_pool, with_a_worker;
+    {
+        owner<of_jobs> o(1);
+        ASSERT_TRUE(o.crew.post(&in_the_pool));
+        ASSERT_TRUE(o.crew.table()[0]->post_local(&with_a_worker));
+        o.stop(stop_mode::discard);
+        EXPECT_EQ(o.sum(&apiary::worker_counters::discarded), 0U) << "no worker ran";
+    }
+    EXPECT_EQ(in_the_pool.how, apiary::job_end::drop);
+    EXPECT_EQ(in_the_pool.by, nullptr);
+    EXPECT_EQ(with_a_worker.how, apiary::job_end::drop);
+    EXPECT_NE(with_a_worker.by, nullptr);
 }
 
 }  // namespace

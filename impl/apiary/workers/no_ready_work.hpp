@@ -17,10 +17,10 @@
 namespace apiary {
 
 // What ready_work offers, without put and slot_is_vacant: a worker of it has no post_local.
-template <class Sync>
+template <class Sync, class Task = task<Sync>>
 class no_ready_work {
 public:
-    using task_type = task<Sync>;
+    using task_type = Task;
     static constexpr bool shared = false;
     static constexpr std::size_t max_room = 1;
 

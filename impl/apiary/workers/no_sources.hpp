@@ -13,14 +13,13 @@
 #include <cstdint>
 
 #include <apiary/queues/fifo_list.hpp>
-#include <apiary/tasks/task.hpp>
 
 namespace apiary {
 
 template <class Crew, class Worker>
 class no_sources {
 public:
-    using task_type = task<typename Crew::sync>;
+    using task_type = typename Crew::task_type;
 
     no_sources() = default;
     no_sources(const no_sources&) = delete;

@@ -34,7 +34,7 @@ TEST(no_ready_work, holds_nothing_and_takes_nothing) {
     EXPECT_FALSE(none.pop(out));
     EXPECT_EQ(none.steal_oldest().status, steal_status::empty);
     EXPECT_EQ(none.steal(true).status, steal_status::empty);
-    (void)apiary::discard<storage>(t);
+    t->drop();
 }
 
 struct crew_that_takes_lists {
@@ -42,10 +42,7 @@ struct crew_that_takes_lists {
     bool post_list(apiary::fifo_list<task_type>& tasks) {
         ++lists;
         if (closed) return false;
-        while (task_type* t = tasks.pop_front()) {
-            t->run();
-            storage::release(t);
-        }
+        while (task_type* t = tasks.pop_front()) t->run();
         return true;
     }
     bool stopped = false, closed = false;
@@ -54,6 +51,7 @@ struct crew_that_takes_lists {
 
 struct kind_without_sources {
     using sync = real_sync;
+    using task_type = apiary::task<real_sync>;
     struct driver {
         static constexpr std::int64_t forever = 4711;
     };
@@ -62,11 +60,8 @@ struct kind_without_sources {
 struct worker_without_sources : apiary::no_sources<kind_without_sources, worker_without_sources> {
     crew_that_takes_lists& crew() { return crew_; }
     crew_that_takes_lists& owner() { return crew_; }
-    void drop(task_type* t) { (void)apiary::discard<storage>(t); }
-    void run_task(task_type* t) {
-        t->run();
-        storage::release(t);
-    }
+    void drop(task_type* t) { t->drop(); }
+    void run_task(task_type* t) { t->run(); }
     crew_that_takes_lists crew_;
 };
 

@@ -24,10 +24,10 @@
 
 namespace apiary {
 
-template <class Sync, class Deque>
+template <class Sync, class Deque, class Task = task<Sync>>
 class ready_work {
 public:
-    using task_type = task<Sync>;
+    using task_type = Task;
     static constexpr bool shared =
         true;  // others may take from it, and its pushes are no seq_cst accesses (idle_set S2)
     // A batch of so many can be made stealable, all but its first, which runs.

@@ -27,7 +27,7 @@ protected:
         for (auto& t : tasks) t = storage::make([] {});
     }
     ~ready_work() override {
-        for (auto* t : tasks) (void)apiary::discard<storage>(t);
+        for (auto* t : tasks) t->drop();
     }
     // What a thief gets that takes only what nobody is about to run.
     task_type* stolen() {

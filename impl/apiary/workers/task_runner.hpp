@@ -1,4 +1,4 @@
-// task_runner: runs or drops tasks and keeps the books. One for each worker.
+// task_runner: runs or drops jobs, which free themselves, and keeps the books. One for each worker.
 //
 // Threads.  run, drop: the worker's. The counts: any thread.
 // Progress. What the task needs, and a constant.
@@ -9,14 +9,14 @@
 #include <functional>
 
 #include <apiary/contract/stats.hpp>
-#include <apiary/tasks/task_storage.hpp>
+#include <apiary/tasks/job.hpp>
 
 namespace apiary {
 
 // Called on the worker, with what left a task. What leaves the handler itself ends the program.
 using exception_handler = std::function<void(std::exception_ptr)>;
 
-template <class Sync, class Storage>
+template <class Sync>
 class task_runner {
 public:
     // The handler outlives it.
@@ -24,19 +24,18 @@ public:
 
     // An exception ends the task, not the worker; it is counted, and told to the handler when there is one. Inlined, whatever the
     // compiler thinks of the many callers: a call more is a tenth of the shortest task's cost.
-    [[gnu::always_inline]] void run(task<Sync>* t) {
-        task_end how = task_end::run;
+    [[gnu::always_inline]] void run(job<Sync>* t, any_worker* by) {
+        job_end how = job_end::run;
         try {
-            how = t->run();
+            how = t->run(by);
         } catch (...) {
             exceptions_.add();
             if (handler_) handler_(std::current_exception());
         }
         count(how);
-        Storage::release(t);
     }
 
-    void drop(task<Sync>* t) { count(discard<Storage>(t)); }
+    void drop(job<Sync>* t, any_worker* by) { count(t->drop(by)); }
 
     std::uint64_t tasks_run() const { return run_.get(); }
     std::uint64_t tasks_dropped() const { return dropped_.get(); }
@@ -44,11 +43,11 @@ public:
     std::uint64_t exceptions() const { return exceptions_.get(); }
 
 private:
-    void count(task_end how) {
-        if (how == task_end::run) [[likely]]
+    void count(job_end how) {
+        if (how == job_end::run) [[likely]]
             run_.add();
         else
-            (how == task_end::drop ? dropped_ : cancelled_).add();
+            (how == job_end::drop ? dropped_ : cancelled_).add();
     }
 
     const exception_handler& handler_;

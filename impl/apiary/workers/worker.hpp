@@ -65,7 +65,7 @@
 
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/queues/steal_result.hpp>
-#include <apiary/tasks/task.hpp>
+#include <apiary/tasks/job.hpp>
 #include <apiary/workers/counters.hpp>
 #include <apiary/workers/fairness.hpp>
 #include <apiary/workers/idle_policy.hpp>
@@ -74,13 +74,13 @@
 namespace apiary {
 
 template <class Crew>
-class worker : private Crew::template sources<worker<Crew>> {
+class worker : public any_worker, private Crew::template sources<worker<Crew>> {
 public:
     using sync = typename Crew::sync;
     using driver_type = typename Crew::driver;
     using parts = typename Crew::parts;
     using trace = typename parts::trace;
-    using task_type = task<sync>;
+    using task_type = typename Crew::task_type;
     using sources_type = typename Crew::template sources<worker>;
     friend sources_type;
     using ready_type = typename Crew::ready;
@@ -152,7 +152,7 @@ public:
         if constexpr (!sync::checked) waker_processor_.store(parts::processor(), std::memory_order_relaxed);
         driver_.wake();
     }
-    const task_runner<sync, typename Crew::storage>& books() const { return runner_; }
+    const task_runner<sync>& books() const { return runner_; }
     worker_tallies<sync>& tallies() { return tallies_; }
     worker_counters counters() const {
         return {.kind = Crew::counted_as,
@@ -192,10 +192,10 @@ public:
             wake_the_next(left_more);
         std::int64_t from = 0;
         if constexpr (trace::on) from = owner_.now_ns();
-        runner_.run(t);
+        runner_.run(t, this);
         if constexpr (trace::on) trace_.span(trace::kind::task, from, owner_.now_ns());
     }
-    void drop(task_type* t) { runner_.drop(t); }
+    void drop(task_type* t) { runner_.drop(t, this); }
 
 private:
     // False when there was nothing to do. Whatever there is of a kind, at least one of it runs, and no more than the parameters
@@ -453,7 +453,7 @@ private:
                 break;
             }
             if (owner_.discarding())
-                runner_.drop(t);
+                drop(t);
             else
                 run_task(t);
         }
@@ -476,7 +476,7 @@ private:
     typename parts::random random_;
     fairness fairness_{crew_.parameters()};
     idle_policy idle_{crew_.parameters()};
-    task_runner<sync, typename Crew::storage> runner_{owner_.on_exception()};
+    task_runner<sync> runner_{owner_.on_exception()};
     worker_tallies<sync> tallies_;
     [[no_unique_address]] trace trace_;
 

@@ -50,10 +50,7 @@ struct attach_scenario {
     }
 
 private:
-    void end(task<Sync>* t) {
-        (void)t->run();
-        storage::release(t);
-    }
+    void end(task<Sync>* t) { (void)t->run(); }
 };
 
 // Only the worker that leaves has a thread, so what it hands over stays where it was put.
@@ -71,7 +68,7 @@ struct detach_races_targeted_post : attach_scenario<Sync, 2, 0, 1> {
         } else {
             task<Sync>* t = this->make(0);
             accepted = this->hive.post_to(1, t);
-            if (!accepted) discard<typename detach_races_targeted_post::storage>(t);
+            if (!accepted) t->drop();
         }
     }
     void after() { this->each_ended_once({accepted}); }
@@ -93,7 +90,7 @@ struct detach_races_a_post_to_oneself : attach_scenario<Sync, 2, 0, 2> {
             task<Sync>* t = this->make(1);
             accepted = this->hive.io()[1]->sources().post(t);
             Sync::reach(accepted ? "post_self.accepted" : "post_self.refused");
-            if (!accepted) discard<typename detach_races_a_post_to_oneself::storage>(t);
+            if (!accepted) t->drop();
         });
         this->must(this->hive.post_to(1, parent), "a post was refused");
     }
@@ -126,7 +123,7 @@ struct detach_is_answered_at_once : attach_scenario<Sync, 2, 0, 1> {
         this->must(this->hive.detach_io(1) == detach_result::unknown_worker, "it was detached twice");
         task<Sync>* t = this->make(0);
         this->must(!this->hive.post_to(1, t), "a detached worker took a post");
-        discard<typename detach_is_answered_at_once::storage>(t);
+        t->drop();
     }
     void after() { this->each_ended_once({false}); }
 };
@@ -302,7 +299,7 @@ struct attach_scenario_of_life : attach_scenario<Sync, Life == 0 ? 1 : 2, 0, 1> 
         task<Sync>* t = this->make(0);
         accepted = this->hive.post_to(id, t);
         Sync::reach(accepted ? "attach.accepted" : "attach.refused");
-        if (!accepted) discard<typename attach_scenario_of_life::storage>(t);
+        if (!accepted) t->drop();
     }
     void after() {
         this->must(this->hive.io()[1]->sources().mail().inbox.looks_empty() != accepted,
@@ -375,7 +372,7 @@ struct reattached_slot_takes_no_old_post : attach_scenario<Sync, 2, 0, 1> {
         if (i == 1) {
             task<Sync>* t = this->make(0);
             accepted = this->hive.post_to(1, t);
-            if (!accepted) discard<typename reattached_slot_takes_no_old_post::storage>(t);
+            if (!accepted) t->drop();
             return;
         }
         auto* worker = this->hive.io()[1];

@@ -37,7 +37,6 @@ struct hive_searcher_recruits_the_next : hive_scenario<Sync, 2, 0, 0, 2> {
         task<Sync>* t = this->hive.io_crew().pool().take_one();
         Sync::law(t != nullptr, "the next worker was woken for nothing");
         t->run();
-        base::storage::release(t);
     }
 };
 APIARY_CHECK(hive_searcher_recruits_the_next);
@@ -79,7 +78,7 @@ struct hive_stop_races_an_overflow : hive_scenario<Sync, 2, 0, 0, 1> {
             for (std::size_t id = 0; id < children; ++id) {
                 auto* child = base::storage::make([this, id] { ran[id] = true; });
                 accepted[id] = this->hive.io()[0]->post_local(child);
-                if (!accepted[id]) discard<typename base::storage>(child);
+                if (!accepted[id]) child->drop();
             }
             Sync::reach(accepted[children - 1] ? "overflow.accepted" : "overflow.refused");
             this->ledger.took(0);
@@ -112,7 +111,7 @@ struct hive_stop_is_looked_at_by_its_own_task : hive_scenario<Sync, 2, 0, 0, 1> 
     void refused(Post post) {
         auto* t = forbidden();
         Sync::law(!post(t), "a post was accepted behind the stop");
-        discard<typename base::storage>(t);
+        t->drop();
     }
     void before() {
         base::before();

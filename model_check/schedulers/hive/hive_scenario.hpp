@@ -165,7 +165,7 @@ struct stop_scenario : hive_scenario<Sync, Io, Compute, 2, Tasks> {
         task<Sync>* t = marker(id);
         accepted[id] = how(t);
         Sync::reach(accepted[id] ? "stop.accepted" : "stop.refused");
-        if (!accepted[id]) discard<typename base::storage>(t);
+        if (!accepted[id]) t->drop();
     }
     template <std::size_t First>
     void post_two() {
@@ -174,7 +174,7 @@ struct stop_scenario : hive_scenario<Sync, Io, Compute, 2, Tasks> {
         batch.push_back(marker(First + 1));
         accepted[First] = accepted[First + 1] = this->hive.post_list(batch);
         Sync::reach(accepted[First] ? "stop.accepted" : "stop.refused");
-        while (task<Sync>* t = batch.pop_front()) discard<typename base::storage>(t);
+        while (task<Sync>* t = batch.pop_front()) t->drop();
     }
     // False: this thread is the poster.
     bool works_or_stops(unsigned i) {

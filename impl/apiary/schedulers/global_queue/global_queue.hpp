@@ -160,19 +160,17 @@ private:
         if (--unfinished_ == 0) idle_.notify_all();
     }
 
-    // Runs or drops the task and frees it. False when it threw.
+    // Runs or drops the task, which frees itself. False when it threw.
     static bool end(task_type* t, bool run) {
-        bool returned = true;
         try {
             if (run)
                 t->run();
             else
                 t->drop();
         } catch (...) {
-            returned = false;
+            return false;
         }
-        storage::release(t);
-        return returned;
+        return true;
     }
 
     // With the lock held, or alone.

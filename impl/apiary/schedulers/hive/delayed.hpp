@@ -48,12 +48,12 @@ public:
     delayed_block& operator=(const delayed_block&) = delete;
 
     // For the worker. Lets the callable's exceptions out, destroyed all the same.
-    task_end end(task_end how) {
+    job_end end(job_end how) {
         if (!claim(ended)) {
             Sync::reach("delayed.was_cancelled");
-            return task_end::cancelled;
+            return job_end::cancelled;
         }
-        end_(*this, how == task_end::run);
+        end_(*this, how == job_end::run);
         return how;
     }
 
@@ -122,7 +122,7 @@ public:
     ~delayed_entry() {
         if (block_ != nullptr) block_->release_one();
     }
-    task_end operator()(task_end how) { return block_->end(how); }
+    job_end operator()(job_end how) { return block_->end(how); }
     bool looks_cancelled() const { return block_->looks_cancelled(); }
 
 private:

@@ -300,7 +300,7 @@ private:
 
     // A task that no worker or pool has accepted yet. Destroyed with this, unless released.
     struct discarder {
-        void operator()(task_type* t) const { apiary::discard<Storage>(t); }
+        void operator()(task_type* t) const { t->drop(); }
     };
     using pending = std::unique_ptr<task_type, discarder>;
 
@@ -308,7 +308,7 @@ private:
     struct task_list {
         fifo_list<task_type> list;
         ~task_list() {
-            while (task_type* t = list.pop_front()) apiary::discard<Storage>(t);
+            while (task_type* t = list.pop_front()) t->drop();
         }
     };
 

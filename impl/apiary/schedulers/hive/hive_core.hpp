@@ -34,20 +34,20 @@ template <class Sync, class Driver, class Storage, class Parts>
 struct hive_io_kind {
     using sync = Sync;
     using driver = Driver;
-    using storage = Storage;
+    using task_type = task<Sync>;
     using parts = Parts;
     using ready = ready_work<Sync, typename Parts::template deque<task<Sync>>>;
     template <class Crew, class Worker>
-    using sources = io_sources<Crew, Worker>;
+    using sources = io_sources<Crew, Worker, Storage>;
     static constexpr worker_kind counted_as = worker_kind::io;
 };
 
 // Long tasks, one at a time, so that none waits behind another while a worker sleeps (seed 002 section 8).
-template <class Sync, class Storage, class Parts>
+template <class Sync, class Parts>
 struct hive_compute_kind {
     using sync = Sync;
     using driver = typename Parts::compute_driver;
-    using storage = Storage;
+    using task_type = task<Sync>;
     using parts = Parts;
     using ready = no_ready_work<Sync>;
     template <class Crew, class Worker>
@@ -69,7 +69,7 @@ public:
     using task_type = task<Sync>;
     using list = fifo_list<task_type>;
     using io_crew_type = crew<hive_core, hive_io_kind<Sync, Driver, Storage, Parts>>;
-    using compute_crew_type = crew<hive_core, hive_compute_kind<Sync, Storage, Parts>>;
+    using compute_crew_type = crew<hive_core, hive_compute_kind<Sync, Parts>>;
     using io_worker_type = typename io_crew_type::worker_type;
     using compute_worker_type = typename compute_crew_type::worker_type;
 
@@ -78,7 +78,7 @@ public:
               exception_handler on_exception = {})
         : on_exception_(std::move(on_exception)),
           io_(*this, parameters),
-          compute_(*this, hive_compute_kind<Sync, Storage, Parts>::with(parameters)) {
+          compute_(*this, hive_compute_kind<Sync, Parts>::with(parameters)) {
         stop_.store(running, std::memory_order_relaxed);
         for (unsigned n = 0; n < io_workers; ++n) io_.table().attach(io_);
         for (unsigned n = 0; n < compute_workers; ++n) compute_.table().attach(compute_);

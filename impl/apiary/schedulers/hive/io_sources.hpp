@@ -39,7 +39,7 @@
 
 namespace apiary {
 
-template <class Crew, class Worker>
+template <class Crew, class Worker, class Storage>
 class io_sources {
     using sync = typename Crew::sync;
     using inbox_type = typename Crew::parts::template inbox<task<sync>>;
@@ -158,7 +158,7 @@ private:
             sync::reach("hive.swept_timers");
             timers_.remove_if(
                 [](const task_type& held) {
-                    const auto* entry = held.template target<delayed_entry<sync>>();
+                    const auto* entry = held.template target<delayed_entry<sync>, Storage>();
                     return entry != nullptr && entry->looks_cancelled();
                 },
                 [this](task_type* gone) { self().drop(gone); });

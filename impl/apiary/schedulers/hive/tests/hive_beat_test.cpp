@@ -65,7 +65,7 @@ TEST_F(beat, a_post_to_oneself_stays_behind_what_others_have_posted_before) {
     EXPECT_EQ(log, (std::vector<std::string>{"of another", "own"}));
     task_type* late = noting("late");
     EXPECT_FALSE(worker.sources().post(late)) << "after the stop";
-    apiary::discard<storage>(late);
+    late->drop();
 }
 
 TEST_F(beat, checklist_4_a_turn_goes_through_its_steps_in_order) {

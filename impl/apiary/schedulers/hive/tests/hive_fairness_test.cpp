@@ -83,7 +83,7 @@ private:
                               : w == way::private_queue ? worker.sources().post(t)
                               : w == way::timer         ? worker.sources().post_delayed(t)
                                                         : worker.post_local(t);
-        if (!accepted) apiary::discard<storage>(t);
+        if (!accepted) t->drop();
     }
 
     way starver_, victim_ = way::pool;
