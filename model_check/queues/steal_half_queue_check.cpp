@@ -315,6 +315,41 @@ struct half_oldest_against_theft : scenario<Sync, limits<4>, 3, 2> {
 };
 APIARY_CHECK(half_oldest_against_theft);
 
+// A thief may still be copying one half of a ring that its owner has found empty; the other half is free.
+template <class Sync>
+struct half_an_empty_ring_has_room : scenario<Sync, limits<4>, 8, 2> {
+    static constexpr const char* what = "an owner that has emptied its ring pushes half of it at once, beside a thief";
+    static constexpr std::array must_reach{"half.whole_refused", "half.whole_pushed"};
+    void before() {
+        for (std::size_t id = 0; id != 4; ++id) this->push(0, id);
+    }
+    void thread(unsigned i) {
+        if (i != 0) {
+            this->steal(1, 0);
+            return;
+        }
+        this->drain(0);
+        constexpr std::array<std::size_t, 4> whole{7, 6, 5, 4};
+        for (const std::size_t id : whole) this->ledger.put(id);
+        auto& owner = this->workers[0].owner;
+        if (owner.try_push_all(whole)) {
+            Sync::reach("half.whole_pushed");
+            std::array<std::size_t, 2> older{};
+            const std::size_t n = owner.try_pop_oldest(std::span(older));
+            for (std::size_t k = 0; k != n; ++k) this->ledger.took(0, older[k]);
+        } else {
+            Sync::reach("half.whole_refused");
+            const std::span<const std::size_t> all(whole);
+            Sync::law(owner.try_push_all(all.first(2)), "a ring that was found empty has no room for half");
+            for (const std::size_t id : all.last(2))
+                owner.push(id, [&](std::span<std::size_t> sunk) {
+                    for (const std::size_t one : sunk) this->ledger.took(0, one);
+                });
+        }
+    }
+};
+APIARY_CHECK(half_an_empty_ring_has_room);
+
 // Too large to exhaust, and for Relacy's hunting modes: four workers that all push, pop, overflow and rob.
 template <class Sync>
 struct half_four_workers : scenario<Sync, limits<4, 4, 6>, 20, 4> {

@@ -35,6 +35,9 @@
 //   S3  pop, overflow, a thief's release: read-modify-writes of the head (release) -> steal_half: load head
 //       (acquire). A thief that sees the version or `real` that they left sees no older tail. No fence: both sides
 //       change one word. A claim itself is relaxed: until it is released nobody builds on it.
+//   S4  A pusher, and a thief that has moved some (I5), issues a light fence before it looks for a sleeper; a worker that
+//       announces its sleep issues a heavy one before it looks here (idle_set S2). Neither push, steal_half nor
+//       looks_empty orders it.
 //
 // Checked by model_check/queues/steal_half_queue_check.cpp. Stressed by
 // stress/queues/steal_half_queue_stress.cpp.
@@ -108,7 +111,7 @@ public:
 
     class thief {
     public:
-        // A hint. After a seq_cst fence a non-empty answer cannot be missed by a thief about to sleep.
+        // A hint. What was pushed before in the order of fences is not missed (S4), but for what is in a thief's hands (I5).
         bool looks_empty() const { return queue_->size() == 0; }
 
     private:
@@ -125,6 +128,10 @@ public:
         // False when the ring is full; nothing is changed then.
         [[nodiscard]] bool try_push(T value) { return queue_->push(value); }
 
+        // All of them, by one store, or none; the first is then the newest. With nothing inside there is room for half
+        // of the ring: a thief may still be copying the other half. Precondition: not empty.
+        [[nodiscard]] bool try_push_all(std::span<const T> values) { return queue_->push_all(values); }
+
         // Always succeeds. A full ring first hands its older half to `sink(std::span<T>)`, oldest first, or, while a
         // thief is at work, this value alone. `sink` must not throw, nor use this queue.
         template <class Sink>
@@ -138,6 +145,9 @@ public:
 
         // The oldest, against starvation at that end. False when empty, or when a thief was faster or is at work.
         [[nodiscard]] bool try_pop_oldest(T& out) { return queue_->take_oldest({&out, 1}) == 1; }
+
+        // The same for up to out.size() of the oldest, oldest first. Returns how many.
+        [[nodiscard]] std::size_t try_pop_oldest(std::span<T> out) { return queue_->take_oldest(out); }
 
         // Takes the older half of `victim`, which must be another queue: one element to run at once, the others
         // into this queue, as far as there is room.
@@ -169,12 +179,20 @@ private:
         return capacity - static_cast<std::size_t>(index::distance(head.steal(), tail));
     }
 
-    bool push(T value) {
+    bool push(T value) { return push_all(std::span<const T, 1>(&value, 1)); }
+
+    template <std::size_t Extent>
+    bool push_all(std::span<const T, Extent> values) {
         const position tail = tail_.load(std::memory_order_relaxed);
         const word head{head_.load(std::memory_order_acquire)};  // S2
-        if (room(head, tail) == 0) return false;
-        at(tail).write(value);
-        tail_.store(index::add(tail, 1), std::memory_order_release);  // S1
+        if (room(head, tail) < values.size()) return false;
+        const position end = index::add(tail, values.size());
+        position i = end;
+        for (const T& value : values) {
+            i = index::add(i, index::mask);  // i - 1
+            at(i).write(value);
+        }
+        tail_.store(end, std::memory_order_release);  // S1
         return true;
     }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <span>
 #include <vector>
 
 namespace {
@@ -113,6 +115,25 @@ TEST(steal_half_queue, a_full_ring_hands_its_older_half_to_the_sink) {
     q.mine.push(8, [&](std::span<int> older) { sunk.assign(older.begin(), older.end()); });
     EXPECT_EQ(sunk, (std::vector{0, 1, 2, 3}));
     EXPECT_EQ(q.drain(), (std::vector{8, 7, 6, 5, 4}));
+}
+
+TEST(steal_half_queue, several_are_pushed_at_once_or_none_and_the_first_is_then_the_newest) {
+    queue q;
+    q.fill(0, 5);
+    EXPECT_FALSE(q.mine.try_push_all(std::array{5, 6, 7, 8}));
+    ASSERT_TRUE(q.mine.try_push_all(std::array{7, 6, 5}));
+    EXPECT_EQ(q.drain(), (std::vector{7, 6, 5, 4, 3, 2, 1, 0}));
+}
+
+TEST(steal_half_queue, owner_can_take_several_of_the_oldest) {
+    queue q;
+    q.fill(0, 5);
+    std::array<int, 3> out{};
+    EXPECT_EQ(q.mine.try_pop_oldest(std::span(out)), 3U);
+    EXPECT_EQ(out, (std::array{0, 1, 2}));
+    EXPECT_EQ(q.mine.try_pop_oldest(std::span(out)), 2U) << "as many as there are";
+    EXPECT_EQ(out, (std::array{3, 4, 2}));
+    EXPECT_EQ(q.mine.try_pop_oldest(std::span(out)), 0U);
 }
 
 TEST(steal_half_queue, positions_and_versions_wrap_without_harm) {
