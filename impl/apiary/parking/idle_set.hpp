@@ -29,7 +29,7 @@
 //   S1  Poster: push work, then `claim_any` loads the word. Worker: announce_sleep or stop_searching
 //       changes the word, then looks at every source of work. One of the two sees the other: push,
 //       word and look are seq_cst accesses (mpsc_inbox, global_pool).
-//   S2  Where push and look are no seq_cst accesses (chase_lev_deque, lifo_slot) the pusher, a worker of this set, puts a light
+//   S2  Where push and look are no seq_cst accesses (chase_lev_deque, steal_half_queue, lifo_slot) the pusher, a worker of this set, puts a light
 //       fence before the load, and the other worker, by fence_against_pushers, a heavy one before its look. A worker that sleeps pushes
 //       nothing, and when it wakes it changes the word and so sees what was announced meanwhile: hence no fence when all others sleep.
 //

@@ -13,6 +13,7 @@
 
 #include <apiary/events/parker_driver.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
+#include <apiary/queues/steal_half_queue.hpp>
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/tasks/task_storage.hpp>
 #include <apiary/timers/clock.hpp>
@@ -34,6 +35,11 @@ struct small_deque {
     static constexpr std::size_t initial_capacity = 2, max_capacity = 8;
 };
 
+struct small_half_queue {
+    static constexpr unsigned index_bits = 16, version_bits = 32;
+    static constexpr std::size_t capacity = 8;
+};
+
 struct parts {
     using random = real_sync::random_source;
     using trace = apiary::no_trace;
@@ -53,6 +59,8 @@ struct kind {
     static constexpr apiary::worker_kind counted_as = apiary::worker_kind::compute;
 };
 using with_deque = kind<apiary::ready_work<real_sync, apiary::chase_lev_deque<task_type*, real_sync, small_deque>>>;
+using with_half_queue =
+    kind<apiary::ready_work<real_sync, apiary::steal_half_queue<task_type*, real_sync, small_half_queue>>>;
 using with_pool_alone = kind<apiary::no_ready_work<real_sync>>;
 // Of no one kind of job: tasks run beside whatever else the tests make of a job.
 using job_type = apiary::job<real_sync>;
@@ -113,7 +121,7 @@ public:
 
 template <class Kind>
 class third_crew : public testing::Test {};
-using kinds = testing::Types<with_deque, with_pool_alone>;
+using kinds = testing::Types<with_deque, with_half_queue, with_pool_alone>;
 TYPED_TEST_SUITE(third_crew, kinds);
 
 TYPED_TEST(third_crew, runs_each_task_once_and_drains_at_the_stop) {
@@ -170,9 +178,14 @@ TYPED_TEST(third_crew, a_detached_worker_hands_over_and_the_last_one_stays) {
     EXPECT_EQ(o.crew.attach(), nullptr);
 }
 
-TEST(crew_of_ready_work, the_first_worker_hands_over_what_it_kept_while_it_was_alone) {
+template <class Kind>
+class crew_of_ready_work : public testing::Test {};
+using kinds_of_ready_work = testing::Types<with_deque, with_half_queue>;
+TYPED_TEST_SUITE(crew_of_ready_work, kinds_of_ready_work);
+
+TYPED_TEST(crew_of_ready_work, the_first_worker_hands_over_what_it_kept_while_it_was_alone) {
     std::vector<int> ran;
-    owner<with_deque> o(1);
+    owner<TypeParam> o(1);
     auto& first = *o.crew.table()[0];
     ASSERT_TRUE(o.crew.post(storage::make([&] {
         for (int i = 0; i != 3; ++i) ASSERT_TRUE(first.post_local(storage::make([&ran, i] { ran.push_back(i); })));
@@ -187,10 +200,10 @@ TEST(crew_of_ready_work, the_first_worker_hands_over_what_it_kept_while_it_was_a
     EXPECT_EQ(ran, (std::vector<int>{0, 1, 2}));
 }
 
-TEST(crew_of_ready_work, drops_what_no_worker_ran) {
+TYPED_TEST(crew_of_ready_work, drops_what_no_worker_ran) {
     const auto held = std::make_shared<int>();
     {
-        owner<with_deque> o(2);
+        owner<TypeParam> o(2);
         auto& never_ran = *o.crew.table()[1];
         const auto holding = [&] { return storage::make([held] { ADD_FAILURE() << "ran"; }); };
         for (int i = 0; i != 3; ++i) ASSERT_TRUE(never_ran.post_local(holding()));
@@ -202,8 +215,9 @@ TEST(crew_of_ready_work, drops_what_no_worker_ran) {
 }
 
 // A tree of tasks, each of which posts two on its worker: more than the deque holds, so that some go to the pool.
+template <class Kind>
 struct tree {
-    owner<with_deque>& o;
+    owner<Kind>& o;
     std::atomic<int>& ran;
     void grow(int depth) {
         ++ran;
@@ -213,30 +227,29 @@ struct tree {
             if (!here->post_local(t)) t->drop();
         }
     }
-    static thread_local owner<with_deque>::crew_type::worker_type* here;
+    static inline thread_local owner<Kind>::crew_type::worker_type* here = nullptr;
 };
-thread_local owner<with_deque>::crew_type::worker_type* tree::here = nullptr;
 
-TEST(crew_of_ready_work, its_tasks_post_on_their_worker_and_others_steal) {
+TYPED_TEST(crew_of_ready_work, its_tasks_post_on_their_worker_and_others_steal) {
     std::atomic<int> ran = 0;
-    owner<with_deque> o(4);
+    owner<TypeParam> o(4);
     std::vector<std::thread> threads;
     for (unsigned i = 0; i != 4; ++i)
         threads.emplace_back([w = o.crew.table()[i]] {
-            tree::here = w;
+            tree<TypeParam>::here = w;
             w->run();
         });
     constexpr int depth = 14;
-    ASSERT_TRUE(o.crew.post(storage::make([&] { tree{o, ran}.grow(depth); })));
+    ASSERT_TRUE(o.crew.post(storage::make([&] { tree<TypeParam>{o, ran}.grow(depth); })));
     while (ran != (2 << depth) - 1) std::this_thread::yield();
     o.stop(stop_mode::drain);
     for (std::thread& t : threads) t.join();
     EXPECT_EQ(o.sum(&apiary::worker_counters::run), (2U << depth) - 1);
 }
 
-TEST(crew_of_ready_work, what_a_worker_leaves_behind_goes_to_the_pool) {
+TYPED_TEST(crew_of_ready_work, what_a_worker_leaves_behind_goes_to_the_pool) {
     std::atomic<int> ran = 0;
-    owner<with_deque> o(2, {.looks_before_sleep = 0});
+    owner<TypeParam> o(2, {.looks_before_sleep = 0});
     auto& leaver = *o.crew.table()[1];
     ASSERT_TRUE(o.crew.post(storage::make([&] {
         for (int i = 0; i != 3; ++i) ASSERT_TRUE(leaver.post_local(storage::make([&ran] { ++ran; })));

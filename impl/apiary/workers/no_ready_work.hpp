@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <span>
 
+#include <apiary/queues/fifo_list.hpp>
 #include <apiary/queues/steal_result.hpp>
 #include <apiary/tasks/task.hpp>
 
@@ -26,12 +27,19 @@ public:
 
     std::size_t in_deque() const { return 0; }
     bool waits() const { return false; }
-    [[nodiscard]] bool push(task_type*) { return false; }
+    template <class Post>
+    [[nodiscard]] bool push(task_type* t, Post post) {
+        fifo_list<task_type> rest;
+        rest.push_back(t);
+        return post(rest);
+    }
     [[nodiscard]] bool push_all(std::span<task_type* const>) { return false; }
     [[nodiscard]] task_type* take_slot() { return nullptr; }
     [[nodiscard]] bool pop(task_type*&) { return false; }
     [[nodiscard]] steal_result<task_type*> steal_oldest() { return {steal_status::empty, nullptr}; }
-    [[nodiscard]] steal_result<task_type*> steal(bool) { return {steal_status::empty, nullptr}; }
+    [[nodiscard]] steal_half_result<task_type*> steal_from(no_ready_work&, bool) {
+        return {steal_status::empty, nullptr, 0};
+    }
     bool deque_looks_empty() { return true; }
     bool slot_looks_empty() const { return true; }
 };

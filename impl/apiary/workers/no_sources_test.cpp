@@ -23,7 +23,9 @@ using words = std::vector<std::string>;
 TEST(no_ready_work, holds_nothing_and_takes_nothing) {
     apiary::no_ready_work<real_sync> none;
     task_type* t = storage::make([] {});
-    EXPECT_FALSE(none.push(t));
+    for (const bool accepts : {false, true})
+        EXPECT_EQ(none.push(t, [&](apiary::fifo_list<task_type>& rest) { return rest.pop_front() == t && accepts; }),
+                  accepts);
     EXPECT_FALSE(none.push_all(std::array{t}));
     EXPECT_EQ(none.in_deque(), 0U);
     EXPECT_FALSE(none.waits());
@@ -33,7 +35,7 @@ TEST(no_ready_work, holds_nothing_and_takes_nothing) {
     task_type* out = t;
     EXPECT_FALSE(none.pop(out));
     EXPECT_EQ(none.steal_oldest().status, steal_status::empty);
-    EXPECT_EQ(none.steal(true).status, steal_status::empty);
+    EXPECT_EQ(none.steal_from(none, true).status, steal_status::empty);
     t->drop();
 }
 

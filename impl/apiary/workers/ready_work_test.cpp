@@ -1,4 +1,5 @@
-// Ready work on one thread: which task its owner and a thief get, and what an empty one answers.
+// Ready work on one thread: which task its owner and a thief get, and what an empty one answers. On a deque and on a
+// steal-half queue; what differs between the two is in local_queue_test.cpp.
 #include <apiary/workers/ready_work.hpp>
 
 #include <gtest/gtest.h>
@@ -6,6 +7,8 @@
 #include <array>
 
 #include <apiary/queues/chase_lev_deque.hpp>
+#include <apiary/queues/fifo_list.hpp>
+#include <apiary/queues/steal_half_queue.hpp>
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
@@ -20,7 +23,12 @@ struct two_slots {
     static constexpr unsigned index_bits = 64;
     static constexpr std::size_t initial_capacity = 2, max_capacity = 2;
 };
+struct two_of_which_one_is_stolen {
+    static constexpr unsigned index_bits = 16, version_bits = 32;
+    static constexpr std::size_t capacity = 2;
+};
 
+template <class Queue>
 class ready_work : public testing::Test {
 protected:
     ready_work() {
@@ -31,49 +39,61 @@ protected:
     }
     // What a thief gets that takes only what nobody is about to run.
     task_type* stolen() {
-        const auto [status, t] = ready.steal(false);
+        const auto [status, t, moved] = thief.steal_from(ready, false);
         EXPECT_EQ(status == steal_status::taken, t != nullptr);
+        EXPECT_EQ(moved, 0U) << "half of two is one";
         return t;
     }
-    apiary::ready_work<real_sync, apiary::chase_lev_deque<task_type*, real_sync, two_slots>> ready;
+    [[nodiscard]] bool push(task_type* t) {
+        return ready.push(t, [](apiary::fifo_list<task_type>&) { return false; });
+    }
+    using ready_type = apiary::ready_work<real_sync, Queue>;
+    ready_type ready, thief;
     std::array<task_type*, 3> tasks{};
 };
+using both = testing::Types<apiary::chase_lev_deque<task_type*, real_sync, two_slots>,
+                            apiary::steal_half_queue<task_type*, real_sync, two_of_which_one_is_stolen>>;
+TYPED_TEST_SUITE(ready_work, both);
 
-TEST_F(ready_work, an_empty_one_says_so_to_owner_and_thief) {
-    EXPECT_TRUE(ready.slot_is_vacant());
-    EXPECT_TRUE(ready.slot_looks_empty());
-    EXPECT_TRUE(ready.deque_looks_empty());
-    EXPECT_FALSE(ready.waits());
-    EXPECT_EQ(ready.in_deque(), 0U);
-    EXPECT_EQ(ready.take_slot(), nullptr);
-    EXPECT_EQ(ready.steal(false).status, steal_status::empty) << "no race was lost: a thief need not come again";
-    EXPECT_EQ(ready.steal(true).status, steal_status::empty);
-    EXPECT_EQ(ready.steal_oldest().status, steal_status::empty);
+TYPED_TEST(ready_work, an_empty_one_says_so_to_owner_and_thief) {
+    auto& mine = this->ready;
+    EXPECT_TRUE(mine.slot_is_vacant());
+    EXPECT_TRUE(mine.slot_looks_empty());
+    EXPECT_TRUE(mine.deque_looks_empty());
+    EXPECT_FALSE(mine.waits());
+    EXPECT_EQ(mine.in_deque(), 0U);
+    EXPECT_EQ(mine.take_slot(), nullptr);
+    EXPECT_EQ(this->thief.steal_from(mine, false).status, steal_status::empty)
+        << "no race was lost: a thief need not come again";
+    EXPECT_EQ(this->thief.steal_from(mine, true).status, steal_status::empty);
+    EXPECT_NE(mine.steal_oldest().status, steal_status::taken);
 }
 
-TEST_F(ready_work, a_thief_takes_the_oldest_and_the_slot_last) {
-    ASSERT_TRUE(ready.push(tasks[0]));
-    ASSERT_TRUE(ready.push(tasks[1]));
-    ready.put(tasks[2]);
-    EXPECT_TRUE(ready.waits());
-    EXPECT_EQ(ready.in_deque(), 2U);
-    for (task_type* t : tasks) EXPECT_EQ(stolen(), t);
-    EXPECT_EQ(stolen(), nullptr);
-    EXPECT_FALSE(ready.waits());
+TYPED_TEST(ready_work, a_thief_takes_the_oldest_and_the_slot_last) {
+    auto& mine = this->ready;
+    ASSERT_TRUE(this->push(this->tasks[0]));
+    ASSERT_TRUE(this->push(this->tasks[1]));
+    mine.put(this->tasks[2]);
+    EXPECT_TRUE(mine.waits());
+    EXPECT_EQ(mine.in_deque(), 2U);
+    for (task_type* t : this->tasks) EXPECT_EQ(this->stolen(), t);
+    EXPECT_EQ(this->stolen(), nullptr);
+    EXPECT_FALSE(mine.waits());
 }
 
-TEST_F(ready_work, the_owner_takes_the_newest_and_reaches_the_old_end) {
-    ASSERT_TRUE(ready.push_all(std::array{tasks[1], tasks[0]})) << "the first of them is then the newest";
-    EXPECT_FALSE(ready.push(tasks[2])) << "full";
-    EXPECT_TRUE(ready.waits()) << "the slot is empty, the deque is not";
+TYPED_TEST(ready_work, the_owner_takes_the_newest_and_reaches_the_old_end) {
+    auto& mine = this->ready;
+    const auto& three = this->tasks;
+    ASSERT_TRUE(mine.push_all(std::array{three[1], three[0]})) << "the first of them is then the newest";
+    EXPECT_TRUE(mine.waits()) << "the slot is empty, the deque is not";
     task_type* t = nullptr;
-    ASSERT_TRUE(ready.pop(t));
-    EXPECT_EQ(t, tasks[1]);
-    EXPECT_EQ(ready.steal_oldest().value, tasks[0]);
-    EXPECT_FALSE(ready.pop(t));
-    ready.put(tasks[2]);
-    EXPECT_TRUE(ready.waits()) << "the deque is empty, the slot is not";
-    EXPECT_EQ(ready.take_slot(), tasks[2]);
+    ASSERT_TRUE(mine.pop(t));
+    EXPECT_EQ(t, three[1]);
+    EXPECT_EQ(mine.steal_oldest().value, three[0]);
+    EXPECT_FALSE(mine.pop(t));
+    mine.put(three[2]);
+    EXPECT_TRUE(mine.waits()) << "the deque is empty, the slot is not";
+    EXPECT_EQ(mine.take_slot(), three[2]);
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ private:
     // The newest task takes the place of the one before. Out of line: a call in post_local would make it save registers for it.
     [[gnu::noinline]] bool post_in_front(task_type* t) {
         task_type* before = ready_.take_slot();
-        if (before != nullptr && !ready_.push(before) && !post_overflow(before)) [[unlikely]] {
+        if (before != nullptr && !ready_.push(before, overflow())) [[unlikely]] {
             sync::reach("worker.put_back");
             ready_.put(before);
             return false;
@@ -221,9 +221,13 @@ private:
         return true;
     }
 
-    [[gnu::noinline]] bool post_overflow(task_type* t) {
+    // For pushes that find no room.
+    auto overflow() {
+        return [this](fifo_list<task_type>& tasks) { return post_overflow(tasks); };
+    }
+    [[gnu::noinline]] bool post_overflow(fifo_list<task_type>& tasks) {
         tallies_.overflows.add();
-        return crew_.post(t);
+        return crew_.post_list(tasks);
     }
 
     // What it has posted or taken for itself, and others may steal: the newest first, until the old end's turn has
@@ -315,12 +319,12 @@ private:
             for (unsigned i = 0; i < count; ++i) {
                 const unsigned victim = (start + i) % count;
                 if (victim == index_) continue;
-                const auto [status, stolen] = peers[victim]->ready_.steal(any);
+                const auto [status, stolen, moved] = ready_.steal_from(peers[victim]->ready_, any);
                 if (status == steal_status::taken) {
                     sync::reach("worker.stole");
-                    tallies_.stolen.add();
+                    tallies_.stolen.add(1 + moved);
                     if constexpr (trace::on) trace_.instant(trace::kind::steal, owner_.now_ns(), victim);
-                    run_task(stolen);
+                    run_task(stolen, moved != 0);  // they were in no queue for a moment: nobody may have seen them
                     return true;
                 }
                 contended |= status == steal_status::lost_race;

@@ -487,6 +487,7 @@ private:
 };
 
 using hive = basic_hive<real_sync, epoll_driver, pooled_storage<>>;
+using half_stealing_hive = basic_hive<real_sync, epoll_driver, pooled_storage<>, half_stealing_hive_parts<real_sync>>;
 using traced_hive = basic_hive<real_sync, epoll_driver, pooled_storage<>, traced_hive_parts<real_sync>>;
 
 }  // namespace apiary

@@ -36,7 +36,7 @@ struct hive_io_kind {
     using driver = Driver;
     using task_type = task<Sync>;
     using parts = Parts;
-    using ready = ready_work<Sync, typename Parts::template deque<task<Sync>>>;
+    using ready = ready_work<Sync, typename Parts::template local<task<Sync>>>;
     template <class Crew, class Worker>
     using sources = io_sources<Crew, Worker, Storage>;
     static constexpr worker_kind counted_as = worker_kind::io;

@@ -13,6 +13,7 @@
 #include <apiary/events/parker_driver.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
+#include <apiary/queues/steal_half_queue.hpp>
 #include <apiary/timers/clock.hpp>
 #include <apiary/workers/trace.hpp>
 
@@ -24,6 +25,13 @@ struct hive_deque_limits {
     static constexpr unsigned index_bits = 64;
     static constexpr std::size_t initial_capacity = Sync::checked ? 1 : 256;
     static constexpr std::size_t max_capacity = Sync::checked ? 2 : 4096;  // beyond, tasks go to the global pool
+};
+
+template <class Sync>
+struct hive_half_limits {
+    static constexpr unsigned index_bits = 16;
+    static constexpr unsigned version_bits = 32;
+    static constexpr std::size_t capacity = Sync::checked ? 4 : 256;  // beyond, the older half goes to the global pool
 };
 
 template <class Sync>
@@ -39,10 +47,18 @@ struct hive_parts {
         else
             return Sync::processor();
     }
+    // Of the tasks that others may steal: a queue that workers/local_queue.hpp knows.
     template <class Node>
-    using deque = chase_lev_deque<Node*, Sync, hive_deque_limits<Sync>>;
+    using local = chase_lev_deque<Node*, Sync, hive_deque_limits<Sync>>;
     template <class Node>
     using inbox = mpsc_inbox<Node, Sync>;
+};
+
+// A theft takes half of what waits. When one task a theft is enough: hive_parts.
+template <class Sync>
+struct half_stealing_hive_parts : hive_parts<Sync> {
+    template <class Node>
+    using local = steal_half_queue<Node*, Sync, hive_half_limits<Sync>>;
 };
 
 template <class Sync>

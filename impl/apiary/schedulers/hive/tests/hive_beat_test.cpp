@@ -129,7 +129,7 @@ struct small_limits {
 };
 struct small_parts : still_parts {
     template <class Node>
-    using deque = apiary::chase_lev_deque<Node*, real_sync, small_limits>;
+    using local = apiary::chase_lev_deque<Node*, real_sync, small_limits>;
 };
 
 TEST_F(beat, checklist_6_a_full_deque_overflows_into_the_pool) {
@@ -285,7 +285,7 @@ private:
 
 struct locked_parts : apiary::hive_parts<real_sync> {
     template <class Node>
-    using deque = locked_deque<Node*>;
+    using local = locked_deque<Node*>;
     template <class Node>
     using inbox = locked_inbox<Node>;
 };

@@ -235,7 +235,7 @@ struct four_slots {
 };
 struct parts_with_four_slots : apiary::still_parts {
     template <class Node>
-    using deque = apiary::chase_lev_deque<Node*, real_sync, four_slots>;
+    using local = apiary::chase_lev_deque<Node*, real_sync, four_slots>;
 };
 
 TEST_F(logic, a_task_that_neither_deque_nor_pool_takes_stays_where_it_was) {
@@ -280,7 +280,7 @@ struct full_deque {
 };
 struct parts_with_full_deque : apiary::still_parts {
     template <class Node>
-    using deque = full_deque<Node>;
+    using local = full_deque<Node>;
 };
 
 TEST_F(logic, a_batch_that_does_not_fit_into_the_deque_runs_here_in_its_order) {

@@ -196,7 +196,7 @@ TEST_F(rules, a_worker_that_displaced_its_waker_looks_once_more_before_it_sleeps
 
 struct parts_with_four_slots : apiary::still_parts {
     template <class Node>
-    using deque = apiary::chase_lev_deque<Node*, real_sync, four_slots>;
+    using local = apiary::chase_lev_deque<Node*, real_sync, four_slots>;
 };
 
 TEST_F(rules, a_batch_is_no_larger_than_what_the_deque_can_offer_to_thieves) {

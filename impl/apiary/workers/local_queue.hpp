@@ -1,0 +1,123 @@
+// local_queue: the queue of one worker's ready tasks, behind the same calls whichever queue it is. ready_work puts a slot in
+// front of it.
+//
+// When to use it. Through ready_work, whose `Queue` names it: chase_lev_deque, steal_half_queue, or one with the handles of
+// either. What differs between them ends here; the loop of a worker knows no difference.
+//
+//                         chase_lev_deque                      steal_half_queue
+//   a thief takes         the oldest                           the older half: it runs the oldest, and the others are then in
+//                                                              its own queue, for it and for thieves
+//   a push that finds it  posts this task to the pool; only    posts the older half to the pool, or this task alone while a
+//   full                  beyond a large limit, it grows       thief is at work
+//   room in an empty one  all                                  half: a thief may still be copying the other
+//
+// For both: the owner pops the newest, and may take the oldest.
+//
+// The calls, for a queue q of Task*.
+//   owner   q.size()                exact but for concurrent thefts, which only make it smaller
+//           q.push(t, post)         into the queue. What has no room goes to post(list), oldest first; it takes all of the list,
+//                                   or refuses and leaves it. False: it has refused; q holds what it held (perhaps in
+//                                   another order), and t is the caller's
+//           q.push_all(tasks)       all or none; the first is then the newest
+//           q.pop(t)                the newest. False: empty
+//           q.steal_oldest()        the oldest, as a thief would
+//           q.steal_from(victim)    another worker's queue. `moved`: so many more are in q now; the caller then looks for a
+//                                   sleeper, as behind a push
+//   any     q.looks_empty()         a hint, as the queue's own
+//           room_when_empty         so many fit when the owner has found it empty (but for a failing allocation)
+//
+// Synchronisation: the queues' own. What a worker that looks before it sleeps may miss: ready_work.hpp.
+// Checked by model_check/schedulers/hive, on both. Tested by local_queue_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+#include <apiary/queues/fifo_list.hpp>
+#include <apiary/queues/steal_result.hpp>
+
+namespace apiary {
+
+// A thief takes one: chase_lev_deque.
+template <class Task, class Queue>
+class local_queue_of_ones {
+public:
+    static constexpr std::size_t room_when_empty = Queue::limits::max_capacity;
+
+    std::size_t size() const { return own_.size(); }
+    template <class Post>
+    [[nodiscard]] bool push(Task* t, Post post) {
+        if (own_.try_push(t)) return true;
+        fifo_list<Task> rest;
+        rest.push_back(t);
+        return post(rest);
+    }
+    [[nodiscard]] bool push_all(std::span<Task* const> tasks) { return own_.try_push_all(tasks); }
+    [[nodiscard]] bool pop(Task*& t) { return own_.try_pop(t); }
+    [[nodiscard]] steal_result<Task*> steal_oldest() { return queue_.share().steal(); }
+    [[nodiscard]] steal_half_result<Task*> steal_from(local_queue_of_ones& victim) {
+        const auto [status, stolen] = victim.queue_.share().steal();
+        return {status, stolen, 0};
+    }
+    bool looks_empty() { return queue_.share().looks_empty(); }
+
+private:
+    Queue queue_;
+    typename Queue::owner own_ = queue_.own();
+};
+
+// A thief takes half: steal_half_queue.
+template <class Task, class Queue>
+class local_queue_of_halves {
+    static constexpr std::size_t half = Queue::limits::capacity / 2;
+    static_assert(half > 0);
+
+public:
+    static constexpr std::size_t room_when_empty = half;
+
+    std::size_t size() const { return own_.size(); }
+    template <class Post>
+    [[nodiscard]] bool push(Task* t, Post post) {
+        return own_.try_push(t) || push_when_full(t, post);
+    }
+    [[nodiscard]] bool push_all(std::span<Task* const> tasks) { return own_.try_push_all(tasks); }
+    [[nodiscard]] bool pop(Task*& t) { return own_.try_pop(t); }
+    [[nodiscard]] steal_result<Task*> steal_oldest() {
+        Task* oldest = nullptr;
+        return {own_.try_pop_oldest(oldest) ? steal_status::taken : steal_status::lost_race, oldest};
+    }
+    [[nodiscard]] steal_half_result<Task*> steal_from(local_queue_of_halves& victim) {
+        return own_.steal_half(victim.queue_.share());
+    }
+    bool looks_empty() { return queue_.share().looks_empty(); }
+
+private:
+    template <class Post>
+    [[gnu::noinline]] bool push_when_full(Task* t, Post& post) {
+        std::array<Task*, half> older;
+        const std::size_t n = own_.try_pop_oldest(std::span(older));
+        fifo_list<Task> rest;
+        for (std::size_t i = 0; i != n; ++i) rest.push_back(older[i]);
+        if (n == 0) rest.push_back(t);  // a thief is at work
+        const bool posted = post(rest);
+        if (n == 0) return posted;
+        // There is room now: nobody else pushes here.
+        if (posted) return own_.try_push(t);
+        while (Task* back = rest.pop_front()) (void)own_.try_push(back);
+        return false;
+    }
+
+    Queue queue_;
+    typename Queue::owner own_ = queue_.own();
+};
+
+template <class Queue>
+concept gives_half = requires(typename Queue::owner own, typename Queue::thief victim) { own.steal_half(victim); };
+
+template <class Task, class Queue>
+using local_queue =
+    std::conditional_t<gives_half<Queue>, local_queue_of_halves<Task, Queue>, local_queue_of_ones<Task, Queue>>;
+
+}  // namespace apiary
