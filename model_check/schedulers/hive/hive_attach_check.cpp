@@ -15,6 +15,7 @@
 namespace {
 
 using namespace apiary;
+using model::on_halves;
 using model::small_parameters;
 
 template <class Sync, unsigned Io, unsigned Compute, std::size_t Tasks>
@@ -152,6 +153,9 @@ struct detach_keeps_the_batch : attach_scenario<Sync, 2, 0, 5> {
     void after() { this->each_ended_once({true, true, true, true, true}); }
 };
 APIARY_CHECK(detach_keeps_the_batch);
+template <class Sync>
+using detach_keeps_the_batch_half = detach_keeps_the_batch<on_halves<Sync>>;
+APIARY_CHECK(detach_keeps_the_batch_half);
 
 template <class Sync>
 struct detach_races_stop : attach_scenario<Sync, 2, 0, 1> {
@@ -252,6 +256,9 @@ struct lone_tasks_against_falling_asleep : attach_scenario<Sync, 1, 0, 2> {
     void after() { this->each_ended_once({this->ended[0].load(std::memory_order_relaxed) == 1, true}); }
 };
 APIARY_CHECK(lone_tasks_against_falling_asleep);
+template <class Sync>
+using lone_tasks_against_falling_asleep_half = lone_tasks_against_falling_asleep<on_halves<Sync>>;
+APIARY_CHECK(lone_tasks_against_falling_asleep_half);
 
 // A worker that is new pushes and waits, while the main worker, alone until now, falls asleep: idle_set::fence_against_pushers.
 template <class Sync>
@@ -278,6 +285,9 @@ struct newcomer_is_met_by_who_falls_asleep : attach_scenario<Sync, 1, 0, 1> {
     void after() { this->each_ended_once({true}); }
 };
 APIARY_CHECK(newcomer_is_met_by_who_falls_asleep);
+template <class Sync>
+using newcomer_is_met_by_who_falls_asleep_half = newcomer_is_met_by_who_falls_asleep<on_halves<Sync>>;
+APIARY_CHECK(newcomer_is_met_by_who_falls_asleep_half);
 
 // Nobody runs the new worker: an accepted post stays in its inbox.
 template <class Sync, unsigned Life>

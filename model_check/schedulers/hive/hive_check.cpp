@@ -118,6 +118,9 @@ struct hive_waiting_batch_feeds_both : small_scenario<Sync, 2, 0, 0, 2> {
     }
 };
 APIARY_CHECK(hive_waiting_batch_feeds_both);
+template <class Sync>
+using hive_waiting_batch_feeds_both_half = hive_waiting_batch_feeds_both<on_halves<Sync>>;
+APIARY_CHECK(hive_waiting_batch_feeds_both_half);
 
 template <class Sync>
 struct hive_batch_wakes_a_sleeper : small_scenario<Sync, 2, 0, 0, 2> {
@@ -159,6 +162,9 @@ struct hive_surplus_against_falling_asleep : surplus<Sync> {
 };
 APIARY_CHECK(hive_surplus_against_falling_asleep);
 template <class Sync>
+using hive_surplus_against_falling_asleep_half = hive_surplus_against_falling_asleep<on_halves<Sync>>;
+APIARY_CHECK(hive_surplus_against_falling_asleep_half);
+template <class Sync>
 struct hive_surplus_wakes_a_sleeper : surplus<Sync> {
     static constexpr const char* what =
         "a task posts a child and waits for it; the peer that sleeps is woken and steals it: every behaviour";
@@ -169,6 +175,9 @@ struct hive_surplus_wakes_a_sleeper : surplus<Sync> {
     }
 };
 APIARY_CHECK(hive_surplus_wakes_a_sleeper);
+template <class Sync>
+using hive_surplus_wakes_a_sleeper_half = hive_surplus_wakes_a_sleeper<on_halves<Sync>>;
+APIARY_CHECK(hive_surplus_wakes_a_sleeper_half);
 
 // The worker that drains for its peer is the only worker that can end this: the peer's task waits for its child.
 template <class Sync>
@@ -188,6 +197,9 @@ struct hive_drain_helps_a_waiting_task : small_scenario<Sync, 2, 0, 0, 2> {
     }
 };
 APIARY_CHECK(hive_drain_helps_a_waiting_task);
+template <class Sync>
+using hive_drain_helps_a_waiting_task_half = hive_drain_helps_a_waiting_task<on_halves<Sync>>;
+APIARY_CHECK(hive_drain_helps_a_waiting_task_half);
 
 template <class Sync>
 struct hive_targeted_post_beside_sleeper : small_scenario<Sync, 2, 0, 1, 1> {

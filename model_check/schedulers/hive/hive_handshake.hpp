@@ -50,7 +50,7 @@ private:
 };
 
 template <class Sync>
-struct handshake_parts : hive_parts<Sync> {
+struct handshake_parts : local_parts<Sync> {
     using random = first_choice;
     using compute_driver = announcing_driver<Sync>;
 };

@@ -9,6 +9,7 @@
 // | a task's child is stolen by a worker that falls asleep, or wakes it | child_meets_a_worker_falling_asleep |
 // | a slot is stolen while its owner replaces the task in it | slot_is_replaced_under_a_thief, thief_recruits_the_next |
 // | a thief recruits the next | thief_recruits_the_next |
+// | a thief that took several makes them shared | loot_is_shared |
 // | a searcher that gives up and then sees work recruits | searcher_gives_up_beside_posts |
 // | a lone task is left to a napper | lone_child_beside_a_napper |
 // | what a worker posted while it was alone is stolen by one that is attached | lone_tasks_meet_the_newcomer |
@@ -90,6 +91,9 @@ struct batch_in_a_deque : handshake<Sync, 2> {
     void after() { this->expect(2); }
 };
 APIARY_CHECK(batch_in_a_deque);
+template <class Sync>
+using batch_in_a_deque_half = batch_in_a_deque<on_halves<Sync>>;
+APIARY_CHECK(batch_in_a_deque_half);
 
 template <class Sync>
 struct targeted_post_and_another : handshake<Sync, 2> {
@@ -122,6 +126,9 @@ struct child_meets_a_worker_falling_asleep : handshake<Sync, 2> {
     void after() { this->expect(1); }
 };
 APIARY_CHECK(child_meets_a_worker_falling_asleep);
+template <class Sync>
+using child_meets_a_worker_falling_asleep_half = child_meets_a_worker_falling_asleep<on_halves<Sync>>;
+APIARY_CHECK(child_meets_a_worker_falling_asleep_half);
 
 template <class Sync>
 struct slot_is_replaced_under_a_thief : handshake<Sync, 2> {
@@ -142,6 +149,9 @@ struct slot_is_replaced_under_a_thief : handshake<Sync, 2> {
     void after() { this->expect(2); }
 };
 APIARY_CHECK(slot_is_replaced_under_a_thief);
+template <class Sync>
+using slot_is_replaced_under_a_thief_half = slot_is_replaced_under_a_thief<on_halves<Sync>>;
+APIARY_CHECK(slot_is_replaced_under_a_thief_half);
 
 template <class Sync>
 struct thief_recruits_the_next : handshake<Sync, 3> {
@@ -166,6 +176,9 @@ struct thief_recruits_the_next : handshake<Sync, 3> {
     void after() { this->expect(2); }
 };
 APIARY_CHECK(thief_recruits_the_next);
+template <class Sync>
+using thief_recruits_the_next_half = thief_recruits_the_next<on_halves<Sync>>;
+APIARY_CHECK(thief_recruits_the_next_half);
 
 // Worker 1 is woken for nothing. Two thieves at one slot would turn until the first is through, and a search of that has no end: so
 // worker 2 ends the scenario as soon as it is awake, in which case it would have taken what is left.
@@ -223,6 +236,34 @@ struct lone_child_beside_a_napper : handshake<Sync, 2> {
     void after() { this->expect(1); }
 };
 APIARY_CHECK(lone_child_beside_a_napper);
+template <class Sync>
+using lone_child_beside_a_napper_half = lone_child_beside_a_napper<on_halves<Sync>>;
+APIARY_CHECK(lone_child_beside_a_napper_half);
+
+// Worker 0's tasks, oldest first: one that waits for the second, the second, two more, of which the newest is in the slot. A thief of
+// half moves the first two, and runs the one that waits.
+template <class Sync>
+struct loot_is_shared : handshake<on_halves<Sync>, 2> {
+    using base = handshake<on_halves<Sync>, 2>;
+    static constexpr const char* what =
+        "a thief takes half, two tasks, and runs the first, which waits for the second: the victim, falling asleep, "
+        "steals "
+        "that back or is woken for it";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"worker.stole", "crew.woke_one", "sleeper.stayed", "loot.stolen_back"};
+    void before() {
+        auto& victim = this->io(0);
+        this->must(victim.post_local(this->waits(base::and_ends)));
+        this->must(victim.post_local(this->opens()));
+        for (int n = 0; n < 2; ++n) this->must(victim.post_local(base::storage::make([] {})));
+    }
+    void thread(unsigned i) { this->work(this->io(i), base::any_number); }
+    void after() {
+        if (this->io(0).counters().stolen == 1) Sync::reach("loot.stolen_back");
+        this->expect(2);
+    }
+};
+APIARY_CHECK(loot_is_shared);
 
 template <class Sync, unsigned Sleeper>
 struct compute_posts : handshake<Sync, 1, 2> {
@@ -275,6 +316,9 @@ struct lone_tasks_meet_the_newcomer : handshake<Sync, 1> {
     void after() { this->expect(2); }
 };
 APIARY_CHECK(lone_tasks_meet_the_newcomer);
+template <class Sync>
+using lone_tasks_meet_the_newcomer_half = lone_tasks_meet_the_newcomer<on_halves<Sync>>;
+APIARY_CHECK(lone_tasks_meet_the_newcomer_half);
 
 // Worker 0 has no thread: it is at a long task. Of the two that sleep, the post claims worker 1.
 template <class Sync>

@@ -61,15 +61,18 @@ struct hive_batch_runs_to_its_last : hive_scenario<Sync, 2, 0, 0, 4> {
     }
 };
 APIARY_CHECK(hive_batch_runs_to_its_last);
+template <class Sync>
+using hive_batch_runs_to_its_last_half = hive_batch_runs_to_its_last<on_halves<Sync>>;
+APIARY_CHECK(hive_batch_runs_to_its_last_half);
 
-// The deque holds two, the slot one; the fourth child displaces the third, for which only the pool has room, or nobody.
+// One child more than slot and deque hold: it displaces the one before, for which only the pool has room, or nobody.
 template <class Sync>
 struct hive_stop_races_an_overflow : hive_scenario<Sync, 2, 0, 0, 1> {
     static constexpr const char* what =
         "a post that overflows into the pool races a draining stop: what was accepted runs, also what was displaced";
     static constexpr std::array must_reach{"worker.put_back", "overflow.accepted", "overflow.refused"};
     using base = hive_scenario<Sync, 2, 0, 0, 1>;
-    static constexpr std::size_t children = 4;
+    static constexpr std::size_t children = local_parts<Sync>::room + 2;
     std::array<bool, children> accepted{}, ran{};
 
     void before() {
@@ -96,6 +99,9 @@ struct hive_stop_races_an_overflow : hive_scenario<Sync, 2, 0, 0, 1> {
     }
 };
 APIARY_CHECK(hive_stop_races_an_overflow);
+template <class Sync>
+using hive_stop_races_an_overflow_half = hive_stop_races_an_overflow<on_halves<Sync>>;
+APIARY_CHECK(hive_stop_races_an_overflow_half);
 
 // Worker 1 looks for work meanwhile, and must find none that came late.
 template <class Sync>

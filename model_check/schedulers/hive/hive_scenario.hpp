@@ -28,6 +28,19 @@ constexpr hive_parameters small_parameters{.local_budget = 2,
 template <class Sync, bool Shipped>
 using core_of = std::conditional_t<Shipped, parker_driver<Sync>, parker_driver<Sync, typename Sync::parker>>;
 
+// The same policy, under which a hive has steal-half queues where it would have deques: NAME_half is the check NAME there.
+template <class Sync>
+struct on_halves : Sync {};
+
+template <class Sync>
+struct local_parts : hive_parts<Sync> {
+    static constexpr std::size_t room = hive_deque_limits<Sync>::max_capacity;
+};
+template <class Sync>
+struct local_parts<on_halves<Sync>> : half_stealing_hive_parts<on_halves<Sync>> {
+    static constexpr std::size_t room = hive_half_limits<on_halves<Sync>>::capacity;
+};
+
 // Beside a single peer it does not matter where a thief begins, and each choice would double the graphs.
 struct first_choice {
     explicit first_choice(std::uint64_t) {}
@@ -35,7 +48,7 @@ struct first_choice {
 };
 
 template <class Sync, bool Shipped>
-struct scenario_parts : hive_parts<Sync> {
+struct scenario_parts : local_parts<Sync> {
     using random = first_choice;
     using compute_driver = core_of<Sync, Shipped>;
 };
