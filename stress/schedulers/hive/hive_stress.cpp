@@ -1,6 +1,6 @@
 // The hive under everything at once: outside posts, batches, targeted posts, timers and their cancelling, compute
 // tasks, tasks that post tasks, exceptions, workers that are attached and detached, and a stop in the middle of it,
-// drained or discarded. A lost wake-up ends in the watchdog.
+// drained or discarded; on deques and on steal-half queues, by the seed. A lost wake-up ends in the watchdog.
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <atomic>
@@ -19,8 +19,18 @@ namespace {
 using apiary::chaos;
 using apiary::chaos_sync;
 using apiary::stop_mode;
-template <class Storage>
-using hive_with = apiary::basic_hive<chaos_sync, apiary::epoll_driver, Storage>;
+template <class Storage, class Parts>
+using hive_with = apiary::basic_hive<chaos_sync, apiary::epoll_driver, Storage, Parts>;
+
+// So small that a batch, a theft and an overflow meet on it.
+struct ring_of_eight {
+    static constexpr unsigned index_bits = 16, version_bits = 32;
+    static constexpr std::size_t capacity = 8;
+};
+struct on_halves : apiary::hive_parts<chaos_sync> {
+    template <class Node>
+    using local = apiary::steal_half_queue<Node*, chaos_sync, ring_of_eight>;
+};
 
 constexpr std::size_t ids_per_round = 6000;
 
@@ -188,15 +198,23 @@ void body(apiary::stress::run& r) {
         r.fail("a task was discarded although all had ended before the stop");
 }
 
+// One heap object per task for the sanitizers' eyes; recycled blocks because they are what ships.
+template <class Parts>
+void body_on(apiary::stress::run& r) {
+    if (r.seed % 2 == 0)
+        body<hive_with<apiary::heap_storage<chaos_sync>, Parts>>(r);
+    else
+        body<hive_with<apiary::pooled_storage<chaos_sync>, Parts>>(r);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     return apiary::stress::main(argc, argv, "hive: posts, timers, stops, workers that come and go, all at once",
                                 [](apiary::stress::run& r) {
-                                    // One heap object per task for the sanitizers' eyes; recycled blocks because they are what ships.
-                                    if (r.seed % 2 == 0)
-                                        body<hive_with<apiary::heap_storage<chaos_sync>>>(r);
+                                    if (r.seed % 4 < 2)
+                                        body_on<apiary::hive_parts<chaos_sync>>(r);
                                     else
-                                        body<hive_with<apiary::pooled_storage<chaos_sync>>>(r);
+                                        body_on<on_halves>(r);
                                 });
 }
