@@ -1,4 +1,5 @@
 // Subject `hive`: this project's own scheduler with N IO workers; compute workers only where a scenario wants them.
+// Subject `hive_half`: the same on steal-half queues in place of deques (APIARY_HIVE_HALF).
 //
 // A post from a task goes to its worker's own slot and deque, so it is also the call for a spawn. A task that yields posts itself
 // to the private queue of a worker, first in first out. Its tasks must not wait for children: fork-join by continuation.
@@ -17,9 +18,17 @@
 
 namespace {
 
+#if defined(APIARY_HIVE_HALF)
+using scheduler = apiary::half_stealing_hive;
+constexpr std::string_view subject_name = "hive_half";
+#else
+using scheduler = apiary::hive;
+constexpr std::string_view subject_name = "hive";
+#endif
+
 class hive {
 public:
-    static constexpr std::string_view name = "hive";
+    static constexpr std::string_view name = subject_name;
     static std::string version() { return APIARY_VERSION; }
 
     // impl/apiary/schedulers/hive/parameters.hpp, by name.
@@ -116,7 +125,7 @@ public:
 private:
     static inline apiary::hive_parameters parameters_{};
     const unsigned workers_;
-    apiary::hive scheduler_;
+    scheduler scheduler_;
     std::jthread worker_zero_;  // run() blocks: the thread that calls it is IO worker 0. Joined first.
 };
 
