@@ -18,16 +18,13 @@ import resource
 import subprocess
 import sys
 import tempfile
+import tomllib
 import unittest
 from pathlib import Path
 
 CONTRACT = Path(__file__).resolve().parents[1] / "contract"
-FORK_JOIN = ["fib", "skynet", "nqueens", "uts", "matmul"]
 FLOORS = ["floor_futex", "floor_eventfd", "floor_spin"]
-SCENARIOS = ["post_throughput", "post_latency", "timer_lateness", "targeted_throughput", "targeted_latency",
-             "steal_pressure", "mixed_load", "latency_vs_load", "successor", "spawn_many_local",
-             "spawn_many_remote_idle", "spawn_many_remote_busy1", "spawn_many_remote_busy2", "ping_pong", "yield_many",
-             "chained_spawn", "remote_spawn", *FORK_JOIN, "wake_chain", "idle_cpu"]
+SCENARIOS = tomllib.loads((CONTRACT / "scenarios.toml").read_text(encoding="utf-8"))["scenario"]
 MASK = (1 << 64) - 1
 PROGRAM = ""
 
@@ -369,7 +366,14 @@ class Treaty(Case):
         done = call("--list")
         self.assertEqual(done.returncode, 0)
         names = done.stdout.splitlines()
-        self.assertTrue(names and set(names) <= {*SCENARIOS, *FLOORS}, names)
+        self.assertTrue(names and set(names) <= set(SCENARIOS), names)
+
+    def test_each_scenario_has_the_parameters_that_the_list_says(self) -> None:
+        for name in listed():
+            done = call("run", "--scenario", name, "--workers", 1, "--param", "no_such_parameter=1")
+            told = re.search(r"has no parameter 'no_such_parameter'; there are: (.*)", done.stderr)
+            self.assertTrue(done.returncode == 2 and told, (name, done))
+            self.assertEqual(sorted(told[1].split(", ")), sorted(SCENARIOS[name]["parameters"]), name)
 
     def test_each_of_the_runtimes_own_numbers_can_be_set_within_its_range(self) -> None:
         done = call("--tunables")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 
 from apiary_cli.base import stats
-from apiary_cli.race import plans
+from apiary_cli.race import metrics, plans
 from apiary_cli.analysis import comparing, matrix, summary
 from apiary_cli.report import page_sections
 
@@ -47,12 +47,12 @@ class Cost(unittest.TestCase):
 
     def test_the_plans_that_are_read_have_it(self) -> None:
         for name in ("quick", "publish"):
-            self.assertTrue(any(plans.POST_COST in p.scenario.metrics for p in plans.plan(name).points), name)
-        published = {p.scenario.name for p in plans.plan("publish").points if plans.POST_COST in p.scenario.metrics}
+            self.assertTrue(any(metrics.POST_COST in p.scenario.metrics for p in plans.plan(name).points), name)
+        published = {p.scenario.name for p in plans.plan("publish").points if metrics.POST_COST in p.scenario.metrics}
         self.assertEqual(published, {"post_latency", "targeted_latency", "latency_vs_load"})
 
     def test_it_decides_over_no_change(self) -> None:
-        self.assertFalse(plans.POST_COST.gates or plans.TIMER_COST.gates)
+        self.assertFalse(metrics.POST_COST.gates or metrics.TIMER_COST.gates)
 
     def test_a_sentence_about_a_latency_says_what_it_cost(self) -> None:
         lines = summary.lead(comparing.compare(rows()))

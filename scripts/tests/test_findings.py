@@ -13,12 +13,13 @@ from unittest import mock
 
 from apiary_cli.base import stats
 from apiary_cli.base.errors import Fault
-from apiary_cli.race import plans
+from apiary_cli.race import metrics, plans, scenarios
 from apiary_cli.analysis import comparing, findings, summary
 from apiary_cli.report import page_sections, splice
 from apiary_cli.report.junit import Part
 from apiary_cli.verbs import nightly
 
+from . import points
 from .support import TreeCase
 from .test_report_curves import report, row
 
@@ -27,7 +28,7 @@ BURST = [
     [66, 64, 311, 71, 63, 72, 64, 410, 71, 65, 131, 67, 290, 62, 71, 469, 64, 68, 73, 95, 320, 66, 70, 71, 78, 324, 69, 71, 79, 64],
     [71, 66, 62, 279, 69, 63, 84, 65, 54, 72, 70, 112, 63, 71, 472, 67, 69, 62, 92, 66, 83, 64, 72, 79, 63, 74, 70, 71, 69, 72],
 ]
-POINT = ("post_throughput", plans.POSTS.params_text, "one_cpu")
+POINT = ("post_throughput", points.POSTS.params_text, "one_cpu")
 
 
 def shapes(pick: random.Random) -> dict:
@@ -165,11 +166,11 @@ class Judged(unittest.TestCase):
 class OneDefinition(unittest.TestCase):
     def slow(self, low: float, high: float) -> comparing.Comparison:
         found = stats.Estimate(20, math.log(math.sqrt(low * high)), math.log(low), math.log(high))
-        return comparing.Comparison(POINT, plans.PROCESSOR, comparing.Pairing("hive-slow10", "hive", "slow10"), found, [])
+        return comparing.Comparison(POINT, metrics.PROCESSOR, comparing.Pairing("hive-slow10", "hive", "slow10"), found, [])
 
     def test_seen_is_an_interval_above_1_everywhere(self) -> None:
         called, seen, missed = self.slow(1.08, 1.12), self.slow(1.02, 1.18), self.slow(0.98, 1.2)
-        aa = comparing.Comparison(POINT, plans.PROCESSOR, comparing.Pairing("hive-aa", "hive", "aa"),
+        aa = comparing.Comparison(POINT, metrics.PROCESSOR, comparing.Pairing("hive-aa", "hive", "aa"),
                                   stats.Estimate(20, 0.0, -0.03, 0.03), [])
         every = comparing.with_verdicts([aa, called, seen]) + [missed]
         self.assertEqual(list(map(comparing.seen, every)), [False, True, True, False])
@@ -205,7 +206,7 @@ class TheFile(TreeCase):
 
     def test_ours_is_whole_and_may_be_empty(self) -> None:
         for one in findings.expected():
-            self.assertIn(one["scenario"], plans.SCENARIOS)
+            self.assertIn(one["scenario"], scenarios.SCENARIOS)
         with mock.patch("apiary_cli.base.repo.ROOT", self.root):
             self.assertEqual(findings.expected(), [], "no file")
             head = ",".join(findings.COLUMNS) + "\n"
@@ -249,7 +250,7 @@ class TheFile(TreeCase):
 
 def night(case: TheFile) -> Part:
     """The race of a night, of one pinned point."""
-    point = dataclasses.replace(plans.throughput(1), placement="one_cpu")
+    point = dataclasses.replace(points.throughput(1), placement="one_cpu")
     plan = dataclasses.replace(plans.plan("gate"), points=(point,), rounds=8, least_rounds=8)
     programs = [case.root / "build" / "release" / "bin" / "program0"]
     with (

@@ -13,7 +13,7 @@ from apiary_cli.base import proc
 from apiary_cli.base.errors import Fault, tail
 from apiary_cli.race import histogram, plans, rounds, subjects, tables
 
-from . import fakes
+from . import fakes, points
 from .support import TreeCase, comes_true, processes_of
 
 HEADER = ",".join(tables.SUBJECT)
@@ -46,7 +46,7 @@ class Case(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name)
 
-    def run_code(self, code: str, point: plans.Point = plans.throughput(1), timeout: float = 20.0) -> dict[str, str]:
+    def run_code(self, code: str, point: plans.Point = points.throughput(1), timeout: float = 20.0) -> dict[str, str]:
         """The row of a subject that runs these lines."""
         text = f"#!{sys.executable} -ISE\nimport os, sys, time, signal\nargs = sys.argv\n{code}\n"
         program = fakes.script(self.folder / "program", text)
@@ -104,7 +104,7 @@ class Files(Case):
                     "path = args[args.index('--hist') + 1]\nos.unlink(path)\n"
                     f"{code}\nsys.stdout.buffer.write(done.stdout)"
                 )
-                row = self.run_code(lines, plans.latency(500, 0.2))
+                row = self.run_code(lines, points.latency(500, 0.2))
                 self.assertEqual(row["status"], "malformed", row["error"])
                 self.assertIn(told, row["error"])
 

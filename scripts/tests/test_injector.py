@@ -5,10 +5,10 @@ from __future__ import annotations
 import unittest
 
 from apiary_cli.base import stats
-from apiary_cli.race import plans, tables
+from apiary_cli.race import metrics, tables
 from apiary_cli.analysis import comparing, matrix
 
-P50, P99 = (next(m for m in plans.LATENCY if m.column == f"lat_{name}_ns") for name in ("p50", "p99"))
+P50, P99 = (next(m for m in metrics.LATENCY if m.column == f"lat_{name}_ns") for name in ("p50", "p99"))
 
 
 def run(subject: str, number: int, ns: float, flags: str = "", role: str = "") -> dict[str, str]:

@@ -12,9 +12,9 @@ from pathlib import Path
 from apiary_cli.base import building, proc, repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.base.say import Progress, duration, table
-from apiary_cli.race import disturbance, folder, planfile, plans, unpaired
+from apiary_cli.race import disturbance, folder, planfile, plans, scenarios, unpaired
 
-from . import fakes
+from . import fakes, points
 from .support import comes_true
 
 
@@ -79,14 +79,14 @@ class PlanFiles(unittest.TestCase):
             self.assertEqual(planfile.read(path), planfile.times(100, 0.5, 9))
 
     def test_points_know_their_operations(self) -> None:
-        self.assertEqual(plans.latency(1000, 1.25).ops(), 1250)
-        self.assertEqual(plans.timers(1000, 1, 1250).ops(), 1250)
-        self.assertIsNone(plans.throughput(1).ops())
+        self.assertEqual(points.latency(1000, 1.25).ops(), 1250)
+        self.assertEqual(points.timers(1000, 1, 1250).ops(), 1250)
+        self.assertIsNone(points.throughput(1).ops())
 
     def test_every_scenario_is_in_the_smoke_plan_with_parameters_that_exist(self) -> None:
         points = plans.plan("smoke").points
-        self.assertEqual({point.scenario.name for point in points}, set(plans.SCENARIOS))
-        for chosen in plans.PLANS.values():
+        self.assertEqual({point.scenario.name for point in points}, set(scenarios.SCENARIOS))
+        for chosen in plans.every():
             self.assertEqual(len(set(chosen.points)), len(chosen.points), f"{chosen.name} has a point twice")
             for point in chosen.points:
                 keys = {key for key, _ in point.params} - {"workers"}
@@ -94,7 +94,7 @@ class PlanFiles(unittest.TestCase):
                 self.assertGreater(point.time_limit(), 2 * point.plan_seconds)
 
     def test_quick_can_print_p90(self) -> None:
-        for point in plans.QUICK:
+        for point in plans.plan("quick").points:
             if point.scenario.histogram:
                 kept = point.ops() - point.ops() // 10
                 self.assertGreaterEqual(kept - -(-kept * 9 // 10), 100, point.label)

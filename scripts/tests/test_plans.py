@@ -6,13 +6,19 @@ import re
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from apiary_cli.base.errors import Fault
-from apiary_cli.race import eta, plan_toml, plans, tables
+from apiary_cli.race import eta, plans, tables
 
+from . import points
 from .support import REAL_ROOT, TreeCase
 
 
+TOKIO = (
+    *(f"spawn_many_{kind}" for kind in ("local", "remote_idle", "remote_busy1", "remote_busy2")),
+    *("ping_pong", "yield_many", "chained_spawn", "remote_spawn"),
+)
 BARE = ("steal_pressure", "timer_lateness", "post_latency")  # what the machine has a control of
 
 
@@ -44,15 +50,15 @@ class BuiltIn(unittest.TestCase):
         plan = plans.plan("publish")
         self.assertEqual(plan.subjects, (*plans.plan("quick").subjects, "asio", "moodycamel_pool", "machine"))
         self.assertLessEqual(
-            {"successor", "post_latency", "targeted_latency", "targeted_throughput", "steal_pressure", "mixed_load", *BARE, *(p.scenario.name for p in plans.TOKIO)},
+            {"successor", "post_latency", "targeted_latency", "targeted_throughput", "steal_pressure", "mixed_load", *BARE, *TOKIO},
             {p.scenario.name for p in plan.points},
         )
         posts = {
             (dict(p.params)["producers"], p.workers, p.placement) for p in plan.points if p.scenario.name == "post_throughput"
         }
         self.assertEqual(posts, {("1", None, "free"), ("2", None, "free"), ("2", 4, "free"), ("1", None, "one_cpu")})
-        self.assertIn(plans.POSTS, plan.points, "the burst on one processor")
-        self.assertLessEqual(set(plans.PINNED), set(plan.points))
+        self.assertIn(points.POSTS, plan.points, "the burst on one processor")
+        self.assertLessEqual(set(points.PINNED), set(plan.points))
         delays = {dict(p.params)["delay_us"] for p in plan.points if p.scenario.name == "timer_lateness"}
         self.assertEqual(delays, {"1000", "16000"})
 
@@ -99,11 +105,11 @@ class Pacing(unittest.TestCase):
 
     def test_what_runs_beside_an_open_loop_takes_its_time(self) -> None:
         plan = plans.plan("publish")
-        alone = plans.latency(1000, 1.25)
+        alone = points.latency(1000, 1.25)
         for longer, seconds in (
-            (plans.open_loop("mixed_load", 1000, 1.25), 1.25 / 4 + 0.02),
-            (plans.open_loop("post_latency", 1000, 1.25, respawners=4, task_us=1000), 0.1),
-            (plans.open_loop("post_latency", 1000, 1.25, respawners=0), 0.0),
+            (points.blocks("mixed_load", lasts=1.25, rate=1000), 1.25 / 4 + 0.02),
+            (points.latency(1000, 1.25, respawners=4, task_us=1000), 0.1),
+            (points.latency(1000, 1.25, respawners=0), 0.0),
         ):
             self.assertAlmostEqual(eta.guess(plan, longer) - eta.guess(plan, alone), seconds, msg=longer.label)
 
@@ -113,7 +119,7 @@ class Own(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "mine.toml"
             path.write_text(text)
-            return plan_toml.read(path)
+            return plans.read(path)
 
     def test_the_example_of_the_methodology(self) -> None:
         text = (REAL_ROOT / "METHODOLOGY.md").read_text()
@@ -135,6 +141,33 @@ class Own(unittest.TestCase):
         self.assertEqual((plan.rounds, plan.blocks, plan.block_ms), (quick.rounds, quick.blocks, quick.block_ms))
         self.assertEqual((plan.subjects, plan.limit, plan.least_rounds), ((), None, quick.rounds))
 
+    def test_points_of_another_plan(self) -> None:
+        gate = plans.plan("gate").points
+        plan = self.read('points_of = "gate"\n[[point]]\nscenario = "fib"\nblocks = 7\ntimes = 2\nparams = { n = 27 }\n')
+        self.assertEqual([p.label for p in plan.points], [*(p.label for p in gate), "fib n=27"])
+        self.assertEqual([(p.times, p.measured) for p in plan.points], [*((p.times, p.measured) for p in gate), (2, 7)])
+        brief = self.read('points_of = "quick"\nbrief = true\n[[point]]\nscenario = "fib"\nparams = { n = 27 }\n')
+        self.assertEqual(brief.points[-1].label, "fib n=18")
+        self.assertEqual(max(p.plan_seconds for p in brief.points), 0.2)
+
+    def test_points_of_each_other(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(plans, "FOLDER", Path(folder)):
+            (Path(folder) / "one.toml").write_text('rounds = 1\npoints_of = "two"\n')
+            (Path(folder) / "two.toml").write_text('rounds = 1\npoints_of = "one"\n')
+            with self.assertRaises(Fault) as caught:
+                plans.read(Path(folder) / "one.toml")
+        self.assertIn("one.toml: points_of leads in a circle: one → two → one", caught.exception.text().replace("two.toml", "one.toml"))
+
+    def test_quick_says_all_that_others_need_not(self) -> None:
+        text = (plans.FOLDER / "quick.toml").read_text()
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(plans, "FOLDER", Path(folder)):
+            path = Path(folder) / "quick.toml"
+            for key in ("block_ms", "gates"):
+                path.write_text(re.sub(rf"(?m)^{key} = .*$", "", text))
+                with self.subTest(key), self.assertRaises(Fault) as caught:
+                    plans.read(path)
+                self.assertIn(f"it has no {key}", caught.exception.text())
+
     def test_unknown_names_are_answered_with_those_that_exist(self) -> None:
         point = '[[point]]\nscenario = "post_latency"\nseconds = 1\nparams = { rate = 1000 }\n'
         for text, seen, told in (
@@ -143,6 +176,7 @@ class Own(unittest.TestCase):
             (point.replace("post_latency", "post_latenci"), "no scenario 'post_latenci'", "post_latency"),
             (point.replace("rate =", "rat ="), "no parameter of post_latency 'rat'", "rate"),
             (point + 'placement = "two_cpus"\n', "no placement 'two_cpus'", "one_cpu"),
+            ('points_of = "gat"\n', "no plan 'gat'", "did you mean 'gate'"),
         ):
             with self.subTest(seen), self.assertRaises(Fault) as caught:
                 self.read(text)
@@ -164,6 +198,14 @@ class Own(unittest.TestCase):
             point + "workers = 0\n",
             '[[point]]\nscenario = "successor"\nseconds = 1\n',
             "rounds = = 1",
+            "limit_minutes = 0\n" + point,
+            'limit_minutes = "4"\n' + point,
+            "brief = 1\n" + point,
+            "points_of = 3\n" + point,
+            point + "times = 0\n",
+            point + "blocks = 1001\n",
+            point.replace("rate = 1000", 'rate = "fast"'),
+            '[[point]]\nscenario = "latency_vs_load"\nseconds = 1\nparams = { rate = 1000, service = 7 }\n',
         ):
             with self.subTest(text), self.assertRaises(Fault):
                 self.read(text)

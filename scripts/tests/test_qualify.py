@@ -5,9 +5,10 @@ from __future__ import annotations
 import unittest
 
 from apiary_cli.base import stats
-from apiary_cli.race import plans, tables
+from apiary_cli.race import tables
 from apiary_cli.analysis import qualification
 
+from . import points
 from .support import TreeCase, apiary
 
 
@@ -29,7 +30,7 @@ class Rates(unittest.TestCase):
                     dict.fromkeys(tables.ROWS, "")
                     | {
                         "scenario": "post_throughput",
-                        "scenario_params": plans.POSTS.params_text,
+                        "scenario_params": points.POSTS.params_text,
                         "placement": "one_cpu",
                         "ops": "1000",
                         "subject": label,

@@ -11,11 +11,11 @@ from unittest import mock
 
 from apiary_cli.base import stats
 from apiary_cli.base.errors import Fault
-from apiary_cli.race import plans, rounds, subjects, tables
+from apiary_cli.race import metrics, plans, rounds, subjects, tables
 from apiary_cli.analysis import comparing
 from apiary_cli.verbs import race as race_verb
 
-from . import fakes
+from . import fakes, points
 from .support import TreeCase, comes_true, processes_of
 
 FILES = {"env.json", "rows.csv", "compare.csv", "hist.csv", "report.html", "summary.md"}
@@ -47,14 +47,14 @@ class GoodRace(TreeCase):
             },
         )
         runs = Counter((r["placement"], r["scenario"], r["scenario_params"], r["subject"]) for r in rows)
-        times = {"free": 1, "one_cpu": plans.POSTS.times}
+        times = {"free": 1, "one_cpu": points.POSTS.times}
         self.assertEqual({(key[0], n) for key, n in runs.items()}, {(name, 5 * n) for name, n in times.items()})
         for key in {(r["placement"], r["scenario"], r["scenario_params"], r["round"]) for r in rows}:
             group = [r for r in rows if (r["placement"], r["scenario"], r["scenario_params"], r["round"]) == key]
             self.assertEqual(len({r["seed"] for r in group}), 1, "one seed, hence one plan, for all arms of a round")
             self.assertEqual(sorted(int(r["arm_order"]) for r in group), list(range(len(group))))
         blocks = {r["blocks"] for r in rows if (r["placement"], r["scenario"]) == ("one_cpu", "post_throughput")}
-        self.assertEqual(blocks, {str(plans.POSTS.measured)}, "a point that says how many is measured so")
+        self.assertEqual(blocks, {str(points.POSTS.measured)}, "a point that says how many is measured so")
         orders = {
             tuple(r["subject"] for r in rows if r["round"] == n and r["scenario_params"] == "batch=1;producers=2")
             for n in "12345"
@@ -74,8 +74,8 @@ class GoodRace(TreeCase):
         slow = found["batch=1;producers=1", "free", "ns_per_op", "hive-slow10", "hive"]
         self.assertEqual(slow["verdict"], stats.REGRESSED)
         self.assertIn("control", found["batch=1;producers=1", "free", "ns_per_op", "hive-aa", "hive"]["flags"])
-        gate = found[plans.POSTS.params_text, "one_cpu", "cpu_ns_per_op", "hive-slow10", "hive"]
-        self.assertEqual((gate["verdict"], gate["n_pairs"]), (stats.REGRESSED, str(5 * plans.POSTS.times)))
+        gate = found[points.POSTS.params_text, "one_cpu", "cpu_ns_per_op", "hive-slow10", "hive"]
+        self.assertEqual((gate["verdict"], gate["n_pairs"]), (stats.REGRESSED, str(5 * points.POSTS.times)))
         self.assertAlmostEqual(float(gate["ratio"]), 1.1, delta=0.015)
 
     def environment(self, folder: Path) -> None:
@@ -131,7 +131,7 @@ class GoodRace(TreeCase):
         rows = tables.read(self.result() / "rows.csv", tables.ROWS)
         self.assertEqual(
             {r["scenario"] for r in rows if (r["subject"], r["status"]) == ("pool", "unsupported")},
-            {p.scenario.name for p in plans.QUICK} - {"post_throughput"},
+            {p.scenario.name for p in plans.plan("quick").points} - {"post_throughput"},
         )
 
 
@@ -212,7 +212,7 @@ class Order(unittest.TestCase):
         pairs = [(100.0 * ratio * (1 + 0.001 * i), 100.0) for i in range(n)]
         one = comparing.Comparison(
             (scenario, "", "free"),
-            plans.THROUGHPUT[0],
+            metrics.THROUGHPUT[0],
             comparing.Pairing("a", "b", kind),
             stats.estimate(pairs, resamples=200),
             pairs,
@@ -327,7 +327,7 @@ class Order(unittest.TestCase):
         self.assertIsNone(rounds.lever(lambda ns, _: 0.0, 8), "what no slow-down reaches has no control")
 
     def test_what_a_disturbance_repeats_leaves_the_rounds_behind_it_as_they_were(self) -> None:
-        plan = dataclasses.replace(plans.plan("smoke"), points=(plans.throughput(1), plans.throughput(2)), rounds=3)
+        plan = dataclasses.replace(plans.plan("smoke"), points=(points.throughput(1), points.throughput(2)), rounds=3)
         one = subjects.Subject("hive", "1", "c++", "", Path("x"), ("post_throughput",))
         arms = [subjects.Arm(one, "peer", Path("x"), label) for label in "abc"]
 

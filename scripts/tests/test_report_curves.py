@@ -11,6 +11,8 @@ from apiary_cli.base.errors import Fault
 from apiary_cli.race import plans, subjects, tables
 from apiary_cli.report import page_curves, page_data
 from apiary_cli.report.page_data import Report
+
+from . import points
 from apiary_cli.verbs import race
 
 
@@ -111,7 +113,7 @@ class Curves(unittest.TestCase):
 
 class PointWithWorkers(unittest.TestCase):
     def test_it_goes_to_the_option_and_not_to_the_parameters(self) -> None:
-        point = plans.with_workers(plans.throughput(1), 4)
+        point = points.with_workers(points.throughput(1), 4)
         words = subjects.command(Path("s"), point, 2, 1, block_ms=1, blocks=1, warmup_blocks=1)
         self.assertEqual(words[words.index("--workers") + 1], "4")
         self.assertNotIn("workers=4", words)

@@ -10,10 +10,11 @@ from pathlib import Path
 from apiary_cli import main
 from apiary_cli.base import repo
 from apiary_cli.base.errors import Fault
-from apiary_cli.race import plans, tables
+from apiary_cli.race import tables
 from apiary_cli.analysis import qualification
 from apiary_cli.report import splice
 
+from . import points
 from .support import REAL_ROOT, TreeCase, apiary
 
 ENV = {
@@ -78,7 +79,7 @@ class Folder(TreeCase):
         self.assertIn("called different: 0 of 1", self.splice())
         tables.write(self.folder / "qualify.csv", qualification.COLUMNS, [
             line | {"batch": "1", "kind": "aa", "verdict": "EQUIVALENT", "placement": "one_cpu",
-                    "scenario_params": plans.POSTS.params_text}
+                    "scenario_params": points.POSTS.params_text}
         ])
         self.assertIn("12 rounds, each block of a fixed number of tasks", self.splice())
 

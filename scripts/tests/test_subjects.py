@@ -8,11 +8,11 @@ from pathlib import Path
 
 from apiary_cli.base import proc
 from apiary_cli.base.errors import Fault
-from apiary_cli.race import plans, subjects
+from apiary_cli.race import subjects
 
-from . import fakes
+from . import fakes, points
 
-POINT = plans.throughput(1)
+POINT = points.throughput(1)
 
 
 class Judging(unittest.TestCase):

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from apiary_cli.race import audit, plans, rounds, subjects
 
-from . import working
+from . import points, working
 from .support import REAL_ROOT
 
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| (caught|believed) \|", re.MULTILINE)
 LISTED = ROW.findall((REAL_ROOT / "bench" / "contract" / "TRUST.md").read_text(encoding="utf-8"))
-POINTS = {"post_throughput": plans.throughput(1), "post_latency": plans.latency(300, 1.0)}
+POINTS = {"post_throughput": points.throughput(1), "post_latency": points.latency(300, 1.0)}
 
 
 class Trust(unittest.TestCase):

@@ -6,12 +6,13 @@ import unittest
 
 from apiary_cli.base import stats
 from apiary_cli.base.errors import Fault
-from apiary_cli.race import plans, tables
+from apiary_cli.race import tables
 from apiary_cli.race.subjects import Tunable
 from apiary_cli.analysis import comparing
 from apiary_cli.analysis.comparing import Comparison, Pairing
 from apiary_cli.verbs import tune
 
+from . import points
 from .support import TreeCase, apiary
 
 KNOWN = {one.name: one for one in (Tunable("batch", 16, 1, 64), Tunable("rounds", 2, 1, 1000))}
@@ -41,7 +42,7 @@ class Settings(unittest.TestCase):
 
 
 def found(setting: str, verdict: str, kind: str = "baseline", flags: tuple[str, ...] = ()) -> Comparison:
-    point = plans.throughput(1)
+    point = points.throughput(1)
     key, pairing = ("post_throughput", point.params_text, "free"), Pairing(setting, "hive", kind)
     one = Comparison(key, point.scenario.metrics[0], pairing,
                      stats.estimate([(90.0 + i / 10, 100.0) for i in range(8)]), [])

@@ -14,7 +14,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from ..base import stats
-from ..race.plans import SCENARIOS, Metric
+from ..race.metrics import Metric
+from ..race.scenarios import SCENARIOS
 from . import comparing
 
 Row = dict[str, str]

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from ..base import stats
 from ..race import tables
-from ..race.plans import SCENARIOS, Metric
+from ..race.metrics import Metric
+from ..race.scenarios import SCENARIOS
 
 Row = dict[str, str]
 Key = tuple[str, str, str]  # scenario, scenario_params, placement

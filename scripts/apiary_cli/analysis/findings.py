@@ -14,7 +14,7 @@ from pathlib import Path
 from ..base import repo, stats
 from ..base.errors import Fault, USAGE
 from ..base.say import human
-from ..race import plans
+from ..race import scenarios
 from . import comparing
 from .comparing import Comparison, Key, Row
 
@@ -115,7 +115,7 @@ def pinned(rows: list[Row]) -> dict[Key, list[Row]]:
     """The points whose figure is processor time on one CPU. Free threads are in one of several states by nature."""
     out: dict[Key, list[Row]] = {}
     for row in comparing.good(rows):
-        metric = plans.known_by(row["scenario"], row["placement"])
+        metric = scenarios.known_by(row["scenario"], row["placement"])
         if metric and metric.gates:
             out.setdefault(comparing.key_of(row), []).append(row)
     return out
@@ -124,7 +124,7 @@ def pinned(rows: list[Row]) -> dict[Key, list[Row]]:
 def figures(group: list[Row], subject: str) -> list[list[list[float]]]:
     """Batch -> the figures of the subject and of its copy, each in the order of the rounds. Without the rounds in which
     both have a slow one: that was the machine."""
-    metric = plans.known_by(group[0]["scenario"], group[0]["placement"])
+    metric = scenarios.known_by(group[0]["scenario"], group[0]["placement"])
     out = []
     for batch in sorted({row["batch"] for row in group}):
         arms = []

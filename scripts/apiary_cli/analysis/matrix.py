@@ -7,7 +7,7 @@ from typing import Iterable
 
 from ..base import stats
 from ..base.say import human
-from ..race import plans
+from ..race import metrics, scenarios
 from . import comparing
 
 # Of several percentiles the median and the deepest are shown, and each at which a peer wins.
@@ -53,11 +53,11 @@ def lines_of(
 
 
 def order(line: Line) -> tuple:
-    known = list(plans.SCENARIOS)
+    known = list(scenarios.SCENARIOS)
     place = known.index(line.scenario) if line.scenario in known else len(known)
     words = line.params.replace("=", ";").split(";")
     sortable = [(False, int(word)) if word.isdigit() else (True, word) for word in words]
-    metrics = [metric.column for metric in plans.METRICS]
+    metrics = [metric.column for metric in scenarios.METRICS]
     return place, sortable, line.placement, metrics.index(line.metric) if line.metric in metrics else len(metrics)
 
 
@@ -98,9 +98,9 @@ def cell(row: dict[str, str] | None) -> str:
 
 def name_of(line: Line, many: bool) -> str:
     words = line.params.replace("=", " ").replace(";", ", ")
-    known = plans.SCENARIOS[line.scenario].metrics_at(line.placement) if line.scenario in plans.SCENARIOS else ()
+    known = scenarios.SCENARIOS[line.scenario].metrics_at(line.placement) if line.scenario in scenarios.SCENARIOS else ()
     found = next((m.what for m in known if m.column == line.metric), line.metric)
-    metric = "" if found == plans.THROUGHPUT[0].what else found
+    metric = "" if found == metrics.THROUGHPUT[0].what else found
     place = "" if line.placement == "free" else "all on one CPU"
     return " · ".join(filter(None, (line.ours if many else "", f"`{line.scenario}`", words, place, metric)))
 
@@ -151,7 +151,7 @@ def bare_table(rows: list[dict[str, str]], measured: list[dict[str, str]], subje
         "|---" * (len(subjects) + 2) + "|",
     ]
     for line in sorted(found, key=order):
-        metric = next(m for m in plans.METRICS if m.column == line.metric)
+        metric = next(m for m in scenarios.METRICS if m.column == line.metric)
         median = human(comparing.bare_median(measured, (line.scenario, line.params, line.placement), metric))
         cells = (cell(found[line].get(name)) for name in subjects)
         out.append(f"| {name_of(line, False)} | {median} | {' | '.join(cells)} |")

@@ -4,7 +4,7 @@ detection, and qualify.csv."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..base import stats
@@ -18,7 +18,7 @@ COLUMNS = "batch,scenario,scenario_params,placement,kind,n_pairs,ratio,ci_lo,ci_
 
 def points(placement: str = "one_cpu") -> tuple[plans.Point, ...]:
     """Two of those that gate, or two free ones."""
-    return plans.PINNED[:2] if placement == "one_cpu" else (plans.throughput(1), plans.throughput(2))
+    return tuple(point for point in plans.plan("gate").points if point.placement == placement)[:2]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def to_row(trial: Trial) -> dict[str, str]:
 
 def read(path: Path) -> list[Trial]:
     """The lines of qualify.csv; the bootstrap's distribution is not kept there."""
-    known = [*points("one_cpu"), *points("free"), *(plans.throughput(n, placement="one_cpu") for n in (1, 2))]
+    known = [*points("one_cpu"), *points("free"), *(replace(one, placement="one_cpu") for one in points("free"))]
     point = {(one.scenario.name, one.params_text, one.placement): one for one in known}
     return [
         Trial(

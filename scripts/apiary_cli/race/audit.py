@@ -26,8 +26,6 @@ LASTS_S, LEAST_BLOCK_S, BLOCK_S = 0.3, 0.005, 0.001  # the last: what may pass b
 LEAST_SHARE = 0.15  # of the process that its blocks must claim: a tenth is found out, honest ones claim a third at least
 OTHER = 10.0  # times as fast as with fixed operations: no block length does that (a burst has two modes, 8.5 apart)
 START_S, START_CPU_S = 0.1, 0.03  # of a program and its runtime, beside what asking it who it is took
-FORK_JOIN = ("fib", "skynet", "nqueens", "uts", "matmul")  # whose answers are worked out serially beforehand
-FROM_OUTSIDE = ("post_throughput", "targeted_throughput", "remote_spawn")  # posted by threads that live for one block
 PAUSE_S, DUE = 0.03, 30  # how long, and how many posts should be due meanwhile
 ACTIVE_NS = 10_000  # a thread that ran
 SEED = 20_011
@@ -140,7 +138,7 @@ def totals(race: rounds.Race, point: Point, arm: Arm) -> str | None:
     ops = str(times * int(usual["ops"]))
     fixed = dataclasses.replace(point, params=tuple(sorted((dict(point.params) | {"ops": ops}).items())))
     lasts = LASTS_S + 6 * arm.subject.start_cpu_s
-    blocks = max(8 if point.scenario.name in FROM_OUTSIDE else 3, round(lasts / (times * wall)))
+    blocks = max(8 if point.scenario.by_threads else 3, round(lasts / (times * wall)))
     threads = Threads()
     row, done, disturbed = attempt(race, fixed, arm, rounds.Release(), blocks, 0, every(0.02, threads))
     if row["status"] == "hang":
@@ -150,7 +148,7 @@ def totals(race: rounds.Race, point: Point, arm: Arm) -> str | None:
     found = too_short(row, done, point, arm, blocks, race, disturbed)
     if not found and "ops" not in dict(point.params) and times == 1:
         found = other_figures(usual, row)
-    if not found and point.scenario.name in FROM_OUTSIDE:
+    if not found and point.scenario.by_threads:
         found = without_workers(threads, done, int(row["wall_ns"]) / 1e9)
     return found
 
@@ -160,7 +158,7 @@ def too_short(
 ) -> str:
     """The blocks claim to have been far less than the process was."""
     workers = point.workers or race.workers
-    serially = 2 * workers if point.scenario.name in FORK_JOIN else 0  # blocks that working out the answer is worth
+    serially = 2 * workers if point.scenario.answer_first else 0  # blocks that working out the answer is worth
     wall = int(row["wall_ns"]) / 1e9
     beside = blocks * BLOCK_S
     claimed, used = blocks * wall, done.cpu_seconds - START_CPU_S - 1.5 * arm.subject.start_cpu_s - beside
@@ -176,7 +174,7 @@ def too_short(
 
 
 def whole_blocks(point: Point) -> bool:
-    return "tasks" not in point.scenario.parameters and point.scenario.name not in FORK_JOIN
+    return "tasks" not in point.scenario.parameters and not point.scenario.answer_first
 
 
 def other_figures(usual: dict[str, str], fixed: dict[str, str]) -> str:

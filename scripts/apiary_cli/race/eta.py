@@ -5,27 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 
 from .plans import Plan, Point
+from .scenarios import OF_THE_PLAN
 
 PROCESS = 0.06  # starting a program, judging it, ending it
 
 
 def guess(plan: Plan, point: Point) -> float:
-    """Seconds of one run by the treaty's arithmetic: calibration doubles up to a block, then the warm-up and the blocks."""
-    params = dict(point.params)
-    if point.scenario.name == "mixed_load":
-        return PROCESS + 0.02 + 1.25 * point.plan_seconds  # compute alone comes first
-    if point.scenario.open_loop:
-        return PROCESS + point.plan_seconds + (0.1 if int(params.get("respawners", 0)) else 0)
-    if point.scenario.name == "timer_lateness":
-        pending = int(params.get("pending", 1))
-        return PROCESS + int(params.get("ops", 1000)) * int(params.get("delay_us", 1000)) / 1e6 / pending
-    if point.scenario.name == "wake_chain":
-        return PROCESS + int(params.get("ops", 1000)) * (int(params.get("sleep_us", 100)) + 100) / 2e6
-    if point.scenario.name == "idle_cpu":
-        return PROCESS + 0.1 + int(params.get("seconds", 10))
+    """Seconds of one run: the process, and what the scenario says of itself."""
     if point.measured and point.ops():
         return PROCESS  # blocks that last no time
-    return PROCESS + (2 + min(3, plan.warmup_blocks) + plan.blocks) * plan.block_ms / 1000
+    scenario, said = point.scenario, dict(point.params)
+    known = dict(scenario.defaults) | {key: int(said[key]) for key in scenario.run_s.names if key in said}
+    known |= {key: getattr(plan, key) for key in OF_THE_PLAN}
+    return PROCESS + scenario.run_s.value({"seconds": point.plan_seconds} | known)
 
 
 class Eta:

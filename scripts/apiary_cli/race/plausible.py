@@ -10,7 +10,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from .plans import BLOCK_CELLS, Point
+from .plans import Point
 
 LEAST_NS = 2.0  # of a task: it ends with an atomic addition to one word, which no processor does faster
 BUSY = 2.5  # times as much processor time as the wall allows: workers may spin between the iterations of a block
@@ -21,7 +21,6 @@ REALS = {"ns_per_op", "ops_per_s", "offered_per_s", "achieved_per_s"}
 FLAGS = re.compile(r"[a-z][a-z0-9_]*(=-?[0-9]{1,18})?(;[a-z][a-z0-9_]*(=-?[0-9]{1,18})?)*")
 RUNNERS_FLAGS = {"disturbed"}  # which only the runner may set
 ORDER = ("lat_min_ns", "lat_p50_ns", "lat_p90_ns", "lat_p95_ns", "lat_p99_ns", "lat_p999_ns", "lat_max_ns")
-LATENCY_OF_A_TENTH = ("timer_lateness", "wake_chain")
 
 Row = dict[str, str]
 
@@ -69,7 +68,7 @@ def shown(text: str, most: int = 60) -> str:
 
 
 def of_blocks(point: Point) -> bool:
-    return point.scenario.required == BLOCK_CELLS
+    return point.scenario.frame == "blocks"
 
 
 def contradiction(row: Row, point: Point, asked: Asked) -> str:
@@ -82,7 +81,7 @@ def contradiction(row: Row, point: Point, asked: Asked) -> str:
     if row["blocks"] not in ("", "1"):
         return f"blocks is {row['blocks']}, this scenario has one"
     ops, count = int(row["ops"] or 0), int(row["lat_count"] or 0)
-    if (point.scenario.open_loop or point.scenario.name in LATENCY_OF_A_TENTH) and count != ops - ops // 10:
+    if point.scenario.discards_tenth and count != ops - ops // 10:
         return f"lat_count is {count}: of {ops} operations the first tenth is discarded"
     return open_loop_flaw(row, asked) if point.scenario.open_loop else paced_flaw(row, point)
 

@@ -25,8 +25,9 @@ def sha256(path: Path) -> str:
 
 def plan_text(plan: Plan) -> str:
     """Everything of a plan that decides what is run."""
+    told = ("points", "what", "takes")
     points = [(p.label, p.plan_seconds, p.times, p.measured) for p in plan.points]
-    return repr((points, [(f.name, getattr(plan, f.name)) for f in dataclasses.fields(plan) if f.name != "points"]))
+    return repr((points, [(f.name, getattr(plan, f.name)) for f in dataclasses.fields(plan) if f.name not in told]))
 
 
 class Keeper:
@@ -84,7 +85,7 @@ def refuse(where: Path, seen: str, cause: str) -> Fault:
 def same(where: Path, state: dict, plan: Plan, env_id: str, arms: list[rounds.Arm]) -> None:
     """Refuses to go on with another plan, on another machine, or with other programs."""
     if state["plan"] != plan_text(plan):
-        raise refuse(where, "the plan is another now", "the plan's file or the list in plans.py has changed")
+        raise refuse(where, "the plan is another now", "the plan's file or bench/contract/scenarios.toml has changed")
     if state["env_id"] != env_id:
         cause = "rounds of two environments are no pairs"
         raise refuse(where, f"its env_id is {state['env_id']}, this machine and toolchain are {env_id}", cause)

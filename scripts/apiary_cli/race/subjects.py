@@ -12,7 +12,8 @@ from pathlib import Path
 from ..base import building, proc, repo
 from ..base.errors import Fault, tail, unknown
 from . import ledger, plausible, tables
-from .plans import Point, Scenario
+from .plans import Point
+from .scenarios import Scenario
 
 GOOD_STATUS = "ok"
 BAD_STATUSES = ("wrong", "crash", "hang", "malformed")

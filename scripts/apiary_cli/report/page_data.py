@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..base import stats
 from ..verify import verification
-from ..race import plans, tables
+from ..race import metrics, plans, scenarios, tables
 from ..analysis import comparing, findings, summary
 from .page_style import COLOURS
 
@@ -175,7 +175,7 @@ class Cell:
     """The median of a metric over rounds, for one subject at one point."""
 
     key: comparing.Key
-    metric: plans.Metric
+    metric: metrics.Metric
     subject: str
     median: float
     low: float
@@ -193,7 +193,7 @@ def cells(report: Report, controls: bool = False) -> list[Cell]:
             groups[comparing.key_of(row), row["subject"]].append(row)
     out = []
     for (key, subject), rows in sorted(groups.items(), key=lambda item: (item[0][0], rank(report, item[0][1]))):
-        scenario = plans.SCENARIOS.get(key[0])
+        scenario = scenarios.SCENARIOS.get(key[0])
         for metric in scenario.metrics_at(key[2]) if scenario else ():
             series = tuple((int(r["round"]), value) for r in rows if (value := metric.value(r)))
             if series:
@@ -212,12 +212,12 @@ def cells(report: Report, controls: bool = False) -> list[Cell]:
                         series,
                     )
                 )
-    order = {metric.column: i for i, metric in enumerate(plans.METRICS)}
+    order = {metric.column: i for i, metric in enumerate(scenarios.METRICS)}
     return sorted(out, key=lambda c: (c.key, order[c.metric.column], rank(report, c.subject)))
 
 
-def first_metric(key: comparing.Key) -> plans.Metric | None:
-    return plans.known_by(key[0], key[2])
+def first_metric(key: comparing.Key) -> metrics.Metric | None:
+    return scenarios.known_by(key[0], key[2])
 
 
 def rank(report: Report, subject: str) -> tuple[bool, str]:
@@ -230,7 +230,7 @@ def race_command(report: Report, key: comparing.Key, names: list[str]) -> str:
     race = report.race
     name = race.get("plan", "quick")
     label = " ".join(filter(None, (*key[:2], "" if key[2] == "free" else key[2])))
-    known = plans.PLANS.get(name)
+    known = {one.name: one for one in plans.every()}.get(name)
     words = ["scripts/apiary", "race", "--plan", name, "--point", label]
     for one in names:
         words += ["--subject", one]
@@ -252,5 +252,5 @@ def subject_command(report: Report, key: comparing.Key, subject: str) -> str:
     given = tables.params_of(key[1])
     workers = given.pop("workers", None) or report.race.get("workers", 2)
     params = " ".join(f"--param {name}={value}" for name, value in given.items())
-    plan = " --plan PLAN" if plans.SCENARIOS[key[0]].open_loop else ""
+    plan = " --plan PLAN" if scenarios.SCENARIOS[key[0]].open_loop else ""
     return f"{program} run --scenario {key[0]} {params} --workers {workers}{plan}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..base import stats
 from ..base.say import human
 from ..verify import verification
-from ..race import plans
+from ..race import metrics, scenarios
 from ..analysis import comparing, summary
 from ..analysis.comparing import Comparison
 from . import page_data, svg
@@ -256,7 +256,7 @@ def costs(report: Report) -> str:
     groups: dict[comparing.Key, dict[str, dict[str, page_data.Cell]]] = {}
     for cell in page_data.cells(report):
         groups.setdefault(cell.key, {}).setdefault(cell.subject, {})[cell.metric.column] = cell
-    columns = [metric.column for metric in plans.LATENCY]
+    columns = [metric.column for metric in metrics.LATENCY]
 
     def shown(cell: page_data.Cell | None) -> str:
         return human(cell.median) + (" <small class=soft>limited</small>" if cell.limited else "") if cell else ""
@@ -455,7 +455,7 @@ def keys(report: Report, names: list[str]) -> str:
 def scenario(report: Report, key: comparing.Key) -> str:
     """Raw points by round, and for latencies the percentile spectrum."""
     found = [cell for cell in page_data.cells(report) if cell.key == key]
-    known = plans.SCENARIOS.get(key[0])
+    known = scenarios.SCENARIOS.get(key[0])
     if not found or not known:
         return ""
     metric = known.metrics_at(key[2])[0]
@@ -490,7 +490,7 @@ def scenario(report: Report, key: comparing.Key) -> str:
     both = f'<div class="pair">{raw}{spectrum}</div>' if raw and spectrum else raw + spectrum
     return section(
         place(key),
-        f'<p class="soft">{escape(known.what)}</p>{keys(report, names)}<figure style="margin:0">{both}</figure>',
+        f'<p class="soft">{escape(known.what)} A poor result means: {escape(known.poor)}</p>{keys(report, names)}<figure style="margin:0">{both}</figure>',
     )
 
 

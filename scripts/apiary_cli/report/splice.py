@@ -12,7 +12,7 @@ from pathlib import Path
 from ..base import repo, stats
 from ..base.errors import Fault, USAGE
 from ..verify import verification
-from ..race import plans
+from ..race import plans, scenarios
 from ..analysis import comparing, findings, qualification, summary
 from ..analysis.comparing import Comparison
 
@@ -164,7 +164,7 @@ def controls(comparisons: list[Comparison]) -> str:
         f"{stats.median(widths):.1f} % in the median, {max(widths):.1f} % at most."
     )
     slow = [one for one in comparisons if one.pairing.kind == "slow10"]
-    slow = [one for one in slow if one.metric == plans.known_by(one.key[0], one.key[2])]
+    slow = [one for one in slow if one.metric == scenarios.known_by(one.key[0], one.key[2])]
     seen = comparing.seen_text(slow)
     judging = [one for one in comparing.gating(comparisons) if one in slow]
     of_those = f" ({sum(map(comparing.seen, judging))} of the {len(judging)} that judge)" if len(judging) < len(slow) else ""

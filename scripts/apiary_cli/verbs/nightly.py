@@ -78,7 +78,7 @@ def race_plan(seconds: float) -> plans.Plan:
         return dataclasses.replace(plans.plan("nightly"), limit=seconds)
     if seconds >= QUICK_RACE_FROM:
         return dataclasses.replace(plans.plan("quick"), rounds=30, least_rounds=1, limit=seconds)
-    return dataclasses.replace(plans.plan("smoke"), points=plans.QUICK, limit=seconds)
+    return dataclasses.replace(plans.plan("smoke"), points=plans.plan("quick").points, limit=seconds)
 
 
 def remainder(budget: float, spent: float) -> tuple[float, str]:

@@ -17,22 +17,24 @@ from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unkno
 from ..base.say import Progress, colour, duration, heading, say, warn
 from ..verify import checks, stressing, verification
 from ..verify.verdicts import closing, wrong as deviates
-from ..race import audit, eta, folder, ledger, plan_toml, plans, probes, resuming, rounds, subjects, tables, unpaired
+from ..race import audit, eta, folder, ledger, plans, probes, resuming, rounds, subjects, tables, unpaired
 from ..analysis import comparing, findings, summary
 from . import prove, report, setup, stress
 
 SUMMARY = "race the schedulers against each other; leaves a report"
-DESCRIPTION = """\
+
+
+def listed() -> str:
+    """A line for each of our plans."""
+    return "\n".join(f"  {one.name:<8} {one.what:<60} {one.takes}" for one in plans.every())
+
+
+DESCRIPTION = f"""\
 Sets up, builds the subjects (C++ in the preset release, Tokio by cargo) and races them: in every
 round each arm runs once in a fresh process, shuffled; an A/A pair and an arm with a built-in
 slow-down qualify the batch. --quick first runs a short proof and a short stress of what it races.
 
-  smoke    one short round of everything: is the work right?            minutes; no figure counts
-  quick    10 rounds of a short list, hive against its first peers     5 minutes at most after building
-  gate     10 rounds of hive alone at what decides over a change       2 minutes; compare races two builds so
-  nightly  30 rounds of a long list, the same subjects                 an hour at most
-  wide     10 rounds of everything, all subjects                       hours; narrow it by --scenario
-  publish  10 rounds of a curated list, twice, the first peers and two more   about 40 minutes; never fewer rounds
+{listed()}
   FILE     a plan of your own, in TOML: METHODOLOGY.md says how        as it says
 
 A plan with a time limit (its own, or --limit) runs fewer rounds where they do not fit: the limit is shared
@@ -135,7 +137,7 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
     if args.workers < 1:
         raise Fault(f"--workers {args.workers}", "a runtime needs at least one worker", "--workers 2", USAGE)
     name = args.plan or "quick"
-    found = plan_toml.read(Path(name)) if name.endswith(".toml") else plans.plan(name)
+    found = plans.read(Path(name)) if name.endswith(".toml") else plans.plan(name)
     if args.subject:
         found = dataclasses.replace(found, subjects=())
     limit, block_ms = getattr(args, "limit", None), getattr(args, "block_ms", None)
@@ -194,7 +196,7 @@ def gather(
     found, refused = subjects.discover(programs + extra)
     for fault in refused:
         warn(fault.text())
-    all_names = {s.name for s in found} | known.subjects() | set(plans.PUBLISHED) | {BARE}
+    all_names = {s.name for s in found} | known.subjects() | {name for one in plans.every() for name in one.subjects} | {BARE}
     for name in usual if found and not args.subject else ():
         if name not in all_names:
             raise unknown("subject", name, all_names)

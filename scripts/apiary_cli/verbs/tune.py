@@ -15,7 +15,7 @@ from pathlib import Path
 from ..base import given, repo, stats
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
 from ..base.say import Progress, duration, heading, say
-from ..race import folder, plan_toml, plans, rounds, subjects, tables
+from ..race import folder, plans, rounds, subjects, tables
 from ..analysis import comparing, summary
 from ..analysis.comparing import Comparison
 from . import race, setup
@@ -41,16 +41,7 @@ takes:   at most --minutes, plus building; a round of the defaults' sweep is som
 exit:    0 done, whatever came out; 1 wrong work; 2 a bad setting, or the controls say that the batch is
          invalid; 3 the harness failed"""
 
-POINTS = (
-    plans.throughput(1),
-    plans.throughput(2),
-    plans.latency(1000, 1.25),
-    plans.timers(1000, 1, 1250),
-    plans.blocks("steal_pressure"),
-    plans.blocks("successor"),
-    plans.blocks("spawn_many_local"),
-    plans.blocks("yield_many"),
-)
+POINTS = plans.plan("tune").points
 FACTORS = (0.25, 0.5, 2, 4)
 FIRST_BATCH = 2 / 3  # its share of the time
 LEAST_ROUNDS = stats.LEAST_PAIRS
@@ -253,7 +244,7 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
         raise Fault("a number below 1", "there would be nothing to measure", "the defaults are sensible", USAGE)
     points = POINTS
     if args.plan:
-        points = (plan_toml.read(Path(args.plan)) if args.plan.endswith(".toml") else plans.plan(args.plan)).points
+        points = (plans.read(Path(args.plan)) if args.plan.endswith(".toml") else plans.plan(args.plan)).points
     whole = plans.Plan("tune", points, args.rounds, min(args.rounds, LEAST_ROUNDS), block_ms=args.block_ms)
     kept = plans.narrowed(whole, args.scenario, None, None)
     if not kept.points:

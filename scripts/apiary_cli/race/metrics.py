@@ -1,0 +1,71 @@
+"""What is compared of a scenario's rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A column of rows.csv that is compared."""
+
+    column: str
+    unit: str
+    better: str
+    what: str
+    quotient: tuple[str, str] | None = None  # of these two columns, where the figure has none of its own
+    where: Callable[[dict[str, str]], bool] | None = None  # the rows in which the columns mean this
+
+    def value(self, row: dict[str, str]) -> float | None:
+        """The figure of a row, or None where it has none."""
+        if self.where and not self.where(row):
+            return None
+        if not self.quotient:
+            return float(row[self.column]) if row[self.column] and float(row[self.column]) > 0 else None
+        part, whole = (float(row[name] or 0) for name in self.quotient)
+        return part / whole if part > 0 and whole > 0 else None
+
+    @property
+    def gates(self) -> bool:
+        """Decides over a change: what other work on the machine hardly moves."""
+        return self is PROCESSOR
+
+    @property
+    def spent(self) -> bool:
+        """Processor time: what it takes, not how long."""
+        return self.column.startswith("cpu_ns")
+
+
+def posts_alone(row: dict[str, str]) -> bool:
+    """Whether cpu_ns is what the posts cost: nothing computes beside them, and the injector's sleeps are not in it, as
+    they are in older rows."""
+    named = {flag.split("=")[0] for flag in row["flags"].split(";")}
+    return "injector_us" in named and "starved_ppm" not in named
+
+
+THROUGHPUT = (Metric("ns_per_op", "ns", "lower", "time per task"),)
+PROCESSOR = Metric("cpu_ns_per_op", "ns", "lower", "processor time per task", ("cpu_ns", "ops"))
+IDLE_COST = (Metric("cpu_ns", "ns", "lower", "processor time while idle"),)
+POST_COST = Metric("cpu_ns_per_post", "ns", "lower", "processor time per post", ("cpu_ns", "ops"), posts_alone)
+TIMER_COST = Metric("cpu_ns_per_timer", "ns", "lower", "processor time per timer", ("cpu_ns", "ops"))
+LATENCY = (
+    Metric("lat_p50_ns", "ns", "lower", "latency p50"),
+    Metric("lat_p90_ns", "ns", "lower", "latency p90"),
+    Metric("lat_p99_ns", "ns", "lower", "latency p99"),
+)
+LATENESS = (
+    Metric("lat_p50_ns", "ns", "lower", "lateness p50"),
+    Metric("lat_p90_ns", "ns", "lower", "lateness p90"),
+    Metric("lat_p99_ns", "ns", "lower", "lateness p99"),
+)
+
+# By the names that scenarios.toml calls them.
+NAMED = {
+    "time": THROUGHPUT,
+    "latency": LATENCY,
+    "lateness": LATENESS,
+    "post_cost": (POST_COST,),
+    "timer_cost": (TIMER_COST,),
+    "idle_cost": IDLE_COST,
+}
