@@ -66,10 +66,11 @@ class Cost(unittest.TestCase):
         made.comparisons, made.roles = comparing.compare(made.rows), {"hive": "candidate", "spinner": "peer"}
         made.validity = comparing.validity(made.comparisons)
         self.assertRegex(page_sections.costs(made), r"spinner</td>.*10.0 µs</td>.*<b>128 µs</b>")
-        lost = page_sections.who_wins(made)
+        lost = page_sections.losses(made)
         self.assertIn('which takes <span class="num">×5.00</span>', lost)
         self.assertIn('and <span class="num">×0.25</span>', lost)
-        self.assertIn("spends less than spinner", lost)
+        self.assertIn("slower in 1 of 2 comparisons", lost)
+        self.assertNotIn("spends more in", lost)
         standing = page_sections.standing(made)
         self.assertIn("spends less", standing)
         self.assertEqual(standing.count('<b class="word bad">1</b>'), 1, "slower in one")

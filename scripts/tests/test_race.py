@@ -120,7 +120,7 @@ class GoodRace(TreeCase):
         self.assertRegex(done.stdout, shown)
         summed, page = (folder / "summary.md").read_text(), (folder / "report.html").read_text()
         self.assertIn("## How far from the bare machine", summed)
-        self.assertIn("How far from the bare machine</h2>", page)
+        self.assertIn("How far from the bare machine</h3>", page)
         self.assertIn("<title>hive against tokio</title>", page)
         for text in (summed, done.stdout):
             self.assertNotRegex(text, "machine (beats|spends)|than machine|beats machine|machine cannot express")

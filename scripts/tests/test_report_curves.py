@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import unittest
 from pathlib import Path
@@ -53,6 +54,10 @@ class Curves(unittest.TestCase):
         self.assertIn("p50 against offered load", text)
         self.assertEqual(text.count('class="hollow'), 2)
         self.assertEqual(text.count('class="mark'), 4)
+        self.assertEqual(text.count('class="span'), 6, "each with its interval")
+        self.assertEqual(text.count("<polyline"), 2)
+        for drawn in re.findall(r'<polyline points="([^"]*)"', text):
+            self.assertEqual(len(drawn.split()), 2, "a line passes through a hollow mark")
         self.assertNotIn("p99 against", text, "no p99 was printed, so none is drawn")
 
     def test_what_scenarios_count_in_flags_is_shown_by_medians(self) -> None:
@@ -92,7 +97,10 @@ class Curves(unittest.TestCase):
         text = page_curves.scaling(report(rows))
         self.assertIn("hive, 2: 30.0 ns", text)
         self.assertIn("hive, 4: 45.0 ns", text)
-        self.assertIn("ideal, 4: 15.0 ns", text)
+        self.assertNotIn("ideal", text, "two CPUs: no line of perfect scaling from two workers on")
+        self.assertIn(">workers</text>", text)
+        wide = {"race": {"workers": 2}, "machine": {"cpus": 8}}
+        self.assertIn("ideal, 4: 15.0 ns", page_curves.scaling(report(rows, wide)))
 
     def test_stability(self) -> None:
         values = ("30", "31", "30", "60", "61", "60")

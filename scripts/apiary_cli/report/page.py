@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..race import plans
 from ..analysis import comparing, summary
-from . import page_curves as curves, page_data, page_notes as notes, page_sections as sections
+from . import page_curves as curves, page_data, page_matrix, page_notes as notes, page_sections as sections
 from .page_data import Report
+from .page_script import SCRIPT
 from .page_style import CSS
 from .svg import escape
 
@@ -31,40 +33,113 @@ def subtitle(report: Report) -> str:
     )
 
 
+def verdict(report: Report) -> str:
+    """The first line: whether any of it may be believed."""
+    word = report.validity.word
+    kind = {comparing.VALID: "good", comparing.INVALID: "bad"}.get(word, "note")
+    meaning = {
+        comparing.VALID: "the controls did what they must",
+        comparing.INVALID: "the controls failed; no figure here decides anything",
+    }.get(word, "some controls were too coarse or failed; small differences decide nothing there")
+    return (
+        f'<p class="verdict {kind}"><b>Batch {escape(word)}</b>: {meaning}. '
+        '<a href="#controls">Controls</a> · <a href="#verification">What is proved</a></p>'
+    )
+
+
+def counts(report: Report) -> str:
+    """Beside the name of a scenario: how many comparisons it won, lost and left open."""
+    found = [page_matrix.sign(one)[1] for one in report.comparisons if one.claim]
+    return " ".join(
+        f'<span class="word {kind}">{mark} {found.count(kind)}</span>'
+        for kind, mark in (("bad", "−"), ("good", "+"), ("open", "="))
+        if found.count(kind)
+    )
+
+
+def scenarios(report: Report, points: list[comparing.Key]) -> str:
+    """A fold for each scenario: its ratios on a scale of its own, its medians, its charts."""
+    out = []
+    for name in sorted({key[0] for key in points}, key=list(plans.SCENARIOS).index):
+        of = report.only(name)
+        known = plans.SCENARIOS[name]
+        body = "".join(
+            (
+                sections.forest(of),
+                sections.costs(of),
+                sections.bare(of),
+                sections.medians(of),
+                *(sections.scenario(of, key) for key in points if key[0] == name),
+                curves.load_curves(of),
+                curves.scaling(of),
+                curves.per_task(of),
+                curves.figures(of),
+                curves.stability(of),
+            )
+        )
+        body = body.replace("<h2>", "<h3>").replace("</h2>", "</h3>")
+        out.append(
+            f'<details class="fold" id="{page_matrix.anchor(name)}"><summary><b>{escape(name)}</b> {counts(of)} '
+            f"<span class=soft>{escape(known.what)}</span></summary>{body}</details>"
+        )
+    every = '<p class="caption"><button type="button" data-folds>open all</button></p>' if len(out) > 1 else ""
+    return f'<section id="scenarios"><h2>Scenario by scenario</h2>{every}{"".join(out)}</section>' if out else ""
+
+
+def fold(title: str, anchor: str, body: str) -> str:
+    """What a reader looks up: one line until then."""
+    return f'<details class="fold" id="{anchor}"><summary><b>{escape(title)}</b></summary>{body}</details>' if body else ""
+
+
+CONTENTS = (
+    ("answer", "Answer"),
+    ("losses", "Losses"),
+    ("scenarios", "Scenarios"),
+    ("controls", "Controls"),
+    ("beside", "Beside the race"),
+    ("verification", "Proofs"),
+    ("environment", "Machine"),
+    ("reading", "How to read"),
+    ("again", "Measure again"),
+)
+
+
+def contents(body: str) -> str:
+    """The bar of what there is."""
+    links = (f'<a href="#{anchor}">{name}</a>' for anchor, name in CONTENTS if f'id="{anchor}"' in body)
+    return f'<nav aria-label="contents">{" ".join(links)}</nav>'
+
+
 def render(folder: Path) -> str:
     """The whole page."""
     report = page_data.load(folder)
-    points = sorted({comparing.key_of(row) for row in report.rows})
-    body = [
-        f"<h1>{escape(title(report))}</h1>",
-        f'<p class="meta">{escape(subtitle(report))}</p>',
-        sections.findings(report),
-        sections.standing(report),
-        sections.strip(report),
-        sections.failures(report),
-        sections.who_wins(report),
-        sections.bare(report),
-        sections.costs(report),
-        sections.forest(report),
-        sections.missing(report),
-        sections.medians(report),
-        *(sections.scenario(report, key) for key in points),
-        curves.load_curves(report),
-        curves.scaling(report),
-        curves.stability(report),
-        curves.per_task(report),
-        curves.figures(report),
-        curves.exact_counts(report),
-        sections.unpaired(report),
-        notes.verification(report),
-        notes.environment(report),
-        notes.reading(report),
-        notes.commands(report, points),
-    ]
+    points = sorted({comparing.key_of(row) for row in report.rows if row["scenario"] in plans.SCENARIOS})
+    answer = page_matrix.table(report)
+    body = "\n".join(
+        part
+        for part in (
+            sections.findings(report),
+            f'<section id="answer">{answer}</section>' if answer else "",
+            sections.failures(report),
+            sections.losses(report),
+            sections.standing(report),
+            sections.missing(report),
+            scenarios(report, points),
+            fold("Controls: a program against its copy, and slowed down on purpose", "controls", sections.controls(report)),
+            fold("Beside the race: structures alone, whole processes, exact counts", "beside",
+                 sections.unpaired(report) + curves.exact_counts(report)),
+            fold("What is proved and stressed about the raced source", "verification",
+                 sections.strip(report) + notes.verification(report)),
+            fold("The machine and the programs", "environment", notes.environment(report)),
+            fold("How to read this, and what it does not show", "reading", notes.reading(report)),
+            fold("Measure it again", "again", notes.commands(report, points)),
+        )
+        if part
+    )
+    head = f'<h1>{escape(title(report))}</h1><p class="meta">{escape(subtitle(report))}</p>{verdict(report)}'
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title(report))}</title>\n<style>{CSS}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(part for part in body if part)
-        + "\n</main>\n</body>\n</html>\n"
+        f"<title>{escape(title(report))}</title>\n<style>{CSS}</style>\n</head>\n<body>\n"
+        f"{contents(body)}\n<main>\n{head}\n{body}\n</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
     )

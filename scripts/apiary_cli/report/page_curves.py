@@ -7,7 +7,7 @@ from typing import Callable
 
 from ..base import stats
 from ..base.say import human
-from ..race import tables
+from ..race import plans, tables
 from ..analysis import comparing
 from . import page_data, svg
 from .page_data import Cell, Report
@@ -41,16 +41,17 @@ def long_enough(found: dict[str, list[tuple[float, Cell]]], least: int) -> bool:
     return len({x for points in found.values() for x, _ in points}) >= least
 
 
-def curve(
-    report: Report, found: dict[str, list[tuple[float, Cell]]], caption: str, unit: str, ideal: bool = False
-) -> str:
-    series = {name: [(x, cell.median) for x, cell in points] for name, points in found.items()}
-    hollow = {name: {x for x, cell in points if cell.limited} for name, points in found.items()}
-    lines = dict(series)
-    if ideal:
-        first = next(iter(series.values()))[0]
-        lines["ideal"] = [(x, first[1] * first[0] / x) for x in sorted({x for p in series.values() for x, _ in p})]
-    drawn = svg.xy_chart(lines, report.colours | {"ideal": "ideal"}, caption, unit, hollow)
+def curve(report: Report, found: dict[str, list[tuple[float, Cell]]], caption: str, across: str, ideal: int = 0) -> str:
+    """`ideal`: the line of perfect scaling of the first program, up to so many; 0: none."""
+    lines = {
+        name: [svg.Mark(x, cell.median, cell.low, cell.high, cell.limited) for x, cell in points]
+        for name, points in found.items()
+    }
+    first = next(iter(lines.values()))[0]
+    reach = [x for x in sorted({mark.x for marks in lines.values() for mark in marks}) if x <= ideal]
+    if len(reach) > 1:
+        lines["ideal"] = [svg.Mark(x, first.value * first.x / x) for x in reach]
+    drawn = svg.xy_chart(lines, report.colours | {"ideal": "ideal"}, caption, across=across)
     return f'<div><p class="caption">{escape(caption)}</p>{drawn}</div>'
 
 
@@ -61,27 +62,32 @@ def load_curves(report: Report) -> str:
     for key, middle in sorted(families(report, "rate", "lat_p50_ns").items()):
         if not long_enough(middle, LEAST_POINTS):
             continue
-        body = curve(report, middle, "p50 against offered load, per second", "/s")
+        body = curve(report, middle, "p50 against offered load", "posts per second")
         if long_enough(p99.get(key, {}), LEAST_POINTS):
-            body += curve(report, p99[key], "p99 against offered load, per second", "/s")
+            body += curve(report, p99[key], "p99 against offered load", "posts per second")
         names = [name for name in report.colours if name in middle]
-        note = "<p class='caption'>A hollow mark is limited by the injector and ranks nobody.</p>"
+        note = (
+            '<p class="caption">Medians over rounds; the upright lines are their quartiles. A hollow mark is limited by the '
+            "injector and ranks nobody: no line passes through it.</p>"
+        )
         head = f"{place(key)}: latency against load"
         out += section(head, f'{keys(report, names)}<div class="pair">{body}</div>{note}')
     return out
 
 
 def scaling(report: Report) -> str:
-    """Time per task by number of workers, with the line of perfect scaling."""
+    """Time per task by number of workers; the line of perfect scaling ends where the processors do."""
     out = ""
+    cpus = report.env.get("machine", {}).get("cpus", 0)
     for key, found in sorted(families(report, "workers", "ns_per_op").items()):
         if not long_enough(found, 2):
             continue
         names = [name for name in report.colours if name in found]
-        body = curve(report, found, "time per task against workers; dotted: perfect scaling of the first", "", ideal=True)
+        what = plans.SCENARIOS[key[0]].metrics[0].what
+        body = curve(report, found, f"{what} against workers", "workers", ideal=int(cpus or 0))
         note = (
-            f"<p class='caption'>This machine has {report.env.get('machine', {}).get('cpus', '?')} CPUs: beyond that, "
-            "a good scheduler stays level.</p>"
+            f'<p class="caption">Medians over rounds, and their quartiles. Dotted: perfect scaling of the first, on {cpus} CPUs. '
+            "With more workers a good scheduler stays level.</p>"
         )
         out += section(f"{place(key)}: scaling", keys(report, names) + body + note)
     return out
@@ -118,7 +124,7 @@ def stability(report: Report) -> str:
         '<p class="caption">Between the processes of one arm. Variation: standard deviation over mean. Modes: clusters '
         "with a step of 15 % between them. Unsteady: warm-up ended before two blocks agreed.</p>"
     )
-    return section("Stability", note + folded(f"all {len(rows)} arms", table(head, rows)))
+    return section("Stability", note + folded(f"all {len(rows)} arms", table(head, rows, sorts=True)))
 
 
 def per_task(report: Report) -> str:

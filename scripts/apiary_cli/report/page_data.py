@@ -6,7 +6,7 @@ import csv
 import shlex
 import zlib
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..base import stats
@@ -68,6 +68,15 @@ class Report:
     @property
     def race(self) -> dict:
         return self.env.get("race", {})
+
+    def only(self, scenario: str) -> Report:
+        """The same of one scenario."""
+        return replace(
+            self,
+            rows=[row for row in self.rows if row["scenario"] == scenario],
+            comparisons=[one for one in self.comparisons if one.key[0] == scenario],
+            hist={key: found for key, found in self.hist.items() if key[0] == scenario},
+        )
 
     @property
     def own(self) -> set[str]:

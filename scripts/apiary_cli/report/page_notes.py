@@ -45,7 +45,7 @@ def verification(report: Report) -> str:
     if rows:
         head = ["check", "kind", "engine", "mode", "executions", "seconds", "verdict"]
         columns = [(name, "n" if name in ("executions", "seconds") else "") for name in head]
-        body += folded(f"all {len(rows)} verdicts", table(columns, rows))
+        body += folded(f"all {len(rows)} verdicts", table(columns, rows, sorts=True), filters=True)
     blind = sorted({(v["engine"], v["blind"]) for v in verdicts if v.get("blind")})
     if blind:
         body += (
@@ -53,7 +53,7 @@ def verification(report: Report) -> str:
             + "".join(f"<li>{escape(engine)}: {escape(text)}</li>" for engine, text in blind)
             + "</ul>"
         )
-    return section("Verification", body, "verification")
+    return section("Verification", body)
 
 
 def verdict_cell(verdict: dict) -> str:

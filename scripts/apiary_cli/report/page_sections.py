@@ -26,15 +26,18 @@ MOST_BANDS = 4  # more of them hide each other
 
 
 def section(heading: str, body: str, anchor: str = "") -> str:
-    return f'<section{f" id={anchor}" if anchor else ""}><h2>{escape(heading)}</h2>\n{body}\n</section>'
+    where = f' id="{anchor}"' if anchor else ""
+    return f"<section{where}><h2>{escape(heading)}</h2>\n{body}\n</section>"
+
 
 
 def tile(kind: str, head: str, text: str) -> str:
     return f'<div class="tile {kind}"><b>{escape(head)}</b><p>{escape(text)}</p></div>'
 
 
-def table(header: list[tuple[str, str]], rows: list[tuple[str, list[str]]]) -> str:
-    """header: (title, class); rows: (class, cells that are HTML already)."""
+def table(header: list[tuple[str, str]], rows: list[tuple[str, list[str]]], sorts: bool = False) -> str:
+    """header: (title, class); rows: (class, cells that are HTML already). `sorts`: by a click on a head, and every
+    row is whole by itself."""
     head = "".join(f'<th class="{cls}">{escape(name)}</th>' for name, cls in header)
     body = "".join(
         f'<tr class="{cls}">'
@@ -42,12 +45,14 @@ def table(header: list[tuple[str, str]], rows: list[tuple[str, list[str]]]) -> s
         + "</tr>"
         for cls, cells in rows
     )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    cls = ' class="sorts"' if sorts else ""
+    return f'<div class="scroll"><table{cls}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def folded(name: str, body: str) -> str:
-    """What few readers need: there, but out of the way; closed, it is not printed."""
-    return f"<details><summary>{escape(name)}</summary>{body}</details>"
+def folded(name: str, body: str, filters: bool = False) -> str:
+    """What few readers need: there, but out of the way; closed, it is not printed. `filters`: its table by words."""
+    box = '<input type="search" data-filter placeholder="filter rows" aria-label="filter rows">' if filters else ""
+    return f"<details><summary>{escape(name)}</summary>{box}{body}</details>"
 
 
 def params(text: str) -> str:
@@ -206,49 +211,42 @@ def lost_item(one: Comparison, report: Report) -> str:
     )
 
 
-def won_items(won: list[Comparison]) -> list[str]:
-    """Wins are gathered: one line for each scenario and metric."""
+def dearer_items(lost: list[Comparison]) -> list[str]:
+    """Who spends less is gathered: one line for each point and metric."""
     groups: dict[tuple, list[Comparison]] = {}
-    for one in won:
+    for one in lost:
         groups.setdefault((one.key, one.metric.what, one.pairing.candidate), []).append(one)
     return [
-        f'<li class="won"><span class="soft">{escape(place(key))}, {escape(what)}:</span> <b>{escape(ours)}</b> '
-        f"{summary.won(group[0])} "
-        + ", ".join(f"{escape(one.pairing.baseline)} {short_ratio(one)}" for one in group)
+        f'<li class="lost"><span class="soft">{escape(place(key))}, {escape(what)}:</span> {escape(ours)} takes '
+        + ", ".join(f"{short_ratio(one)} of that of <b>{escape(one.pairing.baseline)}</b>" for one in group)
         + "</li>"
         for (key, what, ours), group in groups.items()
     ]
 
 
-def who_wins(report: Report) -> str:
+def losses(report: Report) -> str:
+    """Where ours is beaten, each by name; of what was won the matrix has everything."""
     claims = [one for one in report.comparisons if one.claim]
-    lost = [one for one in claims if one.verdict == stats.REGRESSED]
-    won = [one for one in claims if one.verdict == stats.IMPROVED]
-    unranked = sum("not_ranked" in one.flags for one in claims)
-    rest = len(claims) - len(lost) - len(won) - unranked
-    items = [lost_item(one, report) for one in lost] + won_items(won)
-    if rest:
-        further = "further " if items else ""
-        items.append(
-            f'<li class="open">{rest} {further}comparison{"s are" if rest > 1 else " is"} undecided or equivalent.</li>'
-        )
-    if unranked:
-        items.append(
-            f'<li class="open">{unranked} comparison{"s are" if unranked > 1 else " is"} not ranked: the injector was '
-            "too late.</li>"
-        )
+    if not claims:
+        return section("Losses", "<p>Nothing was compared.</p>", "losses")
     void = (
         "<p><b>The batch is invalid; read these as hints.</b></p>"
         if report.validity.word == comparing.INVALID
         else ""
     )
-    note = (
-        '<p class="caption">Ratios of times, with 95 % intervals: ×0.50 is half the time.</p>' if lost or won else ""
-    )
-    return section(
-        "Who wins",
-        f'{void}{note}<ul class="wins">{"".join(items) or "<li class=open>Nothing was compared.</li>"}</ul>',
-    )
+    lost = [one for one in claims if one.verdict == stats.REGRESSED]
+    if not lost:
+        return section("Losses", f"{void}<p>None of {len(claims)} comparisons.</p>", "losses")
+    slower, dearer = split(lost)
+    parts = []
+    for found, what, items in (
+        (slower, "slower", [lost_item(one, report) for one in slower]),
+        (dearer, "spends more", dearer_items(dearer)),
+    ):
+        if found:
+            heading = f"{what} in {len(found)} of {len(claims)} comparisons"
+            parts.append(f'<h3>{heading}</h3><ul class="wins">{"".join(items)}</ul>')
+    return section("Losses", void + "".join(parts), "losses")
 
 
 def costs(report: Report) -> str:
@@ -363,27 +361,32 @@ def forest_of(report: Report, comparisons: list[Comparison], left: str, right: s
 
 
 def forest(report: Report) -> str:
-    """Ratios with intervals and the margin band; the controls below, on their own axis."""
+    """Ratios with intervals and the margin band."""
     claims = [one for one in report.comparisons if one.claim]
-    controls = [one for one in report.comparisons if one.control]
-    body = ""
-    if claims:
-        ours = " and ".join(report.ours)
-        body += (
-            '<p class="caption">Each row is a ratio of times, ours over the other. The coloured line is the 95 % '
-            "interval, the dot the estimate; small dots are the paired rounds. The band is the margin: what is smaller "
-            "could not have been told from none here, so where the band is wide, “no difference beyond it” says little."
-            "</p>"
-        )
-        body += forest_of(report, claims, f"{ours} faster", "the other faster")
-    if controls:
-        reasons = "".join(f"<li>{escape(one)}</li>" for one in report.validity.reasons)
-        body += (
-            '<h3 id="controls">Controls</h3><p class="caption">The same machinery on a program and its copy, and on a '
-            "program slowed down on purpose.</p>" + (f"<ul>{reasons}</ul>" if reasons else "")
-        )
-        body += forest_of(report, controls, "copy faster", "copy slower")
-    return section("Ratios", body) if body else ""
+    if not claims:
+        return ""
+    ours = " and ".join(report.ours)
+    note = (
+        '<p class="caption">Each row is a ratio of times, ours over the other. The coloured line is the 95 % '
+        "interval, the dot the estimate; small dots are the paired rounds. The band is the margin: what is smaller "
+        "could not have been told from none here, so where the band is wide, “no difference beyond it” says little."
+        "</p>"
+    )
+    return section("Ratios", note + forest_of(report, claims, f"{ours} faster", "the other faster"))
+
+
+def controls(report: Report) -> str:
+    """The same machinery on what is known: a program and its copy, and one slowed down on purpose."""
+    found = [one for one in report.comparisons if one.control]
+    if not found:
+        return ""
+    reasons = "".join(f"<li>{escape(one)}</li>" for one in report.validity.reasons)
+    return section(
+        "Controls",
+        '<p class="caption">The same machinery on a program and its copy, and on a program slowed down on purpose.</p>'
+        + (f"<ul>{reasons}</ul>" if reasons else "")
+        + forest_of(report, found, "copy faster", "copy slower"),
+    )
 
 
 # ------------------------------------------------------------------------------------------ medians, points
@@ -402,14 +405,13 @@ def badge(report: Report, subject: str) -> str:
 
 
 def medians(report: Report) -> str:
-    rows, last = [], None
+    rows = []
     for cell in page_data.cells(report):
-        head = (cell.key, cell.metric.column)
-        name = escape(f"{place(cell.key)}, {cell.metric.what}") if head != last else ""
+        name = escape(f"{place(cell.key)}, {cell.metric.what}")
         limited = " <small class=soft>injector-limited</small>" if cell.limited else ""
         rows.append(
             (
-                "first" if head != last else "inner",
+                "",
                 [
                     name,
                     escape(cell.subject),
@@ -420,7 +422,6 @@ def medians(report: Report) -> str:
                 ],
             )
         )
-        last = head
     if not rows:
         return ""
     note = (
@@ -440,6 +441,7 @@ def medians(report: Report) -> str:
                 ("verification", ""),
             ],
             rows,
+            sorts=True,
         ),
     )
 

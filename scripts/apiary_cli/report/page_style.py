@@ -17,7 +17,28 @@ CSS = (
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
+nav { position: sticky; top: 0; z-index: 2; background: var(--paper); border-bottom: 1px solid var(--rule); padding: .45rem 1.25rem;
+  display: flex; gap: 1.1rem; overflow-x: auto; white-space: nowrap; font-size: .88rem; justify-content: safe center; }
+nav a { text-decoration: none; color: var(--soft); } nav a:hover { color: var(--ink); }
+html { scroll-padding-top: 3rem; }
+main { max-width: 80rem; margin: 0 auto; padding: 1.6rem 1.25rem 4rem; }
+.verdict { border-left: 4px solid var(--soft); padding: .25rem .8rem; margin: .8rem 0; max-width: none; }
+.verdict.good { border-color: var(--good); } .verdict.bad { border-color: var(--bad); } .verdict.note { border-color: var(--note); }
+.verdict.good b { color: var(--good); } .verdict.bad b { color: var(--bad); } .verdict.note b { color: var(--note); }
+.matrix { font-size: .78rem; line-height: 1.3; } .matrix td, .matrix th { padding: .2rem .4rem .2rem .35rem; } .matrix small { font-size: .9em; }
+.matrix thead th { white-space: nowrap; } .matrix td { white-space: nowrap; }
+.matrix th[scope=row] { font-weight: 600; color: var(--ink); border: 0; max-width: 17rem; position: sticky; left: 0; background: var(--paper); z-index: 1; }
+.matrix th[scope=row] small { font-weight: 400; color: var(--soft); } .matrix th a { text-decoration: none; }
+.matrix th a:hover { text-decoration: underline; } .matrix tr.first > * { border-top: 1px solid var(--rule); } .matrix td { border-bottom: 0; }
+.matrix td small { color: var(--soft); } .matrix .more { display: block; } .matrix .more .word { font-weight: 500; }
+.matrix td.good { background: color-mix(in srgb, var(--good) 9%, transparent); } .matrix td.bad { background: color-mix(in srgb, var(--bad) 12%, transparent); }
+.ditto { color: var(--soft); padding-left: 1rem; }
+.fold { border-top: 1px solid var(--rule); } .fold > summary { padding: .5rem 0; color: var(--ink); font-size: .95rem; }
+.fold > summary .soft { font-size: .85rem; } .fold[open] { padding-bottom: 1.5rem; }
+.fold .word { font-size: .85rem; }
+button, input[data-filter] { font: inherit; font-size: .82rem; color: var(--ink); background: var(--panel); border: 1px solid var(--rule);
+  border-radius: .25rem; padding: .15rem .6rem; margin: .4rem 0; } button { cursor: pointer; }
+table.sorts th { cursor: pointer; } th[aria-sort=ascending]::after { content: " ↑"; } th[aria-sort=descending]::after { content: " ↓"; }
 h1 { text-wrap: balance; font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; font-weight: 650; letter-spacing: -.01em; }
 h2 { font-size: 1.2rem; margin: 3rem 0 .5rem; padding-top: .8rem; border-top: 1px solid var(--rule); font-weight: 650; }
 h3 { font-size: 1rem; margin: 1.8rem 0 .3rem; font-weight: 650; }
@@ -52,11 +73,12 @@ svg .unranked { stroke-dasharray: 3 4; } svg circle.unranked { fill: var(--paper
 .paths polyline { fill: none; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
 .paths .thread { stroke-width: 1; opacity: .45; } .paths .curve { stroke-width: 2; } .paths .band { opacity: .16; stroke: none; }
 .paths .ideal { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 3 4; } svg .ideal.mark { fill: none; }
+svg .span { stroke-width: 1.5; opacity: .6; }
 svg .hollow { fill: var(--paper); stroke-width: 1.5; }
 """
     + "".join(
         f"""
-svg .c{i}.mark, .paths .c{i}.band {{ fill: var(--c{i}); }} .paths .c{i} {{ stroke: var(--c{i}); }} svg .c{i}.hollow {{ stroke: var(--c{i}); }} .key.c{i} i {{ background: var(--c{i}); }}"""
+svg .c{i}.mark, .paths .c{i}.band {{ fill: var(--c{i}); }} .paths .c{i}, svg .span.c{i} {{ stroke: var(--c{i}); }} svg .c{i}.hollow {{ stroke: var(--c{i}); }} .key.c{i} i {{ background: var(--c{i}); }}"""
         for i in range(COLOURS)
     )
     + """
@@ -65,7 +87,9 @@ svg .c{i}.mark, .paths .c{i}.band {{ fill: var(--c{i}); }} .paths .c{i} {{ strok
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1.5rem; } .pair > div { min-width: 0; }
 .axed { display: grid; grid-template-columns: 3.2rem 1fr; gap: .5rem; } .axed > svg { min-width: 0; }
 .caption { font-size: .85rem; color: var(--soft); margin: .2rem 0 .5rem; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; background: linear-gradient(90deg, var(--paper) 40%, transparent) left / 3rem 100% no-repeat local,
+  linear-gradient(270deg, var(--paper) 40%, transparent) right / 3rem 100% no-repeat local,
+  linear-gradient(270deg, var(--rule), transparent) right / 1rem 100% no-repeat scroll; }
 table { border-collapse: collapse; font-size: .86rem; width: 100%; margin: .6rem 0; }
 th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 1px solid var(--rule); padding: .3rem .7rem .3rem 0; vertical-align: bottom; }
 td { border-bottom: 1px solid var(--rule); padding: .32rem .7rem .32rem 0; vertical-align: top; }
@@ -80,7 +104,7 @@ a { color: inherit; text-decoration-color: var(--rule); }
 @media (max-width: 44rem) { body { font-size: 15px; } main { padding: 1.4rem 1rem 3rem; } h1 { font-size: 1.5rem; }
   .forest { grid-template-columns: 1fr; } .forest .what { margin-bottom: .7rem; } .forest .axis-left, .forest .axis-right { display: none; }
   .pair { grid-template-columns: 1fr; gap: .5rem; } }
-@media print { :root { --paper: #fff; --ink: #000; --soft: #555; --rule: #ccc; --panel: #f4f4f4; --margin: #e8e8e8;
+@media print { nav, button, input[data-filter] { display: none; } :root { --paper: #fff; --ink: #000; --soft: #555; --rule: #ccc; --panel: #f4f4f4; --margin: #e8e8e8;
   --good: #1d6b3c; --bad: #a01810; --note: #7a5500; } body { font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   main { max-width: none; padding: 0; } h2 { break-after: avoid; } figure, .tile, tr, .forest > *, .pair { break-inside: avoid; }
   .scroll { overflow: visible; } }

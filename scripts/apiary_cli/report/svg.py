@@ -200,36 +200,61 @@ def rounds_chart(series: dict[str, list[tuple[int, float]]], colours: dict[str, 
     return axed(chart(body, height, label), scale, top, plot, height)
 
 
-def xy_chart(
-    series: dict[str, list[tuple[float, float]]],
-    colours: dict[str, str],
-    label: str,
-    unit: str = "",
-    hollow: dict[str, set[float]] | None = None,
-) -> str:
-    """Value against a quantity, both logarithmic: a line and marks for each name; hollow marks rank nobody."""
-    xs = sorted({x for points in series.values() for x, _ in points})
-    scale = log_scale([v for points in series.values() for _, v in points], pad=0.06, least=1.5)
-    across = LogScale(xs[0], xs[-1] if xs[-1] > xs[0] else 2 * xs[0])
-    height, top = 210.0, 8.0
-    plot = height - top - 22
+@dataclass(frozen=True)
+class Mark:
+    """A point of an xy_chart: its value, the interval around it when there is one, and whether it ranks nobody."""
+
+    x: float
+    value: float
+    low: float | None = None
+    high: float | None = None
+    hollow: bool = False
+
+
+def runs(marks: Sequence[Mark]) -> list[list[Mark]]:
+    """The stretches that a line may connect: it does not pass through what ranks nobody."""
+    out: list[list[Mark]] = [[]]
+    for mark in marks:
+        if mark.hollow:
+            out.append([])
+        else:
+            out[-1].append(mark)
+    return [run for run in out if len(run) > 1]
+
+
+def xy_chart(series: dict[str, list[Mark]], colours: dict[str, str], label: str, unit: str = "", across: str = "") -> str:
+    """Value against a quantity, both logarithmic: a line, marks and intervals for each name. `across`: what the quantity is."""
+    xs = sorted({mark.x for marks in series.values() for mark in marks})
+    ends = [v for marks in series.values() for m in marks for v in (m.value, m.low, m.high) if v]
+    scale = log_scale(ends, pad=0.06, least=1.5)
+    along = LogScale(xs[0], xs[-1] if xs[-1] > xs[0] else 2 * xs[0])
+    height, top = 210.0 + (14 if across else 0), 8.0
+    plot = height - top - 22 - (14 if across else 0)
 
     def place(x: float) -> float:
-        return 0.02 + 0.95 * across.at(x)
+        return 0.02 + 0.95 * along.at(x)
+
+    def y(value: float) -> float:
+        return top + plot * (1 - scale.at(value))
 
     body, paths = grid(scale, top, plot), ""
     for x in thin(xs, 7):
         short = f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"
-        body += text(f"{100 * place(x):.2f}%", height - 5, f"{short}{unit}", edge_anchor(place(x)), "tick")
-    for name, points in series.items():
-        paths += polyline([(place(x), scale.at(v)) for x, v in points], f"curve {colours[name]}")
+        body += text(f"{100 * place(x):.2f}%", top + plot + 17, f"{short}{unit}", edge_anchor(place(x)), "tick")
+    if across:
+        body += text("50%", height - 3, across, "middle", "tick")
+    for name, marks in series.items():
+        for run in runs(marks):
+            paths += polyline([(place(m.x), scale.at(m.value)) for m in run], f"curve {colours[name]}")
     body += path_layer(paths, top, plot)
-    for name, points in series.items():
-        for x, v in points:
-            empty = x in (hollow or {}).get(name, set())
-            title = f"{name}, {x:g}{unit}: {human(v)}{' (injector-limited)' if empty else ''}"
-            cls = f"{'hollow' if empty else 'mark'} {colours[name]}"
-            body += dot(f"{100 * place(x):.2f}%", top + plot * (1 - scale.at(v)), 3.2, cls, title)
+    for name, marks in series.items():
+        for mark in marks:
+            at, span = f"{100 * place(mark.x):.2f}%", ""
+            if mark.low and mark.high:
+                body += line(at, y(mark.low), at, y(mark.high), f"span {colours[name]}")
+                span = f" ({human(mark.low)} to {human(mark.high)})"
+            title = f"{name}, {mark.x:g}{unit}: {human(mark.value)}{span}{', injector-limited' if mark.hollow else ''}"
+            body += dot(at, y(mark.value), 3.2, f"{'hollow' if mark.hollow else 'mark'} {colours[name]}", title)
     return axed(chart(body, height, label), scale, top, plot, height)
 
 
