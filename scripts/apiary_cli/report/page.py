@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..race import plans
+from ..race import scenarios
 from ..analysis import comparing, summary
 from . import page_curves as curves, page_data, page_matrix, page_notes as notes, page_sections as sections
 from .page_data import Report
@@ -57,12 +57,12 @@ def counts(report: Report) -> str:
     )
 
 
-def scenarios(report: Report, points: list[comparing.Key]) -> str:
+def by_scenario(report: Report, points: list[comparing.Key]) -> str:
     """A fold for each scenario: its ratios on a scale of its own, its medians, its charts."""
     out = []
-    for name in sorted({key[0] for key in points}, key=list(plans.SCENARIOS).index):
+    for name in sorted({key[0] for key in points}, key=list(scenarios.SCENARIOS).index):
         of = report.only(name)
-        known = plans.SCENARIOS[name]
+        known = scenarios.SCENARIOS[name]
         body = "".join(
             (
                 sections.forest(of),
@@ -113,7 +113,7 @@ def contents(body: str) -> str:
 def render(folder: Path) -> str:
     """The whole page."""
     report = page_data.load(folder)
-    points = sorted({comparing.key_of(row) for row in report.rows if row["scenario"] in plans.SCENARIOS})
+    points = sorted({comparing.key_of(row) for row in report.rows if row["scenario"] in scenarios.SCENARIOS})
     answer = page_matrix.table(report)
     body = "\n".join(
         part
@@ -124,7 +124,7 @@ def render(folder: Path) -> str:
             sections.losses(report),
             sections.standing(report),
             sections.missing(report),
-            scenarios(report, points),
+            by_scenario(report, points),
             fold("Controls: a program against its copy, and slowed down on purpose", "controls", sections.controls(report)),
             fold("Beside the race: structures alone, whole processes, exact counts", "beside",
                  sections.unpaired(report) + curves.exact_counts(report)),

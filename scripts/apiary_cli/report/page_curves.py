@@ -7,7 +7,7 @@ from typing import Callable
 
 from ..base import stats
 from ..base.say import human
-from ..race import plans, tables
+from ..race import scenarios, tables
 from ..analysis import comparing
 from . import page_data, svg
 from .page_data import Cell, Report
@@ -83,7 +83,7 @@ def scaling(report: Report) -> str:
         if not long_enough(found, 2):
             continue
         names = [name for name in report.colours if name in found]
-        what = plans.SCENARIOS[key[0]].metrics[0].what
+        what = scenarios.SCENARIOS[key[0]].metrics[0].what
         body = curve(report, found, f"{what} against workers", "workers", ideal=int(cpus or 0))
         note = (
             f'<p class="caption">Medians over rounds, and their quartiles. Dotted: perfect scaling of the first, on {cpus} CPUs. '

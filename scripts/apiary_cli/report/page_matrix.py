@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..base import stats
-from ..race import plans
+from ..race import metrics, scenarios
 from ..analysis import comparing, matrix
 from ..analysis.comparing import Comparison
 from .page_data import Report
@@ -69,13 +69,13 @@ def anchor(scenario: str) -> str:
 
 def grouped(report: Report) -> dict[tuple[comparing.Key, str], dict[str, list[Comparison]]]:
     """(point, ours) -> the other -> its comparisons, the metric that the scenario is known by first."""
-    order = {metric.column: i for i, metric in enumerate(plans.METRICS)}
+    order = {metric.column: i for i, metric in enumerate(scenarios.METRICS)}
     out: dict[tuple[comparing.Key, str], dict[str, list[Comparison]]] = {}
     for one in report.comparisons:
         if one.claim:
             out.setdefault((one.key, one.pairing.candidate), {}).setdefault(one.pairing.baseline, []).append(one)
     for (key, _), others in out.items():
-        known = plans.known_by(key[0], key[2])
+        known = scenarios.known_by(key[0], key[2])
         for found in others.values():
             found.sort(key=lambda one: (one.metric != known, order.get(one.metric.column, len(order))))
     return out
@@ -94,10 +94,10 @@ def table(report: Report) -> str:
         where = ", ".join(
             filter(None, (key[1].replace("=", " ").replace(";", ", "), "" if key[2] == "free" else "one CPU"))
         )
-        known = plans.known_by(key[0], key[2])
+        known = scenarios.known_by(key[0], key[2])
         name = f'<a href="#{anchor(key[0])}">{escape(key[0])}</a>' if key[0] != last else '<span class="ditto">″</span>'
         said = ", ".join(filter(None, (own if len(ours) > 1 else "", where)))
-        what = known.what if known and known not in plans.THROUGHPUT else ""
+        what = known.what if known and known not in metrics.THROUGHPUT else ""
         rows.append(
             f'<tr class="{"first" if key[0] != last else "inner"}"><th scope="row">{name} '
             f'<small>{escape(" · ".join(filter(None, (said, what))))}</small></th>'
