@@ -145,6 +145,7 @@ public:
     Crew& crew() { return crew_; }
     const Crew& crew() const { return crew_; }
     driver_type& driver() { return driver_; }
+    ready_type& ready() { return ready_; }
     sources_type& sources() { return *this; }
     const sources_type& sources() const { return *this; }
     // By the thread that has claimed it.

@@ -1,0 +1,259 @@
+// fork_context: what a callable of fork_join is given as its worker: its jobs (fork_list), and how it
+// finds help and helps. It is the ready work of the engine's worker.
+//
+// When to use it. As the `w` of `[](auto& w) { … }`: fork_join(w, f, g) needs no thread_local then. It
+// belongs to one thread; keep it no longer than the callable runs, and hand it to no other thread.
+//
+// The law of help. A worker that waits for a stolen job runs descendants of that job and nothing else
+// (fork_list I3). README.md says what follows for locks and for stacks.
+//
+// Threads.   look_for_offers, offers, ask_all: its worker's thread; the rest: what fork_join calls there.
+// Progress.  join blocks until the job has been run; it helps, spins for linger_ns, and then sleeps.
+// Checked by model_check/schedulers/fork_join. Stressed by stress/schedulers/fork_join.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <thread>
+
+#include <apiary/queues/fifo_list.hpp>
+#include <apiary/queues/fork_list.hpp>
+#include <apiary/tasks/task.hpp>
+#include <apiary/workers/counters.hpp>
+#include <apiary/workers/no_ready_work.hpp>
+
+namespace apiary {
+
+// Thrown by the fork that finds less than fork_join_config::stack_reserve left of its stack. Nothing of it has run.
+struct fork_too_deep : std::length_error {
+    using std::length_error::length_error;
+};
+
+template <class Sync, class Pool>
+class fork_context : public no_ready_work<Sync> {
+public:
+    using sync = Sync;
+    using list = fork_list<Sync>;
+    using job = fork_job<Sync>;
+
+    // For the engine: an offer is what others may take, and making one is no seq_cst access (idle_set S2).
+    static constexpr bool shared = true;
+    bool deque_looks_empty() const { return list_.look() == 0; }
+
+    void belongs_to(Pool& pool, unsigned index) { pool_ = &pool, index_ = index; }
+    Pool& pool() const { return *pool_; }
+    unsigned index() const { return index_; }
+    list& jobs() { return list_; }
+    // A hungry worker waits: loops that can be split are split now.
+    bool asked() const {
+        const char here = 0;
+        return list_.asked(&here);
+    }
+
+    // A fork. Until the end of it the callers are inlined: this is what a fork costs.
+    [[gnu::always_inline]] void fork(job& j) {
+        list_.push(j);
+        if (list_.asked(&j)) [[unlikely]]
+            answer(j);
+    }
+    // True: the caller has the job, and runs it. False: a thief has run it, and its progress says how it ended.
+    [[nodiscard, gnu::always_inline]] bool join(job& j) {
+        if (list_.pop(j)) [[likely]]
+            return true;
+        return join_offered(j);
+    }
+
+    // Takes and runs one job that another worker offers, or asks all of them for one. `found()` is called before the job runs.
+    template <class Found>
+    bool look_for_offers(unsigned start, Found found) {
+        const unsigned all = pool_->workers();
+        for (unsigned i = 0; i < all; ++i) {
+            const unsigned victim = (start + i) % all;
+            if (victim == index_) continue;
+            fork_context& v = pool_->context_of(victim);
+            const typename list::word offer = v.list_.look();
+            if (offer == 0) {
+                v.list_.ask();
+                continue;
+            }
+            job* const j = v.list_.take(offer);
+            if (j == nullptr) continue;
+            found();
+            if (pool_->somebody_sleeps()) v.list_.ask();  // one was not enough
+            run(*j, v);
+            return true;
+        }
+        return false;
+    }
+    void ask_all() {
+        for (unsigned i = 0; i < pool_->workers(); ++i)
+            if (i != index_) pool_->context_of(i).list_.ask();
+    }
+
+    std::uint64_t handed_out() const { return handed_out_.get(); }
+    std::uint64_t stolen() const { return stolen_.get(); }
+    std::uint64_t slept() const { return slept_.get(); }
+    std::uint64_t lost_exceptions() const { return lost_exceptions_.get(); }
+    void lose_exception() { lost_exceptions_.add(); }
+
+private:
+    [[gnu::noinline, gnu::cold]] void answer(job& j) {
+        if (reinterpret_cast<std::uintptr_t>(&j) < list_.lowest()) {
+            (void)list_.pop(j);
+            throw fork_too_deep(
+                "fork_join: the stack of this worker nears its end; recursion is too deep for the function form");
+        }
+        if (!list_.hand_out()) return;
+        handed_out_.add();
+        // A joiner that sleeps until this worker has ended its job can take nothing but this offer: it comes first.
+        if (const auto joiner = list_.joiner_slept())
+            pool_->wake(*joiner);
+        else
+            pool_->wake_one();
+    }
+
+    [[gnu::noinline, gnu::cold]] bool join_offered(job& j) {
+        if (list_.take_back(j)) {
+            if (pool_->somebody_sleeps()) list_.ask();  // and nobody is on the way
+            return true;
+        }
+        wait_for(j);
+        return false;
+    }
+
+    // Leapfrogging. The job is not over before it is known which thief has it, so `seen` names it in time.
+    void wait_for(job& j) {
+        typename Pool::patience patience(*pool_);
+        for (;;) {
+            const fork_progress seen = list::held_or_over(j);
+            if (seen.over()) return;
+            if (help(seen))
+                patience = typename Pool::patience(*pool_);
+            else if (patience.over())
+                sleep(j, seen);
+            else
+                patience.spend();
+        }
+    }
+    // Runs one descendant of the job that the thief holds.
+    bool help(fork_progress seen) {
+        fork_context& thief = pool_->context_of(seen.thief());
+        const typename list::word offer = thief.list_.look();
+        if (offer == 0 || list::tag(offer) != seen.tag()) {
+            thief.list_.ask();
+            return false;
+        }
+        job* const j = thief.list_.take(offer);
+        if (j == nullptr) return false;
+        Sync::reach("fork_context.leapt");
+        run(*j, thief);
+        return true;
+    }
+    void sleep(job& j, fork_progress seen) {
+        if (!list::wait_begins(j, seen)) return;
+        const typename list::word offer = pool_->context_of(seen.thief()).list_.look();
+        if (offer == 0 || list::tag(offer) != seen.tag()) {
+            slept_.add();
+            pool_->wait(index_);
+        }
+        list::wait_ended(j, seen);
+    }
+
+    void run(job& j, fork_context& from) {
+        stolen_.add();
+        const typename list::visit before = list_.begin(j, index_, from.index_);
+        const bool failed = j.run.read()(j, this);
+        from.list_.ask();  // before the joiner goes on: its next fork finds this worker hungry
+        if (list_.end(j, failed, before)) pool_->wake(from.index_);
+    }
+
+    list list_;
+    Pool* pool_ = nullptr;
+    unsigned index_ = 0;
+    tally<Sync> handed_out_, stolen_, slept_, lost_exceptions_;
+};
+
+// What a worker of the pool has beside its roots: the offers of the others. Nothing is posted to it alone, and nothing kept: it
+// takes one root at a time.
+template <class Crew, class Worker>
+class fork_sources {
+public:
+    using task_type = task<typename Crew::sync>;
+
+    fork_sources() = default;
+    fork_sources(const fork_sources&) = delete;
+    fork_sources& operator=(const fork_sources&) = delete;
+
+    void enter(unsigned id) {
+        id_ = id;
+        self().ready_.belongs_to(self().owner(), self().index());
+    }
+    void open() {}
+    void leave() {}
+    unsigned id() const { return id_; }
+    unsigned incarnation() const { return id_; }
+
+    void collect() noexcept {}
+    // One job that another worker offers. Work that has begun comes before new roots. A worker that has run something of late
+    // looks for more during linger_ns: the next fork is near, and a sleeper would come too late for it.
+    bool run_some() {
+        if (const std::uint64_t roots = self().books().tasks_run(); roots != roots_ || self().sleeper_.claimed()) {
+            roots_ = roots;
+            linger();
+        }
+        const auto start = self().random_.below(self().owner().workers());
+        while (!self().owner().stopping()) {
+            if (self().ready_.look_for_offers(start, [this] { found(); })) {
+                linger();
+                return true;
+            }
+            if (until_ns_ == 0 || !self().crew().pool().looks_empty()) break;
+            pause();
+        }
+        return false;
+    }
+    bool call() const { return false; }
+    std::int64_t next_deadline() const { return Crew::driver::forever; }
+    // Offers are among what others may take, where the worker itself looks. It has announced its sleep, and asks once more.
+    bool visible() const {
+        self().owner().context_of(self().index()).ask_all();
+        return false;
+    }
+    void keep(task_type* t) { kept_.push_front(t); }
+    std::size_t pending() const { return 0; }
+
+    bool hand_over_timed() { return true; }
+    bool hand_over_kept() { return kept_.empty() || self().crew().post_list(kept_); }
+    void close() {}
+    task_type* take() { return kept_.pop_front(); }
+    void drop_all() {
+        while (task_type* t = kept_.pop_front()) self().drop(t);
+    }
+
+private:
+    Worker& self() { return static_cast<Worker&>(*this); }
+    const Worker& self() const { return static_cast<const Worker&>(*this); }
+
+    // As run_task has it: posts and offers have counted on this worker's search until now.
+    void found() {
+        if (self().sleeper_.owes_a_look()) self().wake_the_next(false);
+    }
+    void linger() {
+        if (const std::int64_t most = self().owner().linger_ns(); most != 0) until_ns_ = self().owner().now_ns() + most;
+    }
+    void pause() {
+        if (++spins_ % 32 != 0) return Crew::sync::relax();
+        if (self().owner().now_ns() >= until_ns_)
+            until_ns_ = 0;
+        else
+            std::this_thread::yield();
+    }
+
+    std::uint64_t roots_ = 0;
+    std::int64_t until_ns_ = 0;  // 0: it does not linger
+    unsigned spins_ = 0, id_ = 0;
+    fifo_list<task_type> kept_;
+};
+
+}  // namespace apiary

@@ -1,0 +1,203 @@
+// The law of help: a worker that waits for a stolen job runs descendants of that job and nothing else. What follows for locks and
+// for stacks.
+#include <apiary/schedulers/fork_join/pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using apiary::fork_join;
+using apiary::fork_join_pool;
+using context = fork_join_pool::context;
+
+void wait_for(const std::atomic<bool>& flag) {
+    while (!flag) std::this_thread::yield();
+}
+void wait_for_an_idle_worker(const context& w) {
+    while (!w.asked()) std::this_thread::yield();
+}
+
+// Worker A waits for a branch that B runs. A third branch is on offer at C, of no concern to A; it must stay there until B is through.
+TEST(fork_join_help, a_waiting_worker_leaves_a_foreign_job_alone) {
+    fork_join_pool pool({.workers = 3});
+    std::atomic<bool> stolen = false, may_end = false;
+    std::atomic<int> ran_elsewhere = 0;
+    std::thread first([&] {
+        pool.run([&](context& a) {
+            wait_for_an_idle_worker(a);
+            fork_join(
+                a, [&] { wait_for(stolen); },
+                [&] {
+                    stolen = true;
+                    wait_for(may_end);
+                });
+        });
+    });
+    wait_for(stolen);  // A waits from now on, or in a moment
+    std::thread second([&] {
+        pool.run([&](context& c) {
+            const unsigned here = c.index();
+            fork_join(
+                c,
+                [&] {
+                    EXPECT_EQ(pool.counters().handed_out, 2U) << "it is on offer";
+                    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                },
+                [&](context& w) { ran_elsewhere += w.index() != here ? 1 : 0; });
+        });
+    });
+    second.join();
+    EXPECT_EQ(ran_elsewhere, 0) << "A ran a job of another root while it waited";
+    may_end = true;
+    first.join();
+}
+
+// What rayon's users meet (rayon #592): A holds a lock across a join, and a job of another root wants it. If A ran that, it would wait
+// for itself.
+TEST(fork_join_help, a_lock_held_across_a_join_is_not_asked_for_below_it) {
+    fork_join_pool pool({.workers = 3});
+    std::mutex m;
+    std::atomic<bool> stolen = false, may_end = false;
+    std::thread::id holder;
+    std::thread first([&] {
+        pool.run([&](context& a) {
+            wait_for_an_idle_worker(a);
+            const std::lock_guard held(m);
+            holder = std::this_thread::get_id();
+            fork_join(
+                a, [&] { wait_for(stolen); },
+                [&] {
+                    stolen = true;
+                    wait_for(may_end);
+                });
+        });
+    });
+    wait_for(stolen);
+    std::thread second([&] {
+        pool.run([&](context& c) {
+            fork_join(
+                c,
+                [&] {
+                    EXPECT_EQ(pool.counters().handed_out, 2U) << "it is on offer";
+                    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                    may_end = true;
+                },
+                [&] {
+                    ASSERT_NE(std::this_thread::get_id(), holder) << "would wait for itself";
+                    const std::lock_guard held(m);
+                });
+        });
+    });
+    second.join();
+    first.join();
+}
+
+// The deepest stack of a worker is that of a descent through the tree, whatever it has helped with (rayon #1064).
+struct depth_meter {
+    std::uintptr_t top[8] = {};
+    std::atomic<std::size_t> deepest = 0;
+    void measure(context& w) {
+        const char here = 0;
+        const auto at = reinterpret_cast<std::uintptr_t>(&here);
+        if (top[w.index()] < at) top[w.index()] = at;
+        const std::size_t used = top[w.index()] - at;
+        std::size_t seen = deepest;
+        while (seen < used && !deepest.compare_exchange_weak(seen, used)) {
+        }
+    }
+};
+std::uint64_t measured_fib(context& w, unsigned n, depth_meter& m) {
+    m.measure(w);
+    if (n < 2) return n;
+    const auto [x, y] = fork_join(
+        w, [n, &m](context& v) { return measured_fib(v, n - 1, m); },
+        [n, &m](context& v) { return measured_fib(v, n - 2, m); });
+    return x + y;
+}
+TEST(fork_join_help, stacks_stay_within_a_descent_and_what_a_helper_adds_to_it) {
+    const auto deepest = [](unsigned workers, int runs) {
+        fork_join_pool pool({.workers = workers});
+        depth_meter m;
+        for (int i = 0; i != runs; ++i) EXPECT_EQ(pool.run([&](context& w) { return measured_fib(w, 20, m); }), 6'765U);
+        return m.deepest.load();
+    };
+    const std::size_t alone = deepest(1, 1);
+    constexpr std::size_t helper_frames =
+        1024;  // what wait_for, help and run add for each level, at most, in any build
+    EXPECT_LE(deepest(4, 50), alone + 20 * helper_frames);
+}
+
+TEST(fork_join_help, recursion_that_is_too_deep_is_an_exception_and_the_pool_goes_on) {
+    fork_join_pool pool({.workers = 2});
+    struct chain {
+        static int descend(context& w, int n) {
+            if (n == 0) return 0;
+            const auto [x, y] = fork_join(w, [n](context& v) { return descend(v, n - 1); }, [] { return 1; });
+            return x + y;
+        }
+    };
+    EXPECT_EQ(pool.run([](context& w) { return chain::descend(w, 1000); }), 1000);
+#if !defined(__SANITIZE_ADDRESS__)
+    EXPECT_THROW(pool.run([](context& w) { return chain::descend(w, 1'000'000'000); }), apiary::fork_too_deep);
+#endif
+    EXPECT_EQ(pool.run([](context& w) { return chain::descend(w, 1000); }), 1000);
+}
+
+TEST(fork_join_help, a_joiner_that_finds_nothing_sleeps_and_is_woken) {
+    fork_join_pool pool({.workers = 2});
+    std::atomic<bool> stolen = false;
+    pool.run([&](context& w) {
+        wait_for_an_idle_worker(w);
+        fork_join(
+            w, [&] { wait_for(stolen); },
+            [&] {
+                stolen = true;
+                while (pool.counters().slept == 0) std::this_thread::yield();
+            });
+    });
+    EXPECT_EQ(pool.counters().slept, 1U);
+}
+
+// It sleeps for the end of the job, and is woken for a descendant of it: its own branch ends only when that has begun elsewhere.
+TEST(fork_join_help, a_joiner_that_sleeps_is_woken_for_a_descendant) {
+    fork_join_pool pool({.workers = 2});
+    for (int i = 0; i != 20; ++i) {
+        std::atomic<bool> stolen = false, helped = false;
+        const auto before = pool.counters().slept;
+        pool.run([&](context& w) {
+            wait_for_an_idle_worker(w);
+            fork_join(
+                w, [&] { wait_for(stolen); },
+                [&](context& v) {
+                    stolen = true;
+                    while (pool.counters().slept == before) std::this_thread::yield();
+                    wait_for_an_idle_worker(v);
+                    fork_join(v, [&] { wait_for(helped); }, [&] { helped = true; });
+                });
+        });
+    }
+    EXPECT_GE(pool.counters().slept, 20U);
+}
+
+TEST(fork_join_help, an_idle_pool_sleeps) {
+    fork_join_pool pool({.workers = 4});
+    pool.run([&](context& w) { fork_join(w, [] {}, [] {}); });
+    const auto parked = [&] { return pool.counters().parked; };
+    std::uint64_t seen = 0;
+    do {
+        seen = parked();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    } while (parked() != seen || seen < 4);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_EQ(parked(), seen) << "nobody woke";
+}
+
+}  // namespace

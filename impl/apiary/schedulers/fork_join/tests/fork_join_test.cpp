@@ -1,0 +1,224 @@
+// fork_join: results by value, exceptions, nesting, the ways in; what is stated for bad input.
+#include <apiary/schedulers/fork_join/pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace {
+
+using apiary::fork_join;
+using apiary::fork_join_pool;
+using context = fork_join_pool::context;
+
+std::uint64_t fib(context& w, unsigned n) {
+    if (n < 2) return n;
+    const auto [x, y] =
+        fork_join(w, [n](context& v) { return fib(v, n - 1); }, [n](context& v) { return fib(v, n - 2); });
+    return x + y;
+}
+
+void wait_for(const std::atomic<bool>& flag) {
+    while (!flag) std::this_thread::yield();
+}
+void wait_for_an_idle_worker(const context& w) {
+    while (!w.asked()) std::this_thread::yield();
+}
+
+TEST(fork_join, gives_the_results_of_both_branches) {
+    for (const unsigned workers : {1U, 2U, 4U}) {
+        fork_join_pool pool({.workers = workers});
+        EXPECT_EQ(pool.run([](context& w) { return fib(w, 22); }), 17'711U) << workers;
+    }
+}
+
+TEST(fork_join, gives_results_of_two_types_and_nothing_for_two_voids) {
+    fork_join_pool pool({.workers = 2});
+    pool.run([](context& w) {
+        auto both = fork_join(w, [] { return std::make_unique<int>(7); }, [] { return std::string("right"); });
+        static_assert(std::is_same_v<decltype(both), std::pair<std::unique_ptr<int>, std::string>>);
+        EXPECT_EQ(*both.first, 7);
+        EXPECT_EQ(both.second, "right");
+        const auto one = fork_join(w, [] {}, [] { return 5; });
+        static_assert(std::is_same_v<decltype(one), const std::pair<std::monostate, int>>);
+        EXPECT_EQ(one.second, 5);
+        static_assert(std::is_void_v<decltype(fork_join(w, [] {}, [](context&) {}))>);
+    });
+}
+
+TEST(fork_join, runs_a_branch_that_nobody_takes_behind_the_other_on_the_same_thread) {
+    fork_join_pool pool({.workers = 1});
+    std::vector<int> order;
+    pool.run([&](context& w) {
+        const auto here = std::this_thread::get_id();
+        fork_join(
+            w, [&] { order.push_back(1); },
+            [&] {
+                order.push_back(2);
+                EXPECT_EQ(std::this_thread::get_id(), here);
+            });
+    });
+    EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+// The first branch ends only when the second has begun: with nobody to take it this would hang.
+TEST(fork_join, hands_a_branch_to_a_worker_that_is_idle_at_the_fork) {
+    fork_join_pool pool({.workers = 2});
+    for (int i = 0; i != 100; ++i) {
+        std::atomic<bool> begun = false;
+        pool.run([&](context& w) {
+            wait_for_an_idle_worker(w);
+            const auto [a, b] = fork_join(
+                w,
+                [&] {
+                    wait_for(begun);
+                    return std::this_thread::get_id();
+                },
+                [&] {
+                    begun = true;
+                    return std::this_thread::get_id();
+                });
+            EXPECT_NE(a, b);
+        });
+    }
+    EXPECT_EQ(pool.counters().stolen, 100U);
+}
+
+// What a thief returns and throws comes through.
+template <class F, class G>
+auto in_parallel(context& w, F f, G g) {
+    std::atomic<bool> begun = false;
+    wait_for_an_idle_worker(w);
+    return fork_join(
+        w,
+        [&] {
+            wait_for(begun);
+            return f();
+        },
+        [&] {
+            begun = true;
+            return g();
+        });
+}
+
+TEST(fork_join, moves_what_a_thief_returns) {
+    fork_join_pool pool({.workers = 2});
+    const auto both = pool.run([](context& w) {
+        return in_parallel(w, [] { return std::make_unique<int>(1); }, [] { return std::make_unique<int>(2); });
+    });
+    EXPECT_EQ(*both.first + *both.second, 3);
+}
+
+TEST(fork_join, lets_an_exception_of_either_branch_out_when_both_are_over) {
+    fork_join_pool pool({.workers = 2});
+    const auto fails = [](const char* what) { return [what]() -> int { throw std::runtime_error(what); }; };
+    const auto held = std::make_shared<int>();
+    const auto returns = [&] { return held; };
+    const auto said = [&](auto call) -> std::string {
+        try {
+            pool.run(call);
+        } catch (const std::runtime_error& e) {
+            return e.what();
+        }
+        return "nothing";
+    };
+    EXPECT_EQ(said([&](context& w) { (void)fork_join(w, fails("f"), returns); }), "f");
+    EXPECT_EQ(said([&](context& w) { (void)fork_join(w, returns, fails("g")); }), "g");
+    EXPECT_EQ(said([&](context& w) { (void)in_parallel(w, fails("f"), returns); }), "f");
+    EXPECT_EQ(said([&](context& w) { (void)in_parallel(w, returns, fails("g")); }), "g");
+    EXPECT_EQ(held.use_count(), 1) << "a result whose call has thrown is destroyed";
+    EXPECT_EQ(pool.counters().lost_exceptions, 0U);
+    EXPECT_EQ(said([&](context& w) { (void)in_parallel(w, fails("f"), fails("g")); }), "f");
+    EXPECT_EQ(pool.counters().lost_exceptions, 1U);
+}
+
+TEST(fork_join, does_not_begin_the_second_branch_behind_an_exception_of_the_first) {
+    fork_join_pool pool({.workers = 1});
+    EXPECT_THROW(pool.run([](context& w) {
+        fork_join(w, [] { throw std::runtime_error("f"); }, [] { ADD_FAILURE() << "ran"; });
+    }),
+                 std::runtime_error);
+    EXPECT_EQ(pool.run([](context& w) { return fib(w, 10); }), 55U) << "the worker's list is as it was";
+}
+
+TEST(fork_join, passes_an_exception_through_many_forks) {
+    fork_join_pool pool({.workers = 4});
+    struct tree {
+        static int grow(context& w, int depth) {
+            if (depth == 0) throw std::runtime_error("leaf");
+            const auto [x, y] = fork_join(
+                w, [=](context& v) { return grow(v, depth - 1); }, [=](context& v) { return grow(v, depth - 1); });
+            return x + y;
+        }
+    };
+    for (int i = 0; i != 50; ++i)
+        EXPECT_THROW(pool.run([](context& w) { return tree::grow(w, 8); }), std::runtime_error);
+    EXPECT_EQ(pool.run([](context& w) { return fib(w, 15); }), 610U);
+}
+
+TEST(fork_join, works_without_naming_the_worker) {
+    fork_join_pool pool({.workers = 2});
+    struct plain {
+        static int fib(int n) {
+            if (n < 2) return n;
+            const auto [x, y] = fork_join([n] { return fib(n - 1); }, [n] { return fib(n - 2); });
+            return x + y;
+        }
+    };
+    EXPECT_EQ(pool.run([] { return plain::fib(15); }), 610);
+}
+
+TEST(fork_join, refuses_a_thread_that_is_no_worker) {
+    EXPECT_EQ(fork_join_pool::current(), nullptr);
+    EXPECT_THROW(fork_join([] { ADD_FAILURE(); }, [] { ADD_FAILURE(); }), std::logic_error);
+}
+
+TEST(fork_join_pool, runs_calls_of_many_threads) {
+    fork_join_pool pool({.workers = 3});
+    std::vector<std::thread> callers;
+    std::atomic<int> right = 0;
+    for (int i = 0; i != 4; ++i)
+        callers.emplace_back([&] {
+            for (int n = 0; n != 50; ++n) right += pool.run([](context& w) { return fib(w, 12); }) == 144 ? 1 : 0;
+        });
+    for (std::thread& t : callers) t.join();
+    EXPECT_EQ(right, 200);
+    while (pool.counters().roots != 200U) std::this_thread::yield();  // counted behind the end of the call
+}
+
+TEST(fork_join_pool, run_on_its_own_worker_is_a_plain_call_and_on_anothers_goes_over) {
+    fork_join_pool one({.workers = 1}), other({.workers = 1});
+    one.run([&] {
+        const auto here = std::this_thread::get_id();
+        EXPECT_EQ(one.run([] { return std::this_thread::get_id(); }), here);
+        EXPECT_NE(other.run([] { return std::this_thread::get_id(); }), here);
+        context* const before = fork_join_pool::current();
+        ASSERT_NE(before, nullptr);
+        EXPECT_EQ(&before->pool(), &one);
+    });
+    EXPECT_THROW(one.run([]() -> int { throw std::runtime_error("root"); }), std::runtime_error);
+}
+
+TEST(fork_join_pool, refuses_impossible_numbers) {
+    EXPECT_THROW(fork_join_pool({.workers = 57}), std::invalid_argument);
+    EXPECT_THROW(fork_join_pool({.linger_ns = -1}), std::invalid_argument);
+    EXPECT_EQ(fork_join_pool({.workers = 56}).workers(), 56U);
+    EXPECT_GE(fork_join_pool().workers(), 1U) << "as many as there are processors";
+}
+
+TEST(fork_join_pool, needs_no_patience) {
+    fork_join_pool pool({.workers = 3, .linger_ns = 0});
+    for (int i = 0; i != 20; ++i) EXPECT_EQ(pool.run([](context& w) { return fib(w, 16); }), 987U);
+}
+
+}  // namespace
