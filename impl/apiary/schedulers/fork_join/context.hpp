@@ -30,11 +30,11 @@ struct fork_too_deep : std::length_error {
     using std::length_error::length_error;
 };
 
-template <class Sync, class Pool>
+template <class Sync, class Pool, class Limits = fork_list_limits>
 class fork_context : public no_ready_work<Sync> {
 public:
     using sync = Sync;
-    using list = fork_list<Sync>;
+    using list = fork_list<Sync, Limits>;
     using job = fork_job<Sync>;
 
     // For the engine: an offer is what others may take, and making one is no seq_cst access (idle_set S2).
@@ -107,14 +107,17 @@ private:
         if (!list_.hand_out()) return;
         handed_out_.add();
         // A joiner that sleeps until this worker has ended its job can take nothing but this offer: it comes first.
-        if (const auto joiner = list_.joiner_slept())
+        if (const auto joiner = list_.joiner_slept()) {
+            Sync::reach("fork_context.called_its_joiner");
             pool_->wake(*joiner);
-        else
+        } else {
             pool_->wake_one();
+        }
     }
 
     [[gnu::noinline, gnu::cold]] bool join_offered(job& j) {
         if (list_.take_back(j)) {
+            Sync::reach("fork_context.took_back");
             if (pool_->somebody_sleeps()) list_.ask();  // and nobody is on the way
             return true;
         }
@@ -156,6 +159,9 @@ private:
         if (offer == 0 || list::tag(offer) != seen.tag()) {
             slept_.add();
             pool_->wait(index_);
+            Sync::reach("fork_context.slept");
+        } else {
+            Sync::reach("fork_context.stayed");
         }
         list::wait_ended(j, seen);
     }

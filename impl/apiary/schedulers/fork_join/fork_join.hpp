@@ -133,14 +133,15 @@ template <class Job>
 
 }  // namespace detail
 
-template <class Sync, class Pool, class F, class G>
-[[gnu::always_inline]] inline auto fork_join(fork_context<Sync, Pool>& w, F&& f, G&& g) {
-    using context = fork_context<Sync, Pool>;
+template <class Sync, class Pool, class Limits, class F, class G>
+[[gnu::always_inline]] inline auto fork_join(fork_context<Sync, Pool, Limits>& w, F&& f, G&& g) {
+    using context = fork_context<Sync, Pool, Limits>;
     using first = detail::branch_result<context, std::remove_reference_t<F>>;
     using second_type = std::decay_t<G>;
     using second = detail::branch_result<context, second_type>;
 
-    detail::branch_job<context, second_type> job(std::forward<G>(g));
+    typename Sync::template scoped<detail::branch_job<context, second_type>> on_stack(std::forward<G>(g));
+    auto& job = *on_stack;
     w.fork(job);
     detail::fork_outcome<first> mine;
     if (mine.run(f, w)) [[unlikely]]

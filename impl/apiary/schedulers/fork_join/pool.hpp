@@ -121,7 +121,7 @@ public:
     }
 
     // The worker whose thread this is, of whichever pool; null elsewhere.
-    static context* current() noexcept { return current_; }
+    static context* current() noexcept { return Sync::template current<context>(); }
 
     unsigned workers() const { return workers_; }
     fork_join_counters counters() const {
@@ -191,7 +191,7 @@ private:
     void run_worker(unsigned i) {
         context& c = context_of(i);
         c.jobs().limit_stack(stack_floor(config_.stack_reserve));
-        current_ = &c;
+        Sync::set_current(&c);
         crew_.table()[i]->run();
     }
     void stop() {
@@ -204,8 +204,6 @@ private:
         for (std::thread& t : threads_) t.join();
         threads_.clear();
     }
-
-    static inline thread_local context* current_ = nullptr;
 
     const fork_join_config config_;
     const unsigned workers_;
