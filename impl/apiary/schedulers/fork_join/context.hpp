@@ -19,7 +19,7 @@
 
 #include <apiary/queues/fifo_list.hpp>
 #include <apiary/queues/fork_list.hpp>
-#include <apiary/tasks/task.hpp>
+#include <apiary/tasks/job.hpp>
 #include <apiary/workers/counters.hpp>
 #include <apiary/workers/no_ready_work.hpp>
 
@@ -31,11 +31,11 @@ struct fork_too_deep : std::length_error {
 };
 
 template <class Sync, class Pool, class Limits = fork_list_limits>
-class fork_context : public no_ready_work<Sync> {
+class fork_context : public no_ready_work<Sync, job<Sync>> {
 public:
     using sync = Sync;
     using list = fork_list<Sync, Limits>;
-    using job = fork_job<Sync>;
+    using fork_type = fork_job<Sync>;
 
     // For the engine: an offer is what others may take, and making one is no seq_cst access (idle_set S2).
     static constexpr bool shared = true;
@@ -52,13 +52,13 @@ public:
     }
 
     // A fork. Until the end of it the callers are inlined: this is what a fork costs.
-    [[gnu::always_inline]] void fork(job& j) {
+    [[gnu::always_inline]] void fork(fork_type& j) {
         list_.push(j);
         if (list_.asked(&j)) [[unlikely]]
             answer(j);
     }
     // True: the caller has the job, and runs it. False: a thief has run it, and its progress says how it ended.
-    [[nodiscard, gnu::always_inline]] bool join(job& j) {
+    [[nodiscard, gnu::always_inline]] bool join(fork_type& j) {
         if (list_.pop(j)) [[likely]]
             return true;
         return join_offered(j);
@@ -77,7 +77,7 @@ public:
                 v.list_.ask();
                 continue;
             }
-            job* const j = v.list_.take(offer);
+            fork_type* const j = v.list_.take(offer);
             if (j == nullptr) continue;
             found();
             if (pool_->somebody_sleeps()) v.list_.ask();  // one was not enough
@@ -98,7 +98,7 @@ public:
     void lose_exception() { lost_exceptions_.add(); }
 
 private:
-    [[gnu::noinline, gnu::cold]] void answer(job& j) {
+    [[gnu::noinline, gnu::cold]] void answer(fork_type& j) {
         if (reinterpret_cast<std::uintptr_t>(&j) < list_.lowest()) {
             (void)list_.pop(j);
             throw fork_too_deep(
@@ -115,7 +115,7 @@ private:
         }
     }
 
-    [[gnu::noinline, gnu::cold]] bool join_offered(job& j) {
+    [[gnu::noinline, gnu::cold]] bool join_offered(fork_type& j) {
         if (list_.take_back(j)) {
             Sync::reach("fork_context.took_back");
             if (pool_->somebody_sleeps()) list_.ask();  // and nobody is on the way
@@ -126,7 +126,7 @@ private:
     }
 
     // Leapfrogging. The job is not over before it is known which thief has it, so `seen` names it in time.
-    void wait_for(job& j) {
+    void wait_for(fork_type& j) {
         typename Pool::patience patience(*pool_);
         for (;;) {
             const fork_progress seen = list::held_or_over(j);
@@ -147,13 +147,13 @@ private:
             thief.list_.ask();
             return false;
         }
-        job* const j = thief.list_.take(offer);
+        fork_type* const j = thief.list_.take(offer);
         if (j == nullptr) return false;
         Sync::reach("fork_context.leapt");
         run(*j, thief);
         return true;
     }
-    void sleep(job& j, fork_progress seen) {
+    void sleep(fork_type& j, fork_progress seen) {
         if (!list::wait_begins(j, seen)) return;
         const typename list::word offer = pool_->context_of(seen.thief()).list_.look();
         if (offer == 0 || list::tag(offer) != seen.tag()) {
@@ -166,7 +166,7 @@ private:
         list::wait_ended(j, seen);
     }
 
-    void run(job& j, fork_context& from) {
+    void run(fork_type& j, fork_context& from) {
         stolen_.add();
         const typename list::visit before = list_.begin(j, index_, from.index_);
         const bool failed = j.run.read()(j, this);
@@ -185,7 +185,7 @@ private:
 template <class Crew, class Worker>
 class fork_sources {
 public:
-    using task_type = task<typename Crew::sync>;
+    using task_type = typename Crew::task_type;
 
     fork_sources() = default;
     fork_sources(const fork_sources&) = delete;

@@ -7,7 +7,8 @@
 //          it is a plain call. Construction and destruction: while no thread is in run.
 // Idle.    A worker that has found nothing for linger_ns sleeps; it costs nothing then.
 // Errors.  Construction: std::invalid_argument when a number is out of range, std::system_error when a
-//          thread cannot be started. run: what the call throws; std::bad_alloc.
+//          thread cannot be started. run: what the call throws.
+// Memory.  None but the workers' own: roots lie on their callers' stacks, jobs on the workers'.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@
 #include <apiary/events/parker_driver.hpp>
 #include <apiary/schedulers/fork_join/fork_join.hpp>
 #include <apiary/schedulers/fork_join/stack_bounds.hpp>
-#include <apiary/tasks/task_storage.hpp>
+#include <apiary/tasks/job.hpp>
 #include <apiary/timers/clock.hpp>
 #include <apiary/workers/crew.hpp>
 #include <apiary/workers/trace.hpp>
@@ -52,11 +53,11 @@ struct fork_join_parts {
     static int processor() { return -1; }  // no rule of these workers asks for it
 };
 
-template <class Pool, class Sync, class Storage>
+template <class Pool, class Sync>
 struct fork_join_kind {
     using sync = Sync;
     using driver = parker_driver<Sync>;
-    using storage = Storage;
+    using task_type = job<Sync>;
     using parts = fork_join_parts<Sync>;
     using ready = fork_context<Sync, Pool>;
     template <class Crew, class Worker>
@@ -64,10 +65,11 @@ struct fork_join_kind {
     static constexpr worker_kind counted_as = worker_kind::compute;
 };
 
-template <class Sync = real_sync, class Storage = pooled_storage<Sync>>
+template <class Sync = real_sync>
 class basic_fork_join_pool {
-    using kind = fork_join_kind<basic_fork_join_pool, Sync, Storage>;
+    using kind = fork_join_kind<basic_fork_join_pool, Sync>;
     using crew_type = crew<basic_fork_join_pool, kind>;
+    using worker_type = typename crew_type::worker_type;
 
 public:
     using context = fork_context<Sync, basic_fork_join_pool>;
@@ -94,30 +96,18 @@ public:
     template <class F>
     auto run(F&& f) {
         if (context* here = current(); here != nullptr && &here->pool() == this) return detail::call_branch(f, *here);
-        using returns = detail::branch_returns<context, std::remove_reference_t<F>>;
-        detail::fork_outcome<detail::branch_result<context, std::remove_reference_t<F>>> outcome;
-        bool over = false, failed = false;
-        auto root = [&] {
-            const bool threw = outcome.run(f, *current());
-            current()->ask_all();  // as at the end of a stolen job: the next root's first fork finds this worker hungry
-            const typename Sync::lock held(roots_mutex_);
-            failed = threw, over = true;
-            root_over_.notify_all();  // under the lock: the caller's frame is gone behind it
-        };
-        auto* t = Storage::make([&root] { root(); });
-        if (!crew_.post(t)) {
-            discard<Storage>(t);
-            throw std::logic_error("fork_join: run called while the pool is destroyed");
-        }
+        using callable = std::remove_reference_t<F>;
+        root<callable> call(*this, f);
+        if (!crew_.post(&call)) throw std::logic_error("fork_join: run was called while the pool is destroyed");
         {
             typename Sync::lock held(roots_mutex_);
-            while (!over) root_over_.wait(held);
+            while (!call.over) root_over_.wait(held);
         }
-        if (failed) std::rethrow_exception(outcome.take_error());
-        if constexpr (std::is_void_v<returns>)
+        if (call.failed) std::rethrow_exception(call.outcome.take_error());
+        if constexpr (std::is_void_v<detail::branch_returns<context, callable>>)
             return;
         else
-            return outcome.take_value();
+            return call.outcome.take_value();
     }
 
     // The worker whose thread this is, of whichever pool; null elsewhere.
@@ -173,6 +163,29 @@ public:
     };
 
 private:
+    // A call from outside, on the stack of its caller.
+    template <class F>
+    struct root : job<Sync> {
+        basic_fork_join_pool& pool;
+        F& callable;
+        detail::fork_outcome<detail::branch_result<context, F>> outcome;
+        bool over = false, failed = false;  // by the pool's mutex for roots
+
+        root(basic_fork_join_pool& p, F& f) : job<Sync>(&end), pool(p), callable(f) {}
+        // Never dropped: the pool outlives every run, and a stop drains.
+        static bool end(job<Sync>& self, job_end, any_worker* by) {
+            auto& mine = static_cast<root&>(self);
+            context& w = static_cast<worker_type*>(by)->ready();
+            const bool threw = mine.outcome.run(mine.callable, w);
+            w.ask_all();  // as at the end of a stolen job: the next root's first fork finds this worker hungry
+            basic_fork_join_pool& p = mine.pool;
+            const typename Sync::lock held(p.roots_mutex_);
+            mine.failed = threw, mine.over = true;
+            p.root_over_.notify_all();  // the lock is the pool's: behind it the caller's frame is gone
+            return true;
+        }
+    };
+
     static constexpr unsigned max_workers = idle_set<Sync>::max_workers;
 
     static unsigned number_of(unsigned workers) {
