@@ -103,7 +103,7 @@ ol.commands { padding-left: 1.6rem; font-size: .86rem; } ol.commands li { margin
 a { color: inherit; text-decoration-color: var(--rule); }
 @media (max-width: 44rem) { body { font-size: 15px; } main { padding: 1.4rem 1rem 3rem; } h1 { font-size: 1.5rem; }
   .forest { grid-template-columns: 1fr; } .forest .what { margin-bottom: .7rem; } .forest .axis-left, .forest .axis-right { display: none; }
-  .pair { grid-template-columns: 1fr; gap: .5rem; } }
+  .pair { grid-template-columns: 1fr; gap: .5rem; } .matrix th[scope=row] { max-width: 8.5rem; overflow-wrap: anywhere; } }
 @media print { nav, button, input[data-filter] { display: none; } :root { --paper: #fff; --ink: #000; --soft: #555; --rule: #ccc; --panel: #f4f4f4; --margin: #e8e8e8;
   --good: #1d6b3c; --bad: #a01810; --note: #7a5500; } body { font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   main { max-width: none; padding: 0; } h2 { break-after: avoid; } figure, .tile, tr, .forest > *, .pair { break-inside: avoid; }
