@@ -388,4 +388,6 @@ private:
     static inline const char slot_key = 0;
 };
 
+static_assert(sync_policy<explorer_sync>);
+
 }  // namespace apiary::model
