@@ -20,6 +20,7 @@ template <class Crew, class Worker>
 class no_sources {
 public:
     using task_type = typename Crew::task_type;
+    static constexpr bool takes_inside_run_some = true;
 
     no_sources() = default;
     no_sources(const no_sources&) = delete;
@@ -34,8 +35,11 @@ public:
     void collect() noexcept {}
     bool run_some() {
         const std::size_t there = kept_.size();
-        for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left)
-            self().run_task(kept_.pop_front());
+        for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left) {
+            task_type* t = kept_.pop_front();
+            if (t == nullptr) break;  // the one before has helped
+            self().run_task(t);
+        }
         return there > 0;
     }
     bool call() const { return false; }

@@ -31,13 +31,14 @@
 //   hand_over_kept()          then gives the kept tasks to others. False, as of hand_over_timed: a
 //                             stop has closed the others' doors
 //   close()                   after the stop: closes the doors, and drops what a drain need not run
-//   take()                    after close: the next task, or null
+//   take()                    after close: the next task, or null. Where a task may call help_until,
+//                             also while run_some runs one; they then say takes_inside_run_some
 //   pending() const           how many tasks wait for a time
 //   drop_all()                when no worker runs any more: drops what they hold
 // The sources are a base of the worker: they reach the loop's members without another pointer on the
 // way (D71 has what that costs).
 //
-// Threads. run, post_local, and the sources' calls: the thread that runs this worker. wake,
+// Threads. run, post_local, help_until and the sources' calls: the thread that runs this worker. wake,
 //          counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table,
 //          with the owner's mutex held. drop_all: any, when no worker of the crew runs any more.
 // Progress. A turn runs a bounded number of tasks (parameters.hpp); wake and counters never block.
@@ -68,6 +69,7 @@
 #include <apiary/tasks/job.hpp>
 #include <apiary/workers/counters.hpp>
 #include <apiary/workers/fairness.hpp>
+#include <apiary/workers/helping.hpp>
 #include <apiary/workers/idle_policy.hpp>
 #include <apiary/workers/task_runner.hpp>
 
@@ -83,6 +85,7 @@ public:
     using task_type = typename Crew::task_type;
     using sources_type = typename Crew::template sources<worker>;
     friend sources_type;
+    friend helping<worker>;
     using ready_type = typename Crew::ready;
     static constexpr std::size_t max_batch = 64;  // the largest worker_parameters::global_batch
 
@@ -137,6 +140,13 @@ public:
         return true;
     }
 
+    // From a task on this worker: until the latch is open, which names this worker, it runs others, while `may_help()` says so.
+    // helping.hpp has the rest.
+    template <class MayHelp>
+    void help_until(latch<worker>& l, MayHelp may_help) {
+        helping<worker>::until(*this, l, may_help);
+    }
+
     unsigned index() const { return index_; }
     unsigned id() const { return sources().id(); }
     unsigned incarnation() const { return sources().incarnation(); }  // the same, from its own thread, also while it leaves
@@ -148,7 +158,7 @@ public:
     ready_type& ready() { return ready_; }
     sources_type& sources() { return *this; }
     const sources_type& sources() const { return *this; }
-    // By the thread that has claimed it.
+    // By the thread that has claimed it, or that opens the latch at which it waits.
     void wake() {
         if constexpr (!sync::checked) waker_processor_.store(parts::processor(), std::memory_order_relaxed);
         driver_.wake();
@@ -344,6 +354,11 @@ private:
     }
 
     void sleep() {
+        sleep_unless([this] { return work_visible(); });
+    }
+    // `look`: at all that would be a reason to stay awake.
+    template <class Look>
+    void sleep_unless(Look look) {
         const std::int64_t deadline = sources().next_deadline(), spin_ns = crew_.parameters().timer_spin_ns;
         if (watch_the_clock(deadline, spin_ns)) return idle_.slept(runner_.tasks_run());
         const std::int64_t until = deadline == driver_type::forever ? deadline : deadline - spin_ns;
@@ -354,13 +369,12 @@ private:
         if constexpr (trace::on) from = owner_.now_ns();
         if constexpr (!sync::checked) waker_processor_.store(unknown_processor, std::memory_order_relaxed);
         if (!naps) {
-            sleeper_.sleep(until, [this] {
+            sleeper_.sleep(until, [&] {
                 fence_against_pushers();
-                return work_visible();
+                return look();
             });
         } else {
-            sleeper_.nap(std::min(until, owner_.now_ns() + crew_.parameters().nap_ns),
-                         [this] { return work_visible(); });
+            sleeper_.nap(std::min(until, owner_.now_ns() + crew_.parameters().nap_ns), look);
         }
         idle_.slept(runner_.tasks_run());
         if (sleeper_.claimed()) tallies_.woken.add();
