@@ -88,15 +88,17 @@ TEST_F(help, is_asked_for_before_each_task_and_one_that_may_not_blocks) {
     worker& w = c.worker(0);
     latch l(w, 1);
     ASSERT_TRUE(c.post_local(w, [&] { noting("left for a thief")(), l.count_down(); }));
-    ASSERT_TRUE(c.post_local(w, noting("helped")));
+    std::atomic<bool> helped = false;
+    ASSERT_TRUE(c.post_local(w, [&] { noting("helped")(), helped = true; }));
     int asked = 0;
     std::thread thief([&] {
+        while (!helped) std::this_thread::yield();
         while (!l.is_open()) (void)c.worker(1).turn_once(), std::this_thread::yield();
     });
     w.help_until(l, [&] { return asked++ == 0; });
     thief.join();
     EXPECT_GE(asked, 1);
-    EXPECT_EQ(log.size(), 2U);
+    EXPECT_EQ(log, (words{"helped", "left for a thief"}));
     EXPECT_EQ(c.crew().idle().snapshot().value, 0U);
 }
 
