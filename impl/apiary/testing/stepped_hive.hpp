@@ -20,6 +20,9 @@ namespace apiary {
 struct still_parts : hive_parts<real_sync> {
     using clock = manual_clock<>;
 };
+struct still_half_stealing_parts : half_stealing_hive_parts<real_sync> {
+    using clock = manual_clock<>;
+};
 
 struct scripted_driver : fake_driver<manual_clock<>> {
     using fake_driver::fake_driver;

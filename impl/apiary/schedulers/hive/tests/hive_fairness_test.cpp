@@ -17,10 +17,8 @@ namespace {
 using apiary::stop_mode;
 using storage = apiary::still_script::storage;
 using task_type = apiary::still_script::task_type;
+using apiary::still_half_stealing_parts;
 
-struct still_half_stealing_parts : apiary::half_stealing_hive_parts<apiary::real_sync> {
-    using clock = apiary::manual_clock<>;
-};
 template <class Parts>
 class hive_fairness : public testing::Test {};
 using both = testing::Types<apiary::still_parts, still_half_stealing_parts>;

@@ -213,6 +213,22 @@ TEST_F(rules, a_batch_is_no_larger_than_what_the_deque_can_offer_to_thieves) {
     EXPECT_EQ(h.io()[1]->counters().stolen, 4U) << "as many as there is room for, and no fewer";
 }
 
+TEST_F(rules, a_thief_of_half_wakes_the_next_before_it_runs_the_first) {
+    core_on<apiary::still_half_stealing_parts> h(3, 0, {});
+    auto& victim = *h.io()[0];
+    auto& thief = *h.io()[1];
+    auto& sleeper = h.io()[2]->driver();
+    ASSERT_TRUE(victim.post_local(doing("oldest", [&] { EXPECT_EQ(sleeper.wakes(), 1U) << "this may take long"; })));
+    for (const char* name : {"second", "third", "fourth", "in the slot"}) ASSERT_TRUE(victim.post_local(noting(name)));
+    h.io_crew().idle().announce_sleep(2, false);
+    EXPECT_TRUE(thief.turn_once());
+    EXPECT_EQ(log, words{"oldest"});
+    EXPECT_EQ(thief.counters().stolen, 2U);
+    EXPECT_TRUE(thief.turn_once());
+    EXPECT_EQ(log, (words{"oldest", "second"}));
+    EXPECT_EQ(sleeper.wakes(), 1U);
+}
+
 TEST_F(rules, a_searcher_that_found_its_own_task_wakes_the_next_for_what_all_may_take) {
     core_type h(3, 0, {});
     auto& searcher = *h.io()[1];
