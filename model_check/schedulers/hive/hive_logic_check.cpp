@@ -2,6 +2,8 @@
 // task that nobody puts back, posts that a stop should refuse, a slot of the worker table that is shown or given again too early.
 #include <array>
 
+#include <apiary/queues/steal_half_queue.hpp>
+#include <apiary/workers/local_queue.hpp>
 #include <apiary/workers/worker_table.hpp>
 
 #include "hive_scenario.hpp"
@@ -159,6 +161,64 @@ struct hive_compute_worker_wakes_to_leave : hive_scenario<Sync, 1, 2, 0, 1> {
     }
 };
 APIARY_CHECK(hive_compute_worker_wakes_to_leave);
+
+// ----- The local queue alone -----
+
+// Five tasks for a ring of four, which a thief robs meanwhile.
+template <class Sync, bool Accepts>
+struct half_overflow {
+    static constexpr std::array must_reach{"local.half_overflowed", "local.one_overflowed", "local.there_was_room"};
+    static constexpr unsigned threads = 2;
+    struct node {
+        std::size_t id = 0;
+        typename Sync::template cell<node*> next{};
+    };
+    using queue_type = local_queue<node, steal_half_queue<node*, Sync, hive_half_limits<Sync>>>;
+    std::array<node, hive_half_limits<Sync>::capacity + 1> nodes;
+    queue_type queue, loot;
+    claim_ledger<Sync> ledger{hive_half_limits<Sync>::capacity + 1};
+
+    void took_all_of(queue_type& from) {
+        for (node* n = nullptr; from.pop(n);) ledger.took(n->id);
+    }
+    void before() {
+        for (std::size_t id = 0; id != nodes.size(); ++id) nodes[id].id = id;
+        for (std::size_t id = 0; id != nodes.size() - 1; ++id)
+            Sync::law(queue.push(&nodes[id], [](auto&) { return false; }), "there was room");
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            if (const auto got = loot.steal_from(queue); got.status == steal_status::taken) ledger.took(got.value->id);
+            return took_all_of(loot);
+        }
+        std::size_t posted = 0;
+        node* last = &nodes.back();
+        const bool pushed = queue.push(last, [&](fifo_list<node>& rest) {
+            posted = rest.size();
+            while (node* n = Accepts ? rest.pop_front() : nullptr) ledger.took(n->id);
+            return Accepts;
+        });
+        Sync::law(pushed == (Accepts || posted == 0), "a push that was refused says so");
+        if (!pushed) ledger.took(last->id);  // it is still the caller's
+        Sync::reach(posted == 0   ? "local.there_was_room"
+                    : posted == 1 ? "local.one_overflowed"
+                                  : "local.half_overflowed");
+    }
+    void after() {
+        took_all_of(queue);
+        ledger.settle();
+    }
+};
+template <class Sync>
+struct local_queue_posts_what_overflows : half_overflow<Sync, true> {
+    static constexpr const char* what = "a push meets a full ring beside a thief: what overflows is posted, once";
+};
+APIARY_CHECK(local_queue_posts_what_overflows);
+template <class Sync>
+struct local_queue_keeps_what_is_refused : half_overflow<Sync, false> {
+    static constexpr const char* what = "the same where the pool refuses: the ring keeps all but the new task";
+};
+APIARY_CHECK(local_queue_keeps_what_is_refused);
 
 // ----- The worker table alone -----
 
