@@ -1,70 +1,150 @@
-// global_queue: one queue, one lock, a condition variable for work and one for idleness. The
-// specification of every other scheduler here, written so that it can be read, and the floor that
-// they must beat.
+// global_queue: one queue, one lock, condition variables; tasks have children, and a thread that waits for tasks runs them.
+// The specification of every other scheduler here, written so that it can be read, and the floor that they must beat.
 //
-// When to use it. To understand the contract, as an oracle in tests, or when tasks are long and
-// few. When not: for many small tasks; every post and every take meets at the one lock.
+// When to use it. To understand the contract, as an oracle in tests, or when tasks are long and few. When not: for many small
+// tasks; every post and every take meets at the one lock.
 //
-// Threads. The posting calls, request_stop, wait_idle: any thread; wait_idle not from a task, which
-//          would wait for itself. run: one thread, once. Construction and destruction: while no
+// Threads. The posting calls, request_stop, wait_idle, wait: any thread. The waits not from a task of this scheduler, which
+//          would wait for itself: std::logic_error. run, start and join: one thread. Construction and destruction: while no
 //          other thread uses it.
-// Order.   Tasks begin in the order of the posts.
-// Errors.  A posting call throws std::bad_alloc, or what copying or moving the callable throws, and
-//          has then posted nothing. An exception that leaves a task is counted and swallowed: there
-//          is no handler to tell. An empty std::function is accepted, and throws where it is run; a
-//          null function pointer must not be posted. The destructor of a callable that a discarding
-//          stop drops must not call this scheduler: the lock is held.
-// Invariants. I1 unfinished_ = tasks queued + tasks running: "all done" is not "the queue is empty"
-//          (exhibit A33). I2 every wait is a loop on its condition under the lock, and every change
-//          that can make a condition true happens under the lock and notifies.
+// Order.   A worker begins the oldest task. Tasks of one scope begin in the order of their posts, as do those of none.
+// Family.  A task that takes a task_scope& gets the scope of its children, and has ended when they have. A wait for a scope
+//          runs queued tasks of it and of those below, and no others; it sleeps when all that is left runs elsewhere.
+// Errors.  A posting call throws std::bad_alloc, or what copying or moving the callable throws, and has then posted nothing.
+//          Every task that an exception leaves is counted. The first exception of a scope's tasks travels out of the wait for
+//          that scope; any other is swallowed, as are those of tasks without a scope. An empty std::function is accepted,
+//          and throws where it is run; a null function pointer must not be posted.
+// Invariants. I1 root_.unfinished = tasks queued + tasks running: "all done" is not "the queue is empty" (exhibit A33).
+//          I2 every wait is a loop on its condition under the lock, and every change that can make a condition true happens
+//          under the lock and notifies. I3 no callable is run, copied or destroyed with the lock held.
 //
-// Checked by model_check/schedulers/global_queue/global_queue_check.cpp and
-// global_queue_logic_check.cpp. Source: seed 004.
+// README.md has the rest. Checked by model_check/schedulers/global_queue/, stressed by stress/schedulers/global_queue/. Source:
+// seed 004.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <exception>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <apiary/contract/scheduler.hpp>
-#include <apiary/queues/fifo_list.hpp>
+#include <apiary/schedulers/global_queue/processors.hpp>
+#include <apiary/schedulers/global_queue/task_family.hpp>
 #include <apiary/sync/real_sync.hpp>
-#include <apiary/tasks/task_storage.hpp>
 
 namespace apiary {
 
 struct global_queue_config {
-    unsigned workers = 1;  // worker 0 is the thread that calls run()
+    unsigned workers = static_cast<unsigned>(usable_processors().size());
+    bool pin = false;  // binds the n-th thread that the scheduler starts to the n-th usable processor, in turns
 };
 
 template <class Sync = real_sync>
 class basic_global_queue {
-    using storage = heap_storage<Sync>;
-    using task_type = task<Sync>;
+    using family = task_family<Sync>;
+    using item = queued_task<Sync>;
+    using ending = task_ending<Sync>;
+    using running = running_family<Sync>;
+    using lock = typename Sync::lock;
 
 public:
+    class task_scope;
+
     // Throws std::invalid_argument for no workers at all.
-    explicit basic_global_queue(const global_queue_config& config) : workers_(config.workers) {
-        if (workers_ == 0) throw std::invalid_argument("global_queue: workers is 0; it must be at least 1");
+    explicit basic_global_queue(const global_queue_config& config = {}) : config_(config) {
+        if (config.workers == 0) throw std::invalid_argument("global_queue: workers is 0; it must be at least 1");
     }
-    ~basic_global_queue() { drop_queue(); }
+    // Of a scheduler that was started: drains it, unless it was stopped otherwise, and joins it.
+    ~basic_global_queue() {
+        if (!threads_.empty()) request_stop();
+        join();
+        drop_all(take_all());
+    }
     basic_global_queue(const basic_global_queue&) = delete;
     basic_global_queue& operator=(const basic_global_queue&) = delete;
 
-    // False: stopped; the callable is destroyed without having run.
+    // F: void(), or void(task_scope&). False: stopped; the callable is destroyed without having run.
     template <class F>
     [[nodiscard]] bool post(F&& callable) {
-        task_type* t = storage::make(std::forward<F>(callable));
+        return accept(root_, std::forward<F>(callable));
+    }
+
+    // Moves from every element. All of them or none: returns the size of the batch, or 0.
+    template <class F, std::size_t Extent>
+    [[nodiscard]] std::size_t post_batch(std::span<F, Extent> callables) {
+        return accept_all(root_, callables.size(), [&](std::size_t i) -> F&& { return std::move(callables[i]); });
+    }
+
+    // Blocks until every task posted so far, and every task those have posted, has ended. Runs none.
+    void wait_idle() {
+        refuse_own(root_);
+        lock held(mutex_);
+        while (root_.unfinished != 0) {
+            Sync::reach("global_queue.waited_for_idle");
+            idle_.wait(held);
+        }
+    }
+
+    // The same, and runs queued tasks meanwhile. False: a stop dropped some since the last call.
+    bool wait() {
+        refuse_own(root_);
+        return !settle(root_).cut;
+    }
+
+    // Blocks until the scheduler was stopped and every worker has ended; the caller is worker 0. Throws std::logic_error
+    // when it runs already or has run, std::system_error when a thread cannot be started (it is then stopped with
+    // stop_mode::discard).
+    void run() {
+        launch(config_.workers - 1);
+        work();
+        join();
+    }
+
+    // Returns as soon as every worker has a thread. Throws as run() does.
+    void start() { launch(config_.workers); }
+
+    // After start(): blocks until the scheduler was stopped and every worker has ended.
+    void join() {
+        for (auto& t : threads_) t.join();
+        threads_.clear();
+    }
+
+    // One worker's loop, for run() and for checks that bring their own threads.
+    void work() {
+        ending last;
+        while (item* t = next(last)) last = end(t, true);
+    }
+
+    // Returns at once. The first call decides how.
+    void request_stop(stop_mode how = stop_mode::drain) {
+        fifo_list<item> dropped;
         {
-            const typename Sync::lock held(mutex_);
+            const lock held(mutex_);
+            if (std::exchange(stopping_, true)) return;
+            if (how == stop_mode::discard) dropped = take_all();
+            work_or_stop_.notify_all();
+        }
+        drop_all(std::move(dropped));
+    }
+
+    // After run() or join() has returned.
+    stop_report report() const { return report_; }
+
+private:
+    template <class F>
+    item* make(family& of, F&& callable);  // task_scope.hpp
+
+    template <class F>
+    bool accept(family& of, F&& callable) {
+        item* t = make(of, std::forward<F>(callable));
+        {
+            const lock held(mutex_);
             if (!stopping_) {
-                queue_.push_back(t);
-                ++unfinished_;
+                if (tasks_.push(t)) helpers_.notify_all();
                 work_or_stop_.notify_one();
                 return true;
             }
@@ -74,123 +154,139 @@ public:
         return false;
     }
 
-    // Moves from every element. All of them or none: returns the size of the batch, or 0.
-    template <class F, std::size_t Extent>
-    [[nodiscard]] std::size_t post_batch(std::span<F, Extent> callables) {
-        fifo_list<task_type> batch;
+    template <class Callable>
+    std::size_t accept_all(family& of, std::size_t n, Callable callable) {
+        fifo_list<item> batch;
         try {
-            for (F& callable : callables) batch.push_back(storage::make(std::move(callable)));
+            for (std::size_t i = 0; i < n; ++i) batch.push_back(make(of, callable(i)));
         } catch (...) {
-            while (task_type* t = batch.pop_front()) end(t, false);
+            while (item* t = batch.pop_front()) end(t, false);
             throw;
         }
         {
-            const typename Sync::lock held(mutex_);
+            const lock held(mutex_);
             if (!stopping_) {
-                queue_.splice_back(std::move(batch));
-                unfinished_ += callables.size();
+                bool awaited = false;
+                while (item* t = batch.pop_front()) awaited = tasks_.push(t) || awaited;
+                if (awaited) helpers_.notify_all();
                 work_or_stop_.notify_all();
-                return callables.size();
+                return n;
             }
-            report_.refused += callables.size();
+            report_.refused += n;
         }
-        while (task_type* t = batch.pop_front()) end(t, false);
+        while (item* t = batch.pop_front()) end(t, false);
         return 0;
     }
 
-    // Blocks until every task posted so far, and every task those have posted, has ended.
-    void wait_idle() {
-        typename Sync::lock held(mutex_);
-        while (unfinished_ != 0) {
-            Sync::reach("global_queue.waited_for_idle");
-            idle_.wait(held);
-        }
+    // With the lock held.
+    void leave(family* of, bool dropped) {
+        if (tasks_.leave(of, dropped)) helpers_.notify_all();
+        if (root_.unfinished == 0) idle_.notify_all();
     }
 
-    // Blocks until the scheduler was stopped and every worker has ended. Throws std::logic_error when called a second time,
-    // std::system_error when a thread cannot be started (it is then stopped with stop_mode::discard).
-    void run() {
-        if (std::exchange(ran_, true)) throw std::logic_error("global_queue::run: called twice; it runs once");
-        std::vector<std::thread> threads;
-        try {
-            for (unsigned i = 1; i < workers_; ++i) threads.emplace_back([this] { work(); });
-        } catch (...) {
-            request_stop(stop_mode::discard);
-            for (auto& t : threads) t.join();
-            throw;
-        }
-        work();
-        for (auto& t : threads) t.join();
+    // With the lock held: a task has ended so, if any.
+    void book(ending& last) {
+        if (last.of == nullptr) return;
+        ++report_.run;
+        if (last.threw) ++report_.exceptions;
+        if (last.of->error == nullptr) last.of->error.swap(last.error);
+        leave(last.of, false);
     }
 
-    // One worker's loop, for run() and for checks that bring their own threads.
-    void work() {
-        while (task_type* t = take()) {
-            const bool threw = !end(t, true);
-            finished(threw);
-        }
-    }
-
-    // Returns at once. The first call decides how.
-    void request_stop(stop_mode how = stop_mode::drain) {
-        const typename Sync::lock held(mutex_);
-        if (std::exchange(stopping_, true)) return;
-        if (how == stop_mode::discard) drop_queue();
-        work_or_stop_.notify_all();
-    }
-
-    // After run() has returned.
-    stop_report report() const { return report_; }
-
-private:
-    // The oldest task; null when the scheduler was stopped and nothing is left.
-    task_type* take() {
-        typename Sync::lock held(mutex_);
-        while (queue_.empty() && !stopping_) {
+    // For a worker that has ended `last`: the oldest task. Null when the scheduler was stopped and nothing is left.
+    item* next(ending& last) {
+        lock held(mutex_);
+        book(last);
+        while (tasks_.empty() && !stopping_) {
             Sync::reach("global_queue.waited_for_work");
             work_or_stop_.wait(held);
         }
-        return queue_.pop_front();
+        return tasks_.pop();
     }
 
-    void finished(bool threw) {
-        const typename Sync::lock held(mutex_);
-        ++report_.run;
-        if (threw) ++report_.exceptions;
-        if (--unfinished_ == 0) idle_.notify_all();
-    }
-
-    // Runs or drops the task, which frees itself. False when it threw.
-    static bool end(task_type* t, bool run) {
-        try {
-            if (run)
-                t->run();
-            else
-                t->drop();
-        } catch (...) {
-            return false;
+    // For a thread that waits for a family and has ended `last`: a task of it, or null and in `all` how the family has ended.
+    item* next_of(family& of, ending& last, ending& all) {
+        lock held(mutex_);
+        book(last);
+        while (of.unfinished != 0) {
+            if (item* t = tasks_.pop_of(of)) return t;
+            Sync::reach("global_queue.waited_for_family");
+            ++of.sleepers;
+            helpers_.wait(held);
+            --of.sleepers;
         }
-        return true;
+        all.cut = std::exchange(of.cut, false);
+        all.error.swap(of.error);
+        return nullptr;
+    }
+
+    ending settle(family& of) {
+        ending last, all;
+        while (item* t = next_of(of, last, all)) last = end(t, true);
+        return all;
+    }
+
+    // Runs the task, or drops it, and frees it.
+    static ending end(item* t, bool run) {
+        ending e{t->of};
+        family* const outer = running::enter(t->of);
+        try {
+            run ? t->call.run() : t->call.drop();
+        } catch (...) {
+            e.threw = true;
+            if (t->of->parent != nullptr) e.error = std::current_exception();
+        }
+        running::enter(outer);
+        Sync::destroy(t);
+        return e;
     }
 
     // With the lock held, or alone.
-    void drop_queue() {
-        while (task_type* t = queue_.pop_front()) {
-            end(t, false);
-            ++report_.discarded;
-            if (--unfinished_ == 0) idle_.notify_all();
+    fifo_list<item> take_all() {
+        fifo_list<item> all;
+        while (item* t = tasks_.pop()) all.push_back(t);
+        report_.discarded += all.size();
+        return all;
+    }
+
+    void drop_all(fifo_list<item> tasks) {
+        while (item* t = tasks.pop_front()) {
+            const ending dropped = end(t, false);
+            const lock held(mutex_);
+            leave(dropped.of, true);
         }
     }
 
-    const unsigned workers_;
+    void launch(unsigned threads) {
+        if (std::exchange(ran_, true)) throw std::logic_error("global_queue: run or start a second time; it runs once");
+        try {
+            for (processors_in_turn processors(config_.pin); threads_.size() != threads;) {
+                processors.next();
+                threads_.emplace_back([this] { work(); });
+            }
+        } catch (...) {
+            request_stop(stop_mode::discard);
+            join();
+            throw;
+        }
+    }
+
+    static void refuse_own(const family& of) {
+        if (running::is_below(of))
+            throw std::logic_error("global_queue: a task waits for itself; it may wait for a scope of its own");
+    }
+
+    const global_queue_config config_;
     typename Sync::mutex mutex_;
     typename Sync::condvar work_or_stop_;
+    typename Sync::condvar helpers_;  // in a wait for a family
     typename Sync::condvar idle_;
-    fifo_list<task_type> queue_;  // from here to report_: by mutex_
-    std::size_t unfinished_ = 0;
+    family_queue<Sync> tasks_;  // from here to report_: by mutex_
+    family& root_ = tasks_.root;
     bool stopping_ = false;
     stop_report report_;
     bool ran_ = false;
+    std::vector<std::thread> threads_;
 };
 
 using global_queue = basic_global_queue<>;
@@ -198,3 +294,5 @@ using global_queue = basic_global_queue<>;
 static_assert(batch_posting<global_queue>);
 
 }  // namespace apiary
+
+#include <apiary/schedulers/global_queue/task_scope.hpp>

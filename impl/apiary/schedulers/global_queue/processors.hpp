@@ -1,0 +1,63 @@
+// The processors that a thread may use, and starting threads that are bound to them.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace apiary {
+
+// Those of the calling thread's affinity mask, which threads that it starts inherit; never none.
+inline std::vector<int> usable_processors() {
+    std::vector<int> all;
+    cpu_set_t mask;
+    if (::sched_getaffinity(0, sizeof mask, &mask) == 0)
+        for (int p = 0; p < CPU_SETSIZE; ++p)
+            if (CPU_ISSET(static_cast<std::size_t>(p), &mask)) all.push_back(p);
+    // A machine with more processors than a mask has bits.
+    if (all.empty())
+        for (unsigned p = 0; p < std::max(1U, std::thread::hardware_concurrency()); ++p)
+            all.push_back(static_cast<int>(p));
+    return all;
+}
+
+// Binds the calling thread to one of its processors after the other, so that a thread which it starts meanwhile is bound from
+// its first instruction on. Frees the calling thread at its end.
+class processors_in_turn {
+public:
+    explicit processors_in_turn(bool wanted) {
+        if (wanted) all_ = usable_processors();
+    }
+    ~processors_in_turn() {
+        if (next_ != 0) (void)bind(all_);
+    }
+    processors_in_turn(const processors_in_turn&) = delete;
+    processors_in_turn& operator=(const processors_in_turn&) = delete;
+
+    // Nothing where it is not wanted. Throws std::system_error where the system refuses.
+    void next() {
+        if (all_.empty()) return;
+        if (!bind({all_[next_ % all_.size()]}))
+            throw std::system_error(errno, std::generic_category(),
+                                    "global_queue: a worker cannot be bound to its processor");
+        ++next_;
+    }
+
+private:
+    static bool bind(const std::vector<int>& processors) {
+        cpu_set_t mask;
+        CPU_ZERO(&mask);
+        for (const int p : processors) CPU_SET(static_cast<std::size_t>(p), &mask);
+        return ::sched_setaffinity(0, sizeof mask, &mask) == 0;
+    }
+
+    std::vector<int> all_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace apiary

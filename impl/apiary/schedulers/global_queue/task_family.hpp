@@ -1,0 +1,145 @@
+// A task in the global queue, and the family of tasks that share a parent. Plain data: everything here is read and
+// written with the scheduler's lock held.
+//
+// The families are a tree. Its root is the scheduler itself; each other one is a task_scope, which lies on the stack of the
+// parent: the task, or the thread outside, that opened it.
+//
+// Invariants. F1 `unfinished` counts the tasks of the family and of all families below it, queued or running.
+//             F2 a family is in its parent's `inner` while it has unfinished tasks. F3 `queued` has the family's own queued
+//             tasks in the order of their posts; each is in the scheduler's queue, too. So the oldest task of the queue is
+//             the oldest of its family.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <utility>
+
+#include <apiary/queues/fifo_list.hpp>
+#include <apiary/queues/linked_list.hpp>
+#include <apiary/tasks/task.hpp>
+
+namespace apiary {
+
+template <class Sync>
+struct task_family;
+
+template <class Sync>
+struct queued_task {
+    template <class F>
+    queued_task(task_family<Sync>& family, F&& callable) : of(&family), call(std::forward<F>(callable)) {}
+
+    typename Sync::template cell<queued_task*> next;            // in its family
+    typename Sync::template cell<queued_task*> before, behind;  // in the queue
+    task_family<Sync>* const of;
+    task<Sync> call;
+};
+
+template <class Sync>
+struct task_family {
+    explicit task_family(task_family* above) : parent(above) {}
+    task_family(const task_family&) = delete;
+    task_family& operator=(const task_family&) = delete;
+
+    task_family* const parent;                                  // null: the root
+    typename Sync::template cell<task_family*> before, behind;  // in the parent's `inner`
+    linked_list<task_family> inner;
+    fifo_list<queued_task<Sync>> queued;
+    std::size_t unfinished = 0;
+    unsigned sleepers = 0;     // threads asleep in a wait for this family
+    bool cut = false;          // a stop has dropped a task of this family or of one below, since the last wait
+    std::exception_ptr error;  // the first that left a task of this family, since the last wait
+};
+
+// How a task has ended. Or all tasks of a family: whether a stop dropped some, and the first exception.
+template <class Sync>
+struct task_ending {
+    task_family<Sync>* of = nullptr;
+    bool threw = false, cut = false;
+    std::exception_ptr error = nullptr;
+};
+
+// The queue of a scheduler, in the order of the posts, and the families of what lies in it.
+template <class Sync>
+class family_queue {
+    using family = task_family<Sync>;
+    using item = queued_task<Sync>;
+
+public:
+    bool empty() const { return queue_.empty(); }
+
+    // One task more of its family. True: a thread sleeps in a wait that should run it.
+    bool push(item* t) {
+        queue_.push_back(t);
+        t->of->queued.push_back(t);
+        bool awaited = false;
+        for (family* f = t->of; f != nullptr; f = f->parent) {
+            if (f->unfinished++ == 0 && f->parent != nullptr) f->parent->inner.push_back(f);
+            if (f->sleepers != 0) awaited = true;
+        }
+        return awaited;
+    }
+
+    // The oldest task of all; null: there is none.
+    item* pop() { return queue_.empty() ? nullptr : take(queue_.front()); }
+
+    // The oldest task of this family, else of one below it; null: all that is unfinished runs.
+    item* pop_of(const family& of) {
+        item* const t = oldest(of);
+        return t == nullptr ? nullptr : take(t);
+    }
+
+    // One task less of this family. True: a family has ended for whose end a thread sleeps.
+    static bool leave(family* of, bool dropped) {
+        bool awaited = false;
+        for (family* f = of; f != nullptr; f = f->parent) {
+            if (dropped) f->cut = true;
+            if (--f->unfinished != 0) continue;
+            if (f->sleepers != 0) awaited = true;
+            if (f->parent != nullptr) f->parent->inner.remove(f);
+        }
+        return awaited;
+    }
+
+    family root{nullptr};
+
+private:
+    static item* oldest(const family& of) {
+        if (!of.queued.empty()) return of.queued.front();
+        for (const family* f = of.inner.front(); f != nullptr; f = f->behind.read())
+            if (item* const t = oldest(*f)) return t;
+        return nullptr;
+    }
+
+    // By F3 the oldest of its family, too.
+    item* take(item* t) {
+        queue_.remove(t);
+        return t->of->queued.pop_front();
+    }
+
+    linked_list<item> queue_;
+};
+
+// The family in which the calling thread runs a task, the innermost where tasks lie upon each other. Only where threads are
+// real: those of an engine have no storage of their own, and there it is always null.
+template <class Sync>
+class running_family {
+    using family = task_family<Sync>;
+
+public:
+    // What it was before.
+    static family* enter(family* f) {
+        if constexpr (Sync::checked) return nullptr;
+        return std::exchange(innermost_, f);
+    }
+    static family* innermost() { return innermost_; }
+    static bool is_below(const family& of) {
+        for (const family* f = innermost_; f != nullptr; f = f->parent)
+            if (f == &of) return true;
+        return false;
+    }
+
+private:
+    static inline constinit thread_local family* innermost_ = nullptr;
+};
+
+}  // namespace apiary

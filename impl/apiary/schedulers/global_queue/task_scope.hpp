@@ -1,0 +1,70 @@
+// task_scope: the children of a task, or tasks that a thread outside wants to wait for. A part of global_queue.hpp.
+//
+// Threads. run: the thread that opened it and the tasks of the scope, and others as long as they know that its owner waits
+//          behind them. wait: any, but none that runs a task of this scope.
+// Lifetime. It lies on the stack of its owner, and its end waits as wait() does. The thread that ends the last task does not
+//          touch it once it has left the lock, and only with the lock does the owner see that all has ended.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/schedulers/global_queue/global_queue.hpp>
+
+namespace apiary {
+
+template <class Sync>
+class basic_global_queue<Sync>::task_scope {
+public:
+    // Below the scope whose task the calling thread runs, if that is of this scheduler.
+    explicit task_scope(basic_global_queue& queue)
+        : task_scope(queue, running::is_below(queue.root_) ? *running::innermost() : queue.root_) {}
+    ~task_scope() { (void)queue_.settle(family_); }  // an exception that nobody waited for is swallowed
+    task_scope(const task_scope&) = delete;
+    task_scope& operator=(const task_scope&) = delete;
+
+    // As basic_global_queue::post.
+    template <class F>
+    [[nodiscard]] bool run(F&& callable) {
+        return queue_.accept(family_, std::forward<F>(callable));
+    }
+
+    // n tasks, the i-th of them callable(i). All of them or none: returns n, or 0.
+    template <class Callable>
+    [[nodiscard]] std::size_t run_all(std::size_t n, Callable callable) {
+        return queue_.accept_all(family_, n, std::move(callable));
+    }
+
+    // Blocks until all tasks of this scope and of those below have ended; runs them meanwhile. Throws the first exception
+    // that left a task of this scope, and std::logic_error when a task of this scope calls it. False: a stop dropped some.
+    bool wait() {
+        queue_.refuse_own(family_);
+        const ending all = queue_.settle(family_);
+        if (all.error != nullptr) std::rethrow_exception(all.error);
+        return !all.cut;
+    }
+
+private:
+    friend basic_global_queue;
+    task_scope(basic_global_queue& queue, family& above) : queue_(queue), family_(&above) {}
+
+    basic_global_queue& queue_;
+    family family_;
+};
+
+template <class Sync>
+template <class F>
+auto basic_global_queue<Sync>::make(family& of, F&& callable) -> item* {
+    if constexpr (std::is_invocable_v<std::decay_t<F>&, task_scope&>)
+        return Sync::template create<item>(of, [this, &of, body = std::forward<F>(callable)]() mutable {
+            task_scope children(*this, of);
+            body(children);
+            (void)children.wait();
+        });
+    else
+        return Sync::template create<item>(of, std::forward<F>(callable));
+}
+
+}  // namespace apiary

@@ -1,0 +1,344 @@
+// Parents, children and those that wait: what a wait runs and what it does not, and what a stop leaves of it.
+#include <apiary/schedulers/global_queue/global_queue.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using apiary::global_queue;
+using apiary::stop_mode;
+using scope = global_queue::task_scope;
+
+void wait_for(const std::atomic<bool>& flag) {
+    while (!flag.load()) std::this_thread::yield();
+}
+
+// Of a scheduler that was started.
+apiary::stop_report stopped(global_queue& q) {
+    q.request_stop();
+    q.join();
+    return q.report();
+}
+
+TEST(global_queue_scope, a_parent_has_ended_when_its_children_have) {
+    global_queue q({.workers = 1});
+    std::vector<std::string> ran;
+    ASSERT_TRUE(q.post([&](scope& children) {
+        ASSERT_TRUE(children.run([&](scope& grandchildren) {
+            ASSERT_TRUE(grandchildren.run([&] { ran.push_back("grandchild"); }));
+            ran.push_back("child");
+        }));
+        ran.push_back("parent");
+    }));
+    ASSERT_TRUE(q.post([&] { ran.push_back("next"); }));
+    EXPECT_TRUE(q.wait());
+    EXPECT_EQ(ran, (std::vector<std::string>{"parent", "child", "grandchild", "next"}));
+}
+
+// Exhibit A34: nobody but the worker that waits is there to run the children.
+TEST(global_queue_scope, the_only_worker_waits_inside_a_task_and_runs_its_children) {
+    global_queue q({.workers = 1});
+    int sum = 0;
+    ASSERT_TRUE(q.post([&](scope& children) {
+        for (int i = 1; i <= 3; ++i)
+            ASSERT_TRUE(children.run([&sum, i](scope& grandchildren) {
+                int part = 0;
+                ASSERT_TRUE(grandchildren.run([&part, i] { part = 10 * i; }));
+                EXPECT_TRUE(grandchildren.wait());
+                sum += part;
+            }));
+        EXPECT_TRUE(children.wait());
+        EXPECT_EQ(sum, 60);
+    }));
+    q.start();
+    q.wait_idle();
+    EXPECT_EQ(stopped(q).run, 7U);
+    EXPECT_EQ(sum, 60);
+}
+
+// A34 with as many parents as workers: each is inside its task before any child exists.
+TEST(global_queue_scope, every_worker_waits_inside_a_task) {
+    global_queue q({.workers = 2});
+    std::atomic<int> parents{0}, ran{0};
+    for (int p = 0; p < 2; ++p)
+        ASSERT_TRUE(q.post([&](scope& children) {
+            ++parents;
+            while (parents != 2) std::this_thread::yield();
+            for (int i = 0; i < 50; ++i) ASSERT_TRUE(children.run([&] { ++ran; }));
+            EXPECT_TRUE(children.wait());
+        }));
+    q.start();
+    q.wait_idle();
+    EXPECT_EQ(ran, 100);
+    EXPECT_EQ(stopped(q).exceptions, 0U);
+}
+
+TEST(global_queue_scope, a_waiting_thread_runs_grandchildren_whose_parent_is_busy) {
+    global_queue q({.workers = 1});
+    std::atomic<bool> posted{false}, ran{false};
+    q.start();
+    scope s(q);
+    const auto here = std::this_thread::get_id();
+    ASSERT_TRUE(s.run([&](scope& children) {
+        ASSERT_TRUE(children.run([&] {
+            EXPECT_EQ(std::this_thread::get_id(), here);
+            ran = true;
+        }));
+        posted = true;
+        wait_for(ran);  // the only worker is here and takes nothing
+    }));
+    wait_for(posted);
+    EXPECT_TRUE(s.wait());
+    EXPECT_EQ(stopped(q).run, 2U);
+}
+
+// So a lock that a waiting task holds is asked for by nothing that lies upon it, unless the task waits for that.
+TEST(global_queue_scope, a_waiting_task_runs_nothing_that_it_does_not_wait_for) {
+    global_queue q({.workers = 1});
+    bool held = false;
+    std::vector<std::string> ran;
+    const auto foreign = [&] {
+        EXPECT_FALSE(held) << "it would ask for a lock that the task below it holds";
+        ran.push_back("foreign");
+    };
+    ASSERT_TRUE(q.post([&](scope& children) {
+        held = true;
+        ASSERT_TRUE(q.post(foreign));
+        ASSERT_TRUE(children.run([&] { ran.push_back("child"); }));
+        ASSERT_TRUE(q.post(foreign));
+        EXPECT_TRUE(children.wait());
+        held = false;
+    }));
+    EXPECT_TRUE(q.wait());
+    EXPECT_EQ(ran, (std::vector<std::string>{"child", "foreign", "foreign"}));
+}
+
+struct fib_of {
+    int now = 0, most = 0;  // tasks that lie upon each other
+    int operator()(scope& children, int n) {
+        if (n < 2) return n;
+        int left = 0, right = 0;
+        for (auto [part, of] : {std::pair{&left, n - 1}, std::pair{&right, n - 2}})
+            EXPECT_TRUE(children.run([this, part, of](scope& grandchildren) {
+                most = std::max(most, ++now);
+                *part = (*this)(grandchildren, of);
+                --now;
+            }));
+        EXPECT_TRUE(children.wait());
+        return left + right;
+    }
+};
+
+TEST(global_queue_scope, a_stack_is_as_deep_as_the_tree_of_tasks) {
+    global_queue q({.workers = 1});
+    fib_of fib;
+    int sum = 0;
+    ASSERT_TRUE(q.post([&](scope& children) { sum = fib(children, 16); }));
+    EXPECT_TRUE(q.wait());
+    EXPECT_EQ(sum, 987);
+    EXPECT_LE(fib.most, 15) << "tasks that wait lie upon others than their parents";
+}
+
+TEST(global_queue_scope, keeps_the_order_of_its_posts) {
+    global_queue q({.workers = 1});
+    std::vector<int> order;
+    scope s(q);
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(s.run([&order, i] { order.push_back(i); }));
+    EXPECT_EQ(s.run_all(3, [&](std::size_t i) { return [&order, i] { order.push_back(3 + static_cast<int>(i)); }; }),
+              3U);
+    EXPECT_TRUE(s.wait());
+    EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+}
+
+TEST(global_queue_scope, takes_tasks_of_its_own_tasks) {
+    global_queue q({.workers = 1});
+    int ran = 0;
+    scope s(q);
+    ASSERT_TRUE(s.run([&] {
+        ASSERT_TRUE(s.run([&] { ++ran; }));
+        ++ran;
+    }));
+    EXPECT_TRUE(s.wait());
+    EXPECT_EQ(ran, 2);
+}
+
+TEST(global_queue_scope, opened_in_a_task_lies_below_that_tasks_scope) {
+    global_queue q({.workers = 1});
+    std::atomic<bool> posted{false}, ran{false};
+    q.start();
+    scope outer(q);
+    ASSERT_TRUE(outer.run([&] {
+        scope inner(q);
+        ASSERT_TRUE(inner.run([&] { ran = true; }));
+        posted = true;
+        wait_for(ran);
+    }));
+    wait_for(posted);
+    EXPECT_TRUE(outer.wait()) << "it runs the inner scope's task, which nobody else can";
+    stopped(q);
+}
+
+TEST(global_queue_scope, that_ends_without_a_wait_waits) {
+    global_queue q({.workers = 1});
+    bool ran = false;
+    {
+        scope s(q);
+        ASSERT_TRUE(s.run([&] { ran = true; }));
+    }
+    EXPECT_TRUE(ran);
+}
+
+TEST(global_queue_scope, of_another_scheduler_in_a_task) {
+    global_queue q({.workers = 1}), other({.workers = 1});
+    bool ran = false;
+    ASSERT_TRUE(q.post([&] {
+        scope s(other);
+        ASSERT_TRUE(s.run([&] { ran = true; }));
+        EXPECT_TRUE(s.wait());
+        EXPECT_TRUE(other.wait()) << "to the other scheduler this thread is one from outside";
+    }));
+    EXPECT_TRUE(q.wait());
+    EXPECT_TRUE(ran);
+    q.request_stop(), other.request_stop();
+    q.run(), other.run();
+    EXPECT_EQ(q.report().run, 1U);
+    EXPECT_EQ(q.report().exceptions, 0U);
+    EXPECT_EQ(other.report().run, 1U);
+}
+
+TEST(global_queue_wait, needs_no_worker) {
+    global_queue q({.workers = 1});
+    EXPECT_TRUE(q.wait()) << "for nothing";
+    int ran = 0;
+    ASSERT_TRUE(q.post([&] { ASSERT_TRUE(q.post([&] { ++ran; })); }));
+    EXPECT_TRUE(q.wait());
+    EXPECT_EQ(ran, 1);
+    q.wait_idle();
+}
+
+TEST(global_queue_wait, sleeps_until_the_last_task_has_ended_elsewhere) {
+    global_queue q({.workers = 1});
+    std::atomic<bool> began{false}, go{false};
+    bool ended = false;
+    ASSERT_TRUE(q.post([&] {
+        began = true;
+        wait_for(go);
+        ended = true;
+    }));
+    q.start();
+    wait_for(began);
+    std::thread opens([&] { go = true; });
+    EXPECT_TRUE(q.wait());
+    EXPECT_TRUE(ended);
+    opens.join();
+    stopped(q);
+}
+
+TEST(global_queue_wait, of_a_task_for_itself_throws) {
+    global_queue q({.workers = 1});
+    int thrown = 0;
+    const auto refused = [&](auto wait) {
+        try {
+            wait();
+        } catch (const std::logic_error&) {
+            ++thrown;
+        }
+    };
+    scope s(q);
+    ASSERT_TRUE(s.run([&](scope& children) {
+        refused([&] { s.wait(); });
+        refused([&] { q.wait(); });
+        refused([&] { q.wait_idle(); });
+        ASSERT_TRUE(children.run([&] {
+            refused([&] { children.wait(); });
+            refused([&] { s.wait(); });  // an ancestor
+        }));
+    }));
+    EXPECT_TRUE(s.wait());
+    EXPECT_EQ(thrown, 5);
+    EXPECT_TRUE(q.wait()) << "outside a task it may";
+}
+
+TEST(global_queue_wait, a_draining_stop_in_the_middle_leaves_it_alone) {
+    global_queue q({.workers = 1});
+    int ran = 0;
+    scope s(q);
+    ASSERT_TRUE(s.run([&] {
+        q.request_stop();
+        EXPECT_FALSE(s.run([] { FAIL() << "refused tasks do not run"; }));
+    }));
+    ASSERT_TRUE(s.run([&] { ++ran; }));
+    EXPECT_TRUE(s.wait());
+    EXPECT_EQ(ran, 1);
+    q.run();
+    EXPECT_EQ(q.report().run, 2U);
+    EXPECT_EQ(q.report().refused, 1U);
+}
+
+TEST(global_queue_wait, a_discarding_stop_in_the_middle_is_told) {
+    global_queue q({.workers = 1});
+    scope s(q);
+    ASSERT_TRUE(s.run([&](scope& children) {
+        ASSERT_TRUE(children.run([] { FAIL() << "a discarded task ran"; }));
+        q.request_stop(stop_mode::discard);
+        EXPECT_FALSE(children.wait());
+    }));
+    ASSERT_TRUE(s.run([] { FAIL() << "a discarded task ran"; }));
+    EXPECT_FALSE(s.wait());
+    EXPECT_TRUE(s.wait()) << "told once";
+    EXPECT_FALSE(q.wait());
+    q.run();
+    EXPECT_EQ(q.report().run, 1U);
+    EXPECT_EQ(q.report().discarded, 2U);
+}
+
+// The waiting thread sleeps when the stop comes; what it waits for is dropped, but for the task that the worker has begun.
+TEST(global_queue_wait, a_discarding_stop_ends_that_of_a_sleeper) {
+    global_queue q({.workers = 1});
+    std::atomic<bool> began{false}, go{false};
+    q.start();
+    ASSERT_TRUE(q.post([&] {
+        began = true;
+        wait_for(go);
+    }));
+    wait_for(began);
+    std::thread stops([&] {
+        q.request_stop(stop_mode::discard);
+        go = true;
+    });
+    q.wait();
+    EXPECT_TRUE(go);
+    stops.join();
+    q.join();
+    EXPECT_EQ(q.report().run, 1U);
+}
+
+TEST(global_queue_stop, what_it_drops_may_call_the_scheduler) {
+    global_queue q({.workers = 1});
+    struct posts_at_its_end {
+        global_queue* q;
+        int* refused;
+        posts_at_its_end(global_queue* scheduler, int* n) : q(scheduler), refused(n) {}
+        posts_at_its_end(posts_at_its_end&& other) noexcept
+            : q(std::exchange(other.q, nullptr)), refused(other.refused) {}
+        ~posts_at_its_end() {
+            if (q != nullptr) *refused += !q->post([] {});
+        }
+        void operator()() const { FAIL() << "a discarded task ran"; }
+    };
+    int refused = 0;
+    ASSERT_TRUE(q.post(posts_at_its_end(&q, &refused)));
+    q.request_stop(stop_mode::discard);
+    EXPECT_EQ(refused, 1);
+}
+
+}  // namespace

@@ -1,0 +1,197 @@
+// Exceptions of children, and parallel_for: what it covers, what travels out of it, what it answers to bad input.
+#include <apiary/schedulers/global_queue/parallel_for.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using apiary::global_queue;
+using apiary::parallel_for;
+using apiary::stop_mode;
+using scope = global_queue::task_scope;
+
+template <class F>
+std::string thrown_by(F f) {
+    try {
+        f();
+    } catch (const std::exception& e) {
+        return e.what();
+    }
+    return "nothing";
+}
+
+// After all have ended.
+apiary::stop_report report_of(global_queue& q) {
+    q.request_stop();
+    q.run();
+    return q.report();
+}
+
+TEST(global_queue_exceptions, the_first_of_the_children_travels_and_all_are_counted) {
+    global_queue q({.workers = 1});
+    scope s(q);
+    int ran = 0;
+    for (const char* what : {"first", "second", "third"})
+        ASSERT_TRUE(s.run([&ran, what] {
+            ++ran;
+            throw std::runtime_error(what);
+        }));
+    EXPECT_EQ(thrown_by([&] { s.wait(); }), "first");
+    EXPECT_EQ(ran, 3) << "the wait goes on until all have ended";
+    EXPECT_EQ(thrown_by([&] { s.wait(); }), "nothing") << "it travels once";
+    EXPECT_EQ(report_of(q).exceptions, 3U);
+}
+
+TEST(global_queue_exceptions, that_of_a_grandchild_leaves_the_child_too) {
+    global_queue q({.workers = 1});
+    scope s(q);
+    ASSERT_TRUE(s.run([&](scope& children) { ASSERT_TRUE(children.run([] { throw std::runtime_error("deep"); })); }));
+    EXPECT_EQ(thrown_by([&] { s.wait(); }), "deep");
+    EXPECT_EQ(report_of(q).exceptions, 2U) << "two tasks ended by it";
+}
+
+TEST(global_queue_exceptions, a_parent_may_catch_it) {
+    global_queue q({.workers = 1});
+    scope s(q);
+    ASSERT_TRUE(s.run([&](scope& children) {
+        ASSERT_TRUE(children.run([] { throw std::runtime_error("caught"); }));
+        EXPECT_EQ(thrown_by([&] { children.wait(); }), "caught");
+    }));
+    EXPECT_EQ(thrown_by([&] { s.wait(); }), "nothing");
+    EXPECT_EQ(report_of(q).exceptions, 1U);
+}
+
+TEST(global_queue_exceptions, of_a_parent_travels_when_its_children_have_ended) {
+    global_queue q({.workers = 1});
+    scope s(q);
+    bool ended = false;
+    ASSERT_TRUE(s.run([&](scope& children) {
+        ASSERT_TRUE(children.run([&] {
+            ended = true;
+            throw std::runtime_error("child");
+        }));
+        throw std::runtime_error("parent");
+    }));
+    EXPECT_EQ(thrown_by([&] { s.wait(); }), "parent");
+    EXPECT_TRUE(ended);
+    EXPECT_EQ(report_of(q).exceptions, 2U);
+}
+
+TEST(global_queue_exceptions, nobody_waits_for_are_swallowed_and_freed) {
+    const auto token = std::make_shared<int>(0);
+    struct holds : std::runtime_error {
+        std::shared_ptr<int> token;
+        explicit holds(std::shared_ptr<int> t) : std::runtime_error("holds"), token(std::move(t)) {}
+    };
+    global_queue q({.workers = 1});
+    {
+        scope s(q);
+        for (int i = 0; i < 2; ++i) ASSERT_TRUE(s.run([&] { throw holds(token); }));
+    }
+    ASSERT_TRUE(q.post([&] { throw holds(token); }));
+    EXPECT_EQ(thrown_by([&] { q.wait(); }), "nothing") << "a task without a scope tells nobody";
+    EXPECT_EQ(report_of(q).exceptions, 3U);
+    EXPECT_EQ(token.use_count(), 1);
+}
+
+TEST(global_queue_parallel_for, covers_its_range_once_in_chunks_of_the_grain) {
+    global_queue q({.workers = 2});
+    q.start();
+    for (const std::size_t size : {1U, 2U, 9U, 10U, 11U, 1000U})
+        for (const std::size_t grain : {1U, 3U, 10U, 5000U}) {
+            std::vector<std::atomic<int>> seen(size);
+            std::atomic<std::size_t> chunks{0}, longest{0};
+            EXPECT_TRUE(parallel_for(q, std::size_t{0}, size, grain, [&](std::size_t from, std::size_t to) {
+                ++chunks;
+                EXPECT_LT(from, to);
+                EXPECT_LE(to - from, grain);
+                for (std::size_t i = from; i != to; ++i) ++seen[i];
+            }));
+            for (const auto& n : seen) EXPECT_EQ(n, 1);
+            EXPECT_EQ(chunks, (size + grain - 1) / grain);
+        }
+}
+
+TEST(global_queue_parallel_for, goes_up_to_the_largest_index) {
+    global_queue q({.workers = 1});
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t covered = 0;
+    EXPECT_TRUE(
+        parallel_for(q, most - 5, most, 4, [&](std::uint64_t from, std::uint64_t to) { covered += to - from; }));
+    EXPECT_EQ(covered, 5U);
+    covered = 0;
+    EXPECT_TRUE(parallel_for(q, -3, 4, 2, [&](int from, int to) { covered += static_cast<std::uint64_t>(to - from); }));
+    EXPECT_EQ(covered, 7U);
+    covered = 0;
+    EXPECT_TRUE(
+        parallel_for(q, 0, 7, most, [&](int from, int to) { covered += static_cast<std::uint64_t>(to - from); }));
+    EXPECT_EQ(covered, 7U) << "a grain above the range";
+}
+
+TEST(global_queue_parallel_for, of_an_empty_range_does_nothing) {
+    global_queue q({.workers = 1});
+    const auto fails = [](int, int) { FAIL() << "nothing is in the range"; };
+    EXPECT_TRUE(parallel_for(q, 5, 5, 1, fails));
+    EXPECT_TRUE(parallel_for(q, 5, 4, 1, fails)) << "a range that runs backwards is empty";
+}
+
+TEST(global_queue_parallel_for, with_a_grain_of_zero_throws) {
+    global_queue q({.workers = 1});
+    EXPECT_THROW((void)parallel_for(q, 0, 10, 0, [](int, int) {}), std::invalid_argument);
+    EXPECT_THROW((void)parallel_for(q, 0, 0, 0, [](int, int) {}), std::invalid_argument);
+}
+
+TEST(global_queue_parallel_for, runs_inside_a_task) {
+    global_queue q({.workers = 1});
+    int sum = 0;
+    ASSERT_TRUE(q.post([&] {
+        EXPECT_TRUE(parallel_for(q, 0, 10, 3, [&](int from, int to) {
+            EXPECT_TRUE(parallel_for(q, from, to, 1, [&](int i, int) { sum += i; }));
+        }));
+        EXPECT_EQ(sum, 45);
+    }));
+    EXPECT_TRUE(q.wait());
+    EXPECT_EQ(report_of(q).exceptions, 0U);
+    EXPECT_EQ(sum, 45);
+}
+
+TEST(global_queue_parallel_for, lets_the_first_exception_out_when_all_chunks_have_ended) {
+    global_queue q({.workers = 1});
+    int ran = 0;
+    EXPECT_EQ(thrown_by([&] {
+                  (void)parallel_for(q, 0, 10, 1, [&](int from, int) {
+                      ++ran;
+                      if (from % 4 == 1) throw std::runtime_error(std::to_string(from));
+                  });
+              }),
+              "1");
+    EXPECT_EQ(ran, 10);
+    EXPECT_EQ(report_of(q).exceptions, 3U);
+}
+
+TEST(global_queue_parallel_for, tells_of_a_stop) {
+    global_queue q({.workers = 1});
+    int ran = 0;
+    EXPECT_FALSE(parallel_for(q, 0, 4, 1, [&](int from, int) {
+        ++ran;
+        if (from == 1) q.request_stop(stop_mode::discard);
+    }));
+    EXPECT_EQ(ran, 2) << "in order, as nobody else takes any";
+    EXPECT_FALSE(parallel_for(q, 0, 4, 1, [](int, int) { FAIL() << "refused tasks do not run"; }));
+    q.run();
+    EXPECT_EQ(q.report().run, 2U);
+    EXPECT_EQ(q.report().discarded, 2U);
+    EXPECT_EQ(q.report().refused, 4U);
+}
+
+}  // namespace
