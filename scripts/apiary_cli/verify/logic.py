@@ -38,6 +38,7 @@ NO_LOGIC = {
     "impl/apiary/schedulers/all.hpp": "a list for tests", "impl/apiary/schedulers/hive/examples/echo.hpp": "an example",
     "impl/apiary/testing/running_hive.hpp": "a test's helper", "impl/apiary/testing/stepped_hive.hpp": "a test's helper",
     "impl/apiary/testing/fake_driver.hpp": "a test's helper", "impl/apiary/events/driver.hpp": "a concept",
+    "impl/apiary/testing/counting_sync.hpp": "a test's policy: it only counts",
 }
 SYSTEM = {
     ("impl/apiary/parking/time_slice.hpp", "linux_slices"): "the kernel's answers, which differ: before Linux 6.12 there is no slice",

@@ -1,0 +1,89 @@
+// counting_sync: real_sync, and a count of what its locks meet. For tests that show contention by counters and never by times.
+//
+// Counts are of the whole process: one test at a time, from reset() on. `at_lock` is called with each lock held, so that a test
+// can keep a thread inside and see which others come meanwhile.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+struct counting_sync : real_sync {
+    struct counts {
+        std::atomic<std::uint64_t> locks;                // taken
+        std::atomic<std::uint64_t> contended;            // not free at the first try; counted before the thread waits
+        std::atomic<std::uint64_t> sleeps;               // waits on a condition variable
+        std::atomic<std::uint64_t> inside, most_inside;  // threads that hold the lock at once
+    };
+    static inline counts seen;
+    static inline std::function<void()> at_lock;  // set while no other thread runs
+
+    static void reset() {
+        for (auto* n : {&seen.locks, &seen.contended, &seen.sleeps, &seen.inside, &seen.most_inside}) *n = 0;
+        at_lock = nullptr;
+    }
+
+    class mutex {
+    public:
+        void lock(site = {}) {
+            if (!m_.try_lock()) {
+                ++seen.contended;
+                m_.lock();
+            }
+            entered();
+        }
+        bool try_lock(site = {}) { return m_.try_lock() && (entered(), true); }
+        void unlock(site = {}) {
+            --seen.inside;
+            m_.unlock();
+        }
+
+    private:
+        friend struct counting_sync;
+        void entered() {
+            ++seen.locks;
+            const std::uint64_t now = ++seen.inside;
+            if (now > seen.most_inside) seen.most_inside = now;  // the lock orders this, if it is one
+            if (at_lock) at_lock();
+        }
+        std::mutex m_;
+    };
+
+    class lock {
+    public:
+        explicit lock(mutex& m, site = {}) : mutex_(m) { mutex_.lock(); }
+        ~lock() { mutex_.unlock(); }
+        lock(const lock&) = delete;
+        lock& operator=(const lock&) = delete;
+
+    private:
+        friend struct counting_sync;
+        mutex& mutex_;
+    };
+
+    class condvar {
+    public:
+        // Its return takes the lock anew, which counts in `inside` alone.
+        void wait(lock& l, site = {}) {
+            ++seen.sleeps;
+            --seen.inside;
+            std::unique_lock<std::mutex> held(l.mutex_.m_, std::adopt_lock);
+            cv_.wait(held);
+            held.release();
+            ++seen.inside;
+        }
+        void notify_one(site = {}) noexcept { cv_.notify_one(); }
+        void notify_all(site = {}) noexcept { cv_.notify_all(); }
+
+    private:
+        std::condition_variable cv_;
+    };
+};
+
+}  // namespace apiary
