@@ -1,5 +1,8 @@
 // Subject `global_queue`: one mutex, one condition variable, one queue. The honest floor: what anybody
 // writes in an hour. It has no timers.
+//
+// Fork-join: a task_scope per node, whose wait runs what lies below it. The root is a post, and the main thread blocks in
+// wait_idle, which runs nothing: the N workers stay N.
 #include <span>
 #include <string>
 #include <thread>
@@ -17,7 +20,9 @@ public:
     static std::string version() { return APIARY_VERSION; }
 
     explicit global_queue(unsigned workers)
-        : scheduler_(apiary::global_queue_config{.workers = workers}), worker_zero_([this] { scheduler_.run(); }) {}
+        : scheduler_(apiary::global_queue_config{.workers = workers}), worker_zero_([this] { scheduler_.run(); }) {
+        running_ = &scheduler_;
+    }
     ~global_queue() { scheduler_.request_stop(); }
     global_queue(const global_queue&) = delete;
     global_queue& operator=(const global_queue&) = delete;
@@ -32,7 +37,27 @@ public:
         apiary::bench::must_accept(scheduler_.post_batch(tasks) == tasks.size());
     }
 
+    template <class F>
+    void call(F&& root) {
+        post(std::forward<F>(root));
+        scheduler_.wait_idle();
+    }
+
+    // Of the one adapter there is at a time.
+    class scope {
+    public:
+        template <class F>
+        void run(F&& task) {
+            apiary::bench::must_accept(scope_.run(std::forward<F>(task)));
+        }
+        void wait() { scope_.wait(); }
+
+    private:
+        apiary::global_queue::task_scope scope_{*running_};
+    };
+
 private:
+    static inline apiary::global_queue* running_ = nullptr;
     apiary::global_queue scheduler_;
     std::jthread worker_zero_;  // run() blocks. Joined before the scheduler goes.
 };
