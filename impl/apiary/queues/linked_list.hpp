@@ -12,7 +12,7 @@ public:
     bool empty() const { return front_ == nullptr; }
     Node* front() const { return front_; }
 
-    void push_back(Node* node) {
+    void append(Node* node) {
         node->before.write(back_);
         node->behind.write(nullptr);
         if (back_ == nullptr)

@@ -31,9 +31,9 @@ TEST(linked_list, loses_the_node_that_is_removed_and_no_other) {
     for (std::size_t gone = 0; gone < 3; ++gone) {
         std::array<node, 4> n;
         list l;
-        for (std::size_t i = 0; i < 3; ++i) l.push_back(&n[i]);
+        for (std::size_t i = 0; i < 3; ++i) l.append(&n[i]);
         l.remove(&n[gone]);
-        l.push_back(&n[3]);  // behind the last that is left
+        l.append(&n[3]);  // behind the last that is left
         std::vector<const node*> expected;
         for (std::size_t i = 0; i < 4; ++i)
             if (i != gone) expected.push_back(&n[i]);
@@ -46,7 +46,7 @@ TEST(linked_list, is_empty_when_its_only_node_is_removed_and_takes_it_again) {
     list l;
     EXPECT_TRUE(l.empty());
     for (int i = 0; i < 2; ++i) {
-        l.push_back(&n);
+        l.append(&n);
         EXPECT_EQ(nodes_of(l), std::vector<const node*>{&n});
         l.remove(&n);
         EXPECT_TRUE(nodes_of(l).empty());

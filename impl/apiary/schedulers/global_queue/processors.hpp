@@ -18,11 +18,11 @@ inline std::vector<int> usable_processors() {
     cpu_set_t mask;
     if (::sched_getaffinity(0, sizeof mask, &mask) == 0)
         for (int p = 0; p < CPU_SETSIZE; ++p)
-            if (CPU_ISSET(static_cast<std::size_t>(p), &mask)) all.push_back(p);
+            if (CPU_ISSET(static_cast<std::size_t>(p), &mask)) all.emplace_back(p);
     // A machine with more processors than a mask has bits.
     if (all.empty())
         for (unsigned p = 0; p < std::max(1U, std::thread::hardware_concurrency()); ++p)
-            all.push_back(static_cast<int>(p));
+            all.emplace_back(static_cast<int>(p));
     return all;
 }
 

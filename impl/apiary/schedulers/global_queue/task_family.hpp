@@ -69,11 +69,11 @@ public:
 
     // One task more of its family. True: a thread sleeps in a wait that should run it.
     bool push(item* t) {
-        queue_.push_back(t);
+        queue_.append(t);
         t->of->queued.push_back(t);
         bool awaited = false;
         for (family* f = t->of; f != nullptr; f = f->parent) {
-            if (f->unfinished++ == 0 && f->parent != nullptr) f->parent->inner.push_back(f);
+            if (f->unfinished++ == 0 && f->parent != nullptr) f->parent->inner.append(f);
             if (f->sleepers != 0) awaited = true;
         }
         return awaited;
