@@ -151,6 +151,37 @@ TEST(global_queue_run, that_gets_no_thread_throws_and_accounts_for_every_task) {
     }
 }
 
+TEST(global_queue_start, that_gets_no_thread_throws_and_joins_those_that_it_got) {
+    std::thread([] {}).join();
+    const std::size_t before = threads_that_stay();
+    for (int allocations = 0; allocations < 4; ++allocations) {
+        global_queue q({.workers = 3});
+        const auto token = std::make_shared<int>(0);
+        for (int i = 0; i < 2; ++i) ASSERT_TRUE(q.post([token] {}));
+        allocations_left = allocations;
+        EXPECT_THROW(q.start(), std::bad_alloc);
+        allocations_left = -1;
+        EXPECT_EQ(q.report().run + q.report().discarded, 2U) << allocations;
+        EXPECT_EQ(token.use_count(), 1);
+        EXPECT_EQ(threads_that_stay(), before);
+        EXPECT_FALSE(q.post([] {})) << "it is stopped";
+        EXPECT_THROW(q.start(), std::logic_error);
+    }
+}
+
+// All or none, as a batch.
+TEST(global_queue_scope, that_gets_no_memory_in_the_middle_of_several_runs_none) {
+    global_queue q({.workers = 1});
+    global_queue::task_scope scope(q);
+    for (int allocations = 0; allocations < 3; ++allocations) {
+        allocations_left = allocations;
+        EXPECT_THROW((void)scope.run_all(3, [](std::size_t) { return [] { FAIL() << "none was accepted"; }; }),
+                     std::bad_alloc);
+        allocations_left = -1;
+        EXPECT_TRUE(scope.wait());
+    }
+}
+
 TEST(global_queue_stop, the_first_decides_how) {
     global_queue draining({.workers = 1}), discarding({.workers = 1});
     int ran = 0;
