@@ -18,6 +18,7 @@ struct counting_sync : real_sync {
     struct counts {
         std::atomic<std::uint64_t> locks;                // taken
         std::atomic<std::uint64_t> contended;            // not free at the first try; counted before the thread waits
+        std::atomic<std::uint64_t> broadcasts;           // notify_all
         std::atomic<std::uint64_t> sleeps;               // waits on a condition variable
         std::atomic<std::uint64_t> inside, most_inside;  // threads that hold the lock at once
     };
@@ -25,7 +26,8 @@ struct counting_sync : real_sync {
     static inline std::function<void()> at_lock;  // set while no other thread runs
 
     static void reset() {
-        for (auto* n : {&seen.locks, &seen.contended, &seen.sleeps, &seen.inside, &seen.most_inside}) *n = 0;
+        for (auto* n : {&seen.locks, &seen.contended, &seen.broadcasts, &seen.sleeps, &seen.inside, &seen.most_inside})
+            *n = 0;
         at_lock = nullptr;
     }
 
@@ -79,7 +81,10 @@ struct counting_sync : real_sync {
             ++seen.inside;
         }
         void notify_one(site = {}) noexcept { cv_.notify_one(); }
-        void notify_all(site = {}) noexcept { cv_.notify_all(); }
+        void notify_all(site = {}) noexcept {
+            ++seen.broadcasts;
+            cv_.notify_all();
+        }
 
     private:
         std::condition_variable cv_;

@@ -106,6 +106,29 @@ struct global_queue_parent_joins_its_children {
 };
 APIARY_CHECK(global_queue_parent_joins_its_children);
 
+template <class Sync>
+struct global_queue_last_task_ends_every_wait {
+    static constexpr const char* what = "two threads wait for all tasks, a worker ends the only one: both waits end";
+    static constexpr std::array must_reach{"global_queue.waited_for_family"};
+    static constexpr std::array alike{0U, 1U};
+    static constexpr unsigned threads = 3;
+
+    basic_global_queue<Sync> queue{{.workers = 1}};
+    typename Sync::template cell<int> ended{0};
+
+    void before() {
+        Sync::law(queue.post([this] { ended.write(1); }), "refused before the stop");
+    }
+    void thread(unsigned i) {
+        if (i == 2) return queue.work();
+        Sync::law(queue.wait(), "the wait tells of a stop that was not");
+        Sync::law(ended.read() == 1, "the wait was over while a task had not ended");
+        queue.request_stop();
+    }
+    void after() { Sync::law(queue.report().run == 1, "the report does not add up"); }
+};
+APIARY_CHECK(global_queue_last_task_ends_every_wait);
+
 // Each has what the other's end tells nothing about.
 template <class Sync>
 struct global_queue_each_sleeper_is_told {

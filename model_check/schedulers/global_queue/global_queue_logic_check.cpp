@@ -13,7 +13,8 @@ using namespace apiary;
 
 template <class Sync>
 struct global_queue_discard_ends_every_wait_for_idleness {
-    static constexpr const char* what = "two threads wait for idleness, no worker runs, a stop discards the only task: both waits end";
+    static constexpr const char* what =
+        "two threads wait for idleness, no worker runs, a stop discards the only task: both waits end";
     static constexpr std::array must_reach{"global_queue.waited_for_idle"};
     static constexpr std::array alike{0U, 1U};
     static constexpr unsigned threads = 3;
@@ -32,9 +33,7 @@ struct global_queue_discard_ends_every_wait_for_idleness {
         claim_ledger<Sync>* ledger;
     };
 
-    void before() {
-        Sync::law(queue.post(never_runs(destroyed)), "refused before the stop");
-    }
+    void before() { Sync::law(queue.post(never_runs(destroyed)), "refused before the stop"); }
     void thread(unsigned i) {
         if (i == 2) return queue.request_stop(stop_mode::discard);
         queue.wait_idle();
@@ -105,9 +104,7 @@ struct global_queue_batch_feeds_both_workers {
         ledger.settle();  // before the stop: idle means that both have ended
         queue.request_stop();
     }
-    void after() {
-        Sync::law(queue.report().run == 2 && queue.report().exceptions == 0, "the report does not add up");
-    }
+    void after() { Sync::law(queue.report().run == 2 && queue.report().exceptions == 0, "the report does not add up"); }
 };
 APIARY_CHECK(global_queue_batch_feeds_both_workers);
 

@@ -50,8 +50,7 @@ public:
 
 private:
     static bool bind(const std::vector<int>& processors) {
-        cpu_set_t mask;
-        CPU_ZERO(&mask);
+        cpu_set_t mask{};
         for (const int p : processors) CPU_SET(static_cast<std::size_t>(p), &mask);
         return ::sched_setaffinity(0, sizeof mask, &mask) == 0;
     }

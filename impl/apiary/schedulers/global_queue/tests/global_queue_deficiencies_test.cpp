@@ -1,5 +1,6 @@
-// The deficiencies that seed 004 finds in this scheduler, shown by counters. 1: every lock is contended. 2: posts are serial.
-// 3: no load balance, workers idle beside one that runs. 4 and 5, which are repaired, are in global_queue_scope_test.cpp.
+// What counters show. The deficiencies that seed 004 finds in this scheduler, 1: every lock is contended, 2: posts are serial,
+// 3: no load balance, workers idle beside one that runs. (4 and 5, which are repaired, are in global_queue_scope_test.cpp.) And
+// which sleepers are told of what.
 #include <apiary/schedulers/global_queue/global_queue.hpp>
 
 #include <gtest/gtest.h>
@@ -110,6 +111,86 @@ TEST(global_queue_deficiency_3, equal_tasks_leave_workers_idle) {
         // The share of all turns that nobody used: 0, a quarter, a sixth.
         EXPECT_EQ(asleep_beside_it, steps * workers - tasks);
     }
+}
+
+// Both workers are busy, one thread sleeps in a wait for each one's scope. What the second one's task makes, alone or as one of
+// several, its own sleeper must run: to wake the other one is not enough.
+TEST(global_queue_sleepers, are_told_of_what_they_could_run) {
+    for (const bool several : {false, true}) {
+        counting_sync::reset();
+        queue_type q({.workers = 2});
+        std::atomic<bool> made{false}, ran{false};
+        std::vector<std::thread> workers, sleepers;
+        // Returns when the sleeper sleeps, and a worker of its own is inside the task.
+        const auto add_sleeper = [&](auto task) {
+            std::atomic<bool> posted{false}, begun{false};
+            const std::uint64_t asleep = seen.sleeps;
+            sleepers.emplace_back([&q, &posted, &begun, task] {
+                queue_type::task_scope scope(q);
+                ASSERT_TRUE(scope.run([&begun, task](queue_type::task_scope& children) {
+                    begun = true;
+                    task(children);
+                }));
+                posted = true;
+                wait_until([&begun] { return begun.load(); });
+                EXPECT_TRUE(scope.wait());
+            });
+            wait_until([&] { return posted.load(); });
+            workers.emplace_back([&q] { q.work(); });
+            wait_until([&] { return seen.sleeps > asleep; });
+        };
+        add_sleeper([&](auto&) { wait_until([&] { return ran.load(); }); });
+        add_sleeper([&](auto& children) {
+            wait_until([&] { return made.load(); });
+            const auto task = [&] { ran = true; };
+            if (several)
+                EXPECT_EQ(children.run_all(2, [&](std::size_t) { return task; }), 2U);
+            else
+                EXPECT_TRUE(children.run(task));
+            wait_until([&] { return ran.load(); });
+        });
+        made = true;
+        for (auto& t : sleepers) t.join();
+        q.request_stop();
+        for (auto& t : workers) t.join();
+    }
+}
+
+TEST(global_queue_sleepers, are_told_only_when_there_are_any) {
+    counting_sync::reset();
+    queue_type q({.workers = 1});
+    std::atomic<bool> begun{false}, go{false};
+    const auto blocks = [&] {
+        begun = true;
+        wait_until([&] { return go.load(); });
+    };
+    std::thread worker([&] { q.work(); });
+    queue_type::task_scope scope(q);
+    ASSERT_TRUE(scope.run(blocks));
+    wait_until([&] { return begun.load(); });
+    std::thread opens([&, asleep = seen.sleeps.load()] {
+        wait_until([&] { return seen.sleeps > asleep; });
+        go = true;
+    });
+    EXPECT_TRUE(scope.wait());  // sleeps
+    opens.join();
+    go = begun = false;
+    counting_sync::seen.broadcasts = 0;
+    ASSERT_TRUE(scope.run(blocks));
+    wait_until([&] { return begun.load(); });
+    EXPECT_EQ(scope.run_all(2, [](std::size_t) { return [] {}; }), 2U);
+    EXPECT_TRUE(q.post([] {}));
+    EXPECT_EQ(seen.broadcasts, 1U) << "to the workers, of the two";
+    go = true;
+    EXPECT_TRUE(scope.wait());
+    q.request_stop();
+    worker.join();
+
+    queue_type alone({.workers = 1});
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(alone.post([] {}));
+    counting_sync::seen.broadcasts = 0;
+    EXPECT_TRUE(alone.wait());
+    EXPECT_EQ(seen.broadcasts, 1U) << "at the last end, for wait_idle";
 }
 
 }  // namespace

@@ -88,17 +88,37 @@ TEST(global_queue_scope, a_waiting_thread_runs_grandchildren_whose_parent_is_bus
     q.start();
     scope s(q);
     const auto here = std::this_thread::get_id();
+    int n = 0;
     ASSERT_TRUE(s.run([&](scope& children) {
-        ASSERT_TRUE(children.run([&] {
-            EXPECT_EQ(std::this_thread::get_id(), here);
-            ran = true;
-        }));
+        for (int i = 0; i < 2; ++i)
+            ASSERT_TRUE(children.run([&] {
+                EXPECT_EQ(std::this_thread::get_id(), here);
+                ran = ++n == 2;
+            }));
         posted = true;
         wait_for(ran);  // the only worker is here and takes nothing
     }));
     wait_for(posted);
     EXPECT_TRUE(s.wait());
-    EXPECT_EQ(stopped(q).run, 2U);
+    EXPECT_EQ(stopped(q).run, 3U);
+}
+
+TEST(global_queue_scope, a_waiting_thread_runs_what_lies_two_scopes_below) {
+    global_queue q({.workers = 2});
+    std::atomic<bool> posted{false}, ran{false};
+    q.start();
+    scope s(q);
+    ASSERT_TRUE(s.run([&](scope& children) {
+        ASSERT_TRUE(children.run([&](scope& grandchildren) {
+            ASSERT_TRUE(grandchildren.run([&] { ran = true; }));
+            posted = true;
+            wait_for(ran);  // the other worker is here
+        }));
+        wait_for(ran);  // one worker is here
+    }));
+    wait_for(posted);
+    EXPECT_TRUE(s.wait());
+    EXPECT_EQ(stopped(q).run, 3U);
 }
 
 // So a lock that a waiting task holds is asked for by nothing that lies upon it, unless the task waits for that.

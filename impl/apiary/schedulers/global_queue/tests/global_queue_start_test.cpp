@@ -64,7 +64,9 @@ TEST(global_queue_start, runs_once) {
 }
 
 TEST(global_queue_start, has_a_worker_for_each_processor_that_it_may_use) {
-    EXPECT_EQ(apiary::global_queue_config{}.workers, apiary::usable_processors().size());
+    cpu_set_t mask;
+    ASSERT_EQ(::sched_getaffinity(0, sizeof mask, &mask), 0);
+    EXPECT_EQ(apiary::global_queue_config{}.workers, static_cast<unsigned>(CPU_COUNT(&mask)));
     // On a thread that may use one alone, which others must not inherit.
     std::thread([] {
         cpu_set_t one;
@@ -97,6 +99,10 @@ TEST(global_queue_start, binds_its_workers_in_turns_when_told_to) {
     EXPECT_EQ(usable.size() == 1 ? 0 : unbound.load(), 0);
     EXPECT_EQ(bound[0], usable.size() == 1 ? static_cast<int>(workers) : 2) << "the first one in turns";
     EXPECT_EQ(apiary::usable_processors(), usable) << "the caller of start() is not bound";
+
+    global_queue one({.workers = 1, .pin = true});
+    one.start();
+    EXPECT_EQ(apiary::usable_processors(), usable) << "nor when there is one worker";
 }
 
 }  // namespace

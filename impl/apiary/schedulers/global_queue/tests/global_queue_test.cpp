@@ -136,6 +136,23 @@ TEST(global_queue_run, works_with_as_many_threads_as_it_was_told_one_of_them_its
     }
 }
 
+TEST(global_queue_run, returns_when_every_worker_has_ended) {
+    global_queue q({.workers = 2});
+    std::barrier both(2);
+    std::atomic<bool> ended{false};
+    const auto caller = std::this_thread::get_id();
+    for (int i = 0; i < 2; ++i)
+        ASSERT_TRUE(q.post([&] {
+            both.arrive_and_wait();
+            if (std::this_thread::get_id() == caller) return;
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            ended = true;
+        }));
+    q.request_stop();
+    q.run();
+    EXPECT_TRUE(ended);
+}
+
 TEST(global_queue_run, that_gets_no_thread_throws_and_accounts_for_every_task) {
     for (int allocations = 0; allocations < 3; ++allocations) {
         global_queue q({.workers = 3});

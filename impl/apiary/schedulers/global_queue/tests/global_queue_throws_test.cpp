@@ -141,7 +141,7 @@ TEST(global_queue_parallel_for, goes_up_to_the_largest_index) {
 TEST(global_queue_parallel_for, of_an_empty_range_does_nothing) {
     global_queue q({.workers = 1});
     const auto fails = [](int, int) { FAIL() << "nothing is in the range"; };
-    EXPECT_TRUE(parallel_for(q, 5, 5, 1, fails));
+    for (const std::size_t grain : {1U, 3U}) EXPECT_TRUE(parallel_for(q, 5, 5, grain, fails));
     EXPECT_TRUE(parallel_for(q, 5, 4, 1, fails)) << "a range that runs backwards is empty";
 }
 
