@@ -42,6 +42,7 @@ NO_LOGIC = {
 }
 SYSTEM = {
     ("impl/apiary/parking/time_slice.hpp", "linux_slices"): "the kernel's answers, which differ: before Linux 6.12 there is no slice",
+    ("impl/apiary/schedulers/global_queue/processors.hpp", "usable_processors"): "the kernel's answers: no machine here has more processors than a mask has bits",
 }
 PROLOGUE = "#include <apiary/logic_mutant.hpp>"
 SUPPORT = """\
