@@ -3,7 +3,17 @@ function(apiary_register list target)
   set_property(GLOBAL APPEND PROPERTY APIARY_${list} $<TARGET_FILE:${target}>)
 endfunction()
 
+# apiary_peer_left_out(name what remedy): says so, and names the peer in manifest/absent.txt, so that scripts/apiary configures
+# anew when its packages have come.
+function(apiary_peer_left_out name what remedy)
+  message(STATUS "subject_${name}: ${what}; this peer is left out. Remedy: ${remedy}")
+  set_property(GLOBAL APPEND PROPERTY APIARY_absent ${name})
+endfunction()
+
 function(apiary_write_manifests)
+  get_property(absent GLOBAL PROPERTY APIARY_absent)
+  list(JOIN absent "\n" text)
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/manifest/absent.txt CONTENT "${text}\n")
   foreach(list checks stress subjects micro exact logic)
     get_property(programs GLOBAL PROPERTY APIARY_${list})
     list(JOIN programs "\n" text)

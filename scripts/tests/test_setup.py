@@ -11,7 +11,8 @@ from unittest import mock
 
 from apiary_cli.base import building, packages, repo
 from apiary_cli.base.errors import Fault
-from apiary_cli.verbs import setup
+from apiary_cli.race import plans
+from apiary_cli.verbs import race, setup
 
 from . import fakes
 
@@ -46,6 +47,52 @@ class Missing(unittest.TestCase):
             packages.require("cmake", "ninja")
         self.assertIn("cmake, ninja not found", caught.exception.text())
         self.assertIn("apt-get install cmake ninja-build", caught.exception.text())
+
+
+class Peers(unittest.TestCase):
+    """What a plan does not name is not installed."""
+
+    def needed(self, peers: tuple[str, ...] | None, **more: bool) -> list[str]:
+        with mock.patch.object(packages.Package, "present", return_value=False):
+            return setup.needed(more.get("with_lint", False), 12, peers)
+
+    def test_a_bare_system_gets_what_quick_needs(self) -> None:
+        names = self.needed(None)
+        self.assertIn("libtbb-dev", names)
+        self.assertLessEqual({package.name for package in packages.REQUIRED}, set(names))
+        self.assertFalse({"libboost-dev", "libconcurrentqueue-dev", "golang-go", "clang-19", "libomp-19-dev"} & set(names))
+
+    def test_a_plan_gets_what_its_peers_need(self) -> None:
+        beyond = {package.name for needs in packages.PEERS.values() for package in needs}
+        self.assertFalse(set(self.needed(plans.plan("gate").subjects)) & beyond)
+        self.assertEqual(set(self.needed(plans.plan("publish").subjects)) & beyond,
+                         {"libtbb-dev", "libboost-dev", "libconcurrentqueue-dev"})
+        self.assertEqual(set(self.needed(tuple(packages.PEERS))) & beyond, beyond)
+
+    def test_a_package_is_installed_once(self) -> None:
+        names = self.needed(("libomp", "libomp"), with_lint=True)
+        self.assertEqual(len(names), len(set(names)))
+
+    def test_peers_that_have_arrived_are_configured(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            self.assertEqual(building.arrived(folder), [])
+            (folder / "manifest").mkdir()
+            (folder / "manifest" / "absent.txt").write_text("asio\nopenmp\n\n")
+            for there, arrived in ((True, ["asio"]), (False, [])):
+                with mock.patch.object(packages.Package, "present", return_value=there):
+                    self.assertEqual(building.arrived(folder), arrived)
+
+    def test_what_is_missing_of_a_peer_and_the_remedy(self) -> None:
+        with mock.patch.object(packages.Package, "present", return_value=False):
+            why, remedy = race.lacking(["hive", "asio", "tokio"])
+        self.assertEqual((why, remedy.split(" &&")[0]), ("libboost-dev not found", "scripts/apiary setup --peers"))
+        self.assertEqual(race.lacking(["hive", "openmp"]), ("", ""))
+
+    def test_the_list_for_another_system_says_what_a_peer_s_package_is_for(self) -> None:
+        told = setup.not_debian(["libboost-dev", "cargo-web"], {}).text()
+        self.assertIn("libboost-dev       the peer Boost.Asio", told)
+        self.assertIn("cargo-web          cargo and rustc", told)
 
 
 class Cargo(unittest.TestCase):

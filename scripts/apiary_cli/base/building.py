@@ -21,7 +21,16 @@ def stale(folder: Path) -> bool:
     """True when the folder must be configured (again) before Ninja can look after itself."""
     cache, rules = folder / "CMakeCache.txt", folder / "build.ninja"
     whole = cache.exists() and rules.exists() and (folder / "manifest").is_dir()
-    return not whole or bool(sources.misconfigured(folder))
+    return not whole or bool(sources.misconfigured(folder)) or bool(arrived(folder))
+
+
+def arrived(folder: Path) -> list[str]:
+    """The peers that were left out when the folder was configured, and whose packages are there now."""
+    try:
+        absent = (folder / "manifest" / "absent.txt").read_text().split()
+    except OSError:
+        return []
+    return [name for name in absent if name in packages.PEERS and not packages.missing(packages.PEERS[name])]
 
 
 def configure(preset: str) -> None:

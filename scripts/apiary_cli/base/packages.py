@@ -9,11 +9,13 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Iterable
 
 from .errors import Fault
 
 RUST_AT_LEAST = (1, 85)
 DEBIAN_AT_LEAST = 12
+ELSEWHERE = ("/usr/local/go/bin", "/usr/lib/go/bin")  # where CMake looks for programs, too
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Package:
     files: tuple[str, ...] = ()
 
     def present(self) -> bool:
-        return all(shutil.which(command) for command in self.commands) and all(
+        path = os.pathsep.join((os.environ.get("PATH", os.defpath), *ELSEWHERE))
+        return all(shutil.which(command, path=path) for command in self.commands) and all(
             glob.glob(pattern) for pattern in self.files
         )
 
@@ -42,13 +45,6 @@ REQUIRED = (
     Package("relacy-dev", "Relacy Race Detector", files=("/usr/include/relacy/relacy.hpp",)),
     Package("libgtest-dev", "unit tests", files=("/usr/include/gtest/gtest.h",)),
     Package("libbenchmark-dev", "micro-benchmarks", files=("/usr/include/benchmark/benchmark.h",)),
-    Package("libtbb-dev", "the peer oneTBB", files=("/usr/include/tbb/version.h",)),
-    Package("libboost-dev", "the peer Boost.Asio", files=("/usr/include/boost/asio/thread_pool.hpp",)),
-    Package(
-        "libconcurrentqueue-dev",
-        "the peer moodycamel_pool",
-        files=("/usr/include/concurrentqueue/concurrentqueue.h",),
-    ),
     Package("nettle-dev", "SHA-1 of the scenario uts", files=("/usr/include/nettle/sha1.h",)),
     Package("libcli11-dev", "the subjects' command line", files=("/usr/include/CLI/CLI.hpp",)),
     Package("nlohmann-json3-dev", "tests read the golden vectors", files=("/usr/include/nlohmann/json.hpp",)),
@@ -56,13 +52,39 @@ REQUIRED = (
     Package("hyperfine", "whole-process times", commands=("hyperfine",)),
 )
 
+CLANG = Package("clang-19", "second compiler", commands=("clang++-19",))
+
+# What a peer needs beyond that, by its subject's name. It is installed when a plan names the peer, or by setup --peers.
+PEERS = {
+    "onetbb": (Package("libtbb-dev", "the peer oneTBB", files=("/usr/include/tbb/version.h",)),),
+    "asio": (Package("libboost-dev", "the peer Boost.Asio", files=("/usr/include/boost/asio/thread_pool.hpp",)),),
+    "moodycamel_pool": (
+        Package(
+            "libconcurrentqueue-dev",
+            "the peer moodycamel_pool",
+            files=("/usr/include/concurrentqueue/concurrentqueue.h",),
+        ),
+    ),
+    "go": (Package("golang-go", "the peer Go", commands=("go",)),),
+    "libomp": (
+        CLANG,
+        Package("libomp-19-dev", "OpenMP for clang", files=("/usr/lib/llvm-19/lib/clang/19/include/omp.h",)),
+    ),
+}
+
 LINT = (
-    Package("clang-19", "second compiler", commands=("clang++-19",)),
+    CLANG,
     Package("clang-tidy-19", "lint", commands=("clang-tidy-19",)),
     Package("clang-format-19", "format", commands=("clang-format-19",)),
 )
 
-TOOL_FOR = {command: package.name for package in REQUIRED + LINT for command in package.commands}
+ALL = tuple(dict.fromkeys((*REQUIRED, *(package for needs in PEERS.values() for package in needs), *LINT)))
+TOOL_FOR = {command: package.name for package in ALL for command in package.commands}
+
+
+def of_peers(names: Iterable[str]) -> tuple[Package, ...]:
+    """What these subjects need; nothing for those that are no peers, or come with the compiler."""
+    return tuple(dict.fromkeys(package for name in names for package in PEERS.get(name, ())))
 
 
 def missing(packages: tuple[Package, ...]) -> list[Package]:

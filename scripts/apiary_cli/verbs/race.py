@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from ..base import building, commits, given, known, repo, sources
+from ..base import building, commits, given, known, packages, repo, sources
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
 from ..base.say import Progress, colour, duration, heading, say, warn
 from ..verify import checks, stressing, verification
@@ -185,6 +185,14 @@ def check_files(args: argparse.Namespace) -> None:
             )
 
 
+def lacking(names: list[str]) -> tuple[str, str]:
+    """Which packages these subjects need and have not, and the remedy; nothing where all are there."""
+    found = [package.name for package in packages.missing(packages.of_peers(names))]
+    if not found:
+        return "", ""
+    return f"{' '.join(found)} not found", "scripts/apiary setup --peers && scripts/apiary build release"
+
+
 def gather(
     args: argparse.Namespace, usual: tuple[str, ...] = ()
 ) -> tuple[list[subjects.Subject], list[str]]:
@@ -201,6 +209,10 @@ def gather(
         if name not in all_names:
             raise unknown("subject", name, all_names)
     wanted = args.subject or [s.name for s in found if s.name in usual]
+    for name in set(args.subject) - {s.name for s in found}:
+        why, remedy = lacking([name])
+        if why:
+            raise Fault(f"the subject {name} is not built", why, remedy, USAGE)
     named = subjects.select(found, wanted) if wanted else [] if usual else found
     chosen = [s for s in found if s in named or (s.program in extra and not args.subject)]
     if not chosen:
@@ -213,7 +225,8 @@ def gather(
     refuse_other_source([s.program for s in chosen if s.program in programs])
     absent = [name for name in usual if name not in {s.name for s in found}]
     if absent and not args.subject:
-        warn(f"of this plan's subjects these are not built: {', '.join(absent)}")
+        why, remedy = lacking(absent)
+        warn("; ".join(filter(None, (f"of this plan's subjects these are not built: {', '.join(absent)}", why, remedy))))
     rest = [s.name for s in found if s not in chosen]
     if rest and not args.subject:
         say(f"not in this plan: {', '.join(rest)}; --subject NAME races others")
@@ -528,7 +541,7 @@ def run(args: argparse.Namespace) -> int:
     built = verification.hashes()
     started, command = time.monotonic(), shlex.join(["scripts/apiary", *sys.argv[1:]])
     if not args.no_build:
-        setup.ensure()
+        setup.ensure(peers=args.subject or plan.subjects or None)
     found, wrong = gather(args, plan.subjects)
     if args.quick and not args.no_build:
         wrong += short_verification([s.name for s in found if s.own])

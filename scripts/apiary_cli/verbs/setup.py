@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+from typing import Iterable
 
 from ..base import packages, proc
 from ..base.errors import Fault, tail
 from ..base.say import say
+from ..race import plans
 
 SUMMARY = "install from Debian packages what is missing (asks nothing)"
 DESCRIPTION = """\
 Looks for the compiler, CMake, Ninja, the libraries, and a cargo that is new enough
-(1.85; also the one that rustup installs), and installs what is missing with apt-get.
-Asks nothing; works as root or with sudo. On a system that is not Debian 12 or newer it
-prints the list of what is needed and stops.
+(1.85; also the one that rustup installs), and installs what is missing with apt-get:
+what the build, the checks and the plan quick need. What another plan's peers need comes
+when `race` is given that plan, or with --peers. Asks nothing; works as root or with sudo.
+On a system that is not Debian 12 or newer it prints the list of what is needed and stops.
 
 writes:  system packages; nothing in the repository
 takes:   under a second when all is there; a minute or two on a bare system"""
@@ -23,12 +26,15 @@ takes:   under a second when all is there; a minute or two on a bare system"""
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="say what would be installed, install nothing")
+    parser.add_argument("--peers", action="store_true", help="also what every peer needs, whatever plan names it")
     parser.add_argument("--with-lint", action="store_true", help="also clang, clang-tidy and clang-format 19")
 
 
-def needed(with_lint: bool, version: int | None) -> list[str]:
-    """The package names that are missing here."""
-    names = [package.name for package in packages.missing(packages.REQUIRED + (packages.LINT if with_lint else ()))]
+def needed(with_lint: bool, version: int | None, peers: Iterable[str] | None = None) -> list[str]:
+    """The package names that are missing here, for these peers or for those of the plan quick."""
+    peers = plans.plan("quick").subjects if peers is None else peers
+    wanted = (*packages.REQUIRED, *packages.of_peers(peers), *(packages.LINT if with_lint else ()))
+    names = [package.name for package in packages.missing(tuple(dict.fromkeys(wanted)))]
     if packages.find_cargo()[0] is None:
         names.append(packages.cargo_package(version or packages.DEBIAN_AT_LEAST))
     return names
@@ -42,7 +48,7 @@ def install_commands(names: list[str], euid: int, sudo: str | None) -> list[list
 
 
 def not_debian(names: list[str], os_release: dict[str, str]) -> Fault:
-    reasons = {package.name: package.why for package in packages.REQUIRED + packages.LINT}
+    reasons = {package.name: package.why for package in packages.ALL}
     seen = os_release.get("PRETTY_NAME") or "an unknown system"
     listing = "\n".join(f"{name:<18} {reasons.get(name, 'cargo and rustc, 1.85 or newer')}" for name in names)
     return Fault(
@@ -53,12 +59,17 @@ def not_debian(names: list[str], os_release: dict[str, str]) -> Fault:
 
 
 def ensure(
-    dry_run: bool = False, with_lint: bool = False, quiet: bool = False, os_release: dict[str, str] | None = None
+    dry_run: bool = False,
+    with_lint: bool = False,
+    quiet: bool = False,
+    os_release: dict[str, str] | None = None,
+    peers: Iterable[str] | None = None,
 ) -> None:
-    """Install what is missing. Called by the verbs that begin with set-up, too."""
+    """Install what is missing. Called by the verbs that begin with set-up, too. `peers`: the subjects that are to run,
+    if others than those of the plan quick."""
     os_release = packages.read_os_release() if os_release is None else os_release
     version = packages.debian_version(os_release)
-    names = needed(with_lint, version)
+    names = needed(with_lint, version, peers)
     if not names:
         if not quiet:
             say("setup: everything is there; nothing to install")
@@ -80,7 +91,7 @@ def ensure(
         done = proc.run(command, merge=True)
         if not done.ok:
             raise Fault(f"{' '.join(command[-len(names) - 4:])} {done.how()}", tail(done.out, 2000), by_hand)
-    left = needed(with_lint, version)
+    left = needed(with_lint, version, peers)
     if left:
         raise Fault(
             f"still missing after the installation: {' '.join(left)}",
@@ -91,5 +102,5 @@ def ensure(
 
 
 def run(args: argparse.Namespace) -> int:
-    ensure(args.dry_run, args.with_lint)
+    ensure(args.dry_run, args.with_lint, peers=packages.PEERS if args.peers else None)
     return 0
