@@ -115,9 +115,9 @@ class Pacing(unittest.TestCase):
 
 
 class Own(unittest.TestCase):
-    def read(self, text: str) -> plans.Plan:
+    def read(self, text: str, name: str = "mine.toml") -> plans.Plan:
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "mine.toml"
+            path = Path(folder) / name
             path.write_text(text)
             return plans.read(path)
 
@@ -146,6 +146,7 @@ class Own(unittest.TestCase):
         plan = self.read('points_of = "gate"\n[[point]]\nscenario = "fib"\nblocks = 7\ntimes = 2\nparams = { n = 27 }\n')
         self.assertEqual([p.label for p in plan.points], [*(p.label for p in gate), "fib n=27"])
         self.assertEqual([(p.times, p.measured) for p in plan.points], [*((p.times, p.measured) for p in gate), (2, 7)])
+        self.assertEqual(self.read('points_of = "gate"\n', "gate.toml").points, gate, "of the same name, and no circle")
         brief = self.read('points_of = "quick"\nbrief = true\n[[point]]\nscenario = "fib"\nparams = { n = 27 }\n')
         self.assertEqual(brief.points[-1].label, "fib n=18")
         self.assertEqual(max(p.plan_seconds for p in brief.points), 0.2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import tempfile
@@ -13,6 +14,7 @@ from apiary_cli.base import building, packages, repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import plans
 from apiary_cli.verbs import race, setup
+from apiary_cli.verify import verification
 
 from . import fakes
 
@@ -82,6 +84,20 @@ class Peers(unittest.TestCase):
             for there, arrived in ((True, ["asio"]), (False, [])):
                 with mock.patch.object(packages.Package, "present", return_value=there):
                     self.assertEqual(building.arrived(folder), arrived)
+
+    def test_a_race_asks_for_the_peers_that_it_is_to_run(self) -> None:
+        for words, peers in (
+            (["--plan", "publish"], plans.plan("publish").subjects),
+            (["--plan", "publish", "--subject", "asio"], ["asio"]),
+            (["--plan", "smoke"], None),
+        ):
+            parser = argparse.ArgumentParser()
+            race.arguments(parser)
+            with self.subTest(words), mock.patch.object(setup, "ensure") as ensure, mock.patch.object(
+                race, "gather", side_effect=Fault("enough")
+            ), mock.patch.object(verification, "hashes"), self.assertRaisesRegex(Fault, "enough"):
+                race.run(parser.parse_args(words))
+            self.assertEqual(ensure.call_args.kwargs, {"peers": peers})
 
     def test_what_is_missing_of_a_peer_and_the_remedy(self) -> None:
         with mock.patch.object(packages.Package, "present", return_value=False):

@@ -5,7 +5,14 @@ from __future__ import annotations
 import ast
 import operator
 
-OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+
+
+def share(whole: float, parts: float) -> float:
+    """Nothing where there are no parts: a forecast is no place to fail."""
+    return whole / parts if parts else 0.0
+
+
+OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: share}
 FUNCTIONS = {"min": min, "max": max}
 
 

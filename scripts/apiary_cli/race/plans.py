@@ -112,6 +112,7 @@ def read(path: Path, above: tuple[str, ...] = ()) -> Plan:
     told = file.read()
     file.only(told, KEYS, "a plan")
     ours = path.parent == FOLDER
+    name = path.stem if ours else path.name
     numbers = {key: file.whole(key, told[key], most=MOST.get(key, given.MOST)) for key in NUMBERS if key in told}
     flags = {key: file.flag(key, told[key]) for key in FLAGS if key in told}
     words = {key: file.text(key, told[key]) for key in ("what", "takes") if key in told}
@@ -122,8 +123,8 @@ def read(path: Path, above: tuple[str, ...] = ()) -> Plan:
         if said.get(key) is None:
             raise file.refuse(f"it has no {key}", f"{key} = {'true' if key in FLAGS else 10}", "other plans take it from here")
     return Plan(
-        name=path.stem if ours else path.name,
-        points=points(file, told, (*above, path.stem)),
+        name=name,
+        points=points(file, told, (*above, name)),
         limit=limit,
         subjects=file.names("subjects", told.get("subjects", []), '["hive", "tokio"]'),
         **said,

@@ -87,8 +87,9 @@ def scenario(file: TomlFile, name: str, own: object, frames: dict[str, dict]) ->
     if open_loop and "rate" not in parameters:
         raise file.refuse(f"{of} has no parameter rate", 'parameters = ["rate", …]', "an open loop is offered at a rate")
     words = chosen(file, f"words of {name}", told["words"], parameters, f"parameter of {name}") if "words" in told else ()
-    defaults = numbers(file, f"defaults of {name}", told.get("defaults", {}), parameters)
-    brief = numbers(file, f"brief of {name}", told.get("brief", {}), parameters)
+    counted = tuple(one for one in parameters if one not in words)
+    defaults = numbers(file, f"defaults of {name}", told.get("defaults", {}), counted)
+    brief = numbers(file, f"brief of {name}", told.get("brief", {}), counted)
     return Scenario(
         name,
         frame,

@@ -166,6 +166,11 @@ def tools() -> list[Finding]:
     out = []
     for package in packages.missing(packages.REQUIRED):
         out.append(Finding(package.name, BAD, "missing", f"scripts/apiary setup   ({package.why})"))
+    absent = {name: packages.missing(needs) for name, needs in packages.PEERS.items()}
+    lacking = [f"{name} ({' '.join(one.name for one in found)})" for name, found in absent.items() if found]
+    if lacking:
+        follows = "comes with a plan that names them; scripts/apiary setup --peers"
+        out.append(Finding("peers", NOTE, f"not there: {', '.join(lacking)}", follows))
     seen = [packages.tool_version(name) for name in ("g++", "cmake", "hyperfine")]
     seen += [f"ninja {packages.tool_version('ninja')}".strip()]
     out.append(Finding("toolchain", GOOD, "; ".join(filter(None, seen)) or "none", "recorded in env.json"))
