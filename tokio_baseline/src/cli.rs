@@ -131,8 +131,8 @@ fn parse_params(scenario: &Scenario, pairs: &[&str]) -> Result<Params, Failure> 
             pair.split_once('=').ok_or_else(|| Failure::bad(format!("--param: expected KEY=VALUE, seen `{pair}`")))?;
         let param = scenario.params.iter().find(|param| param.name == key).ok_or_else(|| {
             let names: Vec<&str> = scenario.params.iter().map(|param| param.name).collect();
-            let (scenario, names) = (scenario.name, names.join(" "));
-            Failure::bad(format!("unknown parameter `{key}` of {scenario}; its parameters are: {names}"))
+            let (scenario, names) = (scenario.name, names.join(", "));
+            Failure::bad(format!("--param: {scenario} has no parameter '{key}'; there are: {names}"))
         })?;
         let what = format!("--param {key}");
         let value = match param.words {
@@ -210,7 +210,7 @@ mod tests {
     fn unknown_names_are_answered_with_the_names_that_exist() {
         assert!(refusal("run --scenario nope --workers 1").contains("post_throughput post_latency timer_lateness"));
         let unknown = refusal("run --scenario timer_lateness --workers 1 --param delay=1");
-        assert!(unknown.contains("`delay`") && unknown.contains("delay_us pending ops"), "seen: {unknown}");
+        assert!(unknown.contains("'delay'") && unknown.contains("delay_us, pending, ops"), "seen: {unknown}");
         assert!(refusal("run --wrokers 1").contains("--workers"));
         assert!(refusal("run --workers=2 --scenario x").contains("write `--workers 2`"));
         assert!(refusal("measure").contains("--list"));

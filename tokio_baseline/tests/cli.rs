@@ -171,7 +171,7 @@ fn bad_arguments_end_with_2_and_say_what_was_seen() {
     assert_refused("run --scenario nope --workers 1", &["`nope`", "post_throughput post_latency timer_lateness"]);
     assert_refused(&format!("{throughput} 0"), &["--workers", "`0`"]);
     assert_refused(&format!("{throughput} 1 --param ops=0"), &["ops", "`0`"]);
-    assert_refused(&format!("{throughput} 1 --param size=1"), &["`size`", "producers batch ops"]);
+    assert_refused(&format!("{throughput} 1 --param size=1"), &["'size'", "producers, batch, ops"]);
     assert_refused(&format!("{throughput} 1 --fast"), &["`--fast`", "--slowdown-ns"]);
     assert_refused(&format!("{throughput} 1 --hist /nonexistent/hist"), &["--hist", "/nonexistent/hist"]);
     assert_refused("run --scenario timer_lateness --workers 1 --param pending=201", &["pending=201", "ops=200"]);
