@@ -5,6 +5,7 @@
 
 #include <apiary/bench/subject.hpp>
 
+#include "scenarios/fib.hpp"
 #include "scenarios/latency_vs_load.hpp"
 #include "scenarios/matmul.hpp"
 #include "scenarios/mixed_load.hpp"
@@ -17,6 +18,7 @@
 #include "scenarios/targeted_latency.hpp"
 #include "scenarios/targeted_throughput.hpp"
 #include "scenarios/timer_lateness.hpp"
+#include "scenarios/tree_sum.hpp"
 #include "scenarios/trees.hpp"
 #include "scenarios/uts.hpp"
 #include "scenarios/waking.hpp"
@@ -43,6 +45,7 @@ inline constexpr std::array scenarios_of{
     entry_of<chained_spawn, Runtime>(),
     entry_of<remote_spawn, Runtime>(),
     entry_of<fib, Runtime>(),
+    entry_of<tree_sum, Runtime>(),
     entry_of<skynet, Runtime>(),
     entry_of<nqueens, Runtime>(),
     entry_of<uts, Runtime>(),

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/tree_sum.hpp"
+#include "scenarios/tree_tasks.hpp"
 
 namespace apiary::bench {
 

@@ -1,8 +1,8 @@
-// fib, skynet and nqueens: fork-join with tasks of a few nanoseconds, so that they measure nothing but spawn and join.
+// skynet and nqueens: fork-join with tasks of a few nanoseconds, so that they measure nothing but spawn and join.
 //
 // A poor result means: a spawn allocates or wakes, a join blocks, or a thief takes leaves instead of branches. For
 // first-in-first-out pools it also measures memory: they open the whole tree breadth first.
-// Twins: tokio_baseline/src/scenarios/, under the same names. After Cilk, skynet (Karrlander) and BOTS.
+// Twins: tokio_baseline/src/scenarios/, under the same names. After skynet (Karrlander) and BOTS.
 #pragma once
 
 #include <array>
@@ -10,22 +10,9 @@
 #include <cstdint>
 #include <string>
 
-#include "scenarios/tree_sum.hpp"
+#include "scenarios/tree_tasks.hpp"
 
 namespace apiary::bench {
-
-struct fib_tree {
-    static constexpr unsigned most_children = 2;
-    struct Node {
-        std::uint64_t n;
-    };
-    std::uint64_t n;
-
-    [[nodiscard]] Node root() const noexcept { return {n}; }
-    [[nodiscard]] unsigned children(Node node) const noexcept { return node.n < 2 ? 0 : 2; }
-    [[nodiscard]] Node child(Node node, unsigned k) const noexcept { return {node.n - 1 - k}; }
-    [[nodiscard]] std::uint64_t value(Node node) const noexcept { return node.n < 2 ? node.n : 0; }
-};
 
 struct skynet_tree {
     static constexpr unsigned most_children = 10;
@@ -67,21 +54,6 @@ private:
     [[nodiscard]] std::uint32_t free(const Node& node) const noexcept {
         if (node.row == n) return 0;
         return ~(node.columns | node.falling | node.rising) & ((std::uint32_t{1} << n) - 1);
-    }
-};
-
-class fib {
-public:
-    static constexpr std::string_view name = "fib";
-    static constexpr bool open_loop = false;
-    static constexpr std::array parameters{parameter{.name = "n", .standard = 27, .least = 0, .most = 60},
-                                           calibrated_ops};
-    template <class Runtime>
-    static constexpr bool expressible = fork_join<Runtime>;
-
-    template <class Runtime>
-    static report measure(const run_options& options) {
-        return measure_tree<fib_tree, Runtime>({options.param("n")}, options);
     }
 };
 

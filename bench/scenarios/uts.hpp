@@ -13,7 +13,7 @@
 
 #include <apiary/bench/sha1.hpp>
 
-#include "scenarios/tree_sum.hpp"
+#include "scenarios/tree_tasks.hpp"
 
 namespace apiary::bench {
 

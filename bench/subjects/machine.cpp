@@ -1,23 +1,17 @@
 // Subject `machine`: no runtime. What this machine's own hand-overs cost between two threads, the floor under every latency of the
-// others; and the bare controls, which do the work of a scenario without a scheduler.
-#include <sys/utsname.h>
-
+// others; and the bare controls, which do the work of a scenario without a scheduler: fork-join by plain recursion.
 #include <array>
-#include <string>
 
 #include <apiary/bench/subject.hpp>
 
 #include "scenarios/bare.hpp"
+#include "scenarios/fib.hpp"
 #include "scenarios/floors.hpp"
-
-namespace {
-
-std::string kernel() {
-    utsname names{};
-    return ::uname(&names) == 0 ? std::string(names.sysname) + " " + names.release : "unknown kernel";
-}
-
-}  // namespace
+#include "scenarios/matmul.hpp"
+#include "scenarios/recursion.hpp"
+#include "scenarios/tree_sum.hpp"
+#include "scenarios/trees.hpp"
+#include "scenarios/uts.hpp"
 
 int main(int argc, char** argv) {
     using namespace apiary::bench;
@@ -28,6 +22,12 @@ int main(int argc, char** argv) {
         bare_entry<steal_pressure, bare_steal_pressure>(),
         bare_entry<timer_lateness, bare_timer_lateness>(),
         bare_entry<post_latency, bare_post_latency>(),
+        entry_of<fib, recursion>(),
+        entry_of<tree_sum, recursion>(),
+        entry_of<skynet, recursion>(),
+        entry_of<nqueens, recursion>(),
+        entry_of<uts, recursion>(),
+        entry_of<matmul, recursion>(),
     };
-    return run_subject({"machine", kernel(), scenarios}, argc, argv);
+    return run_subject({recursion::name, recursion::version(), scenarios}, argc, argv);
 }

@@ -1,10 +1,12 @@
 // Subject `onetbb`: oneTBB, one arena of N worker slots. task_arena::enqueue, its call for fire-and-forget work, for
 // posts from outside; task_group::run for children; enqueue again for a task that lets others go first.
 //
-// Fork-join: a task_group per node, and task_arena::execute for the root: the main thread takes one of the N slots.
+// Fork-join: a task_group per node, parallel_invoke for two branches, and task_arena::execute for the root: the main thread
+// takes one of the N slots.
 // Compute tasks: a second arena of lower priority. It has no batch call, no timers and no way to aim at a worker.
 // Its tasks come from oneTBB's own pools and not from operator new: the column `allocs` stays empty.
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_invoke.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 #include <oneapi/tbb/version.h>
@@ -72,6 +74,11 @@ public:
     template <class F>
     void call(F&& root) {
         arena_.execute(std::forward<F>(root));
+    }
+
+    template <class F, class G>
+    static void fork_join(F&& f, G&& g) {
+        tbb::parallel_invoke(std::forward<F>(f), std::forward<G>(g));
     }
 
     class scope {

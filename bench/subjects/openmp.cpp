@@ -1,5 +1,5 @@
-// Subject `openmp`: OpenMP tasks of the compiler's own library (GCC: libgomp). One parallel region per computation, its
-// root in a `single`, `task` for each child, `taskwait` for the join.
+// Subjects `openmp` and `libomp`: OpenMP tasks of the compiler's own library (GCC: libgomp; clang: libomp). One parallel
+// region per computation, its root in a `single`, `task` for each child, `taskwait` for the join.
 //
 // Only the threads of a region can create its tasks, so nothing can be posted from outside: fork-join alone. The main
 // thread is one of the N.
@@ -10,12 +10,19 @@
 
 #include "scenarios/list.hpp"
 
+// clang's own __VERSION__ says that it is clang's.
+#ifdef __clang__
+#define APIARY_OPENMP_OF ""
+#else
+#define APIARY_OPENMP_OF "GCC "
+#endif
+
 namespace {
 
 class openmp {
 public:
-    static constexpr std::string_view name = "openmp";
-    static std::string version() { return "OpenMP " + std::to_string(_OPENMP) + " (GCC " __VERSION__ ")"; }
+    static constexpr std::string_view name = APIARY_OPENMP_NAME;
+    static std::string version() { return "OpenMP " + std::to_string(_OPENMP) + " (" APIARY_OPENMP_OF __VERSION__ ")"; }
 
     explicit openmp(unsigned workers) : workers_(static_cast<int>(workers)) { omp_set_dynamic(0); }
 
@@ -24,6 +31,15 @@ public:
 #pragma omp parallel num_threads(workers_)
 #pragma omp single
         root();
+    }
+
+    // The thread goes on with the first branch and leaves the second to others.
+    template <class F, class G>
+    static void fork_join(F f, G g) {
+#pragma omp task firstprivate(g)
+        g();
+        f();
+#pragma omp taskwait
     }
 
     class scope {

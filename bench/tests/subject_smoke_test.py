@@ -265,15 +265,34 @@ class ForkJoin(Case):
 
     def test_answers(self) -> None:
         golden = json.loads((CONTRACT / "golden.json").read_text(encoding="utf-8"))["answer"]
-        most = {"fib": 10, "skynet": 1000, "nqueens": 6, "uts": 3, "matmul": 64}
+        most = {"fib": 10, "tree_sum": 1023, "skynet": 1000, "nqueens": 6, "uts": 3, "matmul": 64}
         for case in golden:
             if case["value"] <= most[case["scenario"]]:
                 with self.subTest(**case):
                     self.run_ok(case["scenario"], 3, "--param", "ops=3", "--param",
                                 f"{case['parameter']}={case['value']}", *ONE_BLOCK)
 
+    def test_a_row_tells_how_many_forks_or_nodes_an_operation_has(self) -> None:
+        golden = json.loads((CONTRACT / "golden.json").read_text(encoding="utf-8"))["forks"]
+        for case in (case for case in golden if case["forks"] < 1000 and case["scenario"] in listed()):
+            words = ("fib", "n", "forks", case["forks"]) if case["scenario"] == "fib" else (
+                "tree_sum", "nodes", "nodes", case["value"])
+            with self.subTest(**case):
+                row = self.run_ok(words[0], 5, "--param", "ops=5", "--param", f"{words[1]}={case['value']}", *ONE_BLOCK)
+                self.assertEqual(row["flags"], f"{words[2]}_per_op={words[3]}")
+
+    def test_the_slow_down_sits_at_the_leaves(self) -> None:
+        # 2 ms for every 64th of 512 leaves or 610 of a thread, in 4 computations, by two threads at most.
+        for scenario, param, leaves in (("tree_sum", "nodes=1023", 512), ("fib", "n=14", 610)):
+            if scenario in listed():
+                with self.subTest(scenario=scenario):
+                    words = ("--param", "ops=4", "--param", param, *ONE_BLOCK, "--slowdown-ns", 2_000_000)
+                    row = self.run_ok(scenario, 4, *words)
+                    self.assertGreaterEqual(int(row["wall_ns"]), (4 * leaves // 64 - 2) * 1_000_000)
+
     def test_refusals(self) -> None:
-        for scenario, param in (("skynet", "leaves=20"), ("matmul", "n=96"), ("nqueens", "n=21"), ("fib", "n=61")):
+        for scenario, param in (("skynet", "leaves=20"), ("matmul", "n=96"), ("nqueens", "n=21"), ("fib", "n=61"),
+                                ("tree_sum", "nodes=1024")):
             with self.subTest(scenario=scenario):
                 self.assert_refused(param.partition("=")[2], scenario, param)
 

@@ -19,7 +19,7 @@ TOKIO = (
     *(f"spawn_many_{kind}" for kind in ("local", "remote_idle", "remote_busy1", "remote_busy2")),
     *("ping_pong", "yield_many", "chained_spawn", "remote_spawn"),
 )
-BARE = ("steal_pressure", "timer_lateness", "post_latency")  # what the machine has a control of
+BARE = ("steal_pressure", "timer_lateness", "post_latency", "fib", "uts")  # what the machine has a control of
 
 
 class BuiltIn(unittest.TestCase):

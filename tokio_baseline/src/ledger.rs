@@ -31,6 +31,24 @@ fn counted(sum: u64) -> u32 {
     sum as u32
 }
 
+/// [`Ledger::slow_down`] where no ledger is at hand.
+#[inline]
+pub fn slow_down(ns: u64) {
+    if ns != 0 {
+        burst(ns);
+    }
+}
+
+#[cold]
+fn burst(ns: u64) {
+    thread_local! { static CALLS: Cell<u32> = const { Cell::new(0) } }
+    let calls = CALLS.get().wrapping_add(1);
+    CALLS.set(calls);
+    if calls % SLOWDOWN_EVERY == 0 {
+        host::busy_wait(ns);
+    }
+}
+
 /// One block's account. The word that tasks write has a cache line to itself; what they only read lies on another.
 ///
 /// A task calls [`Ledger::complete`] as its last act, the thread that called [`Ledger::open`] waits in
@@ -98,19 +116,7 @@ impl Ledger {
     /// the processor does at the same time, and a whole nanosecond is too coarse where a task takes twenty.
     #[inline]
     pub fn slow_down(&self) {
-        if self.read.slowdown_ns != 0 {
-            self.burst();
-        }
-    }
-
-    #[cold]
-    fn burst(&self) {
-        thread_local! { static CALLS: Cell<u32> = const { Cell::new(0) } }
-        let calls = CALLS.get().wrapping_add(1);
-        CALLS.set(calls);
-        if calls % SLOWDOWN_EVERY == 0 {
-            host::busy_wait(self.read.slowdown_ns);
-        }
+        slow_down(self.read.slowdown_ns);
     }
 
     #[cold]

@@ -3,25 +3,29 @@
 //! A scenario asks for the capabilities it needs, and a subject names the scenarios that its runtime expresses.
 //! Nothing is approximated: what a runtime's own users could not write is `unsupported`.
 use crate::failure::Failure;
+use crate::fork_join::forks::Fork;
 use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
 use std::time::Duration;
 
-/// A runtime that takes tasks and forgets them (fire and forget).
-pub trait Runtime: Sized + Send + Sync + 'static {
+/// A runtime, whatever it can do.
+pub trait Start: Sized + Send + Sync + 'static {
     /// Starts `workers` threads that execute tasks; dropping the runtime stops and joins them.
     fn start(workers: usize) -> Result<Self, Failure>;
-
-    /// Posts a task from a thread outside the runtime.
-    fn post(&self, task: impl FnOnce() + Send + 'static);
-
-    /// Posts a task from within a task.
-    fn spawn(task: impl FnOnce() + Send + 'static);
 
     /// What the runtime has counted since it was started.
     fn counters(&self) -> Counters {
         Counters::default()
     }
+}
+
+/// A runtime that takes tasks and forgets them (fire and forget).
+pub trait Runtime: Start {
+    /// Posts a task from a thread outside the runtime.
+    fn post(&self, task: impl FnOnce() + Send + 'static);
+
+    /// Posts a task from within a task.
+    fn spawn(task: impl FnOnce() + Send + 'static);
 }
 
 /// A runtime with delayed posts.
@@ -47,7 +51,7 @@ pub trait Asking: Runtime {
 
 /// A runtime with means for long tasks.
 pub trait Computing: Runtime {
-    /// As [`Runtime::start`], with `compute_workers` threads for long tasks besides.
+    /// As [`Start::start`], with `compute_workers` threads for long tasks besides.
     fn start_with_compute(workers: usize, compute_workers: usize) -> Result<Self, Failure>;
 
     /// Posts a long task from outside.
@@ -58,7 +62,16 @@ pub trait Computing: Runtime {
 }
 
 /// A runtime in which a task can wait for the tasks that it has spawned.
-pub trait ForkJoin: Runtime {
+pub trait ForkJoin: Start {
+    /// Posts one task that works out the sum of a binary tree `ops` times, one after the other, a fork at every inner node;
+    /// computation `i` ends with `done(i, sum)`.
+    fn post_forks<N: Fork, const SLOWED: bool>(
+        &self,
+        root: N,
+        ops: u64,
+        done: impl Fn(u64, u64) + Send + Sync + 'static,
+    );
+
     /// Posts the computation of a tree's sum, one task per node; its last task calls `done`.
     fn post_sum<T: Tree>(&self, tree: &'static T, done: impl FnOnce(u64) + Send + 'static);
 

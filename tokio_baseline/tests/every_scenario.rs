@@ -8,12 +8,13 @@ use tokio_baseline::ledger::expected_sum;
 use tokio_baseline::scenarios::SCENARIOS;
 
 /// The programs, and the workers they are run with.
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 6] = [
     (env!("CARGO_BIN_EXE_subject_tokio"), "2"),
     (env!("CARGO_BIN_EXE_subject_tokio-mimalloc"), "2"),
     (env!("CARGO_BIN_EXE_subject_tokio-current-thread"), "1"),
     (env!("CARGO_BIN_EXE_subject_rayon"), "2"),
     (env!("CARGO_BIN_EXE_subject_async-executor"), "2"),
+    (env!("CARGO_BIN_EXE_subject_chili"), "2"),
 ];
 
 /// A small run of each scenario: its words, its operations.
@@ -44,6 +45,8 @@ const RUNS: &[(&str, &str, u64)] = &[
     ("remote_spawn", "tasks=128 threads=3 ops=256", 256),
     ("fib", "n=12 ops=2", 2),
     ("fib", "n=1 ops=2", 2),
+    ("tree_sum", "nodes=127 ops=5", 5),
+    ("tree_sum", "nodes=1 ops=5", 5),
     ("skynet", "leaves=1000 ops=2", 2),
     ("skynet", "leaves=1 ops=2", 2),
     ("nqueens", "n=6 ops=2", 2),
@@ -147,6 +150,11 @@ fn async_executor() {
 }
 
 #[test]
+fn chili() {
+    prove_all(PROGRAMS[5].0, PROGRAMS[5].1);
+}
+
+#[test]
 fn what_cannot_be_run_is_refused_with_what_was_seen() {
     for (scenario, params, seen) in [
         ("targeted_throughput", "targets=3", "targets=3 is more than --workers 2"),
@@ -154,6 +162,7 @@ fn what_cannot_be_run_is_refused_with_what_was_seen() {
         ("successor", "chains=5 ops=4", "chains=5 is more than ops=4"),
         ("ping_pong", "tasks=7 ops=20", "ops=20 is not a multiple of tasks=7"),
         ("remote_spawn", "tasks=7 ops=20", "ops=20 is not a multiple of tasks=7"),
+        ("tree_sum", "nodes=1024", "nodes=1024 is not one less than a power of two"),
         ("skynet", "leaves=999", "leaves=999 is not a power of ten"),
         ("matmul", "n=96", "n=96 is not 32 times a power of two"),
         ("latency_vs_load", "service=normal", "`normal`; there are: fixed, exponential, bimodal"),
@@ -172,7 +181,8 @@ fn the_slow_down_reaches_the_tasks_of_every_kind() {
         (("successor", "ops=1000", 1000), 1000),
         (("spawn_many_local", "tasks=1000 ops=1000", 1000), 1000),
         (("targeted_throughput", "ops=1000", 1000), 1000),
-        (("fib", "n=15 ops=1", 1), 1973),
+        (("fib", "n=15 ops=2", 2), 2 * 987),
+        (("tree_sum", "nodes=2047 ops=2", 2), 2 * 1024),
         (("matmul", "n=256 ops=1", 1), 512),
     ] {
         let output = call(PROGRAMS[0].0, run.0, run.1, "2", "--slowdown-ns 1000000");

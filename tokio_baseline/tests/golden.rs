@@ -1,5 +1,6 @@
 //! The golden vectors of the treaty, computed elsewhere: both languages must reproduce them.
 use serde_json::Value;
+use tokio_baseline::fork_join::forks::{self, FibNode, TreeNode};
 use tokio_baseline::fork_join::matrices::Matrices;
 use tokio_baseline::fork_join::tree::{serial_sum, Tree};
 use tokio_baseline::fork_join::{trees, uts::Uts};
@@ -131,7 +132,8 @@ fn answers_are_as_written() {
             continue;
         }
         let answer = match row["scenario"].as_str().expect("a name") {
-            "fib" => sum(trees::Fib(value)),
+            "fib" => forks::serial_sum(FibNode(value)),
+            "tree_sum" => forks::serial_sum(TreeNode::balanced(value as usize)),
             "skynet" => sum(trees::Skynet(value)),
             "nqueens" => sum(trees::Queens(value as u32)),
             "uts" => sum(Uts::new(value as u32)),
@@ -139,5 +141,17 @@ fn answers_are_as_written() {
             other => panic!("no answer to `{other}`"),
         };
         assert_eq!(answer, number(&row["answer"]), "{row}");
+    }
+}
+
+#[test]
+fn forks_are_counted_as_written() {
+    for row in golden("forks") {
+        let value = number(&row["value"]);
+        let forks = match row["scenario"].as_str().expect("a name") {
+            "fib" => forks::forks_of(FibNode(value)),
+            _ => forks::forks_of(TreeNode::balanced(value as usize)),
+        };
+        assert_eq!(forks, number(&row["forks"]), "{row}");
     }
 }

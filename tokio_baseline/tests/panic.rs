@@ -2,7 +2,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use tokio_baseline::host;
-use tokio_baseline::runtime::Runtime;
+use tokio_baseline::runtime::{Runtime, Start};
 use tokio_baseline::subjects::tokio::Tokio;
 
 /// Not a test of its own: the child that the test below starts. It waits for a task that never comes to its end.

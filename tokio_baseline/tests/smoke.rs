@@ -30,6 +30,11 @@ fn rayon_keeps_the_treaty() {
 }
 
 #[test]
+fn chili_keeps_the_treaty() {
+    judge(env!("CARGO_BIN_EXE_subject_chili"));
+}
+
+#[test]
 fn async_executor_keeps_the_treaty() {
     judge(env!("CARGO_BIN_EXE_subject_async-executor"));
 }

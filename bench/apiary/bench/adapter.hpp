@@ -20,6 +20,8 @@
 //         template <class F> void post_compute(F&& task);                 // for long tasks
 //         template <class F> void call(F&& root);          // runs root on a worker and waits for it; with
 //         class scope { template <class F> void run(F&& task); void wait(); };  // of the tasks that root makes
+//         template <class F, class G> static void fork_join(F&& f, G&& g);  // with call: both, perhaps at once. Where a
+//                                                          // worker is handed in, root(w), fork_join(w, f, g), f(w), g(w)
 //         static constexpr bool starves = true;            // outside posts may wait for ever behind tasks that respawn
 //         runtime_counters counters() const;               // since the runtime was made
 //         static constexpr std::array tunables{parameter{…}};             // its own numbers, each with a default; with
@@ -55,6 +57,11 @@ struct example_task {
     void operator()() const { account->complete(number); }
 };
 
+// The same for two branches of which a runtime with a call for that runs both.
+struct example_branch {
+    void operator()(auto&...) const {}
+};
+
 template <class R>
 concept runtime_adapter = std::constructible_from<R, unsigned> && requires {
     { R::name } -> std::convertible_to<std::string_view>;
@@ -88,6 +95,16 @@ concept joiner = runtime_adapter<R> && requires(R& r, example_task t, typename R
     r.call(t);
     s.run(t);
     s.wait();
+};
+
+// Has a call for two branches that may run at once. Whether it hands a worker in is its own affair.
+template <class R>
+concept forker = runtime_adapter<R> && requires(R& r, example_branch b) {
+    r.call(b);
+    R::fork_join(b, b);
+} || requires(R& r, example_branch b, typename R::worker& w) {
+    r.call(b);
+    R::fork_join(w, b, b);
 };
 
 template <class R>

@@ -12,7 +12,9 @@
 #include <apiary/bench/ledger.hpp>
 #include <apiary/bench/service_time.hpp>
 
+#include "scenarios/fib.hpp"
 #include "scenarios/matmul.hpp"
+#include "scenarios/tree_sum.hpp"
 #include "scenarios/trees.hpp"
 #include "scenarios/uts.hpp"
 
@@ -90,6 +92,15 @@ TEST(Golden, ServiceTimesAreTheSame) {
     }
 }
 
+TEST(Golden, ForksAreCounted) {
+    for (const json& v : vectors("forks")) {
+        const std::uint64_t value = number(v.at("value"));
+        const auto name = v.at("scenario").get<std::string>();
+        const std::uint64_t seen = name == "fib" ? forks_of(fib_node{value}) : forks_of(binary_tree(value).root());
+        EXPECT_EQ(seen, number(v.at("forks"))) << v;
+    }
+}
+
 // By the serial walk; the published node count of UTS T1 is among them.
 TEST(Golden, AnswersAreTheSame) {
     const auto sum = [](const auto& tree) { return serial_sum(tree, tree.root()); };
@@ -98,7 +109,8 @@ TEST(Golden, AnswersAreTheSame) {
         const std::uint64_t value = number(v.at("value"));
         const auto small = static_cast<std::uint32_t>(value);
         std::uint64_t seen = 0;
-        if (name == "fib") seen = sum(fib_tree{value});
+        if (name == "fib") seen = serial_fork_sum(fib_node{value});
+        if (name == "tree_sum") seen = serial_fork_sum(binary_tree(value).root());
         if (name == "skynet") seen = sum(skynet_tree{value});
         if (name == "nqueens") seen = sum(nqueens_tree{small});
         if (name == "uts") seen = sum(uts_tree{small});

@@ -79,9 +79,12 @@ public:
     // The built-in slow-down of a control arm: every 64th call of a thread. Producers call it, too: whichever side is the
     // bottleneck, it shows. In bursts, because a wait of a nanosecond or two in each task vanishes in what the processor
     // does at the same time, and a whole nanosecond is too coarse where a task takes twenty.
-    void slow_down() const noexcept {
-        if (slowdown_ns_ != 0) [[unlikely]]
-            burst();
+    void slow_down() const noexcept { slow_down(slowdown_ns_); }
+
+    // The same where no ledger is at hand.
+    static void slow_down(std::int64_t ns) noexcept {
+        if (ns != 0) [[unlikely]]
+            burst(ns);
     }
 
     // Sleeps until all tasks have run; returns when the last one ended (now_ns).
@@ -105,9 +108,9 @@ public:
 private:
     static constexpr std::uint32_t counted(std::uint64_t sum) noexcept { return static_cast<std::uint32_t>(sum); }
 
-    [[gnu::noinline, gnu::cold]] void burst() const noexcept {
+    [[gnu::noinline, gnu::cold]] static void burst(std::int64_t ns) noexcept {
         thread_local unsigned calls = 0;
-        if (++calls % slowdown_every == 0) busy_wait_ns(slowdown_ns_);
+        if (++calls % slowdown_every == 0) busy_wait_ns(ns);
     }
 
     // The last task stamps the end itself: waking the main thread is no part of the work.

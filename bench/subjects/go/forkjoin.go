@@ -1,4 +1,4 @@
-// fib, skynet, nqueens, uts, matmul: a goroutine per child but the last, a WaitGroup per node.
+// skynet, nqueens, uts, matmul: a goroutine per child but the last, a WaitGroup per node. forks.go has fib and tree_sum.
 package main
 
 import (
@@ -11,6 +11,8 @@ import (
 )
 
 func sprintHex(v uint64) string { return fmt.Sprintf("%016x", v) }
+
+func sprintFlag(name string, value uint64) string { return fmt.Sprintf("%s=%d", name, value) }
 
 // A tree whose nodes are N: children, the k-th of them, a node's own value.
 type tree[N any] struct {
@@ -59,25 +61,6 @@ func measureTree[N any](c *call, t tree[N]) (*report, error) {
 			go func() { l.complete(i + t.join(l, t.root) - expected) }()
 		})
 	}), nil
-}
-
-func fib(c *call) (*report, error) {
-	return measureTree(c, tree[uint64]{
-		root: c.param("n"),
-		children: func(n uint64) int {
-			if n < 2 {
-				return 0
-			}
-			return 2
-		},
-		child: func(n uint64, k int) uint64 { return n - 1 - uint64(k) },
-		value: func(n uint64) uint64 {
-			if n < 2 {
-				return n
-			}
-			return 0
-		},
-	})
 }
 
 func skynet(c *call) (*report, error) {

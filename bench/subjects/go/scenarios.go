@@ -22,6 +22,7 @@ var scenarios = []scenario{
 	{"yield_many", []param{tasksOf(200), {"yields", 1000, false, 0, 1000000}, calibrated}, yieldMany},
 	{"chained_spawn", []param{tasksOf(1000), calibrated}, chainedSpawn},
 	{"fib", []param{{"n", 27, false, 0, 60}, calibrated}, fib},
+	{"tree_sum", []param{{"nodes", 1<<20 - 1, false, 1, 1<<27 - 1}, calibrated}, treeSum},
 	{"skynet", []param{{"leaves", 1000000, false, 1, 1000000000}, calibrated}, skynet},
 	{"nqueens", []param{{"n", 10, false, 1, 20}, calibrated}, nqueens},
 	{"uts", []param{{"depth", 10, false, 0, 13}, calibrated}, uts},

@@ -1,8 +1,10 @@
 //! Fork-join by tasks that are awaited. A node's last child is run by the node itself, in the same task.
+use super::forks::{leaf, Fork};
 use super::matrices::{Matrices, Product, LEAF};
 use super::tree::Tree;
 use crate::runtime::Runtime;
 use std::future::Future;
+use std::hint::black_box;
 
 /// A runtime whose tasks are futures with an answer.
 pub trait Awaiting: Runtime {
@@ -13,8 +15,36 @@ pub trait Awaiting: Runtime {
     fn spawn_task(task: impl Future<Output = u64> + Send + 'static) -> Self::Handle;
 }
 
-/// The sum of the tree below `node`.
+/// The sum below a node with two branches or none.
 #[allow(clippy::manual_async_fn, reason = "that it is Send must be said: a task that spawns its like cannot infer it")]
+pub fn fork_sum<R: Awaiting, N: Fork, const SLOWED: bool>(mut node: N) -> impl Future<Output = u64> + Send + 'static {
+    async move {
+        let mut total = 0u64;
+        let mut spawned = Vec::new();
+        // Down to a leaf by the right branches: no recursion, and one list of handles for all of them.
+        while !node.is_leaf() {
+            total = total.wrapping_add(node.value());
+            spawned.push(R::spawn_task(fork_sum::<R, N, SLOWED>(node.left())));
+            node = node.right();
+        }
+        leaf::<SLOWED>();
+        total = total.wrapping_add(node.value());
+        for handle in spawned {
+            total = total.wrapping_add(handle.await);
+        }
+        total
+    }
+}
+
+/// The same `ops` times, one after the other.
+pub async fn fork_sums<R: Awaiting, N: Fork, const SLOWED: bool>(root: N, ops: u64, done: impl Fn(u64, u64)) {
+    for i in 0..ops {
+        done(i, fork_sum::<R, N, SLOWED>(black_box(root)).await);
+    }
+}
+
+/// The sum of the tree below `node`.
+#[allow(clippy::manual_async_fn, reason = "as for `fork_sum`")]
 pub fn sum<R: Awaiting, T: Tree>(tree: &'static T, mut node: T::Node) -> impl Future<Output = u64> + Send + 'static {
     async move {
         let mut total = 0u64;
@@ -35,7 +65,7 @@ pub fn sum<R: Awaiting, T: Tree>(tree: &'static T, mut node: T::Node) -> impl Fu
 }
 
 /// C += A·B for the blocks of `product`; the answer is 0.
-#[allow(clippy::manual_async_fn, reason = "as for `sum`")]
+#[allow(clippy::manual_async_fn, reason = "as for `fork_sum`")]
 pub fn multiply<R: Awaiting>(all: &'static Matrices, product: Product) -> impl Future<Output = u64> + Send + 'static {
     async move {
         if product.size == LEAF {

@@ -1,6 +1,9 @@
-//! Fork-join: what is computed ([`tree::Tree`], [`matrices`]), and the two ways to wait for children ([`by_join`], [`by_await`]).
+//! Fork-join: what is computed ([`tree::Tree`], [`forks`], [`matrices`]), and the ways to wait for children ([`by_join`],
+//! [`by_scope`], [`by_await`]).
 pub mod by_await;
 pub mod by_join;
+pub mod by_scope;
+pub mod forks;
 pub mod matrices;
 pub mod tree;
 pub mod trees;
@@ -12,6 +15,7 @@ use crate::failure::Failure;
 use crate::ledger::Ledger;
 use crate::report::Report;
 use crate::runtime::ForkJoin;
+use forks::Fork;
 use tree::{serial_sum, Slowed, Tree};
 
 /// A scenario whose operation number `i` computes the tree's sum once.
@@ -26,5 +30,26 @@ pub fn measure<R: ForkJoin, T: Tree>(run: &RunArgs, tree: T) -> Result<Report, F
         })
     });
     report.row.put_counters(&runtime.counters());
+    Ok(report)
+}
+
+/// A scenario whose operation number `i` works out the sum of a binary tree once. A block is one task, which does them all;
+/// `unit` names what an operation has `units` of: a flag of the row.
+pub fn measure_forks<R: ForkJoin, N: Fork>(run: &RunArgs, root: N, unit: &str, units: u64) -> Result<Report, Failure> {
+    let expected = forks::serial_sum(root);
+    forks::set_slowdown(run.slowdown_ns);
+    let ledger = Ledger::leak(0);
+    let runtime = R::start(run.workers)?;
+    let mut report = closed_loop::measure(run, 1, |ops| {
+        closed_loop::iterations(ledger, ops, ops, |_| {
+            let done = move |i: u64, sum: u64| ledger.complete(i.wrapping_add(sum).wrapping_sub(expected));
+            match run.slowdown_ns {
+                0 => runtime.post_forks::<N, false>(root, ops, done),
+                _ => runtime.post_forks::<N, true>(root, ops, done),
+            }
+        })
+    });
+    report.row.put_counters(&runtime.counters());
+    report.row.put_flag(&format!("{unit}={units}"));
     Ok(report)
 }

@@ -1,39 +1,5 @@
-//! The trees of `fib`, `skynet` and `nqueens`.
+//! The trees of `skynet` and `nqueens`.
 use super::tree::Tree;
-
-/// fib(n) by its definition: two tasks for every addition.
-pub struct Fib(pub u64);
-
-impl Tree for Fib {
-    type Node = u64;
-
-    fn root(&self) -> u64 {
-        self.0
-    }
-
-    #[inline]
-    fn children(&self, &n: &u64) -> usize {
-        if n < 2 {
-            0
-        } else {
-            2
-        }
-    }
-
-    #[inline]
-    fn child(&self, &n: &u64, k: usize) -> u64 {
-        n - 1 - k as u64
-    }
-
-    #[inline]
-    fn value(&self, &n: &u64) -> u64 {
-        if n < 2 {
-            n
-        } else {
-            0
-        }
-    }
-}
 
 /// Ten children each, down to so many leaves; a leaf is worth its number.
 pub struct Skynet(pub u64);

@@ -1,7 +1,7 @@
-//! `fib`: fib(n) by its definition, a task for every call.
+//! `fib`: fib(n) by its definition, a fork for every addition.
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use crate::fork_join::{self, trees::Fib};
+use crate::fork_join::{self, forks::forks_of, forks::FibNode};
 use crate::report::Report;
 use crate::runtime::ForkJoin;
 use crate::scenario::{Param, Scenario, OPS};
@@ -12,5 +12,6 @@ pub static SCENARIO: Scenario =
 
 /// Measures it on the runtime `R`.
 pub fn measure<R: ForkJoin>(run: &RunArgs) -> Result<Report, Failure> {
-    fork_join::measure::<R, _>(run, Fib(run.params.value("n")))
+    let root = FibNode(run.params.value("n"));
+    fork_join::measure_forks::<R, _>(run, root, "forks_per_op", forks_of(root))
 }

@@ -20,6 +20,7 @@ pub mod successor;
 pub mod targeted_latency;
 pub mod targeted_throughput;
 pub mod timer_lateness;
+pub mod tree_sum;
 pub mod uts;
 pub mod wake_chain;
 pub mod yield_many;
@@ -31,7 +32,7 @@ use std::marker::PhantomData;
 
 /// Every scenario of CLI.md that is for runtimes. A newcomer adds one file, a line above, a name here and below, and its
 /// name to those subjects that do not express everything.
-pub static SCENARIOS: [&Scenario; 24] = [
+pub static SCENARIOS: [&Scenario; 25] = [
     &post_throughput::SCENARIO,
     &post_latency::SCENARIO,
     &timer_lateness::SCENARIO,
@@ -50,6 +51,7 @@ pub static SCENARIOS: [&Scenario; 24] = [
     &chained_spawn::SCENARIO,
     &remote_spawn::SCENARIO,
     &fib::SCENARIO,
+    &tree_sum::SCENARIO,
     &skynet::SCENARIO,
     &nqueens::SCENARIO,
     &uts::SCENARIO,
@@ -71,7 +73,7 @@ pub struct Everything<R>(PhantomData<R>);
 
 impl<R: Asking + Computing + Delayed + ForkJoin + Targeted + Yielding> Everything<R> {
     /// Every scenario, measured on `R`.
-    pub const LIST: &'static [Expressed] = expresses![R: post_throughput, post_latency, timer_lateness, targeted_throughput, targeted_latency, steal_pressure, mixed_load, latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, spawn_many_remote_busy1, spawn_many_remote_busy2, ping_pong, yield_many, chained_spawn, remote_spawn, fib, skynet, nqueens, uts, matmul, wake_chain, idle_cpu];
+    pub const LIST: &'static [Expressed] = expresses![R: post_throughput, post_latency, timer_lateness, targeted_throughput, targeted_latency, steal_pressure, mixed_load, latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, spawn_many_remote_busy1, spawn_many_remote_busy2, ping_pong, yield_many, chained_spawn, remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, wake_chain, idle_cpu];
 }
 
 /// The scenario called `name`.

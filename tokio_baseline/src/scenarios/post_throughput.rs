@@ -46,6 +46,7 @@ fn run_block<R: Runtime>(runtime: &R, ledger: &'static Ledger, producers: u64, o
 mod tests {
     use super::*;
     use crate::ledger;
+    use crate::runtime::Start;
     use crate::subjects::{async_pool::AsyncExecutor, rayon_pool::Rayon, tokio::Tokio};
 
     fn sum_of_block<R: Runtime>(producers: u64, ops: u64) -> u64 {

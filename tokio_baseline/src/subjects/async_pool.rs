@@ -1,9 +1,10 @@
 //! async-executor, the scheduler of smol: one static executor, and threads that run it until they are told to stop.
 use crate::failure::Failure;
 use crate::fork_join::by_await::{self, Awaiting};
+use crate::fork_join::forks::Fork;
 use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
-use crate::runtime::{Asking, Computing, Delayed, ForkJoin, Message, Runtime, Targeted, Workers, Yielding};
+use crate::runtime::{Asking, Computing, Delayed, ForkJoin, Message, Runtime, Start, Targeted, Workers, Yielding};
 use async_channel::{Receiver, Sender};
 use async_executor::{LocalExecutor, StaticExecutor, Task};
 use async_io::Timer;
@@ -22,7 +23,7 @@ pub struct AsyncExecutor {
     workers: Vec<JoinHandle<()>>,
 }
 
-impl Runtime for AsyncExecutor {
+impl Start for AsyncExecutor {
     fn start(workers: usize) -> Result<Self, Failure> {
         let (stop, stopped) = async_channel::bounded(1);
         let worker = |stopped: Receiver<()>| {
@@ -36,7 +37,9 @@ impl Runtime for AsyncExecutor {
         let workers = workers.map_err(|e| Failure::machine("cannot start the executor's threads", &e))?;
         Ok(AsyncExecutor { stop, workers })
     }
+}
 
+impl Runtime for AsyncExecutor {
     fn post(&self, task: impl FnOnce() + Send + 'static) {
         Self::spawn(task)
     }
@@ -125,6 +128,15 @@ impl Awaiting for AsyncExecutor {
 }
 
 impl ForkJoin for AsyncExecutor {
+    fn post_forks<N: Fork, const SLOWED: bool>(
+        &self,
+        root: N,
+        ops: u64,
+        done: impl Fn(u64, u64) + Send + Sync + 'static,
+    ) {
+        EXECUTOR.spawn(by_await::fork_sums::<Self, N, SLOWED>(root, ops, done)).detach();
+    }
+
     fn post_sum<T: Tree>(&self, tree: &'static T, done: impl FnOnce(u64) + Send + 'static) {
         EXECUTOR.spawn(async move { done(by_await::sum::<Self, T>(tree, tree.root()).await) }).detach();
     }

@@ -1,5 +1,6 @@
 //! THE list of subjects. Beside it one file per runtime: how its own users would write what the scenarios ask for.
 pub mod async_pool;
+pub mod chili_pool;
 pub mod rayon_pool;
 pub mod tokio;
 
@@ -7,6 +8,7 @@ use self::tokio::{Tokio, TokioCurrentThread};
 use crate::scenarios::{expresses, Everything};
 use crate::subject::Subject;
 use async_pool::AsyncExecutor;
+use chili_pool::Chili;
 use rayon_pool::Rayon;
 
 /// Tokio with the system's allocator.
@@ -38,8 +40,16 @@ pub const RAYON: Subject = Subject {
     expresses: expresses![
         Rayon: post_throughput, post_latency, targeted_throughput, targeted_latency, steal_pressure, mixed_load,
         latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, ping_pong, chained_spawn,
-        remote_spawn, fib, skynet, nqueens, uts, matmul, wake_chain, idle_cpu,
+        remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, wake_chain, idle_cpu,
     ],
+};
+
+/// chili with the system's allocator. Its one call is `join`, which is all that fork-join needs.
+pub const CHILI: Subject = Subject {
+    name: "chili",
+    version: env!("TB_VERSION_CHILI"),
+    allocator: "system",
+    expresses: expresses![Chili: fib, tree_sum, skynet, nqueens, uts, matmul],
 };
 
 /// async-executor with the system's allocator.
@@ -56,7 +66,7 @@ mod tests {
     use crate::scenarios::SCENARIOS;
 
     /// Each has a program in `src/bin/`.
-    const ALL: [&Subject; 5] = [&TOKIO, &TOKIO_MIMALLOC, &TOKIO_CURRENT_THREAD, &RAYON, &ASYNC_EXECUTOR];
+    const ALL: [&Subject; 6] = [&TOKIO, &TOKIO_MIMALLOC, &TOKIO_CURRENT_THREAD, &RAYON, &CHILI, &ASYNC_EXECUTOR];
 
     #[test]
     fn version_lines_are_json_with_the_four_keys() {

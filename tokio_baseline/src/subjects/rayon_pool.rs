@@ -1,10 +1,12 @@
 //! rayon: a `ThreadPool` of its own, `spawn` for tasks, `join` for fork-join. rayon has no timers.
 use crate::failure::Failure;
 use crate::fork_join::by_join;
+use crate::fork_join::forks::Fork;
 use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
-use crate::runtime::{Asking, Computing, ForkJoin, Message, Runtime, Targeted, Workers};
+use crate::runtime::{Asking, Computing, ForkJoin, Message, Runtime, Start, Targeted, Workers};
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::hint::black_box;
 
 /// A pool for tasks, and one for long tasks where they are asked for; nothing tuned.
 pub struct Rayon {
@@ -17,11 +19,13 @@ fn pool(threads: usize) -> Result<ThreadPool, Failure> {
     pool.map_err(|e| Failure::machine(&format!("cannot start rayon with {threads} workers"), &e))
 }
 
-impl Runtime for Rayon {
+impl Start for Rayon {
     fn start(workers: usize) -> Result<Self, Failure> {
         Ok(Rayon { tasks: pool(workers)?, compute: None })
     }
+}
 
+impl Runtime for Rayon {
     fn post(&self, task: impl FnOnce() + Send + 'static) {
         self.tasks.spawn(task)
     }
@@ -54,6 +58,15 @@ impl Computing for Rayon {
 }
 
 impl ForkJoin for Rayon {
+    fn post_forks<N: Fork, const SLOWED: bool>(
+        &self,
+        root: N,
+        ops: u64,
+        done: impl Fn(u64, u64) + Send + Sync + 'static,
+    ) {
+        self.tasks.spawn(move || (0..ops).for_each(|i| done(i, by_join::fork_sum::<N, SLOWED>(black_box(root)))))
+    }
+
     fn post_sum<T: Tree>(&self, tree: &'static T, done: impl FnOnce(u64) + Send + 'static) {
         self.tasks.spawn(move || done(by_join::sum(tree, &tree.root())))
     }

@@ -1,9 +1,12 @@
 //! Tokio: its multi-threaded and its current-thread scheduler, as they come. A post is `spawn` with the JoinHandle dropped.
 use crate::failure::Failure;
 use crate::fork_join::by_await::{self, Awaiting};
+use crate::fork_join::forks::Fork;
 use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
-use crate::runtime::{Asking, Computing, Counters, Delayed, ForkJoin, Message, Runtime, Targeted, Workers, Yielding};
+use crate::runtime::{
+    Asking, Computing, Counters, Delayed, ForkJoin, Message, Runtime, Start, Targeted, Workers, Yielding,
+};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
@@ -91,22 +94,24 @@ fn parks(handle: &Handle) -> u64 {
     (0..metrics.num_workers()).map(|worker| metrics.worker_park_count(worker)).sum()
 }
 
-impl<S: Scheduler> Runtime for OnTokio<S> {
+impl<S: Scheduler> Start for OnTokio<S> {
     fn start(workers: usize) -> Result<Self, Failure> {
         let (handle, _scheduler) = S::start(workers, None)?;
         Ok(OnTokio { handle, _scheduler })
     }
 
+    fn counters(&self) -> Counters {
+        Counters { parks: Some(parks(&self.handle)), ..Counters::default() }
+    }
+}
+
+impl<S: Scheduler> Runtime for OnTokio<S> {
     fn post(&self, task: impl FnOnce() + Send + 'static) {
         self.handle.spawn(async move { task() });
     }
 
     fn spawn(task: impl FnOnce() + Send + 'static) {
         tokio::spawn(async move { task() });
-    }
-
-    fn counters(&self) -> Counters {
-        Counters { parks: Some(parks(&self.handle)), ..Counters::default() }
     }
 }
 
@@ -189,6 +194,15 @@ impl<S: Scheduler> Awaiting for OnTokio<S> {
 }
 
 impl<S: Scheduler> ForkJoin for OnTokio<S> {
+    fn post_forks<N: Fork, const SLOWED: bool>(
+        &self,
+        root: N,
+        ops: u64,
+        done: impl Fn(u64, u64) + Send + Sync + 'static,
+    ) {
+        self.handle.spawn(by_await::fork_sums::<Self, N, SLOWED>(root, ops, done));
+    }
+
     fn post_sum<T: Tree>(&self, tree: &'static T, done: impl FnOnce(u64) + Send + 'static) {
         self.handle.spawn(async move { done(by_await::sum::<Self, T>(tree, tree.root()).await) });
     }

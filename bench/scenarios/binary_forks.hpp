@@ -1,0 +1,184 @@
+// Two branches, again and again, down to leaves: the kernels of fib and tree_sum, and the frame that measures them.
+//
+// A Node is small and trivially copyable, with
+//     bool leaf() const;  Node left() const;  Node right() const;  std::uint64_t value() const;
+// The sum over all nodes is worked out by the runtime's own call for two branches (`fork_sum`) where it has one, else by
+// continuation counting (`fork_count_down`). What is not the runtime's is one comparison and one addition a node: a fork can cost
+// two nanoseconds, and whatever stood around it would be measured, too. So leaves that look for a slow-down are a kernel of their
+// own (with that look the compiler inlines no branch any more), and a block is one root task, which does all the block's
+// computations one after the other inside the runtime.
+//
+// Synchronisation in fork_count_down: as in tree_tasks.hpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include <apiary/bench/closed_loop.hpp>
+
+namespace apiary::bench {
+
+// The slow-down that the leaves take. Set by the main thread before there is a runtime; no parameter, which would be one
+// more word in every branch.
+inline std::int64_t leaf_slowdown_ns = 0;
+
+enum class leaves : bool { plain, slowed };
+
+template <leaves Leaves>
+inline void leaf() noexcept {
+    if constexpr (Leaves == leaves::slowed) ledger::slow_down(leaf_slowdown_ns);
+}
+
+// So that no computation is moved out of the loop over them.
+template <class T>
+[[nodiscard]] T opaque(T value) noexcept {
+    asm volatile("" : "+r"(value) : : "memory");
+    return value;
+}
+
+// How many forks a sum takes: the nodes that are no leaves.
+template <class Node>
+[[nodiscard]] std::uint64_t forks_of(Node node) {
+    return node.leaf() ? 0 : 1 + forks_of(node.left()) + forks_of(node.right());
+}
+
+// The reference, and the expected answer.
+template <class Node>
+[[nodiscard]] std::uint64_t serial_fork_sum(Node node) {
+    return node.leaf() ? node.value() : node.value() + serial_fork_sum(node.left()) + serial_fork_sum(node.right());
+}
+
+// The controls without a runtime: recursion as it is written without one, and recursion without inlining.
+template <class Runtime>
+concept plain = requires { requires Runtime::plain; };
+template <class Runtime>
+concept uninlined = requires { requires Runtime::uninlined; };
+
+// The kernel. `worker` is what the runtime hands in: one, or none.
+template <class Runtime, leaves Leaves>
+struct forking {
+    template <class Node, class... Worker>
+    static std::uint64_t sum(Node node, Worker&... worker) {
+        if (node.leaf()) {
+            leaf<Leaves>();
+            return node.value();
+        }
+        if constexpr (plain<Runtime>) {
+            return node.value() + sum(node.left()) + sum(node.right());
+        } else {
+            std::uint64_t left, right;
+            Runtime::fork_join(
+                worker..., [&left, node](Worker&... w) { left = branch(node.left(), w...); },
+                [&right, node](Worker&... w) { right = branch(node.right(), w...); });
+            return node.value() + left + right;
+        }
+    }
+
+private:
+    template <class Node, class... Worker>
+    static std::uint64_t branch(Node node, Worker&... worker) {
+        if constexpr (uninlined<Runtime>)
+            return called(node);
+        else
+            return sum(node, worker...);
+    }
+
+    template <class Node>
+    [[gnu::noinline]] static std::uint64_t called(Node node) {
+        return sum(node);
+    }
+};
+
+// The computations of a block by continuation counting. Outlives its tasks.
+template <class Node, poster Runtime>
+class fork_count_down {
+    struct frame {
+        frame* parent;
+        std::atomic<std::uint32_t> pending;
+        std::atomic<std::uint64_t> sum;
+    };
+
+public:
+    fork_count_down(Node root, std::uint64_t expected, Runtime& runtime, ledger& account)
+        : root_(root), expected_(expected), runtime_(runtime), account_(account) {}
+
+    // From outside: so many computations, each of which starts the next.
+    void start(std::uint64_t ops) {
+        ops_ = ops;
+        done_ = 0;
+        runtime_.post([this] { run(root_, nullptr); });
+    }
+
+private:
+    void run(Node node, frame* parent) {
+        while (!node.leaf()) {
+            auto* mine = new frame{parent, 2, node.value()};
+            bench::spawn(runtime_, [this, left = node.left(), mine] { run(left, mine); });
+            node = node.right();
+            parent = mine;
+        }
+        leaf<leaves::slowed>();
+        deliver(node.value(), parent);
+    }
+
+    void deliver(std::uint64_t value, frame* to) {
+        while (to != nullptr) {
+            to->sum.fetch_add(value, std::memory_order_relaxed);
+            if (to->pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+            value = to->sum.load(std::memory_order_relaxed);
+            frame* const done = to;
+            to = to->parent;
+            delete done;
+        }
+        const std::uint64_t number = done_++;
+        const bool last = done_ == ops_;
+        account_.complete(number + value - expected_);
+        // After the last one the main thread may begin the next block.
+        if (!last) bench::hand_on(runtime_, [this] { run(root_, nullptr); });
+    }
+
+    const Node root_;
+    const std::uint64_t expected_;
+    Runtime& runtime_;
+    ledger& account_;
+    std::uint64_t ops_ = 0, done_ = 0;  // by whichever task ends a computation
+};
+
+template <class Runtime>
+inline constexpr bool forks = forker<Runtime> || poster<Runtime>;
+
+// The scenario: operation i is the whole sum, once. `unit` names what an operation has `units` of: a flag of the row.
+template <class Node, class Runtime>
+[[nodiscard]] report measure_forks(Node root, std::string_view unit, std::uint64_t units, const run_options& options) {
+    const std::uint64_t expected = serial_fork_sum(root);
+    leaf_slowdown_ns = options.slowdown_ns;
+    ledger account(0);  // outlives the runtime
+    const auto blocks_of = [&](Runtime& runtime, auto begin) {
+        report result = measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
+            return run_iterations(account, ops, ops, [&](std::uint64_t) { begin(ops); });
+        });
+        result.measured.add_flag(std::string(unit) + "=" + std::to_string(units));
+        return result;
+    };
+    if constexpr (forker<Runtime>) {
+        Runtime runtime(options.workers);
+        const auto with = [&]<leaves Leaves>() {
+            return blocks_of(runtime, [&](std::uint64_t ops) {
+                runtime.call([&](auto&... worker) {
+                    for (std::uint64_t i = 0; i < ops; ++i)
+                        account.complete(i + forking<Runtime, Leaves>::sum(opaque(root), worker...) - expected);
+                });
+            });
+        };
+        return options.slowdown_ns == 0 ? with.template operator()<leaves::plain>()
+                                        : with.template operator()<leaves::slowed>();
+    } else {
+        std::optional<fork_count_down<Node, Runtime>> computations;
+        Runtime runtime(options.workers);
+        computations.emplace(root, expected, runtime, account);
+        return blocks_of(runtime, [&](std::uint64_t ops) { computations->start(ops); });
+    }
+}
+
+}  // namespace apiary::bench

@@ -1,0 +1,71 @@
+// The floors of fork-join: plain recursion on the calling thread, whatever --workers says. A runtime stands above them by what
+// its forks cost, and may stand below them by as many threads as it has.
+#pragma once
+
+#include <sys/utsname.h>
+
+#include <string>
+#include <string_view>
+
+#include <apiary/bench/adapter.hpp>
+
+namespace apiary::bench {
+
+[[nodiscard]] inline std::string kernel() {
+    utsname names{};
+    return ::uname(&names) == 0 ? std::string(names.sysname) + " " + names.release : "unknown kernel";
+}
+
+// The compiler may inline a branch into its parent, and does, some levels deep.
+class recursion {
+public:
+    static constexpr std::string_view name = "machine";
+    static std::string version() { return kernel(); }
+    static constexpr bool plain = true;
+
+    explicit recursion(unsigned) {}
+
+    template <class F>
+    void call(F&& root) {
+        root();
+    }
+
+    template <class F, class G>
+    static void fork_join(F&& f, G&& g) {
+        f();
+        g();
+    }
+
+    class scope {
+    public:
+        template <class F>
+        void run(F&& task) {
+            task();
+        }
+        void wait() {}
+    };
+};
+
+// Each branch is a call: what a runtime costs that must be able to hand either branch to another thread, and never does.
+class recursion_by_calls {
+public:
+    static constexpr std::string_view name = "machine_calls";
+    static std::string version() { return kernel(); }
+    static constexpr bool uninlined = true;
+
+    explicit recursion_by_calls(unsigned) {}
+
+    template <class F>
+    void call(F&& root) {
+        root();
+    }
+
+    template <class F, class G>
+    static void fork_join(F&& f, G&& g) {
+        f();
+        g();
+        asm volatile("");  // else the compiler makes a loop of the second call
+    }
+};
+
+}  // namespace apiary::bench

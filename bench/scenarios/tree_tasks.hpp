@@ -1,0 +1,133 @@
+// The value of a tree, its nodes as tasks: the engine of skynet, nqueens and uts (trees.hpp, uts.hpp). Where a fork is all
+// there is, such a frame would be what is measured: fib and tree_sum have kernels of their own (binary_forks.hpp).
+//
+// A Tree has a Node (trivially copyable) and
+//     Node root() const;
+//     unsigned children(const Node&) const;          // at most most_children
+//     Node child(const Node&, unsigned k) const;
+//     std::uint64_t value(const Node&) const;        // its own
+// Two ways to the sum over all nodes, and each runtime goes its own (BIAS.md): `join_sum` where a task can wait for its
+// children inside a worker, `count_down` where it cannot: the last child to end carries the sum to the parent. Either way
+// a node runs its last child itself.
+//
+// Synchronisation in count_down: each child adds to `sum`, then takes one off `pending` (acq_rel); the one that takes the
+// last off continues the release sequence of all others, so it sees the whole sum.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include <apiary/bench/closed_loop.hpp>
+
+namespace apiary::bench {
+
+// The reference, and the expected answer.
+template <class Tree>
+[[nodiscard]] std::uint64_t serial_sum(const Tree& tree, const typename Tree::Node& node) {
+    std::uint64_t sum = tree.value(node);
+    const unsigned n = tree.children(node);
+    for (unsigned k = 0; k < n; ++k) sum += serial_sum(tree, tree.child(node, k));
+    return sum;
+}
+
+template <class Tree, joiner Runtime>
+[[nodiscard]] std::uint64_t join_sum(const Tree& tree, const ledger& account, const typename Tree::Node& node) {
+    account.slow_down();
+    const unsigned n = tree.children(node);
+    std::uint64_t sum = tree.value(node);
+    if (n == 0) return sum;
+    std::array<std::uint64_t, Tree::most_children> parts;
+    typename Runtime::scope children;
+    for (unsigned k = 0; k + 1 < n; ++k)
+        children.run([&tree, &account, child = tree.child(node, k), part = &parts[k]] {
+            *part = join_sum<Tree, Runtime>(tree, account, child);
+        });
+    sum += join_sum<Tree, Runtime>(tree, account, tree.child(node, n - 1));
+    children.wait();
+    for (unsigned k = 0; k + 1 < n; ++k) sum += parts[k];
+    return sum;
+}
+
+// One computation by continuation counting. Outlives its tasks.
+template <class Tree, poster Runtime>
+class count_down {
+    using Node = typename Tree::Node;
+
+    struct frame {
+        frame* parent;
+        std::atomic<std::uint32_t> pending;
+        std::atomic<std::uint64_t> sum;
+    };
+
+public:
+    count_down(const Tree& tree, Runtime& runtime, ledger& account)
+        : tree_(tree), runtime_(runtime), account_(account) {}
+
+    // From outside. When all is done the account is completed with `number`, plus by how much the answer is wrong.
+    void start(std::uint64_t number, std::uint64_t expected) {
+        mark_ = number - expected;
+        runtime_.post([this] { run(tree_.root(), nullptr); });
+    }
+
+private:
+    void run(Node node, frame* parent) {
+        for (;;) {
+            account_.slow_down();
+            const unsigned n = tree_.children(node);
+            const std::uint64_t value = tree_.value(node);
+            if (n == 0) return deliver(value, parent);
+            auto* mine = new frame{parent, n, value};
+            for (unsigned k = 0; k + 1 < n; ++k)
+                bench::spawn(runtime_, [this, child = tree_.child(node, k), mine] { run(child, mine); });
+            node = tree_.child(node, n - 1);
+            parent = mine;
+        }
+    }
+
+    void deliver(std::uint64_t value, frame* to) {
+        while (to != nullptr) {
+            to->sum.fetch_add(value, std::memory_order_relaxed);
+            if (to->pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+            value = to->sum.load(std::memory_order_relaxed);
+            frame* const done = to;
+            to = to->parent;
+            delete done;
+        }
+        account_.complete(mark_ + value);
+    }
+
+    const Tree& tree_;
+    Runtime& runtime_;
+    ledger& account_;
+    std::uint64_t mark_ = 0;
+};
+
+template <class Runtime>
+inline constexpr bool fork_join = joiner<Runtime> || poster<Runtime>;
+
+// The scenario: operation i computes the tree once.
+template <class Tree, class Runtime>
+[[nodiscard]] report measure_tree(const Tree& tree, const run_options& options) {
+    const std::uint64_t expected = serial_sum(tree, tree.root());
+    ledger account(options.slowdown_ns);  // outlives the runtime
+    if constexpr (joiner<Runtime>) {
+        Runtime runtime(options.workers);
+        return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
+            return run_iterations(account, ops, 1, [&](std::uint64_t i) {
+                runtime.call(
+                    [&] { account.complete(i + join_sum<Tree, Runtime>(tree, account, tree.root()) - expected); });
+            });
+        });
+    } else {
+        std::optional<count_down<Tree, Runtime>> computation;
+        Runtime runtime(options.workers);
+        computation.emplace(tree, runtime, account);
+        return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
+            return run_iterations(account, ops, 1, [&](std::uint64_t i) { computation->start(i, expected); });
+        });
+    }
+}
+
+}  // namespace apiary::bench
