@@ -1,0 +1,37 @@
+"""What an operation consists of, where a row tells it (`forks_per_op=K`, `nodes_per_op=K` in flags, CLI.md): its figures for
+one of them. Ratios are the same either way; but two nanoseconds a fork can be read, and half a millisecond cannot."""
+
+from __future__ import annotations
+
+import re
+
+from ..base import stats
+from .comparing import Row, good
+
+UNIT = re.compile(r"(?:^|;)(fork|node)s_per_op=([1-9][0-9]*)(?:;|$)")
+
+
+def unit_of(row: Row) -> tuple[str, int] | None:
+    """fork or node, and how many of them an operation has."""
+    found = UNIT.search(row["flags"])
+    return (found[1], int(found[2])) if found else None
+
+
+def table(rows: list[Row]) -> list[str]:
+    """The median nanoseconds of a fork or a node, by point and subject; nothing where no row tells of them."""
+    found: dict[tuple[str, ...], dict[str, list[float]]] = {}
+    for row in good(rows):
+        unit = unit_of(row)
+        if unit and row["row_kind"] == "measure":
+            point = (row["scenario"], row["scenario_params"], row["placement"], unit[0])
+            found.setdefault(point, {}).setdefault(row["subject"], []).append(float(row["ns_per_op"]) / unit[1])
+    if not found:
+        return []
+    subjects = sorted({name for by in found.values() for name in by})
+    out = [f"| median ns | of a | {' | '.join(subjects)} |", "|---" * (len(subjects) + 2) + "|"]
+    for (scenario, params, placement, unit), by in sorted(found.items()):
+        told = params.replace("=", " ").replace(";", ", ")
+        words = " ".join(filter(None, (f"`{scenario}`", told, "" if placement == "free" else placement)))
+        cells = (f"{stats.median(by[name]):.2f}" if name in by else "–" for name in subjects)
+        out.append(f"| {words} | {unit} | {' | '.join(cells)} |")
+    return out
