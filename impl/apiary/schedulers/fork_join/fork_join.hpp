@@ -14,7 +14,7 @@
 // little more than two calls. When not: for tasks that outlive the call that makes them, or that block.
 //
 // Order.   Where nobody takes it, g runs behind f, on the same thread: what the plain calls would do.
-// Results. A pair; std::monostate for void; nothing when both are void.
+// Results. A pair, or a tuple of more than two; std::monostate for void.
 // Errors.  An exception of f or g leaves fork_join when both are over. When f throws and nobody has g, g
 //          does not run. When both throw, f's travels and g's is counted (fork_join_counters). A fork
 //          that finds its stack nearly used up throws fork_too_deep before f and g.
@@ -26,6 +26,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -49,6 +50,16 @@ using branch_returns = decltype(call_branch(std::declval<F&>(), std::declval<W&>
 template <class W, class F>
 using branch_result = std::conditional_t<std::is_void_v<branch_returns<W, F>>, std::monostate, branch_returns<W, F>>;
 
+template <class W, class F>
+[[gnu::always_inline]] inline branch_result<W, F> value_of(F& f, W& w) {
+    if constexpr (std::is_void_v<branch_returns<W, F>>) {
+        call_branch(f, w);
+        return {};
+    } else {
+        return call_branch(f, w);
+    }
+}
+
 // A result, or an exception; which of them, its user knows, and takes it out.
 template <class R>
 union fork_outcome {
@@ -64,12 +75,7 @@ union fork_outcome {
     template <class W, class F>
     [[nodiscard, gnu::always_inline]] bool run(F& f, W& w) {
         try {
-            if constexpr (std::is_void_v<branch_returns<W, F>>) {
-                call_branch(f, w);
-                ::new (static_cast<void*>(&value)) R();
-            } else {
-                ::new (static_cast<void*>(&value)) R(call_branch(f, w));
-            }
+            ::new (static_cast<void*>(&value)) R(value_of(f, w));
             return false;
         } catch (...) {
             ::new (static_cast<void*>(&error)) std::exception_ptr(std::current_exception());
@@ -151,21 +157,24 @@ template <class Sync, class Pool, class Limits, class F, class G>
         detail::fork_outcome<first>& of;
         ~holder() { of.value.~first(); }
     } const held{mine};
-    constexpr bool nothing = std::is_void_v<detail::branch_returns<context, std::remove_reference_t<F>>> &&
-                             std::is_void_v<detail::branch_returns<context, second_type>>;
-    if (w.join(job)) [[likely]] {
-        if constexpr (std::is_void_v<detail::branch_returns<context, second_type>>) {
-            detail::call_branch(job.callable, w);
-            if constexpr (!nothing) return std::pair<first, second>(std::move(mine.value), second());
-        } else {
-            return std::pair<first, second>(std::move(mine.value), detail::call_branch(job.callable, w));
-        }
-    } else {
-        if constexpr (nothing)
-            (void)detail::result_of_theft(job);
-        else
-            return std::pair<first, second>(std::move(mine.value), detail::result_of_theft(job));
-    }
+    if (w.join(job)) [[likely]]
+        return std::pair<first, second>(std::move(mine.value), detail::value_of(job.callable, w));
+    return std::pair<first, second>(std::move(mine.value), detail::result_of_theft(job));
+}
+
+// Three and more: a tuple of the results, in order.
+template <class Sync, class Pool, class Limits, class F, class G, class H, class... More>
+[[gnu::always_inline]] inline auto fork_join(fork_context<Sync, Pool, Limits>& w, F&& f, G&& g, H&& h, More&&... more) {
+    using context = fork_context<Sync, Pool, Limits>;
+    auto all = fork_join(w, std::forward<F>(f), [&](context& v) {
+        return fork_join(v, std::forward<G>(g), std::forward<H>(h), std::forward<More>(more)...);
+    });
+    return std::apply(
+        [&](auto&&... rest) {
+            return std::tuple<std::decay_t<decltype(all.first)>, std::decay_t<decltype(rest)>...>(std::move(all.first),
+                                                                                                  std::move(rest)...);
+        },
+        std::move(all.second));
 }
 
 }  // namespace apiary

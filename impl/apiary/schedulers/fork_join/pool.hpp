@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -232,12 +233,13 @@ private:
 using fork_join_pool = basic_fork_join_pool<>;
 
 // On a worker of a fork_join_pool. Elsewhere: throws std::logic_error.
-template <class F, class G>
-auto fork_join(F&& f, G&& g) {
+template <class F, class G, class... More>
+    requires(!std::is_base_of_v<fork_join_pool::context, std::remove_cvref_t<F>>)
+auto fork_join(F&& f, G&& g, More&&... more) {
     fork_join_pool::context* here = fork_join_pool::current();
     if (here == nullptr)
         throw std::logic_error("fork_join: this thread is no worker of a fork_join_pool; call it inside pool.run(…)");
-    return fork_join(*here, std::forward<F>(f), std::forward<G>(g));
+    return fork_join(*here, std::forward<F>(f), std::forward<G>(g), std::forward<More>(more)...);
 }
 
 }  // namespace apiary

@@ -42,7 +42,7 @@ TEST(fork_join, gives_the_results_of_both_branches) {
     }
 }
 
-TEST(fork_join, gives_results_of_two_types_and_nothing_for_two_voids) {
+TEST(fork_join, gives_results_of_several_types) {
     fork_join_pool pool({.workers = 2});
     pool.run([](context& w) {
         auto both = fork_join(w, [] { return std::make_unique<int>(7); }, [] { return std::string("right"); });
@@ -52,7 +52,14 @@ TEST(fork_join, gives_results_of_two_types_and_nothing_for_two_voids) {
         const auto one = fork_join(w, [] {}, [] { return 5; });
         static_assert(std::is_same_v<decltype(one), const std::pair<std::monostate, int>>);
         EXPECT_EQ(one.second, 5);
-        static_assert(std::is_void_v<decltype(fork_join(w, [] {}, [](context&) {}))>);
+        static_assert(
+            std::is_same_v<decltype(fork_join(w, [] {}, [](context&) {})), std::pair<std::monostate, std::monostate>>);
+        const auto [a, b, c, d] =
+            fork_join(w, [] { return 1; }, [](context&) { return 2L; }, [] {}, [] { return '4'; });
+        static_assert(std::is_same_v<decltype(b), const long> && std::is_same_v<decltype(c), const std::monostate>);
+        EXPECT_EQ(a, 1);
+        EXPECT_EQ(b, 2);
+        EXPECT_EQ(d, '4');
     });
 }
 

@@ -1,0 +1,126 @@
+// parallel_for, parallel_reduce: loops over a range of indices that are divided when a worker is idle, and
+// only then.
+//
+//     apiary::parallel_for(w, 0, n, [&](auto i) { a[i] = f(i); });
+//     const double sum = apiary::parallel_reduce(w, 0, n, 0.0, [&](auto i) { return a[i]; }, std::plus<>());
+//
+// When to use it. For loops whose iterations do not depend on each other. When not: for iterations that
+// wait for each other; where nobody is idle they run in order on one thread.
+//
+// How it divides. A worker runs its range in chunks. Between two of them it looks whether a worker is
+// hungry, as a fork does; then it forks the half that is left over. So a loop that nobody helps with is
+// a plain loop, and one whose iterations differ is divided where the work is.
+// Grain.   How many indices make a chunk: what runs between two looks. 0, automatic: a 64th of what each
+//          worker would get, 1,024 at most.
+// Bounds.  A range whose first index is not below its last is empty. Bodies take an index, or the worker
+//          and an index.
+// Errors.  An exception ends the chunk that it left; chunks that others have begun go on to their ends.
+//          One of those that were thrown leaves the call; the others are counted (fork_join.hpp).
+// Stop.    After a request no chunk begins; parallel_for then returns false, unless all had begun.
+// Tested by fork_join_parallel_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/schedulers/fork_join/fork_join.hpp>
+
+namespace apiary {
+
+struct loop_options {
+    std::size_t grain = 0;
+    std::stop_token stop = {};
+};
+
+namespace detail {
+
+template <class First, class Last>
+using loop_index = std::common_type_t<std::decay_t<First>, std::decay_t<Last>>;
+
+template <class W, class Body, class I>
+[[gnu::always_inline]] inline decltype(auto) call_body(W& w, Body& body, I i) {
+    if constexpr (std::is_invocable_v<Body&, W&, I>)
+        return body(w, i);
+    else
+        return body(i);
+}
+
+template <class I>
+struct loop_range {
+    static_assert(std::is_integral_v<I>, "loops go over indices: give integers of one type as bounds");
+    I first, last;
+    // Unsigned: the whole range of a signed type has more elements than it has positive numbers.
+    std::uint64_t size() const {
+        return first < last ? static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) : 0;
+    }
+    I at(std::uint64_t n) const { return static_cast<I>(static_cast<std::uint64_t>(first) + n); }
+    loop_range front(std::uint64_t n) const { return {first, at(n)}; }
+    loop_range behind(std::uint64_t n) const { return {at(n), last}; }
+
+    std::uint64_t chunk(std::size_t grain, unsigned workers) const {
+        constexpr std::uint64_t looks = 64, most = 1024;
+        return grain != 0 ? grain : std::clamp<std::uint64_t>(size() / (looks * workers), 1, most);
+    }
+};
+
+// False: a stop came before its last chunk.
+template <class W, class I, class Body>
+bool loop(W& w, loop_range<I> r, std::uint64_t chunk, const std::stop_token& stop, Body& body) {
+    while (r.first < r.last) {
+        if (stop.stop_requested()) return false;
+        const std::uint64_t left = r.size();
+        if (left > chunk && w.asked()) {
+            const auto [a, b] = fork_join(
+                w, [&, half = r.front(left / 2)](W& v) { return loop(v, half, chunk, stop, body); },
+                [&, half = r.behind(left / 2)](W& v) { return loop(v, half, chunk, stop, body); });
+            return a && b;
+        }
+        const I end = r.at(std::min(chunk, left));
+        for (; r.first != end; ++r.first) call_body(w, body, r.first);
+    }
+    return true;
+}
+
+template <class W, class I, class T, class Map, class Combine>
+T reduce(W& w, loop_range<I> r, std::uint64_t chunk, const T& identity, Map& map, Combine& combine) {
+    T sum = identity;
+    while (r.first < r.last) {
+        const std::uint64_t left = r.size();
+        if (left > chunk && w.asked()) {
+            auto [a, b] = fork_join(
+                w, [&, half = r.front(left / 2)](W& v) { return reduce(v, half, chunk, identity, map, combine); },
+                [&, half = r.behind(left / 2)](W& v) { return reduce(v, half, chunk, identity, map, combine); });
+            return combine(combine(std::move(sum), std::move(a)), std::move(b));
+        }
+        const I end = r.at(std::min(chunk, left));
+        for (; r.first != end; ++r.first) sum = combine(std::move(sum), call_body(w, map, r.first));
+    }
+    return sum;
+}
+
+}  // namespace detail
+
+// True: every index had its turn.
+template <class Sync, class Pool, class Limits, class First, class Last, class Body>
+bool parallel_for(fork_context<Sync, Pool, Limits>& w, First first, Last last, Body&& body,
+                  const loop_options& options = {}) {
+    using index = detail::loop_index<First, Last>;
+    const detail::loop_range<index> all{static_cast<index>(first), static_cast<index>(last)};
+    return detail::loop(w, all, all.chunk(options.grain, w.pool().workers()), options.stop, body);
+}
+
+// combine(… combine(combine(identity, map(first)), map(first + 1)) …): in this order, in whatever groups. So `combine` is
+// associative, and identity changes nothing.
+template <class Sync, class Pool, class Limits, class First, class Last, class T, class Map, class Combine>
+T parallel_reduce(fork_context<Sync, Pool, Limits>& w, First first, Last last, T identity, Map&& map, Combine&& combine,
+                  std::size_t grain = 0) {
+    using index = detail::loop_index<First, Last>;
+    const detail::loop_range<index> all{static_cast<index>(first), static_cast<index>(last)};
+    return detail::reduce(w, all, all.chunk(grain, w.pool().workers()), identity, map, combine);
+}
+
+}  // namespace apiary

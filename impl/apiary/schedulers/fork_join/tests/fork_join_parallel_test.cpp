@@ -1,0 +1,152 @@
+// parallel_for and parallel_reduce: every index once, divided where a worker is idle; grains, bounds, exceptions, stops.
+#include <apiary/schedulers/fork_join/parallel.hpp>
+#include <apiary/schedulers/fork_join/pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using apiary::fork_join_pool;
+using apiary::parallel_for;
+using apiary::parallel_reduce;
+using context = fork_join_pool::context;
+
+TEST(parallel_for, gives_every_index_one_turn) {
+    fork_join_pool pool({.workers = 4});
+    for (const std::size_t grain : {0U, 1U, 3U, 1000U, 1'000'000U}) {
+        constexpr std::size_t n = 10'000;
+        const auto turns = std::make_unique<std::atomic<int>[]>(n);
+        EXPECT_TRUE(pool.run(
+            [&](context& w) { return parallel_for(w, 0U, n, [&](std::size_t i) { ++turns[i]; }, {.grain = grain}); }));
+        for (std::size_t i = 0; i != n; ++i) ASSERT_EQ(turns[i], 1) << i << ", grain " << grain;
+    }
+}
+
+TEST(parallel_for, goes_in_order_where_nobody_helps) {
+    fork_join_pool pool({.workers = 1});
+    std::vector<int> seen;
+    pool.run([&](context& w) { parallel_for(w, -3, 3, [&](int i) { seen.push_back(i); }); });
+    EXPECT_EQ(seen, (std::vector<int>{-3, -2, -1, 0, 1, 2}));
+}
+
+TEST(parallel_for, of_an_empty_range_does_nothing) {
+    fork_join_pool pool({.workers = 2});
+    pool.run([&](context& w) {
+        EXPECT_TRUE(parallel_for(w, 0, 0, [](int) { ADD_FAILURE(); }));
+        EXPECT_TRUE(parallel_for(w, 5, -5, [](int) { ADD_FAILURE(); }, {.grain = 1}));
+        EXPECT_EQ(parallel_reduce(w, 7U, 7U, 42, [](unsigned) { return 1; }, std::plus<>()), 42);
+    });
+}
+
+TEST(parallel_for, knows_the_ends_of_its_type) {
+    fork_join_pool pool({.workers = 2});
+    pool.run([&](context& w) {
+        std::atomic<int> turns = 0;
+        parallel_for(w, INT64_MAX - 5, INT64_MAX, [&](std::int64_t) { ++turns; }, {.grain = 1});
+        parallel_for(w, static_cast<std::int8_t>(-128), static_cast<std::int8_t>(127), [&](std::int8_t) { ++turns; });
+        EXPECT_EQ(turns, 5 + 255);
+    });
+}
+
+// The first index ends only when the last has begun: the loop is divided between two chunks, for the worker that is idle.
+TEST(parallel_for, divides_a_loop_that_is_under_way) {
+    fork_join_pool pool({.workers = 2});
+    for (int run = 0; run != 20; ++run) {
+        std::atomic<bool> last_began = false;
+        pool.run([&](context& w) {
+            parallel_for(w, 0, 100,
+                         [&](context& v, int i) {
+                             if (i == 99) last_began = true;
+                             if (i == 0)
+                                 while (!v.asked()) std::this_thread::yield();
+                             if (i == 1)
+                                 while (!last_began) std::this_thread::yield();
+                         },
+                         {.grain = 1});
+        });
+    }
+    EXPECT_GE(pool.counters().stolen, 20U);
+}
+
+TEST(parallel_reduce, keeps_the_order_of_its_parts) {
+    fork_join_pool pool({.workers = 4});
+    std::string expected;
+    for (int i = 0; i != 500; ++i) expected += std::to_string(i) + ' ';
+    for (const std::size_t grain : {0U, 1U, 7U})
+        for (int run = 0; run != 20; ++run)
+            ASSERT_EQ(pool.run([&](context& w) {
+                return parallel_reduce(
+                    w, 0, 500, std::string(),
+                    [](int i) {
+                        if (i % 50 == 0) std::this_thread::yield();
+                        return std::to_string(i) + ' ';
+                    },
+                    std::plus<>(), grain);
+            }),
+                      expected);
+}
+
+TEST(parallel_for, lets_an_exception_out_when_all_that_began_is_over) {
+    fork_join_pool pool({.workers = 4});
+    for (int run = 0; run != 50; ++run) {
+        std::atomic<int> inside = 0;
+        EXPECT_THROW(pool.run([&](context& w) {
+            parallel_for(w, 0, 1000,
+                         [&](int i) {
+                             ++inside;
+                             std::this_thread::yield();
+                             --inside;
+                             if (i % 300 == 200) throw std::runtime_error("iteration");
+                         },
+                         {.grain = 1});
+        }),
+                     std::runtime_error);
+        ASSERT_EQ(inside, 0);
+    }
+}
+
+TEST(parallel_for, begins_no_chunk_behind_a_stop) {
+    fork_join_pool pool({.workers = 3});
+    std::stop_source stop;
+    std::atomic<int> turns = 0;
+    const bool whole = pool.run([&](context& w) {
+        return parallel_for(w, 0, 1'000'000,
+                            [&](int i) {
+                                ++turns;
+                                if (i == 10) stop.request_stop();
+                            },
+                            {.grain = 1, .stop = stop.get_token()});
+    });
+    EXPECT_FALSE(whole);
+    EXPECT_LT(turns, 1'000'000);
+    const bool any = pool.run([&](context& w) {
+        return parallel_for(w, 0, 10, [](int) { ADD_FAILURE() << "began behind the stop"; },
+                            {.stop = stop.get_token()});
+    });
+    EXPECT_FALSE(any);
+    EXPECT_TRUE(pool.run([&](context& w) { return parallel_for(w, 0, 0, [](int) {}, {.stop = stop.get_token()}); }))
+        << "nothing was left out";
+}
+
+TEST(parallel_for, nests) {
+    fork_join_pool pool({.workers = 4});
+    std::atomic<int> turns = 0;
+    pool.run([&](context& w) {
+        parallel_for(w, 0, 30, [&](context& v, int) { parallel_for(v, 0, 30, [&](int) { ++turns; }, {.grain = 1}); },
+                     {.grain = 1});
+    });
+    EXPECT_EQ(turns, 900);
+}
+
+}  // namespace
