@@ -133,6 +133,7 @@ public:
         return true;
     }
     bool empty() const { return newest_ == &front_; }
+    const job* newest() const { return newest_; }  // to compare with; no job when the list is empty
 
     // Offers the oldest, and takes note that the request is met. False: none is private, or an offer stands. A request that
     // comes at the same time may be overwritten: its thief finds the offer, or asks again before it sleeps.

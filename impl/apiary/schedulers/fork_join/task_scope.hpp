@@ -1,0 +1,174 @@
+// task_scope: a number of jobs that is known only as they come, and one wait for all of them.
+//
+//     apiary::task_scope children(w);
+//     for (const node& n : tree.children()) children.run([&n](auto& w) { visit(w, n); });
+//     visit_last(w);
+//     children.wait();
+//
+// When to use it. Where fork_join's fixed number of branches does not fit. When not: where it does
+// (fork_join is cheaper, and gives results), and for a loop over indices (parallel_for).
+//
+// Room.    The scope lies on the stack and holds `Jobs` callables of up to `Bytes`; nothing is allocated.
+//          What does not fit runs at once, in run, as jobs run in wait that nobody takes: a job must not
+//          wait for one that comes later.
+// Nesting. A scope belongs to the worker that makes it, and to the function: run and wait are called
+//          there, and scopes and forks end in the reverse order of their beginnings. A job that wants to
+//          add jobs opens a scope of its own. A call of run or wait that meets somebody else's job above
+//          the scope's throws std::logic_error.
+// Errors.  wait throws the first exception that it meets, when all jobs are over; the others are counted.
+// Stop.    After a request no job begins; wait then returns false, unless all had begun.
+// Without wait. The destructor waits; exceptions are counted. Behind an exception that leaves the
+//          function jobs that nobody has taken do not begin.
+// Tested by fork_join_scope_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/schedulers/fork_join/fork_join.hpp>
+
+namespace apiary {
+
+template <class W, std::size_t Jobs = 16, std::size_t Bytes = 48>
+class task_scope {
+    using sync = typename W::sync;
+    using base = fork_job<sync>;
+
+public:
+    explicit task_scope(W& w, std::stop_token stop = {})
+        : w_(w), below_(w.jobs().newest()), unwinding_(std::uncaught_exceptions()), stop_(std::move(stop)) {}
+    ~task_scope() {
+        const bool begin = std::uncaught_exceptions() == unwinding_;
+        while (count_ != 0) (void)end_newest(begin);
+        if (first_) w_.lose_exception();
+    }
+    task_scope(const task_scope&) = delete;
+    task_scope& operator=(const task_scope&) = delete;
+
+    template <class F>
+    void run(F&& f) {
+        using callable = std::decay_t<F>;
+        static_assert(sizeof(callable) <= Bytes && alignof(callable) <= alignof(std::max_align_t),
+                      "capture less, or give task_scope a larger Bytes");
+        must_be_on_top();
+        if (count_ == Jobs) return run_now(f);
+        entry& e = *std::construct_at(&room_[count_].of);
+        ::new (static_cast<void*>(e.callable)) callable(std::forward<F>(f));
+        e.scope = this;
+        e.call = [](void* c, W& w) { (void)detail::value_of(*std::launder(reinterpret_cast<callable*>(c)), w); };
+        e.drop = [](void* c) noexcept { std::destroy_at(std::launder(reinterpret_cast<callable*>(c))); };
+        e.run.write(&run_by_thief);
+        ++count_;
+        try {
+            w_.fork(e);
+        } catch (...) {  // fork_too_deep: the list is as it was
+            forget_newest();
+            throw;
+        }
+    }
+
+    // True: every job had its turn.
+    bool wait() {
+        must_be_on_top();
+        bool whole = std::exchange(whole_, true);
+        while (count_ != 0) whole = end_newest(true) && whole;
+        if (first_) std::rethrow_exception(std::exchange(first_, nullptr));
+        return whole;
+    }
+
+private:
+    struct entry : base {
+        task_scope* scope = nullptr;
+        void (*call)(void*, W&) = nullptr;
+        void (*drop)(void*) noexcept = nullptr;
+        bool began = false;            // by a thief
+        std::exception_ptr exception;  // likewise
+        alignas(std::max_align_t) std::byte callable[Bytes];
+    };
+    union place {
+        entry of;
+        place() {}
+        ~place() {}
+    };
+
+    static bool run_by_thief(base& j, void* w) {
+        auto& e = static_cast<entry&>(j);
+        if (e.scope->stop_.stop_requested()) return false;
+        e.began = true;
+        e.exception = e.scope->exception_of(e, *static_cast<W*>(w));
+        return e.exception != nullptr;
+    }
+    // Nothing happens in the catch but that it is kept.
+    static std::exception_ptr exception_of(entry& e, W& w) {
+        try {
+            e.call(e.callable, w);
+        } catch (...) {
+            return std::current_exception();
+        }
+        return nullptr;
+    }
+    template <class F>
+    void run_now(F& f) {
+        if (stop_.stop_requested()) {
+            whole_ = false;
+            return;
+        }
+        std::exception_ptr thrown;
+        try {
+            (void)detail::value_of(f, w_);
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        keep(std::move(thrown));
+    }
+    // Whether it has begun. `begin`: run it, if nobody has taken it and no stop has come.
+    bool end_newest(bool begin) {
+        entry& e = room_[count_ - 1].of;
+        bool began = false;
+        if (w_.join(e)) {
+            began = begin && !stop_.stop_requested();
+            if (began) keep(exception_of(e, w_));
+        } else {
+            began = e.began;
+            keep(std::move(e.exception));
+        }
+        forget_newest();
+        return began;
+    }
+    void forget_newest() {
+        entry& e = room_[--count_].of;
+        e.drop(e.callable);
+        std::destroy_at(&e);
+    }
+    void keep(std::exception_ptr thrown) {
+        if (thrown == nullptr) return;
+        if (first_)
+            w_.lose_exception();
+        else
+            first_ = std::move(thrown);
+    }
+    // The newest private job is this scope's, or what was there before it; or all of that has been handed out.
+    void must_be_on_top() const {
+        const base* const newest = w_.jobs().newest();
+        if (w_.jobs().empty() || newest == below_ || (count_ != 0 && newest == &room_[count_ - 1].of)) return;
+        throw std::logic_error("task_scope: run or wait below a fork or a scope that is younger; open a scope there");
+    }
+
+    W& w_;
+    const base* const below_;
+    const int unwinding_;
+    const std::stop_token stop_;
+    std::size_t count_ = 0;
+    bool whole_ = true;
+    std::exception_ptr first_;
+    std::array<place, Jobs> room_;
+};
+
+}  // namespace apiary

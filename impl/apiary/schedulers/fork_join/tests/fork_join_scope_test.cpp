@@ -1,0 +1,141 @@
+// task_scope: every job once, room, exceptions, stops, and what is stated for misuse.
+#include <apiary/schedulers/fork_join/pool.hpp>
+#include <apiary/schedulers/fork_join/task_scope.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using apiary::fork_join;
+using apiary::fork_join_pool;
+using context = fork_join_pool::context;
+using scope = apiary::task_scope<context>;
+
+void wait_for(const std::atomic<bool>& flag) {
+    while (!flag) std::this_thread::yield();
+}
+
+TEST(task_scope, runs_every_job_once_however_many_there_are) {
+    fork_join_pool pool({.workers = 4});
+    for (const int jobs : {0, 1, 15, 16, 17, 100}) {
+        std::vector<std::atomic<int>> turns(static_cast<std::size_t>(jobs));
+        pool.run([&](context& w) {
+            scope s(w);
+            for (auto& t : turns) s.run([&t] { ++t; });
+            EXPECT_TRUE(s.wait());
+            EXPECT_TRUE(s.wait()) << "nothing is left to wait for";
+        });
+        for (auto& t : turns) EXPECT_EQ(t, 1) << jobs;
+    }
+}
+
+TEST(task_scope, hands_jobs_to_idle_workers) {
+    fork_join_pool pool({.workers = 2});
+    for (int i = 0; i != 20; ++i) {
+        std::atomic<bool> begun = false;
+        pool.run([&](context& w) {
+            while (!w.asked()) std::this_thread::yield();
+            scope s(w);
+            s.run([&] { begun = true; });
+            wait_for(begun);
+            s.wait();
+        });
+    }
+}
+
+int nested(context& w, int depth) {
+    if (depth == 0) return 1;
+    std::atomic<int> sum = 0;
+    scope s(w);
+    for (int i = 0; i != 3; ++i) s.run([&sum, depth](context& v) { sum += nested(v, depth - 1); });
+    const auto [x, y] = fork_join(w, [depth](context& v) { return nested(v, depth - 1); }, [] { return 0; });
+    s.wait();
+    return sum + x + y;
+}
+TEST(task_scope, nests_in_scopes_and_forks) {
+    fork_join_pool pool({.workers = 4});
+    for (int i = 0; i != 10; ++i) EXPECT_EQ(pool.run([](context& w) { return nested(w, 5); }), 1024);
+}
+
+TEST(task_scope, throws_one_exception_and_counts_the_others) {
+    fork_join_pool pool({.workers = 3});
+    const auto held = std::make_shared<int>();
+    pool.run([&](context& w) {
+        scope s(w);
+        for (int i = 0; i != 20; ++i)
+            s.run([i, held] {
+                if (i % 5 == 0) throw std::runtime_error("job");
+            });
+        EXPECT_THROW(s.wait(), std::runtime_error);
+        EXPECT_TRUE(s.wait()) << "it has told of it";
+    });
+    EXPECT_EQ(pool.counters().lost_exceptions, 3U);
+    EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(task_scope, destroyed_without_wait_waits) {
+    fork_join_pool pool({.workers = 2});
+    std::atomic<int> ran = 0;
+    pool.run([&](context& w) {
+        scope s(w);
+        for (int i = 0; i != 10; ++i)
+            s.run([&] {
+                ++ran;
+                throw std::runtime_error("job");
+            });
+    });
+    EXPECT_EQ(ran, 10);
+    EXPECT_EQ(pool.counters().lost_exceptions, 10U);
+}
+
+TEST(task_scope, left_by_an_exception_begins_no_more) {
+    fork_join_pool pool({.workers = 1});
+    EXPECT_THROW(pool.run([](context& w) {
+        scope s(w);
+        s.run([] { ADD_FAILURE() << "began"; });
+        throw std::runtime_error("the function");
+    }),
+                 std::runtime_error);
+    EXPECT_EQ(pool.counters().lost_exceptions, 0U);
+}
+
+TEST(task_scope, begins_no_job_behind_a_stop) {
+    fork_join_pool pool({.workers = 2});
+    std::stop_source stop;
+    pool.run([&](context& w) {
+        scope s(w, stop.get_token());
+        std::atomic<int> ran = 0;
+        s.run([&] { ++ran; });
+        EXPECT_TRUE(s.wait());
+        stop.request_stop();
+        for (int i = 0; i != 20; ++i) s.run([] { ADD_FAILURE() << "began behind the stop"; });
+        EXPECT_FALSE(s.wait());
+        EXPECT_EQ(ran, 1);
+        EXPECT_TRUE(s.wait()) << "nothing is left";
+    });
+}
+
+TEST(task_scope, refuses_jobs_below_a_younger_fork_or_scope) {
+    fork_join_pool pool({.workers = 1});
+    pool.run([](context& w) {
+        (void)fork_join(w, [] {}, [] {});  // nobody else is there to ask
+        scope s(w);
+        fork_join(w, [&] { EXPECT_THROW(s.run([] {}), std::logic_error); }, [] {});
+        scope t(w);
+        t.run([] {});
+        EXPECT_THROW(s.run([] {}), std::logic_error);
+        EXPECT_THROW(s.wait(), std::logic_error);
+        t.wait();
+        s.run([] {});
+        EXPECT_TRUE(s.wait());
+    });
+}
+
+}  // namespace
