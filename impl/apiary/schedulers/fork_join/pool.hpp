@@ -43,6 +43,7 @@ struct fork_join_counters {
     std::uint64_t stolen = 0;           // of them, taken
     std::uint64_t slept = 0;            // times that a joiner slept until its job was over
     std::uint64_t parked = 0;           // times that a worker without work slept
+    std::uint64_t woken = 0;            // of them, ended by a root or an offer
     std::uint64_t lost_exceptions = 0;  // those that left a call in which another one travels
 };
 
@@ -123,8 +124,10 @@ public:
             all.stolen += c.stolen();
             all.slept += c.slept();
             all.lost_exceptions += c.lost_exceptions();
-            all.parked += crew_.table()[i]->counters().parked;
-            all.roots += crew_.table()[i]->books().tasks_run();
+            const worker_counters engine = crew_.table()[i]->counters();
+            all.parked += engine.parked;
+            all.woken += engine.woken;
+            all.roots += engine.run;
         }
         return all;
     }

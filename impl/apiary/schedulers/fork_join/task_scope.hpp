@@ -17,15 +17,14 @@
 //          the scope's throws std::logic_error.
 // Errors.  wait throws the first exception that it meets, when all jobs are over; the others are counted.
 // Stop.    After a request no job begins; wait then returns false, unless all had begun.
-// Without wait. The destructor waits; exceptions are counted. Behind an exception that leaves the
-//          function jobs that nobody has taken do not begin.
+// Without wait. The destructor waits, also behind an exception that leaves the function: all jobs have
+//          their turn. Exceptions of theirs are counted.
 // Tested by fork_join_scope_test.cpp.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <exception>
-#include <memory>
 #include <new>
 #include <stdexcept>
 #include <stop_token>
@@ -42,11 +41,9 @@ class task_scope {
     using base = fork_job<sync>;
 
 public:
-    explicit task_scope(W& w, std::stop_token stop = {})
-        : w_(w), below_(w.jobs().newest()), unwinding_(std::uncaught_exceptions()), stop_(std::move(stop)) {}
+    explicit task_scope(W& w, std::stop_token stop = {}) : w_(w), below_(w.jobs().newest()), stop_(std::move(stop)) {}
     ~task_scope() {
-        const bool begin = std::uncaught_exceptions() == unwinding_;
-        while (count_ != 0) (void)end_newest(begin);
+        while (count_ != 0) (void)end_newest();
         if (first_) w_.lose_exception();
     }
     task_scope(const task_scope&) = delete;
@@ -59,16 +56,16 @@ public:
                       "capture less, or give task_scope a larger Bytes");
         must_be_on_top();
         if (count_ == Jobs) return run_now(f);
-        entry& e = *std::construct_at(&room_[count_].of);
+        entry& e = *::new (static_cast<void*>(&room_[count_].of)) entry;
         ::new (static_cast<void*>(e.callable)) callable(std::forward<F>(f));
         e.scope = this;
-        e.call = [](void* c, W& w) { (void)detail::value_of(*std::launder(reinterpret_cast<callable*>(c)), w); };
-        e.drop = [](void* c) noexcept { std::destroy_at(std::launder(reinterpret_cast<callable*>(c))); };
+        e.end = &entry::template end_callable<callable>;
         e.run.write(&run_by_thief);
         ++count_;
         try {
             w_.fork(e);
         } catch (...) {  // fork_too_deep: the list is as it was
+            e.end(e, nullptr);
             forget_newest();
             throw;
         }
@@ -78,19 +75,39 @@ public:
     bool wait() {
         must_be_on_top();
         bool whole = std::exchange(whole_, true);
-        while (count_ != 0) whole = end_newest(true) && whole;
+        while (count_ != 0) whole = end_newest() && whole;
         if (first_) std::rethrow_exception(std::exchange(first_, nullptr));
         return whole;
     }
 
 private:
     struct entry : base {
-        task_scope* scope = nullptr;
-        void (*call)(void*, W&) = nullptr;
-        void (*drop)(void*) noexcept = nullptr;
-        bool began = false;            // by a thief
-        std::exception_ptr exception;  // likewise
+        task_scope* scope;
+        void (*end)(entry&, W*);  // calls the callable, if a worker is given, and destroys it
+        std::exception_ptr exception;
+        bool began = false;
         alignas(std::max_align_t) std::byte callable[Bytes];
+
+        template <class C>
+        static void end_callable(entry& e, W* w) {
+            C& c = *std::launder(reinterpret_cast<C*>(e.callable));
+            const struct guard {
+                C& of;
+                ~guard() { of.~C(); }
+            } destroy_at_end{c};
+            if (w != nullptr) (void)detail::value_of(c, *w);
+        }
+        // Whether an exception has left it. Nothing happens in the catch but that it is kept.
+        [[nodiscard]] bool give_turn(W& w) {
+            began = !scope->stop_.stop_requested();
+            try {
+                end(*this, began ? &w : nullptr);
+                return false;
+            } catch (...) {
+                exception = std::current_exception();
+            }
+            return true;
+        }
     };
     union place {
         entry of;
@@ -98,22 +115,7 @@ private:
         ~place() {}
     };
 
-    static bool run_by_thief(base& j, void* w) {
-        auto& e = static_cast<entry&>(j);
-        if (e.scope->stop_.stop_requested()) return false;
-        e.began = true;
-        e.exception = e.scope->exception_of(e, *static_cast<W*>(w));
-        return e.exception != nullptr;
-    }
-    // Nothing happens in the catch but that it is kept.
-    static std::exception_ptr exception_of(entry& e, W& w) {
-        try {
-            e.call(e.callable, w);
-        } catch (...) {
-            return std::current_exception();
-        }
-        return nullptr;
-    }
+    static bool run_by_thief(base& j, void* w) { return static_cast<entry&>(j).give_turn(*static_cast<W*>(w)); }
     template <class F>
     void run_now(F& f) {
         if (stop_.stop_requested()) {
@@ -126,29 +128,20 @@ private:
         } catch (...) {
             thrown = std::current_exception();
         }
-        keep(std::move(thrown));
+        if (thrown) keep(std::move(thrown));
     }
-    // Whether it has begun. `begin`: run it, if nobody has taken it and no stop has come.
-    bool end_newest(bool begin) {
+    // Whether it has begun, here or on a thief.
+    bool end_newest() {
         entry& e = room_[count_ - 1].of;
-        bool began = false;
-        if (w_.join(e)) {
-            began = begin && !stop_.stop_requested();
-            if (began) keep(exception_of(e, w_));
-        } else {
-            began = e.began;
+        if (w_.join(e)) (void)e.give_turn(w_);
+        if (e.exception) [[unlikely]]
             keep(std::move(e.exception));
-        }
+        const bool began = e.began;
         forget_newest();
         return began;
     }
-    void forget_newest() {
-        entry& e = room_[--count_].of;
-        e.drop(e.callable);
-        std::destroy_at(&e);
-    }
+    void forget_newest() { room_[--count_].of.~entry(); }
     void keep(std::exception_ptr thrown) {
-        if (thrown == nullptr) return;
         if (first_)
             w_.lose_exception();
         else
@@ -163,7 +156,6 @@ private:
 
     W& w_;
     const base* const below_;
-    const int unwinding_;
     const std::stop_token stop_;
     std::size_t count_ = 0;
     bool whole_ = true;
