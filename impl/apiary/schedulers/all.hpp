@@ -1,6 +1,7 @@
 // THE list of schedulers: the contract's tests run over it.
 //
-// A new scheduler adds its header, one line in `all_schedulers`, and one `make` below.
+// A new scheduler adds its header, one line in `all_schedulers`, and one `make` below. But fork_join
+// (fork_join/pool.hpp): nothing can be posted to it, so it has tests of its own alone.
 #pragma once
 
 #include <cstddef>
