@@ -28,5 +28,10 @@ def with_workers(point: plans.Point, workers: int) -> plans.Point:
     return dataclasses.replace(point, params=(*point.params, ("workers", str(workers))))
 
 
+def with_rivals(point: plans.Point, rivals: int) -> plans.Point:
+    return dataclasses.replace(point, params=(*point.params, ("rivals", str(rivals))))
+
+
 PINNED = tuple(point for point in plans.plan("gate").points if point.placement == "one_cpu")
 POSTS = PINNED[0]
+SUCCESSOR = PINNED[2]

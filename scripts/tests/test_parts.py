@@ -89,7 +89,7 @@ class PlanFiles(unittest.TestCase):
         for chosen in plans.every():
             self.assertEqual(len(set(chosen.points)), len(chosen.points), f"{chosen.name} has a point twice")
             for point in chosen.points:
-                keys = {key for key, _ in point.params} - {"workers"}
+                keys = {key for key, _ in point.params} - set(plans.RUNNERS)
                 self.assertLessEqual(keys, set(point.scenario.parameters), point.label)
                 self.assertGreater(point.time_limit(), 2 * point.plan_seconds)
 

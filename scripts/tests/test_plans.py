@@ -141,6 +141,15 @@ class Own(unittest.TestCase):
         self.assertEqual((plan.rounds, plan.blocks, plan.block_ms), (quick.rounds, quick.blocks, quick.block_ms))
         self.assertEqual((plan.subjects, plan.limit, plan.least_rounds), ((), None, quick.rounds))
 
+    def test_rivals_and_workers_are_of_the_point_and_no_parameters(self) -> None:
+        text = '[[point]]\nscenario = "successor"\nworkers = 4\nrivals = 2\n'
+        (point,) = self.read(text).points
+        self.assertEqual((point.workers, point.rivals, point.label), (4, 2, "successor rivals=2;workers=4"))
+        for name in plans.RUNNERS:
+            with self.subTest(name), self.assertRaises(Fault) as caught:
+                self.read(f'[[point]]\nscenario = "successor"\nparams = {{ {name} = 2 }}\n')
+            self.assertIn(f"no parameter of successor '{name}'", caught.exception.text())
+
     def test_points_of_another_plan(self) -> None:
         gate = plans.plan("gate").points
         plan = self.read('points_of = "gate"\n[[point]]\nscenario = "fib"\nblocks = 7\ntimes = 2\nparams = { n = 27 }\n')
@@ -197,6 +206,8 @@ class Own(unittest.TestCase):
             point.replace("rate = 1000", ""),
             point.replace("rate = 1000", "rate = 1.5"),
             point + "workers = 0\n",
+            point + "rivals = 0\n",
+            point + "rivals = 65\n",
             '[[point]]\nscenario = "successor"\nseconds = 1\n',
             "rounds = = 1",
             "limit_minutes = 0\n" + point,

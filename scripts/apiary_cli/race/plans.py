@@ -17,12 +17,13 @@ from .tables import params_text
 from .toml_file import TomlFile
 
 PLACEMENTS = ("free", "one_cpu")
+RUNNERS = ("workers", "rivals")  # among a point's parameters: those that the runner obeys and no subject is told as one
 FOLDER, USUAL = BENCH / "plans", "quick"
 NUMBERS = ("rounds", "least_rounds", "batches", "blocks", "block_ms", "warmup_blocks")
 FLAGS = ("controls", "gates")
 KEYS = (*NUMBERS, *FLAGS, "limit_minutes", "subjects", "what", "takes", "points_of", "brief", "point")
-POINT_KEYS = ("scenario", "workers", "placement", "seconds", "times", "blocks", "params")
-MOST = {"blocks": 1000, "warmup_blocks": 1000, "block_ms": 60_000, "workers": 4096, "times": 100}
+POINT_KEYS = ("scenario", *RUNNERS, "placement", "seconds", "times", "blocks", "params")
+MOST = {"blocks": 1000, "warmup_blocks": 1000, "block_ms": 60_000, "workers": 4096, "rivals": 64, "times": 100}
 MOST_MINUTES = 60 * 24 * 365
 MOST_SECONDS, MOST_POSTS, MOST_PARAMETER = 3600.0, 10**7, 2**32 - 1
 AT_LEAST_ONE = ("pending", "producers", "threads")  # parameters of which 0 makes no sense
@@ -66,6 +67,11 @@ class Point:
         """A point may fix the number of workers; else it is the race's."""
         value = dict(self.params).get("workers")
         return int(value) if value else None
+
+    @property
+    def rivals(self) -> int:
+        """So many processes of the runner compute beside each run, where it is pinned to: somebody else's work."""
+        return int(dict(self.params).get("rivals", 0))
 
     def ops(self) -> int | None:
         """The number of operations, where it is fixed beforehand."""
@@ -169,8 +175,8 @@ def point(file: TomlFile, told: dict) -> Point:
     placement = told.get("placement", "free")
     if placement not in PLACEMENTS:
         raise file.unknown("placement", placement, PLACEMENTS)
-    numbers = {key: file.whole(key, told[key], most=MOST[key]) for key in ("workers", "times", "blocks") if key in told}
-    fixed = [("workers", str(numbers["workers"]))] if "workers" in numbers else []
+    numbers = {key: file.whole(key, told[key], most=MOST[key]) for key in (*RUNNERS, "times", "blocks") if key in told}
+    fixed = [(key, str(numbers[key])) for key in RUNNERS if key in numbers]
     return Point(
         scenario,
         (*((key, str(params[key])) for key in sorted(params)), *fixed),

@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import statistics
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ STEADY = {True: 0.02, False: 0.007}  # standard errors at which no further pair 
 SLOW_TARGET, SLOWDOWN_EVERY = 1.10, 64  # the latter as bench/contract/CLI.md says
 LEVER, ENOUGH = 0.5, (0.3, 1.0)  # to measure what a nanosecond does: the effect that is aimed at, those that serve
 PADDING_STEP, PADDING_STEPS = 16, 256
+RIVAL = (sys.executable, "-ISEc", "while True: pass")
 
 
 @dataclass
@@ -75,7 +77,7 @@ def arms_of(race: Race, point: Point) -> list[Arm]:
     return [
         arm
         for arm in race.arms
-        if point.scenario.name in arm.subject.scenarios and (not arm.slow or point in arm.slowdown)
+        if arm.runs_at(point) and (not arm.slow or point in arm.slowdown)
     ]
 
 
@@ -103,7 +105,7 @@ def runs_of(race: Race, batches: int) -> dict[Point, int]:
     """How many runs each point has in all; a slow arm counts wherever it could be calibrated."""
     count = {}
     for point in race.plan.points:
-        able = [arm for arm in race.arms if point.scenario.name in arm.subject.scenarios]
+        able = [arm for arm in race.arms if arm.runs_at(point)]
         each = sum(point.controlled or not arm.slow for arm in able)
         count[point] = batches * race.plan.rounds * point.times * each
     return count
@@ -188,13 +190,7 @@ def measure(
     hist = folder / "hist.csv" if point.scenario.histogram else None
     host = host_columns(race, point, arm, batch) | {"round": str(number), "arm_order": str(order)}
     before = disturbance.sample()
-    done = subjects.run(
-        call(race, point, arm, seed, release.write(folder), hist),
-        cwd=folder,
-        env=base_environment(padding),
-        timeout=race.timeout or point.time_limit(),
-        affinity=affinity(point.placement),
-    )
+    done = run_subject(race, point, call(race, point, arm, seed, release.write(folder), hist), folder, padding)
     found = disturbance.between(before, disturbance.sample())
     row = subjects.judge(done, point, race.workers, seed, asked(race, point, release), seen(race, arm, done))
     doubt = race.doubt(arm, point) if row["status"] == "ok" else ""
@@ -210,6 +206,17 @@ def measure(
         if contradiction:
             row, buckets = row | {"status": "malformed", "error": f"histogram: {contradiction}"}, []
     return host | row | found.columns(), hist_rows(race, point, arm, number, buckets), found.disturbed
+
+
+def run_subject(race: Race, point: Point, words: list[str], folder: Path, padding: int = 0) -> proc.Done:
+    """One process, and beside it the rivals that the point asks for."""
+    where = affinity(point.placement)
+    rivals = [proc.Child(proc.Spec(RIVAL, affinity=where)) for _ in range(point.rivals)]
+    try:
+        limit = race.timeout or point.time_limit()
+        return subjects.run(words, cwd=folder, env=base_environment(padding), timeout=limit, affinity=where)
+    finally:
+        proc.end_all(rivals)
 
 
 def seen(race: Race, arm: Arm, done: proc.Done) -> plausible.Seen | None:
@@ -349,13 +356,7 @@ def trial(race: Race, point: Point, arm: Arm, slowdown: int, seed: int) -> float
         warmup_blocks=2,
         slowdown_ns=slowdown,
     )
-    done = subjects.run(
-        words,
-        cwd=run_folder(race),
-        env=base_environment(),
-        timeout=race.timeout or point.time_limit(),
-        affinity=affinity(point.placement),
-    )
+    done = run_subject(race, point, words, run_folder(race))
     row = subjects.judge(done, point, race.workers, seed)
     return point.metric.value(row) if row["status"] == "ok" else None
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..base import building, proc, repo
 from ..base.errors import Fault, tail, unknown
 from . import ledger, plausible, tables
-from .plans import Point
+from .plans import RUNNERS, Point
 from .scenarios import Scenario
 
 GOOD_STATUS = "ok"
@@ -49,10 +49,14 @@ class Arm:
     label: str
     slowdown: dict[Point, int] = field(default_factory=dict, hash=False, compare=False)
     tune: tuple[str, ...] = ()  # NAME=VALUE of the runtime's own numbers; none: its defaults
+    at: frozenset[Point] | None = None  # it runs at these points alone; None: wherever the subject can
 
     @property
     def control(self) -> bool:
         return self.role == "aa" or self.slow
+
+    def runs_at(self, point: Point) -> bool:
+        return point.scenario.name in self.subject.scenarios and (self.at is None or point in self.at)
 
     @property
     def slow(self) -> bool:
@@ -212,7 +216,7 @@ def command(
     """The complete call of one run."""
     words = [str(program), "run", "--scenario", point.scenario.name]
     for key, value in sorted(point.params):
-        if key != "workers":
+        if key not in RUNNERS:
             words += ["--param", f"{key}={value}"]
     for one in tune:
         words += ["--tune", one]

@@ -260,6 +260,6 @@ def subject_command(report: Report, key: comparing.Key, subject: str) -> str:
     program = next((arm["program"] for arm in report.race.get("arms", []) if arm["label"] == subject), subject)
     given = tables.params_of(key[1])
     workers = given.pop("workers", None) or report.race.get("workers", 2)
-    params = " ".join(f"--param {name}={value}" for name, value in given.items())
+    params = " ".join(f"--param {name}={value}" for name, value in given.items() if name not in plans.RUNNERS)
     plan = " --plan PLAN" if scenarios.SCENARIOS[key[0]].open_loop else ""
     return f"{program} run --scenario {key[0]} {params} --workers {workers}{plan}"

@@ -280,7 +280,7 @@ def line_up(
 def calibrate(race: rounds.Race) -> None:
     """Set the built-in slow-down of the slow10 arm for every point that can have one."""
     slow = next((arm for arm in race.arms if arm.role == "slow10"), None)
-    points = [p for p in race.plan.points if p.controlled and p.scenario.name in slow.subject.scenarios] if slow else []
+    points = [p for p in race.plan.points if p.controlled and slow.runs_at(p)] if slow else []
     if not points:
         return
     with Progress("calibrate the slow-down control", len(points)) as progress:
