@@ -10,7 +10,7 @@ from apiary_cli.race import tables
 from apiary_cli.race.subjects import Tunable
 from apiary_cli.analysis import comparing
 from apiary_cli.analysis.comparing import Comparison, Pairing
-from apiary_cli.verbs import tune
+from apiary_cli.verbs import against_defaults, tune
 
 from . import points
 from .support import TreeCase, apiary
@@ -20,7 +20,7 @@ KNOWN = {one.name: one for one in (Tunable("batch", 16, 1, 64), Tunable("rounds"
 
 class Settings(unittest.TestCase):
     def labels(self, *texts: str, cross: bool = False) -> list[str]:
-        return [tune.label(one) for one in tune.settings(KNOWN, list(texts), cross)]
+        return [against_defaults.label(one) for one in tune.settings(KNOWN, list(texts), cross)]
 
     def test_each_number_alone_within_its_range_and_never_the_default(self) -> None:
         self.assertEqual(self.labels(), ["batch=4", "batch=8", "batch=32", "batch=64", *(f"rounds={n}" for n in (1, 4, 8))])

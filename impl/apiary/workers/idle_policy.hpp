@@ -15,8 +15,8 @@
 //                   (lets_poster_go_on false).
 //   contended       a yield that takes long and brings little shows that others want the processor.
 //                   The next sleeps come without: a few, for it may be over soon, and eight times
-//                   as many whenever the next timed yield is as long, up to sleeps_after_long_yield
-//                   (0: off). A yield that is not takes one such step back.
+//                   as many whenever the next timed yield is as long, up to a most
+//                   (sleeps_after_long_yield 0). A yield that is not takes one such step back.
 //   nap             a worker that was woken in vain, beside another that is awake, takes short
 //                   timed sleeps first: chains of tasks would wake it again and again (naps 0).
 //

@@ -17,7 +17,7 @@ from .tables import params_text
 from .toml_file import TomlFile
 
 PLACEMENTS = ("free", "one_cpu")
-RUNNERS = ("workers", "rivals")  # among a point's parameters: those that the runner obeys and no subject is told as one
+RUNNERS = ("rivals", "workers")  # among a point's parameters: those that the runner obeys and no subject is told as one
 FOLDER, USUAL = BENCH / "plans", "quick"
 NUMBERS = ("rounds", "least_rounds", "batches", "blocks", "block_ms", "warmup_blocks")
 FLAGS = ("controls", "gates")
@@ -159,8 +159,8 @@ def points(file: TomlFile, told: dict, above: tuple[str, ...]) -> tuple[Point, .
     return tuple(dict.fromkeys(map(brief, found) if file.flag("brief", told.get("brief", False)) else found))
 
 
-def point(file: TomlFile, told: dict) -> Point:
-    file.only(told, POINT_KEYS, "a point")
+def point(file: TomlFile, told: dict, keys: tuple[str, ...] = POINT_KEYS) -> Point:
+    file.only(told, keys, "a point")
     name = told.get("scenario", "")
     if not isinstance(name, str) or name not in SCENARIOS:
         raise file.unknown("scenario", name, SCENARIOS)

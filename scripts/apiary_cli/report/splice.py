@@ -2,6 +2,7 @@
 
   <!-- race -->     what a race says, in a few lines, its verdict first; the tables are in the folder's summary.md
   <!-- qualify -->  what `qualify` found, from qualify.csv and env.json; of one CPU: <!-- qualify one_cpu -->
+  <!-- ablation --> what `tune --ablate` found, rule by rule, from ablation.csv and its controls in rows.csv
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from pathlib import Path
 from ..base import repo, stats
 from ..base.errors import Fault, USAGE
 from ..verify import verification
-from ..race import plans, scenarios
-from ..analysis import comparing, findings, qualification, summary
+from ..race import plans, scenarios, tables
+from ..analysis import ablation, comparing, findings, qualification, summary
 from ..analysis.comparing import Comparison
 
 TOKIO = ("tokio", "tokio-mimalloc")
@@ -37,7 +38,12 @@ def between(text: str, name: str, body: str, where: str) -> str:
 def into(path: Path, folder: Path, weak: bool = False) -> str:
     """Splice what `folder` holds into the page `path`; returns the name of the marks. A race that its controls do not
     carry is refused: INVALID always, anything else short of VALID unless `weak`."""
-    name, body = qualify(folder) if (folder / "qualify.csv").exists() else ("race", race(folder, weak))
+    if (folder / "qualify.csv").exists():
+        name, body = qualify(folder)
+    elif (folder / "ablation.csv").exists():
+        name, body = "ablation", ablated(folder, weak)
+    else:
+        name, body = "race", race(folder, weak)
     try:
         text = path.read_text()
     except OSError as error:
@@ -87,13 +93,11 @@ def race(folder: Path, weak: bool = False) -> str:
     if not claims:
         raise Fault(f"{folder.name} compares nothing", "no pair of subjects was raced", "", USAGE)
     word, reasons = verdict(env, rows, comparisons)
-    if word == comparing.INVALID or (word != comparing.VALID and not weak):
-        remedy = "race again on a quieter machine" + ("" if word == comparing.INVALID else ", or --weak: the page says so first")
-        raise Fault(f"{folder.name} is {word}", "; ".join(reasons[:3]), remedy, USAGE)
+    refuse_unborne(folder, word, reasons, weak)
     ours = " and ".join(sorted({one.pairing.candidate for one in claims}))
     more = f", and {len(reasons) - 1} more reasons" if len(reasons) > 2 else f"; {reasons[1]}" if len(reasons) == 2 else ""
     told = [
-        f"**Batch: {word}.** " + (f"{reasons[0][0].upper()}{reasons[0][1:]}{more}." if reasons else "The controls did what they must."),
+        batch_line(word, reasons, more),
         f"**Faster than Tokio?** {against(claims, TOKIO, ours)}",
         f"**Where {ours} loses:** {losses(claims)}",
         f"**What may be believed:** {summary.rounds_line(env['race'])}. {controls(comparisons)}",
@@ -102,8 +106,23 @@ def race(folder: Path, weak: bool = False) -> str:
     ]
     wrong = summary.failures(rows)
     told += [f"**Wrong work:** {'; '.join(wrong)}."] if wrong else []
-    prose = [textwrap.fill(one, WIDTH, break_long_words=False, break_on_hyphens=False) for one in told]
-    return "\n\n".join(prose)
+    return "\n\n".join(map(filled, told))
+
+
+def filled(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def batch_line(word: str, reasons: list[str], more: str = "") -> str:
+    told = f"{reasons[0][0].upper()}{reasons[0][1:]}{more}." if reasons else "The controls did what they must."
+    return f"**Batch: {word}.** {told}"
+
+
+def refuse_unborne(folder: Path, word: str, reasons: list[str], weak: bool) -> None:
+    """What the controls do not carry is not published; a WEAK batch is where that is asked for."""
+    if word == comparing.INVALID or (word != comparing.VALID and not weak):
+        remedy = "race again on a quieter machine" + ("" if word == comparing.INVALID else ", or --weak: the page says so first")
+        raise Fault(f"{folder.name} is {word}", "; ".join(reasons[:3]), remedy, USAGE)
 
 
 def span(found: list[Comparison]) -> str:
@@ -169,6 +188,25 @@ def controls(comparisons: list[Comparison]) -> str:
     judging = [one for one in comparing.gating(comparisons) if one in slow]
     of_those = f" ({sum(map(comparing.seen, judging))} of the {len(judging)} that judge)" if len(judging) < len(slow) else ""
     return f"{text} A built-in slow-down of 10 % was {seen}{of_those}." if seen else text
+
+
+# ---------------------------------------------------------------------------------------------- an ablation
+
+
+def ablated(folder: Path, weak: bool = False) -> str:
+    """Its verdict first, then the table, rule by rule."""
+    for name in ("env.json", "rows.csv"):
+        if not (folder / name).exists():
+            raise Fault(f"{folder.name} has no {name}", "", "scripts/apiary tune --ablate leaves one", USAGE)
+    env, rows = repo.read_json(folder / "env.json"), tables.read(folder / "rows.csv", tables.ROWS)
+    found = ablation.poorest(ablation.validities(rows))
+    refuse_unborne(folder, found.word, list(found.reasons), weak)
+    reasons = list(found.reasons)
+    more = f" ({len(reasons)} such reasons)" if len(reasons) > 1 else ""
+    told = [batch_line(found.word, reasons, more), ablation.LEGEND]
+    last = f"{preamble(env)}. {summary.rounds_line(env['race'])}. Every figure: `results/{folder.name}/ablation.csv`."
+    shown = ablation.table(tables.read(folder / "ablation.csv", ablation.COLUMNS))
+    return "\n\n".join([*map(filled, told), "\n".join(shown), filled(last)])
 
 
 # ----------------------------------------------------------------------------------------- a qualification

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import itertools
-import random
 import shlex
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base import given, repo, stats
-from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
-from ..base.say import Progress, duration, heading, say
-from ..race import folder, plans, rounds, subjects, tables
+from ..base import given, stats
+from ..base.errors import Fault, USAGE, unknown
+from ..base.say import heading
+from ..race import plans, rounds, subjects, tables
 from ..analysis import comparing, summary
 from ..analysis.comparing import Comparison
-from . import race, setup
+from . import against_defaults, setup, tune_ablate
+from .against_defaults import Setting
 
 SUMMARY = "sweeps a scheduler's own numbers against their defaults"
 DESCRIPTION = """\
@@ -32,18 +31,26 @@ A setting is better everywhere when it is IMPROVED at one point and IMPROVED or 
 others, after Benjamini–Hochberg over all settings and points. The best of many is partly luck: it
 must be so again in a second batch, of new rounds, or the answer is to keep the defaults.
 
+--ablate asks the reverse: does each rule of the workers earn its place? It races the defaults against
+each rule switched off, at the points that the rule was made for and at some for all, with 2 and with 4
+workers. A gain is shown where off is REGRESSED at such a point in two batches. A rule shows none where
+the A/A pair resolves 3 % at all of them and off is EQUIVALENT or IMPROVED, twice. Else it is
+"unresolved here". The rules, their switches and their points are data: bench/contract/rules.toml.
+
   scripts/apiary tune
   scripts/apiary tune --set global_batch=8,32 --set steal_rounds=1,4 --cross --scenario steal_pressure
+  scripts/apiary tune --ablate
+  scripts/apiary tune --ablate --rule lets_poster_go_on --minutes 5
 
-writes:  results/DATE-HOST/ with tune.csv (a line for each setting, point, metric and batch), rows.csv,
-         env.json, summary.md
-takes:   at most --minutes, plus building; a round of the defaults' sweep is some two minutes
+writes:  results/DATE-HOST/ with tune.csv, or ablation.csv (a line for each setting, point, metric and
+         batch), rows.csv, env.json, summary.md; report --splice puts an ablation into a page
+takes:   at most --minutes, plus building; a round of the defaults' sweep is some two minutes, one of
+         all rules about one, after a minute of calibrating the slow-down control
 exit:    0 done, whatever came out; 1 wrong work; 2 a bad setting, or the controls say that the batch is
          invalid; 3 the harness failed"""
 
 POINTS = plans.plan("tune").points
 FACTORS = (0.25, 0.5, 2, 4)
-FIRST_BATCH = 2 / 3  # its share of the time
 LEAST_ROUNDS = stats.LEAST_PAIRS
 BETTER, WORSE, SAME, UNCLEAR = "better everywhere", "worse somewhere", "no better", "unclear"
 COLUMNS = (
@@ -51,7 +58,7 @@ COLUMNS = (
     "margin,p_bh,verdict,flags"
 ).split(",")
 
-Setting = tuple[tuple[str, int], ...]
+DEFAULTS = {"rounds": 10, "minutes": 45.0, "workers": 2, "block_ms": 50}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,10 +69,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cross", action="store_true", help="every combination of the values given by --set")
     parser.add_argument("--plan", metavar="PLAN", help="the points of this plan, or TOML file")
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
-    parser.add_argument("--rounds", type=given.count, default=10, metavar="N", help="of a batch, at most (default 10)")
-    parser.add_argument("--minutes", type=given.minutes, default=45.0, metavar="M", help="no round begins later (default 45)")
-    parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
-    parser.add_argument("--block-ms", type=given.block_ms, default=50, metavar="MS", help="length of a block (default 50)")
+    parser.add_argument("--ablate", action="store_true", help="every rule of the workers off, each against its own scenario")
+    parser.add_argument(
+        "--rule", action="append", default=[], metavar="NAME", help="with --ablate: only the rule of this number (repeatable)"
+    )
+    parser.add_argument("--rounds", type=given.count, metavar="N", help="of a batch, at most (default 10; with --ablate 20)")
+    parser.add_argument(
+        "--minutes", type=given.minutes, metavar="M", help="no round begins later (default 45; with --ablate 20)"
+    )
+    parser.add_argument("--workers", type=given.workers, metavar="N", help="worker threads (default 2; with --ablate 2 and 4)")
+    parser.add_argument(
+        "--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default 50; with --ablate 5)"
+    )
     parser.add_argument("--seed", type=given.seed, help="of order and padding (default: random, recorded)")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
@@ -110,23 +125,6 @@ def settings(known: dict[str, subjects.Tunable], texts: list[str], cross: bool) 
     if not found:
         raise Fault("there is no setting to try", "all values are the defaults", "scripts/apiary tune --help", USAGE)
     return found
-
-
-def label(setting: Setting) -> str:
-    return " ".join(f"{name}={value}" for name, value in setting)
-
-
-def line_up(subject: subjects.Subject, chosen: list[Setting], scratch: Path) -> list[subjects.Arm]:
-    """The defaults, their two controls, and an arm for each setting; all copies of one program."""
-    given = [(subject, "baseline", subject.name), (subject, "aa", f"{subject.name}-aa")]
-    given += [(subject, "slow10", f"{subject.name}-slow10")]
-    given += [(subject, "candidate", label(setting)) for setting in chosen]
-    arms = subjects.place(given, scratch)
-    fixed = len(arms) - len(chosen)
-    return arms[:fixed] + [
-        dataclasses.replace(arm, tune=tuple(f"{name}={value}" for name, value in setting))
-        for arm, setting in zip(arms[fixed:], chosen)
-    ]
 
 
 # ------------------------------------------------------------------------------------------------- the verdict
@@ -217,26 +215,11 @@ def lines(batches: list[list[Comparison]]) -> list[str]:
 # ------------------------------------------------------------------------------------------------- the run
 
 
-def run_batch(state: rounds.Race, batch: int) -> list[Comparison]:
-    begin = len(state.rows)
-    with Progress(f"tune, batch {batch}", state.plan.rounds) as progress:
-        rounds.run_batch(state, batch, lambda number, note: progress.update(number - 1, note=note))
-        progress.update(state.rounds_done.get(batch, 0))
-    return comparing.compare(state.rows[begin:])
-
-
-def measure(state: rounds.Race, until: float) -> list[list[Comparison]]:
-    """One batch of all settings, and one more of those that were better everywhere."""
-    began = time.monotonic()
-    race.calibrate(state)
-    state.deadline = began + FIRST_BATCH * (until - began)
-    batches = [run_batch(state, 1)]
-    promising = better(standings(batches[0]))
-    state.deadline = until
-    if promising and time.monotonic() < until and comparing.validity(batches[0]).word != comparing.INVALID:
-        state.arms = [arm for arm in state.arms if not arm.tune or arm.label in promising]
-        batches.append(run_batch(state, 2))
-    return batches
+def narrowed(state: rounds.Race, first: list[Comparison]) -> bool:
+    """A second batch is of those that were better everywhere."""
+    promising = better(standings(first))
+    state.arms = [arm for arm in state.arms if not arm.tune or arm.label in promising]
+    return bool(promising)
 
 
 def chosen_plan(args: argparse.Namespace) -> plans.Plan:
@@ -253,43 +236,33 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
     return kept
 
 
-def perform(
-    args: argparse.Namespace, plan: plans.Plan, subject: subjects.Subject, chosen: list[Setting], command: str
-) -> tuple[Path, list[list[Comparison]], list[dict[str, str]]]:
-    seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
-    record = folder.Record()
-    with folder.begun() as (run_id, out, scratch):
-        arms = line_up(subject, chosen, scratch)
-        state = rounds.Race(plan, arms, args.workers, seed, run_id, record.env_id, repo.commit(), scratch)
-        batches = measure(state, time.monotonic() + 60 * args.minutes)
-        tables.write(out / "rows.csv", tables.ROWS, state.rows)
-        tuned = [to_row(one, run_id, number) for number, some in enumerate(batches, start=1) for one in some]
-        tables.write(out / "tune.csv", COLUMNS, tuned)
-        record.write(out, run_id, race.describe(state, plan, command, [], [], repo.dirty()))
-        (out / "summary.md").write_text(markdown(command, run_id, lines(batches), batches))
-    return repo.RESULTS / run_id, batches, state.rows
+def write(out: Path, run_id: str, batches: against_defaults.Batches, command: str) -> None:
+    tuned = [to_row(one, run_id, number) for number, some in enumerate(batches, start=1) for one in some]
+    tables.write(out / "tune.csv", COLUMNS, tuned)
+    (out / "summary.md").write_text(markdown(command, run_id, lines(batches), batches))
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.ablate:
+        return tune_ablate.run(args)
+    if args.rule:
+        raise Fault(f"--rule {args.rule[0]}", "rules are what --ablate switches off", "scripts/apiary tune --ablate", USAGE)
+    for name, value in DEFAULTS.items():
+        setattr(args, name, value if getattr(args, name) is None else getattr(args, name))
     plan, started = chosen_plan(args), time.monotonic()
     if not args.no_build:
         setup.ensure()
-    args.subject, args.program, args.baseline = [args.subject], [], None
-    (subject, *_), _ = race.gather(args)
-    known = {one.name: one for one in subjects.tunables(subject)}
-    if not known:
-        cause = "its --tunables names no number"
-        raise Fault(f"{subject.name} has nothing to tune", cause, "bench/contract/CLI.md", USAGE)
+    subject, known = against_defaults.introduced(args)
     chosen = settings(known, args.set, args.cross)
     heading(f"tune {subject.name}: {len(chosen)} settings at {len(plan.points)} points, at most {plan.rounds} rounds")
-    where, batches, rows = perform(args, plan, subject, chosen, shlex.join(["scripts/apiary", *sys.argv[1:]]))
-    heading("result")
-    for line in [*lines(batches), *summary.failures(rows)]:
-        say(line)
-    say(f"{race.relative(where)}/summary.md")
-    say(f"took {duration(time.monotonic() - started)}")
-    if comparing.incorrect(rows):
-        return INCORRECT
-    if not comparing.good(rows):
-        return HARNESS
-    return INVALID_BATCH if any(comparing.validity(one).word == comparing.INVALID for one in batches) else 0
+    command = shlex.join(["scripts/apiary", *sys.argv[1:]])
+    where, batches, rows = against_defaults.perform(
+        args,
+        plan,
+        lambda scratch: against_defaults.line_up(subject, chosen, scratch),
+        narrowed,
+        command,
+        lambda out, run_id, batches, _: write(out, run_id, batches, command),
+    )
+    against_defaults.tell(lines(batches), where, started, rows)
+    return against_defaults.exit_code(batches, rows)

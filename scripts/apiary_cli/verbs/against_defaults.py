@@ -1,0 +1,107 @@
+"""What `tune` and its ablation share: a subject raced against itself, its defaults against settings of its own numbers."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import random
+import time
+from pathlib import Path
+from typing import Callable
+
+from ..base import repo
+from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
+from ..base.say import Progress, duration, heading, say
+from ..race import folder, plans, rounds, subjects, tables
+from ..analysis import comparing, summary
+from ..analysis.comparing import Comparison
+from . import race
+
+FIRST_BATCH = 2 / 3  # its share of the time
+
+Setting = tuple[tuple[str, int], ...]
+Batches = list[list[Comparison]]
+
+
+def label(setting: Setting) -> str:
+    return " ".join(f"{name}={value}" for name, value in setting)
+
+
+def introduced(args: argparse.Namespace) -> tuple[subjects.Subject, dict[str, subjects.Tunable]]:
+    """The subject, built unless --no-build, and the numbers that it can be told."""
+    args.subject, args.program, args.baseline = [args.subject], [], None
+    (subject, *_), _ = race.gather(args)
+    known = {one.name: one for one in subjects.tunables(subject)}
+    if not known:
+        cause = "its --tunables names no number"
+        raise Fault(f"{subject.name} has nothing to tune", cause, "bench/contract/CLI.md", USAGE)
+    return subject, known
+
+
+def line_up(subject: subjects.Subject, chosen: list[Setting], scratch: Path) -> list[subjects.Arm]:
+    """The defaults, their two controls, and an arm for each setting; all copies of one program."""
+    given = [(subject, "baseline", subject.name), (subject, "aa", f"{subject.name}-aa")]
+    given += [(subject, "slow10", f"{subject.name}-slow10")]
+    given += [(subject, "candidate", label(setting)) for setting in chosen]
+    arms = subjects.place(given, scratch)
+    fixed = len(arms) - len(chosen)
+    return arms[:fixed] + [
+        dataclasses.replace(arm, tune=tuple(f"{name}={value}" for name, value in setting))
+        for arm, setting in zip(arms[fixed:], chosen)
+    ]
+
+
+def run_batch(state: rounds.Race, batch: int) -> list[Comparison]:
+    begin = len(state.rows)
+    with Progress(f"tune, batch {batch}", state.plan.rounds) as progress:
+        rounds.run_batch(state, batch, lambda number, note: progress.update(number - 1, note=note))
+        progress.update(state.rounds_done.get(batch, 0))
+    return comparing.compare(state.rows[begin:])
+
+
+def measure(state: rounds.Race, until: float, narrow: Callable[[list[Comparison]], bool]) -> Batches:
+    """One batch of everything, and one more, of new rounds, of what `narrow` leaves of it: False is nothing."""
+    race.calibrate(state)
+    began = time.monotonic()
+    state.deadline = began + FIRST_BATCH * (until - began)
+    batches = [run_batch(state, 1)]
+    state.deadline = until
+    if time.monotonic() < until and comparing.validity(batches[0]).word != comparing.INVALID and narrow(batches[0]):
+        batches.append(run_batch(state, 2))
+    return batches
+
+
+def perform(
+    args: argparse.Namespace,
+    plan: plans.Plan,
+    arms_in: Callable[[Path], list[subjects.Arm]],
+    narrow: Callable[[rounds.Race, list[Comparison]], bool],
+    command: str,
+    write: Callable[[Path, str, Batches, rounds.Race], None],
+) -> tuple[Path, Batches, list[dict[str, str]]]:
+    """Race, and leave a folder; `write` adds to it what the batches say."""
+    seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
+    record = folder.Record()
+    with folder.begun() as (run_id, out, scratch):
+        state = rounds.Race(plan, arms_in(scratch), args.workers, seed, run_id, record.env_id, repo.commit(), scratch)
+        batches = measure(state, time.monotonic() + 60 * args.minutes, lambda first: narrow(state, first))
+        tables.write(out / "rows.csv", tables.ROWS, state.rows)
+        record.write(out, run_id, race.describe(state, plan, command, [], [], repo.dirty()))
+        write(out, run_id, batches, state)
+    return repo.RESULTS / run_id, batches, state.rows
+
+
+def tell(lines: list[str], where: Path, started: float, rows: list[dict[str, str]]) -> None:
+    heading("result")
+    for line in [*lines, *summary.failures(rows)]:
+        say(line)
+    say(f"{race.relative(where)}/summary.md")
+    say(f"took {duration(time.monotonic() - started)}")
+
+
+def exit_code(batches: Batches, rows: list[dict[str, str]]) -> int:
+    if comparing.incorrect(rows):
+        return INCORRECT
+    if not comparing.good(rows):
+        return HARNESS
+    return INVALID_BATCH if any(comparing.validity(one).word == comparing.INVALID for one in batches) else 0
