@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ..base import stats
@@ -155,11 +156,12 @@ def own_cell(found: Outcome) -> str:
 
 
 def elsewhere_cell(found: Outcome) -> str:
-    """Elsewhere: how often two batches agree, and the largest difference."""
+    """Every other figure: how often two batches agree on a difference, and the largest."""
 
     def most(rows: tuple[Row, ...]) -> str:
-        row = max(rows, key=lambda one: abs(float(one["ratio"]) - 1))
-        return f"{len(rows)} (×{stats.ratio_text(float(row['ratio']))} {where(row)}, {workers(row)} workers)"
+        row = max(rows, key=lambda one: abs(math.log(float(one["ratio"]))))
+        told = f"{where(row)}, {metric_name(row['metric'])}, {workers(row)} workers"
+        return f"{len(rows)} (at most ×{stats.ratio_text(float(row['ratio']))}: {told})"
 
     told = [f"{word} at {most(rows)}" for word, rows in (("more", found.worse), ("less", found.better)) if rows]
     return f"{'; '.join(told) or 'nothing shown'} of {found.raced}"

@@ -71,7 +71,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
     parser.add_argument("--ablate", action="store_true", help="every rule of the workers off, each against its own scenario")
     parser.add_argument(
-        "--rule", action="append", default=[], metavar="NAME", help="with --ablate: only the rule of this number (repeatable)"
+        "--rule",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --ablate: only the rule that this number switches off (repeatable)",
     )
     parser.add_argument("--rounds", type=given.count, metavar="N", help="of a batch, at most (default 10; with --ablate 20)")
     parser.add_argument(
