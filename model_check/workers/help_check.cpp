@@ -226,6 +226,7 @@ struct thread_that_is_no_worker_waits {
     static constexpr const char* what =
         "two threads count down, a third that is no worker waits: it sees what both did, and takes the latch down";
     static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"thread_latch.waited"};
     std::array<typename Sync::template cell<int>, 2> made;
     thread_latch<Sync>* l = nullptr;
     void before() {

@@ -32,7 +32,10 @@ public:
     }
     void wait() {
         typename Sync::lock held(mutex_);
-        while (count_ != 0) open_.wait(held);
+        while (count_ != 0) {
+            Sync::reach("thread_latch.waited");
+            open_.wait(held);
+        }
     }
 
 private:

@@ -24,8 +24,9 @@ OPERATIONS = ("load", "store", "exchange", "compare_exchange_weak", "compare_exc
               "fetch_or", "fetch_and", "fetch_xor")
 ASYMMETRIC = ("fence_light", "fence_heavy")
 FENCES = ("fence", *ASYMMETRIC)
+WAIT = "spin_until"    # its order is acquire, and not written
 FAILURE = ".failure"
-CALL = re.compile(r"(?:\.|->)\s*(?:template\s+)?(" + "|".join(OPERATIONS) + r")\s*(\()|\b(?:\w+::)?(fence(?:_light|_heavy)?|recheck)\s*(\()")
+CALL = re.compile(r"(?:\.|->)\s*(?:template\s+)?(" + "|".join(OPERATIONS) + r")\s*(\()|\b(?:\w+::)?(fence(?:_light|_heavy)?|recheck|" + WAIT + r")\s*(\()")
 ORDER = re.compile(r"\bmemory_order(?:_|::)(\w+)")
 CONTROL = {"if", "for", "while", "switch", "catch", "return", "do", "else", "try"}
 NO_NAME = {"alignas", "noexcept", "decltype", "requires", "explicit", "sizeof", "static_assert", "constexpr"}
@@ -175,6 +176,8 @@ def scan(file: str, source: str) -> tuple[list[Item], list[str]]:
         orders = orders[-own:] if own else []
         if operation in ASYMMETRIC:
             orders = ["seq_cst"]    # as its name says
+        if operation == WAIT:
+            orders = ["acquire"]
         wanted = 2 if operation.startswith("compare_exchange") else 1
         if len(orders) != wanted:
             if operation == "fence" or orders or re.search(r"\border\b", arguments):
@@ -219,9 +222,9 @@ def refuse_unknown(parts: list[str]) -> None:
 
 
 def parse(site: str) -> tuple[str, int, int, str] | None:
-    """A site as the engines name it; none when it is no operation that could be weakened (park, lock, await)."""
+    """A site as the engines name it; none when it is no operation that could be weakened (park, lock)."""
     file, line, column, operation = site.rsplit(":", 3)
-    if operation.removesuffix(FAILURE) not in (*OPERATIONS, *FENCES):
+    if operation.removesuffix(FAILURE) not in (*OPERATIONS, *FENCES, WAIT):
         return None
     return file, int(line), int(column), operation
 

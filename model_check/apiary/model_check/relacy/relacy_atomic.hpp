@@ -163,10 +163,11 @@ public:
     atomic(const atomic&) = delete;
     atomic& operator=(const atomic&) = delete;
 
-    T load(std::memory_order order, site at = site::current()) const {
+    // `operation`: as the place is known by.
+    T load(std::memory_order order, site at = site::current(), const char* operation = "load") const {
         if (rl::ctx().invariant_executing) return impl_.load(rl::mo_relaxed, place(at)).value;
-        const recorder record(at, "load", this);
-        order = the_world.visit(at, "load", order, order, false);
+        const recorder record(at, operation, this);
+        order = the_world.visit(at, operation, order, order, false);
         const stamped<T> got = impl_.load(relacy_order(order), place(at));
         if (record) {
             step& s = record.close();

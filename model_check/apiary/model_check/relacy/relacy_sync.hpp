@@ -205,7 +205,7 @@ struct relacy_sync {
     static T spin_until(const atomic<T>& a, Done done, site at = site::current()) {
         relacy_detail::the_world.asked(law_kind::deadlock);
         for (;;) {
-            const T value = a.load(std::memory_order_acquire, at);
+            const T value = a.load(std::memory_order_acquire, at, "spin_until");
             if (done(value)) return value;
             a.wait_for_change(value, at);
         }
