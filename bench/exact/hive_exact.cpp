@@ -50,7 +50,7 @@ void post_to_worker_and_run(std::uint64_t n) {
     must(ran == n, "a task was lost");
 }
 
-// A task hands on to the next, n times, by the worker's own slot; by its list while it is alone.
+// A task hands on to the next, n times, by the worker's own slot.
 struct hop {
     exact_hive* h;
     std::uint64_t left;

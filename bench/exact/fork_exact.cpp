@@ -1,0 +1,47 @@
+// Exact driver of fork_join: one worker of a pool, so that no job is taken by another. What a fork and its join cost beside two
+// calls, in instructions; that neither allocates.
+#include <array>
+#include <cstdint>
+
+#include <apiary/schedulers/fork_join/pool.hpp>
+
+#include "exact/exact.hpp"
+
+namespace {
+
+using apiary::exact::must;
+using pool = apiary::fork_join_pool;
+
+// As many leaves as `n` says, by halves: a fork for each but the last.
+std::uint64_t leaves(pool::context& w, std::uint64_t n) {
+    if (n < 2) return n;
+    const auto [left, right] = apiary::fork_join(
+        w, [n](pool::context& w) { return leaves(w, n / 2); }, [n](pool::context& w) { return leaves(w, n - n / 2); });
+    return left + right;
+}
+
+// The same by plain calls: what is not the fork's.
+[[gnu::noinline]] std::uint64_t leaves_by_calls(std::uint64_t n) {
+    if (n < 2) return n;
+    return leaves_by_calls(n / 2) + leaves_by_calls(n - n / 2);
+}
+
+// Nobody lingers: how long that takes is no count.
+constexpr apiary::fork_join_config alone{.workers = 1, .linger_ns = 0};
+
+void fork(std::uint64_t n) {
+    pool p(alone);
+    must(p.run([n](pool::context& w) { return leaves(w, n); }) == n, "a leaf was lost");
+    must(p.counters().handed_out <= 1, "a job was handed out, and no other worker is there");  // a list begins with a request
+}
+
+void two_calls(std::uint64_t n) { must(leaves_by_calls(n) == n, "a leaf was lost"); }
+
+constexpr std::array operations{
+    apiary::exact::operation{"fork", &fork},
+    apiary::exact::operation{"two_calls", &two_calls},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return apiary::exact::main_of(operations, argc, argv); }
