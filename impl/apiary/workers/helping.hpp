@@ -54,7 +54,6 @@ public:
 
 private:
     static bool run_one(Worker& w) {
-        w.sources().collect();
         auto* t = w.next_own();
         if (t == nullptr) t = w.sources().take();
         auto& pool = w.crew_.pool();
