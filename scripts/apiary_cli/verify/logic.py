@@ -37,7 +37,8 @@ NO_LOGIC = {
     "impl/apiary/schedulers/hive/parts.hpp": "names of types",
     "impl/apiary/schedulers/all.hpp": "a list for tests", "impl/apiary/schedulers/hive/examples/echo.hpp": "an example",
     "impl/apiary/testing/running_hive.hpp": "a test's helper", "impl/apiary/testing/stepped_hive.hpp": "a test's helper",
-    "impl/apiary/testing/fake_driver.hpp": "a test's helper", "impl/apiary/events/driver.hpp": "a concept",
+    "impl/apiary/testing/fake_driver.hpp": "a test's helper", "impl/apiary/testing/plain_crew.hpp": "a test's helper",
+    "impl/apiary/testing/replaced_new.hpp": "a test's helper", "impl/apiary/events/driver.hpp": "a concept",
     "impl/apiary/testing/counting_sync.hpp": "a test's policy: it only counts",
 }
 SYSTEM = {
