@@ -36,7 +36,7 @@
 //       light fence, look at progress (joiner_slept); compare-exchange, heavy fence, look at the offer
 //       (wait_begins). One of the two sees the other. Store buffering costs no more than parallelism.
 //
-// Checked by model_check/queues/fork_list_check.cpp. Stressed by stress/schedulers/fork_join.
+// Checked by model_check/schedulers/fork_join. Tested by fork_list_test.cpp. Stressed by stress/schedulers/fork_join.
 // Wagner, Calder: Leapfrogging, PPoPP 1993 (I3); Acar, Charguéraud, Rainey: Scheduling parallel programs
 // by work stealing with private deques, PPoPP 2013.
 #pragma once

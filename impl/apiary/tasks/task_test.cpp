@@ -182,6 +182,28 @@ TEST(task, gives_its_block_back_once_however_it_ends) {
     EXPECT_EQ(counting_storage::released, 1);
 }
 
+// Marks the block as the storage's own: what is destroyed behind that is another task's by then.
+struct reusing_storage {
+    static inline bool released = false;
+    static void release(task*) noexcept { released = true; }
+};
+
+TEST(task, gives_its_block_back_behind_its_callable) {
+    struct looks_at_the_end {
+        bool& early;
+        void operator()() const {}
+        ~looks_at_the_end() { early = !reusing_storage::released; }
+    };
+    for (const bool run : {true, false}) {
+        bool early = false;
+        task t(apiary::made_by<reusing_storage>(), looks_at_the_end{early});
+        reusing_storage::released = early = false;
+        (void)(run ? t.run() : t.drop());
+        EXPECT_TRUE(reusing_storage::released);
+        EXPECT_TRUE(early) << "destroyed in a block that was given back";
+    }
+}
+
 TEST(task, that_is_told_of_its_end_may_have_been_cancelled) {
     std::vector<apiary::job_end> told;
     const auto noting = [&told](apiary::job_end how) {

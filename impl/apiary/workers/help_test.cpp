@@ -73,6 +73,23 @@ TEST_F(help, goes_on_to_what_is_kept_then_to_the_pool_then_to_another_worker) {
     EXPECT_EQ(log, (words{"own", "kept", "pool 1", "pool 2", "stolen"}));
 }
 
+// The other worker sleeps, as far as the idle set knows: the test says so behind the posts, which find nobody asleep.
+TEST_F(help, with_a_task_of_the_pool_wakes_another_worker_for_those_behind_it) {
+    plain_crew c(2);
+    worker& w = c.worker(0);
+    auto& idle = c.crew().idle();
+    latch l(w, 1);
+    ASSERT_TRUE(c.post_local(w, [&] { EXPECT_TRUE(idle.snapshot().sleeps(1)) << "woken for what lies in the pool"; }));
+    ASSERT_TRUE(c.post([&] {
+        EXPECT_FALSE(idle.snapshot().sleeps(1)) << "one more is there to be taken";
+        (void)idle.stop_searching();
+    }));
+    ASSERT_TRUE(c.post([&] { l.count_down(); }));
+    (void)idle.announce_sleep(1, false);
+    w.help_until(l, always);
+    EXPECT_EQ(idle.snapshot().value, 0U);
+}
+
 TEST_F(help, inside_a_kept_task_takes_the_others_that_are_kept) {
     plain_crew c(2);
     worker& w = c.worker(0);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
@@ -158,6 +159,21 @@ TEST(fork_join_help, recursion_that_is_too_deep_is_an_exception_and_the_pool_goe
     EXPECT_EQ(pool.run([](context& w) { return chain::descend(w, 100); }), 100);
 }
 
+#if !defined(__SANITIZE_ADDRESS__)
+// The main thread's stack is known from a file in /proc, which a process without a free descriptor cannot open.
+TEST(fork_join_help, a_stack_that_the_system_does_not_tell_of_has_no_limit) {
+    EXPECT_NE(apiary::stack_floor(65'536), 0U);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit none = before;
+    none.rlim_cur = 0;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    const auto floor = apiary::stack_floor(65'536);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(floor, 0U);
+}
+#endif
+
 TEST(fork_join_help, a_joiner_that_finds_nothing_sleeps_and_is_woken) {
     fork_join_pool pool({.workers = 2});
     std::atomic<bool> stolen = false;
@@ -171,6 +187,50 @@ TEST(fork_join_help, a_joiner_that_finds_nothing_sleeps_and_is_woken) {
             });
     });
     EXPECT_EQ(pool.counters().slept, 1U);
+}
+
+// One that looks on for 10 ms sleeps through no job of a tenth of that, but where the thief loses its processor meanwhile.
+TEST(fork_join_help, a_joiner_looks_on_for_as_long_as_it_lingers) {
+    fork_join_pool pool({.workers = 2, .linger_ns = 10'000'000});
+    for (int i = 0; i != 20; ++i) {
+        std::atomic<bool> stolen = false;
+        pool.run([&](context& w) {
+            wait_for_an_idle_worker(w);
+            fork_join(
+                w, [&] { wait_for(stolen); },
+                [&] {
+                    stolen = true;
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                });
+        });
+    }
+    EXPECT_LT(pool.counters().slept, 20U);
+}
+
+// The first sleeper that is woken takes a job that does not end. Its search is over by then: the next fork wakes the other one.
+TEST(fork_join_help, a_worker_that_was_woken_ends_its_search_before_the_job) {
+    fork_join_pool pool({.workers = 3, .linger_ns = 0});
+    while (pool.counters().parked < 3) std::this_thread::yield();
+    std::atomic<bool> first = false, second = false;
+    pool.run([&](context& w) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));  // those about to sleep sleep by then
+        const auto waited = [until = std::chrono::steady_clock::now() + std::chrono::seconds(10)](auto done) {
+            while (!done() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+            return done();
+        };
+        EXPECT_TRUE(waited([&] { return w.asked(); }));
+        fork_join(
+            w,
+            [&](context& v) {
+                EXPECT_TRUE(waited([&] { return first.load(); }));
+                EXPECT_TRUE(waited([&] { return v.asked(); })) << "the sleeper has taken no note of the other one";
+                fork_join(v, [&] { EXPECT_TRUE(waited([&] { return second.load(); })); }, [&] { second = true; });
+            },
+            [&] {
+                first = true;
+                (void)waited([&] { return second.load(); });
+            });
+    });
 }
 
 // It sleeps for the end of the job, and is woken for a descendant of it: its own branch ends only when that has begun elsewhere.

@@ -140,4 +140,17 @@ TEST(task_scope, refuses_jobs_below_a_younger_fork_or_scope) {
     });
 }
 
+#if !defined(__SANITIZE_ADDRESS__)
+TEST(task_scope, destroys_a_job_that_found_too_little_stack_and_runs_those_before_it) {
+    fork_join_pool pool({.workers = 1, .stack_reserve = std::size_t{1} << 40});  // every fork finds too little
+    const auto held = std::make_shared<int>();
+    pool.run([&](context& w) {
+        scope s(w);
+        for (int i = 0; i != 3; ++i) EXPECT_THROW(s.run([held] { ADD_FAILURE(); }), apiary::fork_too_deep);
+        EXPECT_EQ(held.use_count(), 1);
+        EXPECT_TRUE(s.wait()) << "nothing is left";
+    });
+}
+#endif
+
 }  // namespace

@@ -219,6 +219,8 @@ TEST(fork_join_pool, run_on_its_own_worker_is_a_plain_call_and_on_anothers_goes_
 TEST(fork_join_pool, refuses_impossible_numbers) {
     EXPECT_THROW(fork_join_pool({.workers = 57}), std::invalid_argument);
     EXPECT_THROW(fork_join_pool({.linger_ns = -1}), std::invalid_argument);
+    EXPECT_THROW(fork_join_pool({.linger_ns = 10'000'001}), std::invalid_argument);
+    EXPECT_EQ(fork_join_pool({.workers = 1, .linger_ns = 10'000'000}).workers(), 1U);
     EXPECT_EQ(fork_join_pool({.workers = 56}).workers(), 56U);
     EXPECT_GE(fork_join_pool().workers(), 1U) << "as many as there are processors";
 }
@@ -226,6 +228,26 @@ TEST(fork_join_pool, refuses_impossible_numbers) {
 TEST(fork_join_pool, needs_no_patience) {
     fork_join_pool pool({.workers = 3, .linger_ns = 0});
     for (int i = 0; i != 20; ++i) EXPECT_EQ(pool.run([](context& w) { return fib(w, 16); }), 987U);
+}
+
+// Looks at the clock, and turns between them, of this thread alone.
+struct counted_sync : apiary::real_sync {
+    static inline thread_local unsigned looks = 0, turns = 0;
+    static std::int64_t now_ns() noexcept {
+        ++looks;
+        return real_sync::now_ns();
+    }
+    static void relax() noexcept { ++turns; }
+};
+
+TEST(fork_join_pool, a_joiner_looks_at_the_clock_seldom) {
+    using pool_type = apiary::basic_fork_join_pool<counted_sync>;
+    pool_type pool({.workers = 1, .linger_ns = 10'000'000});
+    pool_type::patience patience(pool);
+    counted_sync::looks = counted_sync::turns = 0;
+    for (int i = 0; i != 32 * 32; ++i) patience.spend();
+    EXPECT_EQ(counted_sync::looks, 32U);
+    EXPECT_EQ(counted_sync::turns, 31U * 32);
 }
 
 }  // namespace

@@ -131,6 +131,24 @@ TEST(hive_trace, shows_the_compute_workers_beside_the_io_workers) {
     EXPECT_EQ(count(text, R"("name":"woken")"), h.total(&worker_counters::woken));
 }
 
+TEST(hive_trace, shows_each_sleep_that_a_post_ended) {
+    apiary::traced_hive h({.io_workers = 1, .compute_workers = 1});
+    std::thread t([&h] { h.run(); });
+    const auto compute = [&h] { return h.snapshot().at(1); };
+    for (unsigned i = 0; i < 8; ++i) {
+        while (compute().parked <= i) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // it has been counted, and goes to sleep
+        ASSERT_TRUE(h.post_compute([] {}));
+        while (compute().run == i) std::this_thread::yield();
+    }
+    h.request_stop();
+    t.join();
+    std::ostringstream out;
+    h.write_trace(out);
+    EXPECT_GE(compute().woken, 1U);
+    EXPECT_EQ(count(out.str(), R"("name":"woken")"), h.total(&worker_counters::woken));
+}
+
 TEST(hive_trace, the_parser_knows_what_is_no_json) {
     for (const char* bad : {"", "{", "[1,]", R"({"a"})", R"({"a":1}})", "[\"a\n\"]", "{]"}) {
         EXPECT_FALSE(json(bad).well_formed()) << bad;
