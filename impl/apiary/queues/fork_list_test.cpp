@@ -56,4 +56,18 @@ TEST_F(fork_list, behind_the_end_no_wait_begins) {
     EXPECT_FALSE(list::wait_begins(stolen, seen));
 }
 
+TEST(fork_list_of_three, hands_out_each_job_once_the_oldest_first) {
+    list owner;
+    job first, second, third;
+    for (job* j : {&first, &second, &third}) owner.push(*j);
+    for (job* j : {&first, &second}) {
+        ASSERT_TRUE(owner.hand_out());
+        EXPECT_FALSE(owner.hand_out()) << "an offer stands";
+        EXPECT_EQ(owner.take(owner.look()), j);
+    }
+    EXPECT_TRUE(owner.pop(third));
+    EXPECT_TRUE(owner.empty());
+    EXPECT_FALSE(owner.hand_out());
+}
+
 }  // namespace
