@@ -139,6 +139,26 @@ TEST(parallel_for, begins_no_chunk_behind_a_stop) {
         << "nothing was left out";
 }
 
+// The thief's half is through when the stop comes: what is left out is in the other one.
+TEST(parallel_for, says_of_a_stop_that_met_one_half_alone) {
+    fork_join_pool pool({.workers = 2});
+    for (int n = 0; n != 20; ++n) {
+        std::stop_source stop;
+        std::atomic<int> turns = 0;
+        const bool whole = pool.run([&](context& w) {
+            while (!w.asked()) std::this_thread::yield();
+            return parallel_for(w, 0, 4,
+                                [&](int i) {
+                                    ++turns;
+                                    while (i == 0 && turns < 3) std::this_thread::yield();
+                                    if (i == 0) stop.request_stop();
+                                },
+                                {.grain = 1, .stop = stop.get_token()});
+        });
+        EXPECT_EQ(whole, turns == 4);
+    }
+}
+
 TEST(parallel_for, nests) {
     fork_join_pool pool({.workers = 4});
     std::atomic<int> turns = 0;
