@@ -16,7 +16,8 @@ using pool = apiary::fork_join_pool;
 std::uint64_t leaves(pool::context& w, std::uint64_t n) {
     if (n < 2) return n;
     const auto [left, right] = apiary::fork_join(
-        w, [n](pool::context& w) { return leaves(w, n / 2); }, [n](pool::context& w) { return leaves(w, n - n / 2); });
+        w, [n](pool::context& mine) { return leaves(mine, n / 2); },
+        [n](pool::context& mine) { return leaves(mine, n - n / 2); });
     return left + right;
 }
 
