@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include <apiary/contract/scheduler.hpp>
-#include <apiary/events/parker_driver.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/tasks/job.hpp>
@@ -17,43 +16,14 @@
 #include <apiary/workers/ready_work.hpp>
 #include <apiary/workers/trace.hpp>
 
+#include "handshake.hpp"
+
 namespace apiary::model {
-
-constexpr worker_parameters crew_parameters{.local_budget = 1,
-                                            .global_batch = 2,
-                                            .pool_visits = 1,
-                                            .global_probe_interval = 3,
-                                            .steal_rounds = 1,
-                                            .looks_before_sleep = 0,
-                                            .naps = 0,
-                                            .search_ns = worker_parameters::for_ever};
-
-// Says when it blocks for the first time, so that others can begin behind that.
-template <class Sync>
-class telling_driver : public parker_driver<Sync, typename Sync::parker> {
-    using base = parker_driver<Sync, typename Sync::parker>;
-
-public:
-    telling_driver() { asleep_.store(0, std::memory_order_relaxed); }
-    void sleeps_first() { tells_ = true; }
-    void await_sleep() {
-        Sync::spin_until(asleep_, [](unsigned v) { return v == 1; });
-    }
-    void wait(std::int64_t deadline_ns) {
-        if (tells_) asleep_.store(1, std::memory_order_release);
-        tells_ = false;
-        base::wait(deadline_ns);
-    }
-
-private:
-    bool tells_ = false;  // the owner's, after before()
-    typename Sync::template atomic<unsigned> asleep_;
-};
 
 template <class Sync>
 struct crew_kind {
     using sync = Sync;
-    using driver = telling_driver<Sync>;
+    using driver = announcing_driver<Sync>;
     using task_type = job<Sync>;
     struct parts {
         // Beside a single peer it does not matter where a thief begins.
@@ -81,7 +51,7 @@ public:
     using crew_type = apiary::crew<crew_owner, crew_kind<Sync>>;
     using worker_type = typename crew_type::worker_type;
 
-    crew_owner() : crew_(*this, crew_parameters) {
+    crew_owner() : crew_(*this, handshake_parameters) {
         how_.store(0, std::memory_order_relaxed);
         for (unsigned i = 0; i != Workers; ++i) crew_.table().attach(crew_);
     }

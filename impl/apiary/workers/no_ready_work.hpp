@@ -11,13 +11,12 @@
 #include <cstddef>
 #include <span>
 
-#include <apiary/queues/fifo_list.hpp>
 #include <apiary/queues/steal_result.hpp>
 #include <apiary/tasks/task.hpp>
 
 namespace apiary {
 
-// What ready_work offers, without put and slot_is_vacant: a worker of it has no post_local.
+// What ready_work offers, without put, push and slot_is_vacant: a worker of it has no post_local.
 template <class Sync, class Task = task<Sync>>
 class no_ready_work {
 public:
@@ -27,12 +26,6 @@ public:
 
     std::size_t in_deque() const { return 0; }
     bool waits() const { return false; }
-    template <class Post>
-    [[nodiscard]] bool push(task_type* t, Post post) {
-        fifo_list<task_type> rest;
-        rest.push_back(t);
-        return post(rest);
-    }
     [[nodiscard]] bool push_all(std::span<task_type* const>) { return false; }
     [[nodiscard]] task_type* take_slot() { return nullptr; }
     [[nodiscard]] bool pop(task_type*&) { return false; }

@@ -23,9 +23,6 @@ using words = std::vector<std::string>;
 TEST(no_ready_work, holds_nothing_and_takes_nothing) {
     apiary::no_ready_work<real_sync> none;
     task_type* t = storage::make([] {});
-    for (const bool accepts : {false, true})
-        EXPECT_EQ(none.push(t, [&](apiary::fifo_list<task_type>& rest) { return rest.pop_front() == t && accepts; }),
-                  accepts);
     EXPECT_FALSE(none.push_all(std::array{t}));
     EXPECT_EQ(none.in_deque(), 0U);
     EXPECT_FALSE(none.waits());

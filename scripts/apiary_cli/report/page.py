@@ -33,20 +33,6 @@ def subtitle(report: Report) -> str:
     )
 
 
-def verdict(report: Report) -> str:
-    """The first line: whether any of it may be believed."""
-    word = report.validity.word
-    kind = {comparing.VALID: "good", comparing.INVALID: "bad"}.get(word, "note")
-    meaning = {
-        comparing.VALID: "the controls did what they must",
-        comparing.INVALID: "the controls failed; no figure here decides anything",
-    }.get(word, "some controls were too coarse or failed; small differences decide nothing there")
-    return (
-        f'<p class="verdict {kind}"><b>Batch {escape(word)}</b>: {meaning}. '
-        '<a href="#controls">Controls</a> · <a href="#verification">What is proved</a></p>'
-    )
-
-
 def counts(report: Report) -> str:
     """Beside the name of a scenario: how many comparisons it won, lost and left open."""
     found = [page_matrix.sign(one)[1] for one in report.comparisons if one.claim]
@@ -136,7 +122,7 @@ def render(folder: Path) -> str:
         )
         if part
     )
-    head = f'<h1>{escape(title(report))}</h1><p class="meta">{escape(subtitle(report))}</p>{verdict(report)}'
+    head = f'<h1>{escape(title(report))}</h1><p class="meta">{escape(subtitle(report))}</p>{sections.batch(report)}'
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

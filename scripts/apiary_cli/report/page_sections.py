@@ -66,8 +66,8 @@ def place(key: comparing.Key) -> str:
 # --------------------------------------------------------------------------------- the strip and who wins
 
 
-def strip(report: Report) -> str:
-    """The verdict strip: controls, proofs, sanitizers, disturbance."""
+def batch(report: Report) -> str:
+    """The first line: whether any of it may be believed."""
     found = report.validity
     kind = {comparing.VALID: "good", comparing.INVALID: "bad"}.get(found.word, "note")
     meaning = {
@@ -77,10 +77,16 @@ def strip(report: Report) -> str:
     n = len(found.reasons)
     weak = (found.reasons[0] if n == 1 else f"{n} controls were too coarse or failed, each at its own point") + (
         ": small differences decide nothing there."
-    )
+    ) if n else ""
     words = meaning.get(found.word) or (weak if n > 1 else found.reasons[0] if n else "")
-    where = ' <a href="#controls">Which ones</a>' if n and (found.aa or found.slow10) else ""
-    tiles = [f'<div class="tile {kind}"><b>Batch {escape(found.word)}</b><p>{escape(words)}{where}</p></div>']
+    links = ['<a href="#controls">Controls</a>'] if found.aa or found.slow10 else []
+    links.append('<a href="#verification">What is proved</a>')
+    return f'<p class="verdict {kind}"><b>Batch {escape(found.word)}</b> {escape(words)} {" · ".join(links)}</p>'
+
+
+def strip(report: Report) -> str:
+    """In tiles: controls, proofs, sanitizers, disturbance."""
+    found, tiles = report.validity, []
     if found.aa:
         widest = max(one.found.half_width for one in found.aa)
         alarms = sum(one.verdict in (stats.IMPROVED, stats.REGRESSED) for one in found.aa)
