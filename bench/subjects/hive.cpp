@@ -51,7 +51,7 @@ public:
                                  .least = 0,
                                  .most = 1'000'000},
         apiary::bench::parameter{.name = "yield_pays_ns", .standard = standard.yield_pays_ns, .most = 1'000'000'000},
-        apiary::bench::parameter{.name = "io_slice_ns", .standard = standard.io_slice_ns, .least = 0},
+        apiary::bench::parameter{.name = "io_slice_ns", .standard = apiary::hive_config::usual_io_slice_ns, .least = 0},
         apiary::bench::parameter{.name = "search_ns", .standard = standard.search_ns},
         apiary::bench::parameter{.name = "naps", .standard = standard.naps, .least = 0, .most = 1000},
         apiary::bench::parameter{
@@ -65,7 +65,7 @@ public:
         if (which == "short_deque") parameters_.short_deque = value;
         if (which == "long_deque_probes") parameters_.long_deque_probes = value;
         if (which == "steal_rounds") parameters_.steal_rounds = static_cast<unsigned>(value);
-        if (which == "io_slice_ns") parameters_.io_slice_ns = static_cast<std::int64_t>(value);
+        if (which == "io_slice_ns") io_slice_ns_ = static_cast<std::int64_t>(value);
         if (which == "search_ns") parameters_.search_ns = static_cast<std::int64_t>(value);
         if (which == "yield_pays_ns") parameters_.yield_pays_ns = static_cast<std::int64_t>(value);
         if (which == "sleeps_after_one") parameters_.sleeps_after_one = value != 0;
@@ -78,7 +78,7 @@ public:
 
     explicit hive(unsigned workers, unsigned compute_workers = 0)
         : workers_(workers),
-          scheduler_({.io_workers = workers, .compute_workers = compute_workers, .parameters = parameters_}),
+          scheduler_({.io_workers = workers, .compute_workers = compute_workers, .parameters = parameters_, .io_slice_ns = io_slice_ns_}),
           worker_zero_([this] { scheduler_.run(); }) {}
 
     ~hive() { scheduler_.request_stop(apiary::stop_mode::drain); }
@@ -124,6 +124,7 @@ public:
 
 private:
     static inline apiary::hive_parameters parameters_{};
+    static inline std::int64_t io_slice_ns_ = apiary::hive_config::usual_io_slice_ns;
     const unsigned workers_;
     scheduler scheduler_;
     std::jthread worker_zero_;  // run() blocks: the thread that calls it is IO worker 0. Joined first.

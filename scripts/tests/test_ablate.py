@@ -22,6 +22,12 @@ WORKERS = REAL_ROOT / "impl" / "apiary" / "workers"
 PAGE = "before\n<!-- ablation -->\nlast year\n<!-- /ablation -->\nafter\n"
 
 
+def numbers_of_the_hive() -> str:
+    """Where its rules' numbers stand: those of all workers, and its own."""
+    own = (REAL_ROOT / "impl/apiary/schedulers/hive/hive.hpp").read_text().partition("struct hive_config {")[2].partition("\n};")[0]
+    return (WORKERS / "parameters.hpp").read_text().partition("struct worker_parameters {")[2] + own
+
+
 def told_by_the_hive() -> dict[str, Tunable]:
     """The numbers of bench/subjects/hive.cpp, as its --tunables tells them, read from the source."""
     text = (REAL_ROOT / "bench/subjects/hive.cpp").read_text()
@@ -31,9 +37,9 @@ def told_by_the_hive() -> dict[str, Tunable]:
     found = {}
     for one in re.findall(r"parameter\{(\s*\.name = .*?)\}", text, re.DOTALL):
         given = dict(re.findall(r"\.(\w+) = ([^,}\s]+)", one))
-        standard = given["standard"].removeprefix("standard.")
+        standard = given["standard"].removeprefix("standard.").removeprefix("apiary::hive_config::")
         name = given["name"].strip('"')
-        default = re.search(rf"\b{standard} = ([\w']+);", (WORKERS / "parameters.hpp").read_text())
+        default = re.search(rf"\b{standard} = ([\w']+);", numbers_of_the_hive())
         value = (default[1] if default else standard).replace("'", "")
         limits = (int(given.get(key, usual).replace("'", "")) for key, usual in (("least", "1"), ("most", str(1 << 32))))
         found[name] = Tunable(name, int(value), *limits)
@@ -52,8 +58,7 @@ class Whole(unittest.TestCase):
         self.assertEqual({(name, switch, 0) for name, switch, _ in stated} - known, set())
 
     def test_every_number_of_the_workers_switches_a_rule_off_or_is_a_size(self) -> None:
-        text = (WORKERS / "parameters.hpp").read_text().partition("struct worker_parameters {")[2]
-        fields = re.findall(r"^    (?:std::\w+|unsigned|bool) (\w+) = ", text, re.M)
+        fields = re.findall(r"^    (?:std::\w+|unsigned|bool) (?!io_workers|compute_workers)(\w+) = ", numbers_of_the_hive(), re.M)
         self.assertGreater(len(fields), 15)
         self.assertEqual(sorted(fields), sorted([*rules.SIZES, *(rule.switch for rule in rules.RULES)]))
 
@@ -321,7 +326,7 @@ class Run(TreeCase):
 
     def test_an_invalid_batch_decides_nothing_and_is_not_spliced(self) -> None:
         done = self.ablate("--rule", "lets_poster_go_on", "--rounds", "2", behaviour="odd_control")
-        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
         self.assertIn("no rule goes by this batch", done.stdout)
         code, err, text = self.splice("--weak")
         self.assertEqual((code, text), (2, PAGE))

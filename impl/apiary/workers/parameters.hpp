@@ -9,9 +9,10 @@ namespace apiary {
 
 struct worker_parameters {
     static constexpr std::int64_t for_ever = INT64_MAX;
+    static constexpr std::size_t max_batch = 64;  // the largest global_batch
 
-    // Each number is at least 1, but looks_before_sleep, sleeps_after_long_yield, naps, io_slice_ns and timer_spin_ns may be 0.
-    // global_batch is at most 64, yield_pays_ns and nap_ns at most a second. The front end's constructor refuses others (hive.hpp).
+    // Each number is at least 1, but looks_before_sleep, sleeps_after_long_yield, naps and timer_spin_ns may be 0.
+    // yield_pays_ns and nap_ns are at most a second. A front end's constructor refuses others (in_range.hpp).
     std::size_t local_budget = 64;  // due timers, or tasks of the private queue, before the next source's turn
     std::size_t global_batch = 16;  // tasks taken from the global pool at once, at most
     std::size_t pool_visits = 16;   // batches from it before the next source's turn, when nothing else waits there
@@ -26,14 +27,11 @@ struct worker_parameters {
     std::int64_t long_yield_ns = 100'000;
     std::int64_t yield_pays_ns = 5'000;  // about what a wake costs
     unsigned sleeps_after_long_yield = 1000;
-    unsigned naps = 16;            // of a worker that was woken in vain beside another that runs, before it sleeps;
-    std::int64_t nap_ns = 50'000;  // how long each is, and a task alone in a slot waits for a thief at most
-    // The time slice that an IO worker asks the system for in a hive that starts with compute workers, so that it gets the processor
-    // when it is woken beside them. 0: none. parking/time_slice.hpp
-    std::int64_t io_slice_ns = 100'000;
-    std::int64_t search_ns = 50'000;     // so long posts count on a worker that was woken to look
-    std::int64_t timer_spin_ns = 0;      // so long before a timer is due a worker watches the clock and does not sleep
-    std::size_t short_deque = 64;        // up to this length the old end's turn comes at every probe,
+    unsigned naps = 16;               // of a worker that was woken in vain beside another that runs, before it sleeps;
+    std::int64_t nap_ns = 50'000;     // how long each is, and a task alone in a slot waits for a thief at most
+    std::int64_t search_ns = 50'000;  // so long posts count on a worker that was woken to look
+    std::int64_t timer_spin_ns = 0;   // so long before a timer is due a worker watches the clock and does not sleep
+    std::size_t short_deque = 64;     // up to this length the old end's turn comes at every probe,
     std::size_t long_deque_probes = 16;  // above, once in so many
 };
 

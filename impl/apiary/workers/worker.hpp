@@ -87,7 +87,7 @@ public:
     friend sources_type;
     friend helping<worker>;
     using ready_type = typename Crew::ready;
-    static constexpr std::size_t max_batch = 64;  // the largest worker_parameters::global_batch
+    static constexpr std::size_t max_batch = worker_parameters::max_batch;
 
     worker(Crew& c, unsigned index)
         : crew_(c),

@@ -52,6 +52,7 @@
 #include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
+#include <apiary/workers/in_range.hpp>
 
 namespace apiary {
 
@@ -59,6 +60,10 @@ struct hive_config {
     unsigned io_workers = 1;  // 1 … 56; worker 0 is the thread that calls run()
     unsigned compute_workers = 0;
     hive_parameters parameters = {};
+    // The time slice that an IO worker asks the system for in a hive that starts with compute workers, so that it gets the processor
+    // when it is woken beside them. 0: none. parking/time_slice.hpp
+    static constexpr std::int64_t usual_io_slice_ns = 100'000;
+    std::int64_t io_slice_ns = usual_io_slice_ns;
     exception_handler on_exception = {};  // called on the worker; must not throw
 };
 
@@ -73,10 +78,12 @@ public:
     // Throws std::invalid_argument when a number of workers or a parameter is out of range, and
     // std::system_error when a worker's event loop cannot be made.
     explicit basic_hive(const hive_config& config)
-        : core_(in_range(config.io_workers, 1U, max_workers, "io_workers"),
-                in_range(config.compute_workers, 0U, max_workers, "compute_workers"), valid(config.parameters),
-                config.on_exception),
-          io_slice_ns_(config.compute_workers == 0 ? 0 : config.parameters.io_slice_ns) {
+        : core_(in_range("hive", config.io_workers, 1U, max_workers, "io_workers"),
+                in_range("hive", config.compute_workers, 0U, max_workers, "compute_workers"),
+                valid("hive", config.parameters), config.on_exception),
+          io_slice_ns_(config.compute_workers == 0
+                           ? 0
+                           : in_range<std::int64_t>("hive", config.io_slice_ns, 0, INT64_MAX, "io_slice_ns")) {
         refused_.store(0, std::memory_order_relaxed);
     }
 
@@ -271,32 +278,6 @@ public:
 private:
     static constexpr unsigned max_workers = idle_set<Sync>::max_workers;
     static constexpr unsigned main_worker = 0;  // slot and id
-
-    template <class Number>
-    static Number in_range(Number n, Number least, Number most, const char* what) {
-        if (n < least || n > most)
-            throw std::invalid_argument("hive: " + std::string(what) + " is " + std::to_string(n) + "; it can be " +
-                                        std::to_string(least) + " to " + std::to_string(most));
-        return n;
-    }
-
-    static const hive_parameters& valid(const hive_parameters& p) {
-        in_range<std::size_t>(p.local_budget, 1, SIZE_MAX, "local_budget");
-        in_range<std::size_t>(p.global_batch, 1, worker_type::max_batch, "global_batch");
-        in_range<std::size_t>(p.pool_visits, 1, SIZE_MAX, "pool_visits");
-        in_range<std::size_t>(p.global_probe_interval, 1, SIZE_MAX, "global_probe_interval");
-        in_range<std::int64_t>(p.probe_ns, 1, INT64_MAX, "probe_ns");
-        in_range<unsigned>(p.steal_rounds, 1, UINT_MAX, "steal_rounds");
-        in_range<std::int64_t>(p.long_yield_ns, 1, INT64_MAX, "long_yield_ns");
-        in_range<std::int64_t>(p.yield_pays_ns, 1, 1'000'000'000, "yield_pays_ns");
-        in_range<std::int64_t>(p.nap_ns, 1, 1'000'000'000, "nap_ns");
-        in_range<std::size_t>(p.short_deque, 1, SIZE_MAX, "short_deque");
-        in_range<std::size_t>(p.long_deque_probes, 1, SIZE_MAX, "long_deque_probes");
-        in_range<std::int64_t>(p.search_ns, 1, hive_parameters::for_ever, "search_ns");
-        in_range<std::int64_t>(p.io_slice_ns, 0, INT64_MAX, "io_slice_ns");
-        in_range<std::int64_t>(p.timer_spin_ns, 0, INT64_MAX, "timer_spin_ns");
-        return p;
-    }
 
     // A task that no worker or pool has accepted yet. Destroyed with this, unless released.
     struct discarder {

@@ -431,7 +431,6 @@ TEST_F(logic, parameters_may_be_as_small_as_stated_and_no_smaller) {
                                 .sleeps_after_long_yield = 0,
                                 .naps = 0,
                                 .nap_ns = 1,
-                                .io_slice_ns = 0,
                                 .search_ns = 1,
                                 .timer_spin_ns = 0,
                                 .short_deque = 1,
@@ -448,7 +447,9 @@ TEST_F(logic, parameters_may_be_as_small_as_stated_and_no_smaller) {
         refused(member, 0U);
     for (const auto member : {&p::probe_ns, &p::long_yield_ns, &p::nap_ns, &p::search_ns}) refused(member, 0);
     refused(&p::steal_rounds, 0U);
-    for (const auto member : {&p::io_slice_ns, &p::timer_spin_ns}) refused(member, -1);
+    refused(&p::timer_spin_ns, -1);
+    EXPECT_NO_THROW(apiary::hive({.compute_workers = 1, .io_slice_ns = 0}));
+    EXPECT_THROW(apiary::hive({.compute_workers = 1, .io_slice_ns = -1}), std::invalid_argument);
     refused(&p::global_batch, std::size_t{65});
     refused(&p::nap_ns, std::int64_t{1'000'000'001});
 }

@@ -267,7 +267,7 @@ TEST(hive, io_workers_beside_compute_workers_have_a_shorter_time_slice_while_the
         h.run();
         stopping.join();
         for (const std::int64_t slice : io)
-            EXPECT_EQ(slice, compute_workers == 0 ? usual : apiary::hive_parameters{}.io_slice_ns);
+            EXPECT_EQ(slice, compute_workers == 0 ? usual : apiary::hive_config::usual_io_slice_ns);
         EXPECT_EQ(compute, std::vector{usual});
         EXPECT_EQ(apiary::time_slice::of_this_thread(), usual);
     }
