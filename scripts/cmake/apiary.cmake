@@ -3,6 +3,8 @@
 # Traces, mutation sites and asserts name a file by its place in the tree. For this build alone: a target's users get no map.
 add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 
+include(GNUInstallDirs)
+
 # The include path is the tree: <apiary/queues/…> is impl/apiary/queues/…, and <apiary/model_check/…>, <apiary/stress/…>
 # and <apiary/bench/…> lie likewise in the folders of their libraries, which add those.
 # Elsewhere only for `scripts/apiary mutate --logic`, whose copies of the headers hold every mutant.
@@ -29,15 +31,23 @@ elseif(APIARY_SANITIZE)
   message(FATAL_ERROR "APIARY_SANITIZE is '${APIARY_SANITIZE}'; it can be thread, address-undefined or empty")
 endif()
 
+file(READ ${PROJECT_SOURCE_DIR}/impl/apiary/version.hpp version_header)
+string(REGEX MATCH "library_version\\[\\] = \"([0-9.]+)\"" _ "${version_header}")
+if(NOT CMAKE_MATCH_1 STREQUAL PROJECT_VERSION)
+  message(FATAL_ERROR "apiary is ${PROJECT_VERSION} in CMakeLists.txt and ${CMAKE_MATCH_1} in impl/apiary/version.hpp")
+endif()
+
 # Headers only, whatever scheduler they serve.
 add_library(apiary INTERFACE)
 add_library(apiary::apiary ALIAS apiary)
-target_include_directories(apiary INTERFACE $<BUILD_INTERFACE:${APIARY_HEADERS}> $<INSTALL_INTERFACE:include>)
+target_include_directories(apiary INTERFACE $<BUILD_INTERFACE:${APIARY_HEADERS}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(apiary INTERFACE cxx_std_20)
 target_link_libraries(apiary INTERFACE Threads::Threads)
 
 include(apiary_manifest)
-include(apiary_record)
+if(PROJECT_IS_TOP_LEVEL)
+  include(apiary_record)
+endif()
 
 # apiary_add_test(name SOURCES … [LIBRARIES …]): a GoogleTest program, deterministic.
 function(apiary_add_test name)

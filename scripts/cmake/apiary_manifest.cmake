@@ -20,4 +20,7 @@ function(apiary_write_manifests)
     file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/manifest/${list}.txt CONTENT "${text}\n")
   endforeach()
 endfunction()
-cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL apiary_write_manifests)
+# Not into the build folder of a project that takes the headers in as a part.
+if(PROJECT_IS_TOP_LEVEL OR NOT PROJECT_NAME STREQUAL apiary)
+  cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL apiary_write_manifests)
+endif()

@@ -1,4 +1,4 @@
-# find_package(apiary) for projects outside the tree: from an install prefix, or from this build folder.
+# find_package(apiary) and pkg-config for projects outside the tree: from an install prefix, or from this build folder.
 #
 #   cmake --preset package && cmake --build --preset package && cmake --install build/package --prefix PREFIX
 #
@@ -17,33 +17,39 @@ foreach(part ${APIARY_PACKAGE_PARTS})
   add_dependencies(apiary_package ${part})
 endforeach()
 
-set(package lib/cmake/apiary)
-install(TARGETS ${APIARY_PACKAGE_PARTS} EXPORT apiaryTargets ARCHIVE DESTINATION lib)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/apiary)
+set(include ${CMAKE_INSTALL_INCLUDEDIR})
+set(data ${CMAKE_INSTALL_DATADIR}/apiary)
+install(TARGETS ${APIARY_PACKAGE_PARTS} EXPORT apiaryTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT apiaryTargets NAMESPACE apiary:: DESTINATION ${package})
 export(EXPORT apiaryTargets NAMESPACE apiary:: FILE ${CMAKE_BINARY_DIR}/apiaryTargets.cmake)
 
 # What only tests use stays here.
-install(DIRECTORY impl/apiary DESTINATION include
+install(DIRECTORY impl/apiary DESTINATION ${include}
   FILES_MATCHING PATTERN "*.hpp" PATTERN testing EXCLUDE PATTERN tests EXCLUDE PATTERN examples EXCLUDE)
-install(DIRECTORY model_check/apiary DESTINATION include
+install(DIRECTORY model_check/apiary DESTINATION ${include}
   FILES_MATCHING PATTERN "*.hpp" PATTERN tests EXCLUDE PATTERN selftest EXCLUDE)
-install(DIRECTORY stress/apiary DESTINATION include FILES_MATCHING PATTERN "*.hpp")
-install(DIRECTORY bench/apiary DESTINATION include FILES_MATCHING PATTERN "*.hpp")
-install(DIRECTORY bench/scenarios DESTINATION share/apiary/bench)
+install(DIRECTORY stress/apiary DESTINATION ${include} FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY bench/apiary DESTINATION ${include} FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY bench/scenarios DESTINATION ${data}/bench)
 install(FILES bench/apiary/bench/allocation_count_on.cpp bench/apiary/bench/allocation_count_off.cpp
-  DESTINATION share/apiary/bench/apiary/bench)
+  DESTINATION ${data}/bench/apiary/bench)
 foreach(kind manifest model stress bench)
   install(FILES scripts/cmake/apiary_${kind}.cmake DESTINATION ${package})
 endforeach()
 
 include(CMakePackageConfigHelpers)
 set(version ${CMAKE_BINARY_DIR}/apiaryConfigVersion.cmake)
-write_basic_package_version_file(${version} COMPATIBILITY ExactVersion)
+write_basic_package_version_file(${version} COMPATIBILITY SameMinorVersion)
 set(config ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cmake/apiaryConfig.cmake.in)
 set(APIARY_FUNCTIONS_DIR ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cmake)
 set(APIARY_BENCH_FILES ${CMAKE_CURRENT_SOURCE_DIR}/bench)
 configure_file(${config} ${CMAKE_BINARY_DIR}/apiaryConfig.cmake @ONLY)
 set(APIARY_FUNCTIONS_DIR "\${CMAKE_CURRENT_LIST_DIR}")
-set(APIARY_BENCH_FILES "\${CMAKE_CURRENT_LIST_DIR}/../../../share/apiary/bench")
+file(RELATIVE_PATH up /prefix/${package} /prefix/${data}/bench)
+set(APIARY_BENCH_FILES "\${CMAKE_CURRENT_LIST_DIR}/${up}")
 configure_file(${config} ${CMAKE_BINARY_DIR}/installed/apiaryConfig.cmake @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/installed/apiaryConfig.cmake ${version} DESTINATION ${package})
+
+configure_file(scripts/cmake/apiary.pc.in ${CMAKE_BINARY_DIR}/installed/apiary.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/installed/apiary.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)

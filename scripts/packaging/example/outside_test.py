@@ -1,0 +1,76 @@
+"""The example by each way in, as a stranger's project: from an installed prefix, and from the sources.
+
+    outside_test.py BUILD_FOLDER SOURCE_FOLDER CXX_COMPILER"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+EXAMPLE = Path(__file__).resolve().parent
+
+
+def run(*command: object, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run([str(word) for word in command], text=True, env=os.environ | environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def must(condition: object, what: str, shown: str = "") -> None:
+    if not condition:
+        sys.exit(f"{what}\n{shown}")
+
+
+def built(at: Path, compiler: str, how: str, *words: object, **environment: str) -> Path:
+    """The example, configured by `how`, built and run. Returns its build folder."""
+    for command in (["cmake", "-G", "Ninja", "-S", EXAMPLE, "-B", at, f"-DHOW={how}", f"-DCMAKE_CXX_COMPILER={compiler}",
+                     "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", *words],
+                    ["cmake", "--build", at]):
+        done = run(*command, **environment)
+        must(done.returncode == 0, f"{how}: {' '.join(map(str, command))}", done.stdout)
+    shown = next(path for path in (at / "hundred_tasks", at / "bin" / "hundred_tasks") if path.exists())
+    done = run(shown)
+    must(done.returncode == 0 and "ran 100 tasks" in done.stdout, f"{how}: {shown}", done.stdout)
+    return at
+
+
+def only_what_it_asked_for(build: Path, how: str) -> None:
+    """One program, no test, and no compile option but the include path and the standard."""
+    commands = json.loads((build / "compile_commands.json").read_text())
+    must(len(commands) == 1, f"{how} brings other sources", json.dumps(commands, indent=1))
+    for option in ("-ffile-prefix-map", "-Wall", "-Werror", "-fsanitize"):
+        must(option not in commands[0]["command"], f"{how} brings {option}", commands[0]["command"])
+    # With find_package come the functions for subjects and stress programs, and with those their list.
+    must(how == "find_package" or not (build / "manifest").exists(), f"{how} writes a manifest")
+
+
+def refused(folder: Path, compiler: str, prefix: Path) -> None:
+    """Another minor version is not this one."""
+    text = (EXAMPLE / "CMakeLists.txt").read_text().replace("find_package(apiary 0.1 ", "find_package(apiary 0.2 ")
+    (folder / "other").mkdir()
+    (folder / "other" / "CMakeLists.txt").write_text(text)
+    (folder / "other" / "hundred_tasks.cpp").write_text((EXAMPLE / "hundred_tasks.cpp").read_text())
+    done = run("cmake", "-G", "Ninja", "-S", folder / "other", "-B", folder / "other" / "build", "-DHOW=find_package",
+               f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}")
+    must(done.returncode != 0 and "0.1" in done.stdout, "a package of 0.1 was taken for 0.2", done.stdout)
+
+
+def main() -> None:
+    build, source, compiler = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
+    with tempfile.TemporaryDirectory() as name:
+        folder, prefix = Path(name), Path(name) / "prefix"
+        done = run("cmake", "--install", build, "--prefix", prefix)
+        must(done.returncode == 0, "cmake --install", done.stdout)
+        strangers = [path for path in (prefix / "include").rglob("*test*.hpp")] + list((prefix / "include").rglob("testing"))
+        must(not strangers, f"the package holds what only tests use: {strangers}")
+        only_what_it_asked_for(built(folder / "a", compiler, "find_package", f"-DCMAKE_PREFIX_PATH={prefix}"), "find_package")
+        only_what_it_asked_for(built(folder / "b", compiler, "FetchContent", f"-DAPIARY={source}"), "FetchContent")
+        if run("pkg-config", "--version").returncode == 0:
+            only_what_it_asked_for(
+                built(folder / "c", compiler, "pkg-config", PKG_CONFIG_PATH=str(prefix / "share" / "pkgconfig")), "pkg-config")
+        refused(folder, compiler, prefix)
+    print("three ways in, one version refused")
+
+
+main()

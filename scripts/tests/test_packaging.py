@@ -1,0 +1,48 @@
+"""One version, wherever a package manager looks for it; recipes that name what is there."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import unittest
+from pathlib import Path
+
+from apiary_cli.base import repo
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGING = ROOT / "scripts" / "packaging"
+
+
+class OneVersion(unittest.TestCase):
+    def test_header_port_and_changes_say_what_cmake_says(self) -> None:
+        version = repo.version()
+        header = (ROOT / "impl/apiary/version.hpp").read_text()
+        parts = [re.search(rf"APIARY_VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH")]
+        self.assertEqual(".".join(parts), version)
+        self.assertIn(f'library_version[] = "{version}"', header)
+        self.assertEqual(json.loads((PACKAGING / "vcpkg/ports/apiary/vcpkg.json").read_text())["version"], version)
+        self.assertEqual(re.search(r"^## (\S+?),? ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1], version)
+
+    def test_recipes_leave_out_every_part_that_a_user_of_the_headers_does_not_want(self) -> None:
+        """The options that default to on in the tree's own build, but for the installation."""
+        options = re.findall(r"^option\(APIARY_(\w+) .*PROJECT_IS_TOP_LEVEL", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
+        parts = sorted(set(options) - {"INSTALL"})
+        self.assertEqual(len(parts), 3)
+        port = (PACKAGING / "vcpkg/ports/apiary/portfile.cmake").read_text()
+        self.assertEqual(sorted(re.findall(r"-DAPIARY_(\w+)=OFF", port)), parts)
+        recipe = ast.parse((PACKAGING / "conan/conanfile.py").read_text())
+        named = [node for node in ast.walk(recipe) if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple)]
+        words = [sorted(one.value for one in node.iter.elts) for node in named]
+        self.assertIn(parts, words)
+
+    def test_the_recipe_exports_every_folder_that_an_installation_reads(self) -> None:
+        """install(DIRECTORY …) and add_subdirectory below the options."""
+        recipe = (PACKAGING / "conan/conanfile.py").read_text()
+        text = (ROOT / "scripts/cmake/apiary_package.cmake").read_text()
+        for folder in re.findall(r"install\(DIRECTORY (\S+)", text):
+            self.assertTrue(f'"{folder}/*"' in recipe or f'"{folder.split("/")[0]}/*"' in recipe, folder)
+
+
+if __name__ == "__main__":
+    unittest.main()
