@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import errno
 import importlib
 import os
@@ -46,9 +47,11 @@ class Parser(argparse.ArgumentParser):
         value = re.fullmatch(r"argument (-\S+): '(.*)' is not (.*)", message, re.DOTALL)
         if value:
             raise Fault(f"{value[1]} {value[2]}", f"it is not {value[3]}", f"{self.prog} --help", USAGE)
+        given = re.fullmatch(r"unrecognized arguments: (--[\w-]+).*", message, re.DOTALL)
+        near = difflib.get_close_matches(given[1], options, n=1, cutoff=0.6) if given else []
         raise Fault(
             f"{self.prog}: {message}",
-            "",
+            f"did you mean {near[0]}?" if near else "",
             f"the options that exist:\n{columns(options, indent='')}\n" f"what they mean: {self.prog} --help",
             USAGE,
         )
@@ -78,6 +81,11 @@ def parse(name: str, words: list[str]) -> argparse.Namespace:
 
 
 def dispatch(words: list[str]) -> int:
+    if words[:1] == ["--version"]:
+        print(f"apiary {repo.version()} ({repo.commit()[:12]}{', changed' if repo.dirty() else ''})")
+        return 0
+    if words[:1] == ["help"] and words[1:]:
+        words = [*words[1:2], "--help"]
     if not words or words[0] in ("-h", "--help", "help"):
         print(overview())
         return 0 if words else USAGE

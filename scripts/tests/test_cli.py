@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -30,7 +31,7 @@ class UnknownNames(TreeCase):
         self.refused("rase", seen="'rase'", exists=["did you mean 'race'", "prove", "stress", "doctor"])
 
     def test_option(self) -> None:
-        self.refused("race", "--quik", seen="--quik", exists=["--quick", "--subject"])
+        self.refused("race", "--quik", seen="--quik", exists=["did you mean --quick?", "--subject"])
 
     def test_abbreviated_option(self) -> None:
         self.refused("race", "--qui", seen="--qui", exists=["--quick"])
@@ -198,6 +199,28 @@ class Help(unittest.TestCase):
         text = main.overview()
         for name in main.VERBS:
             self.assertIn(name, text)
+
+
+    def test_help_and_a_verb_is_the_help_of_the_verb(self) -> None:
+        asked, short = apiary(repo.ROOT, "race", "--help"), apiary(repo.ROOT, "help", "race")
+        self.assertEqual((short.returncode, short.stdout), (0, asked.stdout))
+        self.assertIn("--quick", short.stdout)
+
+    def test_version_is_that_of_the_project_and_names_the_commit(self) -> None:
+        done = apiary(repo.ROOT, "--version")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, rf"^apiary {re.escape(repo.version())} \(\w+")
+        self.assertIn(f"project(apiary VERSION {repo.version()} ", (repo.ROOT / "CMakeLists.txt").read_text())
+
+
+class List(TreeCase):
+    def test_a_list_names_plans_scenarios_and_subjects_and_races_nothing(self) -> None:
+        self.subjects({"name": "hive"})
+        done = apiary(self.root, "race", "--list")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for line in (r"publish\s+10 rounds", r"post_throughput\s+\w", r"program0\s+built"):
+            self.assertRegex(done.stdout, rf"(?m)^  {line}")
+        self.assertFalse(list((self.root / "results").glob("*")))
 
 
 class Faults(TreeCase):

@@ -62,7 +62,7 @@ class Outcome(unittest.TestCase):
         good, bad, none = (Part(s, [Case("x", s)]) for s in (PASSED, FAILED, SKIPPED))
         invalid = Part("race", [Case("x", PASSED)], invalid=True)
         self.assertEqual(nightly.exit_code([good, none]), 0)
-        self.assertEqual(nightly.exit_code([good, invalid]), 2)
+        self.assertEqual(nightly.exit_code([good, invalid]), 4)
         self.assertEqual(nightly.exit_code([bad, invalid]), 1)
 
     def test_the_page_names_what_failed_and_what_did_not_run(self) -> None:

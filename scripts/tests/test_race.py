@@ -267,7 +267,7 @@ class Order(unittest.TestCase):
         invalid = [self.comparison("aa", 1.2)]
         self.assertEqual(race_verb.exit_code(plans.plan("quick"), [ok], [], []), 0)
         self.assertEqual(race_verb.exit_code(plans.plan("quick"), [ok], invalid, []), 0, "quick warns")
-        self.assertEqual(race_verb.exit_code(plans.plan("nightly"), [ok], invalid, []), 2)
+        self.assertEqual(race_verb.exit_code(plans.plan("nightly"), [ok], invalid, []), 4)
         self.assertEqual(race_verb.exit_code(plans.plan("nightly"), [ok, bad], invalid, []), 1)
         self.assertEqual(race_verb.exit_code(plans.plan("quick"), [], [], []), 3)
         self.assertEqual(race_verb.exit_code(plans.plan("quick"), [ok], [], ["a proof failed"]), 1)

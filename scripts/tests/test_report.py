@@ -66,6 +66,27 @@ class Page(TreeCase):
         (folder / "env.json").write_text(whole["env.json"])
         self.assertEqual(apiary(self.root, "report", folder.name).returncode, 0)
 
+    def test_the_list_of_results_has_each_folder_with_its_verdict_and_the_reason_of_one_that_is_torn(self) -> None:
+        done = apiary(self.root, "report", "--index")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        listed = self.root / "results" / "index.html"
+        self.assertIn("No race has left a folder here yet", listed.read_text())
+        self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        whole = self.result()
+        torn = whole.with_name("20000101T000000Z-torn")
+        torn.mkdir()
+        (torn / "env.json").write_text("{")
+        self.assertEqual(apiary(self.root, "report", "--index").returncode, 0)
+        text = listed.read_text()
+        Balanced().feed(text)
+        rows = re.findall(r"<tr><td>.*?</tr>", text)
+        self.assertEqual([whole.name in rows[0], torn.name in rows[1], len(rows)], [True, True, 2])
+        self.assertIn(f'href="{whole.name}/report.html"', rows[0])
+        self.assertRegex(rows[0], r'class="badge \w+">(VALID|WEAK|INVALID)<')
+        self.assertIn("unreadable", rows[1])
+        self.assertIn("env.json", rows[1])
+        self.assertEqual(apiary(self.root, "report", "--index", whole.name).returncode, 2)
+
     def test_a_page_is_never_replaced_by_a_poorer_one_unless_told(self) -> None:
         text = self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
         folder = self.result()

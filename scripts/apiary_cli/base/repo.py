@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import socket
 import subprocess
 from datetime import datetime, timezone
@@ -43,6 +44,12 @@ def git(*words: str) -> str | None:
 
 def commit() -> str:
     return git("rev-parse", "HEAD") or "none"
+
+
+def version() -> str:
+    """Of the project, as its CMakeLists.txt has it beside these scripts."""
+    text = (Path(__file__).resolve().parents[3] / "CMakeLists.txt").read_text()
+    return re.search(r"^project\(apiary VERSION (\S+)", text, re.MULTILINE)[1]
 
 
 def dirty() -> bool:

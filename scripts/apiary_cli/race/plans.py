@@ -102,7 +102,7 @@ class Plan:
     blocks: int = 3
     warmup_blocks: int = 5
     controls: bool = True
-    gates: bool = False  # an INVALID batch ends with status 2
+    gates: bool = False  # an INVALID batch ends with status 4
     what: str = ""
     takes: str = ""  # how long, in words
     subjects: tuple[str, ...] = ()  # raced unless --subject says otherwise; empty: all that are built

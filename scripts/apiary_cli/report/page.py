@@ -9,7 +9,7 @@ from ..analysis import comparing, summary
 from . import page_curves as curves, page_data, page_matrix, page_notes as notes, page_sections as sections
 from .page_data import Report
 from .page_script import SCRIPT
-from .page_style import CSS
+from .shell import shell
 from .svg import escape
 
 MOST_NAMES = 5  # in the title
@@ -123,9 +123,4 @@ def render(folder: Path) -> str:
         if part
     )
     head = f'<h1>{escape(title(report))}</h1><p class="meta">{escape(subtitle(report))}</p>{sections.batch(report)}'
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title(report))}</title>\n<style>{CSS}</style>\n</head>\n<body>\n"
-        f"{contents(body)}\n<main>\n{head}\n{body}\n</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
-    )
+    return shell(title(report), f"{head}\n{body}", script=SCRIPT, before=contents(body))

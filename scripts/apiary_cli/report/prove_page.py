@@ -7,7 +7,7 @@ from pathlib import Path
 from ..verify import checks
 from ..verify.engine_agreement import disagreements, limit, mode, report, signs
 from ..verify.verdicts import count, cut, expected, named_cuts, names, searches
-from .page_style import CSS
+from .shell import shell
 from .svg import escape
 
 PAGE = checks.RECORD.with_suffix(".html")
@@ -62,8 +62,5 @@ def write(verdicts: list[dict], entries: list[checks.Entry], stamp: dict, path: 
         *(f"<p class=caption>bound {letter}: {escape(bound)}</p>" for bound, letter in sign.items()),
         "<h2>Exhibits: how each is caught</h2>", *(page_trace(v, what.get(v["name"], "")) for v in caught),
     ]
-    (path or PAGE).write_text(
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Model checks</title>\n<style>{CSS}\nmain {{ max-width: 80rem; }} summary {{ cursor: pointer; }}</style>\n"
-        "</head>\n<body>\n<main>\n" + "\n".join(body) + "\n</main>\n</body>\n</html>\n")
+    style = "\nmain { max-width: 80rem; } summary { cursor: pointer; }"
+    (path or PAGE).write_text(shell("Model checks", "\n".join(body), style))

@@ -38,8 +38,8 @@ out, and decides nothing, as in a race.
 
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
 takes:   for commits two builds of one subject and about 2 minutes; twice that where the second batch is needed
-exit:    0 not slower; 1 slower, wrong work, or a finding as race has them; 2 names that make no sense, or the controls say that the batch is
-         invalid; 3 the harness failed"""
+exit:    0 not slower; 1 slower, wrong work, or a finding as race has them; 2 names that make no sense; 3 the harness failed;
+         4 the controls say that the batch is invalid"""
 
 ROUNDS, SUBJECT = plans.plan("gate").rounds, "hive"
 TINT = {stats.REGRESSED: "red", stats.IMPROVED: "green"}

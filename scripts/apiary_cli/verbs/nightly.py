@@ -34,7 +34,7 @@ smoke. Nothing is left out silently: the page says what did not fit.
 
 writes:  build/nightly/summary.md, build/nightly/junit.xml, and what prove, stress and race write
 takes:   about the budget, plus what building takes beyond it
-exit:    0 fine; 1 wrong or regressed; 2 the race's controls failed and nothing else; 3 harness"""
+exit:    0 fine; 1 wrong or regressed; 3 harness; 4 the race's controls failed and nothing else"""
 
 SHARES = {"prove": 0.35, "stress": 0.25, "race": 0.40}
 ALL_TESTS_FROM, NIGHTLY_RACE_FROM, QUICK_RACE_FROM = 25 * 60.0, 25 * 60.0, 90.0

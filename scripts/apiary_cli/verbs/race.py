@@ -17,7 +17,7 @@ from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unkno
 from ..base.say import Progress, colour, duration, heading, say, warn
 from ..verify import checks, stressing, verification
 from ..verify.verdicts import closing, wrong as deviates
-from ..race import audit, eta, folder, ledger, plans, probes, resuming, rounds, subjects, tables, unpaired
+from ..race import audit, eta, folder, ledger, plans, probes, resuming, rounds, scenarios, subjects, tables, unpaired
 from ..analysis import comparing, findings, summary
 from . import prove, report, setup, stress
 
@@ -49,8 +49,8 @@ writes:  results/DATE-HOST/ (report.html, summary.md, rows.csv, compare.csv, his
 takes:   as above, and a few minutes to build the first time; --quick about 12 minutes in all on two quiet cores
 exit:    0 fine; 1 wrong work, a refused subject, a regression against --baseline, or a finding that is not in
          bench/contract/expected_findings.csv (METHODOLOGY.md: a control on the wrong side of 1, two modes);
-         2 the controls say that the batch is invalid (nightly and publish; for quick a warning);
-         3 the harness failed. Being slower than another runtime is a result, not an error."""
+         2 bad arguments; 3 the harness failed; 4 the controls say that the batch is invalid (nightly and
+         publish; for quick a warning). Being slower than another runtime is a result, not an error."""
 
 SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS = ("60000x", "4s"), 1.0
 FLOORS, BARE = {"global_queue"}, "machine"
@@ -117,7 +117,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="go on with an unfinished race (default: the newest), with its own options and programs",
     )
+    parser.add_argument("--list", action="store_true", help="the plans, scenarios and subjects that exist, and no race")
     parser.add_argument("--no-sidecars", action="store_true", help="no micro-benchmarks, no whole-process times")
+
+
+def names() -> str:
+    """What can be raced, each with a line of what it is. A subject of ours is a program; the rest come with setup --peers."""
+    built = {path.name.removeprefix("subject_") for path in existing_programs()}
+    parts = [
+        ("plans (--plan)", [(one.name, one.what) for one in plans.every()]),
+        ("scenarios (--scenario)", [(one.name, one.what) for one in scenarios.SCENARIOS.values()]),
+        ("subjects (--subject)", [(name, "built" if name in built else "not built") for name in sorted(known.subjects() | built)]),
+    ]
+    width = max(len(name) for _, rows in parts for name, _ in rows)
+    return "\n\n".join(
+        "\n".join([f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in rows)]) for title, rows in parts
+    )
 
 
 @dataclasses.dataclass
@@ -534,6 +549,9 @@ def close(outcome: Outcome, started: float) -> int:
 def run(args: argparse.Namespace) -> int:
     if args.resume is not None:
         return resume(args)
+    if args.list:
+        say(names())
+        return 0
     plan = chosen_plan(args)
     introduce_given(args, plan.subjects)
     args.words = sys.argv[2:]

@@ -10,7 +10,7 @@ from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say
 from ..race import folder, tables
 from ..analysis import summary
-from ..report import page, splice
+from ..report import index_page, page, splice
 
 SUMMARY = "make report.html again from a result folder"
 DESCRIPTION = """\
@@ -25,7 +25,9 @@ ablation between <!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/R
 hist.csv.gz. A page without the marks is refused; so is a batch that is INVALID, and one that is
 WEAK (or of fewer than 10 rounds) unless --weak. The page says which it is in its first line.
 
-writes:  DIR/report.html and DIR/summary.md, or FILE and DIR/hist.csv.gz
+With --index: results/index.html, a list of the folders with their verdicts, to be put beside them on any static host.
+
+writes:  DIR/report.html and DIR/summary.md, or FILE and DIR/hist.csv.gz, or results/index.html
 takes:   a few seconds"""
 
 
@@ -33,6 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", nargs="?", metavar="DIR", help="the result folder (default: the newest)")
     parser.add_argument("--splice", metavar="FILE", help="write what it says between the marks of this page")
     parser.add_argument("--weak", action="store_true", help="splice a WEAK batch, too; the page says so first")
+    parser.add_argument("--index", action="store_true", help="write results/index.html, and nothing else")
     parser.add_argument("--poorer", action="store_true", help="replace a page that has more charts or sections")
 
 
@@ -71,6 +74,12 @@ def find(name: str | None) -> Path:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.index:
+        if args.dir or args.splice:
+            raise Fault("--index lists every folder", "with it no folder is chosen, and no page spliced", "leave the rest away", USAGE)
+        path = index_page.write()
+        say(f"list: {path.relative_to(repo.ROOT) if path.is_relative_to(repo.ROOT) else path}")
+        return 0
     folder = find(args.dir)
     if args.splice:
         name = splice.into(Path(args.splice), folder, args.weak)

@@ -46,8 +46,8 @@ writes:  results/DATE-HOST/ with tune.csv, or ablation.csv (a line for each sett
          batch), rows.csv, env.json, summary.md; report --splice puts an ablation into a page
 takes:   at most --minutes, plus building; a round of the defaults' sweep is some two minutes, one of
          all rules about one, after a minute of calibrating the slow-down control
-exit:    0 done, whatever came out; 1 wrong work; 2 a bad setting, or the controls say that the batch is
-         invalid; 3 the harness failed"""
+exit:    0 done, whatever came out; 1 wrong work; 2 a bad setting; 3 the harness failed; 4 the controls
+         say that the batch is invalid"""
 
 POINTS = plans.plan("tune").points
 FACTORS = (0.25, 0.5, 2, 4)
