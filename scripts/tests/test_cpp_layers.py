@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from .support import REAL_ROOT
 
 # A rung knows itself and those before it. contract/ stands beside them: it knows sync alone, and all but sync may know it.
-LADDER = ("sync", "tasks", "queues", "parking", "events", "timers", "workers", "schedulers")
+LADDER = ("sync", "tasks", "queues", "parking", "events", "timers", "coroutines", "workers", "schedulers")
 ABOVE = ("model_check", "stress", "bench")      # they know impl/, which knows none of them
 NOT_INSTALLED = {"testing", "tests", "examples", "selftest"}
 READ = ("impl", "model_check/apiary", "stress/apiary", "bench/apiary", "bench/scenarios")

@@ -1,0 +1,71 @@
+// async_mutex: one coroutine at a time; another that wants it suspends, and its thread goes on.
+//
+//     if (auto held = co_await m.lock()) { … }      // unlocked where `held` ends; false: cancelled
+//
+// When to use it. For what coroutines share over an await inside. When not: where no await is
+// inside; a std::mutex held for a few steps costs less.
+//
+// Threads.   all: any; what locked it on one thread may unlock it on another.
+// Progress, order, memory: those of async_semaphore, of which this is one permit.
+// Bad input. An unlock of what is not locked: ends the program.
+//
+// Checked by model_check/coroutines/async_semaphore_check.cpp. Tested by coroutines_test.cpp.
+#pragma once
+
+#include <utility>
+
+#include <apiary/coroutines/async_semaphore.hpp>
+
+namespace apiary {
+
+template <class Sync = real_sync, class Stop = std_stop>
+class async_mutex {
+    using semaphore = async_semaphore<Sync, Stop>;
+
+public:
+    // Holds the mutex; an empty one does not.
+    class [[nodiscard]] holder {
+    public:
+        holder() = default;
+        explicit holder(async_mutex& m) : mutex_(&m) {}
+        holder(holder&& other) noexcept : mutex_(std::exchange(other.mutex_, nullptr)) {}
+        holder& operator=(holder&& other) noexcept {
+            std::swap(mutex_, other.mutex_);
+            return *this;
+        }
+        ~holder() { unlock(); }
+
+        explicit operator bool() const { return mutex_ != nullptr; }
+        void unlock() {
+            if (mutex_ != nullptr) std::exchange(mutex_, nullptr)->unlock();
+        }
+
+    private:
+        async_mutex* mutex_ = nullptr;
+    };
+
+    class [[nodiscard]] locking : public semaphore::acquiring {
+    public:
+        explicit locking(async_mutex& m) : semaphore::acquiring(m.permit_), mutex_(m) {}
+        holder await_resume() { return this->resumed() == awaited::done ? holder(mutex_) : holder(); }
+
+    private:
+        async_mutex& mutex_;
+    };
+
+    async_mutex() = default;
+
+    locking lock() { return locking(*this); }
+    holder try_lock() { return permit_.try_acquire() ? holder(*this) : holder(); }
+
+    // As a holder does.
+    void unlock() {
+        if (permit_.available() != 0) Sync::fail("an async_mutex was unlocked that was not locked");
+        permit_.release();
+    }
+
+private:
+    semaphore permit_{1};
+};
+
+}  // namespace apiary

@@ -1,0 +1,152 @@
+// async_semaphore: so many permits; a coroutine that wants one suspends until it gets it.
+//
+//     const awaited how = co_await s.acquire();
+//     if (how == awaited::done) { …; s.release(); }
+//
+// When to use it. To bound how many coroutines do something at a time. When not: for threads, which
+// it would not block; for one permit with an owner (async_mutex).
+//
+// Threads.   all: any. Progress.  try_acquire; acquire where a permit is free; release where nobody
+// waits: lock-free, one
+//            compare-exchange. Otherwise a mutex, held for a few steps, and not while a coroutine runs.
+// Order.     First come, first served: a released permit goes to the coroutine that has waited
+// longest,
+//            and to no newcomer.
+// Memory.    None of its own: a waiter lies in its coroutine's frame. Bad input. Destroyed while a
+// coroutine waits: ends the program. A release of what was never acquired is
+//            one permit more.
+//
+// Invariants
+//   I1  The word is twice the free permits, plus `waits` while the list is not empty. With `waits`
+//       no permit is free; it is set and cleared with the mutex.
+//   I2  A permit is free, or somebody's, or that of a waiter that was taken as `done`.
+//
+// Why a mutex for the list: a cancel takes a waiter from its middle, since the frame goes. The
+// words of one list of frames, lock-free, would have to outlive the frames that are linked by them.
+//
+// Synchronisation
+//   S1  release: compare-exchange or fetch_add (release) -> try_acquire, wait: compare-exchange
+//       (acquire). All changes are read-modify-writes, so a permit brings all that came before it.
+//   A permit that is handed over goes by the waiter (waiter S1, S2). No wake is lost, and needs no
+//   order for it: release and wait change one word, and the second of them sees the first.
+//
+// Checked by model_check/coroutines/async_semaphore_check.cpp. Stressed by
+// stress/coroutines/coroutines_stress.cpp. Tested by coroutines_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <apiary/coroutines/awaiter.hpp>
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+template <class Sync = real_sync, class Stop = std_stop>
+class async_semaphore {
+public:
+    class [[nodiscard]] acquiring : public awaiter<acquiring, Sync, Stop> {
+    public:
+        explicit acquiring(async_semaphore& from) : from_(from) {}
+        ~acquiring() {
+            if (this->left() && from_.gave_it_to(*this)) from_.release();
+        }
+
+        bool await_ready() { return from_.try_acquire(); }
+        // done, or cancelled.
+        awaited await_resume() { return this->resumed(); }
+
+        // For awaiter.
+        bool wait() { return from_.wait(*this); }
+        void cancel() noexcept { from_.cancel(*this); }
+
+    private:
+        async_semaphore& from_;
+    };
+
+    explicit async_semaphore(std::uint32_t permits) { word_.store(permits * one, std::memory_order_relaxed); }
+    ~async_semaphore() {
+        if (!waiting_.empty()) Sync::fail("a semaphore was destroyed while a coroutine waits for it");
+    }
+    async_semaphore(const async_semaphore&) = delete;
+    async_semaphore& operator=(const async_semaphore&) = delete;
+
+    [[nodiscard]] bool try_acquire() {
+        std::uint64_t seen = word_.load(std::memory_order_relaxed);
+        while (seen >= one)
+            if (word_.compare_exchange_weak(seen, seen - one, std::memory_order_acquire, std::memory_order_relaxed))
+                return true;  // S1
+        return false;
+    }
+
+    acquiring acquire() { return acquiring(*this); }
+
+    void release(std::uint32_t permits = 1) {
+        std::uint64_t seen = word_.load(std::memory_order_relaxed);
+        while ((seen & waits) == 0)
+            if (word_.compare_exchange_weak(seen, seen + permits * one, std::memory_order_release,
+                                            std::memory_order_relaxed))
+                return;  // S1
+        hand_over(permits);
+    }
+
+    // A hint.
+    std::uint64_t available() const { return word_.load(std::memory_order_relaxed) / one; }
+
+private:
+    static constexpr std::uint64_t waits = 1, one = 2;
+
+    // False: there is a permit after all, and it is taken.
+    bool wait(acquiring& w) {
+        const typename Sync::lock held(mutex_);
+        std::uint64_t seen = word_.load(std::memory_order_relaxed);
+        while (seen != waits) {
+            const std::uint64_t wanted = seen >= one ? seen - one : waits;
+            if (!word_.compare_exchange_strong(seen, wanted, std::memory_order_acquire, std::memory_order_relaxed))
+                continue;
+            if (wanted == waits) break;
+            Sync::reach("async_semaphore.need_not_wait");
+            return false;  // S1
+        }
+        waiting_.append(w);
+        return true;
+    }
+
+    void hand_over(std::uint64_t permits) {
+        taken_waiters<Sync> next;
+        {
+            const typename Sync::lock held(mutex_);
+            const bool had = !waiting_.empty();  // a cancel may have taken the last one meanwhile
+            for (; permits != 0 && !waiting_.empty(); --permits) next.add(*waiting_.take_first());
+            const std::uint64_t cleared = had && waiting_.empty() ? waits : 0;
+            word_.fetch_add(permits * one - cleared, std::memory_order_release);  // I1, S1
+        }
+        next.finish_all();
+    }
+
+    void cancel(acquiring& w) noexcept {
+        if (!forget(w)) {
+            Sync::reach("async_semaphore.cancelled_too_late");
+            return;
+        }
+        w.how.write(awaited::cancelled);
+        w.finish();
+    }
+
+    // Takes it out. False: it was taken before.
+    bool forget(acquiring& w) noexcept {
+        const typename Sync::lock held(mutex_);
+        if (!waiting_.take(w)) return false;
+        if (waiting_.empty()) word_.fetch_sub(waits, std::memory_order_relaxed);  // I1
+        return true;
+    }
+
+    // Of a waiter whose frame goes.
+    bool gave_it_to(acquiring& w) noexcept { return !forget(w) && w.how.read() == awaited::done; }
+
+    typename Sync::template atomic<std::uint64_t> word_;
+    typename Sync::mutex mutex_;
+    wait_list<acquiring> waiting_;  // by mutex_
+};
+
+}  // namespace apiary

@@ -1,0 +1,149 @@
+// waiter: a coroutine that waits in some structure's list, until one thread lets it go on: the one
+// that completes the await, or the one that cancels it. It lies in the coroutine's frame.
+//
+//     w.begin(promise.suspended_here());
+//     {lock; list.append(w);}               // from here on others may take it, and finish it
+//     …                                     // the frame is still the awaiting thread's
+//     return w.suspend();                   // await_suspend; the last that it does
+//
+//     {lock; mine = list.take(w);}          // or take_first: the thread that took it has won
+//     if (mine) w.finish();                 // without the lock
+//
+// When to use it. Inside an awaitable (awaiter.hpp has the rest of one). When not: for a thread
+// that waits; thread_latch blocks.
+//
+// Threads.   begin, suspend: the awaiting thread. append, take, take_first: with the lock of the
+//            structure. finish: the thread that took it.
+// Progress.  suspend, finish: wait-free, but for what brings the coroutine back (home).
+// Lifetime.  Of suspend and finish the second lets the coroutine go on, and each touches the waiter
+//            no more: the frame may have ended. Before both it stays, taken or not.
+//
+// Invariants
+//   I1  A waiter is taken once: `listed` turns false under the lock. So one thread finishes it.
+//   I2  The coroutine goes on once, behind the second of suspend and finish: by `suspend` answering
+//       false, or by `finish` calling its home. So a list, a timer or a callback may be told of the
+//       waiter before the coroutine is suspended.
+//
+// Synchronisation
+//   S1  suspend: fetch_or (release) -> finish: the same word (acquire). The thread that brings the
+//       coroutine back sees the frame as it was left.
+//   S2  finish: fetch_or (release) -> suspend: the same word (acquire). A coroutine that goes on at
+//       once sees what was done for it.
+//
+// Checked by model_check/coroutines/waiter_check.cpp. Tested by coroutines_test.cpp. L. Baker, "C++
+// Coroutines: Understanding operator co_await", 2017, has the danger; exhibits C06, C07 and C08.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <apiary/queues/linked_list.hpp>
+#include <apiary/sync/real_sync.hpp>
+#include <apiary/tasks/suspended.hpp>
+
+namespace apiary {
+
+// How an await ended, or a call that would have to wait.
+enum class awaited : std::uint8_t { done, cancelled, closed, would_wait };
+
+template <class Sync = real_sync>
+class waiter {
+public:
+    waiter() {
+        word_.store(0, std::memory_order_relaxed);
+        how.write(awaited::done);
+        listed.write(false);
+    }
+    waiter(const waiter&) = delete;
+    waiter& operator=(const waiter&) = delete;
+
+    // Before anybody is told of the waiter.
+    void begin(suspended<Sync> coroutine) { coroutine_.write(coroutine); }
+
+    // False: it was finished before, and nobody else brings the coroutine back.
+    [[nodiscard]] bool suspend() {
+        if ((word_.fetch_or(suspends, std::memory_order_acq_rel) & finished) == 0) return true;  // S1, S2
+        Sync::reach("waiter.went_on");
+        return false;
+    }
+
+    void finish() {
+        if ((word_.fetch_or(finished, std::memory_order_acq_rel) & suspends) == 0) return;  // S1, S2
+        Sync::reach("waiter.brought_back");
+        const suspended<Sync> coroutine = coroutine_.read();  // a copy: the waiter goes with the frame
+        coroutine.resume();
+    }
+
+    typename Sync::template cell<awaited> how;  // the thread that took it, before it finishes it
+
+    // For lists.
+    typename Sync::template cell<waiter*> before, behind;
+    typename Sync::template cell<bool> listed;
+
+protected:
+    ~waiter() = default;
+
+private:
+    static constexpr std::uint32_t suspends = 1, finished = 2;
+
+    typename Sync::template atomic<std::uint32_t> word_;
+    typename Sync::template cell<suspended<Sync>> coroutine_;
+};
+
+// Those that wait, in order of arrival; under its structure's lock.
+template <class Waiter>
+class wait_list {
+public:
+    wait_list() = default;
+    wait_list(const wait_list&) = delete;
+    wait_list& operator=(const wait_list&) = delete;
+
+    bool empty() const { return all_.empty(); }
+    void append(Waiter& w) {
+        w.listed.write(true);
+        all_.append(&w);
+    }
+    // False: another thread took it.
+    [[nodiscard]] bool take(Waiter& w) {
+        if (!w.listed.read()) return false;
+        w.listed.write(false);
+        all_.remove(&w);
+        return true;
+    }
+    // Null when empty.
+    [[nodiscard]] Waiter* take_first() {
+        auto* const first = static_cast<Waiter*>(all_.front());
+        if (first != nullptr) (void)take(*first);
+        return first;
+    }
+
+private:
+    linked_list<typename Waiter::node> all_;
+};
+
+// Those that one thread has taken, until it has let go of the lock.
+template <class Sync>
+class taken_waiters {
+public:
+    void add(waiter<Sync>& w) {
+        w.behind.write(nullptr);
+        if (last_ == nullptr)
+            first_ = &w;
+        else
+            last_->behind.write(&w);
+        last_ = &w;
+    }
+    void finish_all() {
+        while (first_ != nullptr) {
+            waiter<Sync>& w = *first_;
+            first_ = w.behind.read();  // before: it goes with the frame
+            w.finish();
+        }
+    }
+
+private:
+    waiter<Sync>* first_ = nullptr;
+    waiter<Sync>* last_ = nullptr;
+};
+
+}  // namespace apiary

@@ -1,0 +1,104 @@
+// plain_coroutine: the least that a coroutine is, for tests, checks and stresses of awaitables. It
+// starts at once, on the thread that calls it, and its frame goes when it has run.
+//
+//     plain_coroutine<> uses(coroutine_place<>, channel<int>& c) { … co_await c.receive(); … }
+//     uses({some_home, token}, c);
+//
+// g++ 12 misplaces the promise of a coroutine that has no local variable and co_awaits in a
+// condition, as in `if (co_await s.acquire() == awaited::done)`: its awaits read beside it. Such a
+// coroutine fails here when it is made; `const awaited how = co_await …` before the `if` is right,
+// and so is `if (auto r = co_await …)`.
+//
+//   resume_here    a home that runs the coroutine inside the call that brings it back
+//   resume_later   a home that keeps the jobs until the test runs or drops them; one thread
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <utility>
+
+#include <apiary/coroutines/awaiter.hpp>
+#include <apiary/sync/real_sync.hpp>
+#include <apiary/tasks/suspended.hpp>
+
+namespace apiary {
+
+template <class Sync = real_sync>
+struct resume_here final : home<Sync> {
+    void resume(job<Sync>& j) noexcept override { (void)j.run(); }
+};
+
+struct resume_later final : home<real_sync> {
+    void resume(job<>& j) noexcept override { waiting.push_back(&j); }
+    job<>* next() {
+        job<>* const j = waiting.front();
+        waiting.pop_front();
+        return j;
+    }
+    std::size_t run_all() {
+        std::size_t n = 0;
+        for (; !waiting.empty(); ++n) (void)next()->run();
+        return n;
+    }
+    std::deque<job<>*> waiting;
+};
+
+// Where a coroutine comes back, and what may cancel it: its first parameter.
+template <class Sync = real_sync, class Stop = std_stop>
+struct coroutine_place {
+    home<Sync>& where;
+    typename Stop::token token{};
+};
+
+template <class Sync = real_sync, class Stop = std_stop>
+struct plain_coroutine {
+    using place = coroutine_place<Sync, Stop>;
+
+    class promise_type : public job<Sync> {
+    public:
+        template <class... Rest>
+        explicit promise_type(const place& p, Rest&&...) : job<Sync>(&end_it), place_(p) {}
+        template <class Self, class... Rest>
+        promise_type(Self&&, const place& p, Rest&&...) : job<Sync>(&end_it), place_(p) {}
+
+        static void* operator new(std::size_t bytes) {
+            void* const made = Sync::allocate(bytes, alignof(std::max_align_t));
+            Sync::set_current(static_cast<promise_type*>(made));
+            return made;
+        }
+        static void operator delete(void* p, std::size_t bytes) {
+            Sync::deallocate(p, bytes, alignof(std::max_align_t));
+        }
+        plain_coroutine get_return_object() {
+            const auto frame = std::coroutine_handle<promise_type>::from_promise(*this);
+            if (frame.address() != Sync::template current<promise_type>())
+                Sync::fail("g++ 12 has misplaced this coroutine's promise: give the result of co_await a name");
+            return {frame};
+        }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_never final_suspend() noexcept { return {}; }
+        void return_void() {}
+        void unhandled_exception() { std::terminate(); }
+
+        suspended<Sync> suspended_here() noexcept { return {this, &place_.where}; }
+        typename Stop::token stop_token() const noexcept { return place_.token; }
+
+    private:
+        static bool end_it(job<Sync>& self, job_end how, any_worker*) {
+            const auto frame = std::coroutine_handle<promise_type>::from_promise(static_cast<promise_type&>(self));
+            if (how == job_end::run)
+                frame.resume();
+            else
+                frame.destroy();
+            return true;
+        }
+
+        const place place_;
+    };
+
+    std::coroutine_handle<> frame;  // while it has not ended
+};
+
+}  // namespace apiary
