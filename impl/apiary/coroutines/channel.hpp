@@ -1,0 +1,279 @@
+// channel: values from coroutines to coroutines, through room for so many; it closes.
+//
+//     channel<job> c(16);
+//     const awaited how = co_await c.send(std::move(j));      // suspends while it is full
+//     while (auto r = co_await c.receive()) use(*r.value);    // suspends while it is empty
+//     c.close();                                              // what lies in it is still received
+//
+// When to use it. Between coroutines that make and coroutines that use, with back-pressure. When
+// not: between threads; for work as such (a pool has queues); for one value.
+//
+// Threads.   all: any; any number of senders and receivers. Progress.  A mutex, held for a few
+// steps and one move of a value, and never while a coroutine runs. Order.     Values come out in
+// the order in which sends were made, those of waiting senders too; so
+//            those of one sender come out in its order. Receivers that wait are served in theirs.
+// Capacity.  0: a send waits for its receive.
+// Values.    T moves without throwing, under the mutex. send takes its value from where the caller
+//            holds it, and only when it answers `done`: what was not sent is still the caller's. A
+//            value handed to a receiver whose frame goes before it has gone on goes with it.
+// Bad input. Destroyed while a coroutine waits: ends the program. Closed twice: the second call
+// answers
+//            false and does nothing. Sends behind a close answer `closed`.
+//
+// Invariants
+//   I1  Receivers wait only while nothing lies in it and no sender waits; senders only while it
+//       is full.
+//   I2  A closed channel has no waiters.
+//   I3  A value is the caller's, in the ring, or in a receiver that was taken as `done`.
+//
+// Why a mutex: a value, the two lists and the close change together, and a cancel takes a waiter
+// from the middle of its list. A ring without a lock would need the mutex beside it for all of
+// that.
+//
+// Synchronisation. By the mutex. Behind it a waiter's own: what was put into a waiting receiver
+// before finish is seen behind suspend (waiter S1, S2).
+//
+// Checked by model_check/coroutines/channel_check.cpp. Stressed by
+// stress/coroutines/coroutines_stress.cpp. Tested by channel_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/coroutines/awaiter.hpp>
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+// A value, or why there is none.
+template <class T>
+struct received {
+    std::optional<T> value;
+    awaited how;
+    explicit operator bool() const { return how == awaited::done; }
+};
+
+template <class T, class Sync = real_sync, class Stop = std_stop>
+class channel {
+    static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T> &&
+                      std::is_nothrow_destructible_v<T>,
+                  "a value moves where nobody can catch");
+
+public:
+    class [[nodiscard]] sending : public awaiter<sending, Sync, Stop> {
+    public:
+        sending(channel& to, T& value) : to_(to), value_(&value) {}
+        ~sending() {
+            if (this->left()) (void)to_.forget(to_.senders_, *this);
+        }
+
+        bool await_ready() const { return false; }
+        // done, closed or cancelled.
+        awaited await_resume() { return this->resumed(); }
+
+        // For awaiter.
+        bool wait() { return to_.wait(*this); }
+        void cancel() noexcept { to_.cancel(to_.senders_, *this); }
+
+    private:
+        friend channel;
+        channel& to_;
+        T* const value_;
+    };
+
+    class [[nodiscard]] receiving : public awaiter<receiving, Sync, Stop> {
+    public:
+        explicit receiving(channel& from) : from_(from) {}
+        ~receiving() {
+            if (this->left()) (void)from_.forget(from_.receivers_, *this);
+        }
+
+        bool await_ready() const { return false; }
+        // A value, closed or cancelled.
+        received<T> await_resume() {
+            const awaited end = this->resumed();
+            return {value_.take(), end};
+        }
+
+        // For awaiter.
+        bool wait() { return from_.wait(*this); }
+        void cancel() noexcept { from_.cancel(from_.receivers_, *this); }
+
+    private:
+        friend channel;
+        channel& from_;
+        typename Sync::template cell<std::optional<T>> value_{std::optional<T>()};
+    };
+
+    explicit channel(std::size_t capacity)
+        : capacity_(capacity), ring_(capacity == 0 ? nullptr : Sync::template create_array<place>(capacity)) {}
+    ~channel() {
+        if (!receivers_.empty() || !senders_.empty())
+            Sync::fail("a channel was destroyed while a coroutine waits at it");
+        if (ring_ != nullptr) Sync::destroy_array(ring_, capacity_);
+    }
+    channel(const channel&) = delete;
+    channel& operator=(const channel&) = delete;
+
+    // The value stays with the caller until the await ends, and longer unless it was sent.
+    sending send(T& value) { return sending(*this, value); }
+    sending send(T&& value) { return sending(*this, value); }
+    receiving receive() { return receiving(*this); }
+
+    // done, closed, or would_wait.
+    awaited try_send(T& value) {
+        receiving* to = nullptr;
+        awaited how;
+        {
+            const typename Sync::lock held(mutex_);
+            how = put(value, to);
+        }
+        if (to != nullptr) to->finish();
+        return how;
+    }
+    awaited try_send(T&& value) { return try_send(value); }
+
+    // A value, closed, or would_wait.
+    received<T> try_receive() {
+        received<T> r{};
+        sending* from = nullptr;
+        {
+            const typename Sync::lock held(mutex_);
+            r.how = get(r.value, from);
+        }
+        if (from != nullptr) from->finish();
+        return r;
+    }
+
+    // Ends all that wait, as `closed`. False: it was closed before.
+    bool close() {
+        taken_waiters<Sync> ended;
+        {
+            const typename Sync::lock held(mutex_);
+            if (std::exchange(closed_, true)) return false;
+            end_all(receivers_, ended);
+            end_all(senders_, ended);
+        }
+        ended.finish_all();
+        return true;
+    }
+
+    // Hints.
+    std::size_t size() const {
+        const typename Sync::lock held(mutex_);
+        return size_;
+    }
+    bool is_closed() const {
+        const typename Sync::lock held(mutex_);
+        return closed_;
+    }
+
+private:
+    using place = typename Sync::template cell<std::optional<T>>;
+
+    // With the mutex held. Of would_wait nothing has changed. `to` is to be finished without the
+    // mutex.
+    awaited put(T& value, receiving*& to) {
+        if (closed_) return awaited::closed;
+        to = receivers_.take_first();
+        if (to != nullptr)
+            to->value_.write(std::optional<T>(std::move(value)));
+        else if (size_ != capacity_)
+            lay_down(value);
+        else
+            return awaited::would_wait;
+        return awaited::done;
+    }
+
+    // Likewise. The oldest sender that waits lays its value into the room that was made.
+    awaited get(std::optional<T>& into, sending*& from) {
+        if (size_ != 0) {
+            into = ring_[first_].take();
+            first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
+            --size_;
+            from = senders_.take_first();
+            if (from != nullptr) lay_down(*from->value_);
+        } else {
+            from = senders_.take_first();  // capacity 0
+            if (from == nullptr) return closed_ ? awaited::closed : awaited::would_wait;
+            into.emplace(std::move(*from->value_));
+        }
+        return awaited::done;
+    }
+
+    void lay_down(T& value) {
+        const std::size_t at = first_ + size_;
+        ring_[at < capacity_ ? at : at - capacity_].write(std::optional<T>(std::move(value)));
+        ++size_;
+    }
+
+    // False: it need not wait.
+    bool wait(sending& w) {
+        receiving* to = nullptr;
+        awaited how;
+        {
+            const typename Sync::lock held(mutex_);
+            how = put(*w.value_, to);
+            if (how == awaited::would_wait) {
+                senders_.append(w);
+                return true;
+            }
+        }
+        w.how.write(how);
+        if (to != nullptr) to->finish();
+        return false;
+    }
+    bool wait(receiving& w) {
+        std::optional<T> value;
+        sending* from = nullptr;
+        awaited how;
+        {
+            const typename Sync::lock held(mutex_);
+            how = get(value, from);
+            if (how == awaited::would_wait) {
+                receivers_.append(w);
+                return true;
+            }
+        }
+        w.how.write(how);
+        w.value_.write(std::move(value));
+        if (from != nullptr) from->finish();
+        return false;
+    }
+
+    template <class Waiter>
+    static void end_all(wait_list<Waiter>& list, taken_waiters<Sync>& ended) {
+        while (Waiter* w = list.take_first()) {
+            w->how.write(awaited::closed);
+            ended.add(*w);
+        }
+    }
+
+    template <class Waiter>
+    void cancel(wait_list<Waiter>& list, Waiter& w) noexcept {
+        if (!forget(list, w)) {
+            Sync::reach("channel.cancelled_too_late");
+            return;
+        }
+        w.how.write(awaited::cancelled);
+        w.finish();
+    }
+    template <class Waiter>
+    bool forget(wait_list<Waiter>& list, Waiter& w) noexcept {
+        const typename Sync::lock held(mutex_);
+        return list.take(w);
+    }
+
+    const std::size_t capacity_;
+    place* const ring_;
+    mutable typename Sync::mutex mutex_;
+    // By mutex_.
+    std::size_t first_ = 0, size_ = 0;
+    bool closed_ = false;
+    wait_list<sending> senders_;
+    wait_list<receiving> receivers_;
+};
+
+}  // namespace apiary
