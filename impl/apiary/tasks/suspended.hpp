@@ -14,17 +14,22 @@
 //     suspended<Sync> suspended_here() noexcept;
 //     std::stop_token stop_token() const noexcept;   // asks for the end of the wait
 //
+// An awaiter that brings its coroutine back by this says so: `using comes_home = void;`. What does not
+// may resume the handle on whatever thread it likes, so a pool puts a frame of its own between.
+//
 // Threads.   resume: any, once for each suspension. It may come while await_suspend still runs: what
 //            publishes the waiter publishes last, and touches neither the awaiter nor the frame behind that.
 // Endings.   resume never refuses. What a home is to do with a coroutine behind a stop is its own rule.
 // Lifetime.  The home outlives what is suspended in it.
 #pragma once
 
+#include <exception>
+
 #include <apiary/tasks/job.hpp>
 
 namespace apiary {
 
-// Who brings a suspended coroutine back.
+// What brings a suspended coroutine back: its pool, as a rule.
 template <class Sync = real_sync>
 class home {
 public:
@@ -40,6 +45,12 @@ struct suspended {
     home<Sync>* where = nullptr;
 
     void resume() const noexcept { where->resume(*what); }
+};
+
+// What an await throws that was ended by a stop token. One that leaves a coroutine which nobody awaits is
+// counted as cancelled, and not as an error.
+struct wait_cancelled : std::exception {
+    const char* what() const noexcept override { return "the wait was cancelled"; }
 };
 
 }  // namespace apiary

@@ -1,0 +1,272 @@
+// co_task: a coroutine that begins when it is awaited, and gives its result to its awaiter.
+//
+//     apiary::co_task<std::uint64_t> fib(unsigned n) {
+//         if (n < 2) co_return n;
+//         const auto [x, y] = co_await apiary::when_all(fib(n - 1), fib(n - 2));     // when_all.hpp
+//         co_return x + y;
+//     }
+//     apiary::coro_pool pool({.workers = 2});
+//     pool.start();
+//     std::uint64_t n = apiary::sync_wait(pool, fib(30));
+//
+// When to use it. For whatever runs on a coro_pool. When not: for a result that several await, or that is
+// asked for later; a task is awaited once, by the coroutine that goes on with it.
+//
+// co_await child() runs the child on this worker, and the parent behind it: no other worker is asked,
+// nothing is allocated but the child's frame, and the stack does not grow, however deep the calls.
+// What is no awaitable of this project may resume its coroutine on any thread. A frame between
+// (come_home below) takes that, and the coroutine goes on in its own pool.
+//
+// Threads.   A task belongs to one thread at a time. A coroutine may be resumed by another worker behind
+//            each co_await: keep no thread_local across one, and no lock.
+// Errors.    An exception leaves co_await in the awaiter. Awaiting a task that was moved from, or awaited
+//            before, throws std::logic_error.
+// Lifetime.  A task that nobody awaits destroys its frame, which has never run. The frame of one that
+//            runs destroys itself at its end, before its awaiter goes on.
+// Memory.    A frame each (frame_storage.hpp); in the steady state no heap call.
+//
+// Checked by model_check/schedulers/coro_pool. Tested by tests/. Source: seed 003; Baker, "C++ coroutines:
+// understanding symmetric transfer", 2020.
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/schedulers/coro_pool/context.hpp>
+#include <apiary/schedulers/coro_pool/frame.hpp>
+#include <apiary/schedulers/coro_pool/outcome.hpp>
+#include <apiary/tasks/frame_storage.hpp>
+
+namespace apiary {
+
+template <class T, class Sync>
+class co_promise;
+
+template <class T = void, class Sync = real_sync>
+class [[nodiscard]] co_task {
+public:
+    using promise_type = co_promise<T, Sync>;
+    using value_type = T;
+
+    co_task() = default;
+    explicit co_task(promise_type& p) : begins_(&p) {}
+    co_task(co_task&& other) noexcept : begins_(std::exchange(other.begins_, nullptr)) {}
+    co_task& operator=(co_task&& other) noexcept {
+        if (this != &other) {
+            drop();
+            begins_ = std::exchange(other.begins_, nullptr);
+        }
+        return *this;
+    }
+    ~co_task() { drop(); }
+
+    bool empty() const { return begins_ == nullptr; }
+    // For awaiters and pools: from here on the frame is the caller's. Its result will lie in `out`.
+    promise_type& begin_into(co_outcome<T>& out) {
+        if (begins_ == nullptr) [[unlikely]]
+            throw std::logic_error("co_task: awaited a task that was awaited before, or moved from");
+        begins_->result_goes_to(&out);
+        return *std::exchange(begins_, nullptr);
+    }
+    // As a branch that has no outcome: the group gets its exception.
+    promise_type& begin_into(co_error_group<Sync>&)
+        requires std::is_void_v<T>
+    {
+        if (begins_ == nullptr) [[unlikely]]
+            throw std::logic_error("co_scope: forked a task that was awaited before, or moved from");
+        begins_->result_goes_to(nullptr);
+        return *std::exchange(begins_, nullptr);
+    }
+
+private:
+    void drop() {
+        if (begins_ != nullptr) begins_->handle().destroy();
+    }
+
+    promise_type* begins_ = nullptr;
+};
+
+namespace detail {
+
+// co_await child().
+template <class T, class Sync>
+class co_call {
+public:
+    using comes_home = void;
+
+    explicit co_call(co_task<T, Sync>&& t) : child_(t.begin_into(out_)) {}
+    co_call(const co_call&) = delete;
+    co_call& operator=(const co_call&) = delete;
+
+    bool await_ready() const noexcept { return false; }
+    template <class P>
+    [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> parent) noexcept {
+        child_.call_of(parent.promise());
+        return co_context<Sync>::here()->transfer(child_.handle());
+    }
+    [[gnu::always_inline]] T await_resume() { return out_.take(); }
+
+private:
+    co_outcome<T> out_;
+    co_promise<T, Sync>& child_;
+};
+
+// g++ 12 copies an awaiter that it is given by reference, into the frame.
+template <class A>
+struct by_reference {
+    A* awaiter;
+    [[gnu::always_inline]] bool await_ready() { return awaiter->await_ready(); }
+    template <class P>
+    [[gnu::always_inline]] decltype(auto) await_suspend(std::coroutine_handle<P> h) {
+        return awaiter->await_suspend(h);
+    }
+    [[gnu::always_inline]] decltype(auto) await_resume() { return awaiter->await_resume(); }
+};
+
+template <class A>
+concept has_member_await = requires(A&& a) { std::forward<A>(a).operator co_await(); };
+template <class A>
+concept has_free_await = requires(A&& a) { operator co_await(std::forward<A>(a)); };
+template <class A>
+decltype(auto) awaiter_of(A&& a) {
+    if constexpr (has_member_await<A>)
+        return std::forward<A>(a).operator co_await();
+    else if constexpr (has_free_await<A>)
+        return operator co_await(std::forward<A>(a));
+    else
+        return by_reference<std::remove_reference_t<A>>{&a};
+}
+template <class A>
+using awaiter_type = std::remove_cvref_t<decltype(awaiter_of(std::declval<A>()))>;
+// Of an rvalue reference, which may end with the awaiter, the value.
+template <class R>
+using kept_result = std::conditional_t<std::is_rvalue_reference_v<R>, std::remove_cvref_t<R>, R>;
+template <class A>
+using await_result = kept_result<decltype(std::declval<awaiter_type<A>&>().await_resume())>;
+
+template <class A>
+concept brings_home =
+    requires { typename std::remove_cvref_t<A>::comes_home; } || requires { typename awaiter_type<A>::comes_home; };
+
+template <class Sync>
+struct end_at {
+    co_host<Sync>* host;
+};
+struct this_frame_tag {};
+template <class A>
+struct as_it_is {
+    A&& awaitable;
+};
+
+template <class T>
+struct known {
+    using comes_home = void;
+    T value;
+    bool await_ready() const noexcept { return true; }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    T await_resume() const noexcept { return value; }
+};
+
+// Awaits what may come back anywhere, and ends in the pool where it began.
+template <class Sync, class A>
+co_task<await_result<A>, Sync> come_home(A&& awaitable) {
+    co_await end_at<Sync>{co_context<Sync>::here()->host()};
+    co_return co_await as_it_is<A>{std::forward<A>(awaitable)};
+}
+
+struct co_final {
+    bool await_ready() const noexcept { return false; }
+    template <class P>
+    [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
+        return h.promise().over();
+    }
+    void await_resume() const noexcept {}
+};
+
+// Where a promise puts its result.
+template <class T, class Sync>
+class co_result_of : public co_frame<Sync> {
+public:
+    using co_frame<Sync>::co_frame;
+    void result_goes_to(co_outcome<T>* out) { out_ = out; }
+    void unhandled_exception() noexcept { out_->fail(std::current_exception()); }
+
+protected:
+    co_outcome<T>* out_;
+};
+
+}  // namespace detail
+
+template <class T, class Sync>
+class co_promise_base : public detail::co_result_of<T, Sync> {
+public:
+    using detail::co_result_of<T, Sync>::co_result_of;
+    template <class U = T>
+        requires std::constructible_from<T, U> || (std::is_reference_v<T> && std::convertible_to<U, T>)
+    [[gnu::always_inline]] void return_value(U&& value) {
+        this->out_->set(std::forward<U>(value));
+    }
+};
+// Without an outcome: a branch whose group keeps its exception.
+template <class Sync>
+class co_promise_base<void, Sync> : public detail::co_result_of<void, Sync> {
+public:
+    using detail::co_result_of<void, Sync>::co_result_of;
+    void return_void() {
+        if (this->out_ != nullptr) this->out_->set();
+    }
+    void unhandled_exception() noexcept {
+        if (this->out_ != nullptr) return this->out_->fail(std::current_exception());
+        if (!static_cast<co_error_group<Sync>&>(this->group_of()).keep(std::current_exception()))
+            co_context<Sync>::here()->lost_exceptions.add();
+    }
+};
+
+template <class T, class Sync>
+class co_promise : public co_promise_base<T, Sync> {
+public:
+    co_promise() : co_promise_base<T, Sync>(std::coroutine_handle<co_promise>::from_promise(*this)) {}
+
+    static void* operator new(std::size_t bytes) { return frame_storage<Sync>::allocate(bytes); }
+    static void operator delete(void* p, std::size_t bytes) noexcept { frame_storage<Sync>::release(p, bytes); }
+
+    co_task<T, Sync> get_return_object() noexcept { return co_task<T, Sync>(*this); }
+    std::suspend_always initial_suspend() const noexcept { return {}; }
+    detail::co_final final_suspend() const noexcept { return {}; }
+
+    template <class U>
+    [[gnu::always_inline]] detail::co_call<U, Sync> await_transform(co_task<U, Sync>&& child) {
+        return detail::co_call<U, Sync>(std::move(child));
+    }
+    template <class A>
+        requires detail::brings_home<A>
+    [[gnu::always_inline]] decltype(auto) await_transform(A&& awaitable) {
+        return detail::awaiter_of(std::forward<A>(awaitable));
+    }
+    template <class A>
+        requires(!detail::brings_home<A>)
+    auto await_transform(A&& awaitable) {
+        return detail::co_call<detail::await_result<A>, Sync>(detail::come_home<Sync>(std::forward<A>(awaitable)));
+    }
+
+    // For this library's own coroutines.
+    template <class A>
+    decltype(auto) await_transform(detail::as_it_is<A> other) {
+        return detail::awaiter_of(std::forward<A>(other.awaitable));
+    }
+    detail::known<int> await_transform(detail::end_at<Sync> end) noexcept {
+        this->must_end_at(*end.host);
+        return {0};
+    }
+    detail::known<co_frame<Sync>*> await_transform(detail::this_frame_tag) noexcept { return {this}; }
+};
+
+// co_await this_frame(): what a co_scope is made with.
+inline detail::this_frame_tag this_frame() { return {}; }
+
+}  // namespace apiary

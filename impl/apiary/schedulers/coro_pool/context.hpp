@@ -1,0 +1,266 @@
+// co_context: what coroutines see of the worker that runs them: its ready work, its private branches,
+// and the way from one coroutine to the next.
+//
+// When to use it. As the ready work of a pool's workers. When not: by users of coroutines.
+//
+// What a worker has ready is, newest first: its slot, its private branches (fork_list), the branch that it
+// offers, its deque. A branch is private until a hungry worker asks; then the oldest is offered to
+// all, and its thief runs it as it runs any stolen job.
+//
+// From one coroutine to the next: symmetric transfer, up to `most_transfers` times; then the worker's
+// stack is unwound, and go() resumes the next. Where the compiler makes no tail calls (g++ without
+// optimisation, or under ThreadSanitizer) each transfer is a call, so this bounds the stack in every build.
+//
+// Threads.   here(), and all that no word is said of: the worker's own. steal_from: on a victim; the looks: any.
+// Progress.  Wait-free, but for the deque's growth and a wake.
+// Checked by model_check/schedulers/coro_pool.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+
+#include <apiary/contract/stats.hpp>
+#include <apiary/queues/chase_lev_deque.hpp>
+#include <apiary/queues/fork_list.hpp>
+#include <apiary/queues/steal_result.hpp>
+#include <apiary/schedulers/coro_pool/frame.hpp>
+#include <apiary/workers/ready_work.hpp>
+
+namespace apiary {
+
+// Small under a checker, which then meets growth and overflow within a few coroutines.
+template <class Sync>
+struct co_deque_limits {
+    static constexpr unsigned index_bits = 64;
+    static constexpr std::size_t initial_capacity = Sync::checked ? 1 : 256;
+    static constexpr std::size_t max_capacity = Sync::checked ? 2 : 4096;  // beyond, they go to the pool
+};
+
+template <class Sync>
+class co_context : public ready_work<Sync, chase_lev_deque<job<Sync>*, Sync, co_deque_limits<Sync>>, job<Sync>> {
+    using base = ready_work<Sync, chase_lev_deque<job<Sync>*, Sync, co_deque_limits<Sync>>, job<Sync>>;
+    using frame = co_frame<Sync>;
+    using group = co_group<Sync>;
+    using list = fork_list<Sync>;
+
+public:
+    using task_type = job<Sync>;
+
+    // Of the thread that calls; null where no pool's worker is.
+    static co_context* here() noexcept { return Sync::template current<co_context>(); }
+
+    void belongs_to(co_host<Sync>& h, unsigned index) { host_ = &h, index_ = index; }
+    co_host<Sync>* host() const { return host_; }
+    unsigned index() const { return index_; }
+
+    // Resumes the coroutine, and those that it leads to, until one of them leaves this worker.
+    void go(std::coroutine_handle<> next) noexcept {
+        do {
+            transfers_ = most_transfers;
+            next_ = nullptr;
+            next.resume();
+            next = next_;
+        } while (next);
+    }
+    // What await_suspend returns to go on with `to`.
+    [[nodiscard, gnu::always_inline]] std::coroutine_handle<> transfer(std::coroutine_handle<> to) noexcept {
+        if (--transfers_ != 0) [[likely]]
+            return to;
+        next_ = to;
+        return std::noop_coroutine();
+    }
+
+    // A branch that others may take.
+    [[gnu::always_inline]] void fork(frame& f) noexcept {
+        list_.push(f);
+        if (list_.asked(&f)) [[unlikely]]
+            answer();
+    }
+    // A branch of this group has ended in a chain that carries so many.
+    [[nodiscard, gnu::always_inline]] std::coroutine_handle<> branch_over(group& g, std::uint32_t done) noexcept {
+        if (done == group::all) return back_to(*g.waiter);
+        if (frame* next = newest_of(g)) [[likely]] {
+            next->done_ = done;
+            return transfer(next->self_);
+        }
+        return chain_over(g, done);
+    }
+    // The parent of a group waits: a chain begins, which carries the parent's share.
+    [[nodiscard]] std::coroutine_handle<> join(group& g, frame& waiter, std::uint32_t forked) noexcept {
+        g.waiter = &waiter;
+        if (frame* next = newest_of(g)) [[likely]] {
+            next->done_ = group::all - forked;
+            return transfer(next->self_);
+        }
+        return chain_over(g, group::all - forked);
+    }
+
+    // For the engine, as ready_work has them.
+    std::size_t in_deque() const { return base::in_deque() + (list_.empty() && list_.look() == 0 ? 0 : 1); }
+    bool waits() const { return base::waits() || !list_.empty() || list_.look() != 0; }
+    [[nodiscard]] bool pop(task_type*& t) {
+        t = own_branch();
+        return t != nullptr || base::pop(t);
+    }
+    [[nodiscard]] steal_result<task_type*> steal_oldest() {
+        if (task_type* t = own_branch()) return {steal_status::taken, t};
+        return base::steal_oldest();
+    }
+    [[nodiscard]] steal_half_result<task_type*> steal_from(co_context& victim, bool any) {
+        if (const typename list::word offer = victim.list_.look(); offer == 0) {
+            victim.list_.ask();
+        } else if (auto* const j = victim.list_.take(offer)) {
+            Sync::reach("co_context.took_an_offer");
+            return {steal_status::taken, static_cast<frame*>(j), 0};
+        }
+        return base::steal_from(victim, any);
+    }
+    bool deque_looks_empty() { return list_.look() == 0 && base::deque_looks_empty(); }
+    void ask() { list_.ask(); }
+
+    // What its coroutines have done.
+    tally<Sync> handed_out, run, cancelled, exceptions, lost_exceptions;
+
+private:
+    static constexpr unsigned most_transfers = 64;
+
+    [[gnu::noinline, gnu::cold]] void answer() noexcept {
+        if (!list_.hand_out()) return;
+        handed_out.add();
+        host_->wake_one();
+    }
+
+    frame* newest_of(const group& g) noexcept {
+        if (list_.empty()) return nullptr;
+        auto* const f = static_cast<frame*>(const_cast<fork_job<Sync>*>(list_.newest()));
+        if (f->up_.of != &g) return nullptr;
+        (void)list_.pop(*f);
+        return f;
+    }
+    // The newest that is private, else the one on offer: when nothing else goes on with them.
+    frame* own_branch() noexcept {
+        if (!list_.empty()) {
+            auto* const f = static_cast<frame*>(const_cast<fork_job<Sync>*>(list_.newest()));
+            (void)list_.pop(*f);
+            if (list_.asked(f)) answer();
+            return f;
+        }
+        if (const typename list::word offer = list_.look(); offer != 0) {
+            Sync::reach("co_context.looked_at_its_offer");
+            return static_cast<frame*>(list_.take(offer));
+        }
+        return nullptr;
+    }
+    [[nodiscard, gnu::noinline, gnu::cold]] std::coroutine_handle<> chain_over(group& g, std::uint32_t done) noexcept {
+        if (!g.less(done)) return std::noop_coroutine();
+        Sync::reach("co_context.last_of_several_chains");
+        return back_to(*g.waiter);
+    }
+    [[nodiscard, gnu::always_inline]] std::coroutine_handle<> back_to(frame& waiter) noexcept {
+        if ((waiter.unusual_ & frame::away) != 0 && waiter.at_ != host_) [[unlikely]] {  // it has moved since it forked
+            waiter.at_->resume(waiter);
+            return std::noop_coroutine();
+        }
+        return transfer(waiter.self_);
+    }
+
+    list list_;
+    std::coroutine_handle<> next_;
+    unsigned transfers_ = most_transfers;
+    co_host<Sync>* host_ = nullptr;
+    unsigned index_ = 0;
+};
+
+template <class Sync>
+suspended<Sync> co_frame<Sync>::suspended_here() noexcept {
+    return {this, context::here()->host()};
+}
+
+template <class Sync>
+bool co_frame<Sync>::run_it(job<Sync>& j, job_end how, any_worker*) {
+    if (how != job_end::run) Sync::fail("a coroutine that lives was dropped");
+    auto& me = static_cast<co_frame&>(j);
+    context& here = *context::here();
+    if ((me.unusual_ & (unbegun | ending)) != 0) [[unlikely]]
+        me.run_unusual(here);
+    else
+        here.go(me.self_);
+    return true;
+}
+
+template <class Sync>
+void co_frame<Sync>::run_unusual(context& here) {
+    const bool begins = (unusual_ & unbegun) != 0;
+    unusual_ = 0;
+    if (!begins) return here.go(finish(here));
+    co_root<Sync>& r = *root_;
+    if (!r.token.stop_requested()) return here.go(self_);
+    Sync::reach("co_frame.cancelled_before_it_began");
+    self_.destroy();
+    r.cancelled(r, std::make_exception_ptr(wait_cancelled()));
+}
+
+template <class Sync>
+[[gnu::always_inline]] inline std::coroutine_handle<> co_frame<Sync>::over() noexcept {
+    if (unusual_ != 0 && goes_home_first()) [[unlikely]]
+        return std::noop_coroutine();
+    return finish(*context::here());
+}
+
+template <class Sync>
+bool co_frame<Sync>::goes_home_first() noexcept {
+    context* const here = context::here();
+    co_host<Sync>* const guest_of = (unusual_ & away) != 0 ? at_ : nullptr;
+    const bool home_already = here != nullptr && here->host() == origin_;
+    unusual_ = home_already ? 0 : ending;
+    if (!home_already) origin_->resume(*this);  // I2
+    if (guest_of != nullptr) guest_of->leave();
+    return !home_already;
+}
+
+template <class Sync>
+[[gnu::always_inline]] inline std::coroutine_handle<> co_frame<Sync>::finish(context& here) noexcept {
+    if (role_ == role::branch) {
+        group& g = *up_.of;
+        const std::uint32_t done = done_ + 1;
+        self_.destroy();
+        return here.branch_over(g, done);
+    }
+    if (role_ == role::call) [[likely]] {
+        co_frame& parent = *up_.waiter;
+        self_.destroy();
+        return here.transfer(parent.self_);
+    }
+    co_root<Sync>& r = *root_;
+    self_.destroy();
+    r.ended(r);
+    return std::noop_coroutine();
+}
+
+template <class Sync>
+bool co_frame<Sync>::move_to(co_host<Sync>& x, bool& refused) noexcept {
+    co_host<Sync>& from = *context::here()->host();
+    refused = false;
+    if (&x == &from) return false;
+    const bool was_away = (unusual_ & away) != 0;
+    if (!was_away) origin_ = &from;
+    if (&x != origin_) {
+        if (!x.enter()) {
+            if (root_->host != &x) {
+                refused = true;
+                return false;
+            }
+            x.enter_inside();
+        }
+        unusual_ = away;
+        at_ = &x;
+    } else {
+        unusual_ = 0;
+    }
+    x.resume(*this);  // I2
+    if (was_away) from.leave();
+    return true;
+}
+
+}  // namespace apiary

@@ -1,0 +1,352 @@
+// co_core: a coroutine pool without its threads: the crew, the two doors, and what is counted.
+//
+// When to use it. Through coro_pool, which gives each worker a thread; by checks, which give each a
+// modelled one. When not: by programs.
+//
+// What lives is a root, from its spawn to its end, and a guest, from its resume_on to its leaving. The
+// outer door refuses spawns of other threads behind a stop. The inner one is open while anything lives: so what a
+// coroutine spawns is accepted, and a thread that brings one back is never refused. The crew ends when nothing lives.
+//
+// Threads.   spawn, wait_for, resume, request_stop, report: any. run_worker: one thread for each worker.
+// Progress.  spawn, resume: lock-free (a root with a name takes a mutex). wait_for blocks.
+// Invariants
+//   I1  Every root that was accepted ends once: run, or cancelled before it began or by an exception
+//       wait_cancelled. accepted = run + cancelled + living.
+//   I2  No job of this crew is dropped.
+// Synchronisation: two_doors S1; idle_set S1, S2; thread_latch; and
+//   S1  resume: fetch_sub of the callers (release) -> the destructor (acquire). The coroutine that is brought back
+//       may be the last, and its end the reason that the pool goes, while the caller still looks for a sleeper.
+// Checked by model_check/schedulers/coro_pool. Stressed by stress/schedulers/coro_pool.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <apiary/events/parker_driver.hpp>
+#include <apiary/schedulers/coro_pool/co_task.hpp>
+#include <apiary/schedulers/coro_pool/sources.hpp>
+#include <apiary/timers/clock.hpp>
+#include <apiary/workers/crew.hpp>
+#include <apiary/workers/thread_latch.hpp>
+#include <apiary/workers/trace.hpp>
+#include <apiary/workers/two_doors.hpp>
+
+namespace apiary {
+
+// How a pool stops. Both wait until nothing lives; the outer door is closed at once.
+enum class co_stop : std::uint8_t {
+    drain,   // what lives goes on to its end
+    cancel,  // what has not begun never does, and every stop token of the pool asks for an end
+};
+
+struct co_options {
+    std::string name = {};  // one that is named stands in the report while it lives
+    // Its own; the pool asks for its end as well, at a stop that cancels. Without one it gets the pool's.
+    std::optional<std::stop_source> stop = std::nullopt;
+};
+
+struct coro_report {
+    std::uint64_t run = 0;              // roots that have begun and ended
+    std::uint64_t cancelled = 0;        // never begun, or ended by wait_cancelled
+    std::uint64_t exceptions = 0;       // of those run, how many ended by another exception
+    std::uint64_t lost_exceptions = 0;  // of branches, beside the one that travelled
+    std::uint64_t refused = 0;          // spawns
+    std::uint64_t living = 0;           // waiting to run, running, or suspended; guests are among them
+    std::vector<std::string> names;     // of those that live and have one
+};
+
+template <class Sync>
+struct co_parts {
+    using driver = parker_driver<Sync>;
+    using clock = steady_clock<Sync>;
+    using random = typename Sync::random_source;
+    using trace = no_trace;
+    static int processor() {
+        if constexpr (Sync::checked)
+            return -1;
+        else
+            return Sync::processor();
+    }
+};
+
+template <class Sync, class Parts>
+struct co_kind {
+    using sync = Sync;
+    using driver = typename Parts::driver;
+    using task_type = job<Sync>;
+    using parts = Parts;
+    using ready = co_context<Sync>;
+    template <class Crew, class Worker>
+    using sources = co_sources<Crew, Worker>;
+    static constexpr worker_kind counted_as = worker_kind::compute;
+};
+
+template <class Sync, class Parts = co_parts<Sync>>
+class co_core final : public co_host<Sync> {
+public:
+    using crew_type = crew<co_core, co_kind<Sync, Parts>>;
+    using worker_type = typename crew_type::worker_type;
+    using context = co_context<Sync>;
+    template <class T = void>
+    using task = co_task<T, Sync>;
+
+    co_core(unsigned workers, const worker_parameters& parameters, std::int64_t linger_ns = 0,
+            exception_handler on_exception = {})
+        : linger_ns_(linger_ns), on_exception_(std::move(on_exception)), crew_(*this, parameters) {
+        stopping_.store(false, std::memory_order_relaxed);
+        refused_.store(0, std::memory_order_relaxed);
+        callers_.store(0, std::memory_order_relaxed);
+        for (unsigned i = 0; i != workers; ++i) {
+            crew_.table().attach(crew_);
+            crew_.table()[i]->ready().belongs_to(*this, i);
+        }
+    }
+    // Precondition: no worker runs, and nothing lives. The thread that brought the last coroutine back may be on its way out.
+    ~co_core() {
+        crew_.close();
+        Sync::spin_until(callers_, [](unsigned n) { return n == 0; });  // S1
+    }
+
+    // Detached. False: the pool has been stopped, and the task is still the caller's. By a coroutine that runs here: never false.
+    [[nodiscard]] bool spawn(task<>&& t, co_options options = {}) {
+        if (t.empty()) throw std::logic_error("coro_pool: spawned a task that was awaited before, or moved from");
+        context* const here = own_context();
+        auto* const root = make_root(std::move(options));
+        if (here != nullptr) {
+            doors_.enter_inside();
+        } else if (!doors_.enter()) {
+            refuse();
+            delete_root(root);
+            return false;
+        }
+        root->enlist();
+        begin(t.begin_into(root->outcome), *root, here);
+        return true;
+    }
+
+    // Runs it, and blocks the calling thread until it has ended. Throws what it throws; std::logic_error on a worker of
+    // this pool, and when the pool has been stopped.
+    template <class T>
+    T wait_for(task<T> t, std::stop_token token) {
+        if (own_context() != nullptr)
+            throw std::logic_error("sync_wait: on a worker of the same pool, which it would block; co_await the task");
+        if (t.empty()) throw std::logic_error("sync_wait: the task was awaited before, or moved from");
+        if (!doors_.enter()) {
+            refuse();
+            throw std::logic_error("sync_wait: the pool is stopped, or was not started");
+        }
+        typename Sync::template scoped<waited<T>> on_stack(*this, std::move(token));
+        waited<T>& root = *on_stack;
+        begin(t.begin_into(root.outcome), root, nullptr);
+        root.over.wait();
+        return root.outcome.take();
+    }
+
+    void refuse() { refused_.fetch_add(1, std::memory_order_relaxed); }
+    // The first call closes the outer door. One that cancels may follow one that drains.
+    void request_stop(co_stop how) noexcept {
+        if (how == co_stop::cancel) (void)stop_source_.request_stop();
+        if (doors_.close()) end_the_crew();
+    }
+    bool refuses() const { return doors_.outer_is_closed(); }
+
+    coro_report report() {
+        coro_report r;
+        for (unsigned i = 0; i != crew_.table().size(); ++i) {
+            const context& c = crew_.table()[i]->ready();
+            r.run += c.run.get();
+            r.cancelled += c.cancelled.get();
+            r.exceptions += c.exceptions.get();
+            r.lost_exceptions += c.lost_exceptions.get();
+        }
+        r.refused = refused_.load(std::memory_order_relaxed);
+        r.living = doors_.living();
+        const typename Sync::lock held(names_mutex_);
+        for (const spawned* s = named_; s != nullptr; s = s->newer) r.names.push_back(s->name);
+        return r;
+    }
+
+    // On the thread that is to be this worker, until the crew ends.
+    void run_worker(unsigned i) noexcept {
+        enter_thread(i);
+        worker(i).run();
+        Sync::template set_current<context>(nullptr);
+    }
+    void enter_thread(unsigned i) { Sync::set_current(&worker(i).ready()); }
+    worker_type& worker(unsigned i) { return *crew_.table()[i]; }
+    const crew_type& the_crew() const { return crew_; }
+    crew_type& the_crew() { return crew_; }
+    std::stop_token token() const { return stop_source_.get_token(); }
+
+    // As a home, and a host.
+    void resume(job<Sync>& what) noexcept override {
+        if (context* const here = own_context()) return post_local(*here, what);
+        callers_.fetch_add(1, std::memory_order_relaxed);
+        post(what);
+        callers_.fetch_sub(1, std::memory_order_release);  // S1
+    }
+    void resume_behind(job<Sync>& what) noexcept override { post(what); }
+    void wake_one() noexcept override { crew_.wake_one(); }
+    bool enter() noexcept override { return doors_.enter(); }
+    void enter_inside() noexcept override { doors_.enter_inside(); }
+    void leave() noexcept override {
+        if (doors_.leave()) end_the_crew();
+    }
+
+    // For the crew.
+    bool stopping() const { return stopping_.load(std::memory_order_acquire); }
+    bool discarding() const { return false; }
+    auto& clock() { return clock_; }
+    std::int64_t now_ns() const { return clock_.now_ns(); }
+    std::int64_t linger_ns() const { return linger_ns_; }
+    const exception_handler& on_exception() const { return on_exception_; }
+    typename Sync::mutex& mutex() { return mutex_; }
+
+private:
+    // A detached root.
+    struct spawned : co_root<Sync> {
+        struct ask_for_its_end {
+            std::stop_source source;
+            void operator()() { (void)source.request_stop(); }
+        };
+
+        co_core& pool;
+        co_outcome<void> outcome;
+        std::string name;
+        std::optional<std::stop_callback<ask_for_its_end>> at_stop;
+        spawned *older = nullptr, *newer = nullptr;  // by names_mutex_
+
+        spawned(co_core& p, co_options&& o)
+            : co_root<Sync>(p, o.stop ? o.stop->get_token() : p.token(), &ended_it, &cancelled_it),
+              pool(p),
+              name(std::move(o.name)) {
+            if (o.stop) at_stop.emplace(p.token(), ask_for_its_end{*o.stop});
+        }
+        void enlist() {
+            if (name.empty()) return;
+            const typename Sync::lock held(pool.names_mutex_);
+            newer = pool.named_;
+            if (newer != nullptr) newer->older = this;
+            pool.named_ = this;
+        }
+        void strike() {
+            if (name.empty()) return;
+            const typename Sync::lock held(pool.names_mutex_);
+            (older != nullptr ? older->newer : pool.named_) = newer;
+            if (newer != nullptr) newer->older = older;
+        }
+        static void ended_it(co_root<Sync>& r) noexcept {
+            auto& me = static_cast<spawned&>(r);
+            co_core& pool = me.pool;
+            pool.book(me.outcome, true);
+            me.strike();
+            delete_root(&me);
+            pool.leave();
+        }
+        static void cancelled_it(co_root<Sync>& r, std::exception_ptr why) noexcept {
+            static_cast<spawned&>(r).outcome.fail(std::move(why));
+            ended_it(r);
+        }
+    };
+    template <class T>
+    struct waited : co_root<Sync> {
+        co_core& pool;
+        co_outcome<T> outcome;
+        thread_latch<Sync> over;
+
+        waited(co_core& p, std::stop_token t) : co_root<Sync>(p, std::move(t), &ended_it, &cancelled_it), pool(p) {}
+        static void ended_it(co_root<Sync>& r) noexcept {
+            auto& me = static_cast<waited&>(r);
+            me.pool.book(me.outcome, false);
+            me.pool.leave();
+            me.over.count_down();  // the waiter and its stack may be gone behind it
+        }
+        static void cancelled_it(co_root<Sync>& r, std::exception_ptr why) noexcept {
+            static_cast<waited&>(r).outcome.fail(std::move(why));
+            ended_it(r);
+        }
+    };
+
+    context* own_context() const {
+        context* const here = context::here();
+        return here != nullptr && here->host() == this ? here : nullptr;
+    }
+    void post_local(context& here, job<Sync>& what) noexcept {
+        if (!worker(here.index()).post_local(&what)) refused_what_lives();
+    }
+    void post(job<Sync>& what) noexcept {
+        if (!crew_.post(&what)) refused_what_lives();
+    }
+    [[noreturn, gnu::cold]] static void refused_what_lives() {
+        Sync::fail("coro_pool: a coroutine that lives was refused");
+    }
+
+    void begin(co_frame<Sync>& f, co_root<Sync>& r, context* here) {
+        f.root_of(r);
+        if (here != nullptr)
+            post_local(*here, f);
+        else
+            post(f);
+    }
+
+    spawned* make_root(co_options&& o) {
+        void* const memory = frame_storage<Sync>::allocate(sizeof(spawned));
+        try {
+            return ::new (memory) spawned(*this, std::move(o));
+        } catch (...) {
+            frame_storage<Sync>::release(memory, sizeof(spawned));
+            throw;
+        }
+    }
+    static void delete_root(spawned* s) noexcept {
+        s->~spawned();
+        frame_storage<Sync>::release(s, sizeof(spawned));
+    }
+
+    // How a root has ended, in the books of the worker on which it did. Nobody awaits a detached one: its exception is told.
+    template <class T>
+    void book(const co_outcome<T>& outcome, bool detached) noexcept {
+        context& here = *context::here();
+        if (!outcome.failed()) return here.run.add();
+        try {
+            std::rethrow_exception(outcome.error());
+        } catch (const wait_cancelled&) {
+            here.cancelled.add();
+        } catch (...) {
+            here.run.add();
+            here.exceptions.add();
+            if (detached && on_exception_) on_exception_(std::current_exception());
+        }
+    }
+
+    // Nothing lives and nothing comes. As a hive stops: the pool, the flag, the wakes.
+    void end_the_crew() noexcept {
+        crew_.close();
+        stopping_.store(true, std::memory_order_release);
+        const typename Sync::lock held(mutex_);
+        crew_.wake_all();
+    }
+
+    const std::int64_t linger_ns_;
+    const exception_handler on_exception_;
+    typename Parts::clock clock_;
+    two_doors<Sync> doors_;
+    std::stop_source stop_source_;
+    typename Sync::mutex mutex_, names_mutex_;
+    spawned* named_ = nullptr;  // the newest
+    typename Sync::template atomic<bool> stopping_;
+    typename Sync::template atomic<std::uint64_t> refused_;
+    typename Sync::template atomic<unsigned> callers_;  // other threads inside resume
+    crew_type crew_;
+};
+
+}  // namespace apiary

@@ -1,0 +1,213 @@
+// coro_pool: workers that run coroutines, and the ways in from other threads.
+//
+//     apiary::coro_pool pool({.workers = 4});
+//     pool.start();
+//     for (int i = 0; i != 100; ++i) (void)pool.spawn(work(i));        // co_task<>: detached, counted
+//     auto n = apiary::sync_wait(pool, count());                       // co_task<T>: T, or what it throws
+//     pool.stop();                                                     // drains
+//
+// When to use it. For computations that divide themselves, and for work that waits. When not: for plain
+// callables that neither divide nor wait (hive).
+//
+// Threads.   spawn, sync_wait, resume_on, request_stop, report: any. start, stop, wait_until: one at a time,
+//            not a worker of this pool. Destruction: when no thread is in a call.
+// Idle.      A worker that has found nothing for linger_ns sleeps; it costs nothing then.
+// Errors.    Construction: std::invalid_argument when a number is out of range. start: std::system_error
+//            when a thread cannot be started. README.md has a table for bad input.
+// A stop     waits until nothing lives, suspended coroutines included: it destroys none, since what would
+//            resume one holds its address. stop(co_stop::cancel) asks all of them to end by their stop
+//            token. wait_until gives up at a deadline; the report names those that live.
+//
+// The protocol: README.md beside this file. Source: seed 003.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <apiary/parking/parker.hpp>
+#include <apiary/schedulers/coro_pool/core.hpp>
+#include <apiary/schedulers/coro_pool/when_all.hpp>
+
+namespace apiary {
+
+struct co_config {
+    unsigned workers = 0;                 // 1 … 56; 0: as many as there are processors
+    std::int64_t linger_ns = 100'000;     // so long a worker looks for work before it sleeps; 0: it sleeps at once
+    exception_handler on_exception = {};  // of detached coroutines, on the worker
+};
+
+template <class Sync = real_sync>
+class basic_coro_pool {
+    using core = co_core<Sync>;
+
+public:
+    template <class T = void>
+    using task = co_task<T, Sync>;
+
+    explicit basic_coro_pool(const co_config& config = {})
+        : core_(checked(config), parameters(), config.linger_ns, config.on_exception) {}
+    // As stop(co_stop::cancel).
+    ~basic_coro_pool() { stop(co_stop::cancel); }
+    basic_coro_pool(const basic_coro_pool&) = delete;
+    basic_coro_pool& operator=(const basic_coro_pool&) = delete;
+
+    // Once. False: it has been started before, or stopped.
+    bool start() {
+        const typename Sync::lock held(start_mutex_);
+        if (started_.load(std::memory_order_relaxed) || core_.refuses()) return false;
+        const unsigned workers = core_.the_crew().table().size();
+        threads_.reserve(workers);
+        try {
+            for (unsigned i = 0; i != workers; ++i) threads_.emplace_back([this, i] { core_.run_worker(i); });
+        } catch (...) {
+            core_.request_stop(co_stop::cancel);
+            for (std::thread& t : threads_) t.join();
+            threads_.clear();
+            throw;
+        }
+        started_.store(true, std::memory_order_release);
+        return true;
+    }
+
+    // Detached. False, and the task stays the caller's: before start, and behind a stop but for coroutines of this pool.
+    [[nodiscard]] bool spawn(task<>&& t, co_options options = {}) {
+        if (started_.load(std::memory_order_acquire)) return core_.spawn(std::move(t), std::move(options));
+        core_.refuse();
+        return false;
+    }
+    // Blocks; sync_wait below.
+    template <class T>
+    T wait_for(task<T> t) {
+        if (!started_.load(std::memory_order_acquire))
+            throw std::logic_error("sync_wait: the pool is stopped, or was not started");
+        return core_.template wait_for<T>(std::move(t), core_.token());
+    }
+
+    // Closes the outer door, and returns. From any thread, and from coroutines. One that cancels may follow one that drains.
+    void request_stop(co_stop how = co_stop::drain) noexcept { core_.request_stop(how); }
+    // Closes it, and returns when all has ended. On a worker of this pool: std::logic_error, since it would wait for itself.
+    void stop(co_stop how = co_stop::drain) {
+        const co_context<Sync>* const here = co_context<Sync>::here();
+        if (here != nullptr && here->host() == &core_)
+            throw std::logic_error("coro_pool: stop on a worker of the same pool; request_stop does not wait");
+        core_.request_stop(how);
+        const typename Sync::lock held(start_mutex_);
+        for (std::thread& t : threads_) t.join();
+        threads_.clear();
+    }
+    // Behind request_stop, for so long: whether nothing lives any more. What lives then is in the report.
+    [[nodiscard]] bool wait_for_end(std::chrono::nanoseconds most) {
+        const auto until = std::chrono::steady_clock::now() + most;
+        while (core_.report().living != 0) {
+            if (std::chrono::steady_clock::now() >= until) return false;
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+        return true;
+    }
+
+    coro_report report() { return core_.report(); }
+    unsigned workers() const { return core_.the_crew().table().size(); }
+    // Asks for the end at a stop that cancels.
+    std::stop_token stop_token() const { return core_.token(); }
+    co_host<Sync>& host() { return core_; }
+    // Its workers' sleeps, wakes, and thefts: a sum.
+    worker_counters counters() const {
+        worker_counters all;
+        const auto& table = core_.the_crew().table();
+        for (unsigned i = 0; i != table.size(); ++i) {
+            const worker_counters c = table[i]->counters();
+            all.run += c.run;
+            all.parked += c.parked;
+            all.woken += c.woken;
+            all.stolen += c.stolen;
+        }
+        return all;
+    }
+
+private:
+    static constexpr unsigned max_workers = idle_set<Sync>::max_workers;
+
+    static unsigned checked(const co_config& c) {
+        if (c.linger_ns < 0 || c.linger_ns > 10'000'000)
+            throw std::invalid_argument("coro_pool: linger_ns is " + std::to_string(c.linger_ns) +
+                                        "; it can be 0 to 10000000");
+        if (c.workers > max_workers)
+            throw std::invalid_argument("coro_pool: workers is " + std::to_string(c.workers) + "; it can be 1 to " +
+                                        std::to_string(max_workers) + ", or 0 for the number of processors");
+        if (c.workers != 0) return c.workers;
+        const unsigned there = std::thread::hardware_concurrency();
+        return there == 0 ? 1 : there < max_workers ? there : max_workers;
+    }
+    // The sources linger by themselves, and offers come from one worker at a time: none of the engine's own patience.
+    static worker_parameters parameters() { return {.looks_before_sleep = 0, .naps = 0}; }
+
+    core core_;
+    typename Sync::mutex start_mutex_;
+    typename Sync::template atomic<bool> started_{false};
+    std::vector<std::thread> threads_;
+};
+
+using coro_pool = basic_coro_pool<>;
+
+// Runs the task on the pool, and blocks this thread until it has ended: its result, or what it throws. std::logic_error:
+// on a worker of that pool; when the pool was not started, or is stopped.
+template <class Sync, class T>
+T sync_wait(basic_coro_pool<Sync>& pool, co_task<T, Sync> t) {
+    return pool.template wait_for<T>(std::move(t));
+}
+
+// What resume_on throws when that pool has been stopped; the coroutine stays where it is.
+struct pool_stopped : std::runtime_error {
+    pool_stopped() : std::runtime_error("resume_on: that pool has been stopped") {}
+};
+
+namespace detail {
+
+template <class Sync>
+class co_move {
+public:
+    using comes_home = void;
+    explicit co_move(co_host<Sync>& to) : to_(to) {}
+    bool await_ready() const noexcept { return false; }
+    template <class P>
+    bool await_suspend(std::coroutine_handle<P> h) noexcept {
+        return h.promise().move_to(to_, refused_);
+    }
+    void await_resume() const {
+        if (refused_) throw pool_stopped();
+    }
+
+private:
+    co_host<Sync>& to_;
+    bool refused_ = false;
+};
+
+class co_yield_turn {
+public:
+    using comes_home = void;
+    bool await_ready() const noexcept { return false; }
+    template <class P>
+    void await_suspend(std::coroutine_handle<P> h) const noexcept {
+        using context = typename P::context;
+        context::here()->host()->resume_behind(h.promise());
+    }
+    void await_resume() const noexcept {}
+};
+
+}  // namespace detail
+
+// co_await resume_on(pool): this coroutine goes on there, and what it awaits runs there. When it ends, its parent
+// goes on where it was.
+template <class Sync>
+[[nodiscard]] detail::co_move<Sync> resume_on(basic_coro_pool<Sync>& pool) {
+    return detail::co_move<Sync>(pool.host());
+}
+// co_await yield_turn(): lets what waits in the pool run before.
+[[nodiscard]] inline detail::co_yield_turn yield_turn() { return {}; }
+
+}  // namespace apiary

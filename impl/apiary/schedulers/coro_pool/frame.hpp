@@ -1,0 +1,193 @@
+// co_frame: what the pool knows of a coroutine: the part of its promise that has no result type.
+//
+// When to use it. As the base of the promise of co_task. When not: from outside; a coroutine that
+// waits is a `suspended` (tasks/suspended.hpp).
+//
+// A frame is a job: a worker that runs it resumes it. It is a fork_job, too: a branch lies in its
+// worker's private list until somebody asks.
+//
+// How a coroutine ends (`role`)
+//   call     its parent awaits it alone: the parent goes on, on the same worker
+//   branch   one of a group: co_group below says which of them lets the parent go on
+//   root     nobody's child: its co_root is told
+// The frame destroys itself at its end, before any of that. What it left lies with its awaiter.
+//
+// A group counts by chains. A chain is a run of branches of one group, one behind the other; it
+// carries in `done` how many have ended in it. When a branch ends and the newest job of this worker's
+// list is of the same group, the chain goes on with that, without a look at the common word. When it is
+// not (a thief has it, or the branch was suspended meanwhile and its siblings went elsewhere), the
+// chain ends and takes its number off `pending`. The chain that the parent itself began by waiting
+// carries the rest up to `all` as well: so a chain that has `all` was the only one, and a group that
+// nobody stole from is counted without one atomic operation. Else the one that reaches zero goes on.
+//
+// Threads.   A frame belongs to one thread at a time, as a job does.
+// Invariants
+//   I1  pending is `all`, less what the chains that have ended carried. The parent's share, all less the
+//       number of branches, comes off only when it waits: so zero is reached once, behind its wait.
+//   I2  The thread that suspends a coroutine publishes it last, and touches neither frame nor awaiter behind that.
+//   I3  A coroutine runs on workers alone, of the pool that it belongs to. resume_on moves it, and at
+//       its end its parent goes on where it was.
+//
+// Synchronisation
+//   S1  The end of a chain: fetch_sub (release) -> the last one: the same word (acquire). Results of all
+//       branches are seen by the parent. The order inside a chain is that of one thread, or of the
+//       hand-over of what was suspended.
+//
+// Checked by model_check/schedulers/coro_pool. Stressed by stress/schedulers/coro_pool.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <stop_token>
+#include <utility>
+
+#include <apiary/queues/fork_list.hpp>
+#include <apiary/tasks/job.hpp>
+#include <apiary/tasks/suspended.hpp>
+
+namespace apiary {
+
+template <class Sync>
+class co_frame;
+template <class Sync>
+class co_context;
+
+// The pool, as frames and contexts know it.
+template <class Sync>
+class co_host : public home<Sync> {
+public:
+    virtual void resume_behind(job<Sync>& what) noexcept = 0;  // when what waits there now has had its turn
+    virtual void wake_one() noexcept = 0;
+    // A coroutine that comes from another pool. False: this one takes nothing in any more.
+    [[nodiscard]] virtual bool enter() noexcept = 0;
+    virtual void enter_inside() noexcept = 0;  // of one whose root lives here
+    virtual void leave() noexcept = 0;
+
+protected:
+    ~co_host() = default;
+};
+
+// What a tree of coroutines has in common.
+template <class Sync>
+struct co_root {
+    co_host<Sync>* host;
+    std::stop_token token;
+    void (*ended)(co_root&) noexcept;                          // the frame is gone; the outcome is there
+    void (*cancelled)(co_root&, std::exception_ptr) noexcept;  // it never began
+
+    co_root(co_host<Sync>& h, std::stop_token t, void (*e)(co_root&) noexcept,
+            void (*c)(co_root&, std::exception_ptr) noexcept)
+        : host(&h), token(std::move(t)), ended(e), cancelled(c) {}
+};
+
+template <class Sync>
+struct co_group {
+    static constexpr std::uint32_t all = 1U << 30;  // more than there are branches
+
+    co_frame<Sync>* waiter = nullptr;
+    typename Sync::template atomic<std::uint32_t> pending{all};
+
+    // The end of a chain, or the parent's wait, that carried so many. True: it was the last.
+    [[nodiscard]] bool less(std::uint32_t n) { return pending.fetch_sub(n, std::memory_order_acq_rel) == n; }  // S1
+};
+
+// A group that keeps the first exception of those branches that have no outcome.
+template <class Sync>
+struct co_error_group : co_group<Sync> {
+    typename Sync::template atomic<bool> failed{false};
+    std::exception_ptr error;  // of the branch that has turned `failed`; seen by the join (S1)
+
+    // False: another was faster.
+    [[nodiscard]] bool keep(std::exception_ptr e) noexcept {
+        if (failed.exchange(true, std::memory_order_relaxed)) return false;
+        error = std::move(e);
+        return true;
+    }
+    void rethrow() {
+        if (!failed.load(std::memory_order_relaxed)) return;
+        failed.store(false, std::memory_order_relaxed);
+        std::rethrow_exception(std::exchange(error, nullptr));
+    }
+};
+
+template <class Sync>
+class co_frame : public job<Sync>, public fork_job<Sync> {
+    friend co_context<Sync>;
+
+public:
+    using sync = Sync;
+    using context = co_context<Sync>;
+    using group = co_group<Sync>;
+
+    // For awaitables: what brings this coroutine back. On the worker that runs it.
+    suspended<Sync> suspended_here() noexcept;
+    std::stop_token stop_token() const noexcept { return root_->token; }
+
+    co_root<Sync>& root() const { return *root_; }
+    std::coroutine_handle<> handle() const { return self_; }
+
+    // How it is to end. Before it begins.
+    [[gnu::always_inline]] void call_of(co_frame& parent) {
+        root_ = parent.root_;
+        up_.waiter = &parent;
+        role_ = role::call;
+    }
+    [[gnu::always_inline]] void branch_of(group& g, co_root<Sync>* r, std::uint32_t done = 0) {
+        root_ = r;
+        up_.of = &g;
+        done_ = done;
+        role_ = role::branch;
+    }
+    void root_of(co_root<Sync>& r) {
+        root_ = &r;
+        role_ = role::root;
+        unusual_ = unbegun;
+    }
+    group& group_of() const { return *up_.of; }
+
+    // For awaits that may come back on any thread: at its end it goes to this pool first.
+    void must_end_at(co_host<Sync>& h) {
+        origin_ = &h;
+        unusual_ = astray;
+    }
+    // resume_on. False: it is there already, or the pool refuses (refused is set). True: it is on its way; see I2.
+    [[nodiscard]] bool move_to(co_host<Sync>& x, bool& refused) noexcept;
+
+    // The end, at its final suspension.
+    [[nodiscard]] std::coroutine_handle<> over() noexcept;
+
+protected:
+    explicit co_frame(std::coroutine_handle<> self) : job<Sync>(&run_it), self_(self) {}
+    ~co_frame() = default;
+
+private:
+    enum class role : std::uint8_t { call, branch, root };
+    // What is seldom, in one byte, so that one comparison finds that there is none of it.
+    static constexpr std::uint8_t unbegun = 1;  // a root that no worker has begun
+    static constexpr std::uint8_t ending = 2;   // it has ended elsewhere, and finishes at home
+    static constexpr std::uint8_t away = 4;     // on the pool at_, where it is counted; its own is origin_
+    static constexpr std::uint8_t astray = 8;   // on any thread; its own pool is origin_
+
+    static bool run_it(job<Sync>& j, job_end how, any_worker*);
+    [[gnu::noinline, gnu::cold]] void run_unusual(context& here);
+    [[nodiscard, gnu::noinline, gnu::cold]] bool goes_home_first() noexcept;
+    [[nodiscard]] std::coroutine_handle<> finish(context& here) noexcept;
+
+    std::coroutine_handle<> self_;
+    co_root<Sync>* root_;
+    union {
+        co_frame* waiter;
+        group* of;
+    } up_;
+    std::uint32_t done_;
+    role role_;
+    std::uint8_t unusual_ = 0;
+    co_host<Sync>* origin_;  // with away, astray and ending
+    co_host<Sync>* at_;      // with away
+};
+
+}  // namespace apiary
+
+#include <apiary/schedulers/coro_pool/context.hpp>

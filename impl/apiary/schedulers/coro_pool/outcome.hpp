@@ -1,0 +1,82 @@
+// co_outcome: what a coroutine has left: nothing yet, a value, or an exception.
+//
+// When to use it. Where the result of a coroutine lies until its awaiter takes it: beside the awaiter,
+// since the coroutine's own frame goes when it ends. When not: to wait for it; it has no lock and no wait.
+//
+// Threads. One writes, and one reads behind that; the end of a coroutine publishes it.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace apiary {
+
+// void is kept as a monostate, a reference as a pointer.
+template <class T>
+class co_outcome {
+    using kept = std::conditional_t<std::is_void_v<T>, std::monostate,
+                                    std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
+
+public:
+    co_outcome() {}
+    co_outcome(const co_outcome&) = delete;
+    co_outcome& operator=(const co_outcome&) = delete;
+    ~co_outcome() {
+        if (holds_ == what::value)
+            value_.~kept();
+        else if (holds_ == what::error) [[unlikely]]
+            error_.~exception_ptr();
+    }
+
+    template <class... U>
+    [[gnu::always_inline]] void set(U&&... value) {
+        if constexpr (std::is_reference_v<T>)
+            ::new (static_cast<void*>(&value_)) kept(&value...);
+        else
+            ::new (static_cast<void*>(&value_)) kept(static_cast<kept>(std::forward<U>(value))...);
+        holds_ = what::value;
+    }
+    void fail(std::exception_ptr error) noexcept {
+        ::new (static_cast<void*>(&error_)) std::exception_ptr(std::move(error));
+        holds_ = what::error;
+    }
+
+    bool failed() const { return holds_ == what::error; }
+    const std::exception_ptr& error() const { return error_; }
+    // Once. Throws what the coroutine threw.
+    [[gnu::always_inline]] T take() {
+        if (holds_ != what::value) [[unlikely]]
+            rethrow();
+        if constexpr (std::is_reference_v<T>)
+            return static_cast<T>(*value_);
+        else if constexpr (!std::is_void_v<T>)
+            return std::move(value_);
+    }
+    // The same, with something in place of nothing.
+    using value_type = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+    [[gnu::always_inline]] value_type take_value() {
+        if constexpr (std::is_void_v<T>) {
+            take();
+            return {};
+        } else {
+            return take();
+        }
+    }
+
+private:
+    enum class what : std::uint8_t { nothing, value, error };
+
+    [[gnu::noinline, gnu::cold]] void rethrow() const { std::rethrow_exception(error_); }
+
+    what holds_ = what::nothing;
+    union {
+        kept value_;
+        std::exception_ptr error_;
+    };
+};
+
+}  // namespace apiary

@@ -1,0 +1,186 @@
+// Where a coroutine runs: it comes back to its own pool from whatever it awaited, also beside other pools.
+#include <apiary/schedulers/coro_pool/coro_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <coroutine>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace {
+
+using apiary::co_context;
+using apiary::co_task;
+using apiary::coro_pool;
+using apiary::resume_on;
+using apiary::sync_wait;
+using apiary::when_all;
+using apiary::yield_turn;
+
+struct running_pool : coro_pool {
+    explicit running_pool(unsigned workers) : coro_pool({.workers = workers}) { start(); }
+    bool is_here() {
+        const auto* here = co_context<apiary::real_sync>::here();
+        return here != nullptr && here->host() == &host();
+    }
+};
+
+// Knows nothing of pools: it resumes whatever handle it is given.
+class other_thread {
+public:
+    ~other_thread() {
+        hand(std::noop_coroutine());
+        thread_.join();
+    }
+    // The caller touches nothing of the coroutine behind it.
+    void hand(std::coroutine_handle<> h) {
+        const std::lock_guard held(mutex_);
+        handed_ = h;
+    }
+
+private:
+    void run() {
+        for (std::coroutine_handle<> h; h != std::noop_coroutine();) {
+            {
+                const std::lock_guard held(mutex_);
+                h = std::exchange(handed_, nullptr);
+            }
+            if (h) h.resume();
+            std::this_thread::yield();
+        }
+    }
+    std::mutex mutex_;
+    std::coroutine_handle<> handed_;
+    std::thread thread_{[this] { run(); }};
+};
+struct on_another_thread {
+    other_thread& t;
+    bool fails = false;
+    bool await_ready() const { return false; }
+    void await_suspend(std::coroutine_handle<> h) { t.hand(h); }
+    int await_resume() const {
+        EXPECT_EQ(co_context<apiary::real_sync>::here(), nullptr);
+        if (fails) throw std::runtime_error("foreign");
+        return 5;
+    }
+};
+struct behind_an_operator {
+    other_thread& t;
+    on_another_thread operator co_await() && { return {t}; }
+};
+
+co_task<int> awaits_another_thread(running_pool& pool, other_thread& t) {
+    EXPECT_TRUE(pool.is_here());
+    const int n = co_await on_another_thread{t};
+    EXPECT_TRUE(pool.is_here());
+    co_return n;
+}
+
+TEST(coro_home, a_coroutine_comes_back_from_another_thread) {
+    running_pool pool(2);
+    other_thread t;
+    for (int i = 0; i != 50; ++i) EXPECT_EQ(sync_wait(pool, awaits_another_thread(pool, t)), 5);
+}
+
+co_task<> foreign_exception(running_pool& pool, other_thread& t, bool& caught) {
+    try {
+        co_await on_another_thread{t, true};
+    } catch (const std::runtime_error&) {
+        caught = true;
+    }
+    EXPECT_TRUE(pool.is_here());
+    EXPECT_EQ(co_await behind_an_operator{t}, 5);
+    EXPECT_TRUE(pool.is_here());
+}
+
+TEST(coro_home, exceptions_of_other_threads_come_home_too) {
+    running_pool pool(1);
+    other_thread t;
+    bool caught = false;
+    sync_wait(pool, foreign_exception(pool, t, caught));
+    EXPECT_TRUE(caught);
+}
+
+struct ready_at_once {
+    bool await_ready() const { return true; }
+    void await_suspend(std::coroutine_handle<>) const {}
+    std::string await_resume() const { return "at once"; }
+};
+co_task<std::string> awaits_what_is_ready() { co_return co_await ready_at_once(); }
+
+TEST(coro_home, what_is_ready_at_once_does_not_leave) {
+    running_pool pool(1);
+    EXPECT_EQ(sync_wait(pool, awaits_what_is_ready()), "at once");
+}
+
+co_task<> child_moves(running_pool& a, running_pool& b, int n) {
+    EXPECT_TRUE(a.is_here());
+    co_await resume_on(b);
+    EXPECT_TRUE(b.is_here());
+    co_await yield_turn();
+    EXPECT_TRUE(b.is_here());
+    if (n % 2 == 0) {
+        co_await resume_on(a);
+        EXPECT_TRUE(a.is_here());
+    }
+    if (n % 4 == 1) co_await child_moves(b, a, 0);
+}
+co_task<> parent_stays(running_pool& a, running_pool& b) {
+    for (int i = 0; i != 8; ++i) {
+        co_await child_moves(a, b, i);
+        EXPECT_TRUE(a.is_here());
+    }
+    co_await when_all(child_moves(a, b, 0), child_moves(a, b, 1), child_moves(a, b, 2));
+    EXPECT_TRUE(a.is_here());
+}
+
+TEST(coro_home, a_child_that_moves_leaves_its_parent_where_it_was) {
+    running_pool a(2), b(2);
+    for (int i = 0; i != 20; ++i) sync_wait(a, parent_stays(a, b));
+    a.stop();
+    b.stop();
+    EXPECT_EQ(a.report().living + b.report().living, 0U);
+}
+
+co_task<> forks_and_moves(running_pool& a, running_pool& b, std::atomic<int>& ran) {
+    apiary::co_scope<> branches(co_await apiary::this_frame());
+    for (int i = 0; i != 4; ++i)
+        branches.fork([](running_pool& at, std::atomic<int>& n) -> co_task<> {
+            co_await yield_turn();
+            EXPECT_TRUE(at.is_here());
+            ++n;
+        }(a, ran));
+    co_await resume_on(b);
+    co_await branches.join();
+    EXPECT_TRUE(b.is_here());
+}
+
+TEST(coro_home, a_parent_that_moves_joins_where_it_is) {
+    running_pool a(2), b(1);
+    for (int i = 0; i != 50; ++i) {
+        std::atomic<int> ran = 0;
+        sync_wait(a, forks_and_moves(a, b, ran));
+        EXPECT_EQ(ran, 4);
+    }
+}
+
+co_task<bool> moves_to_what_is_stopped(running_pool& a, coro_pool& b) {
+    try {
+        co_await resume_on(b);
+    } catch (const apiary::pool_stopped&) {
+        co_return a.is_here();
+    }
+    co_return false;
+}
+
+TEST(coro_home, a_pool_that_is_stopped_takes_nobody_in) {
+    running_pool a(1), b(1);
+    b.stop();
+    EXPECT_TRUE(sync_wait(a, moves_to_what_is_stopped(a, b)));
+}
+
+}  // namespace

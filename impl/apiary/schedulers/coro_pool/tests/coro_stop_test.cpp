@@ -1,0 +1,235 @@
+// The stop of a coroutine pool: which spawns are accepted, what ends how, what the report says.
+#include <apiary/schedulers/coro_pool/coro_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <coroutine>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+namespace {
+
+using apiary::co_stop;
+using apiary::co_task;
+using apiary::coro_pool;
+using namespace std::chrono_literals;
+
+co_task<> counts(std::atomic<unsigned>& n) {
+    ++n;
+    co_return;
+}
+
+// Suspends until somebody opens it, or its stop token asks for an end.
+class gate {
+public:
+    class waiting {
+    public:
+        using comes_home = void;
+        explicit waiting(gate& g) : gate_(g) {}
+        bool await_ready() const { return false; }
+        template <class P>
+        void await_suspend(std::coroutine_handle<P> h) {
+            waiter_ = h.promise().suspended_here();
+            token_ = h.promise().stop_token();
+            const std::lock_guard held(gate_.mutex_);
+            if (gate_.waiting_ != nullptr) std::abort();
+            gate_.waiting_ = this;
+        }
+        void await_resume() const {
+            if (token_.stop_requested()) throw apiary::wait_cancelled();
+        }
+
+    private:
+        friend gate;
+        gate& gate_;
+        apiary::suspended<> waiter_;
+        std::stop_token token_;
+    };
+    waiting wait() { return waiting(*this); }
+    void open() {
+        waiting* w = nullptr;
+        while (w == nullptr) {
+            const std::lock_guard held(mutex_);
+            w = std::exchange(waiting_, nullptr);
+        }
+        w->waiter_.resume();
+    }
+    bool somebody_waits() {
+        const std::lock_guard held(mutex_);
+        return waiting_ != nullptr;
+    }
+
+private:
+    std::mutex mutex_;
+    waiting* waiting_ = nullptr;
+};
+void until_somebody_waits(gate& g) {
+    while (!g.somebody_waits()) std::this_thread::yield();
+}
+
+co_task<> waits(gate& g, std::atomic<unsigned>& n) {
+    co_await g.wait();
+    ++n;
+}
+co_task<> waits_below(gate& g, std::atomic<unsigned>& n) { co_await waits(g, n); }
+
+TEST(coro_stop, spawn_is_refused_before_start_and_behind_a_stop_and_the_task_stays_the_callers) {
+    std::atomic<unsigned> n = 0;
+    coro_pool pool({.workers = 1});
+    co_task<> t = counts(n);
+    EXPECT_FALSE(pool.spawn(std::move(t)));
+    EXPECT_FALSE(t.empty());
+    EXPECT_TRUE(pool.start());
+    EXPECT_FALSE(pool.start());
+    EXPECT_TRUE(pool.spawn(std::move(t)));
+    EXPECT_TRUE(t.empty());
+    pool.stop();
+    co_task<> late = counts(n);
+    EXPECT_FALSE(pool.spawn(std::move(late)));
+    EXPECT_FALSE(late.empty());
+    EXPECT_FALSE(pool.start());
+    EXPECT_EQ(n, 1U);
+    EXPECT_EQ(pool.report().refused, 2U);
+}
+
+TEST(coro_stop, a_pool_that_never_started_can_be_stopped_and_destroyed) {
+    coro_pool pool({.workers = 2});
+    pool.stop();
+    EXPECT_FALSE(pool.start());
+}
+
+co_task<> stops(coro_pool& pool, bool& threw) {
+    try {
+        pool.stop();
+    } catch (const std::logic_error&) {
+        threw = true;
+    }
+    co_return;
+}
+co_task<> asks_for_a_stop(coro_pool& pool, std::atomic<unsigned>& n) {
+    pool.request_stop();
+    EXPECT_TRUE(pool.spawn(counts(n)));  // it lives, so what it spawns is accepted
+    co_return;
+}
+
+TEST(coro_stop, from_inside_request_stop_works_and_stop_throws) {
+    std::atomic<unsigned> n = 0;
+    bool threw = false;
+    coro_pool pool({.workers = 2});
+    pool.start();
+    ASSERT_TRUE(pool.spawn(stops(pool, threw)));
+    while (pool.report().living != 0) std::this_thread::yield();
+    EXPECT_TRUE(threw);
+    ASSERT_TRUE(pool.spawn(asks_for_a_stop(pool, n)));
+    pool.stop();
+    EXPECT_EQ(n, 1U);
+}
+
+TEST(coro_stop, a_drain_waits_for_what_is_suspended) {
+    std::atomic<unsigned> n = 0;
+    gate g;
+    coro_pool pool({.workers = 2});
+    pool.start();
+    ASSERT_TRUE(pool.spawn(waits_below(g, n), {.name = "the waiter"}));
+    ASSERT_TRUE(pool.spawn(counts(n), {.name = "another"}));
+    until_somebody_waits(g);
+    pool.request_stop();
+    while (pool.report().living != 1) std::this_thread::yield();
+    EXPECT_FALSE(pool.wait_for_end(1ms));
+    auto report = pool.report();
+    EXPECT_EQ(report.living, 1U);
+    EXPECT_EQ(report.names, std::vector<std::string>{"the waiter"});
+    g.open();
+    pool.stop();
+    EXPECT_TRUE(pool.wait_for_end(0ms));
+    report = pool.report();
+    EXPECT_EQ(n, 2U);
+    EXPECT_EQ(report.run, 2U);
+    EXPECT_TRUE(report.names.empty());
+}
+
+TEST(coro_stop, a_cancel_asks_by_the_stop_token_and_is_counted) {
+    std::atomic<unsigned> n = 0;
+    gate g;
+    coro_pool pool({.workers = 1});
+    pool.start();
+    ASSERT_TRUE(pool.spawn(waits_below(g, n)));
+    until_somebody_waits(g);
+    pool.request_stop(co_stop::cancel);
+    g.open();
+    pool.stop();
+    const auto report = pool.report();
+    EXPECT_EQ(n, 0U);
+    EXPECT_EQ(report.cancelled, 1U);
+    EXPECT_EQ(report.run, 0U);
+    EXPECT_EQ(report.exceptions, 0U);
+}
+
+co_task<> keeps_the_worker(std::atomic<bool>& began, const std::atomic<bool>& over) {
+    began = true;
+    while (!over) std::this_thread::yield();
+    co_return;
+}
+
+TEST(coro_stop, what_has_not_begun_never_does_behind_a_cancel) {
+    std::atomic<unsigned> n = 0;
+    std::atomic<bool> began = false, over = false;
+    coro_pool pool({.workers = 1});
+    pool.start();
+    ASSERT_TRUE(pool.spawn(keeps_the_worker(began, over)));
+    while (!began) std::this_thread::yield();
+    for (int i = 0; i != 5; ++i) ASSERT_TRUE(pool.spawn(counts(n)));
+    pool.request_stop(co_stop::cancel);
+    over = true;
+    pool.stop();
+    EXPECT_EQ(n, 0U);
+    EXPECT_EQ(pool.report().cancelled, 5U);
+    EXPECT_EQ(pool.report().run, 1U);
+}
+
+TEST(coro_stop, a_coroutine_with_a_stop_source_of_its_own_is_asked_by_either) {
+    std::atomic<unsigned> n = 0;
+    gate mine, pools;
+    coro_pool pool({.workers = 2});
+    pool.start();
+    std::stop_source one, two;
+    ASSERT_TRUE(pool.spawn(waits(mine, n), {.stop = one}));
+    ASSERT_TRUE(pool.spawn(waits(pools, n), {.stop = two}));
+    until_somebody_waits(mine);
+    until_somebody_waits(pools);
+    one.request_stop();
+    mine.open();
+    while (pool.report().cancelled != 1) std::this_thread::yield();
+    EXPECT_FALSE(two.stop_requested());
+    pool.request_stop(co_stop::cancel);
+    EXPECT_TRUE(two.stop_requested());
+    pools.open();
+    pool.stop();
+    EXPECT_EQ(pool.report().cancelled, 2U);
+    EXPECT_EQ(n, 0U);
+}
+
+TEST(coro_stop, pools_come_and_go_while_others_bring_coroutines_back) {
+    for (int i = 0; i != 200; ++i) {
+        std::atomic<unsigned> n = 0;
+        gate g;
+        std::thread opener;
+        {
+            coro_pool pool({.workers = 1 + static_cast<unsigned>(i) % 2, .linger_ns = 0});
+            pool.start();
+            ASSERT_TRUE(pool.spawn(waits(g, n)));
+            opener = std::thread([&] { g.open(); });
+            pool.stop();
+        }
+        opener.join();
+        EXPECT_EQ(n, 1U);
+    }
+}
+
+}  // namespace

@@ -1,0 +1,248 @@
+// when_all, co_scope, with_scope: every branch runs once, results and exceptions, also where branches are stolen or suspended.
+#include <apiary/schedulers/coro_pool/coro_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+namespace {
+
+using apiary::co_outcome;
+using apiary::co_scope;
+using apiary::co_task;
+using apiary::coro_pool;
+using apiary::sync_wait;
+using apiary::this_frame;
+using apiary::when_all;
+using apiary::with_scope;
+using apiary::yield_turn;
+
+struct running_pool : coro_pool {
+    explicit running_pool(unsigned workers) : coro_pool({.workers = workers}) { start(); }
+};
+
+co_task<std::uint64_t> fib(unsigned n) {
+    if (n < 2) co_return n;
+    const auto [x, y] = co_await when_all(fib(n - 1), fib(n - 2));
+    co_return x + y;
+}
+// Branches are suspended in their midst, so their siblings go elsewhere.
+co_task<std::uint64_t> fib_with_rests(unsigned n) {
+    if (n % 3 == 0) co_await yield_turn();
+    if (n < 2) co_return n;
+    const auto [x, y] = co_await when_all(fib_with_rests(n - 1), fib_with_rests(n - 2));
+    if (n % 5 == 0) co_await yield_turn();
+    co_return x + y;
+}
+co_task<std::uint64_t> fib_by_scope(unsigned n) {
+    if (n < 2) co_return n;
+    co_scope<> branches(co_await this_frame());
+    co_outcome<std::uint64_t> x;
+    branches.fork(fib_by_scope(n - 1), x);
+    const std::uint64_t y = co_await fib_by_scope(n - 2);
+    co_await branches.join();
+    co_return x.take() + y;
+}
+
+TEST(when_all, gives_the_results_of_all) {
+    for (const unsigned workers : {1U, 2U, 4U}) {
+        running_pool pool(workers);
+        EXPECT_EQ(sync_wait(pool, fib(20)), 6765U) << workers;
+        EXPECT_EQ(sync_wait(pool, fib_with_rests(17)), 1597U) << workers;
+        EXPECT_EQ(sync_wait(pool, fib_by_scope(20)), 6765U) << workers;
+    }
+}
+
+co_task<std::string> text() { co_return "text"; }
+co_task<> nothing() { co_return; }
+co_task<int> number(int n) { co_return n; }
+co_task<> several() {
+    const auto [s, v, n] = co_await when_all(text(), nothing(), number(3));
+    static_assert(std::is_same_v<decltype(v), const std::monostate>);
+    EXPECT_EQ(s, "text");
+    EXPECT_EQ(n, 3);
+    const auto [alone] = co_await when_all(number(4));
+    EXPECT_EQ(alone, 4);
+}
+
+TEST(when_all, takes_tasks_of_several_types) {
+    running_pool pool(2);
+    sync_wait(pool, several());
+}
+
+co_task<std::vector<int>> of_a_vector(int n) {
+    std::vector<co_task<int>> tasks;
+    for (int i = 0; i != n; ++i) tasks.push_back(number(i));
+    co_return co_await when_all(std::move(tasks));
+}
+
+TEST(when_all, takes_a_vector_and_keeps_its_order) {
+    running_pool pool(2);
+    EXPECT_TRUE(sync_wait(pool, of_a_vector(0)).empty());
+    const auto all = sync_wait(pool, of_a_vector(1000));
+    ASSERT_EQ(all.size(), 1000U);
+    for (int i = 0; i != 1000; ++i) EXPECT_EQ(all[static_cast<std::size_t>(i)], i);
+}
+
+co_task<> says(std::string& order, char c) {
+    order += c;
+    co_return;
+}
+co_task<> in_order(std::string& order) {
+    co_await when_all(says(order, 'a'), says(order, 'b'), says(order, 'c'));
+    order += '|';
+    co_scope<> branches(co_await this_frame());
+    for (const char c : {'x', 'y', 'z'}) branches.fork(says(order, c));
+    order += '-';
+    co_await branches.join();
+    branches.fork(says(order, '2'));
+    co_await branches.join();
+}
+
+TEST(when_all, runs_branches_that_nobody_takes_from_the_first_on_and_a_scope_from_the_newest) {
+    std::string order;
+    running_pool pool(1);
+    sync_wait(pool, in_order(order));
+    // Nobody asks a lone worker, so nothing is handed out.
+    EXPECT_EQ(order, "abc|-zyx2");
+}
+
+// Two branches that wait for each other without suspension: only different workers can run them.
+co_task<> meets(std::atomic<int>& there) {
+    ++there;
+    while (there != 2) std::this_thread::yield();
+    co_return;
+}
+co_task<> meeting(std::atomic<int>& there) { co_await when_all(meets(there), meets(there)); }
+
+TEST(when_all, two_coarse_branches_run_at_the_same_time) {
+    running_pool pool(2);
+    for (int i = 0; i != 20; ++i) {
+        std::atomic<int> there = 0;
+        sync_wait(pool, meeting(there));
+    }
+}
+
+co_task<int> fails(const char* what) {
+    throw std::runtime_error(what);
+    co_return 0;
+}
+co_task<> rest_then_fail(const char* what) {
+    co_await yield_turn();
+    throw std::runtime_error(what);
+}
+co_task<std::string> first_of_two(std::atomic<int>& ran) {
+    const auto counts = [](std::atomic<int>& n) -> co_task<> {
+        ++n;
+        co_return;
+    };
+    try {
+        co_await when_all(counts(ran), fails("second"), rest_then_fail("third"), counts(ran));
+    } catch (const std::runtime_error& e) {
+        co_return e.what();
+    }
+    co_return "";
+}
+
+TEST(when_all, throws_the_first_exception_behind_all_branches_and_counts_the_others) {
+    for (const unsigned workers : {1U, 2U}) {
+        std::atomic<int> ran = 0;
+        running_pool pool(workers);
+        EXPECT_EQ(sync_wait(pool, first_of_two(ran)), "second");
+        EXPECT_EQ(ran, 2);
+        EXPECT_EQ(pool.report().lost_exceptions, 1U);
+    }
+}
+
+co_task<std::string> scope_throws() {
+    co_scope<> branches(co_await this_frame());
+    co_outcome<int> kept;
+    branches.fork(fails("kept"), kept);
+    branches.fork(rest_then_fail("a"));
+    branches.fork(rest_then_fail("b"));
+    std::string said;
+    try {
+        co_await branches.join();
+    } catch (const std::runtime_error& e) {
+        said = e.what();
+    }
+    EXPECT_TRUE(kept.failed());
+    co_return said;
+}
+
+TEST(co_scope, join_throws_one_exception_of_the_branches_without_an_outcome) {
+    running_pool pool(2);
+    const std::string said = sync_wait(pool, scope_throws());
+    EXPECT_TRUE(said == "a" || said == "b") << said;
+    EXPECT_EQ(pool.report().lost_exceptions, 1U);
+}
+
+co_task<> body_throws(std::atomic<int>& ran) {
+    co_await with_scope([&](co_scope<>& branches) -> co_task<> {
+        for (int i = 0; i != 10; ++i)
+            branches.fork([](std::atomic<int>& n) -> co_task<> {
+                co_await yield_turn();
+                ++n;
+            }(ran));
+        co_await yield_turn();
+        throw std::runtime_error("the body");
+    });
+}
+
+TEST(with_scope, joins_its_branches_although_the_body_throws) {
+    for (const unsigned workers : {1U, 3U}) {
+        std::atomic<int> ran = 0;
+        running_pool pool(workers);
+        EXPECT_THROW(sync_wait(pool, body_throws(ran)), std::runtime_error);
+        EXPECT_EQ(ran, 10);
+    }
+}
+
+co_task<> leaves_its_branches() {
+    co_scope<> branches(co_await this_frame());
+    branches.fork(rest_then_fail("never"));
+}
+
+TEST(co_scope, destroyed_with_branches_ends_the_program) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            running_pool pool(1);
+            sync_wait(pool, leaves_its_branches());
+        },
+        "destroyed with branches");
+}
+
+co_task<> empty_branch() {
+    co_task<int> t = number(1);
+    co_await std::move(t);
+    co_await when_all(number(2), std::move(t));
+}
+
+TEST(when_all, an_empty_task_throws_before_any_branch_runs) {
+    running_pool pool(1);
+    EXPECT_THROW(sync_wait(pool, empty_branch()), std::logic_error);
+}
+
+TEST(when_all, several_roots_at_a_time_from_several_threads) {
+    running_pool pool(3);
+    std::vector<std::thread> callers;
+    std::atomic<int> right = 0;
+    for (int i = 0; i != 3; ++i)
+        callers.emplace_back([&] {
+            for (int k = 0; k != 20; ++k)
+                if (sync_wait(pool, fib_with_rests(13)) == 233U) ++right;
+        });
+    for (std::thread& t : callers) t.join();
+    EXPECT_EQ(right, 60);
+}
+
+}  // namespace

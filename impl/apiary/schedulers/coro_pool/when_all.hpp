@@ -1,0 +1,234 @@
+// when_all, co_scope: several coroutines at once, and the parent behind the last of them.
+//
+//     const auto [a, b] = co_await when_all(left(), right());     // co_task of whatever types
+//     std::vector<T> all = co_await when_all(std::move(tasks));    // std::vector<co_task<T>>
+//
+//     co_scope<> children(co_await this_frame());                  // as many as you like
+//     co_outcome<int> n;
+//     children.fork(work());
+//     children.fork(count(), n);
+//     co_await children.join();
+//
+//     co_await with_scope([&](co_scope<>& children) -> co_task<> { … });   // joins, whatever is thrown
+//
+// When to use it. Where branches may run at the same time, however small: a branch that no other worker
+// takes costs a frame and a few plain stores. When not: where only the first answer counts (when_any).
+//
+// Order.    A branch that nobody takes runs on this worker: those of when_all from the first on, those of
+//           a scope from the newest on, behind the join.
+// Errors.   All branches run to their end. Then the exception of the first of them (when_all: in the order
+//           of the arguments; a scope: in that of time, of those without an outcome) leaves the await;
+//           others are counted (coro_report::lost_exceptions).
+// Lifetime. Structured: no branch outlives the await, or the join. A scope that is destroyed with
+//           branches that run ends the program: their results lie in it. with_scope cannot come to that.
+// Threads.  A scope's calls: the coroutine that it was made by, which may move from worker to worker.
+//
+// The protocol: frame.hpp. Checked by model_check/schedulers/coro_pool.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <apiary/schedulers/coro_pool/co_task.hpp>
+
+namespace apiary {
+
+namespace detail {
+
+[[noreturn, gnu::noinline, gnu::cold]] inline void throw_empty_task() {
+    throw std::logic_error("when_all: one of the tasks was awaited before, or moved from");
+}
+template <class Sync>
+void count_lost(std::size_t failed) {
+    if (failed > 1) co_context<Sync>::here()->lost_exceptions.add(failed - 1);
+}
+
+template <class Sync, class... T>
+class co_all {
+    static constexpr std::size_t n = sizeof...(T);
+    static_assert(n != 0);
+
+public:
+    using comes_home = void;
+
+    explicit co_all(co_task<T, Sync>&&... children) : children_(std::move(children)...) {}
+    co_all(const co_all&) = delete;
+    co_all& operator=(const co_all&) = delete;
+
+    bool await_ready() const noexcept { return false; }
+    template <class P>
+    [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
+        if (std::apply([](const auto&... t) { return (t.empty() || ...); }, children_)) [[unlikely]]
+            throw_empty_task();
+        co_frame<Sync>& parent = h.promise();
+        group_.waiter = &parent;
+        co_context<Sync>& here = *co_context<Sync>::here();
+        fork_rest(here, parent, std::make_index_sequence<n - 1>());
+        auto& first = begin<0>();
+        first.branch_of(group_, &parent.root(), co_group<Sync>::all - n);
+        return here.transfer(first.handle());
+    }
+    [[gnu::always_inline]] std::tuple<typename co_outcome<T>::value_type...> await_resume() {
+        return results(std::index_sequence_for<T...>());
+    }
+
+private:
+    template <std::size_t I>
+    [[gnu::always_inline]] auto& begin() {
+        return std::get<I>(children_).begin_into(std::get<I>(outcomes_));
+    }
+    // The last one first, so that the second is the newest.
+    template <std::size_t... I>
+    [[gnu::always_inline]] void fork_rest(co_context<Sync>& here, co_frame<Sync>& parent, std::index_sequence<I...>) {
+        [[maybe_unused]] const auto fork = [&](auto& child) {
+            child.branch_of(group_, &parent.root());
+            here.fork(child);
+        };
+        (fork(begin<n - 1 - I>()), ...);
+    }
+    template <std::size_t... I>
+    [[gnu::always_inline]] std::tuple<typename co_outcome<T>::value_type...> results(std::index_sequence<I...>) {
+        if ((std::get<I>(outcomes_).failed() || ...)) [[unlikely]]
+            count_lost<Sync>((std::size_t{std::get<I>(outcomes_).failed()} + ...));
+        return std::tuple<typename co_outcome<T>::value_type...>{std::get<I>(outcomes_).take_value()...};
+    }
+
+    co_group<Sync> group_;
+    std::tuple<co_outcome<T>...> outcomes_;
+    std::tuple<co_task<T, Sync>...> children_;
+};
+
+template <class Sync, class T>
+class co_all_of {
+public:
+    using comes_home = void;
+
+    explicit co_all_of(std::vector<co_task<T, Sync>>&& children) : children_(std::move(children)) {}
+
+    bool await_ready() const noexcept { return children_.empty(); }
+    template <class P>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
+        for (const auto& t : children_)
+            if (t.empty()) throw_empty_task();
+        outcomes_ = std::make_unique<co_outcome<T>[]>(children_.size());
+        co_frame<Sync>& parent = h.promise();
+        group_.waiter = &parent;
+        co_context<Sync>& here = *co_context<Sync>::here();
+        for (std::size_t i = children_.size(); --i != 0;) {
+            auto& child = children_[i].begin_into(outcomes_[i]);
+            child.branch_of(group_, &parent.root());
+            here.fork(child);
+        }
+        auto& first = children_[0].begin_into(outcomes_[0]);
+        first.branch_of(group_, &parent.root(), static_cast<std::uint32_t>(co_group<Sync>::all - children_.size()));
+        return here.transfer(first.handle());
+    }
+    auto await_resume() {
+        std::size_t failed = 0;
+        for (std::size_t i = 0; i != children_.size(); ++i) failed += std::size_t{outcomes_[i].failed()};
+        count_lost<Sync>(failed);
+        if constexpr (std::is_void_v<T>) {
+            for (std::size_t i = 0; i != children_.size(); ++i) outcomes_[i].take();
+        } else {
+            std::vector<T> all;
+            all.reserve(children_.size());
+            for (std::size_t i = 0; i != children_.size(); ++i) all.push_back(outcomes_[i].take());
+            return all;
+        }
+    }
+
+private:
+    co_group<Sync> group_;
+    std::unique_ptr<co_outcome<T>[]> outcomes_;
+    std::vector<co_task<T, Sync>> children_;
+};
+
+}  // namespace detail
+
+template <class Sync, class... T>
+[[nodiscard, gnu::always_inline]] inline detail::co_all<Sync, T...> when_all(co_task<T, Sync>... children) {
+    return detail::co_all<Sync, T...>(std::move(children)...);
+}
+template <class T, class Sync>
+[[nodiscard]] detail::co_all_of<Sync, T> when_all(std::vector<co_task<T, Sync>> children) {
+    return detail::co_all_of<Sync, T>(std::move(children));
+}
+
+template <class Sync = real_sync>
+class co_scope {
+public:
+    explicit co_scope(co_frame<Sync>* parent) : parent_(parent) {}
+    co_scope(const co_scope&) = delete;
+    co_scope& operator=(const co_scope&) = delete;
+    ~co_scope() {
+        if (forked_ != 0) Sync::fail("co_scope: destroyed with branches that nobody has joined (with_scope joins)");
+    }
+
+    void fork(co_task<void, Sync> child) { begin(child.begin_into(group_)); }
+    // The scope touches `out` until the join is over.
+    template <class T>
+    void fork(co_task<T, Sync> child, co_outcome<T>& out) {
+        begin(child.begin_into(out));
+    }
+
+    class joining {
+    public:
+        using comes_home = void;
+        explicit joining(co_scope& s) : scope_(s) {}
+        bool await_ready() const noexcept { return scope_.forked_ == 0; }
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
+            const std::uint32_t forked = std::exchange(scope_.forked_, 0);
+            return co_context<Sync>::here()->join(scope_.group_, *scope_.parent_, forked);
+        }
+        void await_resume() { scope_.joined(); }
+
+    private:
+        co_scope& scope_;
+    };
+    // A scope may be forked into again behind it.
+    [[nodiscard]] joining join() { return joining(*this); }
+
+private:
+    void begin(co_frame<Sync>& child) {
+        child.branch_of(group_, &parent_->root());
+        ++forked_;
+        co_context<Sync>::here()->fork(child);
+    }
+    void joined() {
+        group_.pending.store(co_group<Sync>::all, std::memory_order_relaxed);
+        group_.rethrow();
+    }
+
+    co_frame<Sync>* const parent_;
+    co_error_group<Sync> group_;
+    std::uint32_t forked_ = 0;
+};
+
+// Calls body(scope), and joins behind it. What the body throws goes before what a branch throws.
+template <class Sync = real_sync, class F>
+co_task<void, Sync> with_scope(F body) {
+    co_scope<Sync> children(co_await this_frame());
+    std::exception_ptr thrown;
+    try {
+        co_await body(children);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    try {
+        co_await children.join();
+    } catch (...) {
+        if (!thrown)
+            thrown = std::current_exception();
+        else
+            detail::count_lost<Sync>(2);
+    }
+    if (thrown) std::rethrow_exception(thrown);
+}
+
+}  // namespace apiary

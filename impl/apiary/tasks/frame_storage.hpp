@@ -1,0 +1,179 @@
+// frame_storage: where coroutine frames live: memory by size class, recycled by each thread.
+//
+//   frame_storage<Sync>        through the policy: a checker or a sanitizer sees every use after free.
+//   frame_storage<real_sync>   recycled blocks, for production: no heap call in the steady state.
+//
+// When to use it. In a promise's operator new and delete, and for what is as short-lived as a frame.
+// When not: for what is never freed by size. A policy of one's own that derives from real_sync has
+// frames from the heap: frame pooling, switched off (heap_frames).
+//
+// The recycler is task_block_pool's (task_storage.hpp) for several sizes. A thread allocates from and
+// frees into lists of its own, threaded through the blocks. When a list has grown by two batches, one
+// goes to the depot, under a mutex; an empty list takes one from there. So a frame may be freed by
+// another thread than the one that allocated it, for ever, and no list grows without bound.
+//
+// Threads.  Any, also by destructors of thread_local objects. Memory stays with the process.
+// Errors.   allocate: std::bad_alloc. release: none.
+// Under AddressSanitizer and ThreadSanitizer every frame comes from the heap: they shall see its end.
+// Tested by frame_storage_test.cpp. Not model-checked: reached by thread_local pointers, and its only
+// shared part is a mutex around lists.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+template <class Sync>
+struct frame_storage {
+    static constexpr bool recycles = false;
+    static void* allocate(std::size_t bytes) { return Sync::allocate(bytes, alignof(std::max_align_t)); }
+    static void release(void* p, std::size_t bytes) noexcept { Sync::deallocate(p, bytes, alignof(std::max_align_t)); }
+};
+
+// The policy that ships, but every frame is an object of the heap.
+struct heap_frames : real_sync {};
+
+class frame_blocks {
+public:
+    // Blocks of `step`, twice that, and so on. What is larger comes from the heap.
+    static constexpr std::size_t step = 64, classes = 32;
+
+    static void* allocate(std::size_t bytes) {
+        const std::size_t c = class_of(bytes);
+        if (c >= classes) [[unlikely]]
+            return ::operator new(bytes);
+        list& mine = mine_[c];
+        block* const b = mine.top;
+        if (b == nullptr) [[unlikely]]
+            return allocate_slowly(c);
+        mine.top = b->next;
+        --mine.count;
+        return b;
+    }
+    static void release(void* p, std::size_t bytes) noexcept {
+        const std::size_t c = class_of(bytes);
+        if (c >= classes) [[unlikely]]
+            return ::operator delete(p);
+        list& mine = mine_[c];
+        mine.top = ::new (p) block{mine.top};
+        if (++mine.count >= 2 * batch_of(c)) [[unlikely]]
+            release_slowly(c);
+    }
+
+private:
+    struct block {
+        block* next;
+    };
+    struct list {
+        block* top;
+        std::uint32_t count;
+    };
+    using batch = list;
+    struct depot {
+        std::mutex mutex;
+        std::array<std::vector<batch>, classes> batches;
+        std::vector<void*> slabs;  // so that a leak checker finds them
+    };
+
+    static constexpr std::size_t class_of(std::size_t bytes) { return (bytes - 1) / step; }
+    static constexpr std::uint32_t batch_of(std::size_t c) { return static_cast<std::uint32_t>(c < 8 ? 32 : 8); }
+
+    // Never destroyed: frames may go after every destructor of this file could have run.
+    static depot& shared() {
+        static depot& d = *new depot;
+        return d;
+    }
+
+    // Out of line: a call in the fast paths would make them save registers for it.
+    [[gnu::noinline]] static void* allocate_slowly(std::size_t c) {
+        list& mine = mine_[c];
+        hand_back_at_thread_exit();
+        depot& d = shared();
+        {
+            const std::lock_guard held(d.mutex);
+            if (!d.batches[c].empty()) {
+                mine = d.batches[c].back();
+                d.batches[c].pop_back();
+            } else {
+                const std::size_t bytes = (c + 1) * step;
+                const std::uint32_t n = batch_of(c);
+                d.slabs.push_back(nullptr);  // before the allocation, which may throw
+                auto* slab = static_cast<std::byte*>(::operator new(n * bytes, std::align_val_t{64}));
+                d.slabs.back() = slab;
+                for (std::size_t i = n; i-- > 0;) mine.top = ::new (slab + i * bytes) block{mine.top};
+                mine.count = n;
+            }
+        }
+        block* const b = mine.top;
+        mine.top = b->next;
+        --mine.count;
+        if (exited_) hand_back();
+        return b;
+    }
+    // Without memory for the note of a batch the program ends, as any failing deallocation would end it.
+    [[gnu::noinline]] static void release_slowly(std::size_t c) noexcept {
+        list& mine = mine_[c];
+        hand_back_at_thread_exit();
+        const batch older = cut(mine, batch_of(c));
+        depot& d = shared();
+        {
+            const std::lock_guard held(d.mutex);
+            d.batches[c].push_back(older);
+        }
+        if (exited_) hand_back();
+    }
+    // Leaves the newest n where they are: their lines are warm. The rest goes.
+    static batch cut(list& from, std::uint32_t n) noexcept {
+        block* last = from.top;
+        for (std::uint32_t i = 1; i < n; ++i) last = last->next;
+        const batch rest{last->next, from.count - n};
+        last->next = nullptr;
+        from.count = n;
+        return rest;
+    }
+
+    struct thread_exit {
+        ~thread_exit() {
+            exited_ = true;
+            hand_back();
+        }
+    };
+    static void hand_back_at_thread_exit() { static thread_local thread_exit at_exit; }
+    static void hand_back() noexcept {
+        depot& d = shared();
+        const std::lock_guard held(d.mutex);
+        for (std::size_t c = 0; c != classes; ++c) {
+            if (mine_[c].count != 0) d.batches[c].push_back(mine_[c]);
+            mine_[c] = list{};
+        }
+    }
+
+    static inline constinit thread_local std::array<list, classes> mine_{};
+    static inline constinit thread_local bool exited_ = false;  // thread_exit has run
+};
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define APIARY_FRAMES_FROM_HEAP
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define APIARY_FRAMES_FROM_HEAP
+#endif
+#endif
+
+#ifndef APIARY_FRAMES_FROM_HEAP
+template <>
+struct frame_storage<real_sync> {
+    static constexpr bool recycles = true;
+    static void* allocate(std::size_t bytes) { return frame_blocks::allocate(bytes); }
+    static void release(void* p, std::size_t bytes) noexcept { frame_blocks::release(p, bytes); }
+};
+#endif
+
+}  // namespace apiary
