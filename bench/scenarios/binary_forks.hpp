@@ -4,9 +4,9 @@
 //     bool leaf() const;  Node left() const;  Node right() const;  std::uint64_t value() const;
 // The sum over all nodes is worked out by the runtime's own call for two branches (`fork_sum`) where it has one, else by
 // continuation counting (`fork_count_down`). What is not the runtime's is one comparison and one addition a node: a fork can cost
-// two nanoseconds, and whatever stood around it would be measured, too. So leaves that look for a slow-down are a kernel of their
-// own (with that look the compiler inlines no branch any more), and a block is one root task, which does all the block's
-// computations one after the other inside the runtime.
+// two nanoseconds, and whatever stood around it would be measured, too. So a block is one root task, which does all the block's
+// computations one after the other inside the runtime, and the slow-down stands behind each of them: a node that looked for it
+// would make another kernel, half as slow again before it has waited at all.
 //
 // Synchronisation in fork_count_down: as in tree_tasks.hpp.
 #pragma once
@@ -19,15 +19,10 @@
 
 namespace apiary::bench {
 
-// The slow-down that the leaves take. Set by the main thread before there is a runtime; no parameter, which would be one
-// more word in every branch.
-inline std::int64_t leaf_slowdown_ns = 0;
-
-enum class leaves : bool { plain, slowed };
-
-template <leaves Leaves>
-inline void leaf() noexcept {
-    if constexpr (Leaves == leaves::slowed) ledger::slow_down(leaf_slowdown_ns);
+// The slow-down of a control arm, behind a computation.
+inline void slow_down(std::int64_t ns) noexcept {
+    if (ns != 0) [[unlikely]]
+        busy_wait_ns(ns);
 }
 
 // So that no computation is moved out of the loop over them.
@@ -56,14 +51,11 @@ template <class Runtime>
 concept uninlined = requires { requires Runtime::uninlined; };
 
 // The kernel. `worker` is what the runtime hands in: one, or none.
-template <class Runtime, leaves Leaves>
+template <class Runtime>
 struct forking {
     template <class Node, class... Worker>
     static std::uint64_t sum(Node node, Worker&... worker) {
-        if (node.leaf()) {
-            leaf<Leaves>();
-            return node.value();
-        }
+        if (node.leaf()) return node.value();
         if constexpr (plain<Runtime>) {
             return node.value() + sum(node.left()) + sum(node.right());
         } else {
@@ -100,8 +92,8 @@ class fork_count_down {
     };
 
 public:
-    fork_count_down(Node root, std::uint64_t expected, Runtime& runtime, ledger& account)
-        : root_(root), expected_(expected), runtime_(runtime), account_(account) {}
+    fork_count_down(Node root, std::uint64_t expected, std::int64_t slowdown_ns, Runtime& runtime, ledger& account)
+        : root_(root), expected_(expected), slowdown_ns_(slowdown_ns), runtime_(runtime), account_(account) {}
 
     // From outside: so many computations, each of which starts the next.
     void start(std::uint64_t ops) {
@@ -118,7 +110,6 @@ private:
             node = node.right();
             parent = mine;
         }
-        leaf<leaves::slowed>();
         deliver(node.value(), parent);
     }
 
@@ -133,6 +124,7 @@ private:
         }
         const std::uint64_t number = done_++;
         const bool last = done_ == ops_;
+        slow_down(slowdown_ns_);
         account_.complete(number + value - expected_);
         // After the last one the main thread may begin the next block.
         if (!last) bench::hand_on(runtime_, [this] { run(root_, nullptr); });
@@ -140,6 +132,7 @@ private:
 
     const Node root_;
     const std::uint64_t expected_;
+    const std::int64_t slowdown_ns_;
     Runtime& runtime_;
     ledger& account_;
     std::uint64_t ops_ = 0, done_ = 0;  // by whichever task ends a computation
@@ -152,8 +145,7 @@ inline constexpr bool forks = forker<Runtime> || poster<Runtime>;
 template <class Node, class Runtime>
 [[nodiscard]] report measure_forks(Node root, std::string_view unit, std::uint64_t units, const run_options& options) {
     const std::uint64_t expected = serial_fork_sum(root);
-    leaf_slowdown_ns = options.slowdown_ns;
-    ledger account(0);  // outlives the runtime
+    ledger account(0);  // outlives the runtime; computations take the slow-down
     const auto blocks_of = [&](Runtime& runtime, auto begin) {
         report result = measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
             return run_iterations(account, ops, ops, [&](std::uint64_t) { begin(ops); });
@@ -163,20 +155,19 @@ template <class Node, class Runtime>
     };
     if constexpr (forker<Runtime>) {
         Runtime runtime(options.workers);
-        const auto with = [&]<leaves Leaves>() {
-            return blocks_of(runtime, [&](std::uint64_t ops) {
-                runtime.call([&](auto&... worker) {
-                    for (std::uint64_t i = 0; i < ops; ++i)
-                        account.complete(i + forking<Runtime, Leaves>::sum(opaque(root), worker...) - expected);
-                });
+        return blocks_of(runtime, [&](std::uint64_t ops) {
+            runtime.call([&](auto&... worker) {
+                for (std::uint64_t i = 0; i < ops; ++i) {
+                    const std::uint64_t sum = forking<Runtime>::sum(opaque(root), worker...);
+                    slow_down(options.slowdown_ns);
+                    account.complete(i + sum - expected);
+                }
             });
-        };
-        return options.slowdown_ns == 0 ? with.template operator()<leaves::plain>()
-                                        : with.template operator()<leaves::slowed>();
+        });
     } else {
         std::optional<fork_count_down<Node, Runtime>> computations;
         Runtime runtime(options.workers);
-        computations.emplace(root, expected, runtime, account);
+        computations.emplace(root, expected, options.slowdown_ns, runtime, account);
         return blocks_of(runtime, [&](std::uint64_t ops) { computations->start(ops); });
     }
 }

@@ -40,7 +40,7 @@ class Read(unittest.TestCase):
     def test_a_scenario_has_the_keys_of_its_frame_and_its_own(self) -> None:
         one = self.read(LIST)["fib"]
         self.assertEqual((one.metric_class, one.required, one.frame), ("makespan", ("ops", "check"), "blocks"))
-        self.assertEqual((one.brief, one.calibrated, one.tasks_per_op), ((("n", "18"),), False, 1))
+        self.assertEqual((one.brief, one.calibrated, one.slow_every), ((("n", "18"),), False, 64))
         own = self.read(LIST + 'metric_class = "latency"\ncalibrated = true\n')["fib"]
         self.assertEqual((own.metric_class, own.calibrated), ("latency", True))
 

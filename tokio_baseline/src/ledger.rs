@@ -31,14 +31,6 @@ fn counted(sum: u64) -> u32 {
     sum as u32
 }
 
-/// [`Ledger::slow_down`] where no ledger is at hand.
-#[inline]
-pub fn slow_down(ns: u64) {
-    if ns != 0 {
-        burst(ns);
-    }
-}
-
 #[cold]
 fn burst(ns: u64) {
     thread_local! { static CALLS: Cell<u32> = const { Cell::new(0) } }
@@ -116,7 +108,9 @@ impl Ledger {
     /// the processor does at the same time, and a whole nanosecond is too coarse where a task takes twenty.
     #[inline]
     pub fn slow_down(&self) {
-        slow_down(self.read.slowdown_ns);
+        if self.read.slowdown_ns != 0 {
+            burst(self.read.slowdown_ns);
+        }
     }
 
     #[cold]

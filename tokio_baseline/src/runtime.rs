@@ -65,12 +65,7 @@ pub trait Computing: Runtime {
 pub trait ForkJoin: Start {
     /// Posts one task that works out the sum of a binary tree `ops` times, one after the other, a fork at every inner node;
     /// computation `i` ends with `done(i, sum)`.
-    fn post_forks<N: Fork, const SLOWED: bool>(
-        &self,
-        root: N,
-        ops: u64,
-        done: impl Fn(u64, u64) + Send + Sync + 'static,
-    );
+    fn post_forks<N: Fork>(&self, root: N, ops: u64, done: impl Fn(u64, u64) + Send + Sync + 'static);
 
     /// Posts the computation of a tree's sum, one task per node; its last task calls `done`.
     fn post_sum<T: Tree>(&self, tree: &'static T, done: impl FnOnce(u64) + Send + 'static);

@@ -21,7 +21,7 @@ fn sum_on<R: ForkJoin>(workers: usize, tree: &'static impl Tree) -> u64 {
 fn forks_on<R: ForkJoin>(workers: usize, root: impl Fork) -> Vec<(u64, u64)> {
     let runtime = R::start(workers).expect("workers");
     let (tell, told) = mpsc::channel();
-    runtime.post_forks::<_, false>(root, 3, move |i, sum| tell.send((i, sum)).expect("the test waits"));
+    runtime.post_forks(root, 3, move |i, sum| tell.send((i, sum)).expect("the test waits"));
     told.iter().take(3).collect()
 }
 

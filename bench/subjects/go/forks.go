@@ -1,5 +1,5 @@
 // fib and tree_sum: a goroutine for one of two branches, a WaitGroup per fork. Written out twice: of a generic function Go makes
-// one body with a table of methods, which would be measured, too.
+// one body with a table of methods, which would be measured, too. No node looks for a slow-down: it stands behind a computation.
 package main
 
 import (
@@ -7,19 +7,18 @@ import (
 	"sync"
 )
 
-func joinFib(l *ledger, n uint64) uint64 {
+func joinFib(n uint64) uint64 {
 	if n < 2 {
-		l.slowDown()
 		return n
 	}
 	var left uint64
 	var wg sync.WaitGroup
 	wg.Add(1)
 	go func() {
-		left = joinFib(l, n-1)
+		left = joinFib(n - 1)
 		wg.Done()
 	}()
-	right := joinFib(l, n-2)
+	right := joinFib(n - 2)
 	wg.Wait()
 	return left + right
 }
@@ -55,19 +54,18 @@ func linked(nodes []treeNode, first uint64) *treeNode {
 	return own
 }
 
-func joinTree(l *ledger, node *treeNode) uint64 {
+func joinTree(node *treeNode) uint64 {
 	if node.left == nil {
-		l.slowDown()
 		return node.value
 	}
 	var right uint64
 	var wg sync.WaitGroup
 	wg.Add(1)
 	go func() {
-		right = joinTree(l, node.right)
+		right = joinTree(node.right)
 		wg.Done()
 	}()
-	left := joinTree(l, node.left)
+	left := joinTree(node.left)
 	wg.Wait()
 	return node.value + left + right
 }
@@ -79,14 +77,18 @@ func serialTree(node *treeNode) uint64 {
 	return node.value + serialTree(node.left) + serialTree(node.right)
 }
 
-// A block is one goroutine, which does all its computations one after the other. The slow-down is the leaves' alone.
-func measureForks(c *call, unit string, units, expected uint64, sum func(*ledger) uint64) (*report, error) {
-	leaves, account := newLedger(c), newLedger(&call{})
+// A block is one goroutine, which does all its computations one after the other.
+func measureForks(c *call, unit string, units, expected uint64, sum func() uint64) (*report, error) {
+	account := newLedger(&call{})
 	r := blocks(c, 1, func(ops uint64) block {
 		return iterations(account, ops, ops, func(uint64) {
 			go func() {
 				for i := uint64(0); i < ops; i++ {
-					account.complete(i + sum(leaves) - expected)
+					answer := sum()
+					if c.slowdownNs != 0 {
+						busyWaitNs(c.slowdownNs)
+					}
+					account.complete(i + answer - expected)
 				}
 			}()
 		})
@@ -97,7 +99,7 @@ func measureForks(c *call, unit string, units, expected uint64, sum func(*ledger
 
 func fib(c *call) (*report, error) {
 	n := c.param("n")
-	return measureForks(c, "forks_per_op", fibForks(n), serialFib(n), func(l *ledger) uint64 { return joinFib(l, n) })
+	return measureForks(c, "forks_per_op", fibForks(n), serialFib(n), func() uint64 { return joinFib(n) })
 }
 
 func treeSum(c *call) (*report, error) {
@@ -106,6 +108,5 @@ func treeSum(c *call) (*report, error) {
 		return nil, bad("--param nodes=%d is not one less than a power of two", nodes)
 	}
 	root := linked(make([]treeNode, nodes), 0)
-	sum := func(l *ledger) uint64 { return joinTree(l, root) }
-	return measureForks(c, "nodes_per_op", nodes, serialTree(root), sum)
+	return measureForks(c, "nodes_per_op", nodes, serialTree(root), func() uint64 { return joinTree(root) })
 }

@@ -25,7 +25,7 @@ from .subjects import Arm
 REPEATS = 2
 CALIBRATION_TRIALS, CALIBRATION_PAIRS = 4, (3, 11)
 STEADY = {True: 0.02, False: 0.007}  # standard errors at which no further pair is run: of a large effect, of a target's
-SLOW_TARGET, SLOWDOWN_EVERY = 1.10, 64  # the latter as bench/contract/CLI.md says
+SLOW_TARGET = 1.10
 LEVER, ENOUGH = 0.5, (0.3, 1.0)  # to measure what a nanosecond does: the effect that is aimed at, those that serve
 PADDING_STEP, PADDING_STEPS = 16, 256
 RIVAL = (sys.executable, "-ISEc", "while True: pass")
@@ -380,7 +380,7 @@ def calibrate(race: Race, point: Point, arm: Arm, targets: tuple[float, ...] = (
                 ratios.append(math.log(slow / before))
         return math.exp(stats.trimmed_mean(ratios)) - 1 if ratios else None
 
-    begin = max(1, round(LEVER * SLOWDOWN_EVERY * plain / point.scenario.tasks_per_op)) if plain else 1
+    begin = max(1, round(LEVER * point.scenario.slow_every * plain)) if plain else 1
     found = lever(effect, begin) if plain else None
     made = []
     for number, target in enumerate(targets, start=CALIBRATION_TRIALS + 1):

@@ -18,7 +18,8 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 OF_THE_PLAN = ("blocks", "block_ms", "warmup_blocks")
 FLAGS = ("open_loop", "histogram", "calibrated", "discards_tenth", "by_threads", "answer_first")
 FRAME_KEYS = ("metric_class", "metrics", "required", "run_s", *FLAGS)
-KEYS = (*FRAME_KEYS, "frame", "parameters", "words", "what", "poor", "tasks_per_op", "defaults", "brief")
+KEYS = (*FRAME_KEYS, "frame", "parameters", "words", "what", "poor", "slow_every", "defaults", "brief")
+SLOW_EVERY = 64  # tasks of a thread, as bench/contract/CLI.md says
 NEEDED = ("metric_class", "metrics", "required", "run_s", "parameters", "what", "poor")
 
 
@@ -42,7 +43,7 @@ class Scenario:
     discards_tenth: bool = False  # of the latencies
     by_threads: bool = False  # posted by threads that live for one block
     answer_first: bool = False  # which is worked out serially, before the blocks
-    tasks_per_op: int = 1  # about; where the search for the slow-down begins
+    slow_every: int = SLOW_EVERY  # of how many operations one takes the slow-down, about: where the search for it begins
     defaults: tuple[tuple[str, int], ...] = ()  # the treaty's, of the parameters that run_s names
     brief: tuple[tuple[str, str], ...] = ()  # parameters at which a run takes a moment
 
@@ -102,7 +103,7 @@ def scenario(file: TomlFile, name: str, own: object, frames: dict[str, dict]) ->
         file.text(f"what of {name}", told["what"]),
         file.text(f"poor of {name}", told["poor"]),
         **flags,
-        tasks_per_op=file.whole(f"tasks_per_op of {name}", told.get("tasks_per_op", 1)),
+        slow_every=file.whole(f"slow_every of {name}", told.get("slow_every", SLOW_EVERY)),
         defaults=tuple(defaults.items()),
         brief=tuple((key, str(value)) for key, value in brief.items()),
     )

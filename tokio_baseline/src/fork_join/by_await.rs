@@ -1,5 +1,5 @@
 //! Fork-join by tasks that are awaited. A node's last child is run by the node itself, in the same task.
-use super::forks::{leaf, Fork};
+use super::forks::Fork;
 use super::matrices::{Matrices, Product, LEAF};
 use super::tree::Tree;
 use crate::runtime::Runtime;
@@ -17,17 +17,16 @@ pub trait Awaiting: Runtime {
 
 /// The sum below a node with two branches or none.
 #[allow(clippy::manual_async_fn, reason = "that it is Send must be said: a task that spawns its like cannot infer it")]
-pub fn fork_sum<R: Awaiting, N: Fork, const SLOWED: bool>(mut node: N) -> impl Future<Output = u64> + Send + 'static {
+pub fn fork_sum<R: Awaiting, N: Fork>(mut node: N) -> impl Future<Output = u64> + Send + 'static {
     async move {
         let mut total = 0u64;
         let mut spawned = Vec::new();
         // Down to a leaf by the right branches: no recursion, and one list of handles for all of them.
         while !node.is_leaf() {
             total = total.wrapping_add(node.value());
-            spawned.push(R::spawn_task(fork_sum::<R, N, SLOWED>(node.left())));
+            spawned.push(R::spawn_task(fork_sum::<R, N>(node.left())));
             node = node.right();
         }
-        leaf::<SLOWED>();
         total = total.wrapping_add(node.value());
         for handle in spawned {
             total = total.wrapping_add(handle.await);
@@ -37,9 +36,9 @@ pub fn fork_sum<R: Awaiting, N: Fork, const SLOWED: bool>(mut node: N) -> impl F
 }
 
 /// The same `ops` times, one after the other.
-pub async fn fork_sums<R: Awaiting, N: Fork, const SLOWED: bool>(root: N, ops: u64, done: impl Fn(u64, u64)) {
+pub async fn fork_sums<R: Awaiting, N: Fork>(root: N, ops: u64, done: impl Fn(u64, u64)) {
     for i in 0..ops {
-        done(i, fork_sum::<R, N, SLOWED>(black_box(root)).await);
+        done(i, fork_sum::<R, N>(black_box(root)).await);
     }
 }
 

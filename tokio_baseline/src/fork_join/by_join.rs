@@ -1,16 +1,15 @@
 //! Fork-join with `rayon::join`, which waits inside the worker. A node's children are halved until one is left, so n
 //! children cost n − 1 joins; of each pair the worker runs the first and offers the second to thieves.
-use super::forks::{leaf, Fork};
+use super::forks::Fork;
 use super::matrices::{Matrices, Product, LEAF};
 use super::tree::Tree;
 
 /// The sum below a node with two branches or none; in a worker of a rayon pool.
-pub fn fork_sum<N: Fork, const SLOWED: bool>(node: N) -> u64 {
+pub fn fork_sum<N: Fork>(node: N) -> u64 {
     if node.is_leaf() {
-        leaf::<SLOWED>();
         return node.value();
     }
-    let (left, right) = rayon::join(|| fork_sum::<N, SLOWED>(node.left()), || fork_sum::<N, SLOWED>(node.right()));
+    let (left, right) = rayon::join(|| fork_sum(node.left()), || fork_sum(node.right()));
     node.value().wrapping_add(left).wrapping_add(right)
 }
 

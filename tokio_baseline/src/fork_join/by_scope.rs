@@ -1,19 +1,17 @@
 //! Fork-join with chili's `Scope::join`: the worker runs the second of two branches, then the first unless another one took it.
 //! More than two children are halved until one is left, as for rayon.
-use super::forks::{leaf, Fork};
+use super::forks::Fork;
 use super::matrices::{Matrices, Product, LEAF};
 use super::tree::Tree;
 use chili::Scope;
 
 /// The sum below a node with two branches or none.
-pub fn fork_sum<N: Fork, const SLOWED: bool>(node: N, scope: &mut Scope<'_>) -> u64 {
+pub fn fork_sum<N: Fork>(node: N, scope: &mut Scope<'_>) -> u64 {
     if node.is_leaf() {
-        leaf::<SLOWED>();
         return node.value();
     }
     // The left one second, because chili begins there: so it walks forwards in memory, as the others do.
-    let (right, left) =
-        scope.join(|s| fork_sum::<N, SLOWED>(node.right(), s), |s| fork_sum::<N, SLOWED>(node.left(), s));
+    let (right, left) = scope.join(|s| fork_sum(node.right(), s), |s| fork_sum(node.left(), s));
     node.value().wrapping_add(left).wrapping_add(right)
 }
 

@@ -1,10 +1,7 @@
-//! Two branches, again and again, down to leaves: the nodes of `fib` and `tree_sum`, their sum worked out serially, and the
-//! slow-down of the leaves.
+//! Two branches, again and again, down to leaves: the nodes of `fib` and `tree_sum`, and their sum worked out serially.
 //!
 //! A fork can cost two nanoseconds, and whatever stood around it would be measured, too. So each way to wait has a
-//! kernel of its own for them, and leaves that look for a slow-down are another one (`SLOWED`).
-use crate::ledger;
-use std::sync::atomic::{AtomicU64, Ordering};
+//! kernel of its own for them, in which no node looks for a slow-down: that stands behind each computation.
 
 /// A node of a binary tree whose sum is wanted.
 pub trait Fork: Copy + Send + Sync + 'static {
@@ -118,21 +115,5 @@ pub fn forks_of(node: impl Fork) -> u64 {
     match node.is_leaf() {
         true => 0,
         false => 1 + forks_of(node.left()) + forks_of(node.right()),
-    }
-}
-
-/// What a slowed leaf takes. No parameter, which would be one more word in every branch.
-static LEAF_SLOWDOWN_NS: AtomicU64 = AtomicU64::new(0);
-
-/// Sets the slow-down of the leaves; before there is a runtime.
-pub fn set_slowdown(ns: u64) {
-    LEAF_SLOWDOWN_NS.store(ns, Ordering::Relaxed);
-}
-
-/// What a leaf does besides.
-#[inline]
-pub fn leaf<const SLOWED: bool>() {
-    if SLOWED {
-        ledger::slow_down(LEAF_SLOWDOWN_NS.load(Ordering::Relaxed));
     }
 }

@@ -12,6 +12,7 @@ pub mod uts;
 use crate::args::RunArgs;
 use crate::closed_loop;
 use crate::failure::Failure;
+use crate::host;
 use crate::ledger::Ledger;
 use crate::report::Report;
 use crate::runtime::ForkJoin;
@@ -37,16 +38,17 @@ pub fn measure<R: ForkJoin, T: Tree>(run: &RunArgs, tree: T) -> Result<Report, F
 /// `unit` names what an operation has `units` of: a flag of the row.
 pub fn measure_forks<R: ForkJoin, N: Fork>(run: &RunArgs, root: N, unit: &str, units: u64) -> Result<Report, Failure> {
     let expected = forks::serial_sum(root);
-    forks::set_slowdown(run.slowdown_ns);
-    let ledger = Ledger::leak(0);
+    let slowdown_ns = run.slowdown_ns;
+    let ledger = Ledger::leak(0); // computations take the slow-down
     let runtime = R::start(run.workers)?;
     let mut report = closed_loop::measure(run, 1, |ops| {
         closed_loop::iterations(ledger, ops, ops, |_| {
-            let done = move |i: u64, sum: u64| ledger.complete(i.wrapping_add(sum).wrapping_sub(expected));
-            match run.slowdown_ns {
-                0 => runtime.post_forks::<N, false>(root, ops, done),
-                _ => runtime.post_forks::<N, true>(root, ops, done),
-            }
+            runtime.post_forks(root, ops, move |i: u64, sum: u64| {
+                if slowdown_ns != 0 {
+                    host::busy_wait(slowdown_ns);
+                }
+                ledger.complete(i.wrapping_add(sum).wrapping_sub(expected))
+            })
         })
     });
     report.row.put_counters(&runtime.counters());

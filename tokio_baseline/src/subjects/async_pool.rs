@@ -128,13 +128,8 @@ impl Awaiting for AsyncExecutor {
 }
 
 impl ForkJoin for AsyncExecutor {
-    fn post_forks<N: Fork, const SLOWED: bool>(
-        &self,
-        root: N,
-        ops: u64,
-        done: impl Fn(u64, u64) + Send + Sync + 'static,
-    ) {
-        EXECUTOR.spawn(by_await::fork_sums::<Self, N, SLOWED>(root, ops, done)).detach();
+    fn post_forks<N: Fork>(&self, root: N, ops: u64, done: impl Fn(u64, u64) + Send + Sync + 'static) {
+        EXECUTOR.spawn(by_await::fork_sums::<Self, N>(root, ops, done)).detach();
     }
 
     fn post_sum<T: Tree>(&self, tree: &'static T, done: impl FnOnce(u64) + Send + 'static) {

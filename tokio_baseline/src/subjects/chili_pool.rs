@@ -21,15 +21,10 @@ impl Start for Chili {
 }
 
 impl ForkJoin for Chili {
-    fn post_forks<N: Fork, const SLOWED: bool>(
-        &self,
-        root: N,
-        ops: u64,
-        done: impl Fn(u64, u64) + Send + Sync + 'static,
-    ) {
+    fn post_forks<N: Fork>(&self, root: N, ops: u64, done: impl Fn(u64, u64) + Send + Sync + 'static) {
         let mut scope = self.0.scope();
         for i in 0..ops {
-            done(i, by_scope::fork_sum::<N, SLOWED>(black_box(root), &mut scope));
+            done(i, by_scope::fork_sum(black_box(root), &mut scope));
         }
     }
 

@@ -58,13 +58,8 @@ impl Computing for Rayon {
 }
 
 impl ForkJoin for Rayon {
-    fn post_forks<N: Fork, const SLOWED: bool>(
-        &self,
-        root: N,
-        ops: u64,
-        done: impl Fn(u64, u64) + Send + Sync + 'static,
-    ) {
-        self.tasks.spawn(move || (0..ops).for_each(|i| done(i, by_join::fork_sum::<N, SLOWED>(black_box(root)))))
+    fn post_forks<N: Fork>(&self, root: N, ops: u64, done: impl Fn(u64, u64) + Send + Sync + 'static) {
+        self.tasks.spawn(move || (0..ops).for_each(|i| done(i, by_join::fork_sum(black_box(root)))))
     }
 
     fn post_sum<T: Tree>(&self, tree: &'static T, done: impl FnOnce(u64) + Send + 'static) {

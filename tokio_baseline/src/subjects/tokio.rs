@@ -194,13 +194,8 @@ impl<S: Scheduler> Awaiting for OnTokio<S> {
 }
 
 impl<S: Scheduler> ForkJoin for OnTokio<S> {
-    fn post_forks<N: Fork, const SLOWED: bool>(
-        &self,
-        root: N,
-        ops: u64,
-        done: impl Fn(u64, u64) + Send + Sync + 'static,
-    ) {
-        self.handle.spawn(by_await::fork_sums::<Self, N, SLOWED>(root, ops, done));
+    fn post_forks<N: Fork>(&self, root: N, ops: u64, done: impl Fn(u64, u64) + Send + Sync + 'static) {
+        self.handle.spawn(by_await::fork_sums::<Self, N>(root, ops, done));
     }
 
     fn post_sum<T: Tree>(&self, tree: &'static T, done: impl FnOnce(u64) + Send + 'static) {
