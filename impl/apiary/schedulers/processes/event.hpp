@@ -1,0 +1,173 @@
+// event: what a process is told, and the batch of events that a step gets.
+//
+// When to use it. event and event_batch: in step(). The nodes: by the scheduler.
+// Threads. A node belongs to one thread or one mailbox at a time. A batch: the worker that runs the step.
+// Memory.  A node is a 64-byte block: of the pool that tasks have, or of the heap where a sanitizer or a checker watches.
+#pragma once
+
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/schedulers/processes/payload.hpp>
+#include <apiary/schedulers/processes/pid.hpp>
+#include <apiary/sync/real_sync.hpp>
+#include <apiary/tasks/task_storage.hpp>
+
+namespace apiary {
+
+enum class event_type : std::uint8_t {
+    message,    // from(), data
+    completed,  // tag, error, data: what the process has called for is over
+    cancel,     // the process shall end; it is told once
+};
+
+// Of the scheduler. A handler that fails in a way of its own says so in the data.
+enum class yield_error : std::uint8_t { none, unknown_command, handler_threw, failed };
+
+struct event {
+    event_type type = event_type::cancel;
+    yield_error error = yield_error::none;
+    std::uint64_t tag = 0;
+    payload data;
+
+    pid from() const { return {type == event_type::message ? tag : 0}; }  // nobody: no process has sent it
+};
+
+template <class Sync>
+struct alignas(16) event_node {
+    template <class T>
+    event_node(event_type type, std::uint64_t tag, yield_error error, T&& data)
+        : what{type, error, tag, payload(std::forward<T>(data))} {}
+
+    typename Sync::template cell<event_node*> next;
+    event what;
+};
+
+template <class Sync>
+struct event_blocks {
+    using node = event_node<Sync>;
+    static constexpr bool pooled = std::is_same_v<Sync, real_sync>;
+    static_assert(!pooled || sizeof(node) <= task_block_pool::block_bytes);
+
+    template <class T>
+    static node* make(event_type type, std::uint64_t tag, yield_error error, T&& data) {
+        if constexpr (pooled) {
+            void* const block = task_block_pool::allocate();
+            try {
+                return ::new (block) node(type, tag, error, std::forward<T>(data));
+            } catch (...) {
+                task_block_pool::release(block);
+                throw;
+            }
+        } else {
+            return Sync::template create<node>(type, tag, error, std::forward<T>(data));
+        }
+    }
+    static void release(node* n) noexcept {
+        if constexpr (pooled) {
+            n->~node();
+            task_block_pool::release(n);
+        } else {
+            Sync::destroy(n);
+        }
+    }
+};
+
+// A list of nodes, oldest first, that it owns.
+template <class Sync>
+class event_list {
+public:
+    using node = event_node<Sync>;
+
+    event_list() = default;
+    // Of a chain that is linked newest first.
+    explicit event_list(node* newest) {
+        for (node* n = newest; n != nullptr;) {
+            node* const older = n->next.read();
+            if (oldest_ == nullptr) newest_ = n;
+            n->next.write(oldest_);
+            oldest_ = n;
+            n = older;
+        }
+    }
+    event_list(event_list&& other) noexcept
+        : oldest_(std::exchange(other.oldest_, nullptr)), newest_(std::exchange(other.newest_, nullptr)) {}
+    event_list& operator=(event_list&& other) noexcept {
+        std::swap(oldest_, other.oldest_);
+        std::swap(newest_, other.newest_);
+        return *this;
+    }
+    ~event_list() {
+        while (node* n = pop()) event_blocks<Sync>::release(n);
+    }
+
+    bool empty() const { return oldest_ == nullptr; }
+    node* pop() {
+        node* const n = oldest_;
+        if (n != nullptr) oldest_ = n->next.read();
+        return n;
+    }
+    void append(node* n) {
+        n->next.write(nullptr);
+        if (oldest_ == nullptr)
+            oldest_ = n;
+        else
+            newest_->next.write(n);
+        newest_ = n;
+    }
+    void append(event_list&& other) {
+        if (other.empty()) return;
+        if (oldest_ == nullptr)
+            oldest_ = other.oldest_;
+        else
+            newest_->next.write(other.oldest_);
+        newest_ = other.newest_;
+        other.oldest_ = nullptr;
+    }
+    template <class Visit>
+    void each(Visit visit) const {
+        for (node* n = oldest_; n != nullptr; n = n->next.read()) visit(*n);
+    }
+
+private:
+    node* oldest_ = nullptr;
+    node* newest_ = nullptr;  // read when oldest_ is not null
+};
+
+// What has come since the last step: messages and completions, oldest first, then the cancel. What a step does not take out
+// of it is a dead letter when the step returns.
+template <class Sync>
+class basic_event_batch {
+    using node = event_node<Sync>;
+
+public:
+    basic_event_batch(event_list<Sync>&& events, bool cancelled) : events_(std::move(events)), cancelled_(cancelled) {}
+    basic_event_batch(const basic_event_batch&) = delete;
+    basic_event_batch& operator=(const basic_event_batch&) = delete;
+    ~basic_event_batch() { let_go(); }
+
+    // Null: there are no more. The event is there until the next call, or the end of the step.
+    event* next() {
+        let_go();
+        if ((current_ = events_.pop()) != nullptr) return &current_->what;
+        return std::exchange(cancelled_, false) ? &cancel_ : nullptr;
+    }
+    bool empty() const { return events_.empty() && !cancelled_; }
+
+    // For the scheduler.
+    event_list<Sync>& rest() { return events_; }
+
+private:
+    void let_go() {
+        if (current_ != nullptr) event_blocks<Sync>::release(std::exchange(current_, nullptr));
+    }
+
+    event_list<Sync> events_;
+    node* current_ = nullptr;
+    bool cancelled_;
+    event cancel_{};
+};
+
+}  // namespace apiary

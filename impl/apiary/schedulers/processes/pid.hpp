@@ -1,0 +1,26 @@
+// pid: names one process, for ever: a place in the table and the generation of the process that has it.
+//
+// When to use it. To send to a process, complete what it has called for, cancel or kill it. A pid may be kept, copied, put
+// into messages and printed; when its process has ended it reaches nobody, also when another one has its place.
+// Threads. A value.
+#pragma once
+
+#include <cstdint>
+
+namespace apiary {
+
+struct pid {
+    std::uint64_t value = 0;  // 0: nobody. Place 32 bits, generation 16, node 16
+
+    static constexpr pid of(std::uint32_t place, std::uint64_t generation) { return {generation << 32 | place}; }
+    constexpr std::uint32_t place() const { return static_cast<std::uint32_t>(value); }
+    constexpr std::uint64_t generation() const { return value >> 32 & 0xFFFF; }
+    // Whose processes it is of: 0, or what a relay knows.
+    constexpr std::uint16_t node() const { return static_cast<std::uint16_t>(value >> 48); }
+    constexpr pid at(std::uint16_t node) const { return {(value & 0xFFFF'FFFF'FFFF) | std::uint64_t{node} << 48}; }
+
+    constexpr explicit operator bool() const { return value != 0; }
+    constexpr bool operator==(const pid&) const = default;
+};
+
+}  // namespace apiary

@@ -1,0 +1,77 @@
+// process_books: what is counted, buried and reported of processes.
+//
+// When to use it. In process_core. Threads. Any; `ended` and `report` take a mutex, the rest are counts.
+// Progress. wait-free, but for these two, and what the listener does.
+// Tested by processes_stop_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include <apiary/schedulers/processes/process_config.hpp>
+
+namespace apiary {
+
+template <class Sync>
+class process_books {
+    using listener = std::function<void(pid, dead_letter, event&)>;
+    using counter = typename Sync::template atomic<std::uint64_t>;
+
+public:
+    // The listener outlives them.
+    explicit process_books(const listener& l) : listener_(l) {
+        for (counter* c : {&spawned_, &dead_letters_, &late_completions_, &exceptions_})
+            c->store(0, std::memory_order_relaxed);
+    }
+
+    void spawned() { add(spawned_); }
+    void threw() { add(exceptions_); }
+    void late_completion() { add(late_completions_); }
+    // Events that nobody is told. Returns how many messages.
+    std::uint64_t bury(pid to, dead_letter why, event_list<Sync>&& events) noexcept {
+        std::uint64_t letters = 0;
+        while (auto* n = events.pop()) {
+            if (n->what.type == event_type::message) {
+                ++letters;
+                add(dead_letters_);
+                if (listener_) listener_(to, why, n->what);
+            } else if (n->what.type == event_type::completed) {
+                late_completion();
+            }
+            event_blocks<Sync>::release(n);
+        }
+        return letters;
+    }
+    // Behind a stop.
+    void ended(pid id, process_end how, std::uint64_t undelivered) {
+        const typename Sync::lock held(mutex_);
+        report_.undelivered += undelivered;
+        if (how != process_end::finished) return report_.forced.push_back({id, undelivered});
+        ++report_.ended;
+        if (undelivered != 0) report_.with_mail.push_back({id, undelivered});
+    }
+
+    process_stop_report report() {
+        const typename Sync::lock held(mutex_);
+        return report_;
+    }
+    process_counters counters() const {
+        process_counters c;
+        c.spawned = spawned_.load(std::memory_order_relaxed);
+        c.dead_letters = dead_letters_.load(std::memory_order_relaxed);
+        c.late_completions = late_completions_.load(std::memory_order_relaxed);
+        c.exceptions = exceptions_.load(std::memory_order_relaxed);
+        return c;
+    }
+
+private:
+    static void add(counter& c) { c.fetch_add(1, std::memory_order_relaxed); }
+
+    const listener& listener_;
+    counter spawned_, dead_letters_, late_completions_, exceptions_;
+    typename Sync::mutex mutex_;
+    process_stop_report report_;  // by mutex_
+};
+
+}  // namespace apiary

@@ -1,0 +1,123 @@
+// process_config: what one says to a scheduler of processes, what it reports, and what it is made of.
+//
+// When to use it. process_config: at construction. The parts and the kind: by the scheduler.
+// Threads. Values, but process_parts::processor: any.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include <apiary/events/parker_driver.hpp>
+#include <apiary/parking/parker.hpp>
+#include <apiary/queues/steal_half_queue.hpp>
+#include <apiary/schedulers/processes/process.hpp>
+#include <apiary/schedulers/processes/process_sources.hpp>
+#include <apiary/timers/clock.hpp>
+#include <apiary/workers/counters.hpp>
+#include <apiary/workers/parameters.hpp>
+#include <apiary/workers/ready_work.hpp>
+#include <apiary/workers/task_runner.hpp>
+#include <apiary/workers/trace.hpp>
+
+namespace apiary {
+
+// Why a message that was accepted is told to nobody.
+enum class dead_letter : std::uint8_t {
+    ended,   // its receiver ended before it looked
+    unread,  // the step did not take it out of its batch
+};
+
+template <class Sync = real_sync>
+struct basic_process_config {
+    using core = process_core<Sync>;
+
+    unsigned workers = 0;               // 1 … 56; 0: as many as there are processors
+    worker_parameters parameters = {};  // of the engine; seed_spinning() for the seed's
+    bool wakes_into_pool =
+        false;  // as the seed has it; else a process that is woken by another runs next on that worker
+    // So long the destructor lets processes end by themselves, and then so long those that are forced to.
+    std::int64_t stop_ns = 1'000'000'000, force_ns = 1'000'000'000;
+    // By the command's id, which is not sleep_command.
+    std::map<std::uint32_t, std::function<void(core&, basic_command<Sync>&&)>> handlers = {};
+    std::function<void(pid to, dead_letter why, event&)> on_dead_letter = {};  // must not throw
+    std::function<send_answer(pid to, payload&)> relay = {};                   // of pids whose node is not 0
+    exception_handler on_exception = {};                                       // what leaves a step
+};
+
+// The seed's: 16 looks before a worker blocks. Its first four are tight there; the engine yields before each.
+constexpr worker_parameters seed_spinning(worker_parameters p = {}) {
+    p.looks_before_sleep = 16;
+    p.sleeps_after_one = false;
+    p.naps = 0;
+    return p;
+}
+
+struct process_stop_report {
+    struct entry {
+        pid id;
+        std::uint64_t undelivered;
+    };
+    bool over = false;             // every process has ended
+    std::uint64_t ended = 0;       // by themselves, since the stop began
+    std::vector<entry> forced;     // and killed, and those that threw: all that did not say that they had finished
+    std::vector<entry> with_mail;  // ended by themselves, but messages were left
+    std::vector<pid> in_a_step;    // when not over: their step has not returned
+    std::uint64_t undelivered = 0;
+};
+
+struct process_counters {
+    std::uint64_t living = 0, spawned = 0, dead_letters = 0, late_completions = 0;
+    std::uint64_t exceptions = 0;  // that left a step
+    std::uint64_t runs = 0;        // steps, and wakes for nothing
+    std::uint64_t stolen = 0, parked = 0, woken = 0;
+};
+
+// Checks have the abstract parker of their policy, against which the one that ships is checked; and no choice of a victim.
+template <class Sync, bool = Sync::checked>
+struct process_parker {
+    using type = basic_parker<Sync>;
+    using random = typename Sync::random_source;
+};
+template <class Sync>
+struct process_parker<Sync, true> {
+    using type = typename Sync::parker;
+    struct random {
+        explicit random(std::uint64_t) {}
+        static unsigned below(unsigned) { return 0; }
+    };
+};
+
+template <class Sync>
+struct process_parts {
+    using clock = steady_clock<Sync>;
+    using random = typename process_parker<Sync>::random;
+    using trace = no_trace;
+    static int processor() {
+        if constexpr (Sync::checked)
+            return -1;
+        else
+            return Sync::processor();
+    }
+    using parker = typename process_parker<Sync>::type;
+    struct queue_limits {
+        static constexpr unsigned index_bits = 16, version_bits = 32;
+        static constexpr std::size_t capacity = Sync::checked ? 4 : 256;
+    };
+};
+
+template <class Sync>
+struct process_kind {
+    using sync = Sync;
+    using parts = process_parts<Sync>;
+    using driver = parker_driver<Sync, typename parts::parker>;
+    using task_type = job<Sync>;
+    using ready = ready_work<Sync, steal_half_queue<task_type*, Sync, typename parts::queue_limits>, task_type>;
+    template <class Crew, class Worker>
+    using sources = process_sources<Crew, Worker>;
+    static constexpr worker_kind counted_as = worker_kind::compute;
+};
+
+}  // namespace apiary

@@ -1,0 +1,447 @@
+// process_core: the processes of one scheduler and the crew that runs them: spawn, send, completions, cancels, the end.
+//
+// When to use it. Through processes.hpp, which only adds threads and the wait for the end; or alone, where a check or a test
+// brings its own threads.
+//
+// Threads.  Everything: any thread, after the constructor has returned; a thread that runs a worker has said so by
+//           Sync::set_current. Handlers, listener, relay: called on any thread that ends, steps or sends to a process.
+// Progress. send, complete_yield, cancel, kill: lock-free, but for the allocation of an event. spawn: init's, and now and then a
+//           mutex. request_stop: a walk over all places.
+//
+// Invariants
+//   I1  The thread that is told that a process is ready (process_word I2) queues it: on its own worker, or in the crew's pool.
+//   I2  What lives is counted by two_doors from before the place is open until the process is destroyed: so the crew that
+//       a wake finds is there.
+//   I3  Every message that was accepted is taken by a step, or is a dead letter.
+//
+// Synchronisation
+//   S1  spawn: open the place, light fence, load phase_; request_stop: store phase_, heavy fence, look at every place.
+//       Store buffering: a process that the walk misses is cancelled by its spawner.
+//
+// Checked by model_check/schedulers/processes. Stressed by stress/schedulers/processes. The protocol: README.md.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/schedulers/processes/process_books.hpp>
+#include <apiary/schedulers/processes/process_config.hpp>
+#include <apiary/schedulers/processes/process_place.hpp>
+#include <apiary/schedulers/processes/process_table.hpp>
+#include <apiary/workers/crew.hpp>
+#include <apiary/workers/two_doors.hpp>
+
+namespace apiary {
+
+template <class Sync>
+class process_core {
+public:
+    using place = process_place<Sync>;
+    using node = event_node<Sync>;
+    using blocks = event_blocks<Sync>;
+    using process_type = basic_process<Sync>;
+    using config_type = basic_process_config<Sync>;
+    using crew_type = apiary::crew<process_core, process_kind<Sync>>;
+    using worker_type = typename crew_type::worker_type;
+    static constexpr std::uint32_t sleep_command = UINT32_MAX;
+
+    // Precondition: 1 <= workers <= idle_set::max_workers.
+    process_core(unsigned workers, const config_type& config)
+        : config_(config), books_(config_.on_dead_letter), crew_(*this, config.parameters) {
+        phase_.store(running, std::memory_order_relaxed);
+        stopping_.store(false, std::memory_order_relaxed);
+        for (unsigned i = 0; i != workers; ++i) crew_.table().attach(crew_);
+    }
+    // Precondition: the end has come, or no process lives; no worker runs.
+    ~process_core() {
+        if (!stopping()) end_crew();
+    }
+    process_core(const process_core&) = delete;
+    process_core& operator=(const process_core&) = delete;
+
+    // On this thread init runs. Behind it the process is there, and its first step is on its way.
+    spawn_answer spawn(std::unique_ptr<process_type> body, std::string_view method = {}, payload input = {}) {
+        return spawn_by(current(), std::move(body), method, std::move(input), {});
+    }
+    template <class Process, class... Args>
+    spawn_answer spawn_new(std::string_view method, payload input, Args&&... args) {
+        return spawn(std::make_unique<Process>(std::forward<Args>(args)...), method, std::move(input));
+    }
+
+    // Refused, a payload that is given is still there.
+    template <class T>
+    send_answer send(pid to, T&& data) {
+        return send_by(current(), {}, to, std::forward<T>(data));
+    }
+    // The first of a tag is told to the process; what comes behind it, or for a tag that was never called for, is counted and
+    // dropped. It may come before the step that called has returned.
+    template <class T = payload>
+    send_answer complete_yield(pid to, std::uint64_t tag, T&& data = {}, yield_error error = yield_error::none) {
+        return complete_by(current(), to, tag, std::forward<T>(data), error);
+    }
+    // The process is told to end; once, however often it is asked.
+    send_answer cancel(pid to) {
+        place* const p = find(to);
+        return p == nullptr ? send_answer::no_such_process : answer(p->word.cancel(to.generation()), *p, current());
+    }
+    // It ends when its worker comes to it, and is not stepped any more.
+    send_answer kill(pid to) {
+        place* const p = find(to);
+        if (p == nullptr) return send_answer::no_such_process;
+        return push(current(), *p, to.generation(), blocks::make(event_type::cancel, 0, yield_error::none, payload()),
+                    true);
+    }
+    // A hint.
+    bool lives(pid to) const {
+        const place* const p = find(to);
+        return p != nullptr && p->word.looks_alive(to.generation());
+    }
+
+    // Any thread, also in a step; returns at once. No more spawns from outside; every process is told to end.
+    void request_stop() {
+        raise_phase(cancelling);
+        close_the_door();
+        wake_all_processes();
+    }
+    // The same without telling anybody.
+    void close_the_door() {
+        if (doors_.close()) end_crew();
+    }
+    // Behind request_stop: a process that comes to a worker from now on ends, and spawns nothing more.
+    void force() {
+        raise_phase(forcing);
+        wake_all_processes();
+    }
+    bool over() const { return stopping(); }
+    // Until it is over, or the deadline. One thread at a time.
+    bool wait_until(std::int64_t deadline_ns) {
+        while (!over() && (deadline_ns == Sync::forever || now_ns() < deadline_ns)) {
+            if (deadline_ns == Sync::forever)
+                ended_.park();
+            else
+                (void)ended_.park_until(deadline_ns);
+        }
+        return over();
+    }
+    process_stop_report report() {
+        const bool ended = over();  // before the books: then they are complete
+        process_stop_report r = books_.report();
+        r.over = ended;
+        if (r.over) return r;
+        table_.each([&r](place& p) {
+            const process_state s = p.word.state();
+            if (s == process_state::running || s == process_state::called)
+                r.in_a_step.push_back(pid::of(p.index, p.word.generation()));
+        });
+        return r;
+    }
+
+    process_counters counters() const {
+        process_counters c = books_.counters();
+        c.living = doors_.living();
+        for (unsigned i = 0; i != crew_.table().size(); ++i) {
+            const worker_counters w = crew_.table()[i]->counters();
+            c.runs += w.run;
+            c.stolen += w.stolen;
+            c.parked += w.parked;
+            c.woken += w.woken;
+        }
+        return c;
+    }
+
+    // For the crew, its workers, and steps on them.
+    bool stopping() const { return stopping_.load(std::memory_order_acquire); }
+    static constexpr bool discarding() { return false; }
+    auto& clock() { return clock_; }
+    std::int64_t now_ns() const { return clock_.now_ns(); }
+    const exception_handler& on_exception() const { return config_.on_exception; }
+    typename Sync::mutex& mutex() { return mutex_; }
+    crew_type& crew() { return crew_; }
+    void timer_fired(worker_type& w, pid id, std::uint64_t tag) {
+        (void)complete_by(&w, id, tag, payload(), yield_error::none);
+    }
+    // The worker whose thread this is, if it is one of this scheduler.
+    worker_type* current() {
+        worker_type* const w = Sync::template current<worker_type>();
+        return w != nullptr && &w->owner() == this ? w : nullptr;
+    }
+
+    static bool run_it(job<Sync>& self, job_end how, any_worker* by) {
+        Sync::law(how == job_end::run, "processes: the crew has ended, and a process lives");
+        auto& w = *static_cast<worker_type*>(by);
+        w.owner().run(static_cast<place&>(self), w);
+        return true;
+    }
+
+private:
+    friend basic_step_output<Sync>;
+    enum phase : std::uint8_t { running, cancelling, forcing };
+
+    place* find(pid to) const { return to.node() == 0 ? table_.find(to.place()) : nullptr; }
+
+    // I1. `here`: the worker whose thread this is, or null.
+    void queue(place& p, worker_type* here) {
+        const bool posted = here != nullptr && !config_.wakes_into_pool ? here->post_local(&p) : crew_.post(&p);
+        Sync::law(posted, "processes: the crew has ended, and a process lives");
+    }
+    send_answer answer(push_answer a, place& p, worker_type* here) {
+        if (a == push_answer::woke) queue(p, here);
+        if (a == push_answer::no_such_process) return send_answer::no_such_process;
+        return a == push_answer::completing ? send_answer::completing : send_answer::accepted;
+    }
+    send_answer push(worker_type* here, place& p, std::uint64_t generation, node* n, bool calls) {
+        const send_answer a = answer(p.word.push(generation, n, calls), p, here);
+        if (a != send_answer::accepted) blocks::release(n);
+        return a;
+    }
+
+    template <class T>
+    send_answer send_by(worker_type* here, pid from, pid to, T&& data) {
+        if (to.node() != 0) [[unlikely]]
+            return relay(to, std::forward<T>(data));
+        place* const p = table_.find(to.place());
+        if (p == nullptr || !p->word.looks_alive(to.generation())) return refusal(p, to);
+        node* const n = blocks::make(event_type::message, from.value, yield_error::none, std::forward<T>(data));
+        const push_answer pushed = p->word.push(to.generation(), n, false);
+        if (pushed == push_answer::accepted) return send_answer::accepted;
+        if (pushed == push_answer::woke) {
+            queue(*p, here);
+            return send_answer::accepted;
+        }
+        if constexpr (std::is_same_v<T, payload>) data = std::move(n->what.data);
+        blocks::release(n);
+        return pushed == push_answer::completing ? send_answer::completing : send_answer::no_such_process;
+    }
+    static send_answer refusal(place* p, pid to) {
+        return p != nullptr && p->word.generation() == to.generation() ? send_answer::completing
+                                                                       : send_answer::no_such_process;
+    }
+    template <class T>
+    send_answer relay(pid to, T&& data) {
+        if (!config_.relay) return send_answer::no_such_process;
+        if constexpr (std::is_same_v<std::remove_cvref_t<T>, payload>) {
+            return config_.relay(to, data);
+        } else {
+            payload wrapped(std::forward<T>(data));
+            return config_.relay(to, wrapped);
+        }
+    }
+    template <class T>
+    send_answer complete_by(worker_type* here, pid to, std::uint64_t tag, T&& data, yield_error error) {
+        place* const p = find(to);
+        if (p == nullptr || !p->word.looks_alive(to.generation())) {
+            books_.late_completion();
+            return refusal(p, to);
+        }
+        node* const n = blocks::make(event_type::completed, tag, error, std::forward<T>(data));
+        const send_answer a = push(here, *p, to.generation(), n, true);
+        if (a != send_answer::accepted) books_.late_completion();
+        return a;
+    }
+
+    spawn_answer spawn_by(worker_type* here, std::unique_ptr<process_type> body, std::string_view method,
+                          payload&& input, pid parent) {
+        if (body == nullptr) return {{}, spawn_error::no_process};
+        if (here != nullptr)
+            doors_.enter_inside();  // what runs there lives
+        else if (!doors_.enter())
+            return {{}, spawn_error::stopping};
+        place* const p = at_phase(forcing) ? nullptr : table_.acquire(spare(here));
+        if (p == nullptr) {
+            leave();
+            return {{}, at_phase(forcing) ? spawn_error::stopping : spawn_error::no_place};
+        }
+        p->body = std::move(body);
+        p->word.open(p->generation);
+        spawn_answer told{p->id()};
+        try {
+            basic_process_context<Sync> context{*this, told.id, parent};
+            const init_answer said = p->body->init(context, method, std::move(input));
+            if (said == init_answer::unknown_method) told.error = spawn_error::unknown_method;
+            if (said == init_answer::failed) told.error = spawn_error::failed;
+        } catch (...) {
+            told.error = spawn_error::failed;
+            told.thrown = std::current_exception();
+        }
+        if (!told) {
+            books_.bury(p->id(), dead_letter::ended, event_list<Sync>(p->word.finish(p->generation).newest));
+            p->empty();
+            table_.release(p, spare(here));
+            leave();
+            told.id = {};
+            return told;
+        }
+        books_.spawned();
+        Sync::fence_light();  // S1
+        if (!at_phase(running)) [[unlikely]]
+            (void)p->word.cancel(p->generation);  // it is ready: nobody else queues it
+        queue(*p, here);
+        return told;
+    }
+    static fifo_list<job<Sync>>* spare(worker_type* here) {
+        return here == nullptr ? nullptr : &here->sources().spare_places();
+    }
+
+    void run(place& p, worker_type& w) {
+        const auto [newest, cancel] = p.word.start(p.generation);
+        event_list<Sync> events(newest);
+        const arrived what = newest == nullptr ? arrived{} : sort(p, events);
+        if (what.killed) return end(p, w, process_end::killed, std::move(events));
+        if (at_phase(forcing)) [[unlikely]]
+            return end(p, w, process_end::forced, std::move(events));
+        const bool cancelled = cancel && !std::exchange(p.cancel_told, p.cancel_told || cancel);
+        // A wake for nothing: what it was for has come before, or was not called for (museum, B31).
+        const bool for_nothing = p.waits == process_state::blocked ? !what.completed : events.empty();
+        if (for_nothing && !cancelled && p.waits != process_state::ready) {
+            Sync::reach("process_core.woken_for_nothing");
+            if (!events.empty()) p.more().kept.append(std::move(events));
+            return settle(p, w);
+        }
+        if (p.has_more() && !p.more().kept.empty()) {
+            p.more().kept.append(std::move(events));
+            events = std::move(p.more().kept);
+        }
+        step(p, w, std::move(events), cancelled);
+    }
+
+    void step(place& p, worker_type& w, event_list<Sync>&& events, bool cancelled) {
+        basic_event_batch<Sync> batch(std::move(events), cancelled);
+        basic_step_output<Sync> out(*this, w, p.id());
+        std::exception_ptr thrown;
+        try {
+            p.body->step(batch, out);
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        if (thrown != nullptr) [[unlikely]] {
+            books_.threw();
+            w.sources().commands().clear();
+            if (config_.on_exception) config_.on_exception(thrown);
+            return end(p, w, process_end::threw, std::move(batch.rest()));
+        }
+        if (!batch.rest().empty() && !out.finished_) books_.bury(p.id(), dead_letter::unread, std::move(batch.rest()));
+        if (!w.sources().commands().empty() && !dispatch(p, w))
+            return end(p, w, process_end::misused, std::move(batch.rest()));
+        if (out.finished_) return end(p, w, process_end::finished, std::move(batch.rest()));
+        p.waits = out.waits_;
+        if (p.waits == process_state::blocked && !p.calls.any())
+            return end(p, w, process_end::misused, std::move(batch.rest()));
+        settle(p, w);
+    }
+
+    void settle(place& p, worker_type& w) {
+        if (!p.word.settle(p.generation, p.waits)) return;
+        queue(p, p.waits == process_state::ready ? nullptr : &w);  // again(): behind others
+    }
+
+    struct arrived {
+        bool completed = false, killed = false;
+    };
+    // Keeps of the completions those that were called for and come first, and takes kills out.
+    arrived sort(place& p, event_list<Sync>& events) {
+        bool calls = false;
+        events.each([&calls](const node& n) { calls |= n.what.type != event_type::message; });
+        arrived what;
+        if (!calls) return what;
+        event_list<Sync> kept;
+        while (node* n = events.pop()) {
+            if (n->what.type == event_type::message ||
+                (n->what.type == event_type::completed && p.call_ends(n->what.tag))) {
+                what.completed |= n->what.type == event_type::completed;
+                kept.append(n);
+                continue;
+            }
+            if (n->what.type == event_type::cancel)
+                what.killed = true;
+            else
+                books_.late_completion();
+            blocks::release(n);
+        }
+        events = std::move(kept);
+        return what;
+    }
+
+    // False: a tag was in use, or called for twice. Then nothing of this step is carried out.
+    bool dispatch(place& p, worker_type& w) {
+        auto& commands = w.sources().commands();
+        bool fine = true;
+        for (const basic_command<Sync>& c : commands) fine = fine && p.called_for(c.tag);
+        for (std::size_t i = 0; fine && i != commands.size(); ++i) carry_out(w, std::move(commands[i]));
+        commands.clear();
+        return fine;
+    }
+    void carry_out(worker_type& w, basic_command<Sync>&& c) {
+        const pid from = c.from;
+        const std::uint64_t tag = c.tag;
+        if (c.id == sleep_command) return w.sources().sleep(*c.arguments.template get<std::int64_t>(), from, tag);
+        const auto handler = config_.handlers.find(c.id);
+        if (handler == config_.handlers.end())
+            return (void)complete_by(&w, from, tag, payload(), yield_error::unknown_command);
+        bool threw = false;
+        try {
+            handler->second(*this, std::move(c));
+        } catch (...) {
+            threw = true;
+        }
+        if (threw) (void)complete_by(&w, from, tag, payload(), yield_error::handler_threw);
+    }
+
+    void end(place& p, worker_type& w, process_end how, event_list<Sync>&& unread) {
+        const pid id = p.id();
+        std::uint64_t lost = 0;
+        if (p.has_more()) lost += books_.bury(p.id(), dead_letter::ended, std::move(p.more().kept));
+        lost += books_.bury(p.id(), dead_letter::ended, std::move(unread));
+        lost += books_.bury(p.id(), dead_letter::ended, event_list<Sync>(p.word.finish(p.generation).newest));
+        p.body->close();
+        p.empty();
+        if (!at_phase(running)) books_.ended(id, how, lost);
+        table_.release(&p, spare(&w));
+        leave();
+    }
+    void raise_phase(phase to) {
+        std::uint8_t seen = phase_.load(std::memory_order_relaxed);
+        while (seen < to &&
+               !phase_.compare_exchange_weak(seen, to, std::memory_order_release, std::memory_order_relaxed)) {
+        }
+    }
+    // Release and acquire by the word of the process that is asked about, or the fences of S1.
+    bool at_phase(phase p) const { return phase_.load(std::memory_order_relaxed) == p; }
+    void wake_all_processes() {
+        Sync::fence_heavy();  // S1
+        worker_type* const here = current();
+        table_.each([this, here](place& p) { (void)answer(p.word.cancel_any(), p, here); });
+    }
+    void leave() {
+        if (doors_.leave()) end_crew();
+    }
+    // Nothing lives, and nothing ever will. The workers end, and the thread that waits for it.
+    void end_crew() {
+        crew_.close();
+        stopping_.store(true, std::memory_order_release);
+        {
+            const typename Sync::lock held(mutex_);
+            crew_.wake_all();
+        }
+        ended_.unpark();
+    }
+
+    const config_type config_;
+    [[no_unique_address]] typename process_parts<Sync>::clock clock_;
+    typename Sync::template atomic<std::uint8_t> phase_;
+    typename Sync::template atomic<bool> stopping_;
+    typename Sync::mutex mutex_;  // of the crew
+    process_books<Sync> books_;
+    typename process_parts<Sync>::parker ended_;
+    two_doors<Sync> doors_;
+    process_table<place, Sync, place::word_type::last_generation> table_;
+    crew_type crew_;
+};
+
+}  // namespace apiary
+
+#include <apiary/schedulers/processes/process_output.hpp>

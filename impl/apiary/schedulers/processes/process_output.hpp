@@ -1,0 +1,39 @@
+// process_output: what a step's output does with the scheduler. Included by process_core.hpp, behind it; nobody else includes it.
+// process.hpp says what each call means.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include <apiary/schedulers/processes/process_core.hpp>
+
+namespace apiary {
+
+template <class Sync>
+process_place<Sync>::process_place() : job<Sync>(&process_core<Sync>::run_it) {}
+
+template <class Sync>
+template <class T>
+send_answer basic_step_output<Sync>::send(pid to, T&& data) {
+    return core_.send_by(&worker_, self_, to, std::forward<T>(data));
+}
+template <class Sync>
+spawn_answer basic_step_output<Sync>::spawn(std::unique_ptr<basic_process<Sync>> child, std::string_view method,
+                                            payload input) {
+    return core_.spawn_by(&worker_, std::move(child), method, std::move(input), self_);
+}
+template <class Sync>
+void basic_step_output<Sync>::call(std::uint32_t id, std::uint64_t tag, payload arguments) {
+    worker_.sources().commands().push_back({self_, tag, id, std::move(arguments)});
+}
+template <class Sync>
+void basic_step_output<Sync>::sleep(std::int64_t ns, std::uint64_t tag) {
+    const std::int64_t now = core_.now_ns();
+    const std::int64_t deadline = ns < INT64_MAX - 1 - now ? now + std::max<std::int64_t>(ns, 0) : INT64_MAX - 1;
+    call(core::sleep_command, tag, payload(deadline));
+}
+
+}  // namespace apiary

@@ -1,0 +1,189 @@
+// process_word: what a process does next, its mailbox, and which process of its place it is: one word.
+//
+// When to use it. Once for each place of a table of processes (process_table.hpp). When not: for a mailbox
+// whose receiver has a thread of its own (mpsc_inbox).
+//
+// The word has four fields: the state; whether a cancel has come; the newest event of the mailbox, whose
+// `next` leads to the older ones; the generation, which tells this process from those that had the
+// place before it. So a send is one compare-exchange, which decides at once whether that process lives,
+// where its event stands, and which thread wakes the process; and to receive is one exchange.
+//
+//   state       held by                     waits for
+//   ready       a queue, or its spawner     a worker
+//   running     a worker                    -
+//   called      a worker                    -; what would end a block has come since the run began
+//   blocked     nobody                      what it has called for, a cancel
+//   idle        nobody                      any event
+//   complete    nobody                      -; the place may get its next process
+//
+//   event \ state    ready     running   called    blocked   idle      complete
+//   message          ready     running   called    blocked   ready*    refused
+//   call, cancel     ready     called    called    ready*    ready*    refused
+//   start            running   -         -         -         -         -
+//   settle(idle)     -         idle, or ready* when there is an event      -
+//   settle(blocked)  -         blocked   ready*    -         -         -
+//   settle(ready)    -         ready*    ready*    -         -         -
+//   finish           complete  complete  complete  -         -         -
+//   open             -         -         -         -         -         ready
+//   *: told to exactly one caller, who puts the process into a queue. -: nobody may.
+//
+// Threads.   push, cancel, cancel_any, looks_alive, state: any. start, settle, finish: the holder. open: the owner
+//            of a place that is complete.
+// Progress.  start, finish, open: wait-free. push, cancel, settle: lock-free.
+// Order.     The events of one sender come out in the order it pushed them.
+// Memory.    Nobody holds a place: a push that comes late finds another generation in the word, and
+//            changes nothing. A generation never comes back: when they are used up the place is
+//            retired by its owner (process_table I3). Events need an address below 2^(64 - generation_bits).
+//
+// Invariants
+//   I1  Exactly one holder in ready, running and called; none in the other states.
+//   I2  Each change from idle or blocked to ready is told to one caller; likewise a settle that found news.
+//   I3  Each event that a push accepted comes out of one start or finish of that generation.
+//
+// Synchronisation. Every change but open is a read-modify-write, and so continues what earlier ones release.
+//   S1  push, cancel (release) -> start, finish (acquire): the events. A start by a plain store would not see them
+//       (museum, process_starts_by_a_store).
+//   S2  settle (release) -> push, cancel (acquire): the caller that is to queue the process writes its link,
+//       which the worker of the last run has read. The same edge goes on to start: what one run wrote, for the next.
+//   open needs no order: what it begins is published by whatever publishes the new pid or queues the process.
+//
+// Checked by model_check/schedulers/processes/process_word_check.cpp. Source: seed 001, "process states", "event
+// queue", with flag and queue in the state's word; museum A16, A17, A19, A39, B30, B31.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+enum class process_state : std::uint8_t { complete, ready, running, called, blocked, idle };
+
+// What became of an event. `woke`: accepted, and the caller puts the process into a queue.
+enum class push_answer : std::uint8_t { accepted, woke, no_such_process, completing };
+
+// The table above, for one event that comes from outside and for the end of a run.
+constexpr process_state after_message(process_state s) { return s == process_state::idle ? process_state::ready : s; }
+constexpr process_state after_call(process_state s) {
+    if (s == process_state::idle || s == process_state::blocked) return process_state::ready;
+    return s == process_state::running ? process_state::called : s;
+}
+constexpr process_state after_settle(process_state s, process_state waits, bool event) {
+    if (s == process_state::called || (waits == process_state::idle && event)) return process_state::ready;
+    return waits;
+}
+
+struct process_word_limits {
+    static constexpr unsigned generation_bits = 16;
+};
+
+template <class Node, class Sync = real_sync, class Limits = process_word_limits>
+class process_word {
+    using word = std::uint64_t;
+
+public:
+    static constexpr word last_generation = (word{1} << Limits::generation_bits) - 1;
+    struct taken {
+        Node* newest;  // linked to the older ones by `next`; null: none
+        bool cancelled;
+    };
+
+    process_word() { word_.store(0, std::memory_order_relaxed); }
+    process_word(const process_word&) = delete;
+    process_word& operator=(const process_word&) = delete;
+
+    // `calls`: it ends a block. The node is the mailbox's when accepted, else still the caller's.
+    [[nodiscard]] push_answer push(word generation, Node* node, bool calls) {
+        word seen = word_.load(std::memory_order_relaxed);
+        for (;;) {
+            const process_state now = state_of(seen);
+            if (seen >> generation_shift != generation) return push_answer::no_such_process;
+            if (now == process_state::complete) return push_answer::completing;
+            node->next.write(node_of(seen));
+            const process_state then = calls ? after_call(now) : after_message(now);
+            const word next = (seen & ~(node_mask | state_mask)) | of(node) | of(then);
+            if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,
+                                            std::memory_order_relaxed))  // S1, S2
+                return then != now && then == process_state::ready ? push_answer::woke : push_answer::accepted;
+        }
+    }
+
+    // The next start is told, once for all cancels before it. It ends a block.
+    [[nodiscard]] push_answer cancel(word generation) {
+        return cancel_if([generation](word seen) { return seen >> generation_shift == generation; });
+    }
+    // Whichever process has the place now.
+    [[nodiscard]] push_answer cancel_any() {
+        return cancel_if([](word) { return true; });
+    }
+
+    // The holder begins a run, and takes all that has come.
+    taken start(word generation) {
+        return unpack(
+            word_.exchange(of(generation) | of(process_state::running), std::memory_order_acquire));  // S1, S2
+    }
+
+    // The end of a run: the process waits. True: it has been called meanwhile, or wants to run again; the caller is still its
+    // holder and queues it. `waits`: idle, blocked or ready.
+    [[nodiscard]] bool settle(word generation, process_state waits) {
+        word seen = of(generation) | of(process_state::running);  // most often nothing has come
+        for (;;) {
+            const process_state then = after_settle(state_of(seen), waits, (seen & node_mask) != 0);
+            if (word_.compare_exchange_weak(seen, (seen & ~state_mask) | of(then), std::memory_order_release,  // S2
+                                            std::memory_order_relaxed))
+                return then == process_state::ready;
+        }
+    }
+
+    // The holder ends the process. Refuses every later push, and returns what nobody has taken.
+    taken finish(word generation) {
+        return unpack(word_.exchange(of(generation) | of(process_state::complete), std::memory_order_acquire));  // S1
+    }
+
+    // The next process of this place; the caller is its holder. Precondition: complete, and a generation that was never here.
+    void open(word generation) { word_.store(of(generation) | of(process_state::ready), std::memory_order_relaxed); }
+
+    // Hints.
+    bool looks_alive(word generation) const {
+        const word seen = word_.load(std::memory_order_relaxed);
+        return seen >> generation_shift == generation && state_of(seen) != process_state::complete;
+    }
+    word generation() const { return word_.load(std::memory_order_relaxed) >> generation_shift; }
+    process_state state() const { return state_of(word_.load(std::memory_order_relaxed)); }
+
+private:
+    static constexpr unsigned generation_shift = 64 - Limits::generation_bits;
+    static constexpr word state_mask = 7, cancel_bit = 8;
+    static constexpr word node_mask = ((word{1} << generation_shift) - 1) & ~(state_mask | cancel_bit);
+
+    static constexpr process_state state_of(word w) { return static_cast<process_state>(w & state_mask); }
+    static Node* node_of(word w) { return reinterpret_cast<Node*>(w & node_mask); }
+    static constexpr word of(process_state s) { return static_cast<word>(s); }
+    static constexpr word of(word generation) { return generation << generation_shift; }
+    static word of(Node* node) {
+        static_assert(alignof(Node) > (state_mask | cancel_bit), "the address leaves room for state and cancel");
+        return reinterpret_cast<word>(node);
+    }
+    static taken unpack(word w) { return {node_of(w), (w & cancel_bit) != 0}; }
+
+    template <class Is>
+    push_answer cancel_if(Is is) {
+        word seen = word_.load(std::memory_order_relaxed);
+        for (;;) {
+            const process_state now = state_of(seen);
+            if (!is(seen)) return push_answer::no_such_process;
+            if (now == process_state::complete) return push_answer::completing;
+            // Also when the bit is set: what the canceller did before is then seen by the start that is to come.
+            const process_state then = after_call(now);
+            const word next = (seen & ~state_mask) | cancel_bit | of(then);
+            if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,
+                                            std::memory_order_relaxed))  // S1, S2
+                return then != now && then == process_state::ready ? push_answer::woke : push_answer::accepted;
+        }
+    }
+
+    typename Sync::template atomic<word> word_;
+};
+
+}  // namespace apiary

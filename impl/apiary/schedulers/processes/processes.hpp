@@ -1,0 +1,117 @@
+// processes: a scheduler of a great many light processes that send each other messages.
+//
+//     apiary::processes all({.workers = 2});
+//     const auto made = all.spawn(std::make_unique<counter>(), "count");
+//     all.send(made.id, 42);
+//     all.join();                                   // until all have ended; or stop(ns): they are told to
+//
+// When to use it. For a million things that wait for messages, each with a state of its own that no lock guards. When not: for
+// callables that wait for nothing (hive), for a computation to be divided (fork_join), or where steps block.
+//
+// Threads. All but construction, destruction, stop and join: any thread, also in a step (process_core.hpp).
+// Idle.    A worker that finds no process to run sleeps.
+// Errors.  Construction: std::invalid_argument when a number is out of range, std::system_error when a thread cannot be
+//          started. stop and join on a worker: std::logic_error, since they would wait for their caller.
+// Ends.    The destructor is stop(stop_ns), and waits for steps that do not return as long as they take.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <apiary/schedulers/processes/process_core.hpp>
+
+namespace apiary {
+
+template <class Sync = real_sync>
+class basic_processes : public process_core<Sync> {
+    using core = process_core<Sync>;
+
+public:
+    explicit basic_processes(const basic_process_config<Sync>& config = {})
+        : core(number_of(config.workers), checked(config)), stop_ns_(config.stop_ns), force_ns_(config.force_ns) {
+        try {
+            for (unsigned i = 0; i != number_of(config.workers); ++i)
+                threads_.emplace_back([this, i] { run_worker(i); });
+        } catch (...) {
+            end();
+            throw;
+        }
+    }
+    ~basic_processes() { end(); }
+
+    unsigned workers() const { return static_cast<unsigned>(threads_.size()); }
+
+    // No more spawns from outside. Every process is told to end, and has so long to do so; then those that are left are ended,
+    // without a step, and have `force_ns`. Not over: a step has not returned. Nothing is lost then, and a later call goes on.
+    process_stop_report stop(std::int64_t ns) {
+        refuse_workers();
+        const typename Sync::lock one_at_a_time(stop_mutex_);
+        core::request_stop();
+        if (!core::wait_until(deadline(ns))) {
+            core::force();
+            (void)core::wait_until(deadline(force_ns_));
+        }
+        return core::report();
+    }
+    process_stop_report stop() { return stop(stop_ns_); }
+    // No more spawns from outside; until all have ended by themselves.
+    void join() {
+        refuse_workers();
+        const typename Sync::lock one_at_a_time(stop_mutex_);
+        core::close_the_door();
+        (void)core::wait_until(Sync::forever);
+    }
+
+private:
+    static constexpr unsigned max_workers = idle_set<Sync>::max_workers;
+
+    static unsigned number_of(unsigned workers) {
+        if (workers != 0) return workers;
+        const unsigned there = std::thread::hardware_concurrency();
+        return there == 0 ? 1 : there < max_workers ? there : max_workers;
+    }
+    static const basic_process_config<Sync>& checked(const basic_process_config<Sync>& c) {
+        if (c.workers > max_workers)
+            throw std::invalid_argument("processes: workers is " + std::to_string(c.workers) + "; it can be 1 to " +
+                                        std::to_string(max_workers) + ", or 0 for the number of processors");
+        if (c.handlers.contains(core::sleep_command))
+            throw std::invalid_argument("processes: a handler for sleep_command, which is built in");
+        for (const auto& [id, handler] : c.handlers)
+            if (!handler)
+                throw std::invalid_argument("processes: the handler of command " + std::to_string(id) + " is empty");
+        if (c.stop_ns < 0 || c.force_ns < 0) throw std::invalid_argument("processes: stop_ns or force_ns is negative");
+        return c;
+    }
+    void refuse_workers() {
+        if (core::current() != nullptr)
+            throw std::logic_error(
+                "processes: stop or join on a worker would wait for itself; request_stop() does not wait");
+    }
+    std::int64_t deadline(std::int64_t ns) const {
+        const std::int64_t now = core::now_ns();
+        return ns < Sync::forever - now ? now + ns : Sync::forever;
+    }
+    void run_worker(unsigned i) {
+        auto* const w = core::crew().table()[i];
+        Sync::set_current(w);
+        w->run();
+    }
+    void end() {
+        (void)stop(stop_ns_);
+        (void)core::wait_until(Sync::forever);
+        for (std::thread& t : threads_) t.join();
+        threads_.clear();
+    }
+
+    const std::int64_t stop_ns_, force_ns_;
+    typename Sync::mutex stop_mutex_;
+    std::vector<std::thread> threads_;
+};
+
+using processes = basic_processes<>;
+using processes_config = basic_process_config<>;
+
+}  // namespace apiary

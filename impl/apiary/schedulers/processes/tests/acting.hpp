@@ -1,0 +1,55 @@
+// acting: processes out of callables, and what tests ask of them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include <apiary/schedulers/processes/processes.hpp>
+
+namespace apiary {
+
+class acting : public process {
+public:
+    using step_function = std::function<void(events&, output&)>;
+
+    explicit acting(step_function f, std::function<void()> at_close = {})
+        : step_(std::move(f)), at_close_(std::move(at_close)) {}
+    init_answer init(context&, std::string_view, payload) override { return init_answer::ready; }
+    void step(events& batch, output& out) override { step_(batch, out); }
+    void close() noexcept override {
+        if (at_close_) at_close_();
+    }
+
+private:
+    step_function step_;
+    std::function<void()> at_close_;
+};
+
+// Each event goes to `on`; a cancel ends it.
+inline std::unique_ptr<process> on_events(std::function<void(event&, step_output&)> on,
+                                          std::function<void()> at_close = {}) {
+    return std::make_unique<acting>(
+        [on = std::move(on)](event_batch& batch, step_output& out) {
+            while (event* e = batch.next())
+                if (e->type == event_type::cancel)
+                    out.finish();
+                else
+                    on(*e, out);
+        },
+        std::move(at_close));
+}
+inline std::unique_ptr<process> deaf() {
+    return on_events([](event&, step_output&) {});
+}
+
+// For what must come, however slow the machine is.
+template <class Condition>
+void wait_for(Condition condition) {
+    while (!condition()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
+}  // namespace apiary

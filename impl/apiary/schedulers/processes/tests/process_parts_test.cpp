@@ -1,0 +1,269 @@
+// What processes are made of, one by one: the word's table of states and events, pids, payloads, calls, the table of places.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <apiary/schedulers/processes/process_core.hpp>
+
+namespace {
+
+using apiary::payload;
+using apiary::pid;
+using apiary::process_state;
+using apiary::push_answer;
+using apiary::real_sync;
+
+struct alignas(16) letter {
+    real_sync::cell<letter*> next;
+};
+using word = apiary::process_word<letter, real_sync>;
+
+constexpr std::array states{process_state::ready,   process_state::running, process_state::called,
+                            process_state::blocked, process_state::idle,    process_state::complete};
+const char* name(process_state s) {
+    constexpr const char* names[] = {"complete", "ready", "running", "called", "blocked", "idle"};
+    return names[static_cast<unsigned>(s)];
+}
+
+// A word that has come to this state as a scheduler would bring it there. Its mailbox is empty.
+struct prepared {
+    word w;
+    letter spare;
+    explicit prepared(process_state s) {
+        w.open(7);
+        if (s == process_state::ready) return;
+        (void)w.start(7);
+        if (s == process_state::called) (void)w.push(7, &spare, true);
+        if (s == process_state::blocked || s == process_state::idle) (void)w.settle(7, s);
+        if (s == process_state::complete) (void)w.finish(7);
+        EXPECT_EQ(w.state(), s);
+    }
+};
+
+struct row {
+    const char* event;
+    bool (*happens)(prepared&);          // whether somebody was told to queue the process
+    std::array<const char*, 6> becomes;  // in the order of `states`; "-": nobody may; a star: told
+};
+bool message(prepared& p) {
+    static letter l;
+    return p.w.push(7, &l, false) == push_answer::woke;
+}
+bool call(prepared& p) {
+    static letter l;
+    return p.w.push(7, &l, true) == push_answer::woke;
+}
+bool cancel(prepared& p) { return p.w.cancel(7) == push_answer::woke; }
+bool start(prepared& p) { return (void)p.w.start(7), false; }
+bool finish(prepared& p) { return (void)p.w.finish(7), false; }
+bool open(prepared& p) { return p.w.open(7), false; }
+template <process_state To, bool WithMessage = false>
+bool settle(prepared& p) {
+    if (WithMessage) (void)message(p);
+    return p.w.settle(7, To);
+}
+
+const row table[] = {
+    //                                     ready     running    called     blocked   idle      complete
+    {"message", message, {"ready", "running", "called", "blocked", "ready*", "complete"}},
+    {"call", call, {"ready", "called", "called", "ready*", "ready*", "complete"}},
+    {"cancel", cancel, {"ready", "called", "called", "ready*", "ready*", "complete"}},
+    {"start", start, {"running", "-", "-", "-", "-", "-"}},
+    {"settle(idle)", settle<process_state::idle>, {"-", "idle", "ready*", "-", "-", "-"}},
+    {"message, settle(idle)", settle<process_state::idle, true>, {"-", "ready*", "ready*", "-", "-", "-"}},
+    {"settle(blocked)", settle<process_state::blocked>, {"-", "blocked", "ready*", "-", "-", "-"}},
+    {"message, settle(blocked)", settle<process_state::blocked, true>, {"-", "blocked", "ready*", "-", "-", "-"}},
+    {"settle(ready)", settle<process_state::ready>, {"-", "ready*", "ready*", "-", "-", "-"}},
+    {"finish", finish, {"complete", "complete", "complete", "-", "-", "-"}},
+    {"open", open, {"-", "-", "-", "-", "-", "ready"}},
+};
+
+TEST(process_word, each_event_in_each_state_has_the_successor_of_the_table) {
+    std::cout << "event \\ state";
+    for (const process_state s : states) std::cout << " | " << name(s);
+    std::cout << '\n';
+    for (const row& r : table) {
+        std::cout << r.event;
+        for (std::size_t i = 0; i != states.size(); ++i) {
+            const std::string expected = r.becomes[i];
+            std::cout << " | " << expected;
+            if (expected == "-") continue;
+            prepared p(states[i]);
+            const bool told = r.happens(p);
+            EXPECT_EQ(std::string(name(p.w.state())) + (told ? "*" : ""), expected)
+                << r.event << " in " << name(states[i]);
+        }
+        std::cout << '\n';
+    }
+}
+
+TEST(process_word, refuses_the_dead_and_other_generations_and_changes_nothing) {
+    prepared dead(process_state::complete), idle(process_state::idle);
+    letter l;
+    EXPECT_EQ(dead.w.push(7, &l, false), push_answer::completing);
+    EXPECT_EQ(dead.w.cancel(7), push_answer::completing);
+    EXPECT_EQ(dead.w.cancel_any(), push_answer::completing);
+    for (const std::uint64_t other : {6U, 8U, 0U}) {
+        EXPECT_EQ(idle.w.push(other, &l, true), push_answer::no_such_process);
+        EXPECT_EQ(idle.w.cancel(other), push_answer::no_such_process);
+        EXPECT_FALSE(idle.w.looks_alive(other));
+    }
+    EXPECT_TRUE(idle.w.looks_alive(7));
+    EXPECT_FALSE(dead.w.looks_alive(7));
+    EXPECT_EQ(idle.w.state(), process_state::idle);
+    EXPECT_EQ(idle.w.generation(), 7U);
+    EXPECT_EQ(idle.w.cancel_any(), push_answer::woke);
+}
+
+TEST(process_word, gives_out_what_came_the_newest_first_and_each_cancel_once) {
+    prepared p(process_state::blocked);
+    std::array<letter, 3> l;
+    for (letter& one : l) EXPECT_EQ(p.w.push(7, &one, false), push_answer::accepted);
+    EXPECT_EQ(p.w.cancel(7), push_answer::woke);
+    EXPECT_EQ(p.w.cancel(7), push_answer::accepted);
+    const auto taken = p.w.start(7);
+    EXPECT_TRUE(taken.cancelled);
+    ASSERT_EQ(taken.newest, &l[2]);
+    EXPECT_EQ(l[2].next.read(), &l[1]);
+    EXPECT_EQ(l[1].next.read(), &l[0]);
+    EXPECT_EQ(l[0].next.read(), nullptr);
+    EXPECT_FALSE(p.w.settle(7, process_state::idle)) << "both are taken";
+    EXPECT_EQ(p.w.push(7, &l[0], false), push_answer::woke);
+    EXPECT_EQ(p.w.finish(7).newest, &l[0]) << "the end gives back what nobody has taken";
+}
+
+TEST(process_word, keeps_the_messages_of_a_block) {
+    prepared p(process_state::running);
+    std::array<letter, 2> l;
+    EXPECT_EQ(p.w.push(7, &l[0], false), push_answer::accepted);
+    EXPECT_FALSE(p.w.settle(7, process_state::blocked));
+    EXPECT_EQ(p.w.push(7, &l[1], true), push_answer::woke);
+    const auto taken = p.w.start(7);
+    EXPECT_EQ(taken.newest, &l[1]);
+    EXPECT_EQ(l[1].next.read(), &l[0]);
+    EXPECT_FALSE(taken.cancelled);
+}
+
+TEST(pid, has_its_parts) {
+    const pid p = pid::of(0xFFFF'FFFE, 0xABCD);
+    EXPECT_EQ(p.place(), 0xFFFF'FFFE);
+    EXPECT_EQ(p.generation(), 0xABCDU);
+    EXPECT_EQ(p.node(), 0);
+    EXPECT_EQ(p.at(0x1234).node(), 0x1234);
+    EXPECT_EQ(p.at(0x1234).at(0), p);
+    EXPECT_TRUE(p);
+    EXPECT_FALSE(pid{});
+}
+
+TEST(payload, holds_small_and_large_values_and_finds_them_by_their_type_alone) {
+    const auto shared = std::make_shared<int>(3);
+    payload small(42), text(std::string("a string that is too long to lie in itself")), counted(shared);
+    payload large(std::array<std::uint64_t, 8>{1, 2, 3});
+    EXPECT_EQ(*small.get<int>(), 42);
+    EXPECT_EQ(small.get<unsigned>(), nullptr);
+    EXPECT_EQ(text.get<std::string>()->substr(0, 8), "a string");
+    EXPECT_EQ((*large.get<std::array<std::uint64_t, 8>>())[2], 3U);
+    EXPECT_EQ(payload().get<int>(), nullptr);
+    EXPECT_FALSE(payload());
+    EXPECT_EQ(shared.use_count(), 2);
+    payload moved(std::move(counted));
+    EXPECT_FALSE(counted);
+    EXPECT_EQ(shared.use_count(), 2);
+    moved = std::move(large);
+    EXPECT_EQ(shared.use_count(), 1) << "what it held is destroyed";
+    EXPECT_TRUE(moved);
+    EXPECT_FALSE(large);
+    moved.reset();
+    EXPECT_FALSE(moved);
+    EXPECT_STREQ(*payload("literal").get<const char*>(), "literal");
+}
+
+TEST(pending_calls, knows_each_tag_until_its_end) {
+    apiary::pending_calls calls;
+    apiary::pending_calls::tags more;
+    const auto rest = [&more]() -> auto& { return more; };
+    EXPECT_FALSE(calls.any());
+    EXPECT_FALSE(calls.end(0, rest)) << "there is none";
+    for (const std::uint64_t tag : {0U, 5U, 9U}) EXPECT_TRUE(calls.add(tag, rest));
+    for (const std::uint64_t tag : {0U, 5U, 9U}) EXPECT_FALSE(calls.add(tag, rest)) << "in use";
+    EXPECT_FALSE(calls.end(7, rest));
+    EXPECT_TRUE(calls.end(0, rest)) << "the one that lies inside";
+    EXPECT_FALSE(calls.end(0, rest));
+    EXPECT_TRUE(calls.end(5, rest));
+    EXPECT_FALSE(calls.end(5, rest));
+    EXPECT_TRUE(calls.any());
+    EXPECT_TRUE(calls.end(9, rest));
+    EXPECT_FALSE(calls.any());
+    EXPECT_TRUE(more.empty());
+    EXPECT_TRUE(calls.add(9, rest)) << "again";
+}
+
+struct small_table {
+    static constexpr std::size_t chunk = 2, chunks = 3, batch = 2;
+};
+struct place {
+    using link_type = place;
+    real_sync::cell<place*> next;
+    std::uint32_t index = 0, generation = 0;
+};
+using places = apiary::process_table<place, real_sync, 3, small_table>;
+
+TEST(process_table, grows_to_its_limit_and_finds_what_is_there) {
+    places t;
+    EXPECT_EQ(t.find(0), nullptr);
+    std::set<place*> all;
+    for (std::uint32_t i = 0; i != 6; ++i) {
+        place* const p = t.acquire(nullptr);
+        ASSERT_NE(p, nullptr);
+        EXPECT_EQ(t.find(p->index), p);
+        EXPECT_EQ(p->generation, 1U);
+        all.insert(p);
+    }
+    EXPECT_EQ(all.size(), 6U);
+    EXPECT_EQ(t.acquire(nullptr), nullptr);
+    EXPECT_EQ(t.find(6), nullptr);
+    EXPECT_EQ(t.find(UINT32_MAX), nullptr);
+    std::size_t seen = 0;
+    t.each([&](place& p) { seen += all.count(&p); });
+    EXPECT_EQ(seen, 6U);
+}
+
+TEST(process_table, gives_a_place_on_with_a_new_generation_until_they_are_used_up) {
+    places t;
+    place* const first = t.acquire(nullptr);
+    for (std::uint32_t g = 1; g != 3; ++g) {
+        EXPECT_EQ(first->generation, g);
+        t.release(first, nullptr);
+        EXPECT_EQ(t.acquire(nullptr), first) << "the newest first";
+    }
+    EXPECT_EQ(first->generation, 3U);
+    t.release(first, nullptr);
+    for (int i = 0; i != 5; ++i) EXPECT_NE(t.acquire(nullptr), first) << "retired";
+    EXPECT_EQ(t.acquire(nullptr), nullptr);
+}
+
+TEST(process_table, a_spare_list_takes_and_gives_several_at_once) {
+    places t;
+    places::list spare;
+    std::vector<place*> mine;
+    for (int i = 0; i != 6; ++i) mine.push_back(t.acquire(&spare));
+    EXPECT_TRUE(spare.empty());
+    EXPECT_EQ(t.acquire(&spare), nullptr);
+    for (place* p : mine) t.release(p, &spare);
+    EXPECT_LT(spare.size(), 4U) << "some went back";
+    const std::size_t left = spare.size();
+    std::size_t others = 0;
+    while (t.acquire(nullptr) != nullptr) ++others;
+    EXPECT_EQ(others + left, 6U);
+    t.give_back(spare, left);
+    EXPECT_NE(t.acquire(nullptr), nullptr);
+}
+
+}  // namespace

@@ -1,0 +1,154 @@
+// How it ends: cancels, the deadline, the report, and what is asked of a scheduler that is about to go.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+#include "acting.hpp"
+
+namespace {
+
+using namespace apiary;
+
+TEST(processes_stop, tells_all_to_end_and_reports_that_they_did) {
+    processes all({.workers = 2});
+    std::atomic<int> closed = 0;
+    for (int i = 0; i != 1000; ++i) (void)all.spawn(on_events([](event&, step_output&) {}, [&] { ++closed; }));
+    const auto report = all.stop(processes_config{}.stop_ns * 100);
+    EXPECT_TRUE(report.over);
+    EXPECT_EQ(report.ended, 1000U);
+    EXPECT_TRUE(report.forced.empty());
+    EXPECT_TRUE(report.with_mail.empty());
+    EXPECT_EQ(report.undelivered, 0U);
+    EXPECT_EQ(closed, 1000);
+    EXPECT_EQ(all.spawn(deaf()).error, spawn_error::stopping);
+    EXPECT_TRUE(all.stop().over) << "again";
+}
+
+TEST(processes_stop, reaches_the_blocked_and_the_sleeping) {
+    std::atomic<int> cancelled = 0;
+    processes all({.workers = 2, .handlers = {{1, [](auto&, process_command&&) {}}}});
+    for (int i = 0; i != 100; ++i)
+        (void)all.spawn(std::make_unique<acting>([&, i](event_batch& batch, step_output& out) {
+            if (batch.next() != nullptr) return (void)++cancelled, out.finish();
+            i % 2 == 0 ? out.call(1, 1) : out.sleep(INT64_MAX, 1);
+            out.block();
+        }));
+    EXPECT_EQ(all.stop(real_sync::forever).ended, 100U);
+    EXPECT_EQ(cancelled, 100);
+}
+
+TEST(processes_stop, forces_those_that_do_not_end_and_names_them_with_their_mail) {
+    std::atomic<int> closed = 0;
+    processes all({.workers = 2, .handlers = {{1, [](auto&, process_command&&) {}}}});
+    const auto stubborn = all.spawn(std::make_unique<acting>(
+        [](event_batch& batch, step_output& out) {
+            static_cast<void>(batch.next());  // it never looks at more than the first
+            static std::uint64_t tag = 0;
+            out.call(1, ++tag);
+            out.block();
+        },
+        [&] { ++closed; }));
+    const auto willing = all.spawn(deaf());
+    for (int i = 0; i != 3; ++i) EXPECT_EQ(all.send(stubborn.id, i), send_answer::accepted);
+    const auto report = all.stop(20'000'000);
+    EXPECT_TRUE(report.over);
+    EXPECT_EQ(report.ended, 1U);
+    ASSERT_EQ(report.forced.size(), 1U);
+    EXPECT_EQ(report.forced[0].id, stubborn.id);
+    EXPECT_EQ(report.undelivered, report.forced[0].undelivered);
+    EXPECT_EQ(closed, 1);
+    EXPECT_NE(all.send(willing.id, 1), send_answer::accepted);
+}
+
+TEST(processes_stop, names_a_step_that_does_not_return_and_goes_on_when_it_has) {
+    std::atomic<bool> in_step = false, go = false;
+    processes all({.workers = 1, .force_ns = 10'000'000});
+    const auto hangs = all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        in_step = true;
+        wait_for([&] { return go.load(); });
+        out.finish();
+    }));
+    wait_for([&] { return in_step.load(); });
+    EXPECT_EQ(all.send(hangs.id, 1), send_answer::accepted);
+    const auto report = all.stop(0);
+    EXPECT_FALSE(report.over);
+    EXPECT_EQ(report.in_a_step, std::vector{hangs.id});
+    go = true;
+    wait_for([&] { return all.over(); });
+    const auto later = all.stop(0);
+    EXPECT_TRUE(later.over);
+    EXPECT_EQ(later.ended, 1U);
+    ASSERT_EQ(later.with_mail.size(), 1U);
+    EXPECT_EQ(later.with_mail[0].id, hangs.id);
+    EXPECT_EQ(later.with_mail[0].undelivered, 1U);
+}
+
+TEST(processes_stop, what_lives_may_spawn_and_send_until_it_ends_and_the_child_is_told_too) {
+    std::atomic<int> told = 0;
+    processes all({.workers = 2});
+    (void)all.spawn(on_events(
+        [](event&, step_output&) {},
+        [&] { EXPECT_TRUE(all.spawn(on_events([](event&, step_output&) {}, [&] { ++told; }))) << "spawn in close"; }));
+    EXPECT_EQ(all.stop(real_sync::forever).ended, 2U);
+    EXPECT_EQ(told, 1);
+}
+
+TEST(processes_stop, a_step_may_ask_for_the_stop_and_may_not_wait_for_it) {
+    processes all({.workers = 1});
+    (void)all.spawn(deaf());
+    (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        if (batch.next() != nullptr) return out.finish();
+        EXPECT_THROW((void)all.stop(), std::logic_error);
+        EXPECT_THROW(all.join(), std::logic_error);
+        out.scheduler().request_stop();
+    }));
+    all.join();
+    EXPECT_EQ(all.report().ended, 2U);
+}
+
+TEST(processes_stop, forced_ones_spawn_nothing_more) {
+    processes all({.workers = 1, .handlers = {{1, [](auto&, process_command&&) {}}}});
+    std::atomic<int> refused = 0;
+    const auto made = all.spawn(std::make_unique<acting>(
+        [](event_batch& batch, step_output&) {
+            while (batch.next() != nullptr) {
+            }
+        },
+        [&] { refused += all.spawn(deaf()).error == spawn_error::stopping; }));
+    const auto report = all.stop(10'000'000);
+    EXPECT_TRUE(report.over);
+    EXPECT_EQ(refused, 1);
+    ASSERT_EQ(report.forced.size(), 1U);
+    EXPECT_EQ(report.forced[0].id, made.id);
+}
+
+TEST(processes_stop, of_nothing_ends_at_once_and_so_does_the_destructor) {
+    processes none({.workers = 3});
+    EXPECT_TRUE(none.stop(0).over);
+    processes left({.workers = 1});
+    (void)left.spawn(deaf());
+}
+
+TEST(processes_stop, a_million_messages_to_one_that_does_not_look_are_all_reported) {
+    constexpr std::uint64_t many = 1'000'000;
+    std::atomic<bool> in_step = false, go = false;
+    processes all({.workers = 1});
+    const auto stopped = all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        in_step = true;
+        wait_for([&] { return go.load(); });
+        out.finish();
+    }));
+    wait_for([&] { return in_step.load(); });
+    for (std::uint64_t i = 0; i != many; ++i) ASSERT_EQ(all.send(stopped.id, i), send_answer::accepted);
+    all.request_stop();
+    go = true;
+    const auto report = all.stop(real_sync::forever);
+    EXPECT_EQ(report.undelivered, many);
+    EXPECT_EQ(all.counters().dead_letters, many);
+    ASSERT_EQ(report.with_mail.size(), 1U);
+    EXPECT_EQ(report.with_mail[0].undelivered, many);
+}
+
+}  // namespace

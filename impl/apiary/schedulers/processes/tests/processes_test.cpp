@@ -1,0 +1,393 @@
+// Spawn, send, receive, end: what processes promise, on real workers.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "acting.hpp"
+
+namespace {
+
+using namespace apiary;
+
+TEST(processes, a_message_is_received_by_the_process_it_was_sent_to) {
+    processes all({.workers = 2});
+    std::atomic<int> sum = 0;
+    const auto made = all.spawn(on_events([&](event& e, step_output& out) {
+        EXPECT_EQ(e.type, event_type::message);
+        EXPECT_FALSE(e.from());
+        sum += *e.data.get<int>();
+        if (sum == 42) out.finish();
+    }));
+    ASSERT_TRUE(made);
+    EXPECT_TRUE(all.lives(made.id));
+    EXPECT_EQ(all.send(made.id, 40), send_answer::accepted);
+    EXPECT_EQ(all.send(made.id, 2), send_answer::accepted);
+    all.join();
+    EXPECT_EQ(sum, 42);
+    EXPECT_FALSE(all.lives(made.id));
+    EXPECT_EQ(all.counters().living, 0U);
+}
+
+TEST(processes, the_first_step_has_no_events_and_init_is_told_what_the_spawn_said) {
+    struct child : process {
+        init_answer init(context& c, std::string_view method, payload input) override {
+            EXPECT_EQ(method, "entry");
+            EXPECT_EQ(*input.get<int>(), 7);
+            EXPECT_FALSE(c.parent);
+            self = c.self;
+            return init_answer::ready;
+        }
+        void step(events& batch, output& out) override {
+            EXPECT_TRUE(batch.empty());
+            EXPECT_EQ(batch.next(), nullptr);
+            EXPECT_EQ(out.self(), self);
+            out.finish();
+        }
+        pid self;
+    };
+    processes all({.workers = 1});
+    EXPECT_TRUE(all.spawn_new<child>("entry", 7));
+    all.join();
+}
+
+TEST(processes, one_process_has_several_entry_points_and_refuses_what_is_none) {
+    static std::atomic<int> closed, destroyed;
+    closed = destroyed = 0;
+    struct picky : process {
+        ~picky() override { ++destroyed; }
+        init_answer init(context&, std::string_view method, payload) override {
+            if (method == "throws") throw std::runtime_error("no");
+            if (method == "fails") return init_answer::failed;
+            return method == "one" || method == "two" ? init_answer::ready : init_answer::unknown_method;
+        }
+        void step(events&, output& out) override { out.finish(); }
+        void close() noexcept override { ++closed; }
+    };
+    processes all({.workers = 1});
+    EXPECT_TRUE(all.spawn_new<picky>("one", {}));
+    EXPECT_TRUE(all.spawn_new<picky>("two", {}));
+    const auto unknown = all.spawn_new<picky>("three", {});
+    EXPECT_EQ(unknown.error, spawn_error::unknown_method);
+    EXPECT_FALSE(unknown.id);
+    EXPECT_EQ(all.spawn_new<picky>("fails", {}).error, spawn_error::failed);
+    const auto threw = all.spawn_new<picky>("throws", {});
+    EXPECT_EQ(threw.error, spawn_error::failed);
+    EXPECT_THROW(std::rethrow_exception(threw.thrown), std::runtime_error);
+    EXPECT_EQ(all.spawn(nullptr).error, spawn_error::no_process);
+    all.join();
+    EXPECT_EQ(closed, 2) << "not of those that were refused";
+    EXPECT_EQ(destroyed, 5);
+    EXPECT_EQ(all.counters().spawned, 2U);
+    EXPECT_EQ(all.spawn_new<picky>("one", {}).error, spawn_error::stopping);
+}
+
+TEST(processes, a_message_sent_while_init_runs_is_a_dead_letter_when_init_refuses) {
+    static std::atomic<int> letters;
+    letters = 0;
+    struct refuses : process {
+        init_answer init(context& c, std::string_view, payload) override {
+            EXPECT_EQ(c.scheduler.send(c.self, 1), send_answer::accepted);
+            return init_answer::failed;
+        }
+        void step(events&, output&) override {}
+    };
+    processes all(
+        {.workers = 1, .on_dead_letter = [](pid, dead_letter why, event&) { letters += why == dead_letter::ended; }});
+    EXPECT_FALSE(all.spawn_new<refuses>("", {}));
+    EXPECT_EQ(letters, 1);
+    EXPECT_EQ(all.counters().dead_letters, 1U);
+}
+
+TEST(processes, messages_of_one_sender_come_in_order) {
+    constexpr int each = 20'000;
+    processes all({.workers = 3});
+    std::array<int, 3> next{};
+    std::atomic<int> received = 0;
+    const auto sink = all.spawn(on_events([&](event& e, step_output& out) {
+        const auto [sender, n] = *e.data.get<std::pair<int, int>>();
+        EXPECT_EQ(n, next[static_cast<std::size_t>(sender)]++);
+        if (++received == 3 * each) out.finish();
+    }));
+    std::vector<std::thread> senders;
+    for (int s = 0; s != 2; ++s)
+        senders.emplace_back([&, s] {
+            for (int n = 0; n != each; ++n) ASSERT_EQ(all.send(sink.id, std::pair(s, n)), send_answer::accepted);
+        });
+    int sent = 0;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        for (int i = 0; i != 100; ++i) EXPECT_EQ(out.send(sink.id, std::pair(2, sent++)), send_answer::accepted);
+        sent == each ? out.finish() : out.again();
+    }));
+    for (std::thread& t : senders) t.join();
+    all.join();
+    EXPECT_EQ(received, 3 * each);
+}
+
+TEST(processes, two_answer_each_other) {
+    processes all({.workers = 2});
+    constexpr int rounds = 10'000;
+    int pongs = 0;
+    const auto pong = all.spawn(on_events([](event& e, step_output& out) {
+        EXPECT_TRUE(e.from());
+        EXPECT_EQ(out.send(e.from(), *e.data.get<int>() + 1), send_answer::accepted);
+    }));
+    (void)all.spawn(
+        std::make_unique<acting>([&, pong = pong.id, begun = false](event_batch& batch, step_output& out) mutable {
+            if (!std::exchange(begun, true)) return (void)out.send(pong, 0);
+            while (event* e = batch.next()) {
+                if (++pongs == rounds) {
+                    EXPECT_EQ(*e->data.get<int>(), rounds);
+                    EXPECT_EQ(out.scheduler().cancel(pong), send_answer::accepted);
+                    return out.finish();
+                }
+                (void)out.send(pong, *e->data.get<int>());
+            }
+        }));
+    all.join();
+    EXPECT_EQ(pongs, rounds);
+}
+
+TEST(processes, a_step_never_runs_on_two_workers_and_sees_what_the_last_one_wrote) {
+    processes all({.workers = 4});
+    std::atomic<int> inside = 0;
+    long plain = 0;  // a race detector watches it
+    const auto made = all.spawn(on_events([&](event&, step_output& out) {
+        EXPECT_EQ(++inside, 1);
+        ++plain;
+        if (plain == 20'000) out.finish();
+        --inside;
+    }));
+    std::vector<std::thread> senders;
+    for (int s = 0; s != 4; ++s)
+        senders.emplace_back([&] {
+            for (int n = 0; n != 5'000; ++n) ASSERT_EQ(all.send(made.id, n), send_answer::accepted);
+        });
+    for (std::thread& t : senders) t.join();
+    all.join();
+    EXPECT_EQ(plain, 20'000);
+}
+
+TEST(processes, the_dead_the_unknown_and_the_stale_reach_nobody) {
+    processes all({.workers = 1});
+    const auto made = all.spawn(on_events([](event&, step_output& out) { out.finish(); }));
+    EXPECT_EQ(all.send(made.id, 1), send_answer::accepted);
+    wait_for([&] { return all.counters().living == 0; });
+    payload kept(5);
+    EXPECT_EQ(all.send(made.id, std::move(kept)), send_answer::completing);
+    EXPECT_EQ(*kept.get<int>(), 5) << "a refused payload is still there";
+    EXPECT_EQ(all.send(pid{}, 1), send_answer::no_such_process);
+    EXPECT_EQ(all.send(pid::of(123'456, 1), 1), send_answer::no_such_process);
+    EXPECT_EQ(all.send(pid::of(UINT32_MAX, 1), 1), send_answer::no_such_process);
+    // The place is given on, newest first: by the same worker.
+    std::atomic<bool> told = false;
+    std::atomic<int> strays = 0;
+    pid next;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        for (int i = 0; i != 100 && (!next || next.place() != made.id.place()); ++i)
+            next = out.spawn(on_events([&](event&, step_output&) { ++strays; })).id;
+        told = true;
+        out.finish();
+    }));
+    wait_for([&] { return told.load(); });
+    ASSERT_EQ(next.place(), made.id.place());
+    EXPECT_GT(next.generation(), made.id.generation());
+    EXPECT_EQ(all.send(made.id, 1), send_answer::no_such_process);
+    EXPECT_EQ(all.cancel(made.id), send_answer::no_such_process);
+    EXPECT_EQ(all.kill(made.id), send_answer::no_such_process);
+    EXPECT_EQ(all.complete_yield(made.id, 1), send_answer::no_such_process);
+    EXPECT_TRUE(all.stop().over);
+    EXPECT_EQ(strays, 0);
+}
+
+TEST(processes, a_process_may_send_to_itself) {
+    processes all({.workers = 1});
+    int left = 1000;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        while (batch.next() != nullptr) {
+        }
+        if (--left == 0) return out.finish();
+        EXPECT_EQ(out.send(out.self(), left), send_answer::accepted);
+    }));
+    all.join();
+    EXPECT_EQ(left, 0);
+}
+
+TEST(processes, a_step_that_throws_ends_its_process_and_no_other) {
+    std::atomic<int> told = 0, closed = 0, letters = 0;
+    processes all({.workers = 2,
+                   .on_dead_letter = [&](pid, dead_letter, event&) { ++letters; },
+                   .on_exception =
+                       [&](const std::exception_ptr& e) {
+                           EXPECT_THROW(std::rethrow_exception(e), int);
+                           ++told;
+                       }});
+    const auto other = all.spawn(deaf());
+    const auto throws = all.spawn(std::make_unique<acting>(
+        [](event_batch& batch, step_output&) {
+            if (batch.next() != nullptr) throw 1;
+        },
+        [&] { ++closed; }));
+    EXPECT_EQ(all.send(throws.id, 1), send_answer::accepted);
+    wait_for([&] { return all.counters().living == 1; });
+    EXPECT_EQ(all.counters().exceptions, 1U);
+    EXPECT_EQ(told, 1);
+    EXPECT_EQ(closed, 1);
+    EXPECT_EQ(letters, 0) << "it had taken the message";
+    EXPECT_NE(all.send(throws.id, 1), send_answer::accepted);
+    EXPECT_EQ(all.send(other.id, 1), send_answer::accepted);
+}
+
+TEST(processes, what_a_step_does_not_take_is_a_dead_letter) {
+    std::atomic<int> unread = 0, ended = 0;
+    processes all({.workers = 1, .on_dead_letter = [&](pid, dead_letter why, event& e) {
+                       EXPECT_NE(e.data.get<int>(), nullptr);
+                       ++(why == dead_letter::unread ? unread : ended);
+                   }});
+    const auto never = all.spawn(std::make_unique<acting>([](event_batch&, step_output&) {}));
+    for (int i = 0; i != 10; ++i) EXPECT_EQ(all.send(never.id, i), send_answer::accepted);
+    wait_for([&] { return unread == 10; });
+    const auto one = all.spawn(std::make_unique<acting>([](event_batch& batch, step_output& out) {
+        if (batch.next() != nullptr) out.finish();
+    }));
+    std::atomic<bool> busy = false, go = false;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        busy = true;
+        wait_for([&] { return go.load(); });
+        out.finish();
+    }));
+    wait_for([&] { return busy.load(); });  // the one worker: the messages come in one batch
+    for (int i = 0; i != 10; ++i) EXPECT_EQ(all.send(one.id, i), send_answer::accepted);
+    go = true;
+    wait_for([&] { return ended == 9; });
+    EXPECT_EQ(all.counters().dead_letters, 19U);
+    EXPECT_EQ(all.kill(never.id), send_answer::accepted);
+}
+
+// A18 of the museum: local work first, always, would starve what came from outside.
+TEST(processes, one_that_runs_again_and_again_starves_nobody) {
+    processes all({.workers = 1});
+    std::atomic<bool> over = false;
+    for (int i = 0; i != 2; ++i)
+        (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+            while (batch.next() != nullptr) {
+            }
+            if (over) return out.finish();
+            i == 0 ? (void)out.send(out.self(), 1) : out.again();
+        }));
+    const auto late = all.spawn(on_events([&](event&, step_output& out) {
+        over = true;
+        out.finish();
+    }));
+    EXPECT_EQ(all.send(late.id, 1), send_answer::accepted);
+    all.join();
+    EXPECT_TRUE(over);
+}
+
+TEST(processes, a_killed_one_is_not_stepped_any_more_and_is_closed) {
+    std::atomic<int> steps = 0, closed = 0;
+    processes all({.workers = 2});
+    const auto made = all.spawn(on_events([&](event&, step_output&) { ++steps; }, [&] { ++closed; }));
+    EXPECT_EQ(all.kill(made.id), send_answer::accepted);
+    all.join();
+    EXPECT_EQ(steps, 0);
+    EXPECT_EQ(closed, 1);
+}
+
+TEST(processes, a_cancel_is_told_once_and_reaches_the_idle_and_the_blocked) {
+    for (const bool blocked : {false, true}) {
+        std::atomic<int> cancels = 0, waits = 0;
+        processes all({.workers = 1, .handlers = {{1, [](auto&, process_command&&) {}}}});
+        const auto made =
+            all.spawn(std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
+                while (event* e = batch.next())
+                    if (e->type == event_type::cancel)
+                        ++cancels;
+                    else
+                        out.finish();
+                if (!std::exchange(begun, true)) {
+                    if (blocked) out.call(1, 1), out.block();
+                    ++waits;
+                }
+            }));
+        wait_for([&] { return waits == 1; });
+        for (int i = 0; i != 3; ++i) {
+            EXPECT_EQ(all.cancel(made.id), send_answer::accepted);
+            wait_for([&] { return cancels == 1; });
+        }
+        EXPECT_EQ(all.send(made.id, 1), send_answer::accepted);
+        all.join();
+        EXPECT_EQ(cancels, 1) << blocked;
+    }
+}
+
+TEST(processes, a_relay_gets_what_is_sent_to_other_nodes) {
+    std::vector<int> sent;
+    processes all({.workers = 1, .relay = [&](pid to, payload& data) {
+                       EXPECT_EQ(to.place(), 9U);
+                       sent.push_back(*data.get<int>());
+                       return to.node() == 3 ? send_answer::accepted : send_answer::no_such_process;
+                   }});
+    const pid there = pid::of(9, 1).at(3);
+    EXPECT_EQ(all.send(there, 1), send_answer::accepted);
+    EXPECT_EQ(all.send(there.at(4), payload(2)), send_answer::no_such_process);
+    EXPECT_EQ(sent, (std::vector<int>{1, 2}));
+    processes alone({.workers = 1});
+    EXPECT_EQ(alone.send(there, 1), send_answer::no_such_process);
+    EXPECT_EQ(alone.cancel(there), send_answer::no_such_process);
+}
+
+TEST(processes, of_many_that_are_idle_each_is_reached) {
+    constexpr std::uint32_t many = 20'000;  // the table grows on the way
+    processes all({.workers = 2});
+    std::atomic<std::uint32_t> reached = 0;
+    std::vector<pid> ids;
+    for (std::uint32_t i = 0; i != many; ++i)
+        ids.push_back(all.spawn(on_events([&](event&, step_output& out) {
+                             ++reached;
+                             out.finish();
+                         }))
+                          .id);
+    for (const pid id : ids) EXPECT_EQ(all.send(id, 1), send_answer::accepted);
+    all.join();
+    EXPECT_EQ(reached, many);
+    EXPECT_EQ(all.counters().spawned, many);
+}
+
+TEST(processes, wakes_through_the_pool_as_the_seed_has_it) {
+    processes all({.workers = 2, .parameters = seed_spinning(), .wakes_into_pool = true});
+    int left = 1000;
+    pid first;
+    std::atomic<bool> ready = false;
+    const auto hop = [&](event& e, step_output& out) {
+        wait_for([&] { return ready.load(); });
+        if (--left <= 0) {
+            out.finish();
+            return (void)out.scheduler().cancel(e.from());
+        }
+        (void)out.send(e.from() ? e.from() : first, 1);
+    };
+    first = all.spawn(on_events(hop)).id;
+    const auto second = all.spawn(on_events(hop));
+    ready = true;
+    (void)all.send(second.id, 1);
+    wait_for([&] { return all.counters().living < 2; });
+    EXPECT_TRUE(all.stop().over);
+    EXPECT_LE(left, 0);
+}
+
+TEST(processes, refuses_impossible_numbers) {
+    EXPECT_THROW(processes({.workers = 57}), std::invalid_argument);
+    EXPECT_THROW(processes({.workers = 1, .stop_ns = -1}), std::invalid_argument);
+    EXPECT_THROW(processes({.workers = 1, .force_ns = -1}), std::invalid_argument);
+    EXPECT_THROW(processes({.workers = 1, .handlers = {{processes::sleep_command, [](auto&, process_command&&) {}}}}),
+                 std::invalid_argument);
+    EXPECT_THROW(processes({.workers = 1, .handlers = {{1, nullptr}}}), std::invalid_argument);
+    EXPECT_EQ(processes({.workers = 56}).workers(), 56U);
+    EXPECT_GE(processes().workers(), 1U) << "as many as there are processors";
+}
+
+}  // namespace
