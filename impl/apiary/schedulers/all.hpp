@@ -1,7 +1,7 @@
 // THE list of schedulers: the contract's tests run over it.
 //
 // A new scheduler adds its header, one line in `all_schedulers`, and one `make` below. But fork_join
-// (fork_join/pool.hpp), processes (processes/processes.hpp), to which nothing can be
+// (fork_join/pool.hpp), processes and task_graph, to which nothing can be
 // posted, and coro_pool (coro_pool/coro_pool.hpp), which takes coroutines and no callables: they have
 // tests of their own alone.
 #pragma once

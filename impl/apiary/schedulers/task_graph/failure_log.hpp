@@ -1,0 +1,77 @@
+// failure_log: which tasks threw, and which were cancelled because of them. It outlives the slots, so
+// that a consumer is cancelled however late it is submitted.
+//
+// When to use it. In a task_graph. It costs nothing while nothing fails.
+//
+// Threads.   Any.
+// Memory.    An entry for each task that threw or was cancelled, until the graph ends.
+// Invariants
+//   I1  A task is in the log before its fan_out is closed; so the submitter that finds it closed or
+//       gone finds it here.
+//
+// Synchronisation
+//   The entries: the mutex. any(): relaxed, since the submitter asks behind fan_out S2 or S3, and
+//   the entry was made before the step that those acquire (I1).
+//
+// Checked by model_check/schedulers/task_graph (poison against a late edge). Source: none; the seed has no
+// failures.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+using task_id = std::uint64_t;
+
+struct task_failure {
+    task_id task;
+    task_id cause;              // the task that threw; itself, or one that it depended on
+    std::exception_ptr thrown;  // by the cause; null for one that was cancelled
+};
+
+template <class Sync = real_sync>
+class failure_log {
+public:
+    failure_log() { any_.store(false, std::memory_order_relaxed); }
+
+    void add(task_failure f) {
+        const typename Sync::lock held(mutex_);
+        const task_id task = f.task;
+        entries_.emplace(task, std::move(f));
+        any_.store(true, std::memory_order_relaxed);
+    }
+    bool any() const { return any_.load(std::memory_order_relaxed); }
+
+    // Whether the task failed, and by which cause.
+    [[nodiscard]] bool find(task_id task, task_id& cause) {
+        if (!any()) return false;
+        const typename Sync::lock held(mutex_);
+        const auto found = entries_.find(task);
+        if (found == entries_.end()) return false;
+        cause = found->second.cause;
+        return true;
+    }
+
+    // In no order.
+    std::vector<task_failure> entries() {
+        const typename Sync::lock held(mutex_);
+        std::vector<task_failure> all;
+        all.reserve(entries_.size());
+        for (const auto& [id, f] : entries_) all.push_back(f);
+        return all;
+    }
+
+private:
+    typename Sync::mutex mutex_;
+    std::unordered_map<task_id, task_failure> entries_;
+    typename Sync::template atomic<bool> any_;
+};
+
+}  // namespace apiary

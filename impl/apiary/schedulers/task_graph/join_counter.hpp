@@ -1,0 +1,57 @@
+// join_counter: how many of its producers a task still waits for. The last to arrive makes it ready.
+//
+// When to use it. In the slots of a task_window. When not: for a thread that waits (latch).
+//
+// The creation hold. A task must not become ready while its edges are being added. It cannot: it
+// expects all of its producers from the start, and the submitter links the last edge when all else
+// is in place. What has ended before its edge was added the submitter counts itself (arrive).
+//
+// Threads.   expect: the submitter, before the first edge. arrive: each producer once, or the submitter
+//            for it. start, state: the worker that runs the task; the submitter, as a hint.
+// Progress.  Wait-free.
+// Invariants
+//   I1  Each unit is given back once. The call that gives back the last of them says true, and no other.
+//   I2  A caller that finds as many left as it brings is alone: nobody else can change the count. So it
+//       needs no read-modify-write.
+//
+// Synchronisation
+//   S1  arrive: fetch_sub (release) -> the last arrive: load or fetch_sub (acquire). What all producers
+//       did is seen by the thread that makes the task ready (B35).
+//
+// Checked by model_check/schedulers/task_graph. Source: seed 000 section 1.2.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+template <class Sync = real_sync>
+class join_counter {
+public:
+    static constexpr std::uint32_t running = UINT32_MAX;
+
+    join_counter() { left_.store(0, std::memory_order_relaxed); }
+
+    void expect(std::uint32_t producers) { left_.store(producers, std::memory_order_relaxed); }
+
+    // True: the task is ready, and the caller's to hand on.
+    [[nodiscard]] bool arrive(std::uint32_t producers = 1) {
+        if (left_.load(std::memory_order_acquire) == producers) {  // S1, I2
+            left_.store(0, std::memory_order_relaxed);
+            return true;
+        }
+        return left_.fetch_sub(producers, std::memory_order_acq_rel) == producers;  // S1
+    }
+
+    // For reports alone: what is left, or `running`.
+    void start() { left_.store(running, std::memory_order_relaxed); }
+    std::uint32_t left() const { return left_.load(std::memory_order_relaxed); }
+
+private:
+    typename Sync::template atomic<std::uint32_t> left_;
+};
+
+}  // namespace apiary

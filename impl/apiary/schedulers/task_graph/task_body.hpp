@@ -1,0 +1,91 @@
+// task_body: what a task_graph keeps in a slot beside what the window needs: the job that workers run,
+// and the callable.
+//
+// A callable of up to `room` bytes lies in the slot; a larger one on the heap. It is destroyed when it
+// has run or was cancelled, before the task completes.
+//
+// Threads. One at a time: the submitter, then the worker that runs the task.
+// Errors.  fill passes on what copying the callable throws, or std::bad_alloc. call passes on what the
+//          callable throws, which is destroyed then.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/sync/real_sync.hpp>
+#include <apiary/tasks/job.hpp>
+
+namespace apiary {
+
+template <class Graph>
+class task_body : public job<typename Graph::sync> {
+    using base = job<typename Graph::sync>;
+    using context = typename Graph::context;
+
+public:
+    static constexpr std::size_t room = 40;
+
+    task_body() : base(&Graph::run_job) {}
+
+    template <class F>
+    void fill(F&& f, std::uint8_t type, std::int8_t priority) {
+        using callable = std::decay_t<F>;
+        if constexpr (sizeof(callable) <= room && alignof(callable) <= alignof(std::max_align_t)) {
+            ::new (static_cast<void*>(callable_)) callable(std::forward<F>(f));
+            act_ = &act_on<callable>;
+        } else {
+            ::new (static_cast<void*>(callable_)) boxed<callable>(std::forward<F>(f));
+            act_ = &act_on<boxed<callable>>;
+        }
+        type_ = type, priority_ = priority;
+    }
+    // Runs the callable, and destroys it.
+    void call(context& c) { act_(*this, &c); }
+    // Destroys it.
+    void forget() { act_(*this, nullptr); }
+
+    std::uint8_t type() const { return type_; }
+    std::int8_t priority() const { return priority_; }
+
+private:
+    template <class F>
+    struct boxed {
+        template <class G>
+        explicit boxed(G&& g) : f(new F(std::forward<G>(g))) {}
+        boxed(const boxed&) = delete;
+        boxed& operator=(const boxed&) = delete;
+        ~boxed() { delete f; }
+        template <class C>
+        void operator()(C& c) {
+            invoke(*f, c);
+        }
+        F* f;
+    };
+
+    template <class F>
+    static void invoke(F& f, context& c) {
+        if constexpr (std::is_invocable_v<F&, context&>)
+            f(c);
+        else
+            f();
+    }
+    template <class F>
+    static void act_on(task_body& b, context* c) {
+        F& f = *std::launder(reinterpret_cast<F*>(b.callable_));
+        const struct guard {
+            F& of;
+            ~guard() { of.~F(); }
+        } destroy_at_end{f};
+        if (c != nullptr) invoke(f, *c);
+    }
+
+    void (*act_)(task_body&, context*) = nullptr;
+    alignas(std::max_align_t) std::byte callable_[room];
+    std::uint8_t type_ = 0;
+    std::int8_t priority_ = 0;
+};
+
+}  // namespace apiary

@@ -1,0 +1,431 @@
+// task_graph: a submitter streams tasks that depend on each other through a bounded window; workers of
+// several types run them as their producers end.
+//
+//     apiary::task_graph g({.workers = {2}});
+//     const auto a = g.submit([](auto& t) { *t.template output<int>() = 20; }, {.bytes = sizeof(int)});
+//     const auto b = g.submit({a}, [](auto& t) { use(*t.template input<int>(0)); });
+//     g.wait();
+//
+// When to use it. For graphs that are known only as they are made, however long. When not: for trees
+// (fork_join), or tasks without dependencies (hive).
+//
+// Threads.   submit, scope, wait, close, state, output: one thread at a time, the submitter; not a task of this graph. progress,
+//            counters, failures: any. Construction and destruction: while no other call runs.
+// Blocking.  submit waits while the window, the dependencies or the output heap is full. wait and close
+//            until all has completed. Meanwhile the submitter runs tasks of type 0 itself, if it may
+//            (submitter_helps), and sleeps when there are none.
+// Order.     A task runs behind its producers. Of those that its end makes ready the worker runs one at
+//            once, that of the highest priority, else the oldest; the others can be stolen.
+// Errors.    submit throws before anything has changed: std::invalid_argument (unknown producer, worker
+//            type without workers), std::length_error (too many producers, an output larger than the
+//            heap), window_stuck (an open scope keeps the window full), std::logic_error (behind close,
+//            or from a task of this graph). A task that throws cancels those that depend on it; failures()
+//            says which, and why. Nothing is thrown by wait or close for it.
+// Memory.    Slots of 128 bytes, edges of 12, the output heap; all allocated at the start. Callables of
+//            more than task_body::room bytes, and failures, are allocated as they come.
+//
+// The protocol, and where it departs from the seed: README.md.
+// Tested by tests/. Checked by model_check/schedulers/task_graph.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <apiary/contract/scheduler.hpp>
+#include <apiary/schedulers/task_graph/graph_kind.hpp>
+#include <apiary/schedulers/task_graph/task_body.hpp>
+#include <apiary/schedulers/task_graph/task_window.hpp>
+#include <apiary/workers/crew.hpp>
+#include <apiary/workers/latch.hpp>
+
+namespace apiary {
+
+struct task_graph_config {
+    std::vector<unsigned> workers = {1};  // threads of each worker type; 0 to 55
+    bool submitter_helps = true;          // with tasks of type 0, while it waits
+    std::size_t window = 16384;           // tasks that live; a power of two
+    std::size_t dependencies = 65536;     // of all that live; a power of two
+    std::uint64_t output_bytes = std::uint64_t{1} << 20;
+    unsigned at_once = 64;  // successors that a worker runs behind each other, before it looks for other work
+};
+
+struct task_options {
+    std::uint8_t type = 0;     // the worker type
+    std::uint32_t bytes = 0;   // of the output
+    std::int8_t priority = 0;  // among the successors that become ready together
+};
+
+struct task_graph_counters {
+    std::uint64_t ran = 0;        // tasks that were called
+    std::uint64_t at_once = 0;    // of them, behind the producer that made them ready, on the same worker
+    std::uint64_t cancelled = 0;  // tasks that were not called, since a task that they depended on threw
+    std::uint64_t thrown = 0;     // of those that ran
+    std::uint64_t stolen = 0, parked = 0, woken = 0;
+};
+
+struct task_graph_report {
+    std::uint64_t submitted = 0, consumed = 0;  // the same number, at the end
+    std::size_t open_scopes = 0;                // that nobody ended before close
+    std::vector<task_graph_counters> types;
+};
+
+template <class Sync = real_sync>
+class basic_task_graph {
+    using window_type = task_window<Sync, task_graph_limits, task_body<basic_task_graph>>;
+    using slot = typename window_type::slot;
+    using kind = graph_kind<basic_task_graph, Sync, slot>;
+    using crew_type = crew<basic_task_graph, kind>;
+    using worker_type = typename crew_type::worker_type;
+    friend task_body<basic_task_graph>;
+
+public:
+    using sync = Sync;
+
+    // What a task's callable is given, if it takes it.
+    class context {
+    public:
+        task_id id() const { return slot_->id.read(); }
+        // This task's block, aligned to 16 bytes; what was there before is undefined.
+        std::span<std::byte> output() const { return graph_->bytes_of(*slot_); }
+        template <class T>
+        T* output() const {
+            return reinterpret_cast<T*>(output().data());
+        }
+        // How many producers were named, and what the i-th of them has put out: empty if it has no output, or was consumed before
+        // this task was submitted.
+        std::size_t inputs() const { return slot_->edges.read(); }
+        std::span<const std::byte> input(std::size_t i) const {
+            const auto* producer = graph_->window_.input(*slot_, i);
+            return producer == nullptr ? std::span<const std::byte>() : graph_->bytes_of(*producer);
+        }
+        template <class T>
+        const T* input(std::size_t i) const {
+            return reinterpret_cast<const T*>(input(i).data());
+        }
+
+    private:
+        friend basic_task_graph;
+        context(basic_task_graph& g, slot& s) : graph_(&g), slot_(&s) {}
+        basic_task_graph* graph_;
+        slot* slot_;
+    };
+
+    explicit basic_task_graph(const task_graph_config& config = {})
+        : config_(checked(config)),
+          window_({config.window, config.dependencies, config.output_bytes}),
+          heap_(new(std::align_val_t{16}) std::byte[window_.ring().size()]) {
+        stopping_.store(false, std::memory_order_relaxed);
+        for (std::size_t type = 0; type != config_.workers.size(); ++type) {
+            crew_type& crew = crews_.emplace_back(*this, parameters());
+            // The first worker of type 0 is the submitter's: it has no thread of its own.
+            const unsigned all = config_.workers[type] + (type == 0 ? 1 : 0);
+            for (unsigned i = 0; i != all; ++i) crew.table().attach(crew);
+        }
+        try {
+            for (std::size_t type = 0; type != crews_.size(); ++type)
+                for (unsigned i = type == 0 ? 1 : 0; i != crews_[type].table().size(); ++i)
+                    threads_.emplace_back([w = crews_[type].table()[i]] {
+                        Sync::set_current(w);
+                        w->run();
+                    });
+        } catch (...) {
+            stop();
+            throw;
+        }
+    }
+    ~basic_task_graph() {
+        if (!closed_) close();
+    }
+    basic_task_graph(const basic_task_graph&) = delete;
+    basic_task_graph& operator=(const basic_task_graph&) = delete;
+
+    // A task behind those that `after` names. Its id; ids count from 0.
+    template <class F>
+    task_id submit(std::span<const task_id> after, F&& f, task_options options = {}) {
+        must_be_open();
+        if (options.type >= config_.workers.size() || !somebody_runs(options.type)) [[unlikely]]
+            throw std::invalid_argument("task_graph: no workers of type " + std::to_string(options.type) +
+                                        "; there are " + std::to_string(config_.workers.size()) + " types");
+        const auto [task, ready] = window_.submit(
+            after, options.bytes, [&](slot& s) { s.fill(std::forward<F>(f), options.type, options.priority); },
+            [this](slot& s) { wait_for(s); });
+        if (ready) hand_on(*task);
+        return task->id.read();
+    }
+    template <class F>
+    task_id submit(std::initializer_list<task_id> after, F&& f, task_options options = {}) {
+        return submit(std::span(after.begin(), after.size()), std::forward<F>(f), options);
+    }
+    template <class F>
+        requires(!std::is_convertible_v<F &&, std::span<const task_id>>)
+    task_id submit(F&& f, task_options options = {}) {
+        return submit(std::span<const task_id>(), std::forward<F>(f), options);
+    }
+
+    // While it lives, the outputs of the tasks that are submitted stay. Scopes lie in each other; the innermost has a task.
+    class scope {
+    public:
+        explicit scope(basic_task_graph& g) : graph_(g) {
+            g.must_be_open();
+            g.window_.begin_scope();
+            depth_ = g.window_.open_scopes();
+        }
+        ~scope() {
+            if (depth_ != 0 && !graph_.closed_) end();
+        }
+        scope(const scope&) = delete;
+        scope& operator=(const scope&) = delete;
+        // Throws std::logic_error the second time, or when a scope inside it is open.
+        void end() {
+            if (depth_ == 0 || graph_.closed_) throw std::logic_error("task_graph: a scope has ended before");
+            if (depth_ != graph_.window_.open_scopes())
+                throw std::logic_error("task_graph: a scope ends before one that is inside it");
+            graph_.window_.end_scope();
+            depth_ = 0;
+        }
+
+    private:
+        basic_task_graph& graph_;
+        std::size_t depth_ = 0;
+    };
+
+    // Until all that was submitted has completed.
+    void wait() {
+        must_be_no_task();
+        window_.wait_for_all([this](slot& s) { wait_for(s); });
+    }
+    // Waits, ends the scopes that are open, and the workers. No submit behind it.
+    task_graph_report close() {
+        must_be_no_task();
+        if (closed_) return report();
+        wait();
+        open_at_close_ = window_.open_scopes();
+        while (window_.open_scopes() != 0) window_.end_scope();
+        window_.reclaim();
+        closed_ = true;
+        stop();
+        return report();
+    }
+
+    // What a task has put out: while it has completed, and a scope or a consumer holds it. Else empty.
+    std::span<const std::byte> output(task_id id) const {
+        const auto* s = window_.completed(id);
+        return s == nullptr ? std::span<const std::byte>() : bytes_of(*s);
+    }
+    template <class T>
+    const T* output(task_id id) const {
+        return reinterpret_cast<const T*>(output(id).data());
+    }
+    task_state state(task_id id) const { return window_.state(id); }
+
+    // Hints while tasks run. What the submitter has not needed yet it has not reclaimed.
+    std::uint64_t submitted() const { return window_.submitted(); }
+    std::uint64_t reclaimed() const { return window_.reclaimed(); }
+    std::vector<task_failure> failures() { return window_.failures().entries(); }
+    task_graph_counters counters(std::size_t type) const {
+        task_graph_counters all;
+        const auto& table = crews_[type].table();
+        for (unsigned i = 0; i != table.size(); ++i) {
+            const auto& ready = table[i]->ready();
+            all.ran += ready.ran.get();
+            all.at_once += ready.at_once.get();
+            all.cancelled += ready.cancelled.get();
+            all.thrown += ready.thrown.get();
+            const worker_counters engine = table[i]->counters();
+            all.stolen += engine.stolen;
+            all.parked += engine.parked;
+            all.woken += engine.woken;
+        }
+        return all;
+    }
+    task_graph_report report() const {
+        task_graph_report r{
+            .submitted = submitted(), .consumed = reclaimed(), .open_scopes = open_at_close_, .types = {}};
+        for (std::size_t type = 0; type != crews_.size(); ++type) r.types.push_back(counters(type));
+        return r;
+    }
+
+    // For the workers.
+    bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+    bool discarding() const { return false; }
+    auto& clock() { return clock_; }
+    std::int64_t now_ns() const { return clock_.now_ns(); }
+    const exception_handler& on_exception() const { return on_exception_; }
+    typename Sync::mutex& mutex() { return mutex_; }
+
+    // The end function of every slot's job.
+    static bool run_job(job<Sync>& self, job_end, any_worker* by) {
+        auto& w = *static_cast<worker_type*>(by);
+        basic_task_graph& g = w.owner();
+        slot* s = static_cast<slot*>(&self);
+        unsigned left = g.config_.at_once;
+        for (;;) {
+            s = g.run_task(*s, w);
+            if (s == nullptr) return true;
+            if (--left == 0) break;
+            w.ready().at_once.add();
+        }
+        g.share(*s, w);
+        return true;
+    }
+
+private:
+    static constexpr unsigned max_workers = idle_set<Sync>::max_workers - 1;
+    static constexpr std::size_t max_types = 255;
+
+    static const task_graph_config& checked(const task_graph_config& c) {
+        if (c.workers.empty() || c.workers.size() > max_types)
+            throw std::invalid_argument("task_graph: " + std::to_string(c.workers.size()) +
+                                        " worker types; there can be 1 to " + std::to_string(max_types));
+        for (const unsigned n : c.workers)
+            if (n > max_workers)
+                throw std::invalid_argument("task_graph: " + std::to_string(n) +
+                                            " workers of a type; there can be 0 to " + std::to_string(max_workers));
+        if (c.at_once == 0) throw std::invalid_argument("task_graph: at_once is 0; it must be 1 or more");
+        return c;
+    }
+    static worker_parameters parameters() { return {}; }
+
+    bool somebody_runs(std::size_t type) const {
+        return config_.workers[type] != 0 || (type == 0 && config_.submitter_helps);
+    }
+    void must_be_no_task() const {
+        const worker_type* const here = Sync::template current<worker_type>();
+        if (here != nullptr && &here->owner() == this) [[unlikely]]
+            throw std::logic_error(
+                "task_graph: a task of this graph calls its submitter's functions; it could wait for itself");
+    }
+    void must_be_open() const {
+        must_be_no_task();
+        if (closed_) [[unlikely]]
+            throw std::logic_error("task_graph: submit behind close");
+    }
+
+    std::span<std::byte> bytes_of(const slot& s) const {
+        const std::uint32_t bytes = s.bytes.read();
+        return bytes == 0 ? std::span<std::byte>() : std::span(heap_.get() + s.output_at.read(), bytes);
+    }
+
+    // A task that is ready, by the submitter: into its deque, or to the workers of its type.
+    void hand_on(slot& s) {
+        if (s.type() == 0)
+            share(s, submitter());
+        else
+            post(s);
+    }
+    void share(slot& s, worker_type& w) {
+        put(s, w);
+        w.crew().wake_one();
+    }
+    void put(slot& s, worker_type& w) {
+        // The deque has room for more than any window; without memory it goes to the pool.
+        if (!w.ready().push(&s, [&w](fifo_list<slot>& l) { return w.crew().post_list(l); }))
+            Sync::fail("task_graph: a crew was closed while tasks lived");
+    }
+    void post(slot& s) {
+        if (!crews_[s.type()].post(&s)) Sync::fail("task_graph: a crew was closed while tasks lived");
+    }
+
+    // Runs or cancels the task, and hands on what that makes ready. Returns the one to be run next, or null.
+    slot* run_task(slot& s, worker_type& w) {
+        const std::uint8_t type = s.type();
+        task_id cause = s.cause.load(std::memory_order_relaxed);
+        if (cause == window_type::no_cause) [[likely]] {
+            s.in.start();
+            w.ready().ran.add();
+            context c(*this, s);
+            if (std::exception_ptr thrown = call(s, c)) [[unlikely]] {
+                cause = s.id.read();
+                w.ready().thrown.add();
+                window_.failures().add({cause, cause, std::move(thrown)});
+            }
+        } else {
+            s.forget();
+            w.ready().cancelled.add();
+            window_.failures().add({s.id.read(), cause, nullptr});
+        }
+        slot* next = nullptr;
+        bool shares = false;
+        window_.complete(
+            s, cause,
+            [&](slot& consumer) {  // the newest comes first
+                if (consumer.type() != type) return post(consumer);
+                slot* other = next;
+                if (next == nullptr || consumer.priority() >= next->priority())
+                    next = &consumer;
+                else
+                    other = &consumer;
+                if (other == nullptr) return;
+                put(*other, w);
+                shares = true;
+            },
+            [this] { notify(); });
+        if (shares) w.crew().wake_one();
+        return next;
+    }
+    // Nothing happens in the catch but that it is kept.
+    static std::exception_ptr call(slot& s, context& c) noexcept {
+        try {
+            s.call(c);
+        } catch (...) {
+            return std::current_exception();
+        }
+        return nullptr;
+    }
+
+    // How the submitter waits until the slot is spent. It is told once (fan_out I4).
+    worker_type& submitter() { return *crews_[0].table()[0]; }
+    void wait_for(slot& s) {
+        waiting_.emplace(submitter());
+        if (s.out.watch()) return;
+        worker_type* const before = Sync::template current<worker_type>();
+        Sync::set_current(&submitter());
+        submitter().help_until(*waiting_, [this] { return config_.submitter_helps; });
+        Sync::set_current(before);
+    }
+    void notify() { waiting_->count_down(); }
+
+    void stop() {
+        for (crew_type& c : crews_) c.close();
+        stopping_.store(true, std::memory_order_seq_cst);
+        {
+            const typename Sync::lock held(mutex_);
+            for (crew_type& c : crews_) c.wake_all();
+        }
+        for (std::thread& t : threads_) t.join();
+        threads_.clear();
+    }
+
+    struct free_heap {
+        void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{16}); }
+    };
+
+    const task_graph_config config_;
+    window_type window_;
+    const std::unique_ptr<std::byte[], free_heap> heap_;
+    typename kind::parts::clock clock_;
+    exception_handler on_exception_;
+    typename Sync::mutex mutex_;
+    typename Sync::template atomic<bool> stopping_;
+    std::deque<crew_type> crews_;
+    std::optional<latch<worker_type>> waiting_;  // where the submitter waits
+    bool closed_ = false;
+    std::size_t open_at_close_ = 0;
+    std::vector<std::thread> threads_;
+};
+
+using task_graph = basic_task_graph<>;
+
+}  // namespace apiary

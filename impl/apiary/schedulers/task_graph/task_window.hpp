@@ -1,0 +1,334 @@
+// task_window: the tasks that live: slots in a ring, which consumer waits for which producer, and
+// where outputs lie. It runs nothing: what is ready is handed to the caller.
+//
+// When to use it. Under a scheduler of dependent tasks (task_graph.hpp), or a simulation of one. When
+// not: for tasks whose producers are always known to have ended.
+//
+// A task goes through Pending, Ready, Running, Completed and Consumed, each once. It is pending while
+// producers are missing (join_counter), completed when its fan_out is closed, consumed when no
+// reference is left. Its slot is then free, as soon as all older ones are consumed, too.
+//
+// What a task takes is one slot, one edge for each producer, and a block for its output. All three
+// lie in rings, are given out in the order of the ids and come back in that order. So "full" is one
+// question, and the answer is to wait for the oldest task.
+//
+// `Body` is what the user keeps in a slot. `Limits` narrows the fields of the word for checks.
+//
+// Threads.   submit, begin_scope, end_scope, wait_for_all, reclaim: one thread, the submitter. complete,
+//            input: the thread that runs the task. submitted, reclaimed: any, as hints.
+// Blocking.  submit and wait_for_all call wait(slot) when they must, and it returns when the slot is
+//            spent. The rest is lock-free, but for the log of failures.
+// Errors.    submit throws before anything has changed: std::invalid_argument for a producer that is
+//            not older, std::length_error for what the rings could never hold, window_stuck when the
+//            oldest task is kept by a scope that is open. It passes on what fill throws.
+//
+// Invariants
+//   I1  reclaimed <= every task that is not consumed. The submitter alone moves it (A25, B32 and A38
+//       cannot be: there is no other thread that looks at the head).
+//   I2  A slot is set up by the submitter when it is taken again, not by the thread that consumed it
+//       (A24).
+//   I3  The edges of a task are its consumers' links: they lie in its own part of the ring, and come
+//       back with its slot. A producer that walks its list reads an edge before it arrives at the
+//       consumer, which cannot end before.
+//   I4  A wait ends: the oldest task is in no open scope, so it ends when its producers have, and is
+//       consumed when its consumers have, and all of those have been submitted (A31).
+//   I5  A task that failed, or was cancelled, cancels each of its consumers, early or late: by `cause`
+//       before the arrival, or by the log.
+//
+// Checked by model_check/schedulers/task_graph. Source: seed 000;
+// README.md has the departures.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <apiary/schedulers/task_graph/failure_log.hpp>
+#include <apiary/schedulers/task_graph/fan_out.hpp>
+#include <apiary/schedulers/task_graph/join_counter.hpp>
+#include <apiary/schedulers/task_graph/output_ring.hpp>
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+enum class task_state { pending, ready, running, completed, consumed };
+
+// Thrown by a submit that could wait for ever: the oldest task is kept by a scope that only the submitter can end.
+struct window_stuck : std::logic_error {
+    using std::logic_error::logic_error;
+};
+
+struct window_sizes {
+    std::size_t slots = 16384;         // a power of two
+    std::size_t dependencies = 65536;  // a power of two
+    std::uint64_t output_bytes = std::uint64_t{1} << 20;
+};
+
+template <class Sync, class Limits, class Body>
+class task_window {
+    template <class T>
+    using cell = typename Sync::template cell<T>;
+
+public:
+    static constexpr task_id no_cause = UINT64_MAX;
+
+    struct alignas(64) slot : Body {
+        fan_out<Sync, Limits> out;
+        join_counter<Sync> in;
+        cell<std::uint32_t> edges{0}, edges_end{0}, bytes{0};  // by the submitter, before the first edge
+        cell<task_id> id{0};
+        cell<std::uint64_t> output_at{0};
+        typename Sync::template atomic<task_id> cause;  // why it is cancelled; written by producers before they arrive
+        std::uint64_t output_end = 0;                   // the submitter's
+        std::uint32_t scope_next = 0;                   // the submitter's: 1 + an older slot of the scope; 0: none
+        bool in_scope = false;                          // the submitter's
+
+        slot() { cause.store(no_cause, std::memory_order_relaxed); }
+    };
+
+    struct submitted_task {
+        slot* task;
+        bool ready;  // it is the caller's to hand on
+    };
+
+    explicit task_window(const window_sizes& sizes)
+        : slots_mask_(power_of_two("window", sizes.slots, std::size_t{1} << 31) - 1),
+          edges_mask_(
+              power_of_two("dependencies", sizes.dependencies, std::min(word::max_edge, word::max_references - 2)) - 1),
+          ring_(sizes.output_bytes) {
+        submitted_.store(0, std::memory_order_relaxed);
+        reclaimed_.store(0, std::memory_order_relaxed);
+        slots_ = Sync::template create_array<slot>(slots_mask_ + 1);
+        edges_ = Sync::template create_array<edge>(edges_mask_ + 1);
+    }
+    ~task_window() {
+        Sync::destroy_array(edges_, edges_mask_ + 1);
+        Sync::destroy_array(slots_, slots_mask_ + 1);
+    }
+    task_window(const task_window&) = delete;
+    task_window& operator=(const task_window&) = delete;
+
+    // A task that waits for its producers, which may have been consumed. fill(slot) puts the user's part in; wait(slot) blocks
+    // until that slot is spent.
+    template <class Fill, class Wait>
+    submitted_task submit(std::span<const task_id> producers, std::uint32_t bytes, Fill fill, Wait wait) {
+        const task_id id = submitted_.load(std::memory_order_relaxed);
+        must_be_possible(id, producers, bytes);
+        if (!has_room(id, producers.size(), bytes)) [[unlikely]]
+            make_room(id, producers.size(), bytes, wait);
+        slot& s = at(id);
+        fill(s);  // nothing has changed when it throws
+        const auto edges = static_cast<std::uint32_t>(producers.size());
+        s.id.write(id);
+        s.bytes.write(bytes);
+        s.output_at.write(ring_.offset(ring_.take(bytes)));
+        s.output_end = ring_.end();
+        s.edges.write(edges);
+        s.edges_end.write(edges_end_ += edges);
+        s.cause.store(no_cause, std::memory_order_relaxed);
+        s.in.expect(edges);
+        s.in_scope = !scopes_.empty();
+        s.out.open(lap(id), s.in_scope);
+        if (s.in_scope) s.scope_next = std::exchange(scopes_.back(), static_cast<std::uint32_t>(index(id)) + 1);
+        submitted_.store(id + 1, std::memory_order_relaxed);
+        return {&s, add_edges(s, producers)};
+    }
+
+    // The task has run, or was cancelled; its callable is destroyed. `cause`: no_cause, or why its consumers are cancelled; it is
+    // in the log then. on_ready(slot): a consumer that is ready, and the caller's to hand on. notify(): wakes the submitter,
+    // which has called wait. The slot is not the caller's behind this.
+    template <class OnReady, class Notify>
+    void complete(slot& s, task_id cause, OnReady on_ready, Notify notify) {
+        bool notifies = false;
+        for (std::uint32_t i = s.edges.read(), e = s.edges_end.read() - i; i != 0; --i, ++e)
+            if (const std::uint32_t producer = edge_at(e).held.read(); producer != 0)
+                notifies |= slots_[producer - 1].out.release();
+        const auto closed = s.out.close(cause != no_cause);
+        for (std::uint32_t next = closed.newest_edge; next != 0;) {
+            edge& e = edges_[next - 1];
+            next = e.next.read();  // before the arrival (I3)
+            slot& consumer = slots_[e.consumer.read()];
+            if (cause != no_cause) consumer.cause.store(cause, std::memory_order_relaxed);  // I5
+            if (consumer.in.arrive()) on_ready(consumer);
+        }
+        if (notifies || closed.notify) notify();
+    }
+
+    // The i-th producer's slot, whose output is held until this task completes. Null: it has none, or was consumed before this
+    // task was submitted.
+    const slot* input(const slot& s, std::size_t i) const {
+        const std::uint32_t first = s.edges_end.read() - s.edges.read();
+        const std::uint32_t producer = edge_at(first + static_cast<std::uint32_t>(i)).held.read();
+        return producer == 0 ? nullptr : &slots_[producer - 1];
+    }
+
+    // Tasks that are submitted between the two keep their outputs until the end; an inner scope has its own.
+    void begin_scope() { scopes_.push_back(0); }
+    // Precondition: a scope is open. Ends the innermost one.
+    void end_scope() {
+        for (std::uint32_t next = scopes_.back(); next != 0;) {
+            slot& s = slots_[next - 1];
+            next = s.scope_next;
+            s.in_scope = false;
+            s.out.end_scope();
+        }
+        scopes_.pop_back();
+    }
+    std::size_t open_scopes() const { return scopes_.size(); }
+
+    // Until all that was submitted has completed.
+    template <class Wait>
+    void wait_for_all(Wait wait) {
+        const task_id first = reclaimed();
+        for (task_id id = submitted(); id != first; --id)  // the newest first: most of the others have ended then
+            if (slot& s = at(id - 1); !s.out.spent()) wait(s);
+        reclaim();
+    }
+    // Frees what is consumed, from the oldest on.
+    void reclaim() {
+        const task_id end = submitted();
+        task_id oldest = reclaimed();
+        for (; oldest != end && at(oldest).out.consumed(); ++oldest) {
+            edges_reclaimed_ = at(oldest).edges_end.read();
+            ring_.reclaim(at(oldest).output_end);
+        }
+        reclaimed_.store(oldest, std::memory_order_relaxed);
+    }
+
+    // By the submitter, or when no task lives.
+    task_state state(task_id id) const {
+        if (id < reclaimed()) return task_state::consumed;
+        const slot& s = at(id);
+        const word w = s.out.snapshot();
+        if (w.references() == 0) return task_state::consumed;
+        if (w.closed()) return task_state::completed;
+        const std::uint32_t left = s.in.left();
+        if (left == join_counter<Sync>::running) return task_state::running;
+        return left == 0 ? task_state::ready : task_state::pending;
+    }
+    // The slot of a task that has completed and is not consumed; else null.
+    const slot* completed(task_id id) const {
+        if (id >= submitted() || state(id) != task_state::completed) return nullptr;
+        return at(id).out.consumed() ? nullptr : &at(id);  // acquires what the task did
+    }
+
+    task_id submitted() const { return submitted_.load(std::memory_order_relaxed); }
+    task_id reclaimed() const { return reclaimed_.load(std::memory_order_relaxed); }
+    std::size_t slots() const { return slots_mask_ + 1; }
+    const output_ring& ring() const { return ring_; }
+    failure_log<Sync>& failures() { return log_; }
+
+private:
+    using word = fan_out_word<Limits>;
+    struct edge {
+        cell<std::uint32_t> next{0};      // in the producer's list: 1 + an edge's place; 0: none
+        cell<std::uint32_t> consumer{0};  // its slot
+        cell<std::uint32_t> held{0};      // 1 + the producer's slot, when this edge holds its output; 0: it does not
+    };
+
+    static std::size_t power_of_two(const char* what, std::size_t n, std::uint64_t most) {
+        if (std::has_single_bit(n) && n <= most) return n;
+        throw std::invalid_argument(std::string("task_graph: ") + what + " is " + std::to_string(n) +
+                                    "; it must be a power of two, at most " + std::to_string(most));
+    }
+
+    std::size_t index(task_id id) const { return static_cast<std::size_t>(id) & slots_mask_; }
+    std::uint64_t lap(task_id id) const { return id / (slots_mask_ + 1); }
+    slot& at(task_id id) { return slots_[index(id)]; }
+    const slot& at(task_id id) const { return slots_[index(id)]; }
+    edge& edge_at(std::uint32_t position) { return edges_[position & edges_mask_]; }
+    const edge& edge_at(std::uint32_t position) const { return edges_[position & edges_mask_]; }
+
+    void must_be_possible(task_id id, std::span<const task_id> producers, std::uint32_t bytes) const {
+        for (const task_id p : producers)
+            if (p >= id) [[unlikely]]
+                throw std::invalid_argument("task_graph: task " + std::to_string(id) + " names producer " +
+                                            std::to_string(p) +
+                                            (p == id ? ", which is itself" : ", which has not been submitted yet"));
+        if (producers.size() > edges_mask_ + 1)
+            throw std::length_error("task_graph: a task of " + std::to_string(producers.size()) +
+                                    " producers; there is room for " + std::to_string(edges_mask_ + 1) +
+                                    " dependencies in all");
+        if (!ring_.can_ever_hold(bytes))
+            throw std::length_error("task_graph: an output of " + std::to_string(bytes) + " bytes; there are " +
+                                    std::to_string(ring_.size()) + " for all outputs");
+    }
+
+    bool has_room(task_id id, std::size_t edges, std::uint32_t bytes) const {
+        return id - reclaimed() <= slots_mask_ && edges + (edges_end_ - edges_reclaimed_) <= edges_mask_ + 1 &&
+               ring_.has_room(bytes);
+    }
+    // At first it waits for a quarter of the window, so that a submitter that sleeps is not woken for each slot.
+    template <class Wait>
+    [[gnu::noinline]] void make_room(task_id id, std::size_t edges, std::uint32_t bytes, Wait& wait) {
+        reclaim();
+        for (bool patient = true; !has_room(id, edges, bytes); patient = false) {
+            Sync::reach("task_window.full");
+            const task_id oldest = reclaimed();
+            if (at(oldest).in_scope) [[unlikely]]
+                throw_stuck(oldest);  // I4
+            const task_id later = oldest + std::min<task_id>((slots_mask_ + 1) / 4, id - oldest - 1);
+            wait(patient && !at(later).in_scope ? at(later) : at(oldest));
+            reclaim();
+        }
+    }
+    [[noreturn, gnu::noinline, gnu::cold]] void throw_stuck(task_id oldest) const {
+        throw window_stuck("task_graph: no room, and none will come: task " + std::to_string(oldest) +
+                           ", the oldest of " + std::to_string(submitted() - oldest) +
+                           " in the window, is kept by a scope that is open (" + std::to_string(scopes_.size()) +
+                           " are). End the scope, or make the window, the dependencies or the output heap larger");
+    }
+
+    // True: all producers have ended. The last edge is added when all else is done: until then the task cannot become ready.
+    bool add_edges(slot& s, std::span<const task_id> producers) {
+        const auto consumer = static_cast<std::uint32_t>(&s - slots_);
+        std::uint32_t position = s.edges_end.read() - static_cast<std::uint32_t>(producers.size()), ended = 0;
+        for (std::size_t i = 0; i != producers.size(); ++i, ++position) {
+            const bool last = i + 1 == producers.size();
+            if (last && ended != 0) {
+                (void)s.in.arrive(std::exchange(ended, 0U));  // the last one's unit is left
+            }
+            if (!add_edge(s, consumer, position, producers[i])) ++ended;
+        }
+        return producers.empty() || (ended != 0 && s.in.arrive());
+    }
+    // False: the producer has ended already.
+    bool add_edge(slot& s, std::uint32_t consumer, std::uint32_t position, task_id producer) {
+        edge& e = edge_at(position);
+        slot& p = at(producer);
+        const bool there = producer >= reclaimed();
+        const bool hold = there && p.bytes.read() != 0;
+        e.consumer.write(consumer);
+        e.held.write(hold ? static_cast<std::uint32_t>(&p - slots_) + 1 : 0);
+        const auto place = static_cast<std::uint32_t>(&e - edges_) + 1;
+        const auto set_next = [&e](std::uint32_t next) { e.next.write(next); };
+        const link_result result = there ? p.out.link(lap(producer), place, hold, set_next) : link_result::gone;
+        if (result == link_result::linked) return true;
+        if (result == link_result::gone && hold) e.held.write(0);
+        if (result != link_result::ended) look_for_a_cause(s, producer);
+        return false;
+    }
+    void look_for_a_cause(slot& s, task_id producer) {
+        task_id cause = no_cause;
+        if (log_.find(producer, cause)) s.cause.store(cause, std::memory_order_relaxed);  // I5
+    }
+
+    // The submitter's, but for the two ids, which others may read.
+    const std::size_t slots_mask_, edges_mask_;
+    slot* slots_ = nullptr;
+    edge* edges_ = nullptr;
+    std::uint32_t edges_end_ = 0, edges_reclaimed_ = 0;  // places ever given out, and given back; they wrap
+    output_ring ring_;
+    std::vector<std::uint32_t> scopes_;  // of each open scope, 1 + the slot of its newest task
+    typename Sync::template atomic<task_id> submitted_, reclaimed_;
+    failure_log<Sync> log_;
+};
+
+}  // namespace apiary

@@ -1,0 +1,292 @@
+#include <apiary/schedulers/task_graph/task_graph.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "random_graph.hpp"
+
+namespace {
+
+using apiary::task_graph;
+using apiary::task_graph_config;
+using apiary::task_id;
+using apiary::task_state;
+using apiary::window_stuck;
+using apiary::testing::random_graph;
+
+TEST(task_graph, hands_outputs_on) {
+    task_graph g({.workers = {2}});
+    int seen = 0;
+    const auto a = g.submit([](auto& t) { *t.template output<int>() = 20; }, {.bytes = sizeof(int)});
+    const auto b = g.submit({a}, [](auto& t) { *t.template output<int>() = *t.template input<int>(0) + 1; },
+                            {.bytes = sizeof(int)});
+    g.submit({a, b}, [&](auto& t) { seen = *t.template input<int>(0) + 100 * *t.template input<int>(1); });
+    g.wait();
+    EXPECT_EQ(seen, 2120);
+}
+
+TEST(task_graph, of_the_submitter_alone_runs_everything_in_wait) {
+    task_graph g({.workers = {0}});
+    std::vector<int> order;
+    const auto a = g.submit([&] { order.push_back(0); });
+    const auto b = g.submit({a}, [&] { order.push_back(1); });
+    g.submit({b}, [&] { order.push_back(2); });
+    EXPECT_TRUE(order.empty());
+    g.wait();
+    EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
+    EXPECT_EQ(g.counters(0).at_once, 2U) << "one job for the chain";
+}
+
+TEST(task_graph, random_graphs_give_what_a_serial_run_gives) {
+    unsigned round = 0;
+    for (const unsigned one_in : {0U, 40U})
+        for (const bool helps : {true, false})
+            for (const std::size_t window : {4U, 64U, 4096U})
+                for (const std::vector<unsigned>& workers :
+                     {std::vector<unsigned>{1}, std::vector<unsigned>{3}, std::vector<unsigned>{1, 2, 1}}) {
+                    ++round;
+                    const random_graph graph(round, 700, round % 2 == 0 ? 3 : 60, static_cast<unsigned>(workers.size()),
+                                             one_in);
+                    task_graph g({.workers = workers,
+                                  .submitter_helps = helps,
+                                  .window = window,
+                                  .dependencies = window < 64 ? 8U : 1024U,
+                                  .output_bytes = window < 64 ? 256U : 8192U,
+                                  .at_once = 1 + round % 5});
+                    apiary::testing::run_and_compare(g, graph, window >= 64 && round % 3 == 0, [&](const char* what) {
+                        ADD_FAILURE() << what << ", round " << round;
+                    });
+                }
+}
+
+TEST(task_graph, a_window_of_one_is_a_serial_run) {
+    task_graph g({.workers = {1}, .window = 1, .dependencies = 4});
+    std::vector<task_id> order;
+    for (task_id id = 0; id != 100; ++id) {
+        const std::array<task_id, 2> after{id - 1, id / 2};
+        g.submit(std::span(after).first(id == 0 ? 0 : 2), [&order](auto& t) { order.push_back(t.id()); });
+    }
+    g.wait();
+    ASSERT_EQ(order.size(), 100U);
+    for (task_id id = 0; id != 100; ++id) EXPECT_EQ(order[id], id);
+}
+
+TEST(task_graph, no_ready_task_is_dropped_however_many_wait_for_one_worker) {  // A29
+    task_graph g({.workers = {0, 1}, .window = 256});
+    std::atomic<bool> go = false;
+    std::atomic<int> ran = 0;
+    const auto first = g.submit(
+        [&] {
+            while (!go) std::this_thread::yield();
+        },
+        {.type = 1});
+    for (int i = 0; i != 100; ++i) g.submit([&] { ++ran; }, {.type = 1});
+    for (int i = 0; i != 100; ++i) g.submit({first}, [&] { ++ran; }, {.type = 1});
+    EXPECT_EQ(ran, 0);
+    go = true;
+    g.wait();
+    EXPECT_EQ(ran, 200);
+}
+
+TEST(task_graph, types_have_threads_of_their_own) {
+    task_graph g({.workers = {1, 1, 1}, .submitter_helps = false});
+    std::array<std::atomic<std::thread::id>, 3> seen{};
+    std::atomic<int> wrong = 0;
+    task_id before = g.submit([&] { seen[0] = std::this_thread::get_id(); });
+    for (int i = 1; i != 300; ++i) {
+        const auto type = static_cast<std::uint8_t>(i % 3);
+        before = g.submit({before},
+                          [&, type, i] {
+                              if (i < 3) seen[type] = std::this_thread::get_id();
+                              if (seen[type].load() != std::this_thread::get_id()) ++wrong;
+                          },
+                          {.type = type});
+    }
+    const auto report = g.close();
+    EXPECT_EQ(wrong, 0);
+    for (std::size_t type = 0; type != 3; ++type) EXPECT_EQ(report.types[type].ran, 100U);
+    EXPECT_NE(seen[0].load(), seen[1].load());
+}
+
+TEST(task_graph, of_those_that_become_ready_together_the_one_of_the_highest_priority_runs_first) {
+    task_graph g({.workers = {0}});
+    std::vector<int> order;
+    const auto root = g.submit([] {});
+    for (const int priority : {0, 5, 5, 3})
+        g.submit({root}, [&order, priority, n = order.size()] { order.push_back(priority); },
+                 {.priority = static_cast<std::int8_t>(priority)});
+    g.wait();
+    ASSERT_EQ(order.size(), 4U);
+    EXPECT_EQ(order[0], 5);
+}
+
+TEST(task_graph, a_task_that_throws_cancels_all_that_depend_on_it_and_says_why) {
+    task_graph g({.workers = {2}});
+    const auto a = g.submit([] { throw std::runtime_error("a"); });
+    const auto b = g.submit({a}, [] { ADD_FAILURE() << "ran"; });
+    g.wait();
+    const auto late = g.submit({b}, [] { ADD_FAILURE() << "ran"; });
+    std::atomic<bool> ran = false;
+    g.submit([&] { ran = true; });
+    g.wait();
+    EXPECT_TRUE(ran);
+    const auto failures = g.failures();
+    ASSERT_EQ(failures.size(), 3U);
+    for (const auto& f : failures) {
+        EXPECT_TRUE(f.task == a || f.task == b || f.task == late);
+        EXPECT_EQ(f.cause, a);
+        if (f.task == a)
+            EXPECT_THROW(std::rethrow_exception(f.thrown), std::runtime_error);
+        else
+            EXPECT_EQ(f.thrown, nullptr);
+    }
+}
+
+TEST(task_graph, destroys_callables_that_ran_that_threw_and_that_were_cancelled_large_and_small) {
+    const auto held = std::make_shared<int>();
+    {
+        task_graph g({.workers = {1}, .window = 4});
+        for (int i = 0; i != 20; ++i) {
+            const std::array<long, 10> large{};
+            const auto a = g.submit([held, i] {
+                if (i % 2 == 0) throw i;
+            });
+            g.submit({a}, [held, large] { EXPECT_EQ(large[3], 0); });
+        }
+    }
+    EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(task_graph, a_callable_that_cannot_be_copied_leaves_all_as_it_was) {
+    struct refuses {
+        refuses() = default;
+        refuses(const refuses&) { throw std::bad_alloc(); }
+        void operator()() const {}
+    };
+    task_graph g({.workers = {0}});
+    const refuses r;
+    EXPECT_THROW(g.submit(r), std::bad_alloc);
+    EXPECT_EQ(g.submitted(), 0U);
+    EXPECT_EQ(g.submit([] {}), 0U);
+}
+
+TEST(task_graph, outputs_can_be_read_while_a_scope_is_open) {
+    task_graph g({.workers = {1}});
+    task_id a = 0;
+    {
+        task_graph::scope s(g);
+        a = g.submit([](auto& t) { *t.template output<long>() = 7; }, {.bytes = sizeof(long)});
+        g.wait();
+        EXPECT_EQ(g.state(a), task_state::completed);
+        ASSERT_NE(g.output<long>(a), nullptr);
+        EXPECT_EQ(*g.output<long>(a), 7);
+    }
+    EXPECT_EQ(g.state(a), task_state::consumed);
+    EXPECT_TRUE(g.output(a).empty());
+    EXPECT_TRUE(g.output(99).empty()) << "never submitted";
+}
+
+TEST(task_graph, a_scope_that_keeps_the_window_full_is_named) {
+    task_graph g({.workers = {1}, .window = 4});
+    task_graph::scope s(g);
+    for (int i = 0; i != 4; ++i) g.submit([] {});
+    EXPECT_THROW(g.submit([] {}), window_stuck);
+    s.end();
+    EXPECT_EQ(g.submit([] {}), 4U);
+}
+
+TEST(task_graph, a_scope_ends_once_and_behind_those_inside_it) {
+    task_graph g({.workers = {0}});
+    task_graph::scope outer(g);
+    {
+        const task_graph::scope inner(g);
+        EXPECT_THROW(outer.end(), std::logic_error);
+    }
+    outer.end();
+    EXPECT_THROW(outer.end(), std::logic_error);
+}
+
+TEST(task_graph, a_close_ends_the_scopes_that_nobody_has_ended) {
+    task_graph g({.workers = {1}});
+    task_graph::scope s(g);
+    g.submit([] {});
+    const auto report = g.close();
+    EXPECT_EQ(report.open_scopes, 1U);
+    EXPECT_EQ(report.submitted, 1U);
+    EXPECT_EQ(report.consumed, 1U);
+}
+
+TEST(task_graph, refuses_bad_input) {
+    task_graph g({.workers = {1, 0}, .window = 8, .dependencies = 4, .output_bytes = 64});
+    const auto a = g.submit([] {});
+    EXPECT_THROW(g.submit({a + 1}, [] {}), std::invalid_argument) << "itself";
+    EXPECT_THROW(g.submit({a + 2}, [] {}), std::invalid_argument) << "unknown";
+    EXPECT_THROW(g.submit([] {}, {.type = 1}), std::invalid_argument) << "a type without workers";
+    EXPECT_THROW(g.submit([] {}, {.type = 2}), std::invalid_argument) << "no such type";
+    EXPECT_THROW(g.submit([] {}, {.bytes = 65}), std::length_error);
+    EXPECT_THROW(g.submit({a, a, a, a, a}, [] {}), std::length_error);
+    EXPECT_EQ(g.submitted(), 1U);
+    EXPECT_EQ(g.close().consumed, 1U);
+    EXPECT_THROW(g.submit([] {}), std::logic_error) << "behind close";
+    EXPECT_THROW(task_graph::scope{g}, std::logic_error);
+    EXPECT_EQ(g.close().submitted, 1U) << "a second close says the same";
+
+    EXPECT_THROW(task_graph({.workers = {}}), std::invalid_argument);
+    EXPECT_THROW(task_graph({.workers = {56}}), std::invalid_argument);
+    EXPECT_THROW(task_graph({.workers = {1}, .window = 100}), std::invalid_argument);
+    EXPECT_THROW(task_graph({.workers = {1}, .at_once = 0}), std::invalid_argument);
+    task_graph idle({.workers = {0}, .submitter_helps = false});
+    EXPECT_THROW(idle.submit([] {}), std::invalid_argument) << "nobody would run it";
+}
+
+TEST(task_graph, a_task_that_submits_fails) {
+    for (const unsigned workers : {0U, 1U}) {
+        task_graph g({.workers = {workers}});
+        g.submit([&g] { g.submit([] {}); });
+        g.submit([&g] { g.wait(); });
+        g.wait();
+        EXPECT_EQ(g.counters(0).thrown, 2U);
+        EXPECT_EQ(g.submitted(), 2U);
+    }
+}
+
+TEST(task_graph, a_task_may_submit_to_another_graph) {
+    task_graph outer({.workers = {1}});
+    int seen = 0;
+    outer.submit([&] {
+        task_graph inner({.workers = {1}});
+        inner.submit([&] { seen = 1; });
+        inner.wait();
+    });
+    outer.wait();
+    EXPECT_EQ(outer.counters(0).thrown, 0U);
+    EXPECT_EQ(seen, 1);
+}
+
+TEST(task_graph, streams_many_laps_of_a_small_window) {
+    task_graph g({.workers = {2}, .window = 32, .dependencies = 64, .output_bytes = 1024});
+    std::uint64_t last = 0;
+    constexpr task_id tasks = 50'000;
+    for (task_id id = 0; id != tasks; ++id) {
+        const std::array<task_id, 1> after{id == 0 ? 0 : id - 1};
+        g.submit(std::span(after).first(id == 0 ? 0 : 1),
+                 [&last](auto& t) {
+                     const auto* before = t.inputs() == 0 ? nullptr : t.template input<std::uint64_t>(0);
+                     *t.template output<std::uint64_t>() = last = before == nullptr ? last + 1 : *before + 1;
+                 },
+                 {.bytes = static_cast<std::uint32_t>(8 + id % 5 * 24)});
+    }
+    const auto report = g.close();
+    EXPECT_EQ(last, tasks);
+    EXPECT_EQ(report.consumed, tasks);
+}
+
+}  // namespace

@@ -1,0 +1,272 @@
+// The window without workers: a test says which task ends when.
+#include <apiary/schedulers/task_graph/task_window.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using apiary::real_sync;
+using apiary::task_id;
+using apiary::task_state;
+using apiary::window_stuck;
+
+struct nothing {};
+struct narrow {
+    static constexpr unsigned reference_bits = 6, edge_bits = 5, lap_bits = 2;
+};
+
+struct stepped : apiary::task_window<real_sync, narrow, nothing> {
+    using base = apiary::task_window<real_sync, narrow, nothing>;
+    using slot = base::slot;
+    explicit stepped(std::size_t slots, std::size_t dependencies = 16, std::uint64_t bytes = 256)
+        : base({slots, dependencies, bytes}) {}
+
+    std::vector<slot*> ready;
+    std::vector<task_id> waited_for;
+    unsigned notified = 0;
+    bool ends_what_it_waits_for = true;
+
+    task_id submit(std::initializer_list<task_id> after, std::uint32_t bytes = 0) {
+        const auto [s, is_ready] =
+            base::submit(std::span(after.begin(), after.size()), bytes, [](slot&) {}, [this](slot& w) { wait(w); });
+        if (is_ready) ready.push_back(s);
+        return s->id.read();
+    }
+    void wait(slot& s) {
+        waited_for.push_back(s.id.read());
+        if (s.out.watch()) return;
+        const unsigned before = notified;
+        while (notified == before) {
+            ASSERT_FALSE(ready.empty()) << "nothing could ever end the wait";
+            end(ready.front()->id.read());
+        }
+        EXPECT_EQ(notified, before + 1);
+    }
+    void wait_for_all() {
+        base::wait_for_all([this](slot& s) { wait(s); });
+    }
+    bool is_ready(task_id id) const {
+        for (const slot* s : ready)
+            if (s->id.read() == id) return true;
+        return false;
+    }
+    void end(task_id id, task_id cause = no_cause) {
+        for (std::size_t i = 0; i != ready.size(); ++i)
+            if (ready[i]->id.read() == id) {
+                slot& s = *ready[i];
+                ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(i));
+                s.in.start();
+                if (cause != no_cause) failures().add({id, cause, nullptr});
+                complete(s, cause, [this](slot& c) { ready.push_back(&c); }, [this] { ++notified; });
+                return;
+            }
+        FAIL() << "task " << id << " is not ready";
+    }
+};
+
+TEST(task_window, a_task_goes_through_its_states_once_each) {
+    stepped w(4);
+    w.begin_scope();
+    const auto a = w.submit({}), b = w.submit({a});
+    EXPECT_EQ(w.state(a), task_state::ready);
+    EXPECT_EQ(w.state(b), task_state::pending);
+    w.end(a);
+    EXPECT_EQ(w.state(a), task_state::completed) << "its scope is open";
+    EXPECT_EQ(w.state(b), task_state::ready);
+    w.ready[0]->in.start();
+    EXPECT_EQ(w.state(b), task_state::running);
+    w.end(b);
+    w.end_scope();
+    EXPECT_EQ(w.state(b), task_state::consumed);
+    w.reclaim();
+    EXPECT_EQ(w.reclaimed(), 2U);
+    EXPECT_EQ(w.state(a), task_state::consumed);
+}
+
+TEST(task_window, a_task_is_ready_when_the_last_of_its_producers_has_ended_early_or_late) {
+    for (unsigned ended_before = 0; ended_before != 8; ++ended_before) {
+        stepped w(8);
+        w.begin_scope();  // else the early ones would be gone
+        for (task_id p = 0; p != 3; ++p) (void)w.submit({}, 8);
+        for (task_id p = 0; p != 3; ++p)
+            if ((ended_before >> p & 1U) != 0) w.end(p);
+        const auto c = w.submit({0, 1, 2});
+        for (task_id p = 0; p != 3; ++p) {
+            if ((ended_before >> p & 1U) != 0) continue;
+            EXPECT_FALSE(w.is_ready(c)) << ended_before;
+            w.end(p);
+        }
+        EXPECT_TRUE(w.is_ready(c)) << ended_before;
+        EXPECT_EQ(w.ready.size(), 1U);
+    }
+}
+
+TEST(task_window, a_consumer_holds_the_output_of_its_producer) {
+    stepped w(4);
+    const auto a = w.submit({}, 16), b = w.submit({a});
+    w.end(a);
+    EXPECT_EQ(w.state(a), task_state::completed);
+    ASSERT_NE(w.completed(a), nullptr);
+    EXPECT_EQ(w.input(*w.ready[0], 0), w.completed(a));
+    w.end(b);
+    EXPECT_EQ(w.state(a), task_state::consumed);
+    EXPECT_EQ(w.completed(a), nullptr);
+}
+
+TEST(task_window, a_task_without_output_is_consumed_as_it_ends) {
+    stepped w(4);
+    const auto a = w.submit({}), b = w.submit({a});
+    w.end(a);
+    EXPECT_EQ(w.state(a), task_state::consumed);
+    EXPECT_EQ(w.input(*w.ready[0], 0), nullptr);
+    EXPECT_EQ(w.state(b), task_state::ready);
+}
+
+TEST(task_window, a_producer_that_has_gone_counts_as_ended_also_when_its_slot_has_the_next_task) {
+    stepped w(2);
+    const auto a = w.submit({}, 8);
+    w.end(a);
+    const auto b = w.submit({a}, 8);
+    EXPECT_TRUE(w.is_ready(b)) << "consumed, its slot still there";
+    EXPECT_EQ(w.input(*w.ready[0], 0), nullptr);
+    w.end(b);
+    const auto c = w.submit({}, 8);
+    EXPECT_EQ(c, 2U);
+    const auto d = w.submit({a});
+    EXPECT_TRUE(w.is_ready(d)) << "the slot of a has task c, which has not ended";
+    EXPECT_TRUE(w.is_ready(c));
+}
+
+TEST(task_window, the_lap_wraps) {
+    stepped w(1);
+    for (task_id id = 0; id != 20; ++id) {  // five times the laps that two bits tell apart
+        EXPECT_EQ(w.submit({}, 8), id);
+        w.end(id);
+    }
+    EXPECT_EQ(w.reclaimed(), 19U);
+    EXPECT_TRUE(w.waited_for.empty()) << "each was consumed";
+}
+
+TEST(task_window, a_full_window_waits_for_a_quarter_of_it_first) {
+    stepped w(8);
+    for (int i = 0; i != 8; ++i) (void)w.submit({});
+    EXPECT_EQ(w.submit({}), 8U);
+    EXPECT_EQ(w.waited_for, std::vector<task_id>{2});
+    EXPECT_EQ(w.reclaimed(), 3U);
+    EXPECT_EQ(w.submit({}), 9U);
+    EXPECT_EQ(w.waited_for.size(), 1U) << "there was room";
+}
+
+TEST(task_window, behind_a_first_wait_it_waits_for_the_oldest) {
+    stepped w(8);
+    for (int i = 0; i != 8; ++i) (void)w.submit({});
+    std::swap(w.ready[0], w.ready[7]);  // the oldest ends last
+    (void)w.submit({});
+    EXPECT_EQ(w.waited_for, (std::vector<task_id>{2, 0}));
+}
+
+TEST(task_window, full_dependencies_wait) {
+    stepped w(8, 2);
+    const auto a = w.submit({});
+    (void)w.submit({a});
+    (void)w.submit({a});
+    EXPECT_TRUE(w.waited_for.empty());
+    EXPECT_EQ(w.submit({a, a}), 3U);
+    EXPECT_FALSE(w.waited_for.empty());
+}
+
+TEST(task_window, a_full_output_heap_waits) {
+    stepped w(8, 16, 64);
+    (void)w.submit({}, 48);
+    EXPECT_EQ(w.submit({}, 32), 1U);
+    EXPECT_EQ(w.waited_for, std::vector<task_id>{0});
+}
+
+TEST(task_window, tells_that_an_open_scope_keeps_the_window_full) {
+    stepped w(2);
+    w.begin_scope();
+    w.end(w.submit({}));
+    w.end(w.submit({}));
+    try {
+        (void)w.submit({});
+        FAIL() << "the window is full";
+    } catch (const window_stuck& e) {
+        EXPECT_NE(std::string(e.what()).find("task 0, the oldest of 2"), std::string::npos) << e.what();
+    }
+    w.end_scope();
+    EXPECT_EQ(w.submit({}), 2U) << "nothing has changed by the submit that threw";
+}
+
+TEST(task_window, an_inner_scope_has_tasks_of_its_own) {
+    stepped w(8);
+    w.begin_scope();
+    const auto outer = w.submit({});
+    w.begin_scope();
+    const auto inner = w.submit({});
+    w.end(outer), w.end(inner);
+    w.end_scope();
+    const auto behind = w.submit({});
+    w.end(behind);
+    EXPECT_EQ(w.state(inner), task_state::consumed);
+    EXPECT_EQ(w.state(outer), task_state::completed);
+    EXPECT_EQ(w.state(behind), task_state::completed);
+    w.end_scope();
+    EXPECT_EQ(w.state(outer), task_state::consumed);
+    EXPECT_EQ(w.state(behind), task_state::consumed);
+}
+
+TEST(task_window, consumers_of_a_task_that_failed_are_told_the_cause_early_late_and_when_it_has_gone) {
+    stepped w(8);
+    const auto a = w.submit({}), early = w.submit({a}, 8);
+    w.end(a, a);
+    const auto gone = w.submit({a});
+    ASSERT_TRUE(w.is_ready(early));
+    EXPECT_EQ(w.ready[0]->cause.load(std::memory_order_relaxed), a);
+    EXPECT_EQ(w.ready[1]->cause.load(std::memory_order_relaxed), a) << "a has been consumed";
+    w.begin_scope();
+    const auto kept = w.submit({early}, 8);
+    w.end(early, a);
+    w.end(kept, a);
+    const auto late = w.submit({kept});
+    EXPECT_EQ(w.state(kept), task_state::completed);
+    EXPECT_EQ(w.ready.back()->id.read(), late);
+    EXPECT_EQ(w.ready.back()->cause.load(std::memory_order_relaxed), a) << "the cause is the one that threw";
+    const auto sound = w.submit({});
+    EXPECT_EQ(w.ready.back()->id.read(), sound);
+    EXPECT_EQ(w.ready.back()->cause.load(std::memory_order_relaxed), stepped::no_cause);
+    EXPECT_TRUE(w.is_ready(gone));
+}
+
+TEST(task_window, a_wait_for_all_ends_also_while_a_scope_is_open) {
+    stepped w(8);
+    w.begin_scope();
+    const auto a = w.submit({}, 8), b = w.submit({a}, 8), c = w.submit({a, b}, 8);
+    w.wait_for_all();
+    EXPECT_EQ(w.waited_for, std::vector<task_id>{c}) << "the others have ended by then";
+    const auto d = w.submit({a, c});  // a is held once more, and must not notify for the wait that is over
+    const unsigned before = w.notified;
+    w.end(d);
+    EXPECT_EQ(w.notified, before);
+}
+
+TEST(task_window, refuses_what_could_never_be) {
+    stepped w(4, 4, 64);
+    EXPECT_THROW((void)w.submit({0}), std::invalid_argument) << "itself";
+    EXPECT_THROW((void)w.submit({7}), std::invalid_argument) << "not submitted yet";
+    (void)w.submit({});
+    EXPECT_THROW((void)w.submit({0, 0, 0, 0, 0}), std::length_error) << "more than all dependencies";
+    EXPECT_THROW((void)w.submit({}, 65), std::length_error) << "more than the heap";
+    EXPECT_EQ(w.submitted(), 1U);
+    EXPECT_THROW(stepped(3), std::invalid_argument);
+    EXPECT_THROW(stepped(0), std::invalid_argument);
+    EXPECT_THROW(stepped(4, 12), std::invalid_argument);
+    EXPECT_THROW(stepped(4, 64), std::invalid_argument) << "more than an edge's field can name";
+}
+
+}  // namespace
