@@ -1,0 +1,67 @@
+// What a runtime of processes must offer to be raced by messages: an adapter, as in adapter.hpp, that has besides
+//
+//     using address = …;                         // of a process; copyable, cheap
+//     class self {                               // what a process may do, valid while it runs
+//         template <class P> address spawn(P process);   // starts another; its address may be sent to at once
+//         void send(const address& to, letter message);  // in order for each sender; nothing is lost while `to` lives
+//         address me();
+//         void stop();                           // this process ends when the call that it is in returns
+//     };
+//     template <class P> void begin(P process);  // from outside: starts the first process of an operation
+//
+// Programs (scenarios/messages.hpp) are written once for all of them. A process P is a small movable value with
+//
+//     void start(self& me);                      // optional: once, before the first letter
+//     void receive(self& me, letter message);    // for each letter, one at a time
+//
+// and the adapter calls both by `start_process` and `deliver`, so that all of them do the same beside. A process that has
+// stopped gets no further call; the programs send nothing to one that they know to be gone. Mailboxes are unbounded, or
+// hold back the sender where the runtime's do: no program waits in a circle but `big`, and BIAS.md says who bounds.
+//
+// Threads.  begin: the main thread. All else: the process that `self` is of.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <utility>
+
+#include <apiary/bench/adapter.hpp>
+
+namespace apiary::bench {
+
+// What is sent: which kind of message, and a number. No address: programs that need one know it by the number.
+struct letter {
+    std::uint64_t what, number;
+};
+
+// The built-in slow-down of a control arm: a letter counts as a task. Set by the main thread before there is a runtime.
+inline std::int64_t letter_slowdown_ns = 0;
+
+template <class P, class Self>
+void start_process(P& process, Self& me) {
+    if constexpr (requires { process.start(me); }) process.start(me);
+}
+
+template <class P, class Self>
+void deliver(P& process, Self& me, letter message) {
+    ledger::slow_down(letter_slowdown_ns);
+    process.receive(me, message);
+}
+
+// Stands for the processes of the programs.
+struct example_process {
+    void receive(auto& me, letter) const { me.stop(); }
+};
+
+template <class R>
+concept messenger =
+    runtime_adapter<R> && std::copyable<typename R::address> &&
+    requires(R& r, typename R::self& me, const typename R::address& to, example_process p) {
+        r.begin(p);
+        { me.spawn(p) } -> std::convertible_to<typename R::address>;
+        { me.me() } -> std::convertible_to<typename R::address>;
+        me.send(to, letter{});
+        me.stop();
+    };
+
+}  // namespace apiary::bench

@@ -1,0 +1,37 @@
+// What a runtime of dependent tasks must offer to be raced by graphs: an adapter, as in adapter.hpp, that has besides
+//
+//     template <class Build> void graph(std::uint64_t tasks, Build build);
+//
+// It makes room for the tasks 0 … tasks - 1, calls build(g) once, and returns when all of them have run; g has
+//
+//     template <class F> void submit(std::uint64_t id, std::span<const std::uint64_t> producers, F task);
+//
+// Ids come in ascending order, producers are earlier ids without doubles, and a task runs once, after its producers. Tasks
+// may run while others are still submitted, or only then: that is the runtime's own way. A task is trivially copyable, at
+// most 24 bytes. A runtime without such a call, but with `post`, gets its graphs by counters (scenarios/graph_by_counters.hpp).
+//
+// Threads.  graph: the main thread. build: one thread, which may be a worker; submit: that thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <apiary/bench/adapter.hpp>
+
+namespace apiary::bench {
+
+// Stands for the tasks of the scenarios.
+struct example_node {
+    const void* graph;
+    std::uint64_t id;
+    void operator()() const {}
+};
+
+struct example_build {
+    void operator()(auto& graph) const { graph.submit(std::uint64_t{0}, std::span<const std::uint64_t>{}, example_node{}); }
+};
+
+template <class R>
+concept grapher = runtime_adapter<R> && requires(R& r, example_build build) { r.graph(std::uint64_t{1}, build); };
+
+}  // namespace apiary::bench
