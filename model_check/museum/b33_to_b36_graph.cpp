@@ -2,11 +2,14 @@
 //
 // From: simpler #2260; oneTBB #2079; o3de #12398 and enkiTS #78.
 // Seen by: both engines, plain interleaving.
-// Fixed twin: B34 the shipped inbox, closed; the others their own repaired form.
+// Fixed twin: B34 the fan-out that ships; the others their own repaired form, since a ready queue of the task graph that ships
+// cannot be full, and none of its nodes is freed.
 #include <array>
+#include <cstdint>
 
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
+#include <apiary/schedulers/task_graph/fan_out.hpp>
 
 namespace {
 
@@ -64,49 +67,58 @@ struct b33_fixed : claims_beside_a_full_queue<Sync, true> {
 APIARY_CHECK(b33_fixed);
 
 // B34. A task ends and releases its successors while one is added.
-template <class Sync, bool Closes>
+template <class Sync>
 struct successor_against_end {
     static constexpr unsigned threads = 2;
+    typename Sync::template atomic<bool> done{false};
     struct successor {
         typename Sync::template cell<successor*> next;
         unsigned released = 0;  // by the thread that has taken it out, or could not put it in
     };
-    typename Sync::template atomic<bool> done{false};
     mpsc_inbox<successor, Sync> successors;
     std::array<successor, 2> all;
 
-    void add(successor& s) {
-        const bool late = done.load(std::memory_order_relaxed);
-        if (late || successors.push(&s) == push_result::closed) ++s.released;
-    }
-    void release(fifo_list<successor> list) {
-        while (successor* s = list.pop_front()) ++s->released;
-    }
     void thread(unsigned i) {
-        if (i == 1) {
-            for (successor& s : all) add(s);
+        if (i == 0) {
+            fifo_list<successor> list = successors.drain();
+            while (successor* s = list.pop_front()) ++s->released;
+            done.store(true, std::memory_order_relaxed);
             return;
         }
-        if constexpr (Closes) {
-            release(successors.close());
-        } else {
-            release(successors.drain());
-            done.store(true, std::memory_order_relaxed);
-        }
+        for (successor& s : all)
+            if (done.load(std::memory_order_relaxed) || successors.push(&s) == push_result::closed) ++s.released;
     }
     void after() {
         for (const successor& s : all) Sync::law(s.released == 1, "a successor was not released once");
     }
 };
 template <class Sync>
-struct b34_added_to_a_drained_list : successor_against_end<Sync, false> {
+struct b34_added_to_a_drained_list : successor_against_end<Sync> {
     static constexpr const char* what = "a successor is added to a list that was drained before its task said done";
 };
 APIARY_EXHIBIT(b34_added_to_a_drained_list, "not released once");
 template <class Sync>
-struct b34_fixed : successor_against_end<Sync, true> {
-    static constexpr const char* what = "twin of B34: drained and done are one step, a closed list";
+struct b34_fixed {
+    static constexpr const char* what = "twin of B34: drained and done are one step, which closes the list";
     static constexpr const char* exhibit = "b34_added_to_a_drained_list";
+    static constexpr unsigned threads = 2;
+    fan_out<Sync> task;
+    std::array<typename Sync::template cell<std::uint32_t>, 2> next;
+    std::array<unsigned, 2> released{};  // by the thread that has taken it out, or could not put it in
+
+    void before() { task.open(0, false); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            for (std::uint32_t e = task.close(false).newest_edge; e != 0; e = next[e - 1].read()) ++released[e - 1];
+            return;
+        }
+        for (std::uint32_t e = 1; e != 3; ++e)
+            if (task.link(0, e, false, [&](std::uint32_t n) { next[e - 1].write(n); }) != link_result::linked)
+                ++released[e - 1];
+    }
+    void after() {
+        for (const unsigned times : released) Sync::law(times == 1, "a successor was not released once");
+    }
 };
 APIARY_CHECK(b34_fixed);
 

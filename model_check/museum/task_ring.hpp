@@ -1,8 +1,8 @@
-// The task window of seed 000 as it should be, and with each of its defects: tasks with inputs, in a ring whose head
+// The task window of seed 000 as one can repair it, and with each of its defects: tasks with inputs, in a ring whose head
 // moves over what nobody uses any more.
 //
-// When to use it. For the exhibits of the task graph (A24 to A28, A31, A36 to A38, B32, B35, C05). Without a defect it is what a
-// task graph can ship: the twin of every one of them.
+// When to use it. For the exhibits of the task graph (A24 to A28, A31, A36 to A38, B32, B35, C05). Their twins run on the window
+// that ships (shipped_window.hpp), but for A38's and B32's: there any thread moves the head, which only this ring lets it.
 //
 // Threads.   begin_task, add_input, end_task, end_scope: the submitter alone. complete: the thread that ran the
 //            task. release: the holder of the reference. advance: any.
@@ -45,6 +45,8 @@ struct ring_defects {
     room_wait room = room_wait::under_the_mutex;        // A37
     bool published_before_pending = false;              // A38
     bool join_without_acquire = false;                  // B35
+
+    bool operator==(const ring_defects&) const = default;
 };
 
 template <class Sync, unsigned Window, ring_defects Defects = ring_defects{}>

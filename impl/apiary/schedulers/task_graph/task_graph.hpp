@@ -2,6 +2,7 @@
 // several types run them as their producers end.
 //
 //     apiary::task_graph g({.workers = {2}});
+//     const apiary::task_graph::scope s(g);    // or the output of a may be gone before b names it
 //     const auto a = g.submit([](auto& t) { *t.template output<int>() = 20; }, {.bytes = sizeof(int)});
 //     const auto b = g.submit({a}, [](auto& t) { use(*t.template input<int>(0)); });
 //     g.wait();
@@ -25,7 +26,7 @@
 //            more than task_body::room bytes, and failures, are allocated as they come.
 //
 // The protocol, and where it departs from the seed: README.md.
-// Tested by tests/. Checked by model_check/schedulers/task_graph.
+// Tested by tests/. Checked by model_check/schedulers/task_graph. Stressed by stress/schedulers/task_graph.
 #pragma once
 
 #include <algorithm>

@@ -24,6 +24,7 @@ using apiary::testing::random_graph;
 
 TEST(task_graph, hands_outputs_on) {
     task_graph g({.workers = {2}});
+    const task_graph::scope outputs_stay(g);
     int seen = 0;
     const auto a = g.submit([](auto& t) { *t.template output<int>() = 20; }, {.bytes = sizeof(int)});
     const auto b = g.submit({a}, [](auto& t) { *t.template output<int>() = *t.template input<int>(0) + 1; },
