@@ -6,9 +6,13 @@
 #include <apiary/bench/subject.hpp>
 
 #include "scenarios/fib.hpp"
+#include "scenarios/graph.hpp"
 #include "scenarios/latency_vs_load.hpp"
 #include "scenarios/matmul.hpp"
 #include "scenarios/mixed_load.hpp"
+#include "scenarios/msg_crowds.hpp"
+#include "scenarios/msg_meetings.hpp"
+#include "scenarios/msg_pairs.hpp"
 #include "scenarios/ping_pong.hpp"
 #include "scenarios/post_latency.hpp"
 #include "scenarios/post_throughput.hpp"
@@ -50,6 +54,16 @@ inline constexpr std::array scenarios_of{
     entry_of<nqueens, Runtime>(),
     entry_of<uts, Runtime>(),
     entry_of<matmul, Runtime>(),
+    entry_of<msg_ping_pong, Runtime>(),
+    entry_of<msg_count, Runtime>(),
+    entry_of<msg_ring, Runtime>(),
+    entry_of<msg_create, Runtime>(),
+    entry_of<msg_throughput, Runtime>(),
+    entry_of<chameneos, Runtime>(),
+    entry_of<big, Runtime>(),
+    entry_of<bounded_buffer, Runtime>(),
+    entry_of<idle_processes, Runtime>(),
+    entry_of<graph, Runtime>(),
     entry_of<wake_chain, Runtime>(),
     entry_of<idle_cpu, Runtime>(),
 };

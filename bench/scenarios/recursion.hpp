@@ -1,9 +1,11 @@
-// The floors of fork-join: plain recursion on the calling thread, whatever --workers says. A runtime stands above them by what
-// its forks cost, and may stand below them by as many threads as it has.
+// The floors of fork-join and of graphs: plain recursion and the plain loop on the calling thread, whatever --workers says. A
+// runtime stands above them by what its forks and its edges cost, and may stand below them by as many threads as it has.
 #pragma once
 
 #include <sys/utsname.h>
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,6 +46,17 @@ public:
         }
         void wait() {}
     };
+
+    // Each task as it is submitted: its producers have run.
+    template <class Build>
+    void graph(std::uint64_t, Build build) {
+        build(*this);
+    }
+
+    template <class F>
+    void submit(std::uint64_t, std::span<const std::uint64_t>, F task) {
+        task();
+    }
 };
 
 // Each branch is a call: what a runtime costs that must be able to hand either branch to another thread, and never does.

@@ -1,5 +1,6 @@
 // Subject `machine`: no runtime. What this machine's own hand-overs cost between two threads, the floor under every latency of the
-// others; and the bare controls, which do the work of a scenario without a scheduler: fork-join by plain recursion.
+// others; and the bare controls, which do the work of a scenario without a scheduler: fork-join by plain recursion, letters that
+// one thread hands over, graphs in the order of their tasks.
 #include <array>
 
 #include <apiary/bench/subject.hpp>
@@ -7,7 +8,12 @@
 #include "scenarios/bare.hpp"
 #include "scenarios/fib.hpp"
 #include "scenarios/floors.hpp"
+#include "scenarios/graph.hpp"
+#include "scenarios/hand_over.hpp"
 #include "scenarios/matmul.hpp"
+#include "scenarios/msg_crowds.hpp"
+#include "scenarios/msg_meetings.hpp"
+#include "scenarios/msg_pairs.hpp"
 #include "scenarios/recursion.hpp"
 #include "scenarios/tree_sum.hpp"
 #include "scenarios/trees.hpp"
@@ -28,6 +34,16 @@ int main(int argc, char** argv) {
         entry_of<nqueens, recursion>(),
         entry_of<uts, recursion>(),
         entry_of<matmul, recursion>(),
+        entry_of<msg_ping_pong, hand_over>(),
+        entry_of<msg_count, hand_over>(),
+        entry_of<msg_ring, hand_over>(),
+        entry_of<msg_create, hand_over>(),
+        entry_of<msg_throughput, hand_over>(),
+        entry_of<chameneos, hand_over>(),
+        entry_of<big, hand_over>(),
+        entry_of<bounded_buffer, hand_over>(),
+        entry_of<idle_processes, hand_over>(),
+        entry_of<graph, recursion>(),
     };
     return run_subject({recursion::name, recursion::version(), scenarios}, argc, argv);
 }

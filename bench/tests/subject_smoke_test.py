@@ -29,11 +29,15 @@ MASK = (1 << 64) - 1
 PROGRAM = ""
 
 
-def mark(i: int) -> int:
+def mix(i: int) -> int:
     z = (i + 0x9E3779B97F4A7C15) & MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-    return (z ^ (z >> 31)) >> 32 << 32 | 1
+    return z ^ (z >> 31)
+
+
+def mark(i: int) -> int:
+    return mix(i) >> 32 << 32 | 1
 
 
 def expected_check(ops: int) -> str:
@@ -495,8 +499,148 @@ class Shift(Case):
             self.check_histogram(hist, row)
 
 
+class Messages(Case):
+    """The programs of processes: the row's sum is right only if the sum of all values was."""
+
+    def program(self, scenario: str, flag: str, *params: str) -> dict[str, str]:
+        words = [word for param in ("ops=3", *params) for word in ("--param", param)]
+        row = self.run_ok(scenario, 3, *words, *ONE_BLOCK)
+        self.assertRegex(row["flags"], f"^{flag}$")
+        return row
+
+    def test_a_ring_of_two_and_one_hop(self) -> None:
+        self.program("msg_ring", "messages_per_op=1", "processes=2", "hops=1")
+
+    def test_one_of_everything(self) -> None:
+        for scenario, flag, *params in (
+                ("msg_ping_pong", "messages_per_op=2", "pings=1"), ("msg_count", "messages_per_op=1", "messages=1"),
+                ("msg_create", "spawns_per_op=1", "processes=1"),
+                ("msg_throughput", "messages_per_op=1", "processes=1", "messages=1"),
+                ("chameneos", "messages_per_op=4", "processes=2", "meetings=1"),
+                ("big", "messages_per_op=2", "processes=1", "pings=1"),
+                ("bounded_buffer", "messages_per_op=4", "capacity=1", "producers=1", "consumers=1", "items=1")):
+            with self.subTest(scenario=scenario):
+                self.program(scenario, flag, *params)
+
+    def test_a_crowd_that_waits_takes_memory(self) -> None:
+        row = self.program("idle_processes", r"spawns_per_op=20000;bytes_each=\d+", "processes=20000")
+        self.assertIn(int(row["flags"].partition("bytes_each=")[2]), range(16, 20_000))
+
+    def test_one_worker(self) -> None:
+        for scenario in ("msg_ping_pong", "big"):
+            if scenario in listed():
+                params = ("--param", "ops=1", "--param", "pings=50")
+                self.run_ok(scenario, 1, *params, *ONE_BLOCK, workers=1)
+
+    def test_the_slow_down_is_in_every_64th_letter(self) -> None:
+        # A token is with one process at a time: 15 letters of a thousand, two fewer for what either thread has left over.
+        if "msg_ring" in listed():
+            slow = call("run", "--scenario", "msg_ring", "--workers", 2, "--param", "hops=1000", "--param", "ops=3", *ONE_BLOCK,
+                        "--slowdown-ns", 2_000_000)
+            self.assertGreaterEqual(int(self.row_of(slow)["wall_ns"]), 3 * 13 * 2_000_000)
+
+
+for _name, _flag, *_params in (
+        ("msg_ping_pong", "messages_per_op=200", "pings=100"), ("msg_count", "messages_per_op=5000", "messages=5000"),
+        ("msg_ring", "messages_per_op=1000", "processes=7", "hops=1000"), ("msg_create", "spawns_per_op=500", "processes=500"),
+        ("msg_throughput", "messages_per_op=7000", "processes=7", "messages=1000"),
+        ("chameneos", "messages_per_op=2000", "processes=9", "meetings=500"),
+        ("big", "messages_per_op=2000", "processes=50", "pings=20"),
+        ("bounded_buffer", "messages_per_op=1600", "capacity=3", "producers=8", "consumers=5", "items=50"),
+        ("idle_processes", r"spawns_per_op=500;bytes_each=\d+", "processes=500")):
+    setattr(Messages, f"test_{_name}", lambda self, n=_name, f=_flag, p=tuple(_params): self.program(n, f, *p))
+
+
+def cholesky(tiles: int) -> list[list[int]]:
+    """The producers of each task."""
+    last: dict[tuple[int, int], int] = {}
+    tasks: list[list[int]] = []
+
+    def writes(tile: tuple[int, int], *reads: tuple[int, int]) -> None:
+        tasks.append(sorted({last[one] for one in (*reads, tile) if one in last}))
+        last[tile] = len(tasks) - 1
+
+    for k in range(tiles):
+        writes((k, k))
+        for i in range(k + 1, tiles):
+            writes((i, k), (k, k))
+        for i in range(k + 1, tiles):
+            for j in range(k + 1, i):
+                writes((i, j), (i, k), (j, k))
+            writes((i, i), (i, k))
+    return tasks
+
+
+def layers(pattern: str, width: int, steps: int) -> list[list[int]]:
+    """The producers of each task."""
+    levels = max(1, (width - 1).bit_length())
+    tasks: list[list[int]] = []
+    before = range(0)
+    for s in range(steps):
+        here = range(before.stop, before.stop + (min(width, 2**s) if pattern == "tree" else width))
+        for i, task in enumerate(here):
+            around = range(i - 2, i + 3)
+            points = {
+                "stencil_1d": {i - 1, i, i + 1}, "nearest": set(around), "tree": {i // 2}, "chain": {i}, "wavefront": {i},
+                "spread": {i, *((i + k * width // 5 + s % width) % width for k in range(1, 5))},
+                "fft": {i - 2 ** ((s - 1) % levels), i, i + 2 ** ((s - 1) % levels)},
+                "random_nearest": {i, *(p for k, p in enumerate(around) if mix(task * 8 + k) % 2)},
+                "layered": {mix(task * 8 + k) % width for k in range(3)},
+            }[pattern]
+            beside = [task - 1] if pattern == "wavefront" and i else []
+            tasks.append([before[p] for p in sorted(points) if 0 <= p < len(before)] + beside)
+        before = here
+    return tasks
+
+
+def answer(tasks: list[list[int]], iterations: int) -> int:
+    values: list[int] = []
+    for number, producers in enumerate(tasks):
+        x = mix((number + sum(values[p] for p in producers)) & MASK)
+        for _ in range(iterations):
+            x = (x * 0x9E3779B97F4A7C15 + 1) & MASK
+        values.append(x)
+    return (sum(values) & MASK) % 10**9
+
+
+class Graphs(Case):
+    """The graphs, made here a third time: tasks, edges, and the answer of the values that went along the edges."""
+
+    def graph(self, tasks: list[list[int]], *params: str, iterations: int = 0, workers: int = 2) -> None:
+        words = [word for param in ("ops=3", f"iterations={iterations}", *params) for word in ("--param", param)]
+        row = self.run_ok("graph", 3, *words, *ONE_BLOCK, workers=workers)
+        told = f"tasks_per_op={len(tasks)};edges_per_op={sum(map(len, tasks))};answer={answer(tasks, iterations)}"
+        self.assertRegex(row["flags"], rf"^{told};bytes_each=\d+$")
+
+    def test_every_pattern(self) -> None:
+        for pattern in ("stencil_1d", "nearest", "spread", "fft", "tree", "random_nearest", "chain", "wavefront", "layered"):
+            for width, steps in ((1, 5), (2, 30), (9, 20)):
+                with self.subTest(pattern=pattern, width=width, steps=steps):
+                    self.graph(layers(pattern, width, steps), f"pattern={pattern}", f"width={width}", f"steps={steps}")
+
+    def test_cholesky(self) -> None:
+        for tiles in (1, 2, 7):
+            with self.subTest(tiles=tiles):
+                self.graph(cholesky(tiles), "pattern=cholesky", f"width={tiles}")
+
+    def test_kernels(self) -> None:
+        self.graph(layers("nearest", 4, 30), "pattern=nearest", "width=4", "steps=30", iterations=13)
+
+    def test_one_worker(self) -> None:
+        self.graph(layers("wavefront", 5, 30), "pattern=wavefront", "width=5", "steps=30", workers=1)
+
+    def test_the_slow_down_is_in_every_64th_task(self) -> None:
+        row = self.run_ok("graph", 2, "--param", "ops=2", "--param", "steps=80", *ONE_BLOCK, "--slowdown-ns", 2_000_000)
+        self.assertGreaterEqual(int(row["wall_ns"]), 2 * (640 // 64 - 2) * 1_000_000)  # by two threads at most
+
+    def test_refusals(self) -> None:
+        self.assert_refused("16777216 tasks", "graph", "width=4096", "steps=4097")
+        self.assert_refused("stencil_1d", "graph", "pattern=star")
+
+
 CASES = {"post_throughput": PostThroughput, "post_latency": PostLatency, "timers": Timers, "blocks": Blocks,
-         "tokio": Tokio, "fork_join": ForkJoin, "open_loops": OpenLoops, "waking": Waking, "floors": Floors,
+         "tokio": Tokio, "fork_join": ForkJoin, "messages": Messages, "graphs": Graphs,
+         "open_loops": OpenLoops, "waking": Waking, "floors": Floors,
          "treaty": Treaty, "wrong": Wrong, "skip": Skip, "twice": Twice, "sleep": Sleep, "shift": Shift,
          "within": Within}
 

@@ -18,6 +18,9 @@ class Units(unittest.TestCase):
             ("forks_per_op=10945", ("fork", 10945)),
             ("disturbed;nodes_per_op=1023", ("node", 1023)),
             ("nodes_per_op=1023;disturbed", ("node", 1023)),
+            ("messages_per_op=80000", ("message", 80000)),
+            ("spawns_per_op=1000;bytes_each=2640", ("spawn", 1000)),
+            ("tasks_per_op=8000;edges_per_op=23978;answer=5", ("task", 8000)),
             ("", None),
             ("forks_per_op=0", None),  # a leaf alone: there is no fork to share its time
             ("my_forks_per_op=3", None),

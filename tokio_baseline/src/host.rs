@@ -141,6 +141,13 @@ pub fn usage() -> Usage {
     }
 }
 
+/// The most memory of this program that was ever resident. Not `ru_maxrss`, which begins with what its parent had.
+pub fn peak_resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("/proc is there");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB"));
+    peak.and_then(|kib| kib.trim().parse::<u64>().ok()).expect("the kernel tells VmHWM") * 1024
+}
+
 /// Context switches of all threads of the process but the calling one, wanted or not.
 pub fn switches_of_others() -> u64 {
     // The own ones first: a switch in between must not make the difference negative.

@@ -6,6 +6,8 @@ use crate::failure::Failure;
 use crate::fork_join::forks::Fork;
 use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
+use crate::letters::Letter;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// A runtime, whatever it can do.
@@ -47,6 +49,32 @@ pub trait Yielding: Runtime {
 pub trait Asking: Runtime {
     /// Spawns, from within a task, a ping: it spawns a pong, sends it a message, waits for its answer, then calls `then`.
     fn spawn_ping(then: impl FnOnce() + Send + 'static);
+}
+
+/// A runtime in which processes send letters to each other. A process handles one at a time; those of one sender come in order.
+pub trait Messaging: Start {
+    /// Where a process can be sent to.
+    type Address: Clone + Send + Sync + 'static;
+
+    /// Starts a process from outside.
+    fn begin(&self, process: impl Process<Self>);
+
+    /// Starts a process from within another.
+    fn spawn_process(process: impl Process<Self>) -> Self::Address;
+
+    /// Sends to a process that lives.
+    fn send(to: &Self::Address, letter: Letter);
+}
+
+/// What a process does; it ends where it breaks.
+pub trait Process<R: Messaging>: Send + 'static {
+    /// Once, before the first letter.
+    fn start(&mut self, _me: &R::Address) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// For each letter.
+    fn receive(&mut self, me: &R::Address, letter: Letter) -> ControlFlow<()>;
 }
 
 /// A runtime with means for long tasks.

@@ -1,11 +1,13 @@
 //! What the traits of `runtime` promise, on every runtime that has them. A broken promise shows as a wrong answer, or as
 //! a wait that does not end: `within_a_minute` turns it into a failure.
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc, Barrier, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
-use tokio_baseline::runtime::{Asking, Computing, Message, Targeted, Workers, Yielding};
+use tokio_baseline::letters::Letter;
+use tokio_baseline::runtime::{Asking, Computing, Message, Messaging, Process, Start, Targeted, Workers, Yielding};
 use tokio_baseline::subjects::async_pool::AsyncExecutor;
 use tokio_baseline::subjects::rayon_pool::Rayon;
 use tokio_baseline::subjects::tokio::{Tokio, TokioCurrentThread};
@@ -144,5 +146,47 @@ fn every_ping_ends_once() {
     within_a_minute(|| {
         assert_eq!([pings::<Tokio>(2), pings::<Rayon>(2), pings::<AsyncExecutor>(2)], [50; 3]);
         assert_eq!(pings::<TokioCurrentThread>(1), 50);
+    });
+}
+
+/// Sends what it is sent on to the test, and ends with a zero; the first one starts another and sends it all at once.
+struct Teller<R: Messaging>(mpsc::Sender<u64>, Option<R::Address>, u64);
+
+impl<R: Messaging> Process<R> for Teller<R> {
+    fn start(&mut self, me: &R::Address) -> ControlFlow<()> {
+        if self.2 == 0 {
+            return ControlFlow::Continue(());
+        }
+        let other = R::spawn_process(Teller::<R>(self.0.clone(), Some(me.clone()), 0));
+        (0..=self.2).rev().for_each(|number| R::send(&other, Letter { what: 0, number }));
+        ControlFlow::Continue(())
+    }
+
+    fn receive(&mut self, _: &R::Address, letter: Letter) -> ControlFlow<()> {
+        self.0.send(letter.number).expect("the test waits");
+        if letter.number > 0 {
+            return ControlFlow::Continue(());
+        }
+        if let Some(first) = &self.1 {
+            R::send(first, letter);
+        }
+        ControlFlow::Break(())
+    }
+}
+
+fn letters_in_order<R: Messaging>(workers: usize) -> Vec<u64> {
+    let runtime = R::start(workers).expect("workers");
+    let (tell, told) = mpsc::channel();
+    runtime.begin(Teller::<R>(tell, None, 100));
+    told.iter().collect()
+}
+
+#[test]
+fn letters_of_one_sender_come_in_order_and_a_process_that_has_ended_is_gone() {
+    within_a_minute(|| {
+        let wanted = Vec::from_iter((0..=100).rev().chain([0]));
+        assert_eq!(letters_in_order::<Tokio>(2), wanted);
+        assert_eq!(letters_in_order::<TokioCurrentThread>(1), wanted);
+        assert_eq!(letters_in_order::<AsyncExecutor>(2), wanted);
     });
 }

@@ -3,8 +3,19 @@
 use std::path::Path;
 use std::process::Command;
 
-const CASES: [&str; 9] =
-    ["treaty", "post_throughput", "post_latency", "timers", "blocks", "tokio", "fork_join", "open_loops", "waking"];
+const CASES: [&str; 11] = [
+    "treaty",
+    "post_throughput",
+    "post_latency",
+    "timers",
+    "blocks",
+    "tokio",
+    "fork_join",
+    "messages",
+    "graphs",
+    "open_loops",
+    "waking",
+];
 
 fn judge(program: &str) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/tests/subject_smoke_test.py");

@@ -7,6 +7,9 @@
 #include <cerrno>
 #include <cmath>
 #include <ctime>
+#include <fstream>
+#include <stdexcept>
+#include <string>
 #include <system_error>
 
 #include <apiary/bench/host.hpp>
@@ -107,6 +110,13 @@ usage process_usage() {
             .nivcsw = static_cast<std::uint64_t>(u.ru_nivcsw),
             .minflt = static_cast<std::uint64_t>(u.ru_minflt),
             .maxrss_kib = static_cast<std::uint64_t>(u.ru_maxrss)};
+}
+
+std::uint64_t peak_resident_bytes() {
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;)
+        if (std::uint64_t kib = 0; word == "VmHWM:" && status >> kib) return kib * 1024;
+    throw std::runtime_error("/proc/self/status does not tell VmHWM");
 }
 
 std::uint64_t switches_of_others() {

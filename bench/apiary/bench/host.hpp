@@ -41,6 +41,9 @@ struct usage {
 // getrusage(RUSAGE_SELF): the whole process since it started.
 [[nodiscard]] usage process_usage();
 
+// The most memory of this program that was ever resident. Not ru_maxrss, which begins with what its parent had.
+[[nodiscard]] std::uint64_t peak_resident_bytes();
+
 // Context switches of all threads of the process but the calling one, wanted or not.
 [[nodiscard]] std::uint64_t switches_of_others();
 

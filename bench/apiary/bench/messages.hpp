@@ -16,7 +16,7 @@
 //
 // and the adapter calls both by `start_process` and `deliver`, so that all of them do the same beside. A process that has
 // stopped gets no further call; the programs send nothing to one that they know to be gone. Mailboxes are unbounded, or
-// hold back the sender where the runtime's do: no program waits in a circle but `big`, and BIAS.md says who bounds.
+// hold back the sender where the runtime's do: no program waits in a circle but `big`, and BIAS.md tells which are bounded.
 //
 // Threads.  begin: the main thread. All else: the process that `self` is of.
 #pragma once
@@ -54,14 +54,13 @@ struct example_process {
 };
 
 template <class R>
-concept messenger =
-    runtime_adapter<R> && std::copyable<typename R::address> &&
-    requires(R& r, typename R::self& me, const typename R::address& to, example_process p) {
-        r.begin(p);
-        { me.spawn(p) } -> std::convertible_to<typename R::address>;
-        { me.me() } -> std::convertible_to<typename R::address>;
-        me.send(to, letter{});
-        me.stop();
-    };
+concept messenger = runtime_adapter<R> && std::copyable<typename R::address> &&
+                    requires(R& r, typename R::self& me, const typename R::address& to, example_process p) {
+                        r.begin(p);
+                        { me.spawn(p) } -> std::convertible_to<typename R::address>;
+                        { me.me() } -> std::convertible_to<typename R::address>;
+                        me.send(to, letter{});
+                        me.stop();
+                    };
 
 }  // namespace apiary::bench

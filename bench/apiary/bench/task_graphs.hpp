@@ -28,7 +28,9 @@ struct example_node {
 };
 
 struct example_build {
-    void operator()(auto& graph) const { graph.submit(std::uint64_t{0}, std::span<const std::uint64_t>{}, example_node{}); }
+    void operator()(auto& graph) const {
+        graph.submit(std::uint64_t{0}, std::span<const std::uint64_t>{}, example_node{});
+    }
 };
 
 template <class R>

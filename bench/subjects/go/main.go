@@ -18,13 +18,15 @@ import (
 // Everything the treaty names, so that what is missing here is `unsupported` and not unknown.
 const treaty = "post_throughput post_latency timer_lateness targeted_throughput targeted_latency steal_pressure mixed_load " +
 	"latency_vs_load successor spawn_many_local spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2 " +
-	"ping_pong yield_many chained_spawn remote_spawn fib tree_sum skynet nqueens uts matmul wake_chain idle_cpu"
+	"ping_pong yield_many chained_spawn remote_spawn fib tree_sum skynet nqueens uts matmul msg_ping_pong msg_count msg_ring " +
+	"msg_create msg_throughput chameneos big bounded_buffer idle_processes graph wake_chain idle_cpu"
 
 type param struct {
 	name        string
 	standard    uint64 // 0 with optional: not given
 	optional    bool
 	least, most uint64
+	words       []string // where the value is one of these
 }
 
 type scenario struct {
@@ -115,6 +117,19 @@ func parse(words []string) (*scenario, *call, error) {
 	return found, c, readParams(found, c, given)
 }
 
+// The index of a word, where the parameter has words.
+func numberOrWord(what, text string, p param) (uint64, error) {
+	if p.words == nil {
+		return number(what, text, p.least, p.most)
+	}
+	for i, word := range p.words {
+		if word == text {
+			return uint64(i), nil
+		}
+	}
+	return 0, bad("%s: seen '%s'; there are: %s", what, text, strings.Join(p.words, ", "))
+}
+
 func readParams(s *scenario, c *call, given []string) error {
 	var known []string
 	for _, p := range s.params {
@@ -125,7 +140,7 @@ next:
 		key, value, _ := strings.Cut(text, "=")
 		for _, p := range s.params {
 			if p.name == key {
-				n, err := number("--param "+key, value, p.least, p.most)
+				n, err := numberOrWord("--param "+key, value, p)
 				if err != nil {
 					return err
 				}

@@ -9,24 +9,42 @@ import (
 
 var calibrated = param{name: "ops", optional: true, least: 1, most: 1 << 40}
 
+func count(name string, standard, least, most uint64) param {
+	return param{name: name, standard: standard, least: least, most: most}
+}
+
 func tasksOf(standard uint64) param {
-	return param{name: "tasks", standard: standard, least: 1, most: 100000000}
+	return count("tasks", standard, 1, 100000000)
 }
 
 var scenarios = []scenario{
-	{"timer_lateness", []param{{"delay_us", 1000, false, 1, 60000000}, {"pending", 1, false, 1, 1000000},
-		{"ops", 200, false, 1, 100000000}}, timerLateness},
-	{"successor", []param{{"chains", 1, false, 1, 16384}, calibrated}, successor},
+	{"timer_lateness", []param{count("delay_us", 1000, 1, 60000000), count("pending", 1, 1, 1000000),
+		count("ops", 200, 1, 100000000)}, timerLateness},
+	{"successor", []param{count("chains", 1, 1, 16384), calibrated}, successor},
 	{"spawn_many_local", []param{tasksOf(10000), calibrated}, spawnManyLocal},
 	{"ping_pong", []param{tasksOf(1000), calibrated}, pingPong},
-	{"yield_many", []param{tasksOf(200), {"yields", 1000, false, 0, 1000000}, calibrated}, yieldMany},
+	{"yield_many", []param{tasksOf(200), count("yields", 1000, 0, 1000000), calibrated}, yieldMany},
 	{"chained_spawn", []param{tasksOf(1000), calibrated}, chainedSpawn},
-	{"fib", []param{{"n", 27, false, 0, 60}, calibrated}, fib},
-	{"tree_sum", []param{{"nodes", 1<<20 - 1, false, 1, 1<<27 - 1}, calibrated}, treeSum},
-	{"skynet", []param{{"leaves", 1000000, false, 1, 1000000000}, calibrated}, skynet},
-	{"nqueens", []param{{"n", 10, false, 1, 20}, calibrated}, nqueens},
-	{"uts", []param{{"depth", 10, false, 0, 13}, calibrated}, uts},
-	{"matmul", []param{{"n", 512, false, 32, 8192}, calibrated}, matmul},
+	{"fib", []param{count("n", 27, 0, 60), calibrated}, fib},
+	{"tree_sum", []param{count("nodes", 1<<20-1, 1, 1<<27-1), calibrated}, treeSum},
+	{"skynet", []param{count("leaves", 1000000, 1, 1000000000), calibrated}, skynet},
+	{"nqueens", []param{count("n", 10, 1, 20), calibrated}, nqueens},
+	{"uts", []param{count("depth", 10, 0, 13), calibrated}, uts},
+	{"matmul", []param{count("n", 512, 32, 8192), calibrated}, matmul},
+	{"msg_ping_pong", []param{count("pings", 40000, 1, 1000000000), calibrated}, msgPingPong},
+	{"msg_count", []param{count("messages", 1000000, 1, 1000000000), calibrated}, msgCount},
+	{"msg_ring", []param{count("processes", 100, 2, 1000000), count("hops", 100000, 1, 1000000000), calibrated}, msgRing},
+	{"msg_create", []param{count("processes", 40000, 1, 1<<24), calibrated}, msgCreate},
+	{"msg_throughput", []param{count("processes", 60, 1, 1000000), count("messages", 10000, 1, 1000000000), calibrated},
+		msgThroughput},
+	{"chameneos", []param{count("processes", 100, 2, 1000000), count("meetings", 200000, 1, 1000000000), calibrated},
+		chameneos},
+	{"big", []param{count("processes", 20000, 1, 1000000), count("pings", 120, 1, 1000000), calibrated}, big},
+	{"bounded_buffer", []param{count("capacity", 50, 1, 1000000), count("producers", 40, 1, 1000000),
+		count("consumers", 40, 1, 1000000), count("items", 1000, 1, 1000000), calibrated}, boundedBuffer},
+	{"idle_processes", []param{count("processes", 100000, 1, 1<<24), calibrated}, idleProcesses},
+	{"graph", []param{{name: "pattern", words: patterns}, count("width", 8, 1, 4096), count("steps", 1000, 1, 1<<24),
+		count("iterations", 0, 0, 1<<32), calibrated}, graph},
 }
 
 // Blocks of iterations of `tasks`; begin(l, first, tasks) starts one.

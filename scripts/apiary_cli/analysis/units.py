@@ -1,5 +1,5 @@
-"""What an operation consists of, where a row tells it (`forks_per_op=K`, `nodes_per_op=K` in flags, CLI.md): its figures for
-one of them. Ratios are the same either way; but two nanoseconds a fork can be read, and half a millisecond cannot."""
+"""What an operation consists of, where a row tells it (`forks_per_op=K`, `messages_per_op=K` and others in flags, CLI.md): its
+figures for one of them. Ratios are the same either way; but two nanoseconds a fork can be read, and half a millisecond cannot."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import re
 from ..base import stats
 from .comparing import Row, good
 
-UNIT = re.compile(r"(?:^|;)(fork|node)s_per_op=([1-9][0-9]*)(?:;|$)")
+UNIT = re.compile(r"(?:^|;)(fork|node|message|spawn|task)s_per_op=([1-9][0-9]*)(?:;|$)")
 
 
 def unit_of(row: Row) -> tuple[str, int] | None:
-    """fork or node, and how many of them an operation has."""
+    """fork, node, message, spawn or task, and how many of them an operation has."""
     found = UNIT.search(row["flags"])
     return (found[1], int(found[2])) if found else None
 
 
 def table(rows: list[Row]) -> list[str]:
-    """The median nanoseconds of a fork or a node, by point and subject; nothing where no row tells of them."""
+    """The median nanoseconds of a fork, a node, a message, a spawn or a task, by point and subject; nothing where no row tells of them."""
     found: dict[tuple[str, ...], dict[str, list[float]]] = {}
     for row in good(rows):
         unit = unit_of(row)

@@ -65,6 +65,8 @@ PEERS = {
             files=("/usr/include/concurrentqueue/concurrentqueue.h",),
         ),
     ),
+    "caf": (Package("libcaf-dev", "the peer CAF", files=("/usr/include/caf/all.hpp",)),),
+    "erlang": (Package("erlang-base", "the peer Erlang/OTP", commands=("erl", "erlc")),),
     "go": (Package("golang-go", "the peer Go", commands=("go",)),),
     "libomp": (
         CLANG,

@@ -1,10 +1,20 @@
 //! THE list of scenarios, and of those that a runtime with every capability expresses.
+pub mod big;
+pub mod bounded_buffer;
 pub mod chained_spawn;
+pub mod chameneos;
 pub mod fib;
+pub mod graph;
 pub mod idle_cpu;
+pub mod idle_processes;
 pub mod latency_vs_load;
 pub mod matmul;
 pub mod mixed_load;
+pub mod msg_count;
+pub mod msg_create;
+pub mod msg_ping_pong;
+pub mod msg_ring;
+pub mod msg_throughput;
 pub mod nqueens;
 pub mod ping_pong;
 pub mod post_latency;
@@ -25,14 +35,14 @@ pub mod uts;
 pub mod wake_chain;
 pub mod yield_many;
 
-use crate::runtime::{Asking, Computing, Delayed, ForkJoin, Targeted, Yielding};
+use crate::runtime::{Asking, Computing, Delayed, ForkJoin, Messaging, Targeted, Yielding};
 use crate::scenario::Scenario;
 use crate::subject::Expressed;
 use std::marker::PhantomData;
 
 /// Every scenario of CLI.md that is for runtimes. A newcomer adds one file, a line above, a name here and below, and its
 /// name to those subjects that do not express everything.
-pub static SCENARIOS: [&Scenario; 25] = [
+pub static SCENARIOS: [&Scenario; 35] = [
     &post_throughput::SCENARIO,
     &post_latency::SCENARIO,
     &timer_lateness::SCENARIO,
@@ -56,6 +66,16 @@ pub static SCENARIOS: [&Scenario; 25] = [
     &nqueens::SCENARIO,
     &uts::SCENARIO,
     &matmul::SCENARIO,
+    &msg_ping_pong::SCENARIO,
+    &msg_count::SCENARIO,
+    &msg_ring::SCENARIO,
+    &msg_create::SCENARIO,
+    &msg_throughput::SCENARIO,
+    &chameneos::SCENARIO,
+    &big::SCENARIO,
+    &bounded_buffer::SCENARIO,
+    &idle_processes::SCENARIO,
+    &graph::SCENARIO,
     &wake_chain::SCENARIO,
     &idle_cpu::SCENARIO,
 ];
@@ -71,9 +91,9 @@ pub(crate) use expresses;
 /// The list for a runtime that has every capability.
 pub struct Everything<R>(PhantomData<R>);
 
-impl<R: Asking + Computing + Delayed + ForkJoin + Targeted + Yielding> Everything<R> {
+impl<R: Asking + Computing + Delayed + ForkJoin + Messaging + Targeted + Yielding> Everything<R> {
     /// Every scenario, measured on `R`.
-    pub const LIST: &'static [Expressed] = expresses![R: post_throughput, post_latency, timer_lateness, targeted_throughput, targeted_latency, steal_pressure, mixed_load, latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, spawn_many_remote_busy1, spawn_many_remote_busy2, ping_pong, yield_many, chained_spawn, remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, wake_chain, idle_cpu];
+    pub const LIST: &'static [Expressed] = expresses![R: post_throughput, post_latency, timer_lateness, targeted_throughput, targeted_latency, steal_pressure, mixed_load, latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, spawn_many_remote_busy1, spawn_many_remote_busy2, ping_pong, yield_many, chained_spawn, remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, msg_ping_pong, msg_count, msg_ring, msg_create, msg_throughput, chameneos, big, bounded_buffer, idle_processes, graph, wake_chain, idle_cpu];
 }
 
 /// The scenario called `name`.

@@ -4,7 +4,10 @@ use crate::fork_join::by_await::{self, Awaiting};
 use crate::fork_join::forks::Fork;
 use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
-use crate::runtime::{Asking, Computing, Delayed, ForkJoin, Message, Runtime, Start, Targeted, Workers, Yielding};
+use crate::letters::{self, Letter};
+use crate::runtime::{
+    Asking, Computing, Delayed, ForkJoin, Message, Messaging, Process, Runtime, Start, Targeted, Workers, Yielding,
+};
 use async_channel::{Receiver, Sender};
 use async_executor::{LocalExecutor, StaticExecutor, Task};
 use async_io::Timer;
@@ -100,6 +103,36 @@ impl Asking for AsyncExecutor {
             then()
         };
         EXECUTOR.spawn(ping).detach();
+    }
+}
+
+impl AsyncExecutor {
+    async fn live(mut process: impl Process<Self>, me: Sender<Letter>, mailbox: Receiver<Letter>) {
+        let mut alive = process.start(&me);
+        while alive.is_continue() {
+            let letter = mailbox.recv().await.expect("it has its own address");
+            letters::arrived();
+            alive = process.receive(&me, letter);
+        }
+    }
+}
+
+/// A process is a task with an unbounded channel.
+impl Messaging for AsyncExecutor {
+    type Address = Sender<Letter>;
+
+    fn begin(&self, process: impl Process<Self>) {
+        Self::spawn_process(process);
+    }
+
+    fn spawn_process(process: impl Process<Self>) -> Self::Address {
+        let (me, mailbox) = async_channel::unbounded();
+        EXECUTOR.spawn(Self::live(process, me.clone(), mailbox)).detach();
+        me
+    }
+
+    fn send(to: &Self::Address, letter: Letter) {
+        assert!(to.try_send(letter).is_ok(), "nobody is sent to that has ended");
     }
 }
 

@@ -4,8 +4,10 @@ use crate::fork_join::by_await::{self, Awaiting};
 use crate::fork_join::forks::Fork;
 use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
+use crate::letters::{self, Letter};
 use crate::runtime::{
-    Asking, Computing, Counters, Delayed, ForkJoin, Message, Runtime, Start, Targeted, Workers, Yielding,
+    Asking, Computing, Counters, Delayed, ForkJoin, Message, Messaging, Process, Runtime, Start, Targeted, Workers,
+    Yielding,
 };
 use std::future::Future;
 use std::pin::Pin;
@@ -155,6 +157,41 @@ impl<S: Scheduler> Asking for OnTokio<S> {
             answered.await.expect("the pong answers");
             then()
         });
+    }
+}
+
+impl<S: Scheduler> OnTokio<S> {
+    async fn live(
+        mut process: impl Process<Self>,
+        me: mpsc::UnboundedSender<Letter>,
+        mut mailbox: mpsc::UnboundedReceiver<Letter>,
+    ) {
+        let mut alive = process.start(&me);
+        while alive.is_continue() {
+            let letter = mailbox.recv().await.expect("it has its own address");
+            letters::arrived();
+            alive = process.receive(&me, letter);
+        }
+    }
+}
+
+/// A process is a task with an unbounded channel.
+impl<S: Scheduler> Messaging for OnTokio<S> {
+    type Address = mpsc::UnboundedSender<Letter>;
+
+    fn begin(&self, process: impl Process<Self>) {
+        let (me, mailbox) = mpsc::unbounded_channel();
+        self.handle.spawn(Self::live(process, me, mailbox));
+    }
+
+    fn spawn_process(process: impl Process<Self>) -> Self::Address {
+        let (me, mailbox) = mpsc::unbounded_channel();
+        tokio::spawn(Self::live(process, me.clone(), mailbox));
+        me
+    }
+
+    fn send(to: &Self::Address, letter: Letter) {
+        assert!(to.send(letter).is_ok(), "nobody is sent to that has ended");
     }
 }
 

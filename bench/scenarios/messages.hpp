@@ -1,0 +1,92 @@
+// The frame of the scenarios of messages: one operation is one program of processes, complete (bench/contract/CLI.md).
+//
+// A Program has name, parameters, a constructor from run_options, and
+//     std::uint64_t ends() const;      // how many processes end in an operation
+//     std::uint64_t answer() const;    // the sum of their values
+//     static constexpr std::string_view unit;  std::uint64_t units() const;   // the flag: what an operation has how many of
+//     template <messenger R> struct on { struct root; };   // the first process, made from {operation*, program*}
+//
+// Threads.  open: the main thread. All else: processes; `end` is the last thing that a process does, for after the last one
+// the main thread may open the next operation.
+//
+// Synchronisation: each process adds its value, then takes itself off `left_` (acq_rel); the one that takes the last off
+// continues the release sequence of the others, so it sees the whole sum.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <apiary/bench/closed_loop.hpp>
+#include <apiary/bench/messages.hpp>
+
+namespace apiary::bench {
+
+template <messenger R>
+class operation {
+public:
+    explicit operation(ledger& account) : account_(account) {}
+
+    // `mark` is the operation's number less the expected answer.
+    void open(std::uint64_t mark, std::uint64_t processes) {
+        peers.clear();
+        waiting.store(0, std::memory_order_relaxed);
+        sum_.store(0, std::memory_order_relaxed);
+        left_.store(processes, std::memory_order_relaxed);
+        mark_ = mark;
+    }
+
+    void end(typename R::self& me, std::uint64_t value) {
+        me.stop();
+        sum_.fetch_add(value, std::memory_order_relaxed);
+        if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            account_.complete(mark_ + sum_.load(std::memory_order_relaxed));
+    }
+
+    std::vector<typename R::address> peers;  // filled by the root before it tells anybody to begin
+    std::atomic<std::uint64_t> waiting{0};   // processes that have counted themselves in
+    std::optional<std::uint64_t> peak;       // resident bytes with all of them waiting, in the first operation
+
+private:
+    ledger& account_;
+    std::uint64_t mark_ = 0;
+    std::atomic<std::uint64_t> sum_{0}, left_{0};
+};
+
+template <class Program>
+class message_scenario {
+public:
+    static constexpr std::string_view name = Program::name;
+    static constexpr bool open_loop = false;
+    static constexpr auto parameters = Program::parameters;
+    template <class Runtime>
+    static constexpr bool expressible = messenger<Runtime>;
+
+    template <messenger Runtime>
+    static report measure(const run_options& options) {
+        using root = typename Program::template on<Runtime>::root;
+        const Program program(options);
+        letter_slowdown_ns = options.slowdown_ns;
+        ledger account(0);
+        std::optional<operation<Runtime>> all;  // outlives the processes; its addresses go before the runtime does
+        Runtime runtime(options.workers);
+        all.emplace(account);
+        const std::uint64_t before = peak_resident_bytes();
+        report result = measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
+            return run_iterations(account, ops, 1, [&](std::uint64_t i) {
+                all->open(i - program.answer(), program.ends());
+                runtime.begin(root{&*all, &program});
+            });
+        });
+        result.measured.add_flag(std::string(Program::unit) + "=" + std::to_string(program.units()));
+        if (all->peak)
+            result.measured.add_flag("bytes_each=" + std::to_string((*all->peak - before) / program.units()));
+        all->peers.clear();
+        return result;
+    }
+};
+
+}  // namespace apiary::bench

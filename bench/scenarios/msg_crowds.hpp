@@ -1,0 +1,148 @@
+// msg_create, msg_throughput, idle_processes: one process starts many and sends to them. After Savina, but for the last.
+//
+// What a poor result means stands in contract/scenarios.toml. Twins: as in msg_pairs.hpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/messages.hpp"
+
+namespace apiary::bench {
+
+struct create_program {
+    static constexpr std::string_view name = "msg_create", unit = "spawns_per_op";
+    static constexpr std::array parameters{parameter{.name = "processes", .standard = 40'000, .most = 1 << 24},
+                                           calibrated_ops};
+    std::uint64_t processes;
+
+    explicit create_program(const run_options& o) : processes(o.param("processes")) {}
+    [[nodiscard]] std::uint64_t ends() const { return processes + 1; }
+    [[nodiscard]] std::uint64_t answer() const { return processes * (processes - 1); }
+    [[nodiscard]] std::uint64_t units() const { return processes; }
+
+    template <messenger R>
+    struct on {
+        using self = typename R::self;
+
+        struct child {
+            operation<R>* all;
+            std::uint64_t number;
+
+            void receive(self& me, letter m) { all->end(me, number + m.number); }
+        };
+
+        struct root {
+            operation<R>* all;
+            const create_program* program;
+
+            void start(self& me) {
+                const std::uint64_t n = program->processes;
+                for (std::uint64_t i = 0; i < n; ++i) me.send(me.spawn(child{all, i}), {0, i});
+                all->end(me, 0);
+            }
+            void receive(self&, letter) {}
+        };
+    };
+};
+
+struct throughput_program {
+    static constexpr std::string_view name = "msg_throughput", unit = "messages_per_op";
+    static constexpr std::array parameters{parameter{.name = "processes", .standard = 60, .most = 1'000'000},
+                                           parameter{.name = "messages", .standard = 10'000, .most = 1'000'000'000},
+                                           calibrated_ops};
+    std::uint64_t processes, messages;
+
+    explicit throughput_program(const run_options& o)
+        : processes(o.param("processes")), messages(o.param("messages")) {}
+    [[nodiscard]] std::uint64_t ends() const { return processes + 1; }
+    [[nodiscard]] std::uint64_t answer() const { return processes * (messages * (messages - 1) / 2); }
+    [[nodiscard]] std::uint64_t units() const { return processes * messages; }
+
+    template <messenger R>
+    struct on {
+        using self = typename R::self;
+
+        struct child {
+            operation<R>* all;
+            std::uint64_t left, sum = 0;
+
+            void receive(self& me, letter m) {
+                sum += m.number;
+                if (--left == 0) all->end(me, sum);
+            }
+        };
+
+        struct root {
+            operation<R>* all;
+            const throughput_program* program;
+
+            void start(self& me) {
+                std::vector<typename R::address> children;
+                for (std::uint64_t i = 0; i < program->processes; ++i)
+                    children.push_back(me.spawn(child{all, program->messages}));
+                for (std::uint64_t k = 0, n = program->messages; k < n; ++k)
+                    for (const auto& to : children) me.send(to, {0, k});
+                all->end(me, 0);
+            }
+            void receive(self&, letter) {}
+        };
+    };
+};
+
+struct idle_program {
+    static constexpr std::string_view name = "idle_processes", unit = "spawns_per_op";
+    static constexpr std::array parameters{parameter{.name = "processes", .standard = 100'000, .most = 1 << 24},
+                                           calibrated_ops};
+    std::uint64_t processes;
+
+    explicit idle_program(const run_options& o) : processes(o.param("processes")) {}
+    [[nodiscard]] std::uint64_t ends() const { return processes + 1; }
+    [[nodiscard]] std::uint64_t answer() const { return processes * (processes - 1); }
+    [[nodiscard]] std::uint64_t units() const { return processes; }
+
+    template <messenger R>
+    struct on {
+        using self = typename R::self;
+        using address = typename R::address;
+
+        struct child {
+            operation<R>* all;
+            const idle_program* program;
+            address root;
+            std::uint64_t number;
+
+            void start(self& me) {
+                if (all->waiting.fetch_add(1, std::memory_order_acq_rel) + 1 == program->processes)
+                    me.send(root, {0, 0});
+            }
+            void receive(self& me, letter m) { all->end(me, number + m.number); }
+        };
+
+        struct root {
+            operation<R>* all;
+            const idle_program* program;
+            std::vector<address> children = {};
+
+            void start(self& me) {
+                children.reserve(program->processes);
+                for (std::uint64_t i = 0; i < program->processes; ++i)
+                    children.push_back(me.spawn(child{all, program, me.me(), i}));
+            }
+            void receive(self& me, letter) {
+                if (!all->peak) all->peak = peak_resident_bytes();
+                for (std::uint64_t i = 0; i < children.size(); ++i) me.send(children[i], {0, i});
+                children = {};
+                all->end(me, 0);
+            }
+        };
+    };
+};
+
+using msg_create = message_scenario<create_program>;
+using msg_throughput = message_scenario<throughput_program>;
+using idle_processes = message_scenario<idle_program>;
+
+}  // namespace apiary::bench

@@ -1,0 +1,9 @@
+# cmake -D ERL_PROGRAM=… -D ERLC_PROGRAM=… -D ERLANG_BEAMS=… -D SUBJECT=… -P build.cmake: compiles the modules into ERLANG_BEAMS
+# and writes the program that runs them.
+file(MAKE_DIRECTORY ${ERLANG_BEAMS})
+execute_process(COMMAND ${ERLC_PROGRAM} -Werror -o ${ERLANG_BEAMS}
+    ${CMAKE_CURRENT_LIST_DIR}/harness.erl ${CMAKE_CURRENT_LIST_DIR}/programs.erl
+  COMMAND_ERROR_IS_FATAL ANY)
+file(REMOVE ${SUBJECT})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/subject.sh.in ${SUBJECT} @ONLY
+  FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
