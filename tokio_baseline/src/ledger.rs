@@ -31,6 +31,14 @@ fn counted(sum: u64) -> u32 {
     sum as u32
 }
 
+/// [`Ledger::slow_down`] where no ledger is at hand.
+#[inline]
+pub fn slow_down(ns: u64) {
+    if ns != 0 {
+        burst(ns);
+    }
+}
+
 #[cold]
 fn burst(ns: u64) {
     thread_local! { static CALLS: Cell<u32> = const { Cell::new(0) } }
@@ -108,9 +116,7 @@ impl Ledger {
     /// the processor does at the same time, and a whole nanosecond is too coarse where a task takes twenty.
     #[inline]
     pub fn slow_down(&self) {
-        if self.read.slowdown_ns != 0 {
-            burst(self.read.slowdown_ns);
-        }
+        slow_down(self.read.slowdown_ns);
     }
 
     #[cold]

@@ -79,9 +79,12 @@ public:
     // The built-in slow-down of a control arm: every 64th call of a thread. Producers call it, too: whichever side is the
     // bottleneck, it shows. In bursts, because a wait of a nanosecond or two in each task vanishes in what the processor
     // does at the same time, and a whole nanosecond is too coarse where a task takes twenty.
-    void slow_down() const noexcept {
-        if (slowdown_ns_ != 0) [[unlikely]]
-            burst(slowdown_ns_);
+    void slow_down() const noexcept { slow_down(slowdown_ns_); }
+
+    // The same where no ledger is at hand.
+    static void slow_down(std::int64_t ns) noexcept {
+        if (ns != 0) [[unlikely]]
+            burst(ns);
     }
 
     // Sleeps until all tasks have run; returns when the last one ended (now_ns).
