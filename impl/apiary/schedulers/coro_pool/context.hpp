@@ -118,6 +118,8 @@ public:
     }
     bool deque_looks_empty() { return list_.look() == 0 && base::deque_looks_empty(); }
     void ask() { list_.ask(); }
+    // A worker without work has asked since the last answer: the next fork offers the oldest branch.
+    bool asked() const { return list_.asked(this); }
 
     // What its coroutines have done.
     tally<Sync> handed_out, run, cancelled, exceptions, lost_exceptions;

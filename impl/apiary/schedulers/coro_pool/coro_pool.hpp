@@ -100,10 +100,10 @@ public:
         for (std::thread& t : threads_) t.join();
         threads_.clear();
     }
-    // Behind request_stop, for so long: whether nothing lives any more. What lives then is in the report.
+    // Behind request_stop, for so long: whether nothing lives any more. What does is in the report.
     [[nodiscard]] bool wait_for_end(std::chrono::nanoseconds most) {
         const auto until = std::chrono::steady_clock::now() + most;
-        while (core_.report().living != 0) {
+        while (!core_.stopping()) {
             if (std::chrono::steady_clock::now() >= until) return false;
             std::this_thread::sleep_for(std::chrono::microseconds(200));
         }

@@ -104,7 +104,7 @@ TEST(coro_stop, a_pool_that_never_started_can_be_stopped_and_destroyed) {
     EXPECT_FALSE(pool.start());
 }
 
-co_task<> stops(coro_pool& pool, bool& threw) {
+co_task<> stops(coro_pool& pool, std::atomic<bool>& threw) {
     try {
         pool.stop();
     } catch (const std::logic_error&) {
@@ -120,7 +120,7 @@ co_task<> asks_for_a_stop(coro_pool& pool, std::atomic<unsigned>& n) {
 
 TEST(coro_stop, from_inside_request_stop_works_and_stop_throws) {
     std::atomic<unsigned> n = 0;
-    bool threw = false;
+    std::atomic<bool> threw = false;
     coro_pool pool({.workers = 2});
     pool.start();
     ASSERT_TRUE(pool.spawn(stops(pool, threw)));

@@ -121,9 +121,12 @@ co_task<> meets(std::atomic<int>& there) {
     while (there != 2) std::this_thread::yield();
     co_return;
 }
-co_task<> meeting(std::atomic<int>& there) { co_await when_all(meets(there), meets(there)); }
+co_task<> meeting(std::atomic<int>& there) {
+    while (!apiary::co_context<apiary::real_sync>::here()->asked()) std::this_thread::yield();
+    co_await when_all(meets(there), meets(there));
+}
 
-TEST(when_all, two_coarse_branches_run_at_the_same_time) {
+TEST(when_all, two_coarse_branches_run_at_the_same_time_when_a_worker_is_hungry) {
     running_pool pool(2);
     for (int i = 0; i != 20; ++i) {
         std::atomic<int> there = 0;

@@ -1,0 +1,273 @@
+// Whole pools but for their threads: what was accepted ends once, whatever stops, waits or comes back at the same time; nothing leaks,
+// and a pool that has gone is left in peace.
+#include <array>
+#include <coroutine>
+#include <optional>
+
+#include <apiary/model_check/register.hpp>
+#include <apiary/schedulers/coro_pool/coro_pool.hpp>
+
+#include "../../workers/handshake.hpp"
+
+namespace {
+
+using namespace apiary;
+using namespace apiary::model;
+
+template <class Sync>
+struct small_parts {
+    using driver = announcing_driver<Sync>;
+    using clock = steady_clock<Sync>;
+    struct random {
+        explicit random(std::uint64_t) {}
+        static unsigned below(unsigned) { return 0; }
+    };
+    using trace = no_trace;
+    static int processor() { return -1; }
+};
+template <class Sync>
+using core = co_core<Sync, small_parts<Sync>>;
+
+template <class Sync>
+struct pool_scenario {
+    static constexpr std::array engine_laws{"deadlock", "lifetime"};
+    template <class T = void>
+    using task = co_task<T, Sync>;
+
+    std::optional<core<Sync>> pool;
+    std::atomic<unsigned> accepted = 0, ran = 0;
+    typename Sync::template cell<int> done{0};
+
+    explicit pool_scenario(unsigned workers = 1) { pool.emplace(workers, handshake_parameters); }
+    task<> runs() {
+        ++ran;
+        done.write(1);
+        co_return;
+    }
+    bool spawn(task<> t) {
+        if (!pool->spawn(std::move(t))) {
+            Sync::reach("pool.refused");
+            return false;
+        }
+        Sync::reach("pool.accepted");
+        ++accepted;
+        return true;
+    }
+    void after() {
+        Sync::law(ran == accepted, "what was accepted did not run, or what was refused did");
+        if (!pool) return;
+        const coro_report r = pool->report();
+        Sync::law(r.living == 0 && r.run == ran, "the books of the pool do not balance");
+    }
+};
+
+// A23.
+template <class Sync>
+struct spawn_against_stop : pool_scenario<Sync> {
+    static constexpr const char* what = "a spawn while the stop comes: it runs, or is refused, and the worker ends";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"pool.accepted", "pool.refused"};
+    void thread(unsigned i) {
+        if (i == 0) return this->pool->run_worker(0);
+        if (i == 1) {
+            (void)this->spawn(this->runs());
+        } else {
+            this->pool->request_stop(co_stop::drain);
+        }
+    }
+};
+APIARY_CHECK(spawn_against_stop);
+
+template <class Sync>
+struct end_is_seen : pool_scenario<Sync> {
+    static constexpr const char* what = "a thread that finds the pool ended sees what its coroutines did";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"pool.seen_ended"};
+    void before() { (void)this->spawn(this->runs()); }
+    void thread(unsigned i) {
+        if (i == 0) return this->pool->run_worker(0);
+        this->pool->request_stop(co_stop::drain);
+        if (!this->pool->stopping()) return;
+        Sync::reach("pool.seen_ended");
+        Sync::law(this->done.read() == 1, "what a coroutine did is not seen behind the end");
+    }
+};
+APIARY_CHECK(end_is_seen);
+
+// A coroutine that lives spawns behind the stop.
+template <class Sync>
+struct continuation_against_stop : pool_scenario<Sync> {
+    static constexpr const char* what = "a coroutine spawns another while the stop comes: both run";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"pool.accepted"};
+    typename pool_scenario<Sync>::template task<> spawns() {
+        ++this->ran;
+        Sync::law(this->spawn(this->runs()), "what a living coroutine spawned was refused");
+        co_return;
+    }
+    void before() { (void)this->spawn(spawns()); }
+    void thread(unsigned i) {
+        if (i == 0) return this->pool->run_worker(0);
+        this->pool->request_stop(co_stop::drain);
+    }
+    void after() {
+        pool_scenario<Sync>::after();
+        Sync::law(this->ran == 2, "not both have run");
+    }
+};
+APIARY_CHECK(continuation_against_stop);
+
+// A coroutine waits for another thread, which brings it back; its end is the end of the pool, which goes at once.
+template <class Sync>
+struct pool_goes_behind_its_last_coroutine : pool_scenario<Sync> {
+    static constexpr const char* what =
+        "another thread brings the last coroutine back: the pool may go while it is still in that call";
+    static constexpr unsigned threads = 2;
+    using base = pool_scenario<Sync>;
+    struct waits {
+        using comes_home = void;
+        pool_goes_behind_its_last_coroutine& check;
+        bool await_ready() const noexcept { return false; }
+        template <class P>
+        void await_suspend(std::coroutine_handle<P> h) noexcept {
+            const suspended<Sync> me = h.promise().suspended_here();
+            auto& at = check;
+            at.waiter = me;
+            at.published.store(true, std::memory_order_release);
+        }
+        void await_resume() const noexcept {}
+    };
+    suspended<Sync> waiter;
+    typename Sync::template atomic<bool> published{false};
+
+    typename base::template task<> waits_once() {
+        co_await waits{*this};
+        ++this->ran;
+        this->done.write(1);
+    }
+    void before() {
+        (void)this->spawn(waits_once());
+        this->pool->request_stop(co_stop::drain);
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            this->pool->run_worker(0);
+            this->pool.reset();
+            return;
+        }
+        Sync::spin_until(published, [](bool p) { return p; });
+        waiter.resume();
+    }
+    void after() {
+        base::after();
+        Sync::law(this->ran == 1, "the coroutine did not go on");
+    }
+};
+APIARY_CHECK(pool_goes_behind_its_last_coroutine);
+
+// The worker that sleeps has asked before; the branch that it is woken for is one that the other branch waits for.
+template <class Sync>
+struct offer_wakes_a_sleeper : pool_scenario<Sync> {
+    static constexpr const char* what =
+        "a worker forks beside one that sleeps: that one takes the branch, while the first is stuck";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"co_context.took_an_offer", "sleeper.slept"};
+    using base = pool_scenario<Sync>;
+    typename Sync::template atomic<bool> gate{false};
+    std::optional<co_root<Sync>> root;
+    co_outcome<void> outcome;
+    offer_wakes_a_sleeper() : base(2) {
+        root.emplace(
+            *this->pool, std::stop_token(), [](co_root<Sync>&) noexcept {},
+            [](co_root<Sync>&, std::exception_ptr) noexcept {});
+    }
+    typename base::template task<> waits() {
+        Sync::spin_until(gate, [](bool open) { return open; });
+        co_return;
+    }
+    typename base::template task<> opens() {
+        gate.store(true, std::memory_order_release);
+        co_return;
+    }
+    typename base::template task<> parent() {
+        co_await when_all(waits(), opens());
+        ++this->ran;
+    }
+    void before() { this->pool->worker(1).driver().sleeps_first(); }
+    void thread(unsigned i) {
+        this->pool->enter_thread(i);
+        if (i == 0) {
+            this->pool->worker(1).driver().await_sleep();
+            auto& f = parent().begin_into(outcome);
+            f.root_of(*root);
+            (void)static_cast<job<Sync>&>(f).run();
+        } else {
+            this->pool->worker(1).sleep_once();
+            Sync::law(this->pool->worker(1).turn_once(), "it was woken for nothing");
+        }
+    }
+    void after() {
+        Sync::law(this->ran == 1, "the parent did not go on");
+        this->pool->request_stop(co_stop::drain);
+    }
+};
+APIARY_CHECK(offer_wakes_a_sleeper);
+
+template <class Sync>
+struct sync_wait_latch : pool_scenario<Sync> {
+    static constexpr const char* what =
+        "a thread waits for a coroutine: it sees what that did, and its stack is left in peace";
+    static constexpr unsigned threads = 2;
+    using base = pool_scenario<Sync>;
+    typename base::template task<int> answers() {
+        this->done.write(5);
+        co_return 6;
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->pool->run_worker(0);
+        Sync::law(this->pool->template wait_for<int>(answers(), {}) == 6, "the result of a root got lost");
+        Sync::law(this->done.read() == 5, "what the coroutine did is not seen behind the wait");
+        this->pool->request_stop(co_stop::drain);
+    }
+    void after() { Sync::law(this->pool->report().living == 0, "it lives"); }
+};
+APIARY_CHECK(sync_wait_latch);
+
+// A child moves to another pool; its parent goes on at home, and each pool ends when nobody is there.
+template <class Sync>
+struct hop_between_pools : pool_scenario<Sync> {
+    static constexpr const char* what =
+        "a child goes to another pool and ends there: its parent goes on at home, and both pools end";
+    static constexpr unsigned threads = 2;
+    using base = pool_scenario<Sync>;
+    std::optional<core<Sync>> other;
+    hop_between_pools() { other.emplace(1U, handshake_parameters); }
+
+    typename base::template task<> hops() {
+        co_await detail::co_move<Sync>(*other);
+        Sync::law(co_context<Sync>::here()->host() == &*other, "it did not arrive");
+        this->done.write(1);
+    }
+    typename base::template task<> parent() {
+        co_await hops();
+        Sync::law(co_context<Sync>::here()->host() == &*this->pool, "the parent went on elsewhere");
+        Sync::law(this->done.read() == 1, "what the child did is not seen");
+        ++this->ran;
+        other->request_stop(co_stop::drain);
+    }
+    void before() {
+        (void)this->spawn(parent());
+        this->pool->request_stop(co_stop::drain);
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->pool->run_worker(0);
+        other->run_worker(0);
+    }
+    void after() {
+        base::after();
+        Sync::law(this->ran == 1, "the parent did not go on");
+    }
+};
+APIARY_CHECK(hop_between_pools);
+
+}  // namespace

@@ -1,0 +1,216 @@
+// Branches and suspensions between few workers, as they ship, without the engine around them: every branch runs once, its parent goes
+// on once and behind all of them, what they did is seen there, and no frame is touched when it has gone.
+#include <array>
+#include <cstddef>
+#include <exception>
+#include <stdexcept>
+
+#include <apiary/model_check/register.hpp>
+#include <apiary/schedulers/coro_pool/core.hpp>
+#include <apiary/schedulers/coro_pool/when_all.hpp>
+
+namespace {
+
+using namespace apiary;
+
+// Workers that run what their context has, and look for the others' offers. What is brought back lies in one place, for whichever looks.
+template <class Sync, unsigned Workers>
+class bare_pool final : public co_host<Sync> {
+public:
+    bare_pool() {
+        for (unsigned i = 0; i != Workers; ++i) contexts_[i].belongs_to(*this, i);
+        brought_back_.store(nullptr, std::memory_order_relaxed);
+    }
+    co_context<Sync>& context(unsigned i) { return contexts_[i]; }
+    void enter_thread(unsigned i) { Sync::set_current(&contexts_[i]); }
+    // What is private or offered, until there is none.
+    void run_own(unsigned i) {
+        job<Sync>* t = nullptr;
+        while (contexts_[i].pop(t)) (void)t->run();
+    }
+    bool steal(unsigned thief, unsigned from) {
+        const auto stolen = contexts_[thief].steal_from(contexts_[from], false);
+        if (stolen.status != steal_status::taken) return false;
+        (void)stolen.value->run();
+        run_own(thief);
+        return true;
+    }
+    // Waits for what is brought back, and runs it.
+    void run_brought_back(unsigned i) {
+        Sync::spin_until(brought_back_, [](job<Sync>* j) { return j != nullptr; });
+        (void)brought_back_.exchange(nullptr, std::memory_order_acquire)->run();
+        run_own(i);
+    }
+
+    void resume(job<Sync>& what) noexcept override { brought_back_.store(&what, std::memory_order_release); }
+    void resume_behind(job<Sync>& what) noexcept override { resume(what); }
+    void wake_one() noexcept override {}
+    bool enter() noexcept override { return true; }
+    void enter_inside() noexcept override {}
+    void leave() noexcept override {}
+
+private:
+    std::array<co_context<Sync>, Workers> contexts_;
+    typename Sync::template atomic<job<Sync>*> brought_back_;
+};
+
+template <class Sync, unsigned Workers, std::size_t Branches>
+struct frames : co_root<Sync> {
+    static constexpr unsigned threads = Workers;
+    static constexpr std::array engine_laws{"lifetime"};
+    template <class T = void>
+    using task = co_task<T, Sync>;
+
+    bare_pool<Sync, Workers> pool;
+    co_outcome<void> outcome;
+    std::array<typename Sync::template cell<int>, Branches> written;
+    std::array<std::atomic<unsigned>, Branches> ran{};  // std::atomic: the oracle is no part of what is checked
+    std::atomic<unsigned> went_on = 0, ended = 0;
+
+    frames()
+        : co_root<Sync>(
+              pool, {}, [](co_root<Sync>& r) noexcept { ++static_cast<frames&>(r).ended; },
+              [](co_root<Sync>&, std::exception_ptr) noexcept {}) {}
+
+    void branch_runs(std::size_t id) {
+        ++ran[id];
+        written[id].write(static_cast<int>(id) + 1);
+    }
+    task<int> branch(std::size_t id) {
+        branch_runs(id);
+        co_return static_cast<int>(id) + 1;
+    }
+    void goes_on() {
+        ++went_on;
+        for (std::size_t i = 0; i != Branches; ++i)
+            Sync::law(written[i].read() == static_cast<int>(i) + 1, "what a branch did is not seen behind the join");
+    }
+    // On worker 0.
+    void run(task<> root) {
+        pool.enter_thread(0);
+        auto& f = root.begin_into(outcome);
+        f.root_of(*this);
+        (void)static_cast<job<Sync>&>(f).run();
+        pool.run_own(0);
+    }
+    void after() {
+        for (std::size_t i = 0; i != Branches; ++i) Sync::law(ran[i] == 1, "a branch did not run once");
+        Sync::law(went_on == 1 && ended == 1, "the parent did not go on once, and end once");
+    }
+};
+
+template <class Sync, std::size_t Branches>
+struct all_of : frames<Sync, 2, Branches> {
+    using base = frames<Sync, 2, Branches>;
+    typename base::template task<> parent()
+        requires(Branches == 2)
+    {
+        const auto [x, y] = co_await when_all(this->branch(0), this->branch(1));
+        Sync::law(x == 1 && y == 2, "the result of a branch got lost");
+        this->goes_on();
+    }
+    typename base::template task<> parent()
+        requires(Branches == 3)
+    {
+        const auto [x, y, z] = co_await when_all(this->branch(0), this->branch(1), this->branch(2));
+        Sync::law(x == 1 && y == 2 && z == 3, "the result of a branch got lost");
+        this->goes_on();
+    }
+};
+
+template <class Sync>
+struct branch_against_thief : all_of<Sync, 2> {
+    static constexpr const char* what = "two branches, a thief that looks once: the last of them lets the parent go on";
+    static constexpr std::array must_reach{"co_context.took_an_offer", "co_context.looked_at_its_offer",
+                                           "co_context.last_of_several_chains"};
+    void thread(unsigned i) {
+        if (i == 0) return this->run(this->parent());
+        this->pool.enter_thread(1);
+        (void)this->pool.steal(1, 0);
+    }
+};
+APIARY_CHECK(branch_against_thief);
+
+template <class Sync>
+struct three_branches_and_a_thief : all_of<Sync, 3> {
+    static constexpr const char* what = "three branches, a thief that looks twice: chains of one and of two";
+    static constexpr std::array must_reach{"co_context.took_an_offer", "co_context.last_of_several_chains"};
+    void thread(unsigned i) {
+        if (i == 0) return this->run(this->parent());
+        this->pool.enter_thread(1);
+        (void)this->pool.steal(1, 0);
+        (void)this->pool.steal(1, 0);
+    }
+};
+APIARY_CHECK(three_branches_and_a_thief);
+
+// Says that it waits, and leaves the rest to the pool.
+template <class Sync>
+struct brought_back_elsewhere {
+    using comes_home = void;
+    bool await_ready() const noexcept { return false; }
+    template <class P>
+    void await_suspend(std::coroutine_handle<P> h) noexcept {
+        h.promise().suspended_here().resume();  // the last that is done here
+    }
+    void await_resume() const noexcept {}
+};
+
+// The first branch is suspended: its worker takes the second from its list, another brings the first back.
+template <class Sync>
+struct branch_is_suspended : frames<Sync, 2, 2> {
+    static constexpr const char* what =
+        "a branch is suspended, and brought back by another worker, while its sibling runs";
+    static constexpr std::array must_reach{"co_context.last_of_several_chains"};
+    using base = frames<Sync, 2, 2>;
+    typename base::template task<int> suspends() {
+        co_await brought_back_elsewhere<Sync>();
+        this->branch_runs(0);
+        co_return 1;
+    }
+    typename base::template task<> parent() {
+        const auto [x, y] = co_await when_all(suspends(), this->branch(1));
+        Sync::law(x == 1 && y == 2, "the result of a branch got lost");
+        this->goes_on();
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->run(parent());
+        this->pool.enter_thread(1);
+        this->pool.run_brought_back(1);
+    }
+};
+APIARY_CHECK(branch_is_suspended);
+
+// A scope: its branch may have ended before the parent waits.
+template <class Sync>
+struct scope_against_thief : frames<Sync, 2, 1> {
+    static constexpr const char* what =
+        "a scope of one branch that throws: it ends before, at, or behind the parent's wait";
+    static constexpr std::array must_reach{"co_context.took_an_offer", "co_context.last_of_several_chains"};
+    using base = frames<Sync, 2, 1>;
+    typename base::template task<> fails() {
+        this->branch_runs(0);
+        throw std::runtime_error("branch");
+        co_return;
+    }
+    typename base::template task<> parent() {
+        co_scope<Sync> branches(co_await this_frame());
+        branches.fork(fails());
+        bool threw = false;
+        try {
+            co_await branches.join();
+        } catch (const std::runtime_error&) {
+            threw = true;
+        }
+        Sync::law(threw, "the exception of a branch got lost");
+        this->goes_on();
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->run(parent());
+        this->pool.enter_thread(1);
+        (void)this->pool.steal(1, 0);
+    }
+};
+APIARY_CHECK(scope_against_thief);
+
+}  // namespace
