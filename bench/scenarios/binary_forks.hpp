@@ -2,8 +2,8 @@
 //
 // A Node is small and trivially copyable, with
 //     bool leaf() const;  Node left() const;  Node right() const;  std::uint64_t value() const;
-// The sum over all nodes is worked out by the runtime's own call for two branches (`fork_sum`) where it has one, else by
-// continuation counting (`fork_count_down`). What is not the runtime's is one comparison and one addition a node: a fork can cost
+// The sum over all nodes is worked out by the runtime's own call for two branches (`forking`; `forking_coroutines`) where it has
+// one, else by continuation counting (`fork_count_down`). What is not the runtime's is one comparison and one addition a node: a fork can cost
 // two nanoseconds, and whatever stood around it would be measured, too. So a block is one root task, which does all the block's
 // computations one after the other inside the runtime, and the slow-down stands behind each of them: a node that looked for it
 // would make another kernel, half as slow again before it has waited at all.
@@ -82,6 +82,26 @@ private:
     }
 };
 
+// The kernel in coroutine form.
+template <coroutine_runtime Runtime>
+struct forking_coroutines {
+    template <class Node>
+    static typename Runtime::template task<std::uint64_t> sum(Node node) {
+        if (node.leaf()) co_return node.value();
+        const auto [left, right] = co_await Runtime::both(sum(node.left()), sum(node.right()));
+        co_return node.value() + left + right;
+    }
+    template <class Node>
+    static typename Runtime::template task<void> block(Node root, std::uint64_t ops, std::uint64_t expected,
+                                                       std::int64_t slowdown_ns, ledger& account) {
+        for (std::uint64_t i = 0; i < ops; ++i) {
+            const std::uint64_t found = co_await sum(opaque(root));
+            slow_down(slowdown_ns);
+            account.complete(i + found - expected);
+        }
+    }
+};
+
 // The computations of a block by continuation counting. Outlives its tasks.
 template <class Node, poster Runtime>
 class fork_count_down {
@@ -139,7 +159,7 @@ private:
 };
 
 template <class Runtime>
-inline constexpr bool forks = forker<Runtime> || poster<Runtime>;
+inline constexpr bool forks = forker<Runtime> || coroutine_runtime<Runtime> || poster<Runtime>;
 
 // The scenario: operation i is the whole sum, once. `unit` names what an operation has `units` of: a flag of the row.
 template <class Node, class Runtime>
@@ -153,7 +173,12 @@ template <class Node, class Runtime>
         result.measured.add_flag(std::string(unit) + "=" + std::to_string(units));
         return result;
     };
-    if constexpr (forker<Runtime>) {
+    if constexpr (coroutine_runtime<Runtime>) {
+        Runtime runtime(options.workers);
+        return blocks_of(runtime, [&](std::uint64_t ops) {
+            runtime.run(forking_coroutines<Runtime>::block(root, ops, expected, options.slowdown_ns, account));
+        });
+    } else if constexpr (forker<Runtime>) {
         Runtime runtime(options.workers);
         return blocks_of(runtime, [&](std::uint64_t ops) {
             runtime.call([&](auto&... worker) {

@@ -106,14 +106,16 @@ public:
         ledger end(0);  // says when an operation has ended; both outlive the runtime
         std::optional<in_pieces<Runtime>> pieces;
         Runtime runtime(options.workers);
-        if constexpr (!joiner<Runtime>) pieces.emplace(all, account, end, runtime);
+        if constexpr (!joiner<Runtime> && !coroutine_runtime<Runtime>) pieces.emplace(all, account, end, runtime);
         return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
             block_meter meter;
             for (std::uint64_t i = 0; i < ops; ++i) {
                 all.clear();
                 end.open(1);
                 meter.start();
-                if constexpr (joiner<Runtime>)
+                if constexpr (coroutine_runtime<Runtime>)
+                    runtime.run(coroutine_root<Runtime>(all, account, end));
+                else if constexpr (joiner<Runtime>)
                     runtime.call([&] {
                         join<Runtime>(all, account, all.whole());
                         end.complete(0);
@@ -141,6 +143,26 @@ private:
             join<Runtime>(all, account, p.part(phase, 3));
             parts.wait();
         }
+    }
+
+    template <coroutine_runtime Runtime>
+    static typename Runtime::template task<void> multiply(matrices& all, const ledger& account, product p) {
+        if (p.size == matrices::leaf) {
+            account.slow_down();
+            all.multiply_leaf(p);
+            co_return;
+        }
+        for (std::uint32_t phase = 0; phase < 2; ++phase) {
+            typename Runtime::branches parts(co_await Runtime::this_task());
+            for (std::uint32_t q = 0; q < 3; ++q) parts.fork(multiply<Runtime>(all, account, p.part(phase, q)));
+            co_await multiply<Runtime>(all, account, p.part(phase, 3));
+            co_await parts.join();
+        }
+    }
+    template <coroutine_runtime Runtime>
+    static typename Runtime::template task<void> coroutine_root(matrices& all, const ledger& account, ledger& end) {
+        co_await multiply<Runtime>(all, account, all.whole());
+        end.complete(0);
     }
 
     // By continuation counting: the thread that ends the last part of a phase goes on with the next, or with the parent.

@@ -7,7 +7,7 @@
 //     Node child(const Node&, unsigned k) const;
 //     std::uint64_t value(const Node&) const;        // its own
 // Two ways to the sum over all nodes, and each runtime goes its own (BIAS.md): `join_sum` where a task can wait for its
-// children inside a worker, `count_down` where it cannot: the last child to end carries the sum to the parent. Either way
+// children inside a worker (`join_coroutines`: inside a coroutine), `count_down` where it cannot: the last child to end carries the sum to the parent. Either way
 // a node runs its last child itself.
 //
 // Synchronisation in count_down: each child adds to `sum`, then takes one off `pending` (acq_rel); the one that takes the
@@ -48,6 +48,32 @@ template <class Tree, joiner Runtime>
     children.wait();
     for (unsigned k = 0; k + 1 < n; ++k) sum += parts[k];
     return sum;
+}
+
+// The same in coroutine form. The tree and the account outlive it.
+template <class Tree, coroutine_runtime Runtime>
+typename Runtime::template task<void> join_coroutines(const Tree& tree, const ledger& account, typename Tree::Node node,
+                                                      std::uint64_t& result) {
+    account.slow_down();
+    const unsigned n = tree.children(node);
+    std::uint64_t sum = tree.value(node);
+    if (n != 0) {
+        std::array<std::uint64_t, Tree::most_children> parts;
+        typename Runtime::branches children(co_await Runtime::this_task());
+        for (unsigned k = 0; k + 1 < n; ++k)
+            children.fork(join_coroutines<Tree, Runtime>(tree, account, tree.child(node, k), parts[k]));
+        co_await join_coroutines<Tree, Runtime>(tree, account, tree.child(node, n - 1), parts[n - 1]);
+        co_await children.join();
+        for (unsigned k = 0; k < n; ++k) sum += parts[k];
+    }
+    result = sum;
+}
+template <class Tree, coroutine_runtime Runtime>
+typename Runtime::template task<void> coroutine_root(const Tree& tree, ledger& account, std::uint64_t number,
+                                                     std::uint64_t expected) {
+    std::uint64_t sum = 0;
+    co_await join_coroutines<Tree, Runtime>(tree, account, tree.root(), sum);
+    account.complete(number + sum - expected);
 }
 
 // One computation by continuation counting. Outlives its tasks.
@@ -105,14 +131,21 @@ private:
 };
 
 template <class Runtime>
-inline constexpr bool fork_join = joiner<Runtime> || poster<Runtime>;
+inline constexpr bool fork_join = joiner<Runtime> || coroutine_runtime<Runtime> || poster<Runtime>;
 
 // The scenario: operation i computes the tree once.
 template <class Tree, class Runtime>
 [[nodiscard]] report measure_tree(const Tree& tree, const run_options& options) {
     const std::uint64_t expected = serial_sum(tree, tree.root());
     ledger account(options.slowdown_ns);  // outlives the runtime
-    if constexpr (joiner<Runtime>) {
+    if constexpr (coroutine_runtime<Runtime>) {
+        Runtime runtime(options.workers);
+        return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
+            return run_iterations(account, ops, 1, [&](std::uint64_t i) {
+                runtime.run(coroutine_root<Tree, Runtime>(tree, account, i, expected));
+            });
+        });
+    } else if constexpr (joiner<Runtime>) {
         Runtime runtime(options.workers);
         return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
             return run_iterations(account, ops, 1, [&](std::uint64_t i) {

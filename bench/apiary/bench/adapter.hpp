@@ -22,6 +22,11 @@
 //         class scope { template <class F> void run(F&& task); void wait(); };  // of the tasks that root makes
 //         template <class F, class G> static void fork_join(F&& f, G&& g);  // with call: both, perhaps at once. Where a
 //                                                          // worker is handed in, root(w), fork_join(w, f, g), f(w), g(w)
+//         template <class T> using task = …;               // where tasks are coroutines: awaitable, of a T or void; with
+//         void run(task<void> root);                       // on a worker; waits for it
+//         static auto both(task<T>, task<T>);              // co_await gives the two results, and perhaps runs both at once
+//         using branches = …;                              // branches b(co_await this_task()); b.fork(task<void>); co_await b.join()
+//         static auto this_task();
 //         static constexpr bool starves = true;            // outside posts may wait for ever behind tasks that respawn
 //         runtime_counters counters() const;               // since the runtime was made
 //         static constexpr std::array tunables{parameter{…}};             // its own numbers, each with a default; with
@@ -105,6 +110,17 @@ concept forker = runtime_adapter<R> && requires(R& r, example_branch b) {
 } || requires(R& r, example_branch b, typename R::worker& w) {
     r.call(b);
     R::fork_join(w, b, b);
+};
+
+// Its tasks are coroutines: kernels of that form.
+template <class R>
+concept coroutine_runtime = runtime_adapter<R> && requires(R& r, typename R::template task<std::uint64_t> t,
+                                                           typename R::template task<void> v, typename R::branches& b) {
+    r.run(std::move(v));
+    R::both(std::move(t), std::move(t));
+    R::this_task();
+    b.fork(std::move(v));
+    b.join();
 };
 
 template <class R>
