@@ -17,8 +17,8 @@
 //            one permit more.
 //
 // Invariants
-//   I1  The word is twice the free permits, plus `waits` while the list is not empty. With `waits`
-//       no permit is free; it is set and cleared with the mutex.
+//   I1  The word is twice the free permits, plus `waits` while the list is not empty; behind a cancel
+//       it may be set for none. With `waits` no permit is free; it is set and cleared with the mutex.
 //   I2  A permit is free, or somebody's, or that of a waiter that was taken as `done`.
 //
 // Why a mutex for the list: a cancel takes a waiter from its middle, since the frame goes. The
@@ -116,9 +116,8 @@ private:
         taken_waiters<Sync> next;
         {
             const typename Sync::lock held(mutex_);
-            const bool had = !waiting_.empty();  // a cancel may have taken the last one meanwhile
             for (; permits != 0 && !waiting_.empty(); --permits) next.add(*waiting_.take_first());
-            const std::uint64_t cleared = had && waiting_.empty() ? waits : 0;
+            const std::uint64_t cleared = waiting_.empty() ? word_.load(std::memory_order_relaxed) & waits : 0;
             word_.fetch_add(permits * one - cleared, std::memory_order_release);  // I1, S1
         }
         next.finish_all();
@@ -136,9 +135,7 @@ private:
     // Takes it out. False: it was taken before.
     bool forget(acquiring& w) noexcept {
         const typename Sync::lock held(mutex_);
-        if (!waiting_.take(w)) return false;
-        if (waiting_.empty()) word_.fetch_sub(waits, std::memory_order_relaxed);  // I1
-        return true;
+        return waiting_.take(w);
     }
 
     // Of a waiter whose frame goes.
