@@ -1,0 +1,88 @@
+// sleep_for, sleep_until: a coroutine suspends until a time has come.
+//
+//     const awaited how = co_await sleep_for(timers, 5ms);
+//     if (how == awaited::cancelled) …
+//
+// When to use it. With any timer service (timer_service.hpp). When not: to wait for something else
+// with a timeout: ask its stop token to stop from a timer.
+//
+// Threads.   The coroutine goes on where its home brings it, told by a thread of the service's.
+// Result.    done: the deadline has passed, and not before. cancelled: a stop was asked for, or the
+//            service ended.
+// Time.      Deadlines are nanoseconds of the service's clock. A deadline in the past, and a delay
+// of
+//            none or less, do not suspend; a delay beyond the clock's range ends by a cancel alone.
+//
+// Invariants
+//   I1  The service ends the job once, run or dropped; that ends the await, once.
+//
+// Synchronisation. The service's, for its job; the waiter's (waiter S1, S2) for the coroutine. The
+// service may end the job before the coroutine is suspended.
+//
+// Checked by model_check/coroutines/sleep_check.cpp. Tested by sleep_test.cpp.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <apiary/coroutines/awaiter.hpp>
+#include <apiary/coroutines/timer_service.hpp>
+#include <apiary/tasks/job.hpp>
+
+namespace apiary {
+
+template <timer_service Service, class Stop = std_stop>
+class [[nodiscard]] sleeping : public awaiter<sleeping<Service, Stop>, typename Service::sync, Stop>,
+                               private job<typename Service::sync> {
+    using sync = typename Service::sync;
+    using ends = job<sync>;
+
+public:
+    sleeping(Service& s, std::int64_t deadline_ns) : ends(&end_it), service_(s), deadline_ns_(deadline_ns) {}
+    ~sleeping() {
+        if (!this->left()) return;
+        forgotten_ = true;
+        service_.cancel(timed_);
+    }
+
+    bool await_ready() const { return deadline_ns_ <= service_.now_ns(); }
+    awaited await_resume() { return this->resumed(); }
+
+    // For awaiter.
+    bool wait() {
+        service_.at(deadline_ns_, timed_, *this);
+        return true;
+    }
+    void cancel() noexcept { service_.cancel(timed_); }
+
+private:
+    static bool end_it(job<sync>& self, job_end how, any_worker*) {
+        auto& mine = static_cast<sleeping&>(self);
+        if (mine.forgotten_) return true;
+        mine.how.write(how == job_end::run ? awaited::done : awaited::cancelled);
+        mine.finish();
+        return true;
+    }
+
+    Service& service_;
+    const std::int64_t deadline_ns_;
+    typename Service::timed timed_;
+    bool forgotten_ = false;  // its frame goes
+};
+
+template <class Stop = std_stop, timer_service Service>
+sleeping<Service, Stop> sleep_until(Service& s, std::int64_t deadline_ns) {
+    return {s, deadline_ns};
+}
+
+template <class Stop = std_stop, timer_service Service, class Rep, class Period>
+sleeping<Service, Stop> sleep_for(Service& s, std::chrono::duration<Rep, Period> delay) {
+    const std::int64_t now = s.now_ns();
+    if (!(delay > delay.zero())) return {s, now};  // what is no number, too
+    const std::chrono::duration<double> most(static_cast<double>(INT64_MAX - now) / 1e9);
+    if (std::chrono::duration<double>(delay) >= most) return {s, INT64_MAX};
+    const std::int64_t ns = std::chrono::ceil<std::chrono::nanoseconds>(delay).count();
+    return {s, ns < INT64_MAX - now ? now + ns : INT64_MAX};
+}
+
+}  // namespace apiary

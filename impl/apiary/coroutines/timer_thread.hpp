@@ -1,0 +1,143 @@
+// timer_thread: a timer service (timer_service.hpp) on a timer heap, whose jobs one thread runs.
+//
+//     timer_thread<> timers;
+//     std::thread t([&] { timers.run(); });
+//     … co_await sleep_for(timers, 5ms); …
+//     timers.stop();  t.join();
+//
+// When to use it. For coroutines whose scheduler has no timers. When not: on a hive, whose workers
+// keep timers of their own (delayed_posts); for jobs that take long: they all run on the one
+// thread.
+//
+// Threads.   at, cancel, stop, now_ns: any; also the jobs. run, run_due: one. Progress.  A mutex,
+// held for O(log n) steps and never while a job runs. at wakes the thread when its
+//            deadline is the earliest.
+// Order.     By deadline; equal deadlines in the order of the calls. Bad input. A deadline in the
+// past runs on the thread, at once. at behind stop: dropped. stop twice: as
+//            once. Destroyed with timers in it, stopped or not: they are dropped.
+//
+// Invariants
+//   I1  A timer is in the heap, or the thread that took it out ends its job: the one that runs, or
+//       the one that cancels.
+//   I2  A thread that adds the earliest deadline, or stops, wakes the running thread behind that;
+//       the driver keeps a wake that comes before its wait.
+//
+// Synchronisation. By the mutex; the driver's wake (driver.hpp) brings no more than a look at the
+// heap.
+//
+// Checked by model_check/coroutines/sleep_check.cpp. Tested by sleep_test.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include <apiary/coroutines/timer_service.hpp>
+#include <apiary/events/parker_driver.hpp>
+#include <apiary/sync/real_sync.hpp>
+#include <apiary/timers/clock.hpp>
+#include <apiary/timers/timer_heap.hpp>
+
+namespace apiary {
+
+template <class Sync = real_sync, class Driver = parker_driver<Sync>, class Clock = steady_clock<Sync>>
+class timer_thread {
+public:
+    using sync = Sync;
+    struct timed {
+        std::int64_t deadline_ns = 0;  // all by mutex_
+        timer_handle handle;
+        job<Sync>* what = nullptr;
+    };
+
+    timer_thread() = default;
+    ~timer_thread() { end_all(); }
+    timer_thread(const timer_thread&) = delete;
+    timer_thread& operator=(const timer_thread&) = delete;
+
+    std::int64_t now_ns() const { return clock_.now_ns(); }
+    Clock& clock() { return clock_; }
+    Driver& driver() { return driver_; }
+
+    void at(std::int64_t deadline_ns, timed& t, job<Sync>& what) {
+        bool refused;
+        bool earliest = false;
+        {
+            const typename Sync::lock held(mutex_);
+            refused = stopped_;
+            if (!refused) {
+                earliest = deadline_ns < heap_.next_deadline();
+                t.deadline_ns = deadline_ns;
+                t.what = &what;
+                t.handle = heap_.add(&t);
+            }
+        }
+        if (refused) what.drop();
+        if (earliest) driver_.wake();  // I2
+    }
+
+    void cancel(timed& t) noexcept {
+        timed* mine;
+        {
+            const typename Sync::lock held(mutex_);
+            mine = heap_.cancel(t.handle);
+        }
+        if (mine != nullptr)
+            mine->what->drop();  // I1
+        else
+            Sync::reach("timer_thread.cancelled_too_late");
+    }
+
+    // Blocks until stop, and has then dropped what is left.
+    void run() {
+        for (std::int64_t next; (next = run_due()) != ended;) driver_.wait(next);
+        end_all();
+    }
+
+    // What run does between its waits: runs what is due, and tells when to look again; `ended`:
+    // never.
+    static constexpr std::int64_t ended = -1;
+    std::int64_t run_due() {
+        std::int64_t next;
+        while (job<Sync>* due = take(next)) due->run();
+        return next;
+    }
+
+    void stop() {
+        {
+            const typename Sync::lock held(mutex_);
+            stopped_ = true;
+        }
+        driver_.wake();  // I2
+    }
+
+private:
+    // The next job that is due; null: none, and `next` says when to look again.
+    job<Sync>* take(std::int64_t& next) {
+        const std::int64_t now = clock_.now_ns();
+        const typename Sync::lock held(mutex_);
+        next = stopped_ ? ended : heap_.next_deadline();
+        timed* const t = stopped_ ? nullptr : heap_.pop_due(now);
+        return t == nullptr ? nullptr : t->what;
+    }
+
+    void end_all() {
+        for (;;) {
+            job<Sync>* left;
+            {
+                const typename Sync::lock held(mutex_);
+                stopped_ = true;
+                timed* const t = heap_.pop();
+                if (t == nullptr) return;
+                left = t->what;
+            }
+            left->drop();
+        }
+    }
+
+    [[no_unique_address]] Clock clock_;
+    Driver driver_;
+    typename Sync::mutex mutex_;
+    timer_heap<timed, Sync> heap_;  // by mutex_
+    bool stopped_ = false;
+};
+
+}  // namespace apiary
