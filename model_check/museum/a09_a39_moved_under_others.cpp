@@ -2,10 +2,12 @@
 //
 // From: seed 002 section 5.2; seed 001 "wake flag".
 // Seen by: both engines. A09 is a data race or a use after free; A39 plain interleaving.
-// Fixed twins: fixed slots behind a count; a look into the mailbox after the state was published, and a wake by the stop.
+// Fixed twins: fixed slots behind a count; the shipped word of a process, where state and mailbox are one and a cancel ends a block.
 #include <array>
 
 #include <apiary/model_check/register.hpp>
+
+#include "shipped_process.hpp"
 
 namespace {
 
@@ -92,22 +94,17 @@ struct a09_fixed : attach_and_look<Sync, fixed_flags<Sync>> {
 APIARY_CHECK(a09_fixed);
 
 // A39. A process that runs empties its mailbox and goes idle; a sender queues it only when it is idle.
-enum class publishes { idle_and_leaves, idle_and_looks_again };
-template <class Sync, publishes How>
-struct message_and_idle {
+template <class Sync>
+struct a39_message_before_idle {
+    static constexpr const char* what = "a message between the last look into the mailbox and 'idle' queues nobody";
     static constexpr unsigned threads = 2;
     typename Sync::template atomic<bool> running{true};
     typename Sync::template atomic<unsigned> mailbox{0}, queued{0};
 
     void run_until_idle() {
-        for (;;) {
-            (void)mailbox.exchange(0, seq_cst);
-            // A message that comes here finds the process running.
-            running.store(false, seq_cst);
-            if (How == publishes::idle_and_leaves || mailbox.load(seq_cst) == 0) return;
-            bool idle = false;
-            if (!running.compare_exchange_strong(idle, true, seq_cst, relaxed)) return;  // the sender has queued it
-        }
+        (void)mailbox.exchange(0, seq_cst);
+        // A message that comes here finds the process running.
+        running.store(false, seq_cst);
     }
     void thread(unsigned i) {
         if (i == 0) {
@@ -123,21 +120,27 @@ struct message_and_idle {
                   "a message is left to a process that is idle");
     }
 };
-template <class Sync>
-struct a39_message_before_idle : message_and_idle<Sync, publishes::idle_and_leaves> {
-    static constexpr const char* what = "a message between the last look into the mailbox and 'idle' queues nobody";
-};
 APIARY_EXHIBIT(a39_message_before_idle, "left to a process");
 template <class Sync>
-struct a39_fixed : message_and_idle<Sync, publishes::idle_and_looks_again> {
-    static constexpr const char* what = "twin of A39: one more look behind 'idle'";
+struct a39_fixed : museum::one_shipped_process<Sync, process_state::ready, process_state::idle> {
+    static constexpr const char* what =
+        "twin of A39: a process cannot become idle over a message that lies in the same word";
     static constexpr const char* exhibit = "a39_message_before_idle";
+    static constexpr unsigned threads = 2;
+    void thread(unsigned i) {
+        if (i == 0)
+            this->run();
+        else
+            this->send(0, false);
+    }
+    void after() { this->expect(1); }
 };
 APIARY_CHECK(a39_fixed);
 
 // And the stop: it cancels a blocked process, from where no edge leads to ready.
-template <class Sync, bool HasTheEdge>
-struct cancel_of_the_blocked {
+template <class Sync>
+struct a39_cancel_has_no_edge {
+    static constexpr const char* what = "a stop sets the flag of a blocked process, and makes it ready for nobody";
     static constexpr unsigned threads = 2;
     enum state : unsigned { running, blocked, ready };
     typename Sync::template atomic<unsigned> process{running};
@@ -151,21 +154,22 @@ struct cancel_of_the_blocked {
             Sync::spin_until(process, [](unsigned s) { return s == ready; });
         } else {
             cancelled.store(true, seq_cst);
-            unsigned now = blocked;
-            if (HasTheEdge) process.compare_exchange_strong(now, ready, seq_cst, seq_cst);
         }
     }
 };
-template <class Sync>
-struct a39_cancel_has_no_edge : cancel_of_the_blocked<Sync, false> {
-    static constexpr const char* what = "a stop sets the flag of a blocked process, and makes it ready for nobody";
-};
 APIARY_EXHIBIT(a39_cancel_has_no_edge, "deadlock");
 template <class Sync>
-struct a39_cancel_fixed : cancel_of_the_blocked<Sync, true> {
+struct a39_cancel_fixed : museum::one_shipped_process<Sync, process_state::ready, process_state::blocked> {
     static constexpr const char* what = "twin of A39: cancel leads from blocked to ready";
     static constexpr const char* exhibit = "a39_cancel_has_no_edge";
-    static constexpr std::array engine_laws{"deadlock"};
+    static constexpr unsigned threads = 2;
+    void thread(unsigned i) {
+        if (i == 0)
+            this->run();
+        else if (this->process.cancel())
+            this->run();
+    }
+    void after() { Sync::law(this->process.cancelled(), "a cancel did not reach a process that blocks"); }
 };
 APIARY_CHECK(a39_cancel_fixed);
 

@@ -3,10 +3,11 @@
 // From: seed 001 "wake flag" and "message routing" (A16 takes the obvious reading where the seed leaves the detail
 // open); B31 march #310.
 // Seen by: both engines, plain interleaving.
-// Fixed twin: process_state without a defect, in the same scenario.
+// Fixed twin: the shipped word of a process, in the same scenario.
 #include <apiary/model_check/register.hpp>
 
 #include "process_state.hpp"
+#include "shipped_process.hpp"
 
 namespace {
 
@@ -16,7 +17,7 @@ using namespace apiary::museum;
 // One process whose mailbox only counts. The thread that must enqueue it runs it, and stands for the worker that would.
 template <class Sync, process_defect Defect, unsigned First, unsigned Waits>
 struct one_process {
-    using state_type = process_state<Sync, Defect>;
+    using state_type = seed_process_state<Sync, Defect>;
     using state = typename state_type::state;
 
     state_type process{state{First}};
@@ -43,7 +44,7 @@ struct one_process {
     }
 };
 
-constexpr unsigned idle = 0, blocked = 1, queued = 2;  // process_state's, which has a policy
+constexpr unsigned idle = 0, blocked = 1, queued = 2;  // seed_process_state's, which has a policy
 
 template <class Sync, process_defect Defect>
 struct completion_against_block : one_process<Sync, Defect, queued, blocked> {
@@ -52,7 +53,7 @@ struct completion_against_block : one_process<Sync, Defect, queued, blocked> {
         if (i == 0)
             this->run();
         else
-            this->send(process_state<Sync, Defect>::completion);
+            this->send(seed_process_state<Sync, Defect>::completion);
     }
     void after() { this->expect(1); }
 };
@@ -62,9 +63,17 @@ struct a16_flag_in_its_own_word : completion_against_block<Sync, process_defect:
 };
 APIARY_EXHIBIT(a16_flag_in_its_own_word, "an event was lost");
 template <class Sync>
-struct a16_fixed : completion_against_block<Sync, process_defect::none> {
-    static constexpr const char* what = "twin of A16: flag and state are one word";
+struct a16_fixed : one_shipped_process<Sync, process_state::ready, process_state::blocked> {
+    static constexpr const char* what = "twin of A16: state, flag and mailbox are one word";
     static constexpr const char* exhibit = "a16_flag_in_its_own_word";
+    static constexpr unsigned threads = 2;
+    void thread(unsigned i) {
+        if (i == 0)
+            this->run();
+        else
+            this->send(0, true);
+    }
+    void after() { this->expect(1); }
 };
 APIARY_CHECK(a16_fixed);
 
@@ -72,7 +81,7 @@ APIARY_CHECK(a16_fixed);
 template <class Sync, process_defect Defect>
 struct two_senders {
     static constexpr unsigned threads = 2;
-    using state_type = process_state<Sync, Defect>;
+    using state_type = seed_process_state<Sync, Defect>;
     state_type process{state_type::idle};
     typename Sync::template atomic<unsigned> on_workers{0};
 
@@ -92,49 +101,29 @@ struct a17_woken_by_a_store : two_senders<Sync, process_defect::woken_by_a_store
 };
 APIARY_EXHIBIT(a17_woken_by_a_store, "runs on two workers");
 template <class Sync>
-struct a17_fixed : two_senders<Sync, process_defect::none> {
-    static constexpr const char* what = "twin of A17: one of the two moves the state, the other leaves a flag";
+struct a17_fixed {
+    static constexpr const char* what = "twin of A17: one of the two moves the state, the other only adds its message";
     static constexpr const char* exhibit = "a17_woken_by_a_store";
+    static constexpr unsigned threads = 2;
+    shipped_process<Sync> process{process_state::idle};
+    typename Sync::template atomic<unsigned> on_workers{0};
+    void thread(unsigned i) {
+        bool enqueued = process.send(i, false);
+        while (enqueued) {
+            process.start();
+            Sync::law(on_workers.fetch_add(1, std::memory_order_relaxed) == 0, "the process runs on two workers");
+            on_workers.fetch_sub(1, std::memory_order_relaxed);
+            enqueued = process.settle(process_state::idle);
+        }
+    }
 };
 APIARY_CHECK(a17_fixed);
-
-template <class Sync>
-struct process_two_messages : one_process<Sync, process_defect::none, idle, idle> {
-    static constexpr const char* what =
-        "two senders to an idle process: both messages are received, by one worker at a time";
-    static constexpr const char* exhibit = "a16_flag_in_its_own_word";
-    static constexpr unsigned threads = 2;
-    void thread(unsigned) { this->send(process_state<Sync>::message); }
-    void after() { this->expect(2); }
-};
-APIARY_CHECK(process_two_messages);
-
-// All of it at once: a run that blocks, a message that must wait, the completion that ends the wait.
-template <class Sync>
-struct process_blocks_under_messages : one_process<Sync, process_defect::none, queued, blocked> {
-    static constexpr const char* what =
-        "a message does not wake a blocked process, and is there when the completion does";
-    static constexpr const char* exhibit = "a16_flag_in_its_own_word";
-    static constexpr unsigned threads = 3;
-    using state_type = process_state<Sync>;
-    void thread(unsigned i) {
-        if (i == 0) this->run();
-        if (i == 1) this->send(state_type::message);
-        if (i == 2) this->send(state_type::completion);
-    }
-    void after() {
-        // A message behind the last run waits for the next completion.
-        this->send(state_type::completion);
-        this->expect(3);
-    }
-};
-APIARY_CHECK(process_blocks_under_messages);
 
 // B31. The run that took the message ends before its wake arrives; the wake then finds nothing.
 template <class Sync, bool EmptyMeansKilled>
 struct late_wake : one_process<Sync, process_defect::none, queued, idle> {
     static constexpr unsigned threads = 2;
-    using state_type = process_state<Sync>;
+    using state_type = seed_process_state<Sync>;
     typename Sync::template cell<bool> killed{false};
 
     void run() {
@@ -165,9 +154,28 @@ struct b31_empty_means_killed : late_wake<Sync, true> {
 };
 APIARY_EXHIBIT(b31_empty_means_killed, "taken for killed");
 template <class Sync>
-struct b31_fixed : late_wake<Sync, false> {
-    static constexpr const char* what = "twin of B31: an empty mailbox is no news";
+struct b31_fixed : one_shipped_process<Sync, process_state::ready, process_state::idle> {
+    static constexpr const char* what =
+        "twin of B31: a wake brings its message with it, and two come in one run or in two";
     static constexpr const char* exhibit = "b31_empty_means_killed";
+    static constexpr unsigned threads = 2;
+    bool killed = false;  // of the one that runs it
+    void run() {
+        do {
+            const unsigned events = this->process.start();
+            killed = killed || events == 0;
+            this->received.write(this->received.read() + events);
+        } while (this->process.settle(process_state::idle));
+    }
+    void before() { Sync::law(!this->process.send(0, false), "a ready process was queued again"); }
+    void thread(unsigned i) {
+        if (i == 0) return run();
+        if (this->process.send(1, false)) run();
+    }
+    void after() {
+        Sync::law(!killed, "a living process was taken for killed");
+        this->expect(2);
+    }
 };
 APIARY_CHECK(b31_fixed);
 

@@ -3,20 +3,23 @@
 //
 // From: seed 001 "process states".
 // Seen by: both engines, plain interleaving.
-// Fixed twin: for the first half the shipped inbox, closed by the process that ends; for the second a slot that counts
-// its holders.
+// Fixed twin: the shipped word of a process. The exchange that ends it closes its mailbox; and a push names its generation, so that
+// nobody needs to hold a place. For the second half also a slot that counts its holders.
 #include <array>
 
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
+
+#include "shipped_process.hpp"
 
 namespace {
 
 using namespace apiary;
 
 // A process with a mailbox ends; a sender is told whether its message was accepted.
-template <class Sync, bool ClosesMailbox>
-struct message_against_end {
+template <class Sync>
+struct a19_message_dropped {
+    static constexpr const char* what = "a message lands between the last look into the mailbox and Complete";
     static constexpr unsigned threads = 2;
     struct letter {
         typename Sync::template cell<letter*> next;
@@ -38,20 +41,30 @@ struct message_against_end {
         }
         settled += static_cast<unsigned>(mailbox.drain().size());
         complete.store(true, std::memory_order_relaxed);
-        // What comes back is told to the senders as dead letters.
-        if constexpr (ClosesMailbox) settled += static_cast<unsigned>(mailbox.close().size());
     }
     void after() { Sync::law(settled == accepted, "an accepted message was dropped without an error"); }
 };
-template <class Sync>
-struct a19_message_dropped : message_against_end<Sync, false> {
-    static constexpr const char* what = "a message lands between the last look into the mailbox and Complete";
-};
 APIARY_EXHIBIT(a19_message_dropped, "dropped without an error");
 template <class Sync>
-struct a19_fixed : message_against_end<Sync, true> {
-    static constexpr const char* what = "twin of A19: the mailbox is closed, and gives back what was in it";
+struct a19_fixed {
+    static constexpr const char* what =
+        "twin of A19: the process ends by the exchange that gives back what was in its mailbox";
     static constexpr const char* exhibit = "a19_message_dropped";
+    static constexpr unsigned threads = 2;
+    museum::shipped_process<Sync> process{process_state::ready};
+    unsigned accepted = 0, settled = 0;
+    void thread(unsigned i) {
+        if (i == 0) {
+            settled += process.start();
+            settled += process.finish();
+            return;
+        }
+        for (std::size_t n = 0; n != 2; ++n) {
+            (void)process.send(n, false);
+            accepted += process.last_answer() == push_answer::accepted ? 1U : 0U;
+        }
+    }
+    void after() { Sync::law(settled == accepted, "an accepted message was dropped without an error"); }
 };
 APIARY_CHECK(a19_fixed);
 
@@ -139,5 +152,38 @@ struct a19_pid_fixed : pid_against_reuse<Sync, true> {
     static constexpr const char* exhibit = "a19_pid_reused";
 };
 APIARY_CHECK(a19_pid_fixed);
+
+// The shipped one: the place has its next process while the sender holds the pid of the last.
+template <class Sync>
+struct a19_pid_shipped {
+    static constexpr const char* what = "twin of A19: the word that a send would change has the generation in it";
+    static constexpr const char* exhibit = "a19_pid_reused";
+    static constexpr unsigned threads = 2;
+    struct alignas(16) letter {
+        typename Sync::template cell<letter*> next;
+    };
+    process_word<letter, Sync> word;
+    letter mail;
+    typename Sync::template cell<unsigned> body{0};
+    void before() {
+        word.open(1);
+        body.write(1);
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            (void)word.push(1, &mail, false);
+            return;
+        }
+        (void)word.start(1);
+        (void)word.finish(1);  // dead letters
+        body.write(body.read() + 1);
+        word.open(2);
+    }
+    void after() {
+        Sync::law(body.read() == 2, "the slot was not given on once");
+        Sync::law(word.start(2).newest == nullptr, "a message reached the next process of its slot");
+    }
+};
+APIARY_CHECK(a19_pid_shipped);
 
 }  // namespace

@@ -2,9 +2,10 @@
 //
 // From: compio #948; oneTBB 525a38895; stdexec #1746.
 // Seen by: both engines; B37 needs a store buffer.
-// Fixed twin: its own repaired form of each.
+// Fixed twin: of B30 the shipped word of a process; its own repaired form of the others.
 #include <apiary/model_check/register.hpp>
 
+#include "shipped_process.hpp"
 #include "sleep_scenario.hpp"
 
 namespace {
@@ -13,8 +14,9 @@ using namespace apiary;
 using namespace apiary::museum;
 
 // B30. A task that two others wake, on one executor. The bit `scheduled` keeps it in the queue at most once.
-template <class Sync, bool ClearedAfterTheRun>
-struct two_remote_wakers {
+template <class Sync>
+struct b30_stale_scheduled_bit {
+    static constexpr const char* what = "the bit is cleared when the run is over: a wake during the run is swallowed";
     static constexpr unsigned threads = 3;
     typename Sync::template atomic<bool> scheduled{false};
     typename Sync::template atomic<unsigned> queued{0}, events{0};
@@ -24,11 +26,10 @@ struct two_remote_wakers {
         if (!scheduled.exchange(true, std::memory_order_release)) queued.fetch_add(1, std::memory_order_relaxed);
     }
     unsigned run() {
-        // An exchange, not a store: it acquires what the wakers whose bit it takes away have announced.
-        if constexpr (!ClearedAfterTheRun) scheduled.exchange(false, std::memory_order_acquire);
         const unsigned seen =
             events.load(std::memory_order_relaxed) == 0 ? 0 : events.exchange(0, std::memory_order_relaxed);
-        if constexpr (ClearedAfterTheRun) scheduled.exchange(false, std::memory_order_acquire);
+        // An exchange, not a store: it acquires what the wakers whose bit it takes away have announced.
+        scheduled.exchange(false, std::memory_order_acquire);
         return seen;
     }
     void thread(unsigned i) {
@@ -39,16 +40,27 @@ struct two_remote_wakers {
         }
     }
 };
-template <class Sync>
-struct b30_stale_scheduled_bit : two_remote_wakers<Sync, true> {
-    static constexpr const char* what = "the bit is cleared when the run is over: a wake during the run is swallowed";
-};
 APIARY_EXHIBIT(b30_stale_scheduled_bit, "deadlock");
 template <class Sync>
-struct b30_fixed : two_remote_wakers<Sync, false> {
-    static constexpr const char* what = "twin of B30: the bit is cleared before the run looks";
+struct b30_fixed {
+    static constexpr const char* what = "twin of B30: what says that it is queued is the word that has its messages";
     static constexpr const char* exhibit = "b30_stale_scheduled_bit";
+    static constexpr unsigned threads = 3;
     static constexpr std::array engine_laws{"deadlock"};
+    shipped_process<Sync> process{process_state::idle};
+    typename Sync::template atomic<unsigned> queued{0};
+    void thread(unsigned i) {
+        if (i != 0) {
+            if (process.send(i, false)) queued.fetch_add(1, std::memory_order_release);
+            return;
+        }
+        for (unsigned seen = 0; seen != 2;) {
+            Sync::spin_until(queued, [](unsigned n) { return n != 0; });
+            queued.fetch_sub(1, std::memory_order_acquire);
+            seen += process.start();
+            if (process.settle(process_state::idle)) queued.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
 };
 APIARY_CHECK(b30_fixed);
 

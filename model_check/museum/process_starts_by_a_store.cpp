@@ -6,11 +6,14 @@
 // the sender: its look at the mailbox may come *before* the message in the mailbox's own order, although the
 // store came *after* the flag. The run ends, nobody was told, and the message stays.
 //
-// The repair: start the run by a read-modify-write, which reads the flag and synchronises with its sender.
+// The repair: start the run by a read-modify-write, which reads the flag and synchronises with its sender. Fixed twins: that, and the
+// shipped word, where the mailbox is in the same word.
 //
 // Seen by the explorer only. It takes two words whose orders disagree; Relacy appends every store to the end
 // of its word's order at the time it runs.
 #include <apiary/model_check/register.hpp>
+
+#include "shipped_process.hpp"
 
 namespace {
 
@@ -69,5 +72,20 @@ struct process_starts_by_an_exchange : process_with_a_message<Sync, false> {
     static constexpr const char* exhibit = "process_starts_by_a_store";
 };
 APIARY_CHECK(process_starts_by_an_exchange);
+
+template <class Sync>
+struct shipped_process_starts : museum::one_shipped_process<Sync, process_state::ready, process_state::idle> {
+    static constexpr const char* what = "the shipped word: one exchange starts the run and takes the messages";
+    static constexpr const char* exhibit = "process_starts_by_a_store";
+    static constexpr unsigned threads = 2;
+    void thread(unsigned i) {
+        if (i == 0)
+            this->run();
+        else
+            this->send(0, false);
+    }
+    void after() { this->expect(1); }
+};
+APIARY_CHECK(shipped_process_starts);
 
 }  // namespace

@@ -1,7 +1,7 @@
 // What a process of seed 001 does next, in one word: its state, and the wakes that came while it ran.
 //
-// When to use it. For the exhibits of the process scheduler (A16, A17, B31). Without a defect it is what a process
-// scheduler can ship: the twin of every one of them.
+// When to use it. For the exhibits of the process scheduler (A16, A17, B31). Their twins are what ships (shipped_process.hpp), where
+// the mailbox is in the word, too.
 //
 // A process is queued, running, idle (waits for anything), blocked (waits for the completion of a command; messages
 // can wait), or complete. A sender that has put an event into the mailbox calls signal(); the one that is told true puts the process into a
@@ -32,12 +32,12 @@ enum class process_defect {
 };
 
 template <class Sync, process_defect Defect = process_defect::none>
-class process_state {
+class seed_process_state {
 public:
     enum state : unsigned { idle, blocked, queued, running, complete };
     enum wake : unsigned { message = 8, completion = 16 };
 
-    explicit process_state(state first) { word_.store(first, std::memory_order_relaxed); }
+    explicit seed_process_state(state first) { word_.store(first, std::memory_order_relaxed); }
 
     // True: the caller must enqueue the process.
     [[nodiscard]] bool signal(wake why) {

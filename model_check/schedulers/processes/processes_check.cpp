@@ -1,112 +1,17 @@
 // The scheduler as it ships, without its threads: workers from run() to their end, processes that are spawned, sent to, cancelled
 // and killed by others meanwhile. What was accepted is received or buried; every cancel is told; the end is reached, once, and
 // behind everything that lived.
-#include <array>
-#include <atomic>
-#include <cstdint>
-#include <functional>
-#include <memory>
-
-#include <apiary/model_check/register.hpp>
-#include <apiary/schedulers/processes/process_core.hpp>
-#include <apiary/workers/parameters.hpp>
+#include "processes_scenario.hpp"
 
 namespace {
 
 using namespace apiary;
-
-constexpr worker_parameters few_choices{.local_budget = 1,
-                                        .global_batch = 2,
-                                        .pool_visits = 1,
-                                        .global_probe_interval = 3,
-                                        .steal_rounds = 1,
-                                        .looks_before_sleep = 0,
-                                        .naps = 0,
-                                        .search_ns = worker_parameters::for_ever};
-
-// The oracle's counts are std::atomic, which is no part of what is checked.
-struct seen {
-    std::atomic<unsigned> steps = 0, messages = 0, completed = 0, cancels = 0, closed = 0;
-};
-
-template <class Sync>
-class watched : public basic_process<Sync> {
-    using base = basic_process<Sync>;
-
-public:
-    using body = std::function<void(event&, typename base::output&)>;
-    watched(seen& s, body first, body on) : seen_(s), first_(std::move(first)), on_(std::move(on)) {}
-
-    init_answer init(typename base::context&, std::string_view, payload) override {
-        plain_.write(0);
-        return init_answer::ready;
-    }
-    void step(typename base::events& batch, typename base::output& out) override {
-        plain_.write(plain_.read() + 1);  // a cell: two steps at a time, or one that does not see the last, are a race
-        if (seen_.steps++ == 0 && first_) {
-            event none;
-            first_(none, out);
-        }
-        while (event* e = batch.next()) {
-            if (e->type == event_type::message) ++seen_.messages;
-            if (e->type == event_type::completed) ++seen_.completed;
-            if (e->type == event_type::cancel) ++seen_.cancels;
-            on_(*e, out);
-        }
-    }
-    void close() noexcept override { Sync::law(seen_.closed++ == 0, "a process was closed twice"); }
-
-private:
-    seen& seen_;
-    const body first_, on_;
-    typename Sync::template cell<unsigned> plain_{0};
-};
-
-template <class Sync, unsigned Workers, unsigned Others>
-struct scheduler {
-    static constexpr unsigned threads = Workers + Others;
-    using core_type = process_core<Sync>;
-    using config_type = basic_process_config<Sync>;
-    using output = basic_step_output<Sync>;
-    using body = typename watched<Sync>::body;
-
-    std::array<seen, 2> of;
-    std::atomic<unsigned> letters = 0;
-    std::unique_ptr<core_type> core;
-
-    void make() {
-        config_type c;
-        c.parameters = few_choices;
-        c.handlers[1] = [](core_type&, basic_command<Sync>&&) {};
-        c.on_dead_letter = [this](pid, dead_letter, event&) { ++letters; };
-        core = std::make_unique<core_type>(Workers, c);
-    }
-    // Ends when it is cancelled.
-    pid spawn(unsigned i, body first = {}, body on = {}) {
-        if (!on)
-            on = [](event& e, output& out) {
-                if (e.type == event_type::cancel) out.finish();
-            };
-        return core->spawn(std::make_unique<watched<Sync>>(of[i], std::move(first), std::move(on))).id;
-    }
-    void work(unsigned i) {
-        auto* const w = core->crew().table()[i];
-        Sync::set_current(w);
-        w->run();
-        Sync::set_current(static_cast<typename core_type::worker_type*>(nullptr));
-    }
-    // What a worker finds first is run before the others begin.
-    void turn() { Sync::law(core->crew().table()[0]->turn_once(), "there was nothing to run"); }
-    void end() {
-        Sync::law(core->over(), "the workers left, and the end was not told");
-        Sync::law(core->counters().living == 0, "the workers left, and something lives");
-        Sync::law(core->crew().idle().snapshot().searching() == 0, "the books of the idle set do not balance");
-    }
-};
+using model::processes_scenario;
+using model::seen;
 
 // One worker, one process, one thread that sends and then stops it all.
 template <class Sync>
-struct send_and_stop : scheduler<Sync, 1, 1> {
+struct send_and_stop : processes_scenario<Sync, 1, 1> {
     static constexpr const char* what =
         "a message, then the stop: received before the cancel or buried; the worker ends";
     static constexpr std::array must_reach{"sleeper.slept", "processes.received"};
@@ -133,7 +38,7 @@ APIARY_CHECK(send_and_stop);
 
 // A stop and a spawn from outside: refused, or told to end.
 template <class Sync>
-struct spawn_against_stop : scheduler<Sync, 1, 2> {
+struct spawn_against_stop : processes_scenario<Sync, 1, 2> {
     static constexpr const char* what =
         "a spawn races the stop: refused, or the process is told to end; the worker ends";
     static constexpr std::array must_reach{"processes.refused", "processes.spawned"};
@@ -156,7 +61,7 @@ APIARY_CHECK(spawn_against_stop);
 
 // The same from a step, where the door is open until the last has ended.
 template <class Sync>
-struct child_against_stop : scheduler<Sync, 1, 1> {
+struct child_against_stop : processes_scenario<Sync, 1, 1> {
     static constexpr const char* what = "a process spawns another while the stop comes: both are told to end, and do";
     static constexpr std::array must_reach{"processes.spawned"};
     void before() {
@@ -180,7 +85,7 @@ APIARY_CHECK(child_against_stop);
 
 // Two threads complete the same call of a blocked process.
 template <class Sync>
-struct two_completions : scheduler<Sync, 1, 2> {
+struct two_completions : processes_scenario<Sync, 1, 2> {
     static constexpr const char* what =
         "two threads complete one call: one is told to the process, the other is counted";
     static constexpr std::array must_reach{"sleeper.slept", "processes.both_accepted", "processes.one_refused"};
@@ -214,7 +119,7 @@ APIARY_CHECK(two_completions);
 
 // One is killed while another sends to it. The place may be free before the send.
 template <class Sync>
-struct kill_against_send : scheduler<Sync, 1, 2> {
+struct kill_against_send : processes_scenario<Sync, 1, 2> {
     static constexpr const char* what =
         "a kill races a message: received, buried or refused; the process is closed once";
     static constexpr std::array must_reach{"processes.buried", "processes.refused"};
@@ -247,7 +152,7 @@ APIARY_CHECK(kill_against_send);
 
 // A stop that forces: behind the walk of the cancels nobody lingers, also one that ignores its cancel.
 template <class Sync>
-struct force_ends_the_stubborn : scheduler<Sync, 1, 1> {
+struct force_ends_the_stubborn : processes_scenario<Sync, 1, 1> {
     static constexpr const char* what = "a process ignores its cancel: the force ends it, wherever it is";
     static constexpr std::array must_reach{"processes.told_first", "processes.never_told"};
     void before() {
@@ -272,7 +177,7 @@ APIARY_CHECK(force_ends_the_stubborn);
 
 // Two workers; a process that was woken lies in the slot of the one, and the other may steal it.
 template <class Sync>
-struct last_one_out : scheduler<Sync, 2, 0> {
+struct last_one_out : processes_scenario<Sync, 2, 0> {
     static constexpr const char* what = "two workers, the last process in the slot of one: both leave, behind its end";
     static constexpr std::array must_reach{"worker.stole", "sleeper.slept"};
     void before() {

@@ -51,16 +51,19 @@ processes_config with_handlers(kept_commands& kept, unsigned workers = 2) {
 struct caller {
     std::vector<std::pair<event_type, std::uint64_t>> told;
     std::vector<yield_error> errors;
+    std::atomic<bool> over = false;  // it is closed, and what it was told is here
     std::unique_ptr<process> make(std::function<void(step_output&)> begin, std::size_t events, bool blocks = true) {
-        return std::make_unique<acting>([=, this, begun = false](event_batch& batch, step_output& out) mutable {
-            while (event* e = batch.next()) {
-                told.emplace_back(e->type, e->type == event_type::completed ? e->tag : 0);
-                errors.push_back(e->error);
-            }
-            if (!std::exchange(begun, true)) begin(out);
-            if (told.size() >= events) return out.finish();
-            if (blocks) out.block();
-        });
+        return std::make_unique<acting>(
+            [=, this, begun = false](event_batch& batch, step_output& out) mutable {
+                while (event* e = batch.next()) {
+                    told.emplace_back(e->type, e->type == event_type::completed ? e->tag : 0);
+                    errors.push_back(e->error);
+                }
+                if (!std::exchange(begun, true)) begin(out);
+                if (told.size() >= events) return out.finish();
+                if (blocks) out.block();
+            },
+            [this] { over = true; });
     }
 };
 
@@ -120,7 +123,7 @@ TEST(processes_calls, of_completions_of_one_tag_the_first_is_told_and_the_others
         for (int i = 0; i != 2; ++i)
             rivals.emplace_back([&] { (void)all.complete_yield(pending.from, pending.tag, 1); });
         for (std::thread& t : rivals) t.join();
-        wait_for([&] { return all.counters().living == 0; });
+        wait_for([&] { return c.over && all.counters().living == 0; });
         ASSERT_EQ(c.told.size(), 1U);
         EXPECT_EQ(all.counters().late_completions, static_cast<std::uint64_t>(round) + 1);
     }

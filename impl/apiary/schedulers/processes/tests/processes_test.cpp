@@ -272,7 +272,7 @@ TEST(processes, one_that_runs_again_and_again_starves_nobody) {
     processes all({.workers = 1});
     std::atomic<bool> over = false;
     for (int i = 0; i != 2; ++i)
-        (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        (void)all.spawn(std::make_unique<acting>([&, i](event_batch& batch, step_output& out) {
             while (batch.next() != nullptr) {
             }
             if (over) return out.finish();

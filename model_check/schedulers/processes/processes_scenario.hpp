@@ -1,0 +1,105 @@
+// Whole schedulers of processes without their threads: workers, processes that count what they are told, and the laws of an end.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include <apiary/model_check/register.hpp>
+#include <apiary/schedulers/processes/process_core.hpp>
+#include <apiary/workers/parameters.hpp>
+
+namespace apiary::model {
+
+constexpr worker_parameters few_choices{.local_budget = 1,
+                                        .global_batch = 2,
+                                        .pool_visits = 1,
+                                        .global_probe_interval = 3,
+                                        .steal_rounds = 1,
+                                        .looks_before_sleep = 0,
+                                        .naps = 0,
+                                        .search_ns = worker_parameters::for_ever};
+
+// The oracle's counts are std::atomic, which is no part of what is checked.
+struct seen {
+    std::atomic<unsigned> steps = 0, messages = 0, completed = 0, cancels = 0, closed = 0;
+};
+
+template <class Sync>
+class watched : public basic_process<Sync> {
+    using base = basic_process<Sync>;
+
+public:
+    using body = std::function<void(event&, typename base::output&)>;
+    watched(seen& s, body first, body on) : seen_(s), first_(std::move(first)), on_(std::move(on)) {}
+
+    init_answer init(typename base::context&, std::string_view, payload) override {
+        plain_.write(0);
+        return init_answer::ready;
+    }
+    void step(typename base::events& batch, typename base::output& out) override {
+        plain_.write(plain_.read() + 1);  // a cell: two steps at a time, or one that does not see the last, are a race
+        if (seen_.steps++ == 0 && first_) {
+            event none;
+            first_(none, out);
+        }
+        while (event* e = batch.next()) {
+            if (e->type == event_type::message) ++seen_.messages;
+            if (e->type == event_type::completed) ++seen_.completed;
+            if (e->type == event_type::cancel) ++seen_.cancels;
+            on_(*e, out);
+        }
+    }
+    void close() noexcept override { Sync::law(seen_.closed++ == 0, "a process was closed twice"); }
+
+private:
+    seen& seen_;
+    const body first_, on_;
+    typename Sync::template cell<unsigned> plain_{0};
+};
+
+template <class Sync, unsigned Workers, unsigned Others>
+struct processes_scenario {
+    static constexpr unsigned threads = Workers + Others;
+    using core_type = process_core<Sync>;
+    using config_type = basic_process_config<Sync>;
+    using output = basic_step_output<Sync>;
+    using body = typename watched<Sync>::body;
+
+    std::array<seen, 2> of;
+    std::atomic<unsigned> letters = 0;
+    std::unique_ptr<core_type> core;
+
+    void make() {
+        config_type c;
+        c.parameters = few_choices;
+        c.handlers[1] = [](core_type&, basic_command<Sync>&&) {};
+        c.on_dead_letter = [this](pid, dead_letter, event&) { ++letters; };
+        core = std::make_unique<core_type>(Workers, c);
+    }
+    // Ends when it is cancelled.
+    pid spawn(unsigned i, body first = {}, body on = {}) {
+        if (!on)
+            on = [](event& e, output& out) {
+                if (e.type == event_type::cancel) out.finish();
+            };
+        return core->spawn(std::make_unique<watched<Sync>>(of[i], std::move(first), std::move(on))).id;
+    }
+    void work(unsigned i) {
+        auto* const w = core->crew().table()[i];
+        Sync::set_current(w);
+        w->run();
+        Sync::set_current(static_cast<typename core_type::worker_type*>(nullptr));
+    }
+    // What a worker finds first is run before the others begin.
+    void turn() { Sync::law(core->crew().table()[0]->turn_once(), "there was nothing to run"); }
+    void end() {
+        Sync::law(core->over(), "the workers left, and the end was not told");
+        Sync::law(core->counters().living == 0, "the workers left, and something lives");
+        Sync::law(core->crew().idle().snapshot().searching() == 0, "the books of the idle set do not balance");
+    }
+};
+
+}  // namespace apiary::model
