@@ -107,6 +107,37 @@ struct lap_wraps_under_a_stale_producer : window_scenario<Sync, 1, 2, 1, 1> {
 };
 APIARY_CHECK(lap_wraps_under_a_stale_producer);
 
+// With one submitter the id tells that a producer has gone. The lap in the word is for several: one of them holds a link up while
+// another gives the slot its next task.
+template <class Sync>
+struct link_meets_the_next_task {
+    static constexpr const char* what =
+        "a link is held up while its producer ends and the slot gets its next task: it is told";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"fan_out.linked", "fan_out.gone"};
+    fan_out<Sync, narrow_words> task;
+    typename Sync::template cell<std::uint32_t> next;
+    std::uint32_t first_list = 0;
+    bool linked = false;
+
+    void before() { task.open(0, false); }
+    void thread(unsigned i) {
+        if (i == 1) {
+            first_list = task.close(false).newest_edge;
+            task.open(1, false);
+            return;
+        }
+        const link_result result = task.link(0, 1, false, [this](std::uint32_t n) { next.write(n); });
+        linked = result == link_result::linked;
+        Sync::reach(linked ? "fan_out.linked" : "fan_out.gone");
+    }
+    void after() {
+        Sync::law(linked == (first_list == 1), "a consumer is in no list, or was told that it is in none");
+        Sync::law(task.close(false).newest_edge == 0, "a consumer is in the list of a task that it does not know");
+    }
+};
+APIARY_CHECK(link_meets_the_next_task);
+
 template <class Sync>
 struct consumer_overtakes_its_producer : window_scenario<Sync, 2, 3, 1, 4> {
     static constexpr const char* what =
@@ -241,7 +272,7 @@ struct output_is_read_as_it_completes : window_scenario<Sync, 2, 2> {
         const auto* s = this->window.completed(0);
         if (s == nullptr) return;
         Sync::reach("window.there");
-        Sync::law(this->blocks[s->output_at.read() / this->block].read() == 0, "an output is not what its task made");
+        Sync::law(this->blocks[s->output_at() / this->block].read() == 0, "an output is not what its task made");
     }
     void after() { this->everything_is_consumed(); }
 };

@@ -89,8 +89,7 @@ struct window_scenario {
         if (cause == no_cause) {
             read_inputs(s);
             made[id].write(id);
-            for (std::uint32_t b = 0; b != s.bytes.read() / block; ++b)
-                blocks[s.output_at.read() / block + b].write(id);
+            for (std::uint32_t b = 0; b != s.bytes.read() / block; ++b) blocks[s.output_at() / block + b].write(id);
             if (throws) cause = id;
         }
         if (cause != no_cause) window.failures().add({id, cause, nullptr});
@@ -116,7 +115,7 @@ struct window_scenario {
             if (in == nullptr) continue;
             Sync::reach("window.read_an_input");
             for (std::uint32_t b = 0; b != in->bytes.read() / block; ++b)
-                Sync::law(blocks[in->output_at.read() / block + b].read() == p, "a task read another's output");
+                Sync::law(blocks[in->output_at() / block + b].read() == p, "a task read another's output");
         }
     }
 

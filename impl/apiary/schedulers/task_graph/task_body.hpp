@@ -1,7 +1,7 @@
 // task_body: what a task_graph keeps in a slot beside what the window needs: the job that workers run,
 // and the callable.
 //
-// A callable of up to `room` bytes lies in the slot; a larger one on the heap. It is destroyed when it
+// A callable of up to `room` bytes, aligned to 8, lies in the slot; another on the heap. It is destroyed when it
 // has run or was cancelled, before the task completes.
 //
 // Threads. One at a time: the submitter, then the worker that runs the task.
@@ -33,7 +33,7 @@ public:
     template <class F>
     void fill(F&& f, std::uint8_t type, std::int8_t priority) {
         using callable = std::decay_t<F>;
-        if constexpr (sizeof(callable) <= room && alignof(callable) <= alignof(std::max_align_t)) {
+        if constexpr (sizeof(callable) <= room && alignof(callable) <= alignof(void*)) {
             ::new (static_cast<void*>(callable_)) callable(std::forward<F>(f));
             act_ = &act_on<callable>;
         } else {
@@ -83,7 +83,7 @@ private:
     }
 
     void (*act_)(task_body&, context*) = nullptr;
-    alignas(std::max_align_t) std::byte callable_[room];
+    alignas(void*) std::byte callable_[room];
     std::uint8_t type_ = 0;
     std::int8_t priority_ = 0;
 };

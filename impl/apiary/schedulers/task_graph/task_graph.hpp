@@ -316,7 +316,7 @@ private:
 
     std::span<std::byte> bytes_of(const slot& s) const {
         const std::uint32_t bytes = s.bytes.read();
-        return bytes == 0 ? std::span<std::byte>() : std::span(heap_.get() + s.output_at.read(), bytes);
+        return bytes == 0 ? std::span<std::byte>() : std::span(heap_.get() + s.output_at(), bytes);
     }
 
     // A task that is ready, by the submitter: into its deque, or to the workers of its type.

@@ -29,7 +29,8 @@
 //       (A24).
 //   I3  The edges of a task are its consumers' links: they lie in its own part of the ring, and come
 //       back with its slot. A producer that walks its list reads an edge before it arrives at the
-//       consumer, which cannot end before.
+//       consumer, which cannot end before. (The oldest consumer comes last, and no edge of a younger
+//       one comes back before it: the order of the two is not what this rests on.)
 //   I4  A wait ends: the oldest task is in no open scope, so it ends when its producers have, and is
 //       consumed when its consumers have, and all of those have been submitted (A31).
 //   I5  A task that failed, or was cancelled, cancels each of its consumers, early or late: by `cause`
@@ -79,18 +80,19 @@ class task_window {
 public:
     static constexpr task_id no_cause = UINT64_MAX;
 
+    // Two lines: the body, and what links and reclaims look at.
     struct alignas(64) slot : Body {
-        fan_out<Sync, Limits> out;
         join_counter<Sync> in;
-        cell<std::uint32_t> edges{0}, edges_end{0}, bytes{0};  // by the submitter, before the first edge
+        fan_out<Sync, Limits> out;
+        cell<std::uint32_t> edges{0}, edges_end{0};     // by the submitter, before the first edge
+        cell<std::uint32_t> bytes{0}, output_grain{0};  // so are these: its output, and where it begins, in grains
         cell<task_id> id{0};
-        cell<std::uint64_t> output_at{0};
         typename Sync::template atomic<task_id> cause;  // why it is cancelled; written by producers before they arrive
         std::uint64_t output_end = 0;                   // the submitter's
         std::uint32_t scope_next = 0;                   // the submitter's: 1 + an older slot of the scope; 0: none
-        bool in_scope = false;                          // the submitter's
 
         slot() { cause.store(no_cause, std::memory_order_relaxed); }
+        std::uint64_t output_at() const { return std::uint64_t{output_grain.read()} * output_ring::grain; }
     };
 
     struct submitted_task {
@@ -103,6 +105,9 @@ public:
           edges_mask_(
               power_of_two("dependencies", sizes.dependencies, std::min(word::max_edge, word::max_references - 2)) - 1),
           ring_(sizes.output_bytes) {
+        if (sizes.output_bytes / output_ring::grain > UINT32_MAX)
+            throw std::invalid_argument("task_graph: output_bytes is " + std::to_string(sizes.output_bytes) +
+                                        "; it can be up to 2^36");
         submitted_.store(0, std::memory_order_relaxed);
         reclaimed_.store(0, std::memory_order_relaxed);
         slots_ = Sync::template create_array<slot>(slots_mask_ + 1);
@@ -128,17 +133,18 @@ public:
         const auto edges = static_cast<std::uint32_t>(producers.size());
         s.id.write(id);
         s.bytes.write(bytes);
-        s.output_at.write(ring_.offset(ring_.take(bytes)));
+        if (bytes != 0)
+            s.output_grain.write(static_cast<std::uint32_t>(ring_.offset(ring_.take(bytes)) / output_ring::grain));
         s.output_end = ring_.end();
+        const std::uint32_t first = edges_end_;
         s.edges.write(edges);
         s.edges_end.write(edges_end_ += edges);
         s.cause.store(no_cause, std::memory_order_relaxed);
         s.in.expect(edges);
-        s.in_scope = !scopes_.empty();
-        s.out.open(lap(id), s.in_scope);
-        if (s.in_scope) s.scope_next = std::exchange(scopes_.back(), static_cast<std::uint32_t>(index(id)) + 1);
+        s.out.open(lap(id), !scopes_.empty());
+        if (!scopes_.empty()) s.scope_next = std::exchange(scopes_.back(), place_of(s));
         submitted_.store(id + 1, std::memory_order_relaxed);
-        return {&s, add_edges(s, producers)};
+        return {&s, add_edges(s, first, producers)};
     }
 
     // The task has run, or was cancelled; its callable is destroyed. `cause`: no_cause, or why its consumers are cancelled; it is
@@ -154,7 +160,7 @@ public:
         for (std::uint32_t next = closed.newest_edge; next != 0;) {
             edge& e = edges_[next - 1];
             next = e.next.read();  // before the arrival (I3)
-            slot& consumer = slots_[e.consumer.read()];
+            slot& consumer = slots_[e.consumer.read() - 1];
             if (cause != no_cause) consumer.cause.store(cause, std::memory_order_relaxed);  // I5
             if (consumer.in.arrive()) on_ready(consumer);
         }
@@ -176,7 +182,6 @@ public:
         for (std::uint32_t next = scopes_.back(); next != 0;) {
             slot& s = slots_[next - 1];
             next = s.scope_next;
-            s.in_scope = false;
             s.out.end_scope();
         }
         scopes_.pop_back();
@@ -193,12 +198,13 @@ public:
     }
     // Frees what is consumed, from the oldest on.
     void reclaim() {
-        const task_id end = submitted();
-        task_id oldest = reclaimed();
-        for (; oldest != end && at(oldest).out.consumed(); ++oldest) {
-            edges_reclaimed_ = at(oldest).edges_end.read();
-            ring_.reclaim(at(oldest).output_end);
-        }
+        const task_id begin = reclaimed(), end = submitted();
+        task_id oldest = begin;
+        while (oldest != end && at(oldest).out.consumed()) ++oldest;
+        if (oldest == begin) return;
+        const slot& last = at(oldest - 1);
+        edges_reclaimed_ = last.edges_end.read();
+        ring_.reclaim(last.output_end);
         reclaimed_.store(oldest, std::memory_order_relaxed);
     }
 
@@ -229,7 +235,7 @@ private:
     using word = fan_out_word<Limits>;
     struct edge {
         cell<std::uint32_t> next{0};      // in the producer's list: 1 + an edge's place; 0: none
-        cell<std::uint32_t> consumer{0};  // its slot
+        cell<std::uint32_t> consumer{0};  // 1 + its slot
         cell<std::uint32_t> held{0};      // 1 + the producer's slot, when this edge holds its output; 0: it does not
     };
 
@@ -240,9 +246,10 @@ private:
     }
 
     std::size_t index(task_id id) const { return static_cast<std::size_t>(id) & slots_mask_; }
-    std::uint64_t lap(task_id id) const { return id / (slots_mask_ + 1); }
+    std::uint64_t lap(task_id id) const { return id >> lap_shift_; }
     slot& at(task_id id) { return slots_[index(id)]; }
     const slot& at(task_id id) const { return slots_[index(id)]; }
+    std::uint32_t place_of(const slot& s) const { return static_cast<std::uint32_t>(&s - slots_) + 1; }
     edge& edge_at(std::uint32_t position) { return edges_[position & edges_mask_]; }
     const edge& edge_at(std::uint32_t position) const { return edges_[position & edges_mask_]; }
 
@@ -272,10 +279,10 @@ private:
         for (bool patient = true; !has_room(id, edges, bytes); patient = false) {
             Sync::reach("task_window.full");
             const task_id oldest = reclaimed();
-            if (at(oldest).in_scope) [[unlikely]]
+            if (at(oldest).out.snapshot().kept()) [[unlikely]]
                 throw_stuck(oldest);  // I4
             const task_id later = oldest + std::min<task_id>((slots_mask_ + 1) / 4, id - oldest - 1);
-            wait(patient && !at(later).in_scope ? at(later) : at(oldest));
+            wait(patient && !at(later).out.snapshot().kept() ? at(later) : at(oldest));
             reclaim();
         }
     }
@@ -287,31 +294,33 @@ private:
     }
 
     // True: all producers have ended. The last edge is added when all else is done: until then the task cannot become ready.
-    bool add_edges(slot& s, std::span<const task_id> producers) {
-        const auto consumer = static_cast<std::uint32_t>(&s - slots_);
-        std::uint32_t position = s.edges_end.read() - static_cast<std::uint32_t>(producers.size()), ended = 0;
-        for (std::size_t i = 0; i != producers.size(); ++i, ++position) {
-            const bool last = i + 1 == producers.size();
-            if (last && ended != 0) {
-                (void)s.in.arrive(std::exchange(ended, 0U));  // the last one's unit is left
-            }
-            if (!add_edge(s, consumer, position, producers[i])) ++ended;
-        }
-        return producers.empty() || (ended != 0 && s.in.arrive());
+    bool add_edges(slot& s, std::uint32_t position, std::span<const task_id> producers) {
+        if (producers.empty()) return true;
+        const std::uint32_t consumer = place_of(s);
+        const task_id oldest = reclaimed();
+        std::uint32_t ended = 0;
+        for (const task_id p : producers.first(producers.size() - 1))
+            if (!add_edge(s, consumer, position++, p, oldest)) ++ended;
+        if (ended != 0) (void)s.in.arrive(ended);  // the last one's unit is left
+        return !add_edge(s, consumer, position, producers.back(), oldest) && s.in.arrive();
     }
     // False: the producer has ended already.
-    bool add_edge(slot& s, std::uint32_t consumer, std::uint32_t position, task_id producer) {
-        edge& e = edge_at(position);
+    bool add_edge(slot& s, std::uint32_t consumer, std::uint32_t position, task_id producer, task_id oldest) {
+        const std::uint32_t place = (position & static_cast<std::uint32_t>(edges_mask_)) + 1;
+        edge& e = edges_[place - 1];
+        if (producer < oldest) [[unlikely]] {
+            e.held.write(0);
+            look_for_a_cause(s, producer);
+            return false;
+        }
         slot& p = at(producer);
-        const bool there = producer >= reclaimed();
-        const bool hold = there && p.bytes.read() != 0;
+        const bool hold = p.bytes.read() != 0;
         e.consumer.write(consumer);
-        e.held.write(hold ? static_cast<std::uint32_t>(&p - slots_) + 1 : 0);
-        const auto place = static_cast<std::uint32_t>(&e - edges_) + 1;
-        const auto set_next = [&e](std::uint32_t next) { e.next.write(next); };
-        const link_result result = there ? p.out.link(lap(producer), place, hold, set_next) : link_result::gone;
+        e.held.write(hold ? place_of(p) : 0);
+        const link_result result =
+            p.out.link(lap(producer), place, hold, [&e](std::uint32_t next) { e.next.write(next); });
         if (result == link_result::linked) return true;
-        if (result == link_result::gone && hold) e.held.write(0);
+        if (result == link_result::gone) e.held.write(0);
         if (result != link_result::ended) look_for_a_cause(s, producer);
         return false;
     }
@@ -322,6 +331,7 @@ private:
 
     // The submitter's, but for the two ids, which others may read.
     const std::size_t slots_mask_, edges_mask_;
+    const int lap_shift_ = std::countr_zero(slots_mask_ + 1);
     slot* slots_ = nullptr;
     edge* edges_ = nullptr;
     std::uint32_t edges_end_ = 0, edges_reclaimed_ = 0;  // places ever given out, and given back; they wrap
