@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
-#include <thread>
 
 #include <apiary/queues/fifo_list.hpp>
 #include <apiary/queues/fork_list.hpp>
@@ -180,8 +179,7 @@ private:
     tally<Sync> handed_out_, stolen_, slept_, lost_exceptions_;
 };
 
-// What a worker of the pool has beside its roots: the offers of the others. Nothing is posted to it alone, and nothing kept: it
-// takes one root at a time.
+// What a worker of the pool has beside its roots: the offers of the others. Nothing is posted to it alone, and nothing kept.
 template <class Crew, class Worker>
 class fork_sources {
 public:
@@ -214,12 +212,13 @@ public:
                 linger();
                 return true;
             }
-            if (until_ns_ == 0 || !self().crew().pool().looks_empty()) break;
-            pause();
+            if (patience_.over() || !self().crew().pool().looks_empty()) break;
+            patience_.spend();
         }
         return false;
     }
-    bool call() const { return false; }
+    // One root a turn: work that has begun, which others may offer by now, comes before the next.
+    bool call() const { return true; }
     std::int64_t next_deadline() const { return Crew::driver::forever; }
     // Offers are among what others may take, where the worker itself looks. It has announced its sleep, and asks once more.
     bool visible() const {
@@ -245,20 +244,12 @@ private:
     void found() {
         if (self().sleeper_.owes_a_look()) self().wake_the_next(false);
     }
-    void linger() {
-        if (const std::int64_t most = self().owner().linger_ns(); most != 0) until_ns_ = self().owner().now_ns() + most;
-    }
-    void pause() {
-        if (++spins_ % 32 != 0) return Crew::sync::relax();
-        if (self().owner().now_ns() >= until_ns_)
-            until_ns_ = 0;
-        else
-            std::this_thread::yield();
-    }
+    void linger() { patience_ = patience(self().owner()); }
 
+    using patience = typename Crew::owner_type::patience;
+    patience patience_;  // over: it does not linger
     std::uint64_t roots_ = 0;
-    std::int64_t until_ns_ = 0;  // 0: it does not linger
-    unsigned spins_ = 0, id_ = 0;
+    unsigned id_ = 0;
     fifo_list<task_type> kept_;
 };
 

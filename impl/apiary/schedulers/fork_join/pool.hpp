@@ -146,11 +146,12 @@ public:
     const exception_handler& on_exception() const { return on_exception_; }
     typename Sync::mutex& mutex() { return mutex_; }
 
-    // How long a joiner looks on before it sleeps.
+    // How long a worker looks on before it sleeps.
     class patience {
     public:
-        explicit patience(const basic_fork_join_pool& pool) : pool_(&pool) {}
-        bool over() const { return pool_->linger_ns() == 0 || over_; }
+        patience() = default;  // over
+        explicit patience(const basic_fork_join_pool& pool) : pool_(&pool), over_(pool.linger_ns() == 0) {}
+        bool over() const { return over_; }
         void spend() {
             if (++spins_ % 32 != 0) return Sync::relax();
             const std::int64_t now = pool_->now_ns();
@@ -160,10 +161,10 @@ public:
         }
 
     private:
-        const basic_fork_join_pool* pool_;
+        const basic_fork_join_pool* pool_ = nullptr;
         std::int64_t until_ns_ = 0;
         unsigned spins_ = 0;
-        bool over_ = false;
+        bool over_ = true;
     };
 
 private:
@@ -181,7 +182,6 @@ private:
             auto& mine = static_cast<root&>(self);
             context& w = static_cast<worker_type*>(by)->ready();
             const bool threw = mine.outcome.run(mine.callable, w);
-            w.ask_all();  // as at the end of a stolen job: the next root's first fork finds this worker hungry
             basic_fork_join_pool& p = mine.pool;
             const typename Sync::lock held(p.roots_mutex_);
             mine.failed = threw, mine.over = true;

@@ -254,6 +254,59 @@ TEST(fork_join_help, a_joiner_that_sleeps_is_woken_for_a_descendant) {
     EXPECT_GE(pool.counters().slept, 20U);
 }
 
+// B is at a root while A offers a branch, and three more roots come. A's branch is what B takes next.
+TEST(fork_join_help, work_that_has_begun_comes_before_new_roots) {
+    fork_join_pool pool({.workers = 2});
+    std::atomic<bool> busy = false, offered = false, begun = false;
+    std::atomic<int> posting = 0, roots = 0, roots_before = -1;
+    std::thread b([&] {
+        pool.run([&] {
+            busy = true;
+            wait_for(offered);
+            while (posting != 3) std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));  // they wait in the pool by now
+        });
+    });
+    wait_for(busy);
+    std::thread a([&] {
+        pool.run([&](context& w) {
+            while (!w.asked()) std::this_thread::yield();
+            fork_join(
+                w,
+                [&] {
+                    offered = true;
+                    wait_for(begun);
+                },
+                [&] {
+                    roots_before = roots.load();
+                    begun = true;
+                });
+        });
+    });
+    std::vector<std::thread> callers;
+    for (int i = 0; i != 3; ++i)
+        callers.emplace_back([&] {
+            wait_for(offered);
+            ++posting;
+            pool.run([&] { ++roots; });
+        });
+    for (std::thread& t : callers) t.join();
+    a.join();
+    b.join();
+    EXPECT_EQ(roots_before, 0);
+}
+
+// No later than at the fork: neither of the two branches forks again.
+TEST(fork_join_help, two_branches_that_never_fork_are_shared_at_their_fork) {
+    fork_join_pool pool({.workers = 2});
+    for (std::uint64_t i = 0; i != 200; ++i)
+        pool.run([&](context& w) {
+            wait_for_an_idle_worker(w);
+            const auto before = pool.counters().handed_out;
+            EXPECT_EQ(fork_join(w, [&] { return pool.counters().handed_out; }, [] {}).first, before + 1);
+        });
+}
+
 TEST(fork_join_help, an_idle_pool_sleeps) {
     fork_join_pool pool({.workers = 4});
     pool.run([&](context& w) { fork_join(w, [] {}, [] {}); });

@@ -240,6 +240,12 @@ struct counted_sync : apiary::real_sync {
     static void relax() noexcept { ++turns; }
 };
 
+TEST(fork_join_pool, patience_is_over_where_there_was_none) {
+    EXPECT_TRUE(fork_join_pool::patience().over());
+    EXPECT_TRUE(fork_join_pool::patience(fork_join_pool({.workers = 1, .linger_ns = 0})).over());
+    EXPECT_FALSE(fork_join_pool::patience(fork_join_pool({.workers = 1, .linger_ns = 1})).over());
+}
+
 TEST(fork_join_pool, a_joiner_looks_at_the_clock_seldom) {
     using pool_type = apiary::basic_fork_join_pool<counted_sync>;
     pool_type pool({.workers = 1, .linger_ns = 10'000'000});
