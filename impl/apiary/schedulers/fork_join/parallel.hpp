@@ -16,13 +16,15 @@
 //          and an index.
 // Errors.  An exception ends the chunk that it left; chunks that others have begun go on to their ends.
 //          One of those that were thrown leaves the call; the others are counted (fork_join.hpp).
-// Stop.    After a request no chunk begins; parallel_for then returns false, unless all had begun.
-// Tested by fork_join_parallel_test.cpp.
+// Stop.    After a request no chunk begins. Unless all had begun, parallel_for then returns false, and parallel_reduce, where it
+//          was given options, nothing.
+// Checked by model_check/schedulers/fork_join, but for stops. Tested by fork_join_parallel_test.cpp.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
@@ -85,16 +87,20 @@ bool loop(W& w, loop_range<I> r, std::uint64_t chunk, const std::stop_token& sto
     return true;
 }
 
+// Empty: a stop came before its last chunk.
 template <class W, class I, class T, class Map, class Combine>
-T reduce(W& w, loop_range<I> r, std::uint64_t chunk, const T& identity, Map& map, Combine& combine) {
+std::optional<T> reduce(W& w, loop_range<I> r, std::uint64_t chunk, const std::stop_token& stop, const T& identity,
+                        Map& map, Combine& combine) {
     T sum = identity;
     while (r.first < r.last) {
+        if (stop.stop_requested()) return std::nullopt;
         const std::uint64_t left = r.size();
         if (left > chunk && w.asked()) {
             auto [a, b] = fork_join(
-                w, [&, half = r.front(left / 2)](W& v) { return reduce(v, half, chunk, identity, map, combine); },
-                [&, half = r.behind(left / 2)](W& v) { return reduce(v, half, chunk, identity, map, combine); });
-            return combine(combine(std::move(sum), std::move(a)), std::move(b));
+                w, [&, half = r.front(left / 2)](W& v) { return reduce(v, half, chunk, stop, identity, map, combine); },
+                [&, half = r.behind(left / 2)](W& v) { return reduce(v, half, chunk, stop, identity, map, combine); });
+            if (!a || !b) return std::nullopt;
+            return combine(combine(std::move(sum), std::move(*a)), std::move(*b));
         }
         const I end = r.at(std::min(chunk, left));
         for (; r.first != end; ++r.first) sum = combine(std::move(sum), call_body(w, map, r.first));
@@ -114,13 +120,21 @@ bool parallel_for(fork_context<Sync, Pool, Limits>& w, First first, Last last, B
 }
 
 // combine(… combine(combine(identity, map(first)), map(first + 1)) …): in this order, in whatever groups. So `combine` is
-// associative, and identity changes nothing.
+// associative, and identity changes nothing. Empty: a stop came before every index had had its turn.
+template <class Sync, class Pool, class Limits, class First, class Last, class T, class Map, class Combine>
+std::optional<T> parallel_reduce(fork_context<Sync, Pool, Limits>& w, First first, Last last, T identity, Map&& map,
+                                 Combine&& combine, const loop_options& options) {
+    using index = detail::loop_index<First, Last>;
+    const detail::loop_range<index> all{static_cast<index>(first), static_cast<index>(last)};
+    const std::uint64_t chunk = all.chunk(options.grain, w.pool().workers());
+    return detail::reduce(w, all, chunk, options.stop, identity, map, combine);
+}
+
+// The same where nobody stops it.
 template <class Sync, class Pool, class Limits, class First, class Last, class T, class Map, class Combine>
 T parallel_reduce(fork_context<Sync, Pool, Limits>& w, First first, Last last, T identity, Map&& map, Combine&& combine,
                   std::size_t grain = 0) {
-    using index = detail::loop_index<First, Last>;
-    const detail::loop_range<index> all{static_cast<index>(first), static_cast<index>(last)};
-    return detail::reduce(w, all, all.chunk(grain, w.pool().workers()), identity, map, combine);
+    return *parallel_reduce(w, first, last, std::move(identity), map, combine, loop_options{.grain = grain});
 }
 
 }  // namespace apiary

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -156,6 +157,53 @@ TEST(parallel_for, says_of_a_stop_that_met_one_half_alone) {
                                 {.grain = 1, .stop = stop.get_token()});
         });
         EXPECT_EQ(whole, turns == 4);
+    }
+}
+
+TEST(parallel_reduce, gives_nothing_where_a_stop_left_something_out) {
+    fork_join_pool pool({.workers = 1});
+    std::stop_source stop;
+    int turns = 0;
+    const auto sum_of = [&](int n) {
+        return pool.run([&, n](context& w) {
+            return parallel_reduce(w, 0, n, 0,
+                                   [&](int i) {
+                                       ++turns;
+                                       if (i == 5) stop.request_stop();
+                                       return i;
+                                   },
+                                   std::plus<>(), {.grain = 2, .stop = stop.get_token()});
+        });
+    };
+    EXPECT_EQ(sum_of(5), 10);
+    EXPECT_EQ(turns, 5);
+    EXPECT_EQ(sum_of(6), 15) << "the stop came when all had begun";
+    turns = 0;
+    EXPECT_EQ(sum_of(1), std::nullopt);
+    EXPECT_EQ(turns, 0) << "began behind the stop";
+    EXPECT_EQ(sum_of(0), 0) << "nothing was left out";
+}
+
+// Either half may be the one that the stop meets; the other one's sum is not given out for the whole.
+TEST(parallel_reduce, says_of_a_stop_that_met_one_half_alone) {
+    fork_join_pool pool({.workers = 2});
+    for (int n = 0; n != 40; ++n) {
+        std::stop_source stop;
+        std::atomic<int> turns = 0;
+        const int stopper = n % 2 == 0 ? 0 : 2;  // the first index of the first half, or of the second
+        const auto sum = pool.run([&](context& w) {
+            while (!w.asked()) std::this_thread::yield();
+            return parallel_reduce(w, 0, 4, 0,
+                                   [&](int i) {
+                                       ++turns;
+                                       while (i == stopper && turns < 3) std::this_thread::yield();
+                                       if (i == stopper) stop.request_stop();
+                                       return i;
+                                   },
+                                   std::plus<>(), {.grain = 1, .stop = stop.get_token()});
+        });
+        EXPECT_EQ(sum.has_value(), turns == 4);
+        EXPECT_EQ(sum.value_or(6), 6);
     }
 }
 
