@@ -19,7 +19,7 @@
 // Stop.    After a request no job begins; wait then returns false, unless all had begun.
 // Without wait. The destructor waits, also behind an exception that leaves the function: all jobs have
 //          their turn. Exceptions of theirs are counted.
-// Tested by fork_join_scope_test.cpp.
+// Checked by model_check/schedulers/fork_join, but for stops. Tested by fork_join_scope_test.cpp.
 #pragma once
 
 #include <array>
