@@ -44,6 +44,14 @@ class Read(unittest.TestCase):
         own = self.read(LIST + 'metric_class = "latency"\ncalibrated = true\n')["fib"]
         self.assertEqual((own.metric_class, own.calibrated), ("latency", True))
 
+    def test_a_time_is_of_what_the_scenario_counts(self) -> None:
+        words = [[metric.what for metric in self.read(text)["fib"].metrics_at("one_cpu")]
+                 for text in (LIST, LIST + 'operation = "computation"\n')]
+        self.assertEqual(words, [["processor time per task", "time per task"],
+                                 ["processor time per computation", "time per computation"]])
+        one = self.read(LIST + 'operation = "computation"\n')["fib"].metrics_at("one_cpu")[0]
+        self.assertTrue(one.gates, "whatever it is called")
+
     def test_what_nobody_reads_is_refused(self) -> None:
         for text, seen, told in (
             (LIST + "calibratd = true\n", "no key of the scenario fib 'calibratd'", "did you mean 'calibrated'"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..base import stats
 from ..race import rules, tables
 from ..race.rules import Rule
-from ..race.scenarios import METRICS
+from ..race.scenarios import SCENARIOS
 from . import comparing
 from .comparing import Comparison, Row
 
@@ -129,8 +129,9 @@ def workers(row: Row) -> str:
     return tables.params_of(row["scenario_params"]).get("workers", "?")
 
 
-def metric_name(column: str) -> str:
-    return next((metric.what for metric in METRICS if metric.column == column), column)
+def metric_name(row: Row) -> str:
+    known = SCENARIOS[row["scenario"]].metrics_at(row["placement"]) if row["scenario"] in SCENARIOS else ()
+    return next((metric.what for metric in known if metric.column == row["metric"]), row["metric"])
 
 
 def where(row: Row) -> str:
@@ -151,7 +152,7 @@ def own_cell(found: Outcome) -> str:
     """Each figure that the rule was made for, by number of workers."""
     told: dict[str, list[str]] = {}
     for row in found.own:
-        told.setdefault(f"{where(row)}, {metric_name(row['metric'])}", []).append(f"{workers(row)} workers {figure(row)}")
+        told.setdefault(f"{where(row)}, {metric_name(row)}", []).append(f"{workers(row)} workers {figure(row)}")
     return "<br>".join(f"{name}: {', '.join(figures)}" for name, figures in told.items()) or "not raced"
 
 
@@ -160,7 +161,7 @@ def elsewhere_cell(found: Outcome) -> str:
 
     def most(rows: tuple[Row, ...]) -> str:
         row = max(rows, key=lambda one: abs(math.log(float(one["ratio"]))))
-        told = f"{where(row)}, {metric_name(row['metric'])}, {workers(row)} workers"
+        told = f"{where(row)}, {metric_name(row)}, {workers(row)} workers"
         return f"{len(rows)} (at most ×{stats.ratio_text(float(row['ratio']))}: {told})"
 
     told = [f"{word} at {most(rows)}" for word, rows in (("more", found.worse), ("less", found.better)) if rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Callable
 
 
@@ -13,7 +13,7 @@ class Metric:
     column: str
     unit: str
     better: str
-    what: str
+    what: str = field(compare=False)  # in words: the same figure may be of a task, of a computation
     quotient: tuple[str, str] | None = None  # of these two columns, where the figure has none of its own
     where: Callable[[dict[str, str]], bool] | None = None  # the rows in which the columns mean this
 
@@ -29,12 +29,20 @@ class Metric:
     @property
     def gates(self) -> bool:
         """Decides over a change: what other work on the machine hardly moves."""
-        return self is PROCESSOR
+        return self == PROCESSOR
 
     @property
     def spent(self) -> bool:
         """Processor time: what it takes, not how long."""
         return self.column.startswith("cpu_ns")
+
+
+OPERATION = "task"  # what a row counts in `ops`, unless the scenario says otherwise
+
+
+def counting(metric: Metric, operation: str) -> Metric:
+    """The metric where a row's `ops` counts such operations."""
+    return replace(metric, what=metric.what.replace(f"per {OPERATION}", f"per {operation}"))
 
 
 def posts_alone(row: dict[str, str]) -> bool:
@@ -44,8 +52,8 @@ def posts_alone(row: dict[str, str]) -> bool:
     return "injector_us" in named and "starved_ppm" not in named
 
 
-THROUGHPUT = (Metric("ns_per_op", "ns", "lower", "time per task"),)
-PROCESSOR = Metric("cpu_ns_per_op", "ns", "lower", "processor time per task", ("cpu_ns", "ops"))
+THROUGHPUT = (Metric("ns_per_op", "ns", "lower", f"time per {OPERATION}"),)
+PROCESSOR = Metric("cpu_ns_per_op", "ns", "lower", f"processor time per {OPERATION}", ("cpu_ns", "ops"))
 IDLE_COST = (Metric("cpu_ns", "ns", "lower", "processor time while idle"),)
 POST_COST = Metric("cpu_ns_per_post", "ns", "lower", "processor time per post", ("cpu_ns", "ops"), posts_alone)
 TIMER_COST = Metric("cpu_ns_per_timer", "ns", "lower", "processor time per timer", ("cpu_ns", "ops"))

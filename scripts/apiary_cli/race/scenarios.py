@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import tables
 from .arithmetic import Sum
-from .metrics import NAMED, PROCESSOR, THROUGHPUT, Metric
+from .metrics import NAMED, OPERATION, PROCESSOR, THROUGHPUT, Metric, counting
 from .toml_file import TomlFile
 
 BENCH = Path(__file__).resolve().parents[3] / "bench"  # beside these scripts, wherever a race's results go
@@ -18,7 +18,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 OF_THE_PLAN = ("blocks", "block_ms", "warmup_blocks")
 FLAGS = ("open_loop", "histogram", "calibrated", "discards_tenth", "by_threads", "answer_first")
 FRAME_KEYS = ("metric_class", "metrics", "required", "run_s", *FLAGS)
-KEYS = (*FRAME_KEYS, "frame", "parameters", "words", "what", "poor", "slow_every", "defaults", "brief")
+KEYS = (*FRAME_KEYS, "frame", "parameters", "words", "what", "poor", "operation", "slow_every", "defaults", "brief")
 SLOW_EVERY = 64  # tasks of a thread, as bench/contract/CLI.md says
 NEEDED = ("metric_class", "metrics", "required", "run_s", "parameters", "what", "poor")
 
@@ -43,6 +43,7 @@ class Scenario:
     discards_tenth: bool = False  # of the latencies
     by_threads: bool = False  # posted by threads that live for one block
     answer_first: bool = False  # which is worked out serially, before the blocks
+    operation: str = OPERATION  # what a row counts in `ops`
     slow_every: int = SLOW_EVERY  # of how many operations one takes the slow-down, about: where the search for it begins
     defaults: tuple[tuple[str, int], ...] = ()  # the treaty's, of the parameters that run_s names
     brief: tuple[tuple[str, str], ...] = ()  # parameters at which a run takes a moment
@@ -50,7 +51,8 @@ class Scenario:
     def metrics_at(self, placement: str) -> tuple[Metric, ...]:
         """What is compared there; the first is what the scenario is known by. On one CPU the processor time is the
         whole cost, and who else runs does not enter it."""
-        return (PROCESSOR, *self.metrics) if placement == "one_cpu" and self.metrics == THROUGHPUT else self.metrics
+        processor = counting(PROCESSOR, self.operation)
+        return (processor, *self.metrics) if placement == "one_cpu" and self.metrics == THROUGHPUT else self.metrics
 
 
 def read(path: Path = LIST) -> dict[str, Scenario]:
@@ -81,6 +83,7 @@ def scenario(file: TomlFile, name: str, own: object, frames: dict[str, dict]) ->
     kind = told["metric_class"]
     if kind not in CLASSES:
         raise file.unknown("metric class", kind, CLASSES)
+    operation = file.text(f"operation of {name}", told.get("operation", OPERATION))
     groups = chosen(file, f"metrics of {name}", told["metrics"], NAMED, "metric")
     parameters = file.names(f"parameters of {name}", told["parameters"], '["n", "ops"]')
     flags = {key: file.flag(f"{key} of {name}", told[key]) for key in FLAGS if key in told}
@@ -95,7 +98,7 @@ def scenario(file: TomlFile, name: str, own: object, frames: dict[str, dict]) ->
         name,
         frame,
         kind,
-        tuple(metric for group in groups for metric in NAMED[group]),
+        tuple(counting(metric, operation) for group in groups for metric in NAMED[group]),
         chosen(file, f"required of {name}", told["required"], tables.SUBJECT, "column of a subject's row"),
         parameters,
         words,
@@ -103,6 +106,7 @@ def scenario(file: TomlFile, name: str, own: object, frames: dict[str, dict]) ->
         file.text(f"what of {name}", told["what"]),
         file.text(f"poor of {name}", told["poor"]),
         **flags,
+        operation=operation,
         slow_every=file.whole(f"slow_every of {name}", told.get("slow_every", SLOW_EVERY)),
         defaults=tuple(defaults.items()),
         brief=tuple((key, str(value)) for key, value in brief.items()),

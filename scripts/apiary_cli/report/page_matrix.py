@@ -97,7 +97,7 @@ def table(report: Report) -> str:
         known = scenarios.known_by(key[0], key[2])
         name = f'<a href="#{anchor(key[0])}">{escape(key[0])}</a>' if key[0] != last else '<span class="ditto">″</span>'
         said = ", ".join(filter(None, (own if len(ours) > 1 else "", where)))
-        what = known.what if known and known not in metrics.THROUGHPUT else ""
+        what = known.what if known and known.what != metrics.THROUGHPUT[0].what else ""
         rows.append(
             f'<tr class="{"first" if key[0] != last else "inner"}"><th scope="row">{name} '
             f'<small>{escape(" · ".join(filter(None, (said, what))))}</small></th>'

@@ -95,7 +95,7 @@ def markdown(command: str, run_id: str, lines: list[str], rows: list[dict[str, s
     out += ["| batch | off | point | metric | ratio | margin | verdict |", "|---|---|---|---|---|---|---|"]
     out += [
         f"| {row['batch']} | {row['setting']}{' (own)' if row['own'] == '1' else ''} | {ablation.where(row)}, "
-        f"{ablation.workers(row)} workers | {ablation.metric_name(row['metric'])} | ×{float(row['ratio']):.3f} "
+        f"{ablation.workers(row)} workers | {ablation.metric_name(row)} | ×{float(row['ratio']):.3f} "
         f"[{float(row['ci_lo']):.3f}, {float(row['ci_hi']):.3f}] | {100 * float(row['margin']):.1f} % | {row['verdict']} |"
         for row in rows
     ]
