@@ -1,0 +1,91 @@
+// fork_join where no tree is there to hide it: two branches of 20 us that never fork again, and what a pool costs that nobody calls.
+//
+// `awake`: the other worker has run something a moment ago, and looks for more. `parked`: it sleeps on a futex. `one_worker`: what
+// two branches take without parallelism. A figure of `two_branches` is one fork_join, in the median of all. `idle` is the processor
+// time of the process in a second that begins 10 ms after the last job.
+#include <apiary/schedulers/fork_join/pool.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "micro/micro.hpp"
+
+namespace {
+
+using pool = apiary::fork_join_pool;
+using apiary::real_sync;
+
+constexpr std::int64_t branch_ns = 20'000;
+
+void branch() {
+    const std::int64_t until = real_sync::now_ns() + branch_ns;
+    while (real_sync::now_ns() < until) real_sync::relax();
+}
+
+// Calls `ready` before each fork_join, which is what is timed.
+template <class Ready>
+void measure(benchmark::State& state, unsigned workers, Ready ready) {
+    pool p({.workers = workers});
+    std::vector<double> took;
+    p.run([&](pool::context& w) {
+        for (auto _ : state) {
+            ready(p, w);
+            const std::int64_t begin = real_sync::now_ns();
+            apiary::fork_join(w, branch, branch);
+            const auto ns = static_cast<double>(real_sync::now_ns() - begin);
+            state.SetIterationTime(ns * 1e-9);
+            took.push_back(ns);
+        }
+    });
+    std::nth_element(took.begin(), took.begin() + static_cast<std::ptrdiff_t>(took.size() / 2), took.end());
+    state.counters["median_us"] = took[took.size() / 2] / 1000;
+    state.counters["stolen"] = static_cast<double>(p.counters().stolen) / static_cast<double>(took.size());
+}
+
+void one_worker(benchmark::State& state) {
+    measure(state, 1, [](const pool&, const pool::context&) {});
+}
+void awake(benchmark::State& state) {
+    measure(state, 2, [](const pool&, const pool::context& w) {
+        while (!w.asked()) real_sync::relax();
+    });
+}
+void parked(benchmark::State& state) {
+    measure(state, 2, [](pool& p, const pool::context& w) {
+        while (!w.asked() || !p.somebody_sleeps()) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds(50));  // from its announcement into the kernel
+    });
+}
+BENCHMARK(one_worker)->Name("fork/two_branches/one_worker")->UseManualTime()->Iterations(1000);
+BENCHMARK(awake)->Name("fork/two_branches/awake")->UseManualTime()->Iterations(1000);
+BENCHMARK(parked)->Name("fork/two_branches/parked")->UseManualTime()->Iterations(1000);
+
+std::int64_t processor_ns() {
+    timespec t{};
+    apiary::micro::must(::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0, "no clock of the process");
+    return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
+}
+void idle(benchmark::State& state) {
+    pool p({.workers = 2});
+    for (auto _ : state) {
+        p.run([](pool::context& w) { apiary::fork_join(w, branch, branch); });
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        const std::int64_t before = processor_ns();
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        const auto cpu_ns = static_cast<double>(processor_ns() - before);
+        state.SetIterationTime(cpu_ns * 1e-9);
+        state.counters["cpu_us_per_s"] = cpu_ns / 1000;
+    }
+}
+BENCHMARK(idle)->Name("fork/idle")->UseManualTime()->Iterations(1);
+
+}  // namespace
+
+BENCHMARK_MAIN();
