@@ -2,9 +2,10 @@
 // posts from outside; task_group::run for children; enqueue again for a task that lets others go first.
 //
 // Fork-join: a task_group per node, parallel_invoke for two branches, and task_arena::execute for the root: the main thread
-// takes one of the N slots.
+// takes one of the N slots. Graphs: a flow graph of continue_nodes, built by the main thread in the arena, then begun.
 // Compute tasks: a second arena of lower priority. It has no batch call, no timers and no way to aim at a worker.
 // Its tasks come from oneTBB's own pools and not from operator new: the column `allocs` stays empty.
+#include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_invoke.h>
 #include <oneapi/tbb/task_arena.h>
@@ -12,8 +13,11 @@
 #include <oneapi/tbb/version.h>
 
 #include <cstdint>
+#include <deque>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "scenarios/list.hpp"
 
@@ -79,6 +83,39 @@ public:
     template <class F, class G>
     static void fork_join(F&& f, G&& g) {
         tbb::parallel_invoke(std::forward<F>(f), std::forward<G>(g));
+    }
+
+    // A node that counts its predecessors for each task.
+    class flow_graph {
+    public:
+        template <class F>
+        void submit(std::uint64_t id, std::span<const std::uint64_t> producers, F task) {
+            auto& mine = nodes_.emplace_back(graph_, [task](const tbb::flow::continue_msg& done) {
+                task();
+                return done;
+            });
+            for (const std::uint64_t producer : producers) tbb::flow::make_edge(nodes_[producer], mine);
+            if (producers.empty()) roots_.push_back(id);
+        }
+
+        void run() {
+            for (const std::uint64_t id : roots_) nodes_[id].try_put(tbb::flow::continue_msg());
+            graph_.wait_for_all();
+        }
+
+    private:
+        tbb::flow::graph graph_;
+        std::deque<tbb::flow::continue_node<tbb::flow::continue_msg>> nodes_;
+        std::vector<std::uint64_t> roots_;
+    };
+
+    template <class Build>
+    void graph(std::uint64_t, Build build) {
+        arena_.execute([&build] {
+            flow_graph all;
+            build(all);
+            all.run();
+        });
     }
 
     class scope {

@@ -1,12 +1,16 @@
 // Subjects `openmp` and `libomp`: OpenMP tasks of the compiler's own library (GCC: libgomp; clang: libomp). One parallel
 // region per computation, its root in a `single`, `task` for each child, `taskwait` for the join.
 //
-// Only the threads of a region can create its tasks, so nothing can be posted from outside: fork-join alone. The main
-// thread is one of the N.
+// Only the threads of a region can create its tasks, so nothing can be posted from outside: fork-join, and graphs by `depend`.
+// The main thread is one of the N.
 #include <omp.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "scenarios/list.hpp"
 
@@ -40,6 +44,33 @@ public:
         g();
         f();
 #pragma omp taskwait
+    }
+
+    // A byte for each task, which it is said to write and its consumers to read.
+    class submitter {
+    public:
+        explicit submitter(std::uint64_t tasks) : bytes_(tasks) {}
+
+        template <class F>
+        void submit(std::uint64_t id, std::span<const std::uint64_t> producers, F task) {
+            char* const bytes = bytes_.data();
+            const std::uint64_t* const from = producers.data();
+            const std::size_t n = producers.size();
+#pragma omp task firstprivate(task) depend(iterator(std::size_t k = 0 : n), in : bytes[from[k]]) depend(out : bytes[id])
+            task();
+        }
+
+    private:
+        std::vector<char> bytes_;
+    };
+
+    // One region for each graph, its tasks from a `single`; the barrier at the end of the region waits for them.
+    template <class Build>
+    void graph(std::uint64_t tasks, Build build) {
+        submitter all(tasks);
+#pragma omp parallel num_threads(workers_)
+#pragma omp single
+        build(all);
     }
 
     class scope {

@@ -151,3 +151,12 @@ class Ours(unittest.TestCase):
         self.assertLessEqual({"caf", "erlang", "go", "tokio", "machine"}, set(plan.subjects))
         (idle,) = {dict(p.params)["processes"] for p in plan.points if p.scenario.name == "idle_processes"}
         self.assertEqual(idle, "1000000")
+
+    def test_graphs_are_raced_in_every_pattern_and_at_lengths_that_give_a_metg(self) -> None:
+        plan = plans.plan("graphs")
+        told = [dict(p.params) for p in plan.points]
+        told_in_the_treaty = (scenarios.LIST.parent / "CLI.md").read_text().partition("| pattern | producers")[2].partition("\n\n")[0]
+        patterns = {line.split("`")[1] for line in told_in_the_treaty.splitlines() if "`" in line}
+        self.assertEqual({one["pattern"] for one in told}, patterns)
+        self.assertGreaterEqual(len({one.get("iterations", "0") for one in told if one["pattern"] == "stencil_1d"}), 5)
+        self.assertLessEqual({"openmp", "libomp", "onetbb", "starpu", "tokio", "go", "machine"}, set(plan.subjects))

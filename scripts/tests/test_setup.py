@@ -62,7 +62,8 @@ class Peers(unittest.TestCase):
         names = self.needed(None)
         self.assertIn("libtbb-dev", names)
         self.assertLessEqual({package.name for package in packages.REQUIRED}, set(names))
-        self.assertFalse({"libboost-dev", "libconcurrentqueue-dev", "golang-go", "clang-19", "libomp-19-dev", "libcaf-dev", "erlang-base"}
+        self.assertFalse({"libboost-dev", "libconcurrentqueue-dev", "golang-go", "clang-19", "libomp-19-dev", "libcaf-dev", "erlang-base",
+                          "libstarpu-dev"}
                          & set(names))
 
     def test_a_plan_gets_what_its_peers_need(self) -> None:

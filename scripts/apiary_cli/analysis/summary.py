@@ -9,7 +9,7 @@ from ..base.errors import Fault, USAGE
 from ..base.say import duration, human
 from ..verify import verification
 from ..race import tables
-from . import comparing, findings, matrix, units
+from . import comparing, findings, matrix, metg, units
 from .comparing import Comparison, Validity
 
 MEANING = {
@@ -192,7 +192,9 @@ def markdown(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison
     bare = bare_lines(rows, comparisons)
     lines += ["", "## How far from the bare machine", "", *(f"- {line}" for line in bare)] if bare else []
     each = units.table(rows)
-    lines += ["", "## Time of a fork, of a node", "", *each] if each else []
+    lines += ["", "## Time of a fork, a node, a message, a task", "", *each] if each else []
+    smallest = metg.table(rows)
+    lines += ["", "## The smallest task at half of the peak", "", *smallest] if smallest else []
     lines += ["", "## May it be believed", ""]
     lines += [f"- {line.strip()}" for line in control_lines(found)]
     lines += [f"- {status.name}: {status.text}" for status in verification.statuses(env.get("verification"))]

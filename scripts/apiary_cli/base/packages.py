@@ -67,6 +67,7 @@ PEERS = {
     ),
     "caf": (Package("libcaf-dev", "the peer CAF", files=("/usr/include/caf/all.hpp",)),),
     "erlang": (Package("erlang-base", "the peer Erlang/OTP", commands=("erl", "erlc")),),
+    "starpu": (Package("libstarpu-dev", "the peer StarPU", files=("/usr/include/starpu/1.3/starpu.h",)),),
     "go": (Package("golang-go", "the peer Go", commands=("go",)),),
     "libomp": (
         CLANG,

@@ -1,0 +1,57 @@
+"""METG(50 %), after Task Bench: the smallest task at which a runtime keeps half of the peak. Read from the points of the
+scenario graph that differ in their iterations alone; the peak is the floor, the same loop by one thread without a runtime.
+
+A task's granularity is wall time times workers over tasks, its efficiency the floor's time of a task over that. Between two
+points the line is straight where both axes are logarithmic."""
+
+from __future__ import annotations
+
+import math
+
+from ..base import stats
+from .comparing import Row, good
+from .units import unit_of
+
+FLOOR = "machine"
+HALF = 0.5
+
+
+def crossing(curve: list[tuple[float, float]]) -> str:
+    """Where a curve of (granularity, efficiency), ascending, comes to a half: nanoseconds, or a bound of them."""
+    above = next((i for i, (_, efficiency) in enumerate(curve) if efficiency >= HALF), None)
+    if above is None:
+        return f"> {curve[-1][0]:.0f}"
+    if above == 0:
+        return f"≤ {curve[0][0]:.0f}"
+    (near, low), (far, high) = curve[above - 1 : above + 1]
+    share = math.log(HALF / low) / math.log(high / low)
+    return f"{near * (far / near) ** share:.0f}"
+
+
+def table(rows: list[Row]) -> list[str]:
+    """A line for each graph that was raced at several lengths of its tasks; nothing where none was."""
+    found: dict[tuple[str, str], dict[str, dict[int, list[float]]]] = {}
+    for row in good(rows):
+        unit = unit_of(row)
+        if row["scenario"] != "graph" or row["row_kind"] != "measure" or unit is None:
+            continue
+        params = dict(one.split("=") for one in row["scenario_params"].split(";"))
+        iterations = int(params.pop("iterations", 0))
+        graph = " ".join(f"{name} {value}" for name, value in params.items()), row["placement"]
+        each = float(row["ns_per_op"]) / unit[1]
+        found.setdefault(graph, {}).setdefault(row["subject"], {}).setdefault(iterations, []).append(each)
+    lines: dict[str, dict[str, str]] = {}
+    for (graph, placement), by in sorted(found.items()):
+        floor = {iterations: stats.median(times) for iterations, times in by.pop(FLOOR, {}).items()}
+        workers = int(dict(zip(graph.split()[::2], graph.split()[1::2])).get("workers", 1))
+        for subject, times in by.items():
+            both = sorted(floor.keys() & times.keys())
+            curve = [(workers * stats.median(times[n]), floor[n] / (workers * stats.median(times[n]))) for n in both]
+            if len(curve) > 1:
+                name = graph if placement == "free" else f"{graph} {placement}"
+                lines.setdefault(name, {})[subject] = crossing(sorted(curve))
+    if not lines:
+        return []
+    subjects = sorted({subject for by in lines.values() for subject in by})
+    out = [f"| METG(50 %), ns | {' | '.join(subjects)} |", "|---" * (len(subjects) + 1) + "|"]
+    return out + [f"| {name} | {' | '.join(by.get(one, '–') for one in subjects)} |" for name, by in lines.items()]
