@@ -179,12 +179,12 @@ co_task<await_result<A>, Sync> come_home(A&& awaitable) {
     co_return co_await as_it_is<A>{std::forward<A>(awaitable)};
 }
 
+// Not suspended, as a rule: then the frame goes without another call.
+template <class Sync>
 struct co_final {
-    bool await_ready() const noexcept { return false; }
-    template <class P>
-    [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
-        return h.promise().over();
-    }
+    co_frame<Sync>& frame;
+    [[gnu::always_inline]] bool await_ready() const noexcept { return frame.over(); }
+    void await_suspend(std::coroutine_handle<>) const noexcept { frame.go_home(); }
     void await_resume() const noexcept {}
 };
 
@@ -237,7 +237,7 @@ public:
 
     co_task<T, Sync> get_return_object() noexcept { return co_task<T, Sync>(*this); }
     std::suspend_always initial_suspend() const noexcept { return {}; }
-    detail::co_final final_suspend() const noexcept { return {}; }
+    detail::co_final<Sync> final_suspend() noexcept { return {*this}; }
 
     template <class U>
     [[gnu::always_inline]] detail::co_call<U, Sync> await_transform(co_task<U, Sync>&& child) {

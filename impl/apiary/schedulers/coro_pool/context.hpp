@@ -19,6 +19,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <apiary/contract/stats.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
@@ -60,8 +61,12 @@ public:
             transfers_ = most_transfers;
             next_ = nullptr;
             next.resume();
-            next = next_;
+            next = next_ ? next_ : after_the_frame();
         } while (next);
+    }
+    // The same, behind the end of a frame that was noted already.
+    void go_on() noexcept {
+        if (std::coroutine_handle<> next = next_ ? next_ : after_the_frame()) go(next);
     }
     // What await_suspend returns to go on with `to`.
     [[nodiscard, gnu::always_inline]] std::coroutine_handle<> transfer(std::coroutine_handle<> to) noexcept {
@@ -77,14 +82,20 @@ public:
         if (list_.asked(&f)) [[unlikely]]
             answer();
     }
-    // A branch of this group has ended in a chain that carries so many.
-    [[nodiscard, gnu::always_inline]] std::coroutine_handle<> branch_over(group& g, std::uint32_t done) noexcept {
-        if (done == group::all) return back_to(*g.waiter);
+    // What comes behind the end of the frame that runs here: its parent,
+    [[gnu::always_inline]] void then(frame& parent) noexcept { next_ = parent.self_; }
+    // what the end of a root is told to,
+    void then(co_root<Sync>& r) noexcept { root_over_ = &r; }
+    // or, for a branch, in a chain that carries so many: its parent, a sibling, or the end of the chain.
+    [[gnu::always_inline]] void then(group& g, std::uint32_t done) noexcept {
+        if (done == group::all && (g.waiter->unusual_ & frame::away) == 0) return then(*g.waiter);
         if (frame* next = newest_of(g)) [[likely]] {
             next->done_ = done;
-            return transfer(next->self_);
+            next_ = next->self_;
+            return;
         }
-        return chain_over(g, done);
+        chain_over_ = &g;
+        done_ = done;
     }
     // The parent of a group waits: a chain begins, which carries the parent's share.
     [[nodiscard]] std::coroutine_handle<> join(group& g, frame& waiter, std::uint32_t forked) noexcept {
@@ -93,7 +104,8 @@ public:
             next->done_ = group::all - forked;
             return transfer(next->self_);
         }
-        return chain_over(g, group::all - forked);
+        if (const auto mine = chain_over(g, group::all - forked)) return mine;
+        return std::noop_coroutine();
     }
 
     // For the engine, as ready_work has them.
@@ -154,21 +166,27 @@ private:
         }
         return nullptr;
     }
+    // The handle of the parent, when this chain was the last and it goes on here.
     [[nodiscard, gnu::noinline, gnu::cold]] std::coroutine_handle<> chain_over(group& g, std::uint32_t done) noexcept {
-        if (!g.less(done)) return std::noop_coroutine();
-        Sync::reach("co_context.last_of_several_chains");
-        return back_to(*g.waiter);
+        if (!g.less(done)) return nullptr;
+        frame& waiter = *g.waiter;
+        if (done != group::all) Sync::reach("co_context.last_of_several_chains");
+        if ((waiter.unusual_ & frame::away) == 0 || waiter.at_ == host_) return waiter.self_;
+        waiter.at_->resume(waiter);  // it has moved since it forked
+        return nullptr;
     }
-    [[nodiscard, gnu::always_inline]] std::coroutine_handle<> back_to(frame& waiter) noexcept {
-        if ((waiter.unusual_ & frame::away) != 0 && waiter.at_ != host_) [[unlikely]] {  // it has moved since it forked
-            waiter.at_->resume(waiter);
-            return std::noop_coroutine();
-        }
-        return transfer(waiter.self_);
+    // The frame is gone: what others may see of that comes now.
+    [[nodiscard, gnu::noinline]] std::coroutine_handle<> after_the_frame() noexcept {
+        if (group* const g = std::exchange(chain_over_, nullptr)) return chain_over(*g, done_);
+        if (co_root<Sync>* const r = std::exchange(root_over_, nullptr)) r->ended(*r);
+        return nullptr;
     }
 
     list list_;
     std::coroutine_handle<> next_;
+    group* chain_over_ = nullptr;
+    std::uint32_t done_ = 0;  // of that chain
+    co_root<Sync>* root_over_ = nullptr;
     unsigned transfers_ = most_transfers;
     co_host<Sync>* host_ = nullptr;
     unsigned index_ = 0;
@@ -195,7 +213,11 @@ template <class Sync>
 void co_frame<Sync>::run_unusual(context& here) {
     const bool begins = (unusual_ & unbegun) != 0;
     unusual_ = 0;
-    if (!begins) return here.go(finish(here));
+    if (!begins) {  // it has come home to end
+        leave_to(here);
+        self_.destroy();
+        return here.go_on();
+    }
     co_root<Sync>& r = *root_;
     if (!r.token.stop_requested()) return here.go(self_);
     Sync::reach("co_frame.cancelled_before_it_began");
@@ -204,40 +226,29 @@ void co_frame<Sync>::run_unusual(context& here) {
 }
 
 template <class Sync>
-[[gnu::always_inline]] inline std::coroutine_handle<> co_frame<Sync>::over() noexcept {
-    if (unusual_ != 0 && goes_home_first()) [[unlikely]]
-        return std::noop_coroutine();
-    return finish(*context::here());
+[[gnu::always_inline]] inline bool co_frame<Sync>::over() noexcept {
+    if (unusual_ != 0) [[unlikely]]
+        return false;
+    leave_to(*context::here());
+    return true;
 }
 
 template <class Sync>
-bool co_frame<Sync>::goes_home_first() noexcept {
-    context* const here = context::here();
+void co_frame<Sync>::go_home() noexcept {
     co_host<Sync>* const guest_of = (unusual_ & away) != 0 ? at_ : nullptr;
-    const bool home_already = here != nullptr && here->host() == origin_;
-    unusual_ = home_already ? 0 : ending;
-    if (!home_already) origin_->resume(*this);  // I2
+    unusual_ = ending;
+    origin_->resume(*this);  // I2
     if (guest_of != nullptr) guest_of->leave();
-    return !home_already;
 }
 
 template <class Sync>
-[[gnu::always_inline]] inline std::coroutine_handle<> co_frame<Sync>::finish(context& here) noexcept {
-    if (role_ == role::branch) {
-        group& g = *up_.of;
-        const std::uint32_t done = done_ + 1;
-        self_.destroy();
-        return here.branch_over(g, done);
-    }
-    if (role_ == role::call) [[likely]] {
-        co_frame& parent = *up_.waiter;
-        self_.destroy();
-        return here.transfer(parent.self_);
-    }
-    co_root<Sync>& r = *root_;
-    self_.destroy();
-    r.ended(r);
-    return std::noop_coroutine();
+[[gnu::always_inline]] inline void co_frame<Sync>::leave_to(context& here) noexcept {
+    if (role_ == role::branch)
+        here.then(*up_.of, done_ + 1);
+    else if (role_ == role::call) [[likely]]
+        here.then(*up_.waiter);
+    else
+        here.then(*root_);
 }
 
 template <class Sync>

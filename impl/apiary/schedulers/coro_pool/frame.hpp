@@ -10,7 +10,7 @@
 //   call     its parent awaits it alone: the parent goes on, on the same worker
 //   branch   one of a group: co_group below says which of them lets the parent go on
 //   root     nobody's child: its co_root is told
-// The frame destroys itself at its end, before any of that. What it left lies with its awaiter.
+// Its context notes that, the frame goes, and then the worker's loop does it. What it left lies with its awaiter.
 //
 // A group counts by chains. A chain is a run of branches of one group, one behind the other; it
 // carries in `done` how many have ended in it. When a branch ends and the newest job of this worker's
@@ -155,8 +155,9 @@ public:
     // resume_on. False: it is there already, or the pool refuses (refused is set). True: it is on its way; see I2.
     [[nodiscard]] bool move_to(co_host<Sync>& x, bool& refused) noexcept;
 
-    // The end, at its final suspension.
-    [[nodiscard]] std::coroutine_handle<> over() noexcept;
+    // The end. True: the frame goes at once, and its context knows what comes then. False: it must go home first.
+    [[nodiscard]] bool over() noexcept;
+    void go_home() noexcept;
 
 protected:
     explicit co_frame(std::coroutine_handle<> self) : job<Sync>(&run_it), self_(self) {}
@@ -172,8 +173,7 @@ private:
 
     static bool run_it(job<Sync>& j, job_end how, any_worker*);
     [[gnu::noinline, gnu::cold]] void run_unusual(context& here);
-    [[nodiscard, gnu::noinline, gnu::cold]] bool goes_home_first() noexcept;
-    [[nodiscard]] std::coroutine_handle<> finish(context& here) noexcept;
+    void leave_to(context& here) noexcept;
 
     std::coroutine_handle<> self_;
     co_root<Sync>* root_;
