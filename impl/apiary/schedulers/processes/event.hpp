@@ -82,10 +82,12 @@ public:
     using node = event_node<Sync>;
 
     event_list() = default;
-    // Of a chain that is linked newest first.
-    explicit event_list(node* newest) {
+    // Of a chain that is linked newest first. Looks at each, which is in the cache only now.
+    template <class Visit>
+    event_list(node* newest, Visit visit) {
         for (node* n = newest; n != nullptr;) {
             node* const older = n->next.read();
+            visit(n->what.type);
             if (oldest_ == nullptr) newest_ = n;
             n->next.write(oldest_);
             oldest_ = n;
@@ -106,7 +108,7 @@ public:
     bool empty() const { return oldest_ == nullptr; }
     node* pop() {
         node* const n = oldest_;
-        if (n != nullptr) oldest_ = n->next.read();
+        if (n != nullptr) __builtin_prefetch(oldest_ = n->next.read());
         return n;
     }
     void append(node* n) {
@@ -125,10 +127,6 @@ public:
             newest_->next.write(other.oldest_);
         newest_ = other.newest_;
         other.oldest_ = nullptr;
-    }
-    template <class Visit>
-    void each(Visit visit) const {
-        for (node* n = oldest_; n != nullptr; n = n->next.read()) visit(*n);
     }
 
 private:

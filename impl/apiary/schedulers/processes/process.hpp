@@ -63,7 +63,7 @@ public:
 
     // Once, before all else. Not `ready`, or an exception: the process is destroyed, and the spawn is told.
     virtual init_answer init(context& c, std::string_view method, payload input) = 0;
-    // Once behind init, with no events; and then whenever what the last step said it waits for has come.
+    // Once behind init, with what has come by then, perhaps nothing; and then whenever what the last step said it waits for has come.
     virtual void step(events& batch, output& out) = 0;
     // Once, at the end, whatever ended it, and before the destructor; unless init has refused.
     virtual void close() noexcept {}

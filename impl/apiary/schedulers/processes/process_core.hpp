@@ -269,7 +269,7 @@ private:
             told.thrown = std::current_exception();
         }
         if (!told) {
-            books_.bury(p->id(), dead_letter::ended, event_list<Sync>(p->word.finish(p->generation).newest));
+            books_.bury(p->id(), dead_letter::ended, list_of(p->word.finish(p->generation)));
             p->empty();
             table_.release(p, spare(here));
             leave();
@@ -289,8 +289,9 @@ private:
 
     void run(place& p, worker_type& w) {
         const auto [newest, cancel] = p.word.start(p.generation);
-        event_list<Sync> events(newest);
-        const arrived what = newest == nullptr ? arrived{} : sort(p, events);
+        bool calls = false;
+        event_list<Sync> events(newest, [&calls](event_type t) { calls |= t != event_type::message; });
+        const arrived what = calls ? sort(p, events) : arrived{};
         if (what.killed) return end(p, w, process_end::killed, std::move(events));
         if (at_phase(forcing)) [[unlikely]]
             return end(p, w, process_end::forced, std::move(events));
@@ -339,15 +340,16 @@ private:
         queue(p, p.waits == process_state::ready ? nullptr : &w);  // again(): behind others
     }
 
+    static event_list<Sync> list_of(typename place::word_type::taken t) {
+        return {t.newest, [](event_type) {}};
+    }
+
     struct arrived {
         bool completed = false, killed = false;
     };
     // Keeps of the completions those that were called for and come first, and takes kills out.
     arrived sort(place& p, event_list<Sync>& events) {
-        bool calls = false;
-        events.each([&calls](const node& n) { calls |= n.what.type != event_type::message; });
         arrived what;
-        if (!calls) return what;
         event_list<Sync> kept;
         while (node* n = events.pop()) {
             if (n->what.type == event_type::message ||
@@ -396,7 +398,7 @@ private:
         std::uint64_t lost = 0;
         if (p.has_more()) lost += books_.bury(p.id(), dead_letter::ended, std::move(p.more().kept));
         lost += books_.bury(p.id(), dead_letter::ended, std::move(unread));
-        lost += books_.bury(p.id(), dead_letter::ended, event_list<Sync>(p.word.finish(p.generation).newest));
+        lost += books_.bury(p.id(), dead_letter::ended, list_of(p.word.finish(p.generation)));
         p.body->close();
         p.empty();
         if (!at_phase(running)) books_.ended(id, how, lost);

@@ -32,7 +32,7 @@ TEST(processes, a_message_is_received_by_the_process_it_was_sent_to) {
     EXPECT_EQ(all.counters().living, 0U);
 }
 
-TEST(processes, the_first_step_has_no_events_and_init_is_told_what_the_spawn_said) {
+TEST(processes, the_first_step_comes_by_itself_and_init_is_told_what_the_spawn_said) {
     struct child : process {
         init_answer init(context& c, std::string_view method, payload input) override {
             EXPECT_EQ(method, "entry");

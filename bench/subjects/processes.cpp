@@ -1,0 +1,86 @@
+// Subject `processes`: this project's own scheduler of message-driven processes, with N workers.
+//
+// A process of a program is one process; a letter is a message that lies in its event. The first step runs `start`. It has
+// nothing else: tasks cannot be posted to it.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <apiary/schedulers/processes/processes.hpp>
+
+#include "scenarios/list.hpp"
+
+namespace {
+
+using apiary::bench::letter;
+
+class processes {
+public:
+    static constexpr std::string_view name = "processes";
+    static std::string version() { return APIARY_VERSION; }
+
+    explicit processes(unsigned workers) : all_({.workers = workers}) {}
+
+    using address = apiary::pid;
+
+    class self {
+    public:
+        explicit self(apiary::step_output& out) : out_(out) {}
+
+        template <class P>
+        address spawn(P process) {
+            return out_.spawn(std::make_unique<body<P>>(std::move(process))).id;
+        }
+        void send(const address& to, letter message) { (void)out_.send(to, message); }
+        [[nodiscard]] address me() const { return out_.self(); }
+        void stop() {
+            out_.finish();
+            stopped_ = true;
+        }
+        [[nodiscard]] bool stopped() const { return stopped_; }
+
+    private:
+        apiary::step_output& out_;
+        bool stopped_ = false;
+    };
+
+    template <class P>
+    void begin(P process) {
+        (void)all_.spawn(std::make_unique<body<P>>(std::move(process)));
+    }
+
+private:
+    template <class P>
+    class body : public apiary::process {
+    public:
+        explicit body(P process) : process_(std::move(process)) {}
+        apiary::init_answer init(context&, std::string_view, apiary::payload) override {
+            return apiary::init_answer::ready;
+        }
+        void step(events& batch, output& out) override {
+            self me(out);
+            if (!std::exchange(begun_, true)) apiary::bench::start_process(process_, me);
+            while (!me.stopped()) {
+                apiary::event* const e = batch.next();
+                if (e == nullptr) return;
+                if (const letter* const l = e->data.get<letter>())
+                    apiary::bench::deliver(process_, me, *l);
+                else
+                    me.stop();  // the runtime ends, and a program had not
+            }
+        }
+
+    private:
+        P process_;
+        bool begun_ = false;
+    };
+
+    apiary::processes all_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return apiary::bench::subject_main<processes>(argc, argv); }
