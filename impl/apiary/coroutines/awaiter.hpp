@@ -48,6 +48,7 @@ template <class Mine, class Sync, class Stop>
 class awaiter : public waiter<Sync> {
 public:
     using node = waiter<Sync>;
+    using comes_home = void;  // what tells a pool that the coroutine goes on at its home
 
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {

@@ -5,6 +5,8 @@
 //     … co_await sleep_for(timers, 5ms); …
 //     timers.stop();  t.join();
 //
+// With a driver that watches descriptors, such as epoll_driver, it is what readable.hpp needs, too.
+//
 // When to use it. For coroutines whose scheduler has no timers. When not: on a hive, whose workers
 // keep timers of their own (delayed_posts); for jobs that take long: they all run on the one
 // thread.
@@ -88,7 +90,11 @@ public:
 
     // Blocks until stop, and has then dropped what is left.
     void run() {
-        for (std::int64_t next; (next = run_due()) != ended;) driver_.wait(next);
+        for (std::int64_t next; (next = run_due()) != ended;) {
+            driver_.wait(next);
+            driver_.poll();
+        }
+        if constexpr (requires { driver_.end_sources(); }) driver_.end_sources();
         end_all();
     }
 

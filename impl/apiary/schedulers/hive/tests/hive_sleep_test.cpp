@@ -1,4 +1,5 @@
-// Coroutines that sleep on a hive's timers, and come back to the hive: the bridge of coroutines/delayed_posts.hpp.
+// Coroutines that sleep on a hive's timers, and come back to the hive: the bridge of
+// coroutines/delayed_posts.hpp.
 #include <apiary/coroutines/delayed_posts.hpp>
 #include <apiary/coroutines/sleeping.hpp>
 
@@ -26,7 +27,8 @@ using apiary::sleep_for;
 using apiary::stop_mode;
 using apiary::wait_for;
 
-// Brings coroutines back to a hive, as jobs of micro tasks; where the hive refuses, on the thread that asks.
+// Brings coroutines back to a hive, as jobs of micro tasks; where the hive refuses, on the thread
+// that asks.
 struct to_a_hive final : apiary::home<apiary::real_sync> {
     explicit to_a_hive(hive& to) : h(to) {}
     void resume(apiary::job<>& j) noexcept override {
@@ -82,7 +84,8 @@ TEST(sleeping_on_a_hive, ends_with_the_hive) {
     EXPECT_EQ(woke, 0);
 }
 
-// Stops and deadlines at the same time: each await ends once, or the coroutine would be resumed twice.
+// Stops and deadlines at the same time: each await ends once, or the coroutine would be resumed
+// twice.
 TEST(sleeping_on_a_hive, deadline_and_cancel_race) {
     running_hive r({.io_workers = 2});
     to_a_hive home(r.h);

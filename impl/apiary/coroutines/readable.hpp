@@ -1,0 +1,153 @@
+// readable, writable: a coroutine suspends until a descriptor is ready.
+//
+//     timer_thread<real_sync, epoll_driver> world;            // its thread: world.run()
+//     const awaited how = co_await readable(world, socket);
+//
+// When to use it. On a timer_thread whose driver watches descriptors. When not: for many
+// connections on a hive, whose workers watch sources of their own (event_source.hpp): here each
+// await goes to the one thread and back, and costs two calls of the kernel beside.
+//
+// Threads.   The coroutine goes on where its home brings it, told by the service's thread.
+// Result.    done: ready, hung up or with an error; the next read or write tells. closed: it cannot
+//            be watched: no descriptor, a regular file, or another coroutine waits for it here.
+//            cancelled: a stop was asked for, or the service ended.
+// Lifetime.  A frame that waits for a descriptor must not be destroyed: cancel it. Where it is, the
+//            program ends. A cancel that finds no memory for its message ends the program, too.
+// Closing.   Cancel, then close (event_source.hpp says what epoll makes of the other order).
+//
+// Invariants
+//   I1  The source is watched by the service's thread, between `start_` and `off`; off comes once.
+//   I2  One of off and cancel claims the await. Off finishes it then, or the second of two parts of
+//       a cancel does: the source is off; the message to the thread (`stop_`) has ended. So nothing
+//       that was told of the frame is left when it goes.
+//
+// Synchronisation
+//   S1  part: fetch_add (release) -> the second part: the same word (acquire). The thread that
+//       finishes has the other one's use of the frame behind it.
+//   The claim needs no order: what it decides between, each learns of by the service or the driver.
+//
+// Checked by model_check/coroutines/readable_check.cpp. Tested by readable_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <apiary/coroutines/awaiter.hpp>
+#include <apiary/coroutines/timer_service.hpp>
+#include <apiary/events/event_source.hpp>
+#include <apiary/tasks/job.hpp>
+
+namespace apiary {
+
+template <timer_service Service, class Stop = std_stop>
+class [[nodiscard]] descriptor_wait : public awaiter<descriptor_wait<Service, Stop>, typename Service::sync, Stop> {
+    using sync = typename Service::sync;
+
+public:
+    descriptor_wait(Service& s, int descriptor, interest what)
+        : service_(s), what_(what), source_(*this, descriptor), start_(&start_it, *this), stop_(&stop_it, *this) {
+        claimed_.store(false, std::memory_order_relaxed);
+        parts_.store(0, std::memory_order_relaxed);
+    }
+    ~descriptor_wait() {
+        if (this->left() && !over_.read())
+            sync::fail("a frame was destroyed while it waits for a descriptor; cancel it");
+    }
+
+    bool await_ready() const { return false; }
+    awaited await_resume() { return this->resumed(); }
+
+    // For awaiter.
+    bool wait() {
+        service_.at(0, start_.timed, start_);
+        return true;
+    }
+    void cancel() noexcept {
+        if (claim()) service_.at(0, stop_.timed, stop_);
+    }
+
+private:
+    // Runs on the service's thread, or is dropped on any.
+    struct step : job<sync> {
+        step(typename job<sync>::end_function f, descriptor_wait& w) : job<sync>(f), of(w) {}
+        descriptor_wait& of;
+        typename Service::timed timed;
+    };
+    struct source final : descriptor_source {
+        source(descriptor_wait& w, int descriptor) : descriptor_source(descriptor), of(w) {}
+        void on_ready(readiness) noexcept override {
+            (void)of.service_.driver().unwatch(*this);
+            of.watched_ = false;
+            of.off(awaited::done);
+        }
+        void on_gone(gone why) noexcept override {
+            of.watched_ = false;
+            of.off(why == gone::worker_ended ? awaited::cancelled : awaited::closed);
+        }
+        descriptor_wait& of;
+    };
+
+    static bool start_it(job<sync>& self, job_end how, any_worker*) {
+        auto& w = static_cast<step&>(self).of;
+        if (how != job_end::run)
+            w.off(awaited::cancelled);
+        else if (!w.watch())
+            w.off(awaited::closed);
+        return true;
+    }
+    bool watch() noexcept {
+        try {
+            watched_ = service_.driver().watch(source_, what_) == watch_result::watched;
+        } catch (...) {  // the kernel or the process has no memory
+        }
+        return watched_;
+    }
+
+    static bool stop_it(job<sync>& self, job_end how, any_worker*) {
+        auto& w = static_cast<step&>(self).of;
+        if (how == job_end::run && w.watched_) {
+            w.watched_ = false;
+            (void)w.service_.driver().unwatch(w.source_);
+            w.part();
+        }
+        w.part();
+        return true;
+    }
+
+    bool claim() noexcept { return !claimed_.exchange(true, std::memory_order_relaxed); }  // I2
+
+    // The source is watched no more, or never was.
+    void off(awaited how_it_ended) {
+        if (claim()) return end(how_it_ended);
+        sync::reach("readable.off_behind_a_cancel");
+        part();
+    }
+    void part() {
+        if (parts_.fetch_add(1, std::memory_order_acq_rel) == 1) end(awaited::cancelled);  // S1
+    }
+    void end(awaited how_it_ended) {
+        this->how.write(how_it_ended);
+        over_.write(true);
+        this->finish();
+    }
+
+    Service& service_;
+    const interest what_;
+    bool watched_ = false;  // the service's thread
+    source source_;
+    step start_, stop_;
+    typename sync::template atomic<bool> claimed_;
+    typename sync::template atomic<std::uint32_t> parts_;
+    typename sync::template cell<bool> over_{false};
+};
+
+template <class Stop = std_stop, timer_service Service>
+descriptor_wait<Service, Stop> readable(Service& s, int descriptor) {
+    return {s, descriptor, {.read = true, .write = false}};
+}
+template <class Stop = std_stop, timer_service Service>
+descriptor_wait<Service, Stop> writable(Service& s, int descriptor) {
+    return {s, descriptor, {.read = false, .write = true}};
+}
+
+}  // namespace apiary

@@ -1,0 +1,166 @@
+// Coroutines that wait for descriptors on a thread with epoll: ready, cancelled, refused, ended
+// with the service.
+#include <apiary/coroutines/readable.hpp>
+#include <apiary/coroutines/timer_thread.hpp>
+#include <apiary/events/epoll_driver.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <stop_token>
+#include <thread>
+
+#include <apiary/testing/plain_coroutine.hpp>
+
+namespace {
+
+using apiary::awaited;
+using apiary::coroutine_place;
+using apiary::epoll_driver;
+using apiary::plain_coroutine;
+using apiary::readable;
+using apiary::real_sync;
+using apiary::resume_here;
+using apiary::timer_thread;
+using apiary::writable;
+
+using world = timer_thread<real_sync, epoll_driver>;
+
+class running_world {
+public:
+    running_world() : thread_([this] { w.run(); }) {}
+    ~running_world() { stop(); }
+    void stop() {
+        w.stop();
+        if (thread_.joinable()) thread_.join();
+    }
+    world w;
+
+private:
+    std::thread thread_;
+};
+
+struct two_ends {
+    two_ends() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0); }
+    ~two_ends() {
+        for (const int fd : ends) ::close(fd);
+    }
+    std::array<int, 2> ends{};
+};
+
+struct told {
+    std::atomic<int> done = 0, cancelled = 0, closed = 0;
+    void add(awaited how) { ++(how == awaited::done ? done : how == awaited::closed ? closed : cancelled); }
+};
+void wait_for(const std::atomic<int>& n, int value) {
+    while (n.load() < value) std::this_thread::yield();
+}
+
+plain_coroutine<> echoes(coroutine_place<>, world& w, int fd, int times, told& t) {
+    for (int i = 0; i != times; ++i) {
+        t.add(co_await readable(w, fd));
+        char c = 0;
+        EXPECT_EQ(::read(fd, &c, 1), 1);
+        t.add(co_await writable(w, fd));
+        EXPECT_EQ(::write(fd, &c, 1), 1);
+    }
+}
+plain_coroutine<> waits(coroutine_place<>, world& w, int fd, told& t) {
+    const awaited how = co_await readable(w, fd);
+    t.add(how);
+}
+
+TEST(readable, goes_on_when_there_is_something_to_read) {
+    resume_here<> home;
+    two_ends s;
+    told t;
+    running_world r;
+    echoes({home}, r.w, s.ends[0], 20, t);
+    for (char c = 'a'; c != 'a' + 20; ++c) {
+        EXPECT_EQ(::write(s.ends[1], &c, 1), 1);
+        char back = 0;
+        EXPECT_EQ(::read(s.ends[1], &back, 1), 1);
+        EXPECT_EQ(back, c);
+    }
+    wait_for(t.done, 40);
+    EXPECT_EQ(t.cancelled + t.closed, 0);
+}
+
+TEST(readable, a_hung_up_peer_is_ready) {
+    resume_here<> home;
+    two_ends s;
+    told t;
+    running_world r;
+    waits({home}, r.w, s.ends[0], t);
+    EXPECT_EQ(::shutdown(s.ends[1], SHUT_WR), 0);
+    wait_for(t.done, 1);
+}
+
+TEST(readable, is_cancelled_and_can_be_awaited_again) {
+    resume_here<> home;
+    two_ends s;
+    told t;
+    running_world r;
+    std::stop_source stop;
+    waits({home, stop.get_token()}, r.w, s.ends[0], t);
+    stop.request_stop();
+    wait_for(t.cancelled, 1);
+    waits({home}, r.w, s.ends[0], t);
+    EXPECT_EQ(::write(s.ends[1], "x", 1), 1);
+    wait_for(t.done, 1);
+}
+
+TEST(readable, says_what_cannot_be_watched) {
+    resume_here<> home;
+    two_ends s;
+    told t;
+    {
+        running_world r;
+        waits({home}, r.w, -1, t);
+        waits({home}, r.w, 1'000'000, t);
+        wait_for(t.closed, 2);
+        waits({home}, r.w, s.ends[0], t);
+        waits({home}, r.w, s.ends[0], t);  // the second one
+        wait_for(t.closed, 3);
+    }
+    EXPECT_EQ(t.cancelled, 1) << "the first, by the end of the service";
+}
+
+TEST(readable, ends_with_the_service) {
+    resume_here<> home;
+    two_ends s;
+    told t;
+    running_world r;
+    waits({home}, r.w, s.ends[0], t);
+    r.stop();
+    EXPECT_EQ(t.cancelled, 1);
+    waits({home}, r.w, s.ends[0], t);
+    EXPECT_EQ(t.cancelled, 2) << "refused";
+}
+
+// Bytes, stops and the end of the service at the same time: each await ends once.
+TEST(readable, ready_and_cancel_race) {
+    resume_here<> home;
+    told t;
+    constexpr int rounds = 200;
+    for (int i = 0; i != rounds; ++i) {
+        two_ends s;
+        running_world r;
+        std::stop_source stop;
+        waits({home, stop.get_token()}, r.w, s.ends[0], t);
+        std::jthread canceller([&] { stop.request_stop(); });
+        if (i % 2 == 0) {
+            EXPECT_EQ(::write(s.ends[1], "x", 1), 1);
+        }
+        if (i % 3 == 0) r.stop();
+        canceller.join();
+        while (t.done + t.cancelled != i + 1) std::this_thread::yield();
+    }
+    EXPECT_EQ(t.closed, 0);
+}
+
+}  // namespace

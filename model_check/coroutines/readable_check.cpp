@@ -1,0 +1,125 @@
+// Waiting for a descriptor: readiness, a cancel and the end of the service against each other. The
+// driver is a model of epoll_driver: a parker, and one descriptor that becomes ready for good.
+#include <array>
+#include <atomic>
+#include <utility>
+
+#include <apiary/coroutines/readable.hpp>
+#include <apiary/coroutines/timer_thread.hpp>
+
+#include "checked_stop.hpp"
+
+namespace {
+
+using namespace apiary;
+using namespace apiary::model;
+
+template <class Sync>
+class one_descriptor {
+public:
+    static constexpr std::int64_t forever = INT64_MAX;
+    one_descriptor() { ready_.store(false, std::memory_order_relaxed); }
+
+    void wait(std::int64_t) {
+        if (source_ == nullptr || !ready_.load(std::memory_order_acquire)) parker_.park();
+    }
+    void poll() {
+        if (source_ != nullptr && ready_.load(std::memory_order_acquire)) source_->on_ready({.readable = true});
+    }
+    void wake() { parker_.unpark(); }
+
+    watch_result watch(event_source& s, interest) {
+        source_ = &s;
+        return watch_result::watched;
+    }
+    bool unwatch(event_source& s) { return std::exchange(source_, nullptr) == &s; }
+    void end_sources() {
+        if (event_source* const s = std::exchange(source_, nullptr)) s->on_gone(gone::worker_ended);
+    }
+
+    // Any thread.
+    void becomes_ready() {
+        ready_.store(true, std::memory_order_release);
+        wake();
+    }
+
+private:
+    typename Sync::parker parker_;
+    typename Sync::template atomic<bool> ready_;
+    event_source* source_ = nullptr;  // the thread's
+};
+
+template <class Sync>
+struct waiting_scenario : coroutine_scenario<Sync> {
+    using base = coroutine_scenario<Sync>;
+    timer_thread<Sync, one_descriptor<Sync>> service;
+    typename base::stop_source stop;
+    std::atomic<int> done = 0, cancelled = 0;  // std::atomic: the oracle is no part of what is checked
+
+    coroutine<Sync> waits(typename base::place) {
+        const awaited how = co_await readable<checked_stop<Sync>>(service, 3);
+        ++(how == awaited::done ? done : cancelled);
+        service.stop();
+    }
+    void after() { Sync::law(done + cancelled == 1, "an await did not end once"); }
+};
+
+template <class Sync>
+struct ready_meets_a_cancel : waiting_scenario<Sync> {
+    static constexpr const char* what =
+        "a descriptor becomes ready while the await is cancelled: it ends once, off the driver";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"waiter.brought_back", "readable.off_behind_a_cancel", "ended.ready",
+                                           "ended.cancelled"};
+    void before() { this->waits(this->here(this->stop)); }
+    void thread(unsigned i) {
+        if (i == 0) return this->service.run();
+        if (i == 1) return this->service.driver().becomes_ready();
+        this->stop.request_stop();
+    }
+    void after() {
+        waiting_scenario<Sync>::after();
+        Sync::reach(this->done == 1 ? "ended.ready" : "ended.cancelled");
+    }
+};
+APIARY_CHECK(ready_meets_a_cancel);
+
+template <class Sync>
+struct cancel_meets_the_end : waiting_scenario<Sync> {
+    static constexpr const char* what =
+        "an await is cancelled while the service ends: the message runs, is dropped or refused, and the await ends "
+        "once";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"waiter.brought_back", "readable.off_behind_a_cancel"};
+    void before() { this->waits(this->here(this->stop)); }
+    void thread(unsigned i) {
+        if (i == 0) return this->service.run();
+        if (i == 1) return this->service.stop();
+        this->stop.request_stop();
+    }
+    void after() {
+        waiting_scenario<Sync>::after();
+        Sync::law(this->cancelled == 1, "it was ready for nobody");
+    }
+};
+APIARY_CHECK(cancel_meets_the_end);
+
+template <class Sync>
+struct ready_while_it_suspends : waiting_scenario<Sync> {
+    static constexpr const char* what =
+        "a coroutine begins to wait for what becomes ready: the thread sees it, and it goes on";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on"};
+    void thread(unsigned i) {
+        if (i == 0) return this->service.run();
+        if (i == 1) return this->service.driver().becomes_ready();
+        this->waits(this->here());
+    }
+    void after() {
+        waiting_scenario<Sync>::after();
+        Sync::law(this->done == 1, "cancelled by nobody");
+    }
+};
+APIARY_CHECK(ready_while_it_suspends);
+
+}  // namespace
