@@ -260,6 +260,25 @@ struct wait_for_all_sees_all : window_scenario<Sync, 4, 3> {
 APIARY_CHECK(wait_for_all_sees_all);
 
 template <class Sync>
+struct consumer_is_added_behind_a_wait : window_scenario<Sync, 4, 2> {
+    static constexpr const char* what =
+        "a task of an open scope was waited for, and then gets a consumer: its end notifies nobody";
+    static constexpr std::array must_reach{"window.waited"};
+    void before() {
+        this->window.begin_scope();
+        this->submit({});
+    }
+    void thread(unsigned i) {
+        if (i == 1) return this->run(1, 0);
+        this->window.wait_for_all([this](auto& s) { this->wait(s); });
+        this->submit({0});
+        this->run(0, 1);
+    }
+    void after() { this->everything_is_consumed(); }
+};
+APIARY_CHECK(consumer_is_added_behind_a_wait);
+
+template <class Sync>
 struct output_is_read_as_it_completes : window_scenario<Sync, 2, 2> {
     static constexpr const char* what = "the submitter asks for an output while the task ends: none, or all of it";
     static constexpr std::array must_reach{"window.there"};

@@ -38,11 +38,11 @@ struct window_scenario {
     std::array<unsigned, most_tasks> input_count{};
     // How the submitter waits. The cell stands for whatever it prepares for the thread that notifies it.
     typename Sync::parker parker;
-    typename Sync::template cell<unsigned> asked;
+    typename Sync::template cell<bool> asked;
 
     window_scenario() {
         for (auto& h : handed_on) h.store(nullptr, std::memory_order_relaxed);
-        asked.write(0);
+        asked.write(false);
     }
 
     // By the submitter. What is ready at once is in handed_on.
@@ -57,13 +57,15 @@ struct window_scenario {
         return id;
     }
     void wait(slot& s) {
-        asked.write(asked.read() + 1);
-        if (s.out.watch()) return;
-        Sync::reach("window.waited");
-        parker.park();
+        asked.write(true);
+        if (!s.out.watch()) {
+            Sync::reach("window.waited");
+            parker.park();
+        }
+        asked.write(false);
     }
     void notify() {
-        Sync::law(asked.read() != 0, "the submitter was notified, and had not asked");
+        Sync::law(asked.read(), "the submitter was notified, and did not wait");
         parker.unpark();
     }
 

@@ -46,6 +46,7 @@
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/schedulers/task_graph/graph_kind.hpp>
+#include <apiary/schedulers/task_graph/successor_rule.hpp>
 #include <apiary/schedulers/task_graph/task_body.hpp>
 #include <apiary/schedulers/task_graph/task_window.hpp>
 #include <apiary/workers/crew.hpp>
@@ -364,7 +365,7 @@ private:
             [&](slot& consumer) {  // the newest comes first
                 if (consumer.type() != type) return post(consumer);
                 slot* other = next;
-                if (next == nullptr || consumer.priority() >= next->priority())
+                if (next == nullptr || runs_at_once_instead(consumer, *next))
                     next = &consumer;
                 else
                     other = &consumer;

@@ -1,0 +1,130 @@
+// What a graph would do on other workers: the simulation as a program.
+//
+//     task_graph_simulate GRAPH [--workers 64,64] [--policy fifo|min_clock|critical_path|locality] [--window N]
+//                         [--costs fixed|uniform|exponential] [--seed N] [--submit NS] [--hand-over NS]
+//                         [--trace FILE] [--dot FILE] [--text FILE]
+//
+// GRAPH is a file (graph_plan.hpp has the form), or one of cholesky:TILES, wavefront:SIDE, stencil:WIDTH, fft:WIDTH, tree:DEPTH,
+// layered:WIDTH, chain:TASKS, with tasks of 10 us; cholesky's updates are of type 1 when there are two types.
+#include <apiary/schedulers/task_graph/simulation.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <apiary/schedulers/task_graph/graph_generators.hpp>
+
+namespace {
+
+constexpr std::int64_t cost_ns = 10'000;
+
+std::uint64_t number(const std::string& what, const std::string& word) {
+    if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos)
+        throw std::invalid_argument(what + " is '" + word + "'; it must be a number");
+    return std::stoull(word);
+}
+
+apiary::graph_plan load(const std::string& name, std::size_t types) {
+    const std::size_t colon = name.find(':');
+    const std::string shape = name.substr(0, colon);
+    if (colon != std::string::npos) {
+        const std::uint64_t n = number(shape, name.substr(colon + 1));
+        if (shape == "cholesky") return apiary::cholesky_plan(n, cost_ns, types > 1 ? 1 : 0);
+        if (shape == "wavefront") return apiary::wavefront_plan(n, n, cost_ns);
+        if (shape == "stencil") return apiary::stencil_plan(n, 100, cost_ns);
+        if (shape == "fft") return apiary::fft_plan(n, 100, cost_ns);
+        if (shape == "tree") return apiary::tree_plan(static_cast<unsigned>(n), cost_ns);
+        if (shape == "layered") return apiary::layered_plan(1, n, 100, cost_ns);
+        if (shape == "chain") return apiary::chain_plan(n, cost_ns);
+        throw std::invalid_argument("no shape '" + shape +
+                                    "'; there are cholesky, wavefront, stencil, fft, tree, layered, chain");
+    }
+    std::ifstream in(name);
+    if (!in) throw std::invalid_argument("cannot read '" + name + "'");
+    return apiary::read_plan(in);
+}
+
+template <class T>
+T word_of(const std::string& what, const std::string& word, const std::map<std::string, T>& words) {
+    const auto found = words.find(word);
+    if (found != words.end()) return found->second;
+    std::string all;
+    for (const auto& [name, value] : words) all += ' ' + name;
+    throw std::invalid_argument("no " + what + " '" + word + "'; there are" + all);
+}
+
+void simulate(const std::vector<std::string>& words) {
+    if (words.empty()) throw std::invalid_argument("which graph? the head of examples/simulate.cpp has the options");
+    apiary::simulation_config config;
+    std::map<std::string, std::string> files;
+    for (std::size_t i = 1; i < words.size(); i += 2) {
+        const std::string &option = words[i], value = i + 1 < words.size() ? words[i + 1] : "";
+        if (option == "--workers") {
+            config.workers.clear();
+            std::istringstream each(value);
+            for (std::string n; std::getline(each, n, ',');)
+                config.workers.push_back(static_cast<unsigned>(number(option, n)));
+        } else if (option == "--policy") {
+            config.policy = word_of<apiary::ready_policy>("policy", value,
+                                                          {{"fifo", apiary::ready_policy::fifo},
+                                                           {"min_clock", apiary::ready_policy::min_clock},
+                                                           {"critical_path", apiary::ready_policy::critical_path},
+                                                           {"locality", apiary::ready_policy::locality}});
+        } else if (option == "--costs") {
+            config.costs = word_of<apiary::cost_model>("cost model", value,
+                                                       {{"fixed", apiary::cost_model::fixed},
+                                                        {"uniform", apiary::cost_model::uniform},
+                                                        {"exponential", apiary::cost_model::exponential}});
+        } else if (option == "--window") {
+            config.window.slots = number(option, value);
+        } else if (option == "--seed") {
+            config.seed = number(option, value);
+        } else if (option == "--submit") {
+            config.submit_ns = static_cast<std::int64_t>(number(option, value));
+        } else if (option == "--hand-over") {
+            config.hand_over_ns = static_cast<std::int64_t>(number(option, value));
+        } else if (option == "--trace" || option == "--dot" || option == "--text") {
+            files[option] = value;
+        } else {
+            throw std::invalid_argument("no option '" + option + "'");
+        }
+    }
+    const apiary::graph_plan plan = load(words[0], config.workers.size());
+    const apiary::simulation_report r = apiary::simulation(plan, config).run();
+    for (const auto& [option, name] : files) {
+        std::ofstream out(name);
+        if (option == "--trace") apiary::write_trace(out, plan, r);
+        if (option == "--dot") apiary::write_graphviz(out, plan);
+        if (option == "--text") apiary::write_plan(out, plan);
+        if (!out.flush()) throw std::invalid_argument("cannot write '" + name + "'");
+    }
+    const auto ms = [](std::int64_t ns) { return static_cast<double>(ns) / 1e6; };
+    std::printf("%llu tasks, %llu consumed; the submitter waited %llu times, and was ready at %.3f ms\n",
+                static_cast<unsigned long long>(r.submitted), static_cast<unsigned long long>(r.consumed),
+                static_cast<unsigned long long>(r.waits), ms(r.submitted_ns));
+    std::printf("makespan %.3f ms, critical path %.3f ms, work %.3f ms\n", ms(r.makespan_ns), ms(r.critical_path_ns),
+                ms(r.work_ns));
+    for (std::size_t t = 0; t != r.types.size(); ++t)
+        std::printf("type %zu: %u workers, %zu tasks, used %.1f %%; ready and waiting: %.1f in the mean, %zu at most\n",
+                    t, r.types[t].workers, r.types[t].ran, 100 * r.types[t].utilisation, r.types[t].mean_queue,
+                    r.types[t].longest_queue);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        simulate(std::vector<std::string>(argv + 1, argv + argc));
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "task_graph_simulate: %s\n", e.what());
+        return 2;
+    }
+    return 0;
+}

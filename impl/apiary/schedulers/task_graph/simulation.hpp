@@ -1,0 +1,291 @@
+// simulation: what a plan would do on other workers than there are: the window and the dependencies that
+// ship, in virtual time, in one thread. Deterministic: the same plan, workers and seed give the same
+// report, whatever the machine.
+//
+// When to use it. To ask what more workers, another policy or a smaller window would bring. When not: for
+// kernels of about a microsecond and less; what a hand-over costs here is one number.
+//
+// The submitter has a virtual clock, too: a task costs it submit_ns, and it waits when the window, the
+// dependencies or the output heap is full, as the real one. It helps nobody. A worker's task takes its
+// cost, drawn from the model by seed and place alone, plus hand_over_ns before it begins.
+//
+// Policies
+//   fifo           ready tasks in the order in which they became ready; the worker of the lowest number
+//   min_clock      the same tasks; of the idle workers the one that has worked least (the seed's rule)
+//   critical_path  the task with the longest way to the end first, by the plan's costs
+//   locality       as the real workers: one successor at once on the same worker (successor_rule.hpp), the
+//                  others in order
+// Workers compare clocks within their type alone (A35), and a worker is handed its task: nobody yields to
+// nobody (A32).
+//
+// Errors. std::invalid_argument: a type without workers, a negative cost, a plan whose producers do not come
+//         first; std::length_error as submit. Tested by simulation_test.cpp.
+// Not modelled: caches, transfers, the time of a theft.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <ostream>
+#include <queue>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <apiary/schedulers/task_graph/graph_plan.hpp>
+#include <apiary/schedulers/task_graph/successor_rule.hpp>
+#include <apiary/schedulers/task_graph/task_window.hpp>
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+enum class ready_policy { fifo, min_clock, critical_path, locality };
+enum class cost_model {
+    fixed,        // the plan's
+    uniform,      // between the plan's less and plus `spread` of it
+    exponential,  // with the plan's as its mean
+};
+
+struct simulation_config {
+    std::vector<unsigned> workers = {1};  // of each type; any number
+    ready_policy policy = ready_policy::locality;
+    cost_model costs = cost_model::fixed;
+    double spread = 0.2;
+    std::uint64_t seed = 1;
+    std::int64_t submit_ns = 0, hand_over_ns = 0;
+    window_sizes window{};
+};
+
+struct simulated_type {
+    unsigned workers = 0;
+    std::int64_t busy_ns = 0;  // of all its workers
+    std::size_t ran = 0, longest_queue = 0;
+    double mean_queue = 0;   // tasks that were ready and waited, over the time
+    double utilisation = 0;  // busy over workers times makespan
+};
+
+struct simulated_task {
+    std::uint64_t task;
+    unsigned type, worker;
+    std::int64_t begin_ns, end_ns;
+};
+
+struct simulation_report {
+    std::int64_t makespan_ns = 0, critical_path_ns = 0, work_ns = 0;
+    std::int64_t submitted_ns = 0;  // when the last one was
+    std::uint64_t submitted = 0, consumed = 0, waits = 0;
+    std::vector<simulated_type> types;
+    std::vector<simulated_task> trace;  // by their ends
+};
+
+class simulation {
+public:
+    simulation(const graph_plan& plan, const simulation_config& config)
+        : plan_(plan), config_(config), window_(config.window), types_(config.workers.size()) {
+        for (std::size_t t = 0; t != types_.size(); ++t) {
+            types_[t].busy_of.resize(config.workers[t]);
+            for (unsigned w = 0; w != config.workers[t]; ++w) types_[t].idle.emplace(0, w);
+        }
+        costs_.reserve(plan.size());
+        for (std::size_t i = 0; i != plan.size(); ++i) costs_.push_back(cost(i));
+        if (config.policy == ready_policy::critical_path) find_ways_to_the_end();
+    }
+
+    simulation_report run() {
+        for (std::size_t i = 0; i != plan_.size(); ++i) {
+            const planned_task& t = plan_[i];
+            if (t.type >= types_.size() || config_.workers[t.type] == 0)
+                throw std::invalid_argument("simulation: task '" + t.name + "' is of type " + std::to_string(t.type) +
+                                            ", which has no workers");
+            run_until(now_ += config_.submit_ns);
+            const auto [task, ready] = window_.submit(
+                t.after, t.bytes, [&](slot& s) { s.place = i, s.of = &t; }, [this](slot& s) { wait_for(s); });
+            if (ready) make_ready(*task);
+        }
+        report_.submitted_ns = now_;
+        window_.wait_for_all([this](slot& s) { wait_for(s); });
+        return finished();
+    }
+
+private:
+    struct body {
+        std::size_t place = 0;
+        const planned_task* of = nullptr;
+        std::int8_t priority() const { return of->priority; }
+    };
+    using window_type = task_window<real_sync, task_graph_limits, body>;
+    using slot = window_type::slot;
+    // Less is sooner; the number makes it one order.
+    struct ending {
+        std::int64_t at;
+        std::uint64_t number;
+        slot* task;
+        unsigned worker;
+        std::int64_t began;
+        bool operator>(const ending& o) const { return std::tie(at, number) > std::tie(o.at, o.number); }
+    };
+    struct type_state {
+        std::set<std::pair<std::int64_t, unsigned>> idle;                // the key of the policy, the worker
+        std::set<std::tuple<std::int64_t, std::uint64_t, slot*>> ready;  // the key of the policy, when, the task
+        std::vector<std::int64_t> busy_of;                               // of each worker
+        std::int64_t queue_since = 0;
+        double queue_integral = 0;
+        simulated_type told;
+    };
+
+    std::int64_t cost(std::size_t place) const {
+        const std::int64_t planned = plan_[place].cost_ns;
+        if (planned < 0)
+            throw std::invalid_argument("simulation: task '" + plan_[place].name + "' has a negative cost");
+        if (config_.costs == cost_model::fixed) return planned;
+        std::uint64_t x = (config_.seed + place) * 0x9E3779B97F4A7C15U;
+        x ^= x >> 30, x *= 0xBF58476D1CE4E5B9U, x ^= x >> 27, x *= 0x94D049BB133111EBU, x ^= x >> 31;
+        const double drawn = (static_cast<double>(x >> 11) + 0.5) / 9007199254740992.0;  // within 0 and 1
+        const double factor =
+            config_.costs == cost_model::uniform ? 1 + config_.spread * (2 * drawn - 1) : -std::log(drawn);
+        return std::llround(static_cast<double>(planned) * factor);
+    }
+    void find_ways_to_the_end() {
+        ways_.resize(plan_.size());
+        for (std::size_t i = plan_.size(); i-- != 0;) {
+            ways_[i] += plan_[i].cost_ns;
+            for (const std::uint64_t p : plan_[i].after) {
+                if (p >= i)
+                    throw std::invalid_argument("simulation: task '" + plan_[i].name +
+                                                "' comes before a producer of its own");
+                ways_[p] = std::max(ways_[p], ways_[i]);
+            }
+        }
+    }
+
+    // The submitter waits: time goes on until the slot is spent.
+    void wait_for(slot& s) {
+        ++report_.waits;
+        notified_ = s.out.watch();
+        while (!notified_) run_next();
+    }
+    void run_until(std::int64_t time) {
+        while (!endings_.empty() && endings_.top().at <= time) run_next();
+        now_ = time;
+    }
+    void run_next() {
+        const ending e = endings_.top();
+        endings_.pop();
+        now_ = e.at;
+        const unsigned type = e.task->of->type;
+        type_state& t = types_[type];
+        report_.trace.push_back({e.task->place, type, e.worker, e.began, e.at});
+        t.told.busy_ns += e.at - e.began;
+        t.busy_of[e.worker] += e.at - e.began;
+        ++t.told.ran;
+        std::vector<slot*> others;  // that it makes ready, the newest first
+        slot* next = nullptr;
+        window_.complete(
+            *e.task, window_type::no_cause,
+            [&](slot& c) {
+                slot* other = &c;
+                if (config_.policy == ready_policy::locality && c.of->type == type &&
+                    (next == nullptr || runs_at_once_instead(c, *next)))
+                    std::swap(other, next);
+                if (other != nullptr) others.push_back(other);
+            },
+            [this] { notified_ = true; });
+        if (next != nullptr)
+            begin(*next, e.worker);
+        else
+            t.idle.emplace(config_.policy == ready_policy::min_clock ? t.busy_of[e.worker] : 0, e.worker);
+        for (std::size_t i = others.size(); i-- != 0;) queue(*others[i]);
+        for (unsigned each = 0; each != types_.size(); ++each) dispatch(each);
+    }
+    void make_ready(slot& s) {
+        queue(s);
+        dispatch(s.of->type);
+    }
+    void queue(slot& s) {
+        type_state& t = types_[s.of->type];
+        count_queue(t);
+        const std::int64_t key = config_.policy == ready_policy::critical_path ? -ways_[s.place] : 0;
+        t.ready.emplace(key, number_++, &s);
+    }
+    void dispatch(unsigned type) {
+        type_state& t = types_[type];
+        while (!t.ready.empty() && !t.idle.empty()) {
+            count_queue(t);
+            slot& s = *std::get<2>(*t.ready.begin());
+            t.ready.erase(t.ready.begin());
+            const unsigned worker = t.idle.begin()->second;
+            t.idle.erase(t.idle.begin());
+            begin(s, worker);
+        }
+        t.told.longest_queue = std::max(t.told.longest_queue, t.ready.size());
+    }
+    void begin(slot& s, unsigned worker) {
+        s.in.start();
+        const std::int64_t from = now_ + config_.hand_over_ns;
+        endings_.push({from + costs_[s.place], number_++, &s, worker, from});
+    }
+    void count_queue(type_state& t) const {
+        t.queue_integral += static_cast<double>(t.ready.size()) * static_cast<double>(now_ - t.queue_since);
+        t.queue_since = now_;
+    }
+
+    simulation_report finished() {
+        report_.makespan_ns = report_.trace.empty() ? 0 : report_.trace.back().end_ns;
+        std::vector<std::int64_t> ends(plan_.size());
+        for (std::size_t i = 0; i != plan_.size(); ++i) {
+            for (const std::uint64_t p : plan_[i].after) ends[i] = std::max(ends[i], ends[p]);
+            ends[i] += costs_[i];
+            report_.work_ns += costs_[i];
+            report_.critical_path_ns = std::max(report_.critical_path_ns, ends[i]);
+        }
+        report_.submitted = window_.submitted();
+        report_.consumed = window_.reclaimed();
+        const auto whole = static_cast<double>(report_.makespan_ns);
+        for (std::size_t i = 0; i != types_.size(); ++i) {
+            simulated_type& t = types_[i].told;
+            t.workers = config_.workers[i];
+            if (whole > 0) {
+                t.mean_queue = types_[i].queue_integral / whole;
+                t.utilisation = t.workers == 0 ? 0 : static_cast<double>(t.busy_ns) / (whole * t.workers);
+            }
+            report_.types.push_back(t);
+        }
+        return std::move(report_);
+    }
+
+    const graph_plan& plan_;
+    const simulation_config config_;
+    window_type window_;
+    std::vector<type_state> types_;
+    std::vector<std::int64_t> costs_, ways_;
+    std::priority_queue<ending, std::vector<ending>, std::greater<>> endings_;
+    std::int64_t now_ = 0;
+    std::uint64_t number_ = 0;
+    bool notified_ = false;
+    simulation_report report_;
+};
+
+namespace detail {
+inline std::string microseconds(std::int64_t ns) {
+    const std::string thousandths = std::to_string(1000 + ns % 1000);
+    return std::to_string(ns / 1000) + '.' + thousandths.substr(1);
+}
+}  // namespace detail
+
+// For chrome://tracing and Perfetto: a row for each worker.
+inline void write_trace(std::ostream& out, const graph_plan& plan, const simulation_report& report) {
+    out << "[";
+    const char* between = "\n";
+    for (const simulated_task& t : report.trace) {
+        out << std::exchange(between, ",\n") << R"({"ph":"X","name":")";
+        for (const char c : plan[t.task].name) out << (c == '"' || c == '\\' ? "\\" : "") << c;
+        out << R"(","pid":)" << t.type << R"(,"tid":)" << t.worker << R"(,"ts":)" << detail::microseconds(t.begin_ns)
+            << R"(,"dur":)" << detail::microseconds(t.end_ns - t.begin_ns) << '}';
+    }
+    out << "\n]\n";
+}
+
+}  // namespace apiary

@@ -1,0 +1,135 @@
+#include <apiary/schedulers/task_graph/graph_plan.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <apiary/schedulers/task_graph/graph_generators.hpp>
+#include <apiary/schedulers/task_graph/task_graph.hpp>
+
+namespace {
+
+using apiary::graph_plan;
+
+graph_plan read(const std::string& text) {
+    std::istringstream in(text);
+    return apiary::read_plan(in);
+}
+std::string refusal(const std::string& text) {
+    try {
+        (void)read(text);
+    } catch (const std::invalid_argument& e) {
+        return e.what();
+    }
+    return "accepted";
+}
+std::vector<std::uint64_t> after(const graph_plan& plan, std::size_t i) { return plan.at(i).after; }
+using places = std::vector<std::uint64_t>;
+
+TEST(graph_plan, reads_tasks_in_any_order_and_puts_producers_first) {
+    const auto plan = read(
+        "# a diamond\nd after b c\nb type 1 cost 20 after a\n\nc bytes 64 priority -3 after a  # late\na cost 10\n");
+    ASSERT_EQ(plan.size(), 4U);
+    EXPECT_EQ(plan[0].name, "a");
+    EXPECT_EQ(plan[0].cost_ns, 10);
+    EXPECT_EQ(plan[1].name, "b");
+    EXPECT_EQ(plan[1].type, 1);
+    EXPECT_EQ(plan[2].bytes, 64U);
+    EXPECT_EQ(plan[2].priority, -3);
+    EXPECT_EQ(plan[3].name, "d");
+    EXPECT_EQ(after(plan, 3), (places{1, 2}));
+}
+
+TEST(graph_plan, what_is_written_reads_the_same) {
+    auto plan = apiary::cholesky_plan(4, 600, 1);
+    plan[3].priority = 7, plan[2].bytes = 32;
+    std::ostringstream out;
+    apiary::write_plan(out, plan);
+    const auto again = read(out.str());
+    ASSERT_EQ(again.size(), plan.size());
+    for (std::size_t i = 0; i != plan.size(); ++i) {
+        EXPECT_EQ(again[i].name, plan[i].name);
+        EXPECT_EQ(again[i].after, plan[i].after);
+        EXPECT_EQ(again[i].cost_ns, plan[i].cost_ns);
+        EXPECT_EQ(again[i].type, plan[i].type);
+        EXPECT_EQ(again[i].bytes, plan[i].bytes);
+        EXPECT_EQ(again[i].priority, plan[i].priority);
+    }
+}
+
+TEST(graph_plan, refuses_what_is_no_graph_and_says_where) {
+    EXPECT_EQ(refusal("a after b\nb after c\nc after a d\nd"), "graph file: a cycle: a -> c -> b -> a");
+    EXPECT_EQ(refusal("a after a"), "graph file: a cycle: a -> a");
+    EXPECT_EQ(refusal("x\na after b\n"), "graph file, line 2: unknown producer 'b'");
+    EXPECT_EQ(refusal("a\na\n"), "graph file, line 2: a second task 'a'");
+    EXPECT_EQ(refusal("a colour 3"),
+              "graph file, line 1: unknown word 'colour'; there are type, cost, bytes, priority and after");
+    EXPECT_EQ(refusal("a type 256"), "graph file, line 1: type is '256'; it can be 0 to 255");
+    EXPECT_EQ(refusal("a cost 3us"),
+              "graph file, line 1: cost is '3us'; it can be -9223372036854775808 to 9223372036854775807");
+    EXPECT_EQ(refusal("a cost -3"), "graph file, line 1: cost is negative");
+    EXPECT_EQ(refusal("a cost"), "graph file, line 1: nothing stands behind 'cost'");
+    EXPECT_TRUE(read("").empty());
+}
+
+TEST(graph_plan, draws_itself) {
+    std::ostringstream out;
+    apiary::write_graphviz(out, read("a\n\"b\" type 1 after a\n"));
+    EXPECT_EQ(out.str(),
+              "digraph tasks {\n  node [shape=box, style=filled, colorscheme=set38]\n  t0 [label=\"a\", fillcolor=1]\n"
+              "  t1 [label=\"\\\"b\\\"\", fillcolor=2]\n  t0 -> t1\n}\n");
+}
+
+TEST(graph_generators, make_the_shapes_that_they_name) {
+    EXPECT_EQ(after(apiary::chain_plan(3, 1), 2), places{1});
+    const auto stencil = apiary::stencil_plan(4, 2, 1);
+    EXPECT_EQ(after(stencil, 0), places{});
+    EXPECT_EQ(after(stencil, 4), (places{0, 1}));
+    EXPECT_EQ(after(stencil, 6), (places{1, 2, 3}));
+    const auto fft = apiary::fft_plan(4, 4, 1);
+    EXPECT_EQ(after(fft, 4), (places{0, 1}));
+    EXPECT_EQ(after(fft, 8), (places{4, 6}));
+    EXPECT_EQ(after(fft, 12), (places{8, 9})) << "begins again";
+    const auto tree = apiary::tree_plan(2, 1);
+    ASSERT_EQ(tree.size(), 7U);
+    EXPECT_EQ(after(tree, 4), (places{0, 1}));
+    EXPECT_EQ(after(tree, 6), (places{4, 5}));
+    EXPECT_EQ(after(apiary::wavefront_plan(2, 3, 1), 4), (places{1, 3}));
+    const auto layered = apiary::layered_plan(1, 5, 3, 1);
+    for (std::size_t i = 5; i != 15; ++i) {
+        EXPECT_FALSE(after(layered, i).empty());
+        for (const auto p : after(layered, i)) EXPECT_EQ(p / 5 + 1, i / 5);
+    }
+}
+
+TEST(graph_generators, cholesky_has_the_tasks_and_the_reads_of_the_tiled_factorisation) {
+    const auto plan = apiary::cholesky_plan(3, 600, 1);
+    std::string names;
+    for (const auto& t : plan) names += t.name + ' ';
+    EXPECT_EQ(names, "potrf_0 trsm_1_0 trsm_2_0 syrk_1_0 gemm_2_1_0 syrk_2_0 potrf_1 trsm_2_1 syrk_2_1 potrf_2 ");
+    EXPECT_EQ(after(plan, 1), places{0});
+    EXPECT_EQ(after(plan, 4), (places{2, 1})) << "tile 2,1 has no version yet; it reads 2,0 and 1,0";
+    EXPECT_EQ(after(plan, 7), (places{4, 6}));
+    EXPECT_EQ(plan[4].type, 1);
+    EXPECT_EQ(plan[7].type, 0);
+    EXPECT_EQ(plan[0].cost_ns, 100);
+}
+
+TEST(graph_plan, runs_on_a_task_graph_behind_what_that_has_had_before) {
+    apiary::task_graph g({.workers = {1, 1}});
+    std::vector<int> done(10);
+    g.submit([] {});
+    const auto plan = apiary::cholesky_plan(3, 0, 1);
+    apiary::submit_plan(g, plan, [&](std::size_t i) {
+        done[i] = 1;
+        for (const auto p : plan[i].after) EXPECT_EQ(done[p], 1) << i;
+    });
+    g.wait();
+    EXPECT_EQ(done, std::vector<int>(10, 1));
+}
+
+}  // namespace
