@@ -193,14 +193,26 @@ struct offer_wakes_a_sleeper : pool_scenario<Sync> {
         co_await when_all(waits(), opens());
         ++this->ran;
     }
-    void before() { this->pool->worker(1).driver().sleeps_first(); }
+    typename base::template task<> nothing() { co_return; }
+    typename base::template task<> forks_once() { co_await when_all(nothing(), nothing()); }
+    void run(typename base::template task<> t) {
+        auto& f = t.begin_into(outcome);
+        f.root_of(*root);
+        (void)static_cast<job<Sync>&>(f).run();
+    }
+    // Answers the request that every list begins with; what is offered then is taken back.
+    void before() {
+        this->pool->worker(1).driver().sleeps_first();
+        this->pool->enter_thread(0);
+        run(forks_once());
+        job<Sync>* offered = nullptr;
+        if (this->pool->worker(0).ready().pop(offered)) (void)offered->run();
+    }
     void thread(unsigned i) {
         this->pool->enter_thread(i);
         if (i == 0) {
             this->pool->worker(1).driver().await_sleep();
-            auto& f = parent().begin_into(outcome);
-            f.root_of(*root);
-            (void)static_cast<job<Sync>&>(f).run();
+            run(parent());
         } else {
             this->pool->worker(1).sleep_once();
             Sync::law(this->pool->worker(1).turn_once(), "it was woken for nothing");

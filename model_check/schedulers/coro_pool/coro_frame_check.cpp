@@ -3,11 +3,14 @@
 #include <array>
 #include <cstddef>
 #include <exception>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/coro_pool/core.hpp>
 #include <apiary/schedulers/coro_pool/when_all.hpp>
+#include <apiary/schedulers/coro_pool/when_any.hpp>
 
 namespace {
 
@@ -64,26 +67,42 @@ struct frames : co_root<Sync> {
     bare_pool<Sync, Workers> pool;
     co_outcome<void> outcome;
     std::array<typename Sync::template cell<int>, Branches> written;
+    // Goes with the frame of its branch, which must be before the parent goes on.
+    struct parameter {
+        frames* check;
+        std::size_t id;
+        parameter(frames* c, std::size_t i) : check(c), id(i) {}
+        parameter(parameter&& other) noexcept : check(std::exchange(other.check, nullptr)), id(other.id) {}
+        ~parameter() {
+            if (check != nullptr) check->gone[id].write(1);
+        }
+    };
+    std::array<typename Sync::template cell<int>, Branches> gone;
     std::array<std::atomic<unsigned>, Branches> ran{};  // std::atomic: the oracle is no part of what is checked
     std::atomic<unsigned> went_on = 0, ended = 0;
 
     frames()
         : co_root<Sync>(
               pool, {}, [](co_root<Sync>& r) noexcept { ++static_cast<frames&>(r).ended; },
-              [](co_root<Sync>&, std::exception_ptr) noexcept {}) {}
+              [](co_root<Sync>&, std::exception_ptr) noexcept {}) {
+        for (auto& g : gone) g.write(0);
+    }
 
     void branch_runs(std::size_t id) {
         ++ran[id];
         written[id].write(static_cast<int>(id) + 1);
     }
-    task<int> branch(std::size_t id) {
-        branch_runs(id);
-        co_return static_cast<int>(id) + 1;
+    task<int> branch_with(parameter p) {
+        branch_runs(p.id);
+        co_return static_cast<int>(p.id) + 1;
     }
+    task<int> branch(std::size_t id) { return branch_with(parameter(this, id)); }
     void goes_on() {
         ++went_on;
-        for (std::size_t i = 0; i != Branches; ++i)
+        for (std::size_t i = 0; i != Branches; ++i) {
+            (void)gone[i].read();  // a race, if its frame still goes
             Sync::law(written[i].read() == static_cast<int>(i) + 1, "what a branch did is not seen behind the join");
+        }
     }
     // On worker 0.
     void run(task<> root) {
@@ -181,6 +200,44 @@ struct branch_is_suspended : frames<Sync, 2, 2> {
 };
 APIARY_CHECK(branch_is_suspended);
 
+// The same below another group, whose branch lies deeper in the list: it is no sibling of those above it.
+template <class Sync>
+struct groups_lie_upon_each_other : frames<Sync, 2, 3> {
+    static constexpr const char* what =
+        "a group inside another; its branch is suspended, and the newest job is of the outer group";
+    static constexpr std::array must_reach{"co_context.last_of_several_chains"};
+    using base = frames<Sync, 2, 3>;
+    typename base::template task<int> suspends() {
+        co_await brought_back_elsewhere<Sync>();
+        this->branch_runs(0);
+        co_return 1;
+    }
+    typename base::template task<int> inner() {
+        const auto [x, y] = co_await when_all(suspends(), this->branch(1));
+        Sync::law(x == 1 && y == 2, "the result of a branch got lost");
+        Sync::law(this->written[1].read() == 2, "what a branch did is not seen behind the join");
+        co_return x + y;
+    }
+    typename base::template task<> parent() {
+        const auto [sum, z] = co_await when_all(inner(), this->branch(2));
+        Sync::law(sum == 3 && z == 3, "the result of a branch got lost");
+        this->goes_on();
+    }
+    typename base::template task<> nothing() { co_return; }
+    typename base::template task<> forks_once() { co_await when_all(nothing(), nothing()); }
+    // Answers the request that every list begins with, so that the branches stay private.
+    void before() {
+        this->run(forks_once());
+        this->ended = 0;
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->run(parent());
+        this->pool.enter_thread(1);
+        this->pool.run_brought_back(1);
+    }
+};
+APIARY_CHECK(groups_lie_upon_each_other);
+
 // A scope: its branch may have ended before the parent waits.
 template <class Sync>
 struct scope_against_thief : frames<Sync, 2, 1> {
@@ -212,5 +269,70 @@ struct scope_against_thief : frames<Sync, 2, 1> {
     }
 };
 APIARY_CHECK(scope_against_thief);
+
+// when_any: a place for each contender, in the order in which they are started, and one for the parent.
+template <class Sync>
+struct first_of_two {
+    static constexpr const char* what =
+        "two contenders on two workers: one lets the parent go on, once; the other may outlive it";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"co_race.lost"};
+    static constexpr std::array engine_laws{"lifetime"};
+    template <class T = void>
+    using task = co_task<T, Sync>;
+
+    struct places final : co_host<Sync> {
+        std::array<typename Sync::template atomic<job<Sync>*>, 3> there;
+        typename Sync::template atomic<unsigned> taken{0};
+        std::atomic<int> living = 0;
+        void resume(job<Sync>& what) noexcept override {
+            there[taken.fetch_add(1, std::memory_order_relaxed)].store(&what, std::memory_order_release);
+        }
+        void resume_behind(job<Sync>& what) noexcept override { resume(what); }
+        void wake_one() noexcept override {}
+        bool enter() noexcept override { return true; }
+        void enter_inside() noexcept override { ++living; }
+        void leave() noexcept override { --living; }
+    } pool;
+    std::array<co_context<Sync>, 2> contexts;
+    std::optional<co_root<Sync>> root;
+    co_outcome<void> outcome;
+    std::array<typename Sync::template cell<int>, 2> written;
+    std::atomic<unsigned> went_on = 0;
+
+    first_of_two() {
+        for (auto& p : pool.there) p.store(nullptr, std::memory_order_relaxed);
+        for (unsigned i = 0; i != 2; ++i) contexts[i].belongs_to(pool, i);
+        root.emplace(
+            pool, std::stop_token(), [](co_root<Sync>&) noexcept {},
+            [](co_root<Sync>&, std::exception_ptr) noexcept {});
+    }
+    task<int> contends(int i) {
+        written[static_cast<std::size_t>(i)].write(i + 1);
+        co_return i + 1;
+    }
+    task<> parent() {
+        const auto [which, value] = co_await when_any(contends(0), contends(1));
+        Sync::law(written[which].read() == value && value == static_cast<int>(which) + 1,
+                  "the winner's result got lost");
+        ++went_on;
+    }
+    void thread(unsigned i) {
+        Sync::set_current(&contexts[i]);
+        if (i == 0) {
+            auto& f = parent().begin_into(outcome);
+            f.root_of(*root);
+            (void)static_cast<job<Sync>&>(f).run();
+        }
+        Sync::spin_until(pool.there[i], [](job<Sync>* j) { return j != nullptr; });
+        (void)pool.there[i].exchange(nullptr, std::memory_order_acquire)->run();
+        if (job<Sync>* const p = pool.there[2].exchange(nullptr, std::memory_order_acquire)) (void)p->run();
+    }
+    void after() {
+        Sync::law(went_on == 1, "the parent did not go on once");
+        Sync::law(pool.living == 0, "a contender did not end once");
+    }
+};
+APIARY_CHECK(first_of_two);
 
 }  // namespace

@@ -259,15 +259,15 @@ private:
     };
     template <class T>
     struct waited : co_root<Sync> {
-        co_core& pool;
+        const typename Sync::template cell<co_core*> pool;  // a cell: a checker sees a read that comes too late
         co_outcome<T> outcome;
         thread_latch<Sync> over;
 
-        waited(co_core& p, std::stop_token t) : co_root<Sync>(p, std::move(t), &ended_it, &cancelled_it), pool(p) {}
+        waited(co_core& p, std::stop_token t) : co_root<Sync>(p, std::move(t), &ended_it, &cancelled_it), pool(&p) {}
         static void ended_it(co_root<Sync>& r) noexcept {
             auto& me = static_cast<waited&>(r);
-            me.pool.book(me.outcome, false);
-            me.pool.leave();
+            me.pool.read()->book(me.outcome, false);
+            me.pool.read()->leave();
             me.over.count_down();  // the waiter and its stack may be gone behind it
         }
         static void cancelled_it(co_root<Sync>& r, std::exception_ptr why) noexcept {

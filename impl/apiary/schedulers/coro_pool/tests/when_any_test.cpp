@@ -1,0 +1,140 @@
+// when_any: the first to end lets the parent go on; losers are asked to end, and may outlive it.
+#include <apiary/schedulers/coro_pool/coro_pool.hpp>
+#include <apiary/schedulers/coro_pool/when_any.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+namespace {
+
+using apiary::co_task;
+using apiary::coro_pool;
+using apiary::sync_wait;
+using apiary::when_any;
+using apiary::yield_turn;
+
+struct running_pool : coro_pool {
+    explicit running_pool(unsigned workers) : coro_pool({.workers = workers}) { start(); }
+};
+
+struct my_token {
+    using comes_home = void;
+    std::stop_token token{};
+    bool await_ready() const noexcept { return false; }
+    template <class P>
+    bool await_suspend(std::coroutine_handle<P> h) noexcept {
+        token = h.promise().stop_token();
+        return false;
+    }
+    std::stop_token await_resume() noexcept { return std::move(token); }
+};
+
+std::atomic<int> begun = 0;
+co_task<int> until_asked(std::atomic<int>& asked) {
+    const std::stop_token token = co_await my_token();
+    ++begun;
+    while (!token.stop_requested()) co_await yield_turn();
+    ++asked;
+    throw apiary::wait_cancelled();
+}
+// A contender that has not begun when another ends never does.
+co_task<int> when_begun(int others, int value) {
+    while (begun != others) co_await yield_turn();
+    co_return value;
+}
+co_task<int> deaf(std::atomic<bool>& open, std::atomic<int>& ended) {
+    ++begun;
+    while (!open) co_await yield_turn();
+    ++ended;
+    co_return 0;
+}
+co_task<int> fails() {
+    throw std::runtime_error("first");
+    co_return 0;
+}
+
+co_task<> first_of(std::atomic<int>& asked) {
+    begun = 0;
+    const auto [which, value] = co_await when_any(until_asked(asked), when_begun(2, 7), until_asked(asked));
+    EXPECT_EQ(which, 1U);
+    EXPECT_EQ(value, 7);
+}
+
+TEST(when_any, gives_the_first_and_asks_the_others_to_end) {
+    for (const unsigned workers : {1U, 3U}) {
+        std::atomic<int> asked = 0;
+        running_pool pool(workers);
+        for (int i = 0; i != 20; ++i) {
+            sync_wait(pool, first_of(asked));
+            while (pool.report().living != 0) std::this_thread::yield();  // the losers count what they begin
+        }
+        pool.stop();
+        EXPECT_EQ(asked, 40);
+        EXPECT_EQ(pool.report().lost_exceptions, 0U);
+    }
+}
+
+co_task<int> beside_a_deaf_one(std::atomic<bool>& open, std::atomic<int>& ended) {
+    begun = 0;
+    co_return (co_await when_any(deaf(open, ended), when_begun(1, 4))).value;
+}
+
+TEST(when_any, a_loser_may_outlive_its_parent_and_a_stop_waits_for_it) {
+    std::atomic<bool> open = false;
+    std::atomic<int> ended = 0;
+    running_pool pool(2);
+    EXPECT_EQ(sync_wait(pool, beside_a_deaf_one(open, ended)), 4);
+    EXPECT_EQ(pool.report().living, 1U);
+    EXPECT_EQ(ended, 0);
+    pool.request_stop();
+    EXPECT_FALSE(pool.wait_for_end(std::chrono::milliseconds(1)));
+    open = true;
+    pool.stop();
+    EXPECT_EQ(ended, 1);
+    EXPECT_EQ(pool.report().living, 0U);
+}
+
+co_task<int> an_exception_wins(std::atomic<int>& asked) {
+    co_return (co_await when_any(until_asked(asked), fails())).value;
+}
+
+TEST(when_any, an_exception_may_be_the_first) {
+    std::atomic<int> asked = 0;
+    running_pool pool(2);
+    EXPECT_THROW(sync_wait(pool, an_exception_wins(asked)), std::runtime_error);
+    pool.stop();
+    EXPECT_LE(asked, 1);
+}
+
+co_task<> waits_for_the_end(std::atomic<int>& asked) {
+    (void)co_await when_any(until_asked(asked), until_asked(asked));
+}
+
+TEST(when_any, a_stop_that_cancels_reaches_the_contenders) {
+    std::atomic<int> asked = 0;
+    running_pool pool(2);
+    ASSERT_TRUE(pool.spawn(waits_for_the_end(asked)));
+    while (pool.report().living != 3) std::this_thread::yield();
+    pool.stop(apiary::co_stop::cancel);
+    EXPECT_LE(asked, 2);  // one that had not begun never does
+    EXPECT_EQ(pool.report().cancelled, 1U);
+    EXPECT_EQ(pool.report().living, 0U);
+}
+
+co_task<> empty_contender() {
+    co_task<int> t = when_begun(begun, 1);
+    co_await std::move(t);
+    (void)co_await when_any(when_begun(0, 2), std::move(t));
+}
+
+TEST(when_any, an_empty_task_throws_before_any_begins) {
+    running_pool pool(1);
+    EXPECT_THROW(sync_wait(pool, empty_contender()), std::logic_error);
+}
+
+}  // namespace

@@ -1,0 +1,172 @@
+// when_any: several coroutines at once, and the parent behind the first of them that ends.
+//
+//     const auto [which, answer] = co_await when_any(ask(mirror_1), ask(mirror_2));     // co_task<T>, all of one T
+//
+// When to use it. Where the first answer counts: a request and its timeout. When not: where all are needed
+// (when_all); it is cheaper by far.
+//
+// Order.    The parent goes on when the first has ended, by a value or by an exception, which leaves the await. The
+//           stop token of all others then asks for their end, also when the parent's own token does.
+//           One that has not begun by then never does.
+// Lifetime. Losers may outlive the parent: a coroutine that does not listen to its stop token goes on to its end. So
+//           they touch nothing that is the parent's, and a stop of the pool waits for them (they are counted as roots).
+//           Nobody awaits their results; their exceptions are counted as lost, but wait_cancelled.
+// Memory.   A record for each when_any, in which the results lie until the last has ended; a stop source.
+//
+// Synchronisation
+//   S1  won: exchange decides which contender lets the parent go on. What it did reaches the parent by the job's post.
+//   S2  refs: fetch_sub (release) -> the last one (acquire). The record goes when all contenders, the parent and the thread that
+//       starts them have let go of it.
+// Checked by model_check/schedulers/coro_pool. Tested by tests/when_any_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include <apiary/schedulers/coro_pool/co_task.hpp>
+
+namespace apiary {
+
+namespace detail {
+
+template <class T, class Sync, std::size_t N>
+class co_race {
+    struct asks {
+        co_race* race;
+        void operator()() const noexcept { (void)race->stop_.request_stop(); }
+    };
+    struct contender : co_root<Sync> {
+        co_race& race;
+        const std::size_t index;
+        co_outcome<T> outcome;
+
+        contender(co_race& r, std::size_t i, co_host<Sync>& h)
+            : co_root<Sync>(h, r.stop_.get_token(), &over, &cancelled), race(r), index(i) {}
+        static void over(co_root<Sync>& r) noexcept {
+            auto& me = static_cast<contender&>(r);
+            co_host<Sync>& host = *me.host;
+            me.race.over(me);
+            host.leave();
+        }
+        static void cancelled(co_root<Sync>& r, std::exception_ptr why) noexcept {
+            static_cast<contender&>(r).outcome.fail(std::move(why));
+            over(r);
+        }
+    };
+
+public:
+    static co_race* make(co_host<Sync>& host, const suspended<Sync>& parent, std::stop_token token) {
+        void* const memory = frame_storage<Sync>::allocate(sizeof(co_race));
+        try {
+            return ::new (memory) co_race(host, parent, std::move(token));
+        } catch (...) {
+            frame_storage<Sync>::release(memory, sizeof(co_race));
+            throw;
+        }
+    }
+    void release() noexcept {
+        if (refs_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;  // S2
+        this->~co_race();
+        frame_storage<Sync>::release(this, sizeof(co_race));
+    }
+    contender& of(std::size_t i) { return *contenders_[i]; }
+    std::size_t winner() const { return winner_; }
+
+private:
+    co_race(co_host<Sync>& host, const suspended<Sync>& parent, std::stop_token token) : parent_(parent) {
+        for (std::size_t i = 0; i != N; ++i) contenders_[i].emplace(*this, i, host);
+        at_stop_.emplace(std::move(token), asks{this});
+    }
+
+    void over(contender& c) noexcept {
+        if (!won_.exchange(true, std::memory_order_relaxed)) {  // S1
+            winner_ = c.index;
+            (void)stop_.request_stop();
+            parent_.resume();
+        } else {
+            Sync::reach("co_race.lost");
+            if (c.outcome.failed()) count_lost(c.outcome.error());
+        }
+        release();
+    }
+    static void count_lost(const std::exception_ptr& error) noexcept {
+        try {
+            std::rethrow_exception(error);
+        } catch (const wait_cancelled&) {
+        } catch (...) {
+            co_context<Sync>::here()->lost_exceptions.add();
+        }
+    }
+
+    const suspended<Sync> parent_;
+    typename Sync::template atomic<bool> won_{false};
+    typename Sync::template atomic<std::uint32_t> refs_{N + 2};  // and the parent, and the thread that starts them
+    std::size_t winner_ = 0;
+    std::stop_source stop_;
+    std::array<std::optional<contender>, N> contenders_;
+    std::optional<std::stop_callback<asks>> at_stop_;  // the first to go
+};
+
+template <class T>
+struct co_first {
+    std::size_t index;  // of the arguments
+    typename co_outcome<T>::value_type value;
+};
+
+template <class T, class Sync, std::size_t N>
+class co_any {
+public:
+    using comes_home = void;
+
+    template <class... Task>
+    explicit co_any(Task&&... tasks) : tasks_{std::move(tasks)...} {}
+    co_any(const co_any&) = delete;
+    co_any& operator=(const co_any&) = delete;
+    ~co_any() {
+        if (race_ != nullptr) race_->release();
+    }
+
+    bool await_ready() const noexcept { return false; }
+    template <class P>
+    void await_suspend(std::coroutine_handle<P> h) {
+        for (const auto& t : tasks_)
+            if (t.empty()) throw std::logic_error("when_any: one of the tasks was awaited before, or moved from");
+        const suspended<Sync> parent = h.promise().suspended_here();
+        co_host<Sync>& host = *co_context<Sync>::here()->host();
+        auto* const race = co_race<T, Sync, N>::make(host, parent, h.promise().stop_token());
+        race_ = race;
+        std::array<co_frame<Sync>*, N> frames;
+        for (std::size_t i = 0; i != N; ++i) {
+            auto& f = tasks_[i].begin_into(race->of(i).outcome);
+            f.root_of(race->of(i));
+            frames[i] = &f;
+            host.enter_inside();
+        }
+        // From the first on the parent may go on, and this awaiter with it.
+        for (co_frame<Sync>* f : frames) host.resume(*f);
+        race->release();
+    }
+    co_first<T> await_resume() {
+        const std::size_t i = race_->winner();
+        return {i, race_->of(i).outcome.take_value()};
+    }
+
+private:
+    std::array<co_task<T, Sync>, N> tasks_;
+    co_race<T, Sync, N>* race_ = nullptr;
+};
+
+}  // namespace detail
+
+template <class T, class Sync, class... More>
+[[nodiscard]] auto when_any(co_task<T, Sync> first, More... more) {
+    return detail::co_any<T, Sync, 1 + sizeof...(More)>(std::move(first), std::move(more)...);
+}
+
+}  // namespace apiary
