@@ -18,13 +18,16 @@ template <class Sync>
 class one_descriptor {
 public:
     static constexpr std::int64_t forever = INT64_MAX;
-    one_descriptor() { ready_.store(false, std::memory_order_relaxed); }
+    one_descriptor() { state_.store(quiet, std::memory_order_relaxed); }
 
     void wait(std::int64_t) {
-        if (source_ == nullptr || !ready_.load(std::memory_order_acquire)) parker_.park();
+        if (source_ == nullptr || state() == quiet) parker_.park();
     }
     void poll() {
-        if (source_ != nullptr && ready_.load(std::memory_order_acquire)) source_->on_ready({.readable = true});
+        if (source_ == nullptr) return;
+        const unsigned now = state();
+        if (now == ready) source_->on_ready({.readable = true});
+        if (now == closed) std::exchange(source_, nullptr)->on_gone(gone::descriptor_closed);
     }
     void wake() { parker_.unpark(); }
 
@@ -38,14 +41,20 @@ public:
     }
 
     // Any thread.
-    void becomes_ready() {
-        ready_.store(true, std::memory_order_release);
+    void becomes_ready() { becomes(ready); }
+    void is_closed() { becomes(closed); }  // and its number comes back: a poll tells
+
+private:
+    static constexpr unsigned quiet = 0, ready = 1, closed = 2;
+
+    unsigned state() const { return state_.load(std::memory_order_acquire); }
+    void becomes(unsigned now) {
+        state_.store(now, std::memory_order_release);
         wake();
     }
 
-private:
     typename Sync::parker parker_;
-    typename Sync::template atomic<bool> ready_;
+    typename Sync::template atomic<unsigned> state_;
     event_source* source_ = nullptr;  // the thread's
 };
 
@@ -54,14 +63,14 @@ struct waiting_scenario : coroutine_scenario<Sync> {
     using base = coroutine_scenario<Sync>;
     timer_thread<Sync, one_descriptor<Sync>> service;
     typename base::stop_source stop;
-    std::atomic<int> done = 0, cancelled = 0;  // std::atomic: the oracle is no part of what is checked
+    std::atomic<int> done = 0, cancelled = 0, closed = 0;  // std::atomic: the oracle is no part of what is checked
 
     coroutine<Sync> waits(typename base::place) {
         const awaited how = co_await readable<checked_stop<Sync>>(service, 3);
-        ++(how == awaited::done ? done : cancelled);
+        ++(how == awaited::done ? done : how == awaited::closed ? closed : cancelled);
         service.stop();
     }
-    void after() { Sync::law(done + cancelled == 1, "an await did not end once"); }
+    void after() { Sync::law(done + cancelled + closed == 1, "an await did not end once"); }
 };
 
 template <class Sync>
@@ -103,6 +112,26 @@ struct cancel_meets_the_end : waiting_scenario<Sync> {
     }
 };
 APIARY_CHECK(cancel_meets_the_end);
+
+template <class Sync>
+struct close_meets_a_cancel : waiting_scenario<Sync> {
+    static constexpr const char* what =
+        "the driver tells that the descriptor was closed while the await is cancelled: it ends once, as one of both";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"readable.off_behind_a_cancel", "ended.closed", "ended.cancelled"};
+    void before() { this->waits(this->here(this->stop)); }
+    void thread(unsigned i) {
+        if (i == 0) return this->service.run();
+        if (i == 1) return this->service.driver().is_closed();
+        this->stop.request_stop();
+    }
+    void after() {
+        waiting_scenario<Sync>::after();
+        Sync::law(this->done == 0, "closed, and ready all the same");
+        Sync::reach(this->closed == 1 ? "ended.closed" : "ended.cancelled");
+    }
+};
+APIARY_CHECK(close_meets_a_cancel);
 
 template <class Sync>
 struct ready_while_it_suspends : waiting_scenario<Sync> {

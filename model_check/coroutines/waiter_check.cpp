@@ -17,6 +17,7 @@ public:
     class awaiting : public awaiter<awaiting, Sync, checked_stop<Sync>> {
     public:
         explicit awaiting(happening& of) : of_(of) {}
+        ~awaiting() { lives_.write(false); }
         bool await_ready() const { return false; }
         awaited await_resume() { return this->resumed(); }
 
@@ -27,6 +28,7 @@ public:
             return true;
         }
         void cancel() noexcept {
+            Sync::law(lives_.read(), "a cancel came to an awaiter that is being destroyed");
             {
                 const typename Sync::lock held(of_.mutex_);
                 if (!of_.waiting_.take(*this)) return Sync::reach("cancel.too_late");
@@ -37,6 +39,7 @@ public:
 
     private:
         happening& of_;
+        typename Sync::template cell<bool> lives_{true};
     };
 
     awaiting operator co_await() { return awaiting(*this); }

@@ -240,6 +240,12 @@ TEST(channel, that_goes_while_a_coroutine_waits_ends_the_program) {
             receives({home}, c, l);
         },
         "destroyed while a coroutine waits");
+    EXPECT_DEATH(
+        {
+            ints c(0);
+            sends({home}, c, l, 1);
+        },
+        "destroyed while a coroutine waits");
 }
 
 }  // namespace

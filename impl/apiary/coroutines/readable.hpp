@@ -77,11 +77,11 @@ private:
         source(descriptor_wait& w, int descriptor) : descriptor_source(descriptor), of(w) {}
         void on_ready(readiness) noexcept override {
             (void)of.service_.driver().unwatch(*this);
-            of.watched_ = false;
+            of.watched_.write(false);
             of.off(awaited::done);
         }
         void on_gone(gone why) noexcept override {
-            of.watched_ = false;
+            of.watched_.write(false);
             of.off(why == gone::worker_ended ? awaited::cancelled : awaited::closed);
         }
         descriptor_wait& of;
@@ -97,16 +97,15 @@ private:
     }
     bool watch() noexcept {
         try {
-            watched_ = service_.driver().watch(source_, what_) == watch_result::watched;
+            watched_.write(service_.driver().watch(source_, what_) == watch_result::watched);
         } catch (...) {  // the kernel or the process has no memory
         }
-        return watched_;
+        return watched_.read();
     }
 
     static bool stop_it(job<sync>& self, job_end how, any_worker*) {
         auto& w = static_cast<step&>(self).of;
-        if (how == job_end::run && w.watched_) {
-            w.watched_ = false;
+        if (how == job_end::run && w.watched_.read()) {
             (void)w.service_.driver().unwatch(w.source_);
             w.part();
         }
@@ -133,7 +132,7 @@ private:
 
     Service& service_;
     const interest what_;
-    bool watched_ = false;  // the service's thread
+    typename sync::template cell<bool> watched_{false};  // the service's thread
     source source_;
     step start_, stop_;
     typename sync::template atomic<bool> claimed_;

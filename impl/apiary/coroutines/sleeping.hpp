@@ -40,9 +40,10 @@ class [[nodiscard]] sleeping : public awaiter<sleeping<Service, Stop>, typename 
 public:
     sleeping(Service& s, std::int64_t deadline_ns) : ends(&end_it), service_(s), deadline_ns_(deadline_ns) {}
     ~sleeping() {
-        if (!this->left()) return;
-        forgotten_ = true;
-        service_.cancel(timed_);
+        if (this->left()) {
+            forgotten_ = true;
+            service_.cancel(timed_);
+        }
     }
 
     bool await_ready() const { return deadline_ns_ <= service_.now_ns(); }

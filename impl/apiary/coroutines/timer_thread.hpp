@@ -60,13 +60,12 @@ public:
     Driver& driver() { return driver_; }
 
     void at(std::int64_t deadline_ns, timed& t, job<Sync>& what) {
-        bool refused;
-        bool earliest = false;
+        bool refused, earliest;
         {
             const typename Sync::lock held(mutex_);
             refused = stopped_;
+            earliest = !refused && deadline_ns < heap_.next_deadline();
             if (!refused) {
-                earliest = deadline_ns < heap_.next_deadline();
                 t.deadline_ns = deadline_ns;
                 t.what = &what;
                 t.handle = heap_.add(&t);

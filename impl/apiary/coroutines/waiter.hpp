@@ -52,7 +52,6 @@ public:
     waiter() {
         word_.store(0, std::memory_order_relaxed);
         how.write(awaited::done);
-        listed.write(false);
     }
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;

@@ -40,6 +40,8 @@ NO_LOGIC = {
     "impl/apiary/testing/fake_driver.hpp": "a test's helper", "impl/apiary/testing/plain_crew.hpp": "a test's helper",
     "impl/apiary/testing/replaced_new.hpp": "a test's helper", "impl/apiary/events/driver.hpp": "a concept",
     "impl/apiary/testing/counting_sync.hpp": "a test's policy: it only counts",
+    "impl/apiary/testing/plain_coroutine.hpp": "a test's helper", "impl/apiary/tasks/suspended.hpp": "an interface",
+    "impl/apiary/coroutines/timer_service.hpp": "a concept",
 }
 SYSTEM = {
     ("impl/apiary/parking/time_slice.hpp", "linux_slices"): "the kernel's answers, which differ: before Linux 6.12 there is no slice",
