@@ -2,6 +2,9 @@
 // still runs, and an await that is completed and cancelled at the same time. Real coroutines, on
 // frames that the engines watch.
 #include <array>
+#include <utility>
+
+#include <apiary/coroutines/async_event.hpp>
 
 #include "checked_stop.hpp"
 
@@ -172,5 +175,64 @@ struct two_wait_for_it : awaits_a_happening<Sync> {
     typename Sync::template cell<int> both{0};
 };
 APIARY_CHECK(two_wait_for_it);
+
+// The shipped event. The coroutine that it lets go on is the last to use it, and destroys it.
+template <class Sync>
+struct event_scenario : coroutine_scenario<Sync> {
+    static constexpr std::array engine_laws{"lifetime"};
+    using base = coroutine_scenario<Sync>;
+    using event = async_event<Sync, checked_stop<Sync>>;
+    event* it = nullptr;
+    typename base::stop_source stop;
+    typename Sync::template cell<int> made{0}, ended{0};
+
+    void before() { it = Sync::template create<event>(); }
+    coroutine<Sync> waits(typename base::place) {
+        const awaited how = co_await it->wait();
+        ended.write(ended.read() + 1);
+        if (how == awaited::cancelled) {
+            Sync::reach("event.cancelled");
+            co_return;
+        }
+        Sync::law(made.read() == 1, "the wait ended before the event was set");
+        Sync::destroy(std::exchange(it, nullptr));
+    }
+    void set() {
+        made.write(1);
+        it->set();
+    }
+    void after() {
+        Sync::law(ended.read() == 1, "a wait did not end once");
+        if (it != nullptr) Sync::destroy(it);
+    }
+};
+template <class Sync>
+struct event_goes_behind_the_wait : event_scenario<Sync> {
+    static constexpr const char* what =
+        "an event is set while a coroutine begins to wait for it; the coroutine destroys it as soon as it goes on";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"waiter.brought_back"};
+    void thread(unsigned i) {
+        if (i == 1) return this->set();
+        this->waits(this->here());
+    }
+};
+APIARY_CHECK(event_goes_behind_the_wait);
+template <class Sync>
+struct event_meets_a_cancel : event_scenario<Sync> {
+    static constexpr const char* what =
+        "the same, and a stop is asked for: the event is the coroutine's, or was cancelled";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on", "event.cancelled"};
+    void thread(unsigned i) {
+        if (i == 0)
+            this->waits(this->here(this->stop));
+        else if (i == 1)
+            this->set();
+        else
+            this->stop.request_stop();
+    }
+};
+APIARY_CHECK(event_meets_a_cancel);
 
 }  // namespace

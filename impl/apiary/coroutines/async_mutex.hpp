@@ -9,7 +9,7 @@
 // Progress, order, memory: those of async_semaphore, of which this is one permit.
 // Bad input. An unlock of what is not locked: ends the program.
 //
-// Checked by model_check/coroutines/async_semaphore_check.cpp. Tested by coroutines_test.cpp.
+// Checked by model_check/coroutines/async_semaphore_check.cpp. Tested by async_semaphore_test.cpp.
 #pragma once
 
 #include <utility>

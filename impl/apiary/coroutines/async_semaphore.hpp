@@ -31,7 +31,7 @@
 //   order for it: release and wait change one word, and the second of them sees the first.
 //
 // Checked by model_check/coroutines/async_semaphore_check.cpp. Stressed by
-// stress/coroutines/coroutines_stress.cpp. Tested by coroutines_test.cpp.
+// stress/coroutines/coroutines_stress.cpp. Tested by async_semaphore_test.cpp.
 #pragma once
 
 #include <atomic>

@@ -30,8 +30,8 @@
 //   S2  finish: fetch_or (release) -> suspend: the same word (acquire). A coroutine that goes on at
 //       once sees what was done for it.
 //
-// Checked by model_check/coroutines/waiter_check.cpp. Tested by coroutines_test.cpp. L. Baker, "C++
-// Coroutines: Understanding operator co_await", 2017, has the danger; exhibits C06, C07 and C08.
+// Checked by model_check/coroutines/waiter_check.cpp. Tested by async_semaphore_test.cpp. L. Baker,
+// "C++ Coroutines: Understanding operator co_await", 2017, has the danger; exhibits C06, C07, C09.
 #pragma once
 
 #include <atomic>

@@ -1,0 +1,95 @@
+// async_event: a coroutine that finds it unset suspends until it is set. It stays set until a reset.
+//
+//     const awaited how = co_await e.wait();        // done, or cancelled
+//
+// When to use it. To let many coroutines go on at once. When not: for one at a time, or so many
+// (async_semaphore); to hand a value over (channel).
+//
+// Threads.   all: any.
+// Progress.  A mutex, held for a few steps, and for one step a waiter by set; never while a coroutine
+//            runs.
+// Order.     Those that wait go on in the order of their arrival.
+// Bad input. Set twice, reset while unset: as once. Destroyed while a coroutine waits: ends the
+//            program. It may be destroyed by a coroutine that it let go on, once no other waits.
+//
+// Synchronisation. By the mutex, and behind it the waiter's own (waiter S1, S2): what came before the
+// set is seen behind the wait.
+//
+// Checked by model_check/coroutines/waiter_check.cpp. Tested by async_event_test.cpp.
+#pragma once
+
+#include <apiary/coroutines/awaiter.hpp>
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+template <class Sync = real_sync, class Stop = std_stop>
+class async_event {
+public:
+    class [[nodiscard]] awaiting : public awaiter<awaiting, Sync, Stop> {
+    public:
+        explicit awaiting(async_event& of) : of_(of) {}
+        ~awaiting() {
+            if (this->left()) (void)of_.forget(*this);
+        }
+
+        bool await_ready() const { return false; }
+        awaited await_resume() { return this->resumed(); }
+
+        // For awaiter.
+        bool wait() {
+            const typename Sync::lock held(of_.mutex_);
+            if (of_.set_) return false;
+            of_.waiting_.append(*this);
+            return true;
+        }
+        void cancel() noexcept {
+            if (!of_.forget(*this)) return Sync::reach("async_event.cancelled_too_late");
+            this->how.write(awaited::cancelled);
+            this->finish();
+        }
+
+    private:
+        async_event& of_;
+    };
+
+    async_event() = default;
+    ~async_event() {
+        if (!waiting_.empty()) Sync::fail("an event was destroyed while a coroutine waits for it");
+    }
+    async_event(const async_event&) = delete;
+    async_event& operator=(const async_event&) = delete;
+
+    awaiting wait() { return awaiting(*this); }
+
+    void set() {
+        taken_waiters<Sync> all;
+        {
+            const typename Sync::lock held(mutex_);
+            set_ = true;
+            while (awaiting* w = waiting_.take_first()) all.add(*w);
+        }
+        all.finish_all();
+    }
+    void reset() {
+        const typename Sync::lock held(mutex_);
+        set_ = false;
+    }
+    bool is_set() const {  // a hint, where others reset it
+        const typename Sync::lock held(mutex_);
+        return set_;
+    }
+
+private:
+    bool forget(awaiting& w) noexcept {
+        const typename Sync::lock held(mutex_);
+        return waiting_.take(w);
+    }
+
+    mutable typename Sync::mutex mutex_;
+    // By mutex_.
+    bool set_ = false;
+    wait_list<awaiting> waiting_;
+};
+
+}  // namespace apiary
