@@ -114,7 +114,7 @@ struct cancel_meets_the_end : waiting_scenario<Sync> {
 APIARY_CHECK(cancel_meets_the_end);
 
 template <class Sync>
-struct close_meets_a_cancel : waiting_scenario<Sync> {
+struct descriptor_closed_meets_a_cancel : waiting_scenario<Sync> {
     static constexpr const char* what =
         "the driver tells that the descriptor was closed while the await is cancelled: it ends once, as one of both";
     static constexpr unsigned threads = 3;
@@ -131,7 +131,7 @@ struct close_meets_a_cancel : waiting_scenario<Sync> {
         Sync::reach(this->closed == 1 ? "ended.closed" : "ended.cancelled");
     }
 };
-APIARY_CHECK(close_meets_a_cancel);
+APIARY_CHECK(descriptor_closed_meets_a_cancel);
 
 template <class Sync>
 struct ready_while_it_suspends : waiting_scenario<Sync> {
