@@ -175,6 +175,42 @@ struct force_ends_the_stubborn : processes_scenario<Sync, 1, 1> {
 };
 APIARY_CHECK(force_ends_the_stubborn);
 
+// One process begins to watch another while that is killed. Accepted: it is told, once. Refused: it knows.
+template <class Sync>
+struct watch_against_end : processes_scenario<Sync, 1, 1> {
+    static constexpr const char* what = "a process begins to watch another that is killed: told once, or refused";
+    static constexpr std::array must_reach{"processes.told", "processes.refused"};
+    pid watched;
+    send_answer answer = send_answer::full;
+    unsigned told = 0;
+    void before() {
+        this->make();
+        watched = this->spawn(1);  // first in the pool: the kill comes before its first step, or behind it
+        (void)this->spawn(
+            0,
+            [this](event&, auto& out) {
+                answer = out.watch(watched);
+                if (answer != send_answer::accepted) out.finish();
+            },
+            [this](event& e, auto& out) {
+                Sync::law(e.type == event_type::ended && e.from() == watched, "a watcher is told of another");
+                ++told;
+                out.finish();
+            });
+        this->core->close_the_door();
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->work(0);
+        Sync::law(this->core->kill(watched) == send_answer::accepted, "a living process could not be killed");
+    }
+    void after() {
+        this->end();
+        Sync::law(told == (answer == send_answer::accepted ? 1U : 0U), "a watcher was not told once how it ended");
+        Sync::reach(told == 1 ? "processes.told" : "processes.refused");
+    }
+};
+APIARY_CHECK(watch_against_end);
+
 // Two workers; a process that was woken lies in the slot of the one, and the other may steal it.
 template <class Sync>
 struct last_one_out : processes_scenario<Sync, 2, 0> {

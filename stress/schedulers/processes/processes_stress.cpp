@@ -2,6 +2,7 @@
 // and stop it all at a moment of the seed's. Nothing that was accepted is lost unreported, and nobody is told what another was sent.
 #include <apiary/schedulers/processes/processes.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -62,6 +63,11 @@ public:
         ++plain_;  // a race detector watches it
         while (event* e = batch.next()) {
             if (e->type == event_type::cancel) ends_ = true;
+            if (e->type == event_type::ended) {
+                const auto at = std::find(watched_.begin(), watched_.end(), e->from());
+                if (at == watched_.end()) r_.fail("told of the end of a process twice, or of one that was not watched");
+                watched_.erase(at);
+            }
             if (e->type == event_type::completed && (calls_ == 0 || calls_-- == 0)) r_.fail("a completion of nothing");
             if (e->type == event_type::message) {
                 ++books_.received;
@@ -99,6 +105,10 @@ private:
         // Of a tag that is likely to be in use by nobody, or by one that is to get it later.
         if (what == 6) (void)out.scheduler().complete_yield(board_.any(random_.below(1000)), random_.below(8), 1);
         if (what == 7) throw 7;
+        if (what == 8) {
+            const pid which = board_.any(random_.below(1000));
+            if (which && out.watch(which) == send_answer::accepted) watched_.push_back(which);
+        }
         if (what >= 12) out.call(what == 15 ? lost : echo, tag_++), ++calls_;
         if (what == 11) out.sleep(random_.below(200'000), tag_++), ++calls_;
         if (++steps_ > 40 || ends_) return out.finish();
@@ -114,6 +124,7 @@ private:
     pid self_;
     std::uint64_t tag_ = 100, plain_ = 0;
     unsigned calls_ = 0, steps_ = 0;
+    std::vector<pid> watched_;
     bool ends_ = false, closed_ = false;
 };
 

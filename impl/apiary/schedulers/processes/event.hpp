@@ -21,6 +21,9 @@ enum class event_type : std::uint8_t {
     message,    // from(), data
     completed,  // tag, error, data: what the process has called for is over
     cancel,     // the process shall end; it is told once
+    ended,      // from() has, which was watched; data: how, a process_end
+    kill,       // of the scheduler: no step is told of it
+    watch,      // likewise
 };
 
 // Of the scheduler. A handler that fails in a way of its own says so in the data.
@@ -32,7 +35,8 @@ struct event {
     std::uint64_t tag = 0;
     payload data;
 
-    pid from() const { return {type == event_type::message ? tag : 0}; }  // nobody: no process has sent it
+    // Nobody: no process has sent it.
+    pid from() const { return {type == event_type::message || type == event_type::ended ? tag : 0}; }
 };
 
 template <class Sync>

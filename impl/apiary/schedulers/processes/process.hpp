@@ -69,6 +69,16 @@ public:
     virtual void close() noexcept {}
 };
 
+// How a process has ended.
+enum class process_end : std::uint8_t {
+    finished,  // it said so
+    threw,     // its step let out an exception
+    misused,   // a call's tag was in use, or it blocked on nothing
+    killed,
+    forced,   // the stop's deadline had passed
+    refused,  // by init
+};
+
 // What a process calls for. The thread that carries it out calls complete_yield(from, tag, …), now or later, on any thread.
 template <class Sync>
 struct basic_command {
@@ -114,6 +124,8 @@ public:
     // At once; the answer tells what became of it. Refused, a payload that is given is still there.
     template <class T>
     send_answer send(pid to, T&& data);
+    // Told once how it ends, by an event of type `ended`. Not accepted: it has ended, and nothing is told.
+    send_answer watch(pid which);
     // A child. On this thread init runs; the first step soon, perhaps on another worker.
     spawn_answer spawn(std::unique_ptr<basic_process<Sync>> child, std::string_view method = {}, payload input = {});
 
@@ -140,15 +152,6 @@ private:
     const pid self_;
     process_state waits_ = process_state::idle;
     bool finished_ = false;
-};
-
-// How a process has ended.
-enum class process_end : std::uint8_t {
-    finished,  // it said so
-    threw,     // its step let out an exception
-    misused,   // a call's tag was in use, or it blocked on nothing
-    killed,
-    forced,  // the stop's deadline had passed
 };
 
 using process = basic_process<>;

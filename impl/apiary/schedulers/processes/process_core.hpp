@@ -93,7 +93,7 @@ public:
     send_answer kill(pid to) {
         place* const p = find(to);
         if (p == nullptr) return send_answer::no_such_process;
-        return push(current(), *p, to.generation(), blocks::make(event_type::cancel, 0, yield_error::none, payload()),
+        return push(current(), *p, to.generation(), blocks::make(event_type::kill, 0, yield_error::none, payload()),
                     true);
     }
     // A hint.
@@ -231,6 +231,12 @@ private:
             return config_.relay(to, wrapped);
         }
     }
+    send_answer watch_by(worker_type* here, pid watcher, pid which) {
+        place* const p = find(which);
+        if (p == nullptr || !p->word.looks_alive(which.generation())) return refusal(p, which);
+        node* const n = blocks::make(event_type::watch, watcher.value, yield_error::none, payload());
+        return push(here, *p, which.generation(), n, false);
+    }
     template <class T>
     send_answer complete_by(worker_type* here, pid to, std::uint64_t tag, T&& data, yield_error error) {
         place* const p = find(to);
@@ -269,7 +275,7 @@ private:
             told.thrown = std::current_exception();
         }
         if (!told) {
-            books_.bury(p->id(), dead_letter::ended, list_of(p->word.finish(p->generation)));
+            (void)close_mailbox(*p, here, process_end::refused);
             p->empty();
             table_.release(p, spare(here));
             leave();
@@ -291,7 +297,8 @@ private:
         const auto [newest, cancel] = p.word.start(p.generation);
         bool calls = false;
         event_list<Sync> events(newest, [&calls](event_type t) { calls |= t != event_type::message; });
-        const arrived what = calls ? sort(p, events) : arrived{};
+        typename place::arrived what;
+        if (calls) what = p.sort(events, [this] { books_.late_completion(); });
         if (what.killed) return end(p, w, process_end::killed, std::move(events));
         if (at_phase(forcing)) [[unlikely]]
             return end(p, w, process_end::forced, std::move(events));
@@ -340,32 +347,19 @@ private:
         queue(p, p.waits == process_state::ready ? nullptr : &w);  // again(): behind others
     }
 
-    static event_list<Sync> list_of(typename place::word_type::taken t) {
-        return {t.newest, [](event_type) {}};
+    // What is left is buried, and the watchers are told. Returns how many messages were left.
+    std::uint64_t close_mailbox(place& p, worker_type* here, process_end how) {
+        event_list<Sync> left(p.word.finish(p.generation).newest, [](event_type) {});
+        p.sort(left, [this] { books_.late_completion(); });
+        if (p.has_more())
+            for (const pid watcher : p.more().watchers) tell_end(here, watcher, p.id(), how);
+        return books_.bury(p.id(), dead_letter::ended, std::move(left));
     }
-
-    struct arrived {
-        bool completed = false, killed = false;
-    };
-    // Keeps of the completions those that were called for and come first, and takes kills out.
-    arrived sort(place& p, event_list<Sync>& events) {
-        arrived what;
-        event_list<Sync> kept;
-        while (node* n = events.pop()) {
-            if (n->what.type == event_type::message ||
-                (n->what.type == event_type::completed && p.call_ends(n->what.tag))) {
-                what.completed |= n->what.type == event_type::completed;
-                kept.append(n);
-                continue;
-            }
-            if (n->what.type == event_type::cancel)
-                what.killed = true;
-            else
-                books_.late_completion();
-            blocks::release(n);
-        }
-        events = std::move(kept);
-        return what;
+    void tell_end(worker_type* here, pid watcher, pid ended, process_end how) {
+        place* const p = find(watcher);
+        if (p == nullptr || !p->word.looks_alive(watcher.generation())) return;
+        node* const n = blocks::make(event_type::ended, ended.value, yield_error::none, how);
+        (void)push(here, *p, watcher.generation(), n, false);
     }
 
     // False: a tag was in use, or called for twice. Then nothing of this step is carried out.
@@ -398,7 +392,7 @@ private:
         std::uint64_t lost = 0;
         if (p.has_more()) lost += books_.bury(p.id(), dead_letter::ended, std::move(p.more().kept));
         lost += books_.bury(p.id(), dead_letter::ended, std::move(unread));
-        lost += books_.bury(p.id(), dead_letter::ended, list_of(p.word.finish(p.generation)));
+        lost += close_mailbox(p, &w, how);
         p.body->close();
         p.empty();
         if (!at_phase(running)) books_.ended(id, how, lost);

@@ -21,6 +21,10 @@ send_answer basic_step_output<Sync>::send(pid to, T&& data) {
     return core_.send_by(&worker_, self_, to, std::forward<T>(data));
 }
 template <class Sync>
+send_answer basic_step_output<Sync>::watch(pid which) {
+    return core_.watch_by(&worker_, self_, which);
+}
+template <class Sync>
 spawn_answer basic_step_output<Sync>::spawn(std::unique_ptr<basic_process<Sync>> child, std::string_view method,
                                             payload input) {
     return core_.spawn_by(&worker_, std::move(child), method, std::move(input), self_);

@@ -77,6 +77,7 @@ struct alignas(64) process_place : job<Sync> {
     // What few processes have.
     struct rest {
         pending_calls::tags tags;
+        std::vector<pid> watchers;
         event_list<Sync> kept;  // messages that wait for the end of a block
     };
     rest& more() {
@@ -92,6 +93,32 @@ struct alignas(64) process_place : job<Sync> {
     [[nodiscard]] bool call_ends(std::uint64_t tag) {
         return calls.end(tag, [this]() -> auto& { return more().tags; });
     }
+    // Takes out of what has come what is not for the process: kills, watches, completions that were not called for or do not
+    // come first. `late()` is told of these.
+    struct arrived {
+        bool completed = false, killed = false;
+    };
+    template <class Late>
+    arrived sort(event_list<Sync>& events, Late late) {
+        arrived what;
+        event_list<Sync> for_it;
+        while (node* n = events.pop()) {
+            const event& e = n->what;
+            const bool ends_a_call = e.type == event_type::completed && call_ends(e.tag);
+            if (ends_a_call || e.type == event_type::message || e.type == event_type::ended) {
+                what.completed |= ends_a_call;
+                for_it.append(n);
+                continue;
+            }
+            if (e.type == event_type::completed) late();
+            if (e.type == event_type::watch) more().watchers.push_back({e.tag});
+            what.killed |= e.type == event_type::kill;
+            event_blocks<Sync>::release(n);
+        }
+        events = std::move(for_it);
+        return what;
+    }
+
     // For the next process.
     void empty() {
         body.reset();

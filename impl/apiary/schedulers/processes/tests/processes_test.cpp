@@ -316,12 +316,69 @@ TEST(processes, a_cancel_is_told_once_and_reaches_the_idle_and_the_blocked) {
         wait_for([&] { return waits == 1; });
         for (int i = 0; i != 3; ++i) {
             EXPECT_EQ(all.cancel(made.id), send_answer::accepted);
-            wait_for([&] { return cancels == 1; });
+            wait_for([&] { return cancels != 0; });
         }
         EXPECT_EQ(all.send(made.id, 1), send_answer::accepted);
         all.join();
         EXPECT_EQ(cancels, 1) << blocked;
     }
+}
+
+TEST(processes, a_watcher_is_told_once_how_it_ended) {
+    enum class ends { says, throws, blocks_on_nothing, killed };
+    for (const ends how : {ends::says, ends::throws, ends::blocks_on_nothing, ends::killed}) {
+        processes all({.workers = 2});
+        const auto watched = all.spawn(on_events([&](event&, step_output& out) {
+            if (how == ends::throws) throw 1;
+            how == ends::says ? out.finish() : out.block();
+        }));
+        std::atomic<int> told = 0, watching = 0;
+        for (int i = 0; i != 2; ++i)
+            (void)all.spawn(std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
+                if (!std::exchange(begun, true)) {
+                    EXPECT_EQ(out.watch(watched.id), send_answer::accepted);
+                    ++watching;
+                }
+                while (event* e = batch.next()) {
+                    EXPECT_EQ(e->type, event_type::ended);
+                    EXPECT_EQ(e->from(), watched.id);
+                    constexpr std::array as{process_end::finished, process_end::threw, process_end::misused,
+                                            process_end::killed};
+                    EXPECT_EQ(*e->data.get<process_end>(), as[static_cast<std::size_t>(how)]);
+                    EXPECT_NE(out.watch(watched.id), send_answer::accepted) << "it has ended";
+                    ++told;
+                    out.finish();
+                }
+            }));
+        wait_for([&] { return watching == 2; });
+        EXPECT_EQ(how == ends::killed ? all.kill(watched.id) : all.send(watched.id, 1), send_answer::accepted);
+        all.join();
+        EXPECT_EQ(told, 2);
+        EXPECT_EQ(all.counters().dead_letters, 0U);
+    }
+}
+
+TEST(processes, a_watcher_that_blocks_is_told_behind_its_block_and_one_that_has_ended_is_not) {
+    processes all({.workers = 1, .handlers = {{1, [](auto&, process_command&&) {}}}});
+    const auto watched = all.spawn(deaf());
+    std::vector<event_type> told;
+    const auto watcher = all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        while (event* e = batch.next()) told.push_back(e->type);
+        if (!told.empty()) return out.finish();
+        (void)out.watch(watched.id);
+        out.call(1, 1);
+        out.block();
+    }));
+    (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        (void)out.watch(watched.id);
+        out.finish();
+    }));
+    wait_for([&] { return all.counters().living == 2; });
+    EXPECT_EQ(all.cancel(watched.id), send_answer::accepted);
+    wait_for([&] { return all.counters().living == 1; });
+    EXPECT_EQ(all.complete_yield(watcher.id, 1), send_answer::accepted);
+    all.join();
+    EXPECT_EQ(told, (std::vector{event_type::ended, event_type::completed}));
 }
 
 TEST(processes, a_relay_gets_what_is_sent_to_other_nodes) {

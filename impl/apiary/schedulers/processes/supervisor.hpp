@@ -1,0 +1,150 @@
+// supervisor: a process that starts others, watches them, and starts them again when they fail, but not for ever.
+//
+//     all.spawn(std::make_unique<apiary::supervisor>(
+//         std::vector<apiary::supervisor::child>{{[] { return std::make_unique<session>(); }, "entry"}, …},
+//         apiary::supervisor::options{.strategy = apiary::restart_strategy::one_for_all}));
+//
+// When to use it. For processes that others rely on and whose state may be lost. When not: for one that is spawned to end.
+//
+//   one_for_one   the child that has failed is started again
+//   one_for_all   all are cancelled, and when the last has ended all are started again, but those that had finished
+//
+// A child fails when it ends otherwise than by finish (process_end), or its init refuses. One that has finished is done; when
+// all are done the supervisor finishes. More than `restarts` failures within `within_ns`: it kills the others and, behind
+// the last of them, throws supervisor_gave_up; a watcher of the supervisor is told `threw`, and so supervisors nest.
+// Cancelled, it cancels its children and finishes behind the last. Children that do not heed a cancel within `patience_ns`
+// are killed.
+//
+// Threads. A process (process.hpp): `make` is called by its steps.
+// Tested by supervisor_test.cpp. After Erlang/OTP's supervisor, whose restart type `transient` this is.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <apiary/schedulers/processes/process_core.hpp>
+
+namespace apiary {
+
+enum class restart_strategy : std::uint8_t { one_for_one, one_for_all };
+
+struct supervisor_gave_up : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+template <class Sync = real_sync>
+class basic_supervisor : public basic_process<Sync> {
+    using base = basic_process<Sync>;
+    using output = typename base::output;
+
+public:
+    struct child {
+        std::function<std::unique_ptr<base>()> make;
+        std::string method = {};
+    };
+    struct options {
+        restart_strategy strategy = restart_strategy::one_for_one;
+        unsigned restarts = 3;
+        std::int64_t within_ns = 5'000'000'000;
+        std::int64_t patience_ns = 1'000'000'000;
+    };
+
+    explicit basic_supervisor(std::vector<child> children, options o = {}) : options_(o) {
+        for (child& c : children) children_.push_back({std::move(c), {}, false});
+    }
+
+    init_answer init(typename base::context&, std::string_view, payload) override { return init_answer::ready; }
+    void step(typename base::events& batch, output& out) override {
+        if (!std::exchange(begun_, true)) start_all(out);
+        while (event* e = batch.next()) {
+            if (e->type == event_type::cancel && now_ < ending) stop_all(out, ending);
+            if (e->type == event_type::completed) kill_all(out);  // the patience is over
+            if (e->type == event_type::ended) child_ended(out, e->from(), *e->data.template get<process_end>());
+        }
+        if (living_ != 0) return;
+        if (now_ == giving_up) throw supervisor_gave_up("supervisor: more failures than its options allow");
+        out.finish();  // all are done, or it was cancelled
+    }
+
+private:
+    struct supervised {
+        child what;
+        pid id;  // nobody: it does not live
+        bool done = false;
+    };
+    enum phase : std::uint8_t { running, restarting, ending, giving_up };
+
+    void start_all(output& out) {
+        now_ = running;
+        for (supervised& c : children_)
+            if (!c.done && now_ == running) start(out, c);
+    }
+    void start(output& out, supervised& c) {
+        for (;;) {
+            const spawn_answer made = out.spawn(c.what.make(), c.what.method);
+            if (made && out.watch(made.id) == send_answer::accepted) {
+                c.id = made.id;
+                ++living_;
+                return;
+            }
+            if (!may_restart(out)) return give_up(out);  // a child that is killed at once has failed, too
+        }
+    }
+    void child_ended(output& out, pid which, process_end how) {
+        const auto c =
+            std::find_if(children_.begin(), children_.end(), [which](const supervised& s) { return s.id == which; });
+        if (c == children_.end()) return;
+        c->id = {};
+        --living_;
+        if (now_ == restarting && living_ == 0) return start_all(out);
+        if (now_ != running) return;
+        c->done = how == process_end::finished;
+        if (c->done) return;
+        if (!may_restart(out)) return give_up(out);
+        if (options_.strategy == restart_strategy::one_for_one) return start(out, *c);
+        if (living_ == 0) return start_all(out);
+        stop_all(out, restarting);
+    }
+    // A failure more: whether it is one too many.
+    bool may_restart(output& out) {
+        const std::int64_t now = out.scheduler().now_ns();
+        std::erase_if(failures_, [&](std::int64_t at) { return now - at > options_.within_ns; });
+        failures_.push_back(now);
+        return failures_.size() <= options_.restarts;
+    }
+    void stop_all(output& out, phase why) {
+        now_ = why;
+        for (const supervised& c : children_)
+            if (c.id) (void)out.scheduler().cancel(c.id);
+        out.sleep(options_.patience_ns, ++patience_);
+    }
+    void kill_all(output& out) {
+        if (now_ == running) return;  // of an earlier stop
+        for (const supervised& c : children_)
+            if (c.id) (void)out.scheduler().kill(c.id);
+    }
+    void give_up(output& out) {
+        now_ = giving_up;
+        kill_all(out);
+    }
+
+    const options options_;
+    std::vector<supervised> children_;
+    std::vector<std::int64_t> failures_;  // when, within the window
+    std::size_t living_ = 0;
+    std::uint64_t patience_ = 0;  // the tag of the last sleep
+    phase now_ = running;
+    bool begun_ = false;
+};
+
+using supervisor = basic_supervisor<>;
+
+}  // namespace apiary

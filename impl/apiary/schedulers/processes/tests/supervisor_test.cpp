@@ -1,0 +1,180 @@
+// Supervisors: which child is started again, with which others, and when that ends.
+#include <gtest/gtest.h>
+
+#include <apiary/schedulers/processes/supervisor.hpp>
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+#include "acting.hpp"
+
+namespace {
+
+using namespace apiary;
+
+// So many children that note their pids; a message `true` makes one throw, `false` finish.
+struct family {
+    struct one {
+        std::atomic<std::uint64_t> id = 0;
+        std::atomic<int> starts = 0, cancels = 0;
+    };
+    std::array<one, 3> all;
+
+    std::vector<supervisor::child> children() {
+        std::vector<supervisor::child> made;
+        for (one& o : this->all)
+            made.push_back({[&o] {
+                return std::make_unique<acting>([&o, begun = false](event_batch& batch, step_output& out) mutable {
+                    if (!std::exchange(begun, true)) {
+                        o.id = out.self().value;
+                        ++o.starts;
+                    }
+                    while (event* e = batch.next()) {
+                        if (e->type == event_type::cancel) {
+                            ++o.cancels;
+                            return out.finish();
+                        }
+                        if (*e->data.get<bool>()) throw std::runtime_error("child");
+                        out.finish();
+                    }
+                });
+            }});
+        return made;
+    }
+    void wait_for_starts(int a, int b, int c) {
+        wait_for([&] { return all[0].starts == a && all[1].starts == b && all[2].starts == c; });
+    }
+    pid of(std::size_t i) const { return {all[i].id}; }
+};
+
+// Watches one, and notes how it ended.
+std::unique_ptr<process> watching(pid which, std::atomic<int>& how) {
+    return std::make_unique<acting>([&how, which, begun = false](event_batch& batch, step_output& out) mutable {
+        if (!std::exchange(begun, true)) {
+            EXPECT_EQ(out.watch(which), send_answer::accepted);
+        }
+        while (event* e = batch.next()) {
+            if (e->type == event_type::ended) how = static_cast<int>(*e->data.get<process_end>());
+            out.finish();
+        }
+    });
+}
+
+TEST(supervisor, starts_one_again_for_one) {
+    processes all({.workers = 2});
+    family f;
+    (void)all.spawn(std::make_unique<supervisor>(f.children()));
+    f.wait_for_starts(1, 1, 1);
+    const pid before = f.of(1);
+    EXPECT_EQ(all.send(before, true), send_answer::accepted);
+    f.wait_for_starts(1, 2, 1);
+    EXPECT_NE(f.of(1), before);
+    EXPECT_EQ(all.kill(f.of(2)), send_answer::accepted);
+    f.wait_for_starts(1, 2, 2);
+    EXPECT_TRUE(all.stop(real_sync::forever).forced.size() == 0);
+    for (const auto& one : f.all) EXPECT_EQ(one.cancels, 1) << "the stop tells each, and so does their supervisor";
+}
+
+TEST(supervisor, starts_all_again_for_all_but_those_that_had_finished) {
+    processes all({.workers = 2});
+    family f;
+    (void)all.spawn(
+        std::make_unique<supervisor>(f.children(), supervisor::options{.strategy = restart_strategy::one_for_all}));
+    f.wait_for_starts(1, 1, 1);
+    EXPECT_EQ(all.send(f.of(0), false), send_answer::accepted);
+    wait_for([&] { return all.counters().living == 3; });
+    EXPECT_EQ(all.send(f.of(1), true), send_answer::accepted);
+    f.wait_for_starts(1, 2, 2);
+    EXPECT_EQ(f.all[2].cancels, 1);
+    EXPECT_EQ(all.send(f.of(2), true), send_answer::accepted);
+    f.wait_for_starts(1, 3, 3);
+}
+
+TEST(supervisor, finishes_when_all_have) {
+    processes all({.workers = 2});
+    family f;
+    std::atomic<int> how = -1;
+    const auto made = all.spawn(std::make_unique<supervisor>(f.children()));
+    (void)all.spawn(watching(made.id, how));
+    f.wait_for_starts(1, 1, 1);
+    for (std::size_t i = 0; i != 3; ++i) EXPECT_EQ(all.send(f.of(i), false), send_answer::accepted);
+    all.join();
+    EXPECT_EQ(how, static_cast<int>(process_end::finished));
+    f.wait_for_starts(1, 1, 1);
+}
+
+TEST(supervisor, gives_up_on_a_child_that_dies_for_ever_and_takes_the_others_with_it) {
+    for (const restart_strategy strategy : {restart_strategy::one_for_one, restart_strategy::one_for_all}) {
+        std::atomic<int> starts = 0, others_closed = 0, how = -1, told = 0;
+        processes all({.workers = 2, .on_exception = [&](const std::exception_ptr& e) {
+                           try {
+                               std::rethrow_exception(e);
+                           } catch (const supervisor_gave_up&) {
+                               ++told;
+                           } catch (int) {
+                           }
+                       }});
+        std::atomic<bool> go = false;
+        const auto made = all.spawn(std::make_unique<supervisor>(
+            std::vector<supervisor::child>{
+                {[&] { return on_events([](event&, step_output&) {}, [&] { ++others_closed; }); }}, {[&] {
+                    return std::make_unique<acting>([&](event_batch&, step_output&) {
+                        wait_for([&] { return go.load(); });
+                        ++starts;
+                        throw 1;
+                    });
+                }}},
+            supervisor::options{.strategy = strategy, .restarts = 4, .within_ns = 3'600'000'000'000}));
+        (void)all.spawn(watching(made.id, how));
+        wait_for([&] { return all.counters().living == 4; });
+        go = true;
+        all.join();
+        EXPECT_EQ(starts, 5) << "the first, and four restarts";
+        EXPECT_EQ(how, static_cast<int>(process_end::threw));
+        EXPECT_EQ(told, 1);
+        EXPECT_EQ(others_closed, strategy == restart_strategy::one_for_one ? 1 : 5);
+    }
+}
+
+TEST(supervisor, gives_up_on_a_child_whose_init_refuses) {
+    struct refuses : process {
+        init_answer init(context&, std::string_view, payload) override { return init_answer::failed; }
+        void step(events&, output&) override {}
+    };
+    int made = 0;
+    processes all({.workers = 1});
+    (void)all.spawn(std::make_unique<supervisor>(
+        std::vector<supervisor::child>{{[&] { return ++made, std::make_unique<refuses>(); }}}));
+    all.join();
+    EXPECT_EQ(made, 4);
+    EXPECT_EQ(all.counters().exceptions, 1U);
+}
+
+TEST(supervisor, allows_as_many_failures_again_when_time_has_passed) {
+    processes all({.workers = 2});
+    family f;
+    (void)all.spawn(std::make_unique<supervisor>(f.children(), supervisor::options{.restarts = 1, .within_ns = 1}));
+    for (int n = 1; n != 6; ++n) {
+        f.wait_for_starts(n, 1, 1);
+        EXPECT_EQ(all.send(f.of(0), true), send_answer::accepted);
+    }
+    f.wait_for_starts(6, 1, 1);
+}
+
+TEST(supervisor, kills_those_that_do_not_heed_a_cancel) {
+    processes all({.workers = 2});
+    const auto made = all.spawn(std::make_unique<supervisor>(std::vector<supervisor::child>{{[] {
+                                                                 return std::make_unique<acting>(
+                                                                     [](event_batch& batch, step_output&) {
+                                                                         while (batch.next() != nullptr) {
+                                                                         }
+                                                                     });
+                                                             }}},
+                                                             supervisor::options{.patience_ns = 1'000'000}));
+    wait_for([&] { return all.counters().living == 2; });
+    EXPECT_EQ(all.cancel(made.id), send_answer::accepted);
+    all.join();
+}
+
+}  // namespace
