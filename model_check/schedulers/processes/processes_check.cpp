@@ -211,6 +211,41 @@ struct watch_against_end : processes_scenario<Sync, 1, 1> {
 };
 APIARY_CHECK(watch_against_end);
 
+// The same on two workers: the watch may come while the watched process runs for the last time.
+template <class Sync>
+struct watch_in_the_last_run : processes_scenario<Sync, 2, 0> {
+    static constexpr const char* what =
+        "a process is watched while it runs for the last time: the watcher is told, or refused";
+    static constexpr std::array must_reach{"processes.told", "processes.refused"};
+    pid watched;
+    send_answer answer = send_answer::full;
+    unsigned told = 0;
+    void before() {
+        this->make();
+        watched = this->spawn(1, [](event&, auto& out) { out.finish(); });
+        (void)this->spawn(
+            0,
+            [this](event&, auto& out) {
+                answer = out.watch(watched);
+                if (answer != send_answer::accepted) out.finish();
+            },
+            [this](event&, auto& out) {
+                ++told;
+                out.finish();
+            });
+        this->core->close_the_door();
+    }
+    // One turn each, and what is left behind them: whole workers have too many behaviours.
+    void thread(unsigned i) { (void)this->turn_on(i); }
+    void after() {
+        for (unsigned n = 0; n != 6 && !this->core->over(); ++n) (void)this->turn_on(n % 2);
+        this->end();
+        Sync::law(told == (answer == send_answer::accepted ? 1U : 0U), "a watcher was not told once how it ended");
+        Sync::reach(told == 1 ? "processes.told" : "processes.refused");
+    }
+};
+APIARY_CHECK(watch_in_the_last_run);
+
 // Two workers; a process that was woken lies in the slot of the one, and the other may steal it.
 template <class Sync>
 struct last_one_out : processes_scenario<Sync, 2, 0> {

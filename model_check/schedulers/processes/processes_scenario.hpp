@@ -93,8 +93,16 @@ struct processes_scenario {
         w->run();
         Sync::set_current(static_cast<typename core_type::worker_type*>(nullptr));
     }
+    // False: there was nothing to do.
+    bool turn_on(unsigned i) {
+        auto* const w = core->crew().table()[i];
+        Sync::set_current(w);
+        const bool worked = w->turn_once();
+        Sync::set_current(static_cast<typename core_type::worker_type*>(nullptr));
+        return worked;
+    }
     // What a worker finds first is run before the others begin.
-    void turn() { Sync::law(core->crew().table()[0]->turn_once(), "there was nothing to run"); }
+    void turn() { Sync::law(turn_on(0), "there was nothing to run"); }
     void end() {
         Sync::law(core->over(), "the workers left, and the end was not told");
         Sync::law(core->counters().living == 0, "the workers left, and something lives");
