@@ -193,6 +193,26 @@ struct two_readers_of_a_block : window_scenario<Sync, 4, 3, 4, 2> {
 };
 APIARY_CHECK(two_readers_of_a_block);
 
+template <class Sync>
+struct block_of_a_younger_task_stays : window_scenario<Sync, 4, 2, 4, 2> {
+    static constexpr const char* what = "the oldest task's block is given again while the next one, beside it, is still written";
+    static constexpr std::array must_reach{"window.waited"};
+    static constexpr std::array engine_laws{"race"};
+    void before() {
+        this->submit({}), this->submit({});
+        this->run(0, 0);
+    }
+    void thread(unsigned i) {
+        if (i == 1) return this->run(1, 1);
+        this->submit({});  // has the first block
+        this->run(0, 2);
+        this->submit({});  // waits for the second
+        this->run(0, 3);
+    }
+    void after() { this->everything_is_consumed(); }
+};
+APIARY_CHECK(block_of_a_younger_task_stays);
+
 // Scopes.
 template <class Sync>
 struct scope_ends_while_a_consumer_does : window_scenario<Sync, 2, 2, 2, 1> {

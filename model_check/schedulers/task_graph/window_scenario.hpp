@@ -89,6 +89,7 @@ struct window_scenario {
         task_id cause = s.cause.load(std::memory_order_relaxed);
         cancelled_for[id].write(cause);
         if (cause == no_cause) {
+            s.in.start();
             read_inputs(s);
             made[id].write(id);
             for (std::uint32_t b = 0; b != s.bytes.read() / block; ++b) blocks[s.output_at() / block + b].write(id);
