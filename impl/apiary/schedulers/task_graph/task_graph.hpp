@@ -29,7 +29,6 @@
 // Tested by tests/. Checked by model_check/schedulers/task_graph. Stressed by stress/schedulers/task_graph.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -102,7 +101,7 @@ public:
           heap_(new(std::align_val_t{16}) std::byte[window_.ring().size()]) {
         stopping_.store(false, std::memory_order_relaxed);
         for (std::size_t type = 0; type != config_.workers.size(); ++type) {
-            crew_type& crew = crews_.emplace_back(*this, parameters());
+            crew_type& crew = crews_.emplace_back(*this, worker_parameters{});
             // The first worker of type 0 is the submitter's: it has no thread of its own.
             const unsigned all = config_.workers[type] + (type == 0 ? 1 : 0);
             for (unsigned i = 0; i != all; ++i) crew.table().attach(crew);
@@ -256,8 +255,7 @@ public:
     }
 
 private:
-    static constexpr unsigned max_workers = idle_set<Sync>::max_workers - 1;
-    static constexpr std::size_t max_types = 255;
+    static constexpr unsigned max_workers = idle_set<Sync>::max_workers - 1, max_types = 255;
 
     static const task_graph_config& checked(const task_graph_config& c) {
         if (c.workers.empty() || c.workers.size() > max_types)
@@ -270,13 +268,11 @@ private:
         if (c.at_once == 0) throw std::invalid_argument("task_graph: at_once is 0; it must be 1 or more");
         return c;
     }
-    static worker_parameters parameters() { return {}; }
-
     bool somebody_runs(std::size_t type) const {
         return config_.workers[type] != 0 || (type == 0 && config_.submitter_helps);
     }
     void must_be_no_task() const {
-        const worker_type* const here = Sync::template current<worker_type>();
+        const auto* const here = Sync::template current<worker_type>();
         if (here != nullptr && &here->owner() == this) [[unlikely]]
             throw std::logic_error(
                 "task_graph: a task of this graph calls its submitter's functions; it could wait for itself");
@@ -303,8 +299,7 @@ private:
         put(s, w);
         w.crew().wake_one();
     }
-    void put(slot& s, worker_type& w) {
-        // The deque has room for more than any window; without memory it goes to the pool.
+    void put(slot& s, worker_type& w) {  // without memory for the deque: into the pool
         if (!w.ready().push(&s, [&w](fifo_list<slot>& l) { return w.crew().post_list(l); }))
             Sync::fail("task_graph: a crew was closed while tasks lived");
     }
