@@ -18,8 +18,8 @@
 //   I2  searching + sleeping + running = number of workers. A claim moves its worker from sleeping to
 //       searching in the same step, so the claimer alone owes that worker one wake.
 //   I3  claim_any claims nobody while somebody searches. Hence a searcher that finds work stops
-//       searching, looks once more, and claims the next; one that finds none announces its sleep and
-//       then looks once more at every source. A searcher may lie for milliseconds behind another thread: posts that say
+//       searching, and where somebody sleeps looks once more and claims the next; one that finds none announces its
+//       sleep and then looks once more at every source. A searcher may lie for milliseconds behind another thread: posts that say
 //       its search is overdue claim another sleeper, which is never wrong.
 //   I4  The nap bit is set by a worker that announces a nap and cleared by one that ends a nap: when set, one is between the two.
 //       Its nap ends by itself, soon, and with it it becomes a searcher: it looks for all that posts left to it. With two

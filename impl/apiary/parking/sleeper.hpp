@@ -56,7 +56,8 @@ public:
     }
 
     // To be called when work was found and before it runs. True: this worker was searching, or gave up its search and then saw
-    // work at the last look; posts have counted on it, so if more work is visible it must wake another worker.
+    // work at the last look; posts have counted on it, so if more work is visible it must wake another worker. False, too, where
+    // nobody slept when it ended its search: one that falls asleep behind that looks for itself.
     [[nodiscard]] bool found_work() {
         if (!owes_a_look()) return false;
         gave_up_ = false;
@@ -64,7 +65,7 @@ public:
             searching_ = claimed_ = false;
             before_ = idle_.stop_searching();
         }
-        return true;
+        return before_.sleepers() != 0;
     }
 
     // First thing in the look of sleep, and in the one that a true found_work asks for, where workers push without a seq_cst
