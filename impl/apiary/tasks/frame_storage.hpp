@@ -15,7 +15,7 @@
 // Threads.  Any, also by destructors of thread_local objects. Memory stays with the process.
 // Errors.   allocate: std::bad_alloc. release: none.
 // Under AddressSanitizer and ThreadSanitizer every frame comes from the heap: they shall see its end.
-// Tested by frame_storage_test.cpp. Not model-checked: reached by thread_local pointers, and its only
+// Tested by schedulers/coro_pool/tests/coro_memory_test.cpp. Not model-checked: reached by thread_local pointers, and its only
 // shared part is a mutex around lists.
 #pragma once
 

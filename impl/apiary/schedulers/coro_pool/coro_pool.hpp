@@ -9,14 +9,14 @@
 // When to use it. For computations that divide themselves, and for work that waits. When not: for plain
 // callables that neither divide nor wait (hive).
 //
-// Threads.   spawn, sync_wait, resume_on, request_stop, report: any. start, stop, wait_until: one at a time,
+// Threads.   spawn, sync_wait, resume_on, request_stop, report: any. start, stop, wait_for_end: one at a time,
 //            not a worker of this pool. Destruction: when no thread is in a call.
 // Idle.      A worker that has found nothing for linger_ns sleeps; it costs nothing then.
 // Errors.    Construction: std::invalid_argument when a number is out of range. start: std::system_error
 //            when a thread cannot be started. README.md has a table for bad input.
 // A stop     waits until nothing lives, suspended coroutines included: it destroys none, since what would
 //            resume one holds its address. stop(co_stop::cancel) asks all of them to end by their stop
-//            token. wait_until gives up at a deadline; the report names those that live.
+//            token. wait_for_end gives up at a deadline; the report names those that live.
 //
 // The protocol: README.md beside this file. Source: seed 003.
 #pragma once
