@@ -324,6 +324,7 @@ class Order(unittest.TestCase):
         self.assertEqual(rounds.on_the_line((100, 0.06), (500, 0.5), 0.10), 136)
         self.assertEqual(rounds.on_the_line((100, 0.12), (500, 0.52), 0.10), 80, "counting costs something, too")
         self.assertEqual(rounds.on_the_line((500, 0.5), (500, 0.5), 0.10), 500)
+        self.assertEqual(rounds.on_the_line((61665, 0.1943), (499335, 0.8097), 0.10), 30832, "noise; the line says -5404")
         self.assertIsNone(rounds.lever(lambda ns, _: 0.0, 8), "what no slow-down reaches has no control")
 
     def test_what_a_disturbance_repeats_leaves_the_rounds_behind_it_as_they_were(self) -> None:

@@ -402,11 +402,12 @@ def calibrate(race: Race, point: Point, arm: Arm, targets: tuple[float, ...] = (
 
 
 def on_the_line(low: tuple[int, float], high: tuple[int, float], share: float) -> int:
-    """The slow-down at which the line through two measured effects has this share."""
+    """The slow-down at which the line through two measured effects has this share; at least half of the first, since the
+    noise of one effect must not leave a control that slows nothing."""
     (a, from_share), (b, to_share) = low, high
     if a >= b or to_share <= from_share:
         return a
-    return max(1, round(a + (share - from_share) * (b - a) / (to_share - from_share)))
+    return max(1, round(a / 2), round(a + (share - from_share) * (b - a) / (to_share - from_share)))
 
 
 def lever(effect: Callable[[int, int], float | None], begin: int) -> tuple[int, float] | None:
