@@ -1,4 +1,4 @@
-// The floor of messages: one thread, whatever --workers says, that takes one letter after the other to the process that it is for.
+// The floor of messages: one thread, whatever --workers says, takes one letter after the other to the process that it is for.
 // What a runtime of processes costs that has nothing to share, to wake or to lock: a virtual call, and a list of letters.
 #pragma once
 
