@@ -148,7 +148,7 @@ class Ours(unittest.TestCase):
         savina = {"chameneos", "big", "bounded_buffer", "idle_processes"}
         names = {name for name in scenarios.SCENARIOS if name.startswith("msg_")} | savina
         self.assertEqual({(p.scenario.name, p.workers) for p in plan.points}, {(name, n) for name in names for n in (1, 2)})
-        self.assertLessEqual({"caf", "erlang", "go", "tokio", "machine"}, set(plan.subjects))
+        self.assertLessEqual({"caf", "erlang", "go", "tokio", "ractor", "machine"}, set(plan.subjects))
         (idle,) = {dict(p.params)["processes"] for p in plan.points if p.scenario.name == "idle_processes"}
         self.assertEqual(idle, "1000000")
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio_baseline::letters::Letter;
 use tokio_baseline::runtime::{Asking, Computing, Message, Messaging, Process, Start, Targeted, Workers, Yielding};
 use tokio_baseline::subjects::async_pool::AsyncExecutor;
+use tokio_baseline::subjects::ractor_pool::Ractor;
 use tokio_baseline::subjects::rayon_pool::Rayon;
 use tokio_baseline::subjects::tokio::{Tokio, TokioCurrentThread};
 
@@ -188,5 +189,6 @@ fn letters_of_one_sender_come_in_order_and_a_process_that_has_ended_is_gone() {
         assert_eq!(letters_in_order::<Tokio>(2), wanted);
         assert_eq!(letters_in_order::<TokioCurrentThread>(1), wanted);
         assert_eq!(letters_in_order::<AsyncExecutor>(2), wanted);
+        assert_eq!(letters_in_order::<Ractor>(2), wanted);
     });
 }

@@ -8,13 +8,14 @@ use tokio_baseline::ledger::expected_sum;
 use tokio_baseline::scenarios::SCENARIOS;
 
 /// The programs, and the workers they are run with.
-const PROGRAMS: [(&str, &str); 6] = [
+const PROGRAMS: [(&str, &str); 7] = [
     (env!("CARGO_BIN_EXE_subject_tokio"), "2"),
     (env!("CARGO_BIN_EXE_subject_tokio-mimalloc"), "2"),
     (env!("CARGO_BIN_EXE_subject_tokio-current-thread"), "1"),
     (env!("CARGO_BIN_EXE_subject_rayon"), "2"),
     (env!("CARGO_BIN_EXE_subject_async-executor"), "2"),
     (env!("CARGO_BIN_EXE_subject_chili"), "2"),
+    (env!("CARGO_BIN_EXE_subject_ractor"), "2"),
 ];
 
 /// A small run of each scenario: its words, its operations.
@@ -172,6 +173,11 @@ fn async_executor() {
 #[test]
 fn chili() {
     prove_all(PROGRAMS[5].0, PROGRAMS[5].1);
+}
+
+#[test]
+fn ractor() {
+    prove_all(PROGRAMS[6].0, PROGRAMS[6].1);
 }
 
 #[test]

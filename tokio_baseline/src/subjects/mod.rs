@@ -1,6 +1,7 @@
 //! THE list of subjects. Beside it one file per runtime: how its own users would write what the scenarios ask for.
 pub mod async_pool;
 pub mod chili_pool;
+pub mod ractor_pool;
 pub mod rayon_pool;
 pub mod tokio;
 
@@ -9,6 +10,7 @@ use crate::scenarios::{expresses, Everything};
 use crate::subject::Subject;
 use async_pool::AsyncExecutor;
 use chili_pool::Chili;
+use ractor_pool::Ractor;
 use rayon_pool::Rayon;
 
 /// Tokio with the system's allocator.
@@ -52,6 +54,17 @@ pub const CHILI: Subject = Subject {
     expresses: expresses![Chili: fib, tree_sum, skynet, nqueens, uts, matmul],
 };
 
+/// ractor with the system's allocator: actors, and nothing else.
+pub const RACTOR: Subject = Subject {
+    name: "ractor",
+    version: env!("TB_VERSION_RACTOR"),
+    allocator: "system",
+    expresses: expresses![
+        Ractor: msg_ping_pong, msg_count, msg_ring, msg_create, msg_throughput, chameneos, big, bounded_buffer,
+        idle_processes,
+    ],
+};
+
 /// async-executor with the system's allocator.
 pub const ASYNC_EXECUTOR: Subject = Subject {
     name: "async-executor",
@@ -66,7 +79,8 @@ mod tests {
     use crate::scenarios::SCENARIOS;
 
     /// Each has a program in `src/bin/`.
-    const ALL: [&Subject; 6] = [&TOKIO, &TOKIO_MIMALLOC, &TOKIO_CURRENT_THREAD, &RAYON, &CHILI, &ASYNC_EXECUTOR];
+    const ALL: [&Subject; 7] =
+        [&TOKIO, &TOKIO_MIMALLOC, &TOKIO_CURRENT_THREAD, &RAYON, &CHILI, &RACTOR, &ASYNC_EXECUTOR];
 
     #[test]
     fn version_lines_are_json_with_the_four_keys() {
