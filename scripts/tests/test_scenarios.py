@@ -149,8 +149,8 @@ class Ours(unittest.TestCase):
         names = {name for name in scenarios.SCENARIOS if name.startswith("msg_")} | savina
         self.assertEqual({(p.scenario.name, p.workers) for p in plan.points}, {(name, n) for name in names for n in (1, 2)})
         self.assertLessEqual({"caf", "erlang", "go", "tokio", "ractor", "machine"}, set(plan.subjects))
-        (idle,) = {dict(p.params)["processes"] for p in plan.points if p.scenario.name == "idle_processes"}
-        self.assertEqual(idle, "1000000")
+        idle = {p.workers: dict(p.params)["processes"] for p in plan.points if p.scenario.name == "idle_processes"}
+        self.assertEqual(idle, {1: "1000000", 2: "100000"})
 
     def test_graphs_are_raced_in_every_pattern_and_at_lengths_that_give_a_metg(self) -> None:
         plan = plans.plan("graphs")
