@@ -36,6 +36,31 @@ struct send_and_stop : processes_scenario<Sync, 1, 1> {
 };
 APIARY_CHECK(send_and_stop);
 
+// The thread that waits for the end reads what processes wrote.
+template <class Sync>
+struct end_is_waited_for : processes_scenario<Sync, 1, 1> {
+    static constexpr const char* what = "a thread waits until all has ended: it sees what the last process did";
+    static constexpr std::array must_reach{"processes.waited", "sleeper.slept"};
+    typename Sync::template cell<int> made{0};
+    void before() {
+        made.write(0);
+        this->make();
+        (void)this->spawn(0, [this](event&, auto& out) {
+            made.write(1);
+            out.finish();
+        });
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->work(0);
+        this->core->close_the_door();
+        Sync::law(this->core->wait_until(Sync::forever), "a wait for the end came back before it");
+        Sync::law(made.read() == 1, "the end does not show what a process did");
+        Sync::reach("processes.waited");
+    }
+    void after() { this->end(); }
+};
+APIARY_CHECK(end_is_waited_for);
+
 // A stop and a spawn from outside: refused, or told to end.
 template <class Sync>
 struct spawn_against_stop : processes_scenario<Sync, 1, 2> {

@@ -17,6 +17,7 @@
 // Synchronisation
 //   S1  spawn: open the place, light fence, load phase_; request_stop: store phase_, heavy fence, look at every place.
 //       Store buffering: a process that the walk misses is cancelled by its spawner.
+//   S2  end_crew: store stopping_ (release) -> over: load (acquire). What any process did is seen by the thread that waited.
 //
 // Checked by model_check/schedulers/processes. Stressed by stress/schedulers/processes. The protocol: README.md.
 #pragma once
@@ -155,7 +156,7 @@ public:
     }
 
     // For the crew, its workers, and steps on them.
-    bool stopping() const { return stopping_.load(std::memory_order_acquire); }
+    bool stopping() const { return stopping_.load(std::memory_order_acquire); }  // S2
     static constexpr bool discarding() { return false; }
     auto& clock() { return clock_; }
     std::int64_t now_ns() const { return clock_.now_ns(); }
@@ -402,10 +403,10 @@ private:
     void raise_phase(phase to) {
         std::uint8_t seen = phase_.load(std::memory_order_relaxed);
         while (seen < to &&
-               !phase_.compare_exchange_weak(seen, to, std::memory_order_release, std::memory_order_relaxed)) {
+               !phase_.compare_exchange_weak(seen, to, std::memory_order_relaxed, std::memory_order_relaxed)) {
         }
     }
-    // Release and acquire by the word of the process that is asked about, or the fences of S1.
+    // Relaxed: a process that was cancelled has it from its word, a spawner by the fences of S1.
     bool at_phase(phase p) const { return phase_.load(std::memory_order_relaxed) == p; }
     void wake_all_processes() {
         Sync::fence_heavy();  // S1
@@ -418,7 +419,7 @@ private:
     // Nothing lives, and nothing ever will. The workers end, and the thread that waits for it.
     void end_crew() {
         crew_.close();
-        stopping_.store(true, std::memory_order_release);
+        stopping_.store(true, std::memory_order_release);  // S2
         {
             const typename Sync::lock held(mutex_);
             crew_.wake_all();
