@@ -1,4 +1,4 @@
-"""Conan 2: the headers, built from this tree.    conan create scripts/packaging/conan"""
+"""Conan 2: the headers, built from this tree.    conan create scripts/packaging/conan -s compiler.cppstd=20"""
 
 import re
 from pathlib import Path

@@ -29,4 +29,4 @@ class Example(ConanFile):
 
     def test(self):
         if can_run(self):
-            self.run(str(Path(self.cpp.build.bindir) / "hundred_tasks"))
+            self.run(str(Path(self.build_folder) / "hundred_tasks"), env="conanrun")
