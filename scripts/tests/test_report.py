@@ -71,6 +71,7 @@ class Page(TreeCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         listed = self.root / "results" / "index.html"
         self.assertIn("No race has left a folder here yet", listed.read_text())
+        listed.unlink()
         self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
         whole = self.result()
         torn = whole.with_name("20000101T000000Z-torn")

@@ -37,10 +37,27 @@ TEST(sleeper, who_gives_up_its_search_and_then_sees_work_must_look_for_more) {
         return false;
     });
     ASSERT_TRUE(s.searching());
+    (void)idle.announce_sleep(1, false);
     s.sleep(driver.forever, [] { return true; });
     EXPECT_FALSE(s.searching());
     EXPECT_TRUE(s.found_work()) << "posts had counted on its search";
     EXPECT_FALSE(s.found_work());
+    EXPECT_TRUE(idle.withdraw(1));
+    EXPECT_EQ(idle.snapshot().value, 0U);
+}
+
+TEST(sleeper, where_nobody_sleeps_a_search_ends_without_a_look) {
+    idle_set<> idle;
+    apiary::parker_driver<> driver;
+    apiary::sleeper<real_sync, apiary::parker_driver<>> s(0, idle, driver);
+    s.sleep(driver.forever, [&] {
+        EXPECT_TRUE(idle.claim(0));
+        driver.wake();
+        return false;
+    });
+    ASSERT_TRUE(s.searching());
+    EXPECT_FALSE(s.found_work()) << "one that falls asleep behind this looks for itself";
+    EXPECT_FALSE(s.searching());
     EXPECT_EQ(idle.snapshot().value, 0U);
 }
 
@@ -121,8 +138,10 @@ TYPED_TEST(drivers, one_claimed_sleeper_is_woken_and_knows_that_it_searches) {
     });
     while (phase != 1) std::this_thread::yield();
     ASSERT_EQ(idle.claim_any(), 1U);
+    (void)idle.announce_sleep(2, false);  // another, which the worker might have to wake
     driver.wake();
     worker.join();
+    EXPECT_TRUE(idle.withdraw(2));
     EXPECT_EQ(idle.snapshot().value, 0U);
 }
 

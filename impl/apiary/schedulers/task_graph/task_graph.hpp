@@ -96,9 +96,7 @@ public:
     };
 
     explicit basic_task_graph(const task_graph_config& config = {})
-        : config_(checked(config)),
-          window_({config.window, config.dependencies, config.output_bytes}),
-          heap_(new(std::align_val_t{16}) std::byte[window_.ring().size()]) {
+        : config_(checked(config)), window_(sizes_of(config)), heap_(new_heap(window_.ring().size())) {
         stopping_.store(false, std::memory_order_relaxed);
         for (std::size_t type = 0; type != config_.workers.size(); ++type) {
             crew_type& crew = crews_.emplace_back(*this, worker_parameters{});
@@ -257,6 +255,8 @@ public:
 private:
     static constexpr unsigned max_workers = idle_set<Sync>::max_workers - 1, max_types = 255;
 
+    static window_sizes sizes_of(const task_graph_config& c) { return {c.window, c.dependencies, c.output_bytes}; }
+    static std::byte* new_heap(std::size_t n) { return new (std::align_val_t{16}) std::byte[n]; }
     static const task_graph_config& checked(const task_graph_config& c) {
         if (c.workers.empty() || c.workers.size() > max_types)
             throw std::invalid_argument("task_graph: " + std::to_string(c.workers.size()) +

@@ -101,7 +101,7 @@ public:
     };
 
     explicit task_window(const window_sizes& sizes)
-        : slots_mask_(power_of_two("window", sizes.slots, std::size_t{1} << 31) - 1),
+        : slots_mask_(power_of_two("window", sizes.slots, max_slots) - 1),
           edges_mask_(
               power_of_two("dependencies", sizes.dependencies, std::min(word::max_edge, word::max_references - 2)) - 1),
           ring_(sizes.output_bytes) {
@@ -232,6 +232,7 @@ public:
     failure_log<Sync>& failures() { return log_; }
 
 private:
+    static constexpr std::size_t max_slots = std::size_t{1} << 31;
     using word = fan_out_word<Limits>;
     struct edge {
         cell<std::uint32_t> next{0};      // in the producer's list: 1 + an edge's place; 0: none
