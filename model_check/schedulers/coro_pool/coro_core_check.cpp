@@ -123,6 +123,7 @@ struct pool_goes_behind_its_last_coroutine : pool_scenario<Sync> {
     static constexpr const char* what =
         "another thread brings the last coroutine back: the pool may go while it is still in that call";
     static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"sleeper.slept"};
     using base = pool_scenario<Sync>;
     struct waits {
         using comes_home = void;
@@ -230,6 +231,7 @@ struct sync_wait_latch : pool_scenario<Sync> {
     static constexpr const char* what =
         "a thread waits for a coroutine: it sees what that did, and its stack is left in peace";
     static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"thread_latch.waited"};
     using base = pool_scenario<Sync>;
     typename base::template task<int> answers() {
         this->done.write(5);
@@ -251,6 +253,7 @@ struct hop_between_pools : pool_scenario<Sync> {
     static constexpr const char* what =
         "a child goes to another pool and ends there: its parent goes on at home, and both pools end";
     static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"sleeper.slept", "crew.woke_one"};
     using base = pool_scenario<Sync>;
     std::optional<core<Sync>> other;
     hop_between_pools() { other.emplace(1U, handshake_parameters); }

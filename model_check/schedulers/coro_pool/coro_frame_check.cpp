@@ -240,7 +240,7 @@ APIARY_CHECK(groups_lie_upon_each_other);
 
 // A scope: its branch may have ended before the parent waits.
 template <class Sync>
-struct scope_against_thief : frames<Sync, 2, 1> {
+struct co_scope_against_thief : frames<Sync, 2, 1> {
     static constexpr const char* what =
         "a scope of one branch that throws: it ends before, at, or behind the parent's wait";
     static constexpr std::array must_reach{"co_context.took_an_offer", "co_context.last_of_several_chains"};
@@ -268,7 +268,7 @@ struct scope_against_thief : frames<Sync, 2, 1> {
         (void)this->pool.steal(1, 0);
     }
 };
-APIARY_CHECK(scope_against_thief);
+APIARY_CHECK(co_scope_against_thief);
 
 // when_any: a place for each contender, in the order in which they are started, and one for the parent.
 template <class Sync>
