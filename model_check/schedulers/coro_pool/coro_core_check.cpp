@@ -63,7 +63,7 @@ struct pool_scenario {
 
 // A23.
 template <class Sync>
-struct spawn_against_stop : pool_scenario<Sync> {
+struct co_spawn_against_stop : pool_scenario<Sync> {
     static constexpr const char* what = "a spawn while the stop comes: it runs, or is refused, and the worker ends";
     static constexpr unsigned threads = 3;
     static constexpr std::array must_reach{"pool.accepted", "pool.refused"};
@@ -76,7 +76,7 @@ struct spawn_against_stop : pool_scenario<Sync> {
         }
     }
 };
-APIARY_CHECK(spawn_against_stop);
+APIARY_CHECK(co_spawn_against_stop);
 
 template <class Sync>
 struct end_is_seen : pool_scenario<Sync> {
