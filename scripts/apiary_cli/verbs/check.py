@@ -26,7 +26,7 @@ A part that has no tests fails.
 
 writes:  build/ci, build/asan-ubsan, build/tsan, build/model, build/compare, tokio_baseline/target, and a
          folder in results/ for the gate
-takes:   10 to 25 minutes on two cores from nothing; a few minutes when little changed, and four more where
+takes:   half an hour and more on two cores from nothing; a few minutes when little changed, and four more where
          the gate asks
 exit:    0 when every part passed, else 1"""
 
