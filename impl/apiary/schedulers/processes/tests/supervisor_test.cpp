@@ -48,11 +48,14 @@ struct family {
     pid of(std::size_t i) const { return {all[i].id}; }
 };
 
-// Watches one, and notes how it ended.
+// Watches one, and notes how it ended. A process that has ended cannot be watched, so a test
+// that lets one end waits for `watches` first.
+constexpr int watches = -2;
 std::unique_ptr<process> watching(pid which, std::atomic<int>& how) {
     return std::make_unique<acting>([&how, which, begun = false](event_batch& batch, step_output& out) mutable {
         if (!std::exchange(begun, true)) {
             EXPECT_EQ(out.watch(which), send_answer::accepted);
+            how = watches;
         }
         while (event* e = batch.next()) {
             if (e->type == event_type::ended) how = static_cast<int>(*e->data.get<process_end>());
@@ -98,6 +101,7 @@ TEST(supervisor, finishes_when_all_have) {
     const auto made = all.spawn(std::make_unique<supervisor>(f.children()));
     (void)all.spawn(watching(made.id, how));
     f.wait_for_starts(1, 1, 1);
+    wait_for([&] { return how == watches; });
     for (std::size_t i = 0; i != 3; ++i) EXPECT_EQ(all.send(f.of(i), false), send_answer::accepted);
     all.join();
     EXPECT_EQ(how, static_cast<int>(process_end::finished));
@@ -127,7 +131,7 @@ TEST(supervisor, gives_up_on_a_child_that_dies_for_ever_and_takes_the_others_wit
                 }}},
             supervisor::options{.strategy = strategy, .restarts = 4, .within_ns = 3'600'000'000'000}));
         (void)all.spawn(watching(made.id, how));
-        wait_for([&] { return all.counters().living == 4; });
+        wait_for([&] { return how == watches; });
         go = true;
         all.join();
         EXPECT_EQ(starts, 5) << "the first, and four restarts";
