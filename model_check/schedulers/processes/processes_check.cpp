@@ -271,6 +271,38 @@ struct watch_in_the_last_run : processes_scenario<Sync, 2, 0> {
 };
 APIARY_CHECK(watch_in_the_last_run);
 
+// A child that is watched from its spawn, and ends at once, perhaps on the other worker before the spawn has returned.
+template <class Sync>
+struct spawn_watched_against_end : processes_scenario<Sync, 2, 0> {
+    static constexpr const char* what = "a child is watched from its spawn and ends at once: its parent is told, once";
+    static constexpr std::array must_reach{"processes.told", "processes.ended_first"};
+    std::atomic<unsigned> told = 0;
+    void before() {
+        this->make();
+        (void)this->spawn(
+            0,
+            [this](event&, auto& out) {
+                auto child = this->process(1, [](event&, auto& o) { o.finish(); });
+                Sync::law(static_cast<bool>(out.spawn_watched(std::move(child))), "living work was refused");
+                if (this->of[1].closed == 1) Sync::reach("processes.ended_first");
+            },
+            [this](event& e, auto& out) {
+                Sync::law(e.type == event_type::ended, "a watcher is told of something else");
+                ++told;
+                out.finish();
+            });
+        this->core->close_the_door();
+    }
+    void thread(unsigned i) { (void)this->turn_on(i); }
+    void after() {
+        for (unsigned n = 0; n != 6 && !this->core->over(); ++n) (void)this->turn_on(n % 2);
+        this->end();
+        Sync::law(told == 1, "a watcher was not told once how it ended");
+        Sync::reach("processes.told");
+    }
+};
+APIARY_CHECK(spawn_watched_against_end);
+
 // Two workers; a process that was woken lies in the slot of the one, and the other may steal it.
 template <class Sync>
 struct last_one_out : processes_scenario<Sync, 2, 0> {

@@ -85,7 +85,11 @@ struct processes_scenario {
             on = [](event& e, output& out) {
                 if (e.type == event_type::cancel) out.finish();
             };
-        return core->spawn(std::make_unique<watched<Sync>>(of[i], std::move(first), std::move(on))).id;
+        return core->spawn(process(i, std::move(first), std::move(on))).id;
+    }
+    std::unique_ptr<basic_process<Sync>> process(unsigned i, body first, body on = {}) {
+        if (!on) on = [](event&, output&) {};
+        return std::make_unique<watched<Sync>>(of[i], std::move(first), std::move(on));
     }
     void work(unsigned i) {
         auto* const w = core->crew().table()[i];

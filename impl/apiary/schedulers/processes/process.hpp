@@ -128,6 +128,9 @@ public:
     send_answer watch(pid which);
     // A child. On this thread init runs; the first step soon, perhaps on another worker.
     spawn_answer spawn(std::unique_ptr<basic_process<Sync>> child, std::string_view method = {}, payload input = {});
+    // The same, and watched from before its first step: however soon it ends, that is told. Refused, nothing is told.
+    spawn_answer spawn_watched(std::unique_ptr<basic_process<Sync>> child, std::string_view method = {},
+                               payload input = {});
 
     // Behind the step the command goes to the handler of that id. The event that tells its end has this tag, which no other call of
     // this process may have that is not over: a process that does so ends, with process_end::misused.

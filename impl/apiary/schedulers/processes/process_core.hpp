@@ -252,7 +252,7 @@ private:
     }
 
     spawn_answer spawn_by(worker_type* here, std::unique_ptr<process_type> body, std::string_view method,
-                          payload&& input, pid parent) {
+                          payload&& input, pid parent, bool watched = false) {
         if (body == nullptr) return {{}, spawn_error::no_process};
         if (here != nullptr)
             doors_.enter_inside();  // what runs there lives
@@ -267,6 +267,8 @@ private:
         p->word.open(p->generation);
         spawn_answer told{p->id()};
         try {
+            // Before it is queued its place is this thread's alone; behind that the child may have ended before any watch.
+            if (watched) p->more().watchers.push_back(parent);
             basic_process_context<Sync> context{*this, told.id, parent};
             const init_answer said = p->body->init(context, method, std::move(input));
             if (said == init_answer::unknown_method) told.error = spawn_error::unknown_method;
@@ -276,6 +278,7 @@ private:
             told.thrown = std::current_exception();
         }
         if (!told) {
+            if (p->has_more()) p->more().watchers.clear();  // the answer tells it
             (void)close_mailbox(*p, here, process_end::refused);
             p->empty();
             table_.release(p, spare(here));

@@ -30,6 +30,11 @@ spawn_answer basic_step_output<Sync>::spawn(std::unique_ptr<basic_process<Sync>>
     return core_.spawn_by(&worker_, std::move(child), method, std::move(input), self_);
 }
 template <class Sync>
+spawn_answer basic_step_output<Sync>::spawn_watched(std::unique_ptr<basic_process<Sync>> child, std::string_view method,
+                                                    payload input) {
+    return core_.spawn_by(&worker_, std::move(child), method, std::move(input), self_, true);
+}
+template <class Sync>
 void basic_step_output<Sync>::call(std::uint32_t id, std::uint64_t tag, payload arguments) {
     worker_.sources().commands().push_back({self_, tag, id, std::move(arguments)});
 }

@@ -89,13 +89,14 @@ private:
     }
     void start(output& out, supervised& c) {
         for (;;) {
-            const spawn_answer made = out.spawn(c.what.make(), c.what.method);
-            if (made && out.watch(made.id) == send_answer::accepted) {
+            // One step: a child that has ended before a watch of it began would be told to nobody.
+            if (const spawn_answer made = out.spawn_watched(c.what.make(), c.what.method)) {
                 c.id = made.id;
                 ++living_;
                 return;
             }
-            if (!may_restart(out)) return give_up(out);  // a child that is killed at once has failed, too
+            if (!may_restart(out)) return give_up(out);
+            if (options_.strategy == restart_strategy::one_for_all && living_ != 0) return stop_all(out, restarting);
         }
     }
     void child_ended(output& out, pid which, process_end how) {

@@ -381,6 +381,30 @@ TEST(processes, a_watcher_that_blocks_is_told_behind_its_block_and_one_that_has_
     EXPECT_EQ(told, (std::vector{event_type::ended, event_type::completed}));
 }
 
+TEST(processes, a_child_that_is_watched_from_its_spawn_is_told_once_and_one_that_is_refused_is_not) {
+    struct fails : process {
+        init_answer init(context&, std::string_view, payload) override { return init_answer::failed; }
+        void step(events&, output&) override {}
+    };
+    constexpr int rounds = 500;
+    processes all({.workers = 3});
+    int told = 0;
+    (void)all.spawn(std::make_unique<acting>([&, begun = 0](event_batch& batch, step_output& out) mutable {
+        while (event* e = batch.next()) {
+            EXPECT_EQ(e->type, event_type::ended);
+            EXPECT_EQ(*e->data.get<process_end>(), process_end::threw);
+            ++told;
+        }
+        if (told != begun) return;
+        if (told == rounds) return out.finish();
+        EXPECT_EQ(out.spawn_watched(std::make_unique<fails>()).error, spawn_error::failed);
+        EXPECT_TRUE(out.spawn_watched(std::make_unique<acting>([](event_batch&, step_output&) { throw 1; })));
+        ++begun;
+    }));
+    all.join();
+    EXPECT_EQ(told, rounds);
+}
+
 TEST(processes, a_relay_gets_what_is_sent_to_other_nodes) {
     std::vector<int> sent;
     processes all({.workers = 1, .relay = [&](pid to, payload& data) {

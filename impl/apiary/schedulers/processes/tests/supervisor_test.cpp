@@ -155,6 +155,30 @@ TEST(supervisor, gives_up_on_a_child_whose_init_refuses) {
     EXPECT_EQ(all.counters().exceptions, 1U);
 }
 
+TEST(supervisor, starts_all_again_when_one_of_them_refuses_its_init) {
+    struct refuses_once : process {
+        explicit refuses_once(std::atomic<int>& n) : inits(n) {}
+        init_answer init(context&, std::string_view, payload) override {
+            return ++inits == 1 ? init_answer::failed : init_answer::ready;
+        }
+        void step(events& batch, output& out) override {
+            while (batch.next() != nullptr) out.finish();
+        }
+        std::atomic<int>& inits;
+    };
+    for (const restart_strategy strategy : {restart_strategy::one_for_one, restart_strategy::one_for_all}) {
+        std::atomic<int> inits = 0, first_closed = 0;
+        processes all({.workers = 2});
+        (void)all.spawn(std::make_unique<supervisor>(
+            std::vector<supervisor::child>{
+                {[&] { return on_events([](event&, step_output&) {}, [&] { ++first_closed; }); }},
+                {[&] { return std::make_unique<refuses_once>(inits); }}},
+            supervisor::options{.strategy = strategy}));
+        wait_for([&] { return inits == 2 && all.counters().living == 3; });
+        EXPECT_EQ(first_closed, strategy == restart_strategy::one_for_one ? 0 : 1) << "its sibling had failed";
+    }
+}
+
 TEST(supervisor, allows_as_many_failures_again_when_time_has_passed) {
     processes all({.workers = 2});
     family f;
