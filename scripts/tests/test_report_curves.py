@@ -102,6 +102,24 @@ class Curves(unittest.TestCase):
         wide = {"race": {"workers": 2}, "machine": {"cpus": 8}}
         self.assertIn("ideal, 4: 15.0 ns", page_curves.scaling(report(rows, wide)))
 
+    def test_granularity_is_drawn_where_a_graph_has_several_lengths_of_tasks(self) -> None:
+        rows = [
+            row(who, "graph", f"{params}pattern=chain;workers=2", 1, ns_per_op=ns, flags="tasks_per_op=100;edges_per_op=99")
+            for who, params, ns in (
+                ("machine", "", "200"),
+                ("machine", "iterations=400;", "40000"),
+                ("hive", "", "10000"),
+                ("hive", "iterations=400;", "25000"),
+            )
+        ]
+        text = page_curves.granularity(report(rows))
+        self.assertIn("pattern chain workers 2: METG", text)
+        self.assertIn("hive, 200: 1 %", text)
+        self.assertIn("hive, 500: 80 %", text)
+        self.assertEqual(text.count("<polyline"), 2, "its line, and the one at a half")
+        self.assertRegex(text, r"METG\(50 %\), ns: hive 4\d\d\.")
+        self.assertEqual(page_curves.granularity(report(rows[:3])), "")
+
     def test_stability(self) -> None:
         values = ("30", "31", "30", "60", "61", "60")
         rows = [

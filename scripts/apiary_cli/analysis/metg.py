@@ -28,8 +28,8 @@ def crossing(curve: list[tuple[float, float]]) -> str:
     return f"{near * (far / near) ** share:.0f}"
 
 
-def table(rows: list[Row]) -> list[str]:
-    """A line for each graph that was raced at several lengths of its tasks; nothing where none was."""
+def curves(rows: list[Row]) -> dict[str, dict[str, list[tuple[float, float]]]]:
+    """Graph -> subject -> (granularity, efficiency), ascending, for each graph that was raced at several lengths of its tasks."""
     found: dict[tuple[str, str], dict[str, dict[int, list[float]]]] = {}
     for row in good(rows):
         unit = unit_of(row)
@@ -40,7 +40,7 @@ def table(rows: list[Row]) -> list[str]:
         graph = " ".join(f"{name} {value}" for name, value in params.items()), row["placement"]
         each = float(row["ns_per_op"]) / unit[1]
         found.setdefault(graph, {}).setdefault(row["subject"], {}).setdefault(iterations, []).append(each)
-    lines: dict[str, dict[str, str]] = {}
+    out: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for (graph, placement), by in sorted(found.items()):
         floor = {iterations: stats.median(times) for iterations, times in by.pop(FLOOR, {}).items()}
         workers = int(dict(zip(graph.split()[::2], graph.split()[1::2])).get("workers", 1))
@@ -49,7 +49,13 @@ def table(rows: list[Row]) -> list[str]:
             curve = [(workers * stats.median(times[n]), floor[n] / (workers * stats.median(times[n]))) for n in both]
             if len(curve) > 1:
                 name = graph if placement == "free" else f"{graph} {placement}"
-                lines.setdefault(name, {})[subject] = crossing(sorted(curve))
+                out.setdefault(name, {})[subject] = sorted(curve)
+    return out
+
+
+def table(rows: list[Row]) -> list[str]:
+    """A line for each such graph; nothing where there is none."""
+    lines = {name: {one: crossing(curve) for one, curve in by.items()} for name, by in curves(rows).items()}
     if not lines:
         return []
     subjects = sorted({subject for by in lines.values() for subject in by})

@@ -58,6 +58,7 @@ def by_scenario(report: Report, points: list[comparing.Key]) -> str:
                 *(sections.scenario(of, key) for key in points if key[0] == name),
                 curves.load_curves(of),
                 curves.scaling(of),
+                curves.granularity(of),
                 curves.per_task(of),
                 curves.figures(of),
                 curves.stability(of),

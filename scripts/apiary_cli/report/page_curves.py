@@ -8,7 +8,7 @@ from typing import Callable
 from ..base import stats
 from ..base.say import human
 from ..race import scenarios, tables
-from ..analysis import comparing
+from ..analysis import comparing, metg
 from . import page_data, svg
 from .page_data import Cell, Report
 from .page_sections import folded, keys, place, section, table
@@ -90,6 +90,25 @@ def scaling(report: Report) -> str:
             "With more workers a good scheduler stays level.</p>"
         )
         out += section(f"{place(key)}: scaling", keys(report, names) + body + note)
+    return out
+
+
+def granularity(report: Report) -> str:
+    """Efficiency by the length of tasks, where a graph was raced at several: METG(50 %) is where a line crosses the dotted one."""
+    out = ""
+    for graph, by in metg.curves(report.rows).items():
+        lines = {name: [svg.Mark(float(f"{x:.3g}"), 100 * share) for x, share in points] for name, points in by.items()}
+        ends = sorted(mark.x for marks in lines.values() for mark in marks)
+        lines["half"] = [svg.Mark(x, 50.0) for x in (ends[0], ends[-1])]
+        caption = "efficiency against granularity: the floor's time of a task over wall time times workers"
+        drawn = svg.xy_chart(
+            lines, report.colours | {"half": "ideal"}, caption, across="ns a task", said=lambda share: f"{share:.3g} %"
+        )
+        told = ", ".join(f"{escape(name)} {metg.crossing(points)}" for name, points in by.items())
+        note = f'<p class="caption">METG(50 %), ns: {told}. Medians over rounds; dotted: a half.</p>'
+        names = [name for name in report.colours if name in by]
+        body = f'<div><p class="caption">{escape(caption)}</p>{drawn}</div>'
+        out += section(f"{graph}: METG", keys(report, names) + body + note)
     return out
 
 

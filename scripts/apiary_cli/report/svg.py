@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass
-from typing import Sequence
+from typing import Callable, Sequence
 
 from ..base.say import UNITS, human
 
@@ -222,8 +222,17 @@ def runs(marks: Sequence[Mark]) -> list[list[Mark]]:
     return [run for run in out if len(run) > 1]
 
 
-def xy_chart(series: dict[str, list[Mark]], colours: dict[str, str], label: str, unit: str = "", across: str = "") -> str:
-    """Value against a quantity, both logarithmic: a line, marks and intervals for each name. `across`: what the quantity is."""
+def xy_chart(
+    series: dict[str, list[Mark]],
+    colours: dict[str, str],
+    label: str,
+    unit: str = "",
+    across: str = "",
+    said: Callable[[float], str] | None = None,
+) -> str:
+    """Value against a quantity, both logarithmic: a line, marks and intervals for each name. `across`: what the quantity is;
+    `said`: how a value is written, when it is no time."""
+    words = said or human
     xs = sorted({mark.x for marks in series.values() for mark in marks})
     ends = [v for marks in series.values() for m in marks for v in (m.value, m.low, m.high) if v]
     scale = log_scale(ends, pad=0.06, least=1.5)
@@ -252,10 +261,10 @@ def xy_chart(series: dict[str, list[Mark]], colours: dict[str, str], label: str,
             at, span = f"{100 * place(mark.x):.2f}%", ""
             if mark.low and mark.high:
                 body += line(at, y(mark.low), at, y(mark.high), f"span {colours[name]}")
-                span = f" ({human(mark.low)} to {human(mark.high)})"
-            title = f"{name}, {mark.x:g}{unit}: {human(mark.value)}{span}{', injector-limited' if mark.hollow else ''}"
+                span = f" ({words(mark.low)} to {words(mark.high)})"
+            title = f"{name}, {mark.x:g}{unit}: {words(mark.value)}{span}{', injector-limited' if mark.hollow else ''}"
             body += dot(at, y(mark.value), 3.2, f"{'hollow' if mark.hollow else 'mark'} {colours[name]}", title)
-    return axed(chart(body, height, label), scale, top, plot, height)
+    return axed(chart(body, height, label), scale, top, plot, height, said or tick_label)
 
 
 def grid(scale: LogScale, top: float, plot: float) -> str:
@@ -264,10 +273,12 @@ def grid(scale: LogScale, top: float, plot: float) -> str:
     return "".join(line("0%", level, "100%", level, "grid") for level in levels)
 
 
-def axed(drawn: str, scale: LogScale, top: float, plot: float, height: float) -> str:
+def axed(
+    drawn: str, scale: LogScale, top: float, plot: float, height: float, ticks: Callable[[float], str] = tick_label
+) -> str:
     """A chart with the labels of its value axis in a column beside it, where they cover no point at any width."""
     labels = "".join(
-        text("100%", top + plot * (1 - scale.at(tick)) + 3.5, tick_label(tick), "end", "tick")
+        text("100%", top + plot * (1 - scale.at(tick)) + 3.5, ticks(tick), "end", "tick")
         for tick in log_ticks(scale, 5)
     )
     axis = tag("svg", labels, class_="axis", width="100%", height=f"{height:.0f}", aria_hidden="true")
