@@ -1,5 +1,5 @@
-// graph_generators: plans of well-known shapes. The patterns of Task Bench (stencil_1d, fft, tree) and those
-// of linear algebra; every task has type 0 and the cost that is given, unless said.
+// graph_generators: plans of well-known shapes. The patterns of Task Bench and those of linear
+// algebra; every task has type 0 and the cost that is given, unless said.
 //
 // Tested by graph_plan_test.cpp.
 #pragma once
@@ -16,6 +16,12 @@
 namespace apiary {
 
 namespace detail {
+
+inline std::uint64_t mixed(std::uint64_t x) {
+    x *= 0x9E3779B97F4A7C15U;
+    x ^= x >> 31, x *= 0xBF58476D1CE4E5B9U;
+    return x >> 20;
+}
 
 template <class... Numbers>
 planned_task named(std::string_view what, std::int64_t cost_ns, Numbers... numbers) {
@@ -49,6 +55,20 @@ inline graph_plan chain_plan(std::uint64_t tasks, std::int64_t cost_ns) {
 inline graph_plan stencil_plan(std::uint64_t width, std::uint64_t steps, std::int64_t cost_ns) {
     return detail::in_steps("stencil", width, steps, cost_ns, [](auto, std::uint64_t i, auto add) {
         for (const std::uint64_t point : {i - 1, i, i + 1}) add(point);  // 0 - 1 is beyond the width
+    });
+}
+
+// The five nearest points of the step before.
+inline graph_plan nearest_plan(std::uint64_t width, std::uint64_t steps, std::int64_t cost_ns) {
+    return detail::in_steps("nearest", width, steps, cost_ns, [](auto, std::uint64_t i, auto add) {
+        for (std::uint64_t k = 0; k != 5; ++k) add(i + k - 2);
+    });
+}
+
+// Five points that lie apart, and move from step to step. From a width of 5 on they are five.
+inline graph_plan spread_plan(std::uint64_t width, std::uint64_t steps, std::int64_t cost_ns) {
+    return detail::in_steps("spread", width, steps, cost_ns, [width](std::uint64_t s, std::uint64_t i, auto add) {
+        for (std::uint64_t k = 0; k != std::min<std::uint64_t>(width, 5); ++k) add((i + s + k * width / 5) % width);
     });
 }
 
@@ -88,20 +108,39 @@ inline graph_plan wavefront_plan(std::uint64_t rows, std::uint64_t columns, std:
     return plan;
 }
 
-// The tiled factorisation of the lower half. Costs in the proportion of the kernels' operations, gemm's being `cost_ns`; gemm and
-// syrk are of type `updates`.
-inline graph_plan cholesky_plan(std::uint64_t tiles, std::int64_t cost_ns, std::uint8_t updates = 0) {
-    graph_plan plan;
-    constexpr std::uint64_t none = UINT64_MAX;
-    std::vector<std::uint64_t> version(tiles * tiles, none);  // of each tile, the task that has written it last
-    const auto tile = [&](std::uint64_t i, std::uint64_t j) -> std::uint64_t& { return version[i * tiles + j]; };
-    const auto add = [&](planned_task t, std::uint8_t type, std::uint64_t& writes, std::vector<std::uint64_t> reads) {
+namespace detail {
+
+// Tasks that write one tile and read others, which the tasks before have written.
+class tiled_plan {
+public:
+    explicit tiled_plan(std::uint64_t tiles) : tiles_(tiles), version_(tiles * tiles, none) {}
+
+    std::uint64_t& tile(std::uint64_t i, std::uint64_t j) { return version_[i * tiles_ + j]; }
+    void add(planned_task t, std::uint8_t type, std::uint64_t& writes, std::vector<std::uint64_t> reads) {
         t.type = type;
         reads.insert(reads.begin(), writes);
         for (const std::uint64_t p : reads)
             if (p != none) t.after.push_back(p);
         writes = plan.size();
         plan.push_back(std::move(t));
+    }
+    graph_plan plan;
+
+private:
+    static constexpr std::uint64_t none = UINT64_MAX;
+    const std::uint64_t tiles_;
+    std::vector<std::uint64_t> version_;  // of each tile, the task that has written it last
+};
+
+}  // namespace detail
+
+// The tiled factorisation of the lower half. Costs in the proportion of the kernels' operations, gemm's being `cost_ns`; gemm and
+// syrk are of type `updates`.
+inline graph_plan cholesky_plan(std::uint64_t tiles, std::int64_t cost_ns, std::uint8_t updates = 0) {
+    detail::tiled_plan to(tiles);
+    const auto tile = [&to](std::uint64_t i, std::uint64_t j) -> std::uint64_t& { return to.tile(i, j); };
+    const auto add = [&to](planned_task t, std::uint8_t type, std::uint64_t& writes, std::vector<std::uint64_t> reads) {
+        to.add(std::move(t), type, writes, std::move(reads));
     };
     for (std::uint64_t k = 0; k != tiles; ++k) {
         add(detail::named("potrf", cost_ns / 6, k), 0, tile(k, k), {});
@@ -113,7 +152,32 @@ inline graph_plan cholesky_plan(std::uint64_t tiles, std::int64_t cost_ns, std::
             add(detail::named("syrk", cost_ns / 2, i, k), updates, tile(i, i), {tile(i, k)});
         }
     }
-    return plan;
+    return std::move(to.plan);
+}
+
+// The tiled factorisation into a lower and an upper half, without pivoting; costs as above, gemm's being `cost_ns`.
+inline graph_plan lu_plan(std::uint64_t tiles, std::int64_t cost_ns, std::uint8_t updates = 0) {
+    detail::tiled_plan to(tiles);
+    for (std::uint64_t k = 0; k != tiles; ++k) {
+        to.add(detail::named("getrf", cost_ns / 3, k), 0, to.tile(k, k), {});
+        for (std::uint64_t i = k + 1; i < tiles; ++i) {
+            to.add(detail::named("trsmL", cost_ns / 2, k, i), 0, to.tile(k, i), {to.tile(k, k)});
+            to.add(detail::named("trsmU", cost_ns / 2, i, k), 0, to.tile(i, k), {to.tile(k, k)});
+        }
+        for (std::uint64_t i = k + 1; i < tiles; ++i)
+            for (std::uint64_t j = k + 1; j < tiles; ++j)
+                to.add(detail::named("gemm", cost_ns, i, j, k), updates, to.tile(i, j), {to.tile(i, k), to.tile(k, j)});
+    }
+    return std::move(to.plan);
+}
+
+// Its own point, and each of the nearest five with even chances.
+inline graph_plan random_nearest_plan(std::uint64_t seed, std::uint64_t width, std::uint64_t steps,
+                                      std::int64_t cost_ns) {
+    return detail::in_steps("near", width, steps, cost_ns, [seed, width](std::uint64_t s, std::uint64_t i, auto add) {
+        for (std::uint64_t k = 0; k != 5; ++k)
+            if (k == 2 || detail::mixed(seed + (s * width + i) * 8 + k) % 2 == 1) add(i + k - 2);
+    });
 }
 
 // Layers of `width`; each task has up to three producers in the layer before.
@@ -121,9 +185,7 @@ inline graph_plan layered_plan(std::uint64_t seed, std::uint64_t width, std::uin
     return detail::in_steps("layer", width, layers, cost_ns, [seed, width](std::uint64_t s, std::uint64_t i, auto add) {
         std::vector<std::uint64_t> points;
         for (std::uint64_t k = 0; k != 3; ++k) {
-            std::uint64_t x = (seed + (s * width + i) * 4 + k) * 0x9E3779B97F4A7C15U;
-            x ^= x >> 31, x *= 0xBF58476D1CE4E5B9U;
-            points.push_back((x >> 20) % width);
+            points.push_back(detail::mixed(seed + (s * width + i) * 4 + k) % width);
         }
         std::sort(points.begin(), points.end());
         points.erase(std::unique(points.begin(), points.end()), points.end());
