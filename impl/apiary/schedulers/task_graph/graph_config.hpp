@@ -3,7 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <vector>
+
+#include <apiary/schedulers/task_graph/ready_board.hpp>
 
 namespace apiary {
 
@@ -14,12 +18,16 @@ struct task_graph_config {
     std::size_t dependencies = 65536;     // of all that live; a power of two
     std::uint64_t output_bytes = std::uint64_t{1} << 20;
     unsigned at_once = 64;  // successors that a worker runs behind each other, before it looks for other work
+    ready_policy policy = ready_policy::locality;
+    bool several_submitters = false;  // any thread may submit, one at a time; then there are no scopes
+    std::size_t window_most = 0;  // a power of two: a window that is full again and again doubles, up to this; 0: never
 };
 
 struct task_options {
-    std::uint8_t type = 0;     // the worker type
-    std::uint32_t bytes = 0;   // of the output
-    std::int8_t priority = 0;  // among the successors that become ready together
+    std::uint8_t type = 0;      // the worker type
+    std::uint32_t bytes = 0;    // of the output
+    std::int8_t priority = 0;   // among the successors that become ready together
+    std::int64_t ahead_ns = 0;  // an estimate: this task and the longest way behind it; critical_path asks for it
 };
 
 struct task_graph_counters {
@@ -28,6 +36,8 @@ struct task_graph_counters {
     std::uint64_t cancelled = 0;  // tasks that were not called, since a task that they depended on threw
     std::uint64_t thrown = 0;     // of those that ran
     std::uint64_t stolen = 0, parked = 0, woken = 0;
+
+    std::uint64_t begun() const { return ran + cancelled; }
 };
 
 struct task_graph_report {
@@ -35,5 +45,22 @@ struct task_graph_report {
     std::size_t open_scopes = 0;                // that nobody ended before close
     std::vector<task_graph_counters> types;
 };
+
+struct task_graph_progress {
+    std::uint64_t submitted = 0, begun = 0;  // the latter have run or run now, or were cancelled
+};
+
+inline const task_graph_config& checked(const task_graph_config& c, unsigned max_workers) {
+    constexpr std::size_t max_types = 255;
+    if (c.workers.empty() || c.workers.size() > max_types)
+        throw std::invalid_argument("task_graph: " + std::to_string(c.workers.size()) +
+                                    " worker types; there can be 1 to " + std::to_string(max_types));
+    for (const unsigned n : c.workers)
+        if (n > max_workers)
+            throw std::invalid_argument("task_graph: " + std::to_string(n) + " workers of a type; there can be 0 to " +
+                                        std::to_string(max_workers));
+    if (c.at_once == 0) throw std::invalid_argument("task_graph: at_once is 0; it must be 1 or more");
+    return c;
+}
 
 }  // namespace apiary

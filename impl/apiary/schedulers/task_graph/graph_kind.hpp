@@ -1,15 +1,18 @@
-// graph_kind: what the workers of a task_graph are made of: the engine's, with a deque, no sources, and
-// counts of tasks. A crew for each worker type.
+// graph_kind: what the workers of a task_graph are made of: the engine's, with a deque, the desk of a policy,
+// and counts of tasks. A crew for each worker type.
 #pragma once
 
 #include <cstdint>
 
 #include <apiary/contract/stats.hpp>
 #include <apiary/events/parker_driver.hpp>
+#include <apiary/parking/idle_set.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
+#include <apiary/schedulers/task_graph/graph_config.hpp>
+#include <apiary/schedulers/task_graph/graph_sources.hpp>
+#include <apiary/schedulers/task_graph/ready_desk.hpp>
 #include <apiary/timers/clock.hpp>
 #include <apiary/workers/counters.hpp>
-#include <apiary/workers/no_sources.hpp>
 #include <apiary/workers/ready_work.hpp>
 #include <apiary/workers/trace.hpp>
 
@@ -32,7 +35,21 @@ template <class Sync, class Slot>
 struct graph_ready : ready_work<Sync, chase_lev_deque<Slot*, Sync>, Slot> {
     // By the worker. A job of the engine may be several tasks: a task and successors that ran at once.
     tally<Sync> ran, at_once, cancelled, thrown;
+    // Where the policy is another than locality.
+    ready_desk<Sync, Slot, idle_set<Sync>::max_workers>* desk = nullptr;
+    std::int64_t worked_ns = 0;  // the worker's clock, for min_clock
 };
+
+template <class Ready>
+void add_counters(task_graph_counters& all, const Ready& w, const worker_counters& engine) {
+    all.ran += w.ran.get();
+    all.at_once += w.at_once.get();
+    all.cancelled += w.cancelled.get();
+    all.thrown += w.thrown.get();
+    all.stolen += engine.stolen;
+    all.parked += engine.parked;
+    all.woken += engine.woken;
+}
 
 template <class Graph, class Sync, class Slot>
 struct graph_kind {
@@ -42,7 +59,7 @@ struct graph_kind {
     using parts = graph_parts<Sync>;
     using ready = graph_ready<Sync, Slot>;
     template <class Crew, class Worker>
-    using sources = no_sources<Crew, Worker>;
+    using sources = graph_sources<Crew, Worker>;
     static constexpr worker_kind counted_as = worker_kind::compute;
 };
 

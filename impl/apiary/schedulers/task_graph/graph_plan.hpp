@@ -27,6 +27,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -177,16 +178,39 @@ inline void write_graphviz(std::ostream& out, const graph_plan& plan) {
     out << "}\n";
 }
 
-// Submits all of it; task(place) is what the task at that place does. What the graph had before stays.
+// Of each task, what it and the longest way behind it cost.
+inline std::vector<std::int64_t> ways_to_the_end(const graph_plan& plan) {
+    std::vector<std::int64_t> ways(plan.size());
+    for (std::size_t i = plan.size(); i-- != 0;) {
+        ways[i] += plan[i].cost_ns;
+        for (const std::uint64_t p : plan[i].after) {
+            if (p >= i)
+                throw std::invalid_argument("graph plan: task '" + plan[i].name +
+                                            "' comes before a producer of its own");
+            ways[p] = std::max(ways[p], ways[i]);
+        }
+    }
+    return ways;
+}
+
+// Submits all of it; task(place) or task(context, place) is what the task at that place does. What the graph had before stays.
 template <class Graph, class Task>
 void submit_plan(Graph& g, const graph_plan& plan, Task task) {
     const std::uint64_t first = g.submitted();
+    const std::vector<std::int64_t> ways = ways_to_the_end(plan);
     std::vector<std::uint64_t> after;
     for (std::size_t i = 0; i != plan.size(); ++i) {
         after.clear();
         for (const std::uint64_t p : plan[i].after) after.push_back(first + p);
-        (void)g.submit(after, [task, i]() mutable { task(i); },
-                       {.type = plan[i].type, .bytes = plan[i].bytes, .priority = plan[i].priority});
+        (void)g.submit(
+            after,
+            [task, i](auto& context) mutable {
+                if constexpr (std::is_invocable_v<Task&, decltype(context), std::size_t>)
+                    task(context, i);
+                else
+                    task(i);
+            },
+            {.type = plan[i].type, .bytes = plan[i].bytes, .priority = plan[i].priority, .ahead_ns = ways[i]});
     }
 }
 

@@ -9,14 +9,8 @@
 // dependencies or the output heap is full, as the real one. It helps nobody. A worker's task takes its
 // cost, drawn from the model by seed and place alone, plus hand_over_ns before it begins.
 //
-// Policies
-//   fifo           ready tasks in the order in which they became ready; the worker of the lowest number
-//   min_clock      the same tasks; of the idle workers the one that has worked least (the seed's rule)
-//   critical_path  the task with the longest way to the end first, by the plan's costs
-//   locality       as the real workers: one successor at once on the same worker (successor_rule.hpp), the
-//                  others in order
-// Workers compare clocks within their type alone (A35), and a worker is handed its task: nobody yields to
-// nobody (A32).
+// The policies are those of the real workers, and so is the code that decides (ready_board.hpp,
+// successor_rule.hpp).
 //
 // Errors. std::invalid_argument: a type without workers, a negative cost, a plan whose producers do not come
 //         first; std::length_error as submit. Tested by simulation_test.cpp.
@@ -26,9 +20,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <ostream>
 #include <queue>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -36,15 +28,16 @@
 #include <vector>
 
 #include <apiary/schedulers/task_graph/graph_plan.hpp>
+#include <apiary/schedulers/task_graph/graph_trace.hpp>
+#include <apiary/schedulers/task_graph/ready_board.hpp>
 #include <apiary/schedulers/task_graph/successor_rule.hpp>
 #include <apiary/schedulers/task_graph/task_window.hpp>
 #include <apiary/sync/real_sync.hpp>
 
 namespace apiary {
 
-enum class ready_policy { fifo, min_clock, critical_path, locality };
 enum class cost_model {
-    fixed,        // the plan's
+    fixed,        // the plan's; those of a trace, where it has them (graph_trace.hpp)
     uniform,      // between the plan's less and plus `spread` of it
     exponential,  // with the plan's as its mean
 };
@@ -67,31 +60,26 @@ struct simulated_type {
     double utilisation = 0;  // busy over workers times makespan
 };
 
-struct simulated_task {
-    std::uint64_t task;
-    unsigned type, worker;
-    std::int64_t begin_ns, end_ns;
-};
-
 struct simulation_report {
     std::int64_t makespan_ns = 0, critical_path_ns = 0, work_ns = 0;
     std::int64_t submitted_ns = 0;  // when the last one was
     std::uint64_t submitted = 0, consumed = 0, waits = 0;
     std::vector<simulated_type> types;
-    std::vector<simulated_task> trace;  // by their ends
+    graph_trace trace;  // by their ends
 };
 
 class simulation {
 public:
     simulation(const graph_plan& plan, const simulation_config& config)
-        : plan_(plan), config_(config), window_(config.window), types_(config.workers.size()) {
-        for (std::size_t t = 0; t != types_.size(); ++t) {
-            types_[t].busy_of.resize(config.workers[t]);
-            for (unsigned w = 0; w != config.workers[t]; ++w) types_[t].idle.emplace(0, w);
+        : plan_(plan), config_(config), window_(config.window) {
+        for (const unsigned workers : config.workers) {
+            type_state& t = types_.emplace_back(config.policy);
+            t.busy_of.resize(workers);
+            for (unsigned w = 0; w != workers; ++w) t.board.idle(w, 0);
         }
         costs_.reserve(plan.size());
         for (std::size_t i = 0; i != plan.size(); ++i) costs_.push_back(cost(i));
-        if (config.policy == ready_policy::critical_path) find_ways_to_the_end();
+        if (config.policy == ready_policy::critical_path) ways_ = ways_to_the_end(plan);
     }
 
     simulation_report run() {
@@ -102,7 +90,8 @@ public:
                                             ", which has no workers");
             run_until(now_ += config_.submit_ns);
             const auto [task, ready] = window_.submit(
-                t.after, t.bytes, [&](slot& s) { s.place = i, s.of = &t; }, [this](slot& s) { wait_for(s); });
+                t.after, t.bytes, [&](slot& s) { s.place = i, s.of = &t, s.way = ways_.empty() ? 0 : ways_[i]; },
+                [this](slot& s) { wait_for(s); });
             if (ready) make_ready(*task);
         }
         report_.submitted_ns = now_;
@@ -114,7 +103,9 @@ private:
     struct body {
         std::size_t place = 0;
         const planned_task* of = nullptr;
+        std::int64_t way = 0;
         std::int8_t priority() const { return of->priority; }
+        std::int64_t ahead() const { return way; }
     };
     using window_type = task_window<real_sync, task_graph_limits, body>;
     using slot = window_type::slot;
@@ -128,9 +119,9 @@ private:
         bool operator>(const ending& o) const { return std::tie(at, number) > std::tie(o.at, o.number); }
     };
     struct type_state {
-        std::set<std::pair<std::int64_t, unsigned>> idle;                // the key of the policy, the worker
-        std::set<std::tuple<std::int64_t, std::uint64_t, slot*>> ready;  // the key of the policy, when, the task
-        std::vector<std::int64_t> busy_of;                               // of each worker
+        explicit type_state(ready_policy policy) : board(policy) {}
+        ready_board<slot> board;
+        std::vector<std::int64_t> busy_of;  // of each worker
         std::int64_t queue_since = 0;
         double queue_integral = 0;
         simulated_type told;
@@ -147,18 +138,6 @@ private:
         const double factor =
             config_.costs == cost_model::uniform ? 1 + config_.spread * (2 * drawn - 1) : -std::log(drawn);
         return std::llround(static_cast<double>(planned) * factor);
-    }
-    void find_ways_to_the_end() {
-        ways_.resize(plan_.size());
-        for (std::size_t i = plan_.size(); i-- != 0;) {
-            ways_[i] += plan_[i].cost_ns;
-            for (const std::uint64_t p : plan_[i].after) {
-                if (p >= i)
-                    throw std::invalid_argument("simulation: task '" + plan_[i].name +
-                                                "' comes before a producer of its own");
-                ways_[p] = std::max(ways_[p], ways_[i]);
-            }
-        }
     }
 
     // The submitter waits: time goes on until the slot is spent.
@@ -196,7 +175,7 @@ private:
         if (next != nullptr)
             begin(*next, e.worker);
         else
-            t.idle.emplace(config_.policy == ready_policy::min_clock ? t.busy_of[e.worker] : 0, e.worker);
+            t.board.idle(e.worker, t.busy_of[e.worker]);
         for (std::size_t i = others.size(); i-- != 0;) queue(*others[i]);
         for (unsigned each = 0; each != types_.size(); ++each) dispatch(each);
     }
@@ -207,20 +186,13 @@ private:
     void queue(slot& s) {
         type_state& t = types_[s.of->type];
         count_queue(t);
-        const std::int64_t key = config_.policy == ready_policy::critical_path ? -ways_[s.place] : 0;
-        t.ready.emplace(key, number_++, &s);
+        t.board.ready(s);
     }
     void dispatch(unsigned type) {
         type_state& t = types_[type];
-        while (!t.ready.empty() && !t.idle.empty()) {
-            count_queue(t);
-            slot& s = *std::get<2>(*t.ready.begin());
-            t.ready.erase(t.ready.begin());
-            const unsigned worker = t.idle.begin()->second;
-            t.idle.erase(t.idle.begin());
-            begin(s, worker);
-        }
-        t.told.longest_queue = std::max(t.told.longest_queue, t.ready.size());
+        count_queue(t);
+        while (const auto m = t.board.next()) begin(*m->task, m->worker);
+        t.told.longest_queue = std::max(t.told.longest_queue, t.board.waiting());
     }
     void begin(slot& s, unsigned worker) {
         s.in.start();
@@ -228,7 +200,7 @@ private:
         endings_.push({from + costs_[s.place], number_++, &s, worker, from});
     }
     void count_queue(type_state& t) const {
-        t.queue_integral += static_cast<double>(t.ready.size()) * static_cast<double>(now_ - t.queue_since);
+        t.queue_integral += static_cast<double>(t.board.waiting()) * static_cast<double>(now_ - t.queue_since);
         t.queue_since = now_;
     }
 
@@ -267,25 +239,5 @@ private:
     bool notified_ = false;
     simulation_report report_;
 };
-
-namespace detail {
-inline std::string microseconds(std::int64_t ns) {
-    const std::string thousandths = std::to_string(1000 + ns % 1000);
-    return std::to_string(ns / 1000) + '.' + thousandths.substr(1);
-}
-}  // namespace detail
-
-// For chrome://tracing and Perfetto: a row for each worker.
-inline void write_trace(std::ostream& out, const graph_plan& plan, const simulation_report& report) {
-    out << "[";
-    const char* between = "\n";
-    for (const simulated_task& t : report.trace) {
-        out << std::exchange(between, ",\n") << R"({"ph":"X","name":")";
-        for (const char c : plan[t.task].name) out << (c == '"' || c == '\\' ? "\\" : "") << c;
-        out << R"(","pid":)" << t.type << R"(,"tid":)" << t.worker << R"(,"ts":)" << detail::microseconds(t.begin_ns)
-            << R"(,"dur":)" << detail::microseconds(t.end_ns - t.begin_ns) << '}';
-    }
-    out << "\n]\n";
-}
 
 }  // namespace apiary

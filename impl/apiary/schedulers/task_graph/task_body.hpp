@@ -31,7 +31,7 @@ public:
     task_body() : base(&Graph::run_job) {}
 
     template <class F>
-    void fill(F&& f, std::uint8_t type, std::int8_t priority) {
+    void fill(F&& f, std::uint8_t type, std::int8_t priority, std::int64_t ahead_ns) {
         using callable = std::decay_t<F>;
         if constexpr (sizeof(callable) <= room && alignof(callable) <= alignof(void*)) {
             ::new (static_cast<void*>(callable_)) callable(std::forward<F>(f));
@@ -40,7 +40,7 @@ public:
             ::new (static_cast<void*>(callable_)) boxed<callable>(std::forward<F>(f));
             act_ = &act_on<boxed<callable>>;
         }
-        type_ = type, priority_ = priority;
+        type_ = type, priority_ = priority, ahead_ns_ = static_cast<float>(ahead_ns);
     }
     // Runs the callable, and destroys it.
     void call(context& c) { act_(*this, &c); }
@@ -49,6 +49,7 @@ public:
 
     std::uint8_t type() const { return type_; }
     std::int8_t priority() const { return priority_; }
+    std::int64_t ahead() const { return static_cast<std::int64_t>(ahead_ns_); }
 
 private:
     template <class F>
@@ -86,6 +87,7 @@ private:
     alignas(void*) std::byte callable_[room];
     std::uint8_t type_ = 0;
     std::int8_t priority_ = 0;
+    float ahead_ns_ = 0;  // an estimate: its first digits are enough, and the slot has no room for more
 };
 
 }  // namespace apiary

@@ -10,13 +10,15 @@
 // When to use it. For graphs that are known only as they are made, however long. When not: for trees
 // (fork_join), or tasks without dependencies (hive).
 //
-// Threads.   submit, scope, wait, close, state, output: one thread at a time, the submitter; not a task of this graph. progress,
-//            counters, failures: any. Construction and destruction: while no other call runs.
+// Threads.   submit, scope, wait, close, state, output: the submitter, which is one thread at a time; not a task of this graph.
+//            With several_submitters any thread may call submit, wait and close; they exclude each other, also while
+//            one of them waits. progress, counters, failures: any. Construction and destruction: while no other call runs.
 // Blocking.  submit waits while the window, the dependencies or the output heap is full. wait and close
 //            until all has completed. Meanwhile the submitter runs tasks of type 0 itself, if it may
 //            (submitter_helps), and sleeps when there are none.
 // Order.     A task runs behind its producers. Of those that its end makes ready the worker runs one at
-//            once, that of the highest priority, else the oldest; the others can be stolen.
+//            once, that of the highest priority, else the oldest; the others can be stolen. With another
+//            policy than locality as that says (ready_board.hpp), and every hand-over takes a mutex.
 // Errors.    submit throws before anything has changed: std::invalid_argument (unknown producer, worker
 //            type without workers), std::length_error (too many producers, an output larger than the
 //            heap), window_stuck (an open scope keeps the window full), std::logic_error (behind close,
@@ -29,6 +31,7 @@
 // Tested by tests/. Checked by model_check/schedulers/task_graph. Stressed by stress/schedulers/task_graph.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -45,7 +48,9 @@
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/schedulers/task_graph/graph_config.hpp>
+#include <apiary/schedulers/task_graph/graph_context.hpp>
 #include <apiary/schedulers/task_graph/graph_kind.hpp>
+#include <apiary/schedulers/task_graph/graph_scope.hpp>
 #include <apiary/schedulers/task_graph/successor_rule.hpp>
 #include <apiary/schedulers/task_graph/task_body.hpp>
 #include <apiary/schedulers/task_graph/task_window.hpp>
@@ -62,47 +67,26 @@ class basic_task_graph {
     using crew_type = crew<basic_task_graph, kind>;
     using worker_type = typename crew_type::worker_type;
     friend task_body<basic_task_graph>;
+    friend graph_context<basic_task_graph, worker_type, slot>;
+    friend graph_scope<basic_task_graph>;
 
 public:
     using sync = Sync;
-
-    // What a task's callable is given, if it takes it.
-    class context {
-    public:
-        task_id id() const { return slot_->id.read(); }
-        // This task's block, aligned to 16 bytes; what was there before is undefined.
-        std::span<std::byte> output() const { return graph_->bytes_of(*slot_); }
-        template <class T>
-        T* output() const {
-            return reinterpret_cast<T*>(output().data());
-        }
-        // How many producers were named, and what the i-th of them has put out: empty if it has no output, or was consumed before
-        // this task was submitted.
-        std::size_t inputs() const { return slot_->edges.read(); }
-        std::span<const std::byte> input(std::size_t i) const {
-            const auto* producer = graph_->window_.input(*slot_, i);
-            return producer == nullptr ? std::span<const std::byte>() : graph_->bytes_of(*producer);
-        }
-        template <class T>
-        const T* input(std::size_t i) const {
-            return reinterpret_cast<const T*>(input(i).data());
-        }
-
-    private:
-        friend basic_task_graph;
-        context(basic_task_graph& g, slot& s) : graph_(&g), slot_(&s) {}
-        basic_task_graph* graph_;
-        slot* slot_;
-    };
+    using context = graph_context<basic_task_graph, worker_type, slot>;
 
     explicit basic_task_graph(const task_graph_config& config = {})
-        : config_(checked(config)), window_(sizes_of(config)), heap_(new_heap(window_.ring().size())) {
+        : config_(checked(config, max_workers)), window_(sizes_of(config)), heap_(new_heap(window_.ring().size())) {
         stopping_.store(false, std::memory_order_relaxed);
         for (std::size_t type = 0; type != config_.workers.size(); ++type) {
             crew_type& crew = crews_.emplace_back(*this, worker_parameters{});
             // The first worker of type 0 is the submitter's: it has no thread of its own.
             const unsigned all = config_.workers[type] + (type == 0 ? 1 : 0);
-            for (unsigned i = 0; i != all; ++i) crew.table().attach(crew);
+            auto* const desk =
+                config_.policy == ready_policy::locality ? nullptr : &desks_.emplace_back(config_.policy);
+            for (unsigned i = 0; i != all; ++i) {
+                crew.table().attach(crew);
+                crew.table()[i]->ready().desk = desk;
+            }
         }
         try {
             for (std::size_t type = 0; type != crews_.size(); ++type)
@@ -125,12 +109,14 @@ public:
     // A task behind those that `after` names. Its id; ids count from 0.
     template <class F>
     task_id submit(std::span<const task_id> after, F&& f, task_options options = {}) {
+        const submitter_turn turn(*this);
         must_be_open();
         if (options.type >= config_.workers.size() || !somebody_runs(options.type)) [[unlikely]]
             throw std::invalid_argument("task_graph: no workers of type " + std::to_string(options.type) +
                                         "; there are " + std::to_string(config_.workers.size()) + " types");
         const auto [task, ready] = window_.submit(
-            after, options.bytes, [&](slot& s) { s.fill(std::forward<F>(f), options.type, options.priority); },
+            after, options.bytes,
+            [&](slot& s) { s.fill(std::forward<F>(f), options.type, options.priority, options.ahead_ns); },
             [this](slot& s) { wait_for(s); });
         if (ready) hand_on(*task);
         return task->id.read();
@@ -146,42 +132,18 @@ public:
     }
 
     // While it lives, the outputs of the tasks that are submitted stay. Scopes lie in each other; the innermost has a task.
-    class scope {
-    public:
-        explicit scope(basic_task_graph& g) : graph_(g) {
-            g.must_be_open();
-            g.window_.begin_scope();
-            depth_ = g.window_.open_scopes();
-        }
-        ~scope() {
-            if (depth_ != 0 && !graph_.closed_) end();
-        }
-        scope(const scope&) = delete;
-        scope& operator=(const scope&) = delete;
-        // Throws std::logic_error the second time, or when a scope inside it is open.
-        void end() {
-            if (depth_ == 0 || graph_.closed_) throw std::logic_error("task_graph: a scope has ended before");
-            if (depth_ != graph_.window_.open_scopes())
-                throw std::logic_error("task_graph: a scope ends before one that is inside it");
-            graph_.window_.end_scope();
-            depth_ = 0;
-        }
-
-    private:
-        basic_task_graph& graph_;
-        std::size_t depth_ = 0;
-    };
+    using scope = graph_scope<basic_task_graph>;
 
     // Until all that was submitted has completed.
     void wait() {
-        must_be_no_task();
-        window_.wait_for_all([this](slot& s) { wait_for(s); });
+        const submitter_turn turn(*this);
+        wait_for_all();
     }
     // Waits, ends the scopes that are open, and the workers. No submit behind it.
     task_graph_report close() {
-        must_be_no_task();
+        const submitter_turn turn(*this);
         if (closed_) return report();
-        wait();
+        wait_for_all();
         open_at_close_ = window_.open_scopes();
         while (window_.open_scopes() != 0) window_.end_scope();
         window_.reclaim();
@@ -204,26 +166,22 @@ public:
     // Hints while tasks run. What the submitter has not needed yet it has not reclaimed.
     std::uint64_t submitted() const { return window_.submitted(); }
     std::uint64_t reclaimed() const { return window_.reclaimed(); }
+    std::size_t window() const { return window_.slots(); }
+    std::size_t bytes() const { return window_.bytes() + window_.ring().size(); }  // of the window and the output heap
+    task_graph_progress progress() const {
+        task_graph_progress p{.submitted = submitted(), .begun = 0};
+        for (std::size_t type = 0; type != crews_.size(); ++type) p.begun += counters(type).begun();
+        return p;
+    }
     std::vector<task_failure> failures() { return window_.failures().entries(); }
     task_graph_counters counters(std::size_t type) const {
         task_graph_counters all;
         const auto& table = crews_[type].table();
-        for (unsigned i = 0; i != table.size(); ++i) {
-            const auto& ready = table[i]->ready();
-            all.ran += ready.ran.get();
-            all.at_once += ready.at_once.get();
-            all.cancelled += ready.cancelled.get();
-            all.thrown += ready.thrown.get();
-            const worker_counters engine = table[i]->counters();
-            all.stolen += engine.stolen;
-            all.parked += engine.parked;
-            all.woken += engine.woken;
-        }
+        for (unsigned i = 0; i != table.size(); ++i) add_counters(all, table[i]->ready(), table[i]->counters());
         return all;
     }
     task_graph_report report() const {
-        task_graph_report r{
-            .submitted = submitted(), .consumed = reclaimed(), .open_scopes = open_at_close_, .types = {}};
+        task_graph_report r{submitted(), reclaimed(), open_at_close_, {}};
         for (std::size_t type = 0; type != crews_.size(); ++type) r.types.push_back(counters(type));
         return r;
     }
@@ -242,6 +200,8 @@ public:
         basic_task_graph& g = w.owner();
         slot* s = static_cast<slot*>(&self);
         unsigned left = g.config_.at_once;
+        if (w.ready().desk != nullptr) [[unlikely]]
+            return g.run_by_policy(s, w, left);
         for (;;) {
             s = g.run_task(*s, w);
             if (s == nullptr) return true;
@@ -253,20 +213,25 @@ public:
     }
 
 private:
-    static constexpr unsigned max_workers = idle_set<Sync>::max_workers - 1, max_types = 255;
+    static constexpr unsigned max_workers = idle_set<Sync>::max_workers - 1;
 
-    static window_sizes sizes_of(const task_graph_config& c) { return {c.window, c.dependencies, c.output_bytes}; }
+    static window_sizes sizes_of(const task_graph_config& c) {
+        return {c.window, c.dependencies, c.output_bytes, c.window_most};
+    }
     static std::byte* new_heap(std::size_t n) { return new (std::align_val_t{16}) std::byte[n]; }
-    static const task_graph_config& checked(const task_graph_config& c) {
-        if (c.workers.empty() || c.workers.size() > max_types)
-            throw std::invalid_argument("task_graph: " + std::to_string(c.workers.size()) +
-                                        " worker types; there can be 1 to " + std::to_string(max_types));
-        for (const unsigned n : c.workers)
-            if (n > max_workers)
-                throw std::invalid_argument("task_graph: " + std::to_string(n) +
-                                            " workers of a type; there can be 0 to " + std::to_string(max_workers));
-        if (c.at_once == 0) throw std::invalid_argument("task_graph: at_once is 0; it must be 1 or more");
-        return c;
+    // One submitter at a time. A task that asked for it could wait for itself.
+    class submitter_turn {
+    public:
+        explicit submitter_turn(basic_task_graph& g) {
+            g.must_be_no_task();
+            if (g.config_.several_submitters) held_.emplace(g.submitters_);
+        }
+
+    private:
+        std::optional<typename Sync::lock> held_;
+    };
+    void wait_for_all() {
+        window_.wait_for_all([this](slot& s) { wait_for(s); });
     }
     bool somebody_runs(std::size_t type) const {
         return config_.workers[type] != 0 || (type == 0 && config_.submitter_helps);
@@ -278,7 +243,6 @@ private:
                 "task_graph: a task of this graph calls its submitter's functions; it could wait for itself");
     }
     void must_be_open() const {
-        must_be_no_task();
         if (closed_) [[unlikely]]
             throw std::logic_error("task_graph: submit behind close");
     }
@@ -290,7 +254,9 @@ private:
 
     // A task that is ready, by the submitter: into its deque, or to the workers of its type.
     void hand_on(slot& s) {
-        if (s.type() == 0)
+        if (!desks_.empty())
+            give(s);
+        else if (s.type() == 0)
             share(s, submitter());
         else
             post(s);
@@ -307,14 +273,39 @@ private:
         if (!crews_[s.type()].post(&s)) Sync::fail("task_graph: a crew was closed while tasks lived");
     }
 
-    // Runs or cancels the task, and hands on what that makes ready. Returns the one to be run next, or null.
-    slot* run_task(slot& s, worker_type& w) {
-        const std::uint8_t type = s.type();
+    // By policy: the ready task to the idle worker that should have it.
+    void give(slot& s) { wake(crews_[s.type()], desks_[s.type()].push(s)); }
+    void wake(crew_type& c, std::uint64_t handed) {
+        for (; handed != 0; handed &= handed - 1)
+            if (const auto i = static_cast<unsigned>(std::countr_zero(handed)); c.idle().claim(i)) c.table()[i]->wake();
+    }
+    bool run_by_policy(slot* s, worker_type& w, unsigned at_once) {
+        auto& desk = *w.ready().desk;
+        for (; at_once != 0; --at_once) {
+            const std::int64_t from = config_.policy == ready_policy::min_clock ? now_ns() : 0;
+            const std::uint8_t type = s->type();
+            const task_id cause = run_or_cancel(*s, w);
+            if (config_.policy == ready_policy::min_clock) w.ready().worked_ns += now_ns() - from;
+            fifo_list<slot> made_ready;
+            window_.complete(
+                *s, cause,
+                [&](slot& c) { c.type() == type ? made_ready.push_front(&c) : give(c); },  // the newest comes first
+                [this] { notify(); });
+            const auto [next, handed] = desk.ended(w.index(), w.ready().worked_ns, made_ready);
+            wake(w.crew(), handed);
+            if ((s = next) == nullptr) return true;
+        }
+        desk.keep(w.index(), *s);
+        return true;
+    }
+
+    // Why its consumers are to be cancelled, or no_cause.
+    task_id run_or_cancel(slot& s, worker_type& w) {
         task_id cause = s.cause.load(std::memory_order_relaxed);
         if (cause == window_type::no_cause) [[likely]] {
             s.in.start();
             w.ready().ran.add();
-            context c(*this, s);
+            context c(w, s);
             if (std::exception_ptr thrown = call(s, c)) [[unlikely]] {
                 cause = s.id.read();
                 w.ready().thrown.add();
@@ -325,6 +316,12 @@ private:
             w.ready().cancelled.add();
             window_.failures().add({s.id.read(), cause, nullptr});
         }
+        return cause;
+    }
+    // Runs or cancels the task, and hands on what that makes ready. Returns the one to be run next, or null.
+    slot* run_task(slot& s, worker_type& w) {
+        const std::uint8_t type = s.type();
+        const task_id cause = run_or_cancel(s, w);
         slot* next = nullptr;
         bool shares = false;
         window_.complete(
@@ -363,6 +360,7 @@ private:
         Sync::set_current(&submitter());
         submitter().help_until(*waiting_, [this] { return config_.submitter_helps; });
         Sync::set_current(before);
+        if (!desks_.empty()) wake(crews_[0], desks_[0].leave(0));
     }
     void notify() { waiting_->count_down(); }
 
@@ -387,7 +385,9 @@ private:
     typename kind::parts::clock clock_;
     exception_handler on_exception_;
     typename Sync::mutex mutex_;
+    typename Sync::mutex submitters_;
     typename Sync::template atomic<bool> stopping_;
+    std::deque<ready_desk<Sync, slot, idle_set<Sync>::max_workers>> desks_;  // of each type; none for locality
     std::deque<crew_type> crews_;
     std::optional<latch<worker_type>> waiting_;  // where the submitter waits
     bool closed_ = false;

@@ -14,9 +14,9 @@
 //
 // `Body` is what the user keeps in a slot. `Limits` narrows the fields of the word for checks.
 //
-// Threads.   submit, begin_scope, end_scope, wait_for_all, reclaim: one thread, the submitter. complete,
+// Threads.   submit, begin_scope, end_scope, wait_for_all, reclaim, resize: one thread at a time, the submitter. complete,
 //            input: the thread that runs the task. submitted, reclaimed: any, as hints.
-// Blocking.  submit and wait_for_all call wait(slot) when they must, and it returns when the slot is
+// Blocking.  submit, resize and wait_for_all call wait(slot) when they must, and it returns when the slot is
 //            spent. The rest is lock-free, but for the log of failures.
 // Errors.    submit throws before anything has changed: std::invalid_argument for a producer that is
 //            not older, std::length_error for what the rings could never hold, window_stuck when the
@@ -70,6 +70,7 @@ struct window_sizes {
     std::size_t slots = 16384;         // a power of two
     std::size_t dependencies = 65536;  // a power of two
     std::uint64_t output_bytes = std::uint64_t{1} << 20;
+    std::size_t most_slots = 0;  // a window that is full again and again doubles, up to this; 0: it stays
 };
 
 template <class Sync, class Limits, class Body>
@@ -83,13 +84,13 @@ public:
     // Two lines: the body, and what links and reclaims look at.
     struct alignas(64) slot : Body {
         join_counter<Sync> in;
+        std::uint32_t scope_next = 0;  // the submitter's: 1 + an older slot of the scope; 0: none
         fan_out<Sync, Limits> out;
         cell<std::uint32_t> edges{0}, edges_end{0};     // by the submitter, before the first edge
         cell<std::uint32_t> bytes{0}, output_grain{0};  // so are these: its output, and where it begins, in grains
         cell<task_id> id{0};
         typename Sync::template atomic<task_id> cause;  // why it is cancelled; written by producers before they arrive
         std::uint64_t output_end = 0;                   // the submitter's
-        std::uint32_t scope_next = 0;                   // the submitter's: 1 + an older slot of the scope; 0: none
 
         slot() { cause.store(no_cause, std::memory_order_relaxed); }
         std::uint64_t output_at() const { return std::uint64_t{output_grain.read()} * output_ring::grain; }
@@ -102,8 +103,8 @@ public:
 
     explicit task_window(const window_sizes& sizes)
         : slots_mask_(power_of_two("window", sizes.slots, max_slots) - 1),
-          edges_mask_(
-              power_of_two("dependencies", sizes.dependencies, std::min(word::max_edge, word::max_references - 2)) - 1),
+          edges_mask_(power_of_two("dependencies", sizes.dependencies, max_edges) - 1),
+          most_slots_(sizes.most_slots == 0 ? 0 : power_of_two("window_most", sizes.most_slots, max_slots)),
           ring_(sizes.output_bytes) {
         if (sizes.output_bytes / output_ring::grain > UINT32_MAX)
             throw std::invalid_argument("task_graph: output_bytes is " + std::to_string(sizes.output_bytes) +
@@ -208,6 +209,29 @@ public:
         reclaimed_.store(oldest, std::memory_order_relaxed);
     }
 
+    // Waits until all is consumed, and then has so many slots and dependencies. False: a scope keeps tasks; nothing has changed.
+    // No other thread looks at slots or edges then: it could do so for tasks alone that are not consumed (fan_out I2; I3).
+    template <class Wait>
+    bool resize(std::size_t slots, std::size_t dependencies, Wait wait) {
+        const std::size_t slots_mask = power_of_two("window", slots, max_slots) - 1;
+        const std::size_t edges_mask = power_of_two("dependencies", dependencies, max_edges) - 1;
+        wait_for_all(wait);
+        if (reclaimed() != submitted()) return false;
+        slot* const new_slots = Sync::template create_array<slot>(slots_mask + 1);
+        edge* new_edges = nullptr;
+        try {
+            new_edges = Sync::template create_array<edge>(edges_mask + 1);
+        } catch (...) {
+            Sync::destroy_array(new_slots, slots_mask + 1);
+            throw;
+        }
+        Sync::destroy_array(std::exchange(edges_, new_edges), std::exchange(edges_mask_, edges_mask) + 1);
+        Sync::destroy_array(std::exchange(slots_, new_slots), std::exchange(slots_mask_, slots_mask) + 1);
+        lap_shift_ = std::countr_zero(slots);
+        Sync::reach("task_window.resized");
+        return true;
+    }
+
     // By the submitter, or when no task lives.
     task_state state(task_id id) const {
         if (id < reclaimed()) return task_state::consumed;
@@ -228,12 +252,15 @@ public:
     task_id submitted() const { return submitted_.load(std::memory_order_relaxed); }
     task_id reclaimed() const { return reclaimed_.load(std::memory_order_relaxed); }
     std::size_t slots() const { return slots_mask_ + 1; }
+    std::size_t bytes() const { return slots() * sizeof(slot) + (edges_mask_ + 1) * sizeof(edge); }
     const output_ring& ring() const { return ring_; }
     failure_log<Sync>& failures() { return log_; }
 
 private:
     static constexpr std::size_t max_slots = std::size_t{1} << 31;
     using word = fan_out_word<Limits>;
+    static constexpr std::uint64_t max_edges = std::min(word::max_edge, word::max_references - 2);
+    static constexpr unsigned waits_before_it_grows = 4;
     struct edge {
         cell<std::uint32_t> next{0};      // in the producer's list: 1 + an edge's place; 0: none
         cell<std::uint32_t> consumer{0};  // 1 + its slot
@@ -270,8 +297,10 @@ private:
     }
 
     bool has_room(task_id id, std::size_t edges, std::uint32_t bytes) const {
-        return id - reclaimed() <= slots_mask_ && edges + (edges_end_ - edges_reclaimed_) <= edges_mask_ + 1 &&
-               ring_.has_room(bytes);
+        return has_edges_and_slots(id, edges) && ring_.has_room(bytes);
+    }
+    bool has_edges_and_slots(task_id id, std::size_t edges) const {
+        return id - reclaimed() <= slots_mask_ && edges + (edges_end_ - edges_reclaimed_) <= edges_mask_ + 1;
     }
     // At first it waits for a quarter of the window, so that a submitter that sleeps is not woken for each slot.
     template <class Wait>
@@ -283,9 +312,18 @@ private:
             if (at(oldest).out.snapshot().kept()) [[unlikely]]
                 throw_stuck(oldest);  // I4
             const task_id later = oldest + std::min<task_id>((slots_mask_ + 1) / 4, id - oldest - 1);
+            if (!has_edges_and_slots(id, edges) && grows(wait)) continue;
             wait(patient && !at(later).out.snapshot().kept() ? at(later) : at(oldest));
             reclaim();
         }
+    }
+    // True: it is larger now, and empty.
+    template <class Wait>
+    bool grows(Wait& wait) {
+        if ((slots_mask_ + 1) * 2 > most_slots_ || ++waits_ < waits_before_it_grows || !scopes_.empty()) return false;
+        waits_ = 0;
+        const std::uint64_t dependencies = (edges_mask_ + 1) * 2;
+        return resize((slots_mask_ + 1) * 2, dependencies <= max_edges ? dependencies : edges_mask_ + 1, wait);
     }
     [[noreturn, gnu::noinline, gnu::cold]] void throw_stuck(task_id oldest) const {
         throw window_stuck("task_graph: no room, and none will come: task " + std::to_string(oldest) +
@@ -331,8 +369,10 @@ private:
     }
 
     // The submitter's, but for the two ids, which others may read.
-    const std::size_t slots_mask_, edges_mask_;
-    const int lap_shift_ = std::countr_zero(slots_mask_ + 1);
+    std::size_t slots_mask_, edges_mask_;
+    const std::size_t most_slots_;
+    unsigned waits_ = 0;  // for room, in a window of this size
+    int lap_shift_ = std::countr_zero(slots_mask_ + 1);
     slot* slots_ = nullptr;
     edge* edges_ = nullptr;
     std::uint32_t edges_end_ = 0, edges_reclaimed_ = 0;  // places ever given out, and given back; they wrap

@@ -1,6 +1,6 @@
 // What a task costs beside its kernel: chain, wavefront and random graph with kernels of a few instructions, each built and run.
 //
-//     task_graph_overhead [--workers N] [--window N] [--rounds N] [--size N]
+//     task_graph_overhead [--workers N] [--window N] [--rounds N] [--size N] [--policy NAME]
 //
 // Prints the median over the rounds, ns a task, from before the first submit to the end of wait(). The submitter is a worker, too:
 // --workers 0 is one thread, --workers 1 two. Every answer is compared with that of a loop. Measures nothing by itself that is to be
@@ -52,10 +52,10 @@ std::uint64_t value(const graph& g, std::span<const std::uint64_t> values, task_
     return mix(sum);
 }
 
-double run(const graph& g, unsigned workers, std::size_t window, bool& right) {
+double run(const graph& g, unsigned workers, std::size_t window, apiary::ready_policy policy, bool& right) {
     std::vector<std::uint64_t> values(g.tasks()), expected(g.tasks());
     for (task_id id = 0; id != g.tasks(); ++id) expected[id] = value(g, expected, id);
-    apiary::task_graph scheduler({.workers = {workers}, .window = window});
+    apiary::task_graph scheduler({.workers = {workers}, .window = window, .policy = policy});
     const std::int64_t from = apiary::real_sync::now_ns();
     for (task_id id = 0; id != g.tasks(); ++id)
         scheduler.submit(g.producers(id), [&g, &values, id] { values[id] = value(g, values, id); });
@@ -69,6 +69,7 @@ double run(const graph& g, unsigned workers, std::size_t window, bool& right) {
 
 int main(int argc, char** argv) {
     unsigned workers = 1;
+    apiary::ready_policy policy = apiary::ready_policy::locality;
     std::size_t window = 16384, rounds = 1, size = 40;
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::size_t n = std::strtoul(argv[i + 1], nullptr, 10);
@@ -76,6 +77,7 @@ int main(int argc, char** argv) {
         if (std::strcmp(argv[i], "--window") == 0) window = n;
         if (std::strcmp(argv[i], "--rounds") == 0) rounds = n;
         if (std::strcmp(argv[i], "--size") == 0) size = n;
+        if (std::strcmp(argv[i], "--policy") == 0) policy = apiary::policy_of(argv[i + 1]);
     }
     const std::size_t tasks = size * size;
     const std::array graphs{
@@ -103,11 +105,13 @@ int main(int argc, char** argv) {
     bool right = true;
     for (const graph& g : graphs) {
         std::vector<double> ns;
-        for (std::size_t round = 0; round != rounds; ++round) ns.push_back(run(g, workers, window, right));
+        for (std::size_t round = 0; round != rounds; ++round) ns.push_back(run(g, workers, window, policy, right));
         std::sort(ns.begin(), ns.end());
         std::printf("%-28s %7.1f ns a task, %zu tasks, %u threads, window %zu\n", g.name, ns[ns.size() / 2], tasks,
                     workers + 1, window);
     }
+    std::printf("window and output heap: %zu kB, policy %s\n",
+                apiary::task_graph({.workers = {workers}, .window = window}).bytes() / 1024, apiary::name_of(policy));
     if (!right) std::fprintf(stderr, "a result is not that of a loop\n");
     return right ? 0 : 1;
 }

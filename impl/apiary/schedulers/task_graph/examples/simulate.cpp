@@ -2,10 +2,11 @@
 //
 //     task_graph_simulate GRAPH [--workers 64,64] [--policy fifo|min_clock|critical_path|locality] [--window N]
 //                         [--costs fixed|uniform|exponential] [--seed N] [--submit NS] [--hand-over NS]
-//                         [--trace FILE] [--dot FILE] [--text FILE]
+//                         [--trace FILE] [--picture FILE.svg] [--dot FILE] [--text FILE]
 //
-// GRAPH is a file (graph_plan.hpp has the form), or one of cholesky:TILES, wavefront:SIDE, stencil:WIDTH, fft:WIDTH, tree:DEPTH,
-// layered:WIDTH, chain:TASKS, with tasks of 10 us; cholesky's updates are of type 1 when there are two types.
+// GRAPH is a file (graph_plan.hpp has the form), or one of cholesky:TILES, lu:TILES, wavefront:SIDE, chain:TASKS, tree:DEPTH, and
+// stencil, nearest, spread, random_nearest, fft, layered with :WIDTH, with tasks of 10 us; the updates of cholesky and lu are of
+// type 1 when there are two types.
 #include <apiary/schedulers/task_graph/simulation.hpp>
 
 #include <cstdint>
@@ -36,6 +37,10 @@ apiary::graph_plan load(const std::string& name, std::size_t types) {
     const std::string shape = name.substr(0, colon);
     if (colon != std::string::npos) {
         const std::uint64_t n = number(shape, name.substr(colon + 1));
+        if (shape == "lu") return apiary::lu_plan(n, cost_ns, types > 1 ? 1 : 0);
+        if (shape == "nearest") return apiary::nearest_plan(n, 100, cost_ns);
+        if (shape == "spread") return apiary::spread_plan(n, 100, cost_ns);
+        if (shape == "random_nearest") return apiary::random_nearest_plan(1, n, 100, cost_ns);
         if (shape == "cholesky") return apiary::cholesky_plan(n, cost_ns, types > 1 ? 1 : 0);
         if (shape == "wavefront") return apiary::wavefront_plan(n, n, cost_ns);
         if (shape == "stencil") return apiary::stencil_plan(n, 100, cost_ns);
@@ -44,7 +49,8 @@ apiary::graph_plan load(const std::string& name, std::size_t types) {
         if (shape == "layered") return apiary::layered_plan(1, n, 100, cost_ns);
         if (shape == "chain") return apiary::chain_plan(n, cost_ns);
         throw std::invalid_argument("no shape '" + shape +
-                                    "'; there are cholesky, wavefront, stencil, fft, tree, layered, chain");
+                                    "'; there are cholesky, lu, wavefront, stencil, nearest, spread, random_nearest, "
+                                    "fft, tree, layered, chain");
     }
     std::ifstream in(name);
     if (!in) throw std::invalid_argument("cannot read '" + name + "'");
@@ -72,11 +78,7 @@ void simulate(const std::vector<std::string>& words) {
             for (std::string n; std::getline(each, n, ',');)
                 config.workers.push_back(static_cast<unsigned>(number(option, n)));
         } else if (option == "--policy") {
-            config.policy = word_of<apiary::ready_policy>("policy", value,
-                                                          {{"fifo", apiary::ready_policy::fifo},
-                                                           {"min_clock", apiary::ready_policy::min_clock},
-                                                           {"critical_path", apiary::ready_policy::critical_path},
-                                                           {"locality", apiary::ready_policy::locality}});
+            config.policy = apiary::policy_of(value);
         } else if (option == "--costs") {
             config.costs = word_of<apiary::cost_model>("cost model", value,
                                                        {{"fixed", apiary::cost_model::fixed},
@@ -90,7 +92,7 @@ void simulate(const std::vector<std::string>& words) {
             config.submit_ns = static_cast<std::int64_t>(number(option, value));
         } else if (option == "--hand-over") {
             config.hand_over_ns = static_cast<std::int64_t>(number(option, value));
-        } else if (option == "--trace" || option == "--dot" || option == "--text") {
+        } else if (option == "--trace" || option == "--picture" || option == "--dot" || option == "--text") {
             files[option] = value;
         } else {
             throw std::invalid_argument("no option '" + option + "'");
@@ -100,7 +102,11 @@ void simulate(const std::vector<std::string>& words) {
     const apiary::simulation_report r = apiary::simulation(plan, config).run();
     for (const auto& [option, name] : files) {
         std::ofstream out(name);
-        if (option == "--trace") apiary::write_trace(out, plan, r);
+        if (option == "--trace") apiary::write_trace(out, plan, r.trace);
+        if (option == "--picture") {
+            const apiary::titled_trace picture{words[0], &plan, &r.trace};
+            apiary::write_picture(out, {&picture, 1});
+        }
         if (option == "--dot") apiary::write_graphviz(out, plan);
         if (option == "--text") apiary::write_plan(out, plan);
         if (!out.flush()) throw std::invalid_argument("cannot write '" + name + "'");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <sstream>
 #include <stdexcept>
@@ -117,6 +118,39 @@ TEST(graph_generators, cholesky_has_the_tasks_and_the_reads_of_the_tiled_factori
     EXPECT_EQ(plan[4].type, 1);
     EXPECT_EQ(plan[7].type, 0);
     EXPECT_EQ(plan[0].cost_ns, 100);
+}
+
+TEST(graph_generators, lu_has_the_tasks_and_the_reads_of_the_tiled_factorisation) {
+    const auto plan = apiary::lu_plan(2, 600, 1);
+    std::string names;
+    for (const auto& t : plan) names += t.name + ' ';
+    EXPECT_EQ(names, "getrf_0 trsmL_0_1 trsmU_1_0 gemm_1_1_0 getrf_1 ");
+    EXPECT_EQ(after(plan, 1), places{0});
+    EXPECT_EQ(after(plan, 3), (places{2, 1})) << "reads 1,0 and 0,1";
+    EXPECT_EQ(after(plan, 4), places{3});
+    EXPECT_EQ(plan[3].type, 1);
+    EXPECT_EQ(apiary::lu_plan(5, 1).size(), 55U) << "the sum of the squares";
+}
+
+TEST(graph_generators, make_the_other_patterns_of_task_bench) {
+    EXPECT_EQ(after(apiary::nearest_plan(6, 2, 1), 6), (places{0, 1, 2}));
+    EXPECT_EQ(after(apiary::nearest_plan(6, 2, 1), 9), (places{1, 2, 3, 4, 5}));
+    EXPECT_EQ(after(apiary::spread_plan(10, 2, 1), 10), (places{1, 3, 5, 7, 9}));
+    EXPECT_EQ(after(apiary::spread_plan(2, 2, 1), 2).size(), 2U);
+    const auto plan = apiary::random_nearest_plan(3, 6, 40, 1);
+    std::size_t edges = 0;
+    for (std::size_t i = 6; i != plan.size(); ++i) {
+        const auto from = after(plan, i);
+        EXPECT_NE(std::find(from.begin(), from.end(), i - 6), from.end()) << "its own point";
+        edges += from.size();
+    }
+    EXPECT_GT(edges, 2 * 234U);
+    EXPECT_LT(edges, 4 * 234U);
+}
+
+TEST(graph_plan, knows_the_way_to_the_end_of_each_task) {
+    EXPECT_EQ(apiary::ways_to_the_end(read("a cost 1\nb cost 20 after a\nc cost 3 after a\n")),
+              (std::vector<std::int64_t>{21, 20, 3}));
 }
 
 TEST(graph_plan, runs_on_a_task_graph_behind_what_that_has_had_before) {

@@ -33,7 +33,7 @@ void expect_sound(const graph_plan& plan, const simulation_config& config, const
     EXPECT_EQ(r.submitted, plan.size());
     EXPECT_EQ(r.consumed, plan.size());
     EXPECT_GE(r.makespan_ns, r.critical_path_ns);
-    std::vector<const apiary::simulated_task*> of(plan.size());
+    std::vector<const apiary::traced_task*> of(plan.size());
     std::map<std::pair<unsigned, unsigned>, std::int64_t> free_at;
     std::int64_t busy = 0;
     for (const auto& t : r.trace) {
@@ -188,7 +188,7 @@ TEST(simulation, refuses_bad_input) {
 TEST(simulation, writes_a_trace) {
     const auto plan = apiary::chain_plan(2, 1500);
     std::ostringstream out;
-    apiary::write_trace(out, plan, simulate(plan, {}));
+    apiary::write_trace(out, plan, simulate(plan, {}).trace);
     EXPECT_EQ(out.str(),
               "[\n{\"ph\":\"X\",\"name\":\"chain_0_0\",\"pid\":0,\"tid\":0,\"ts\":0.000,\"dur\":1.500},\n"
               "{\"ph\":\"X\",\"name\":\"chain_1_0\",\"pid\":0,\"tid\":0,\"ts\":1.500,\"dur\":1.500}\n]\n");

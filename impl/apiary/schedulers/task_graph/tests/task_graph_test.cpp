@@ -22,6 +22,11 @@ using apiary::task_state;
 using apiary::window_stuck;
 using apiary::testing::random_graph;
 
+using apiary::ready_policy;
+
+constexpr ready_policy policies[] = {ready_policy::locality, ready_policy::fifo, ready_policy::min_clock,
+                                     ready_policy::critical_path};
+
 TEST(task_graph, hands_outputs_on) {
     task_graph g({.workers = {2}});
     const task_graph::scope outputs_stay(g);
@@ -61,7 +66,9 @@ TEST(task_graph, random_graphs_give_what_a_serial_run_gives) {
                                   .window = window,
                                   .dependencies = window < 64 ? 8U : 1024U,
                                   .output_bytes = window < 64 ? 256U : 8192U,
-                                  .at_once = 1 + round % 5});
+                                  .at_once = 1 + round % 5,
+                                  .policy = policies[round % 4],
+                                  .window_most = round % 5 == 0 ? 8192U : 0U});
                     apiary::testing::run_and_compare(g, graph, window >= 64 && round % 3 == 0, [&](const char* what) {
                         ADD_FAILURE() << what << ", round " << round;
                     });
@@ -115,6 +122,72 @@ TEST(task_graph, types_have_threads_of_their_own) {
     EXPECT_EQ(wrong, 0);
     for (std::size_t type = 0; type != 3; ++type) EXPECT_EQ(report.types[type].ran, 100U);
     EXPECT_NE(seen[0].load(), seen[1].load());
+}
+
+TEST(task_graph, of_critical_path_runs_the_task_with_the_longest_way_first) {
+    task_graph g({.workers = {0}, .policy = ready_policy::critical_path});
+    std::vector<int> order;
+    for (const int ahead : {10, 30, 20}) g.submit([&order, ahead] { order.push_back(ahead); }, {.ahead_ns = ahead});
+    g.wait();
+    EXPECT_EQ(order, (std::vector<int>{30, 20, 10}));
+}
+
+TEST(task_graph, of_fifo_runs_tasks_in_the_order_in_which_they_became_ready) {
+    task_graph g({.workers = {0}, .policy = ready_policy::fifo});
+    std::vector<task_id> order;
+    const auto note = [&order](auto& t) { order.push_back(t.id()); };
+    const auto root = g.submit(note);
+    g.submit({root}, note), g.submit({root}, note), g.submit(note);
+    g.wait();
+    EXPECT_EQ(order, (std::vector<task_id>{0, 3, 1, 2}));
+}
+
+TEST(task_graph, takes_tasks_from_several_submitters) {
+    for (const ready_policy policy : policies) {
+        task_graph g({.workers = {1}, .window = 8, .policy = policy, .several_submitters = true});
+        constexpr int each = 2000, submitters = 3;
+        std::array<int, submitters> count{};
+        std::atomic<task_id> newest = 0;
+        newest = g.submit([] {});
+        std::vector<std::thread> threads;
+        for (int me = 0; me != submitters; ++me)
+            threads.emplace_back([&, me] {
+                task_id last = newest;
+                for (int i = 0; i != each; ++i) {
+                    const std::array<task_id, 2> after{last, newest.load()};  // its own chain, and anybody's
+                    last = g.submit(after, [&count, me] { ++count[static_cast<std::size_t>(me)]; });
+                    newest = last;
+                }
+                g.wait();
+            });
+        for (std::thread& t : threads) t.join();
+        EXPECT_THROW(task_graph::scope{g}, std::logic_error);
+        const auto report = g.close();
+        EXPECT_EQ(count, (std::array<int, submitters>{each, each, each}));
+        EXPECT_EQ(report.submitted, each * submitters + 1U);
+        EXPECT_EQ(report.consumed, report.submitted);
+    }
+}
+
+TEST(task_graph, a_window_that_is_full_again_and_again_grows_to_what_it_may) {
+    task_graph g({.workers = {0}, .window = 4, .dependencies = 8, .window_most = 64});
+    int ran = 0;
+    for (int i = 0; i != 2000; ++i) g.submit([&ran] { ++ran; });
+    EXPECT_EQ(g.window(), 64U);
+    const auto report = g.close();
+    EXPECT_EQ(ran, 2000);
+    EXPECT_EQ(report.consumed, 2000U);
+    EXPECT_THROW(task_graph({.workers = {1}, .window_most = 100}), std::invalid_argument);
+}
+
+TEST(task_graph, tells_how_far_it_is) {
+    task_graph g({.workers = {0}});
+    const auto failed = g.submit([] { throw 1; });
+    g.submit({failed}, [] {});
+    EXPECT_EQ(g.progress().submitted, 2U);
+    EXPECT_EQ(g.progress().begun, 0U);
+    g.wait();
+    EXPECT_EQ(g.progress().begun, 2U) << "one ran, one was cancelled";
 }
 
 TEST(task_graph, of_those_that_become_ready_together_the_one_of_the_highest_priority_runs_first) {

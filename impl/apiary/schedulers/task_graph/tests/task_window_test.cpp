@@ -269,4 +269,23 @@ TEST(task_window, refuses_what_could_never_be) {
     EXPECT_THROW(stepped(4, 64), std::invalid_argument) << "more than an edge's field can name";
 }
 
+TEST(task_window, gets_another_size_when_all_is_consumed) {
+    stepped w(2);
+    const auto wait = [&w](stepped::slot& s) { w.wait(s); };
+    w.submit({}), w.submit({0});
+    EXPECT_TRUE(w.resize(8, 16, wait));
+    EXPECT_EQ(w.slots(), 8U);
+    EXPECT_EQ(w.reclaimed(), 2U);
+    w.waited_for.clear();
+    for (task_id id = 2; id != 10; ++id) EXPECT_EQ(w.submit({id - 1}), id) << "eight live at once";
+    EXPECT_TRUE(w.waited_for.empty());
+    EXPECT_THROW(w.resize(6, 16, wait), std::invalid_argument);
+    w.begin_scope();
+    w.submit({9});
+    EXPECT_FALSE(w.resize(2, 2, wait)) << "a scope keeps the last one";
+    EXPECT_EQ(w.slots(), 8U);
+    w.end_scope();
+    EXPECT_TRUE(w.resize(1, 2, wait));
+}
+
 }  // namespace

@@ -1,0 +1,46 @@
+// graph_context: what a task's callable is given, if it takes it: its id, its inputs, where its output goes.
+//
+// Threads. The worker that runs the task, while it runs.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <apiary/schedulers/task_graph/failure_log.hpp>
+
+namespace apiary {
+
+template <class Graph, class Worker, class Slot>
+class graph_context {
+public:
+    task_id id() const { return slot_->id.read(); }
+    // That runs it, among those of its type. Of type 0 the first is the submitter's.
+    unsigned worker() const { return worker_->index(); }
+    // This task's block, aligned to 16 bytes; what was there before is undefined.
+    std::span<std::byte> output() const { return graph().bytes_of(*slot_); }
+    template <class T>
+    T* output() const {
+        return reinterpret_cast<T*>(output().data());
+    }
+    // How many producers were named, and what the i-th of them has put out: empty if it has no output, or was consumed before
+    // this task was submitted.
+    std::size_t inputs() const { return slot_->edges.read(); }
+    std::span<const std::byte> input(std::size_t i) const {
+        const Slot* const producer = graph().window_.input(*slot_, i);
+        return producer == nullptr ? std::span<const std::byte>() : graph().bytes_of(*producer);
+    }
+    template <class T>
+    const T* input(std::size_t i) const {
+        return reinterpret_cast<const T*>(input(i).data());
+    }
+
+private:
+    friend Graph;
+    graph_context(Worker& w, Slot& s) : worker_(&w), slot_(&s) {}
+    Graph& graph() const { return worker_->owner(); }
+
+    Worker* worker_;
+    Slot* slot_;
+};
+
+}  // namespace apiary

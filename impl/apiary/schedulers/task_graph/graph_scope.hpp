@@ -1,0 +1,43 @@
+// graph_scope: while it lives, the outputs of the tasks that are submitted to a task_graph stay.
+//
+// Threads. The submitter.
+// Errors.  std::logic_error: behind close, or in a graph that several may submit to; end() the second time, or while a
+//          scope inside it is open. The destructor ends it.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+
+namespace apiary {
+
+template <class Graph>
+class graph_scope {
+public:
+    explicit graph_scope(Graph& g) : graph_(g) {
+        g.must_be_no_task();
+        g.must_be_open();
+        if (g.config_.several_submitters)
+            throw std::logic_error("task_graph: a scope is one submitter's, and this graph has several");
+        g.window_.begin_scope();
+        depth_ = g.window_.open_scopes();
+    }
+    ~graph_scope() {
+        if (depth_ != 0 && !graph_.closed_) end();
+    }
+    graph_scope(const graph_scope&) = delete;
+    graph_scope& operator=(const graph_scope&) = delete;
+
+    void end() {
+        if (depth_ == 0 || graph_.closed_) throw std::logic_error("task_graph: a scope has ended before");
+        if (depth_ != graph_.window_.open_scopes())
+            throw std::logic_error("task_graph: a scope ends before one that is inside it");
+        graph_.window_.end_scope();
+        depth_ = 0;
+    }
+
+private:
+    Graph& graph_;
+    std::size_t depth_ = 0;
+};
+
+}  // namespace apiary

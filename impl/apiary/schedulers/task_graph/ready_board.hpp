@@ -1,0 +1,92 @@
+// ready_board: the policies. Which ready task is next, and which idle worker gets it. Pure: no thread, no
+// clock. The workers (ready_desk.hpp) and the simulation (simulation.hpp) ask the same board.
+//
+// When to use it. For the workers of one type: clocks of another type's say nothing (A35).
+//
+// Policies
+//   fifo           ready tasks in the order in which they became ready; the worker of the lowest number
+//   min_clock      the same tasks; of the idle workers the one that has worked least (the seed's rule)
+//   critical_path  the task with the longest way to the end first, by estimated costs (Task::ahead)
+//   locality       as fifo here; one successor runs at once on its producer's worker (successor_rule.hpp)
+//
+// Threads. One at a time.
+// Memory.  Grows with the tasks that wait; so it is never full, and drops nothing (A29, B33).
+// Invariant. Behind a next() that gave nothing, no task waits while a worker is idle. So nobody needs to
+//            yield to anybody: the task goes to the worker that should have it (A32).
+// Tested by ready_board_test.cpp; checked, in the desk, by model_check/schedulers/task_graph. Source: seed
+// 000 sections 2.2 and 2.3.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace apiary {
+
+enum class ready_policy { fifo, min_clock, critical_path, locality };
+inline constexpr std::array<const char*, 4> policy_names{"fifo", "min_clock", "critical_path", "locality"};
+
+inline const char* name_of(ready_policy p) { return policy_names[static_cast<std::size_t>(p)]; }
+inline ready_policy policy_of(std::string_view name) {
+    for (std::size_t i = 0; i != policy_names.size(); ++i)
+        if (name == policy_names[i]) return static_cast<ready_policy>(i);
+    throw std::invalid_argument("no policy '" + std::string(name) +
+                                "'; there are fifo, min_clock, critical_path and locality");
+}
+
+template <class Task>
+class ready_board {
+public:
+    struct match {
+        Task* task;
+        unsigned worker;
+    };
+
+    explicit ready_board(ready_policy policy) : policy_(policy) {}
+
+    void ready(Task& t) {
+        tasks_.push_back({policy_ == ready_policy::critical_path ? -t.ahead() : 0, number_++, &t});
+        std::push_heap(tasks_.begin(), tasks_.end(), std::greater<>());
+    }
+    // Precondition: it is not idle already. `worked`: its clock.
+    void idle(unsigned worker, std::int64_t worked) {
+        idle_.emplace_back(policy_ == ready_policy::min_clock ? worked : 0, worker);
+        std::push_heap(idle_.begin(), idle_.end(), std::greater<>());
+    }
+    // False: it was not idle, or was matched.
+    bool withdraw(unsigned worker) {
+        const auto found = std::find_if(idle_.begin(), idle_.end(), [&](const auto& i) { return i.second == worker; });
+        if (found == idle_.end()) return false;
+        idle_.erase(found);
+        std::make_heap(idle_.begin(), idle_.end(), std::greater<>());
+        return true;
+    }
+    // The next task and its worker; both are off the board.
+    std::optional<match> next() {
+        if (tasks_.empty() || idle_.empty()) return std::nullopt;
+        std::pop_heap(tasks_.begin(), tasks_.end(), std::greater<>());
+        std::pop_heap(idle_.begin(), idle_.end(), std::greater<>());
+        const match m{std::get<2>(tasks_.back()), idle_.back().second};
+        tasks_.pop_back();
+        idle_.pop_back();
+        return m;
+    }
+    std::size_t waiting() const { return tasks_.size(); }
+
+private:
+    const ready_policy policy_;
+    std::uint64_t number_ = 0;
+    std::vector<std::tuple<std::int64_t, std::uint64_t, Task*>> tasks_;  // a heap: the policy's key, when, the task
+    std::vector<std::pair<std::int64_t, unsigned>> idle_;                // a heap: the policy's key, the worker
+};
+
+}  // namespace apiary

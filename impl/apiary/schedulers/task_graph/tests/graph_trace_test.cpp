@@ -1,0 +1,64 @@
+#include <apiary/schedulers/task_graph/graph_trace.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <apiary/schedulers/task_graph/graph_generators.hpp>
+#include <apiary/schedulers/task_graph/task_graph.hpp>
+
+namespace {
+
+using apiary::graph_plan;
+using apiary::graph_trace;
+using apiary::ready_policy;
+
+TEST(graph_trace, of_a_real_run_has_each_task_once_behind_its_producers_and_one_at_a_time_on_a_worker) {
+    const graph_plan plan = apiary::cholesky_plan(6, 0, 1);
+    for (const ready_policy policy :
+         {ready_policy::fifo, ready_policy::min_clock, ready_policy::critical_path, ready_policy::locality}) {
+        apiary::task_graph g({.workers = {1, 2}, .policy = policy});
+        const auto run = apiary::run_plan(g, plan, [](std::size_t) {});
+        ASSERT_EQ(run.trace.size(), plan.size());
+        EXPECT_EQ(run.makespan_ns, run.trace.back().end_ns);
+        std::vector<apiary::traced_task> of(plan.size());
+        std::vector<int> seen(plan.size());
+        for (const auto& t : run.trace) of[t.task] = t, ++seen[t.task];
+        EXPECT_EQ(seen, std::vector<int>(plan.size(), 1));
+        std::array<std::array<std::int64_t, 3>, 2> free{};
+        for (const auto& t : run.trace) {
+            EXPECT_EQ(t.type, plan[t.task].type);
+            ASSERT_LT(t.worker, 2U) << "a thread and the submitter; two threads";
+            EXPECT_GE(t.begin_ns, free[t.type][t.worker]);
+            free[t.type][t.worker] = t.end_ns;
+            for (const auto p : plan[t.task].after) EXPECT_GE(t.begin_ns, of[p].end_ns);
+        }
+    }
+}
+
+TEST(graph_trace, gives_the_median_of_what_a_task_took_as_its_cost) {
+    const graph_plan plan = apiary::chain_plan(2, 7);
+    const std::vector<graph_trace> traces{{{0, 0, 0, 10, 15}}, {{0, 0, 0, 10, 110}}, {{0, 0, 1, 10, 20}}};
+    const graph_plan measured = apiary::with_costs_of(plan, traces);
+    EXPECT_EQ(measured[0].cost_ns, 10);
+    EXPECT_EQ(measured[1].cost_ns, 7) << "of no trace";
+}
+
+TEST(graph_trace, draws_itself) {
+    const graph_plan plan = apiary::chain_plan(2, 1000);
+    const graph_trace trace{{0, 0, 0, 0, 1000}, {1, 0, 1, 1000, 2000}};
+    const apiary::titled_trace one{"a < b", &plan, &trace};
+    std::ostringstream out;
+    apiary::write_picture(out, {&one, 1});
+    const std::string svg = out.str();
+    EXPECT_NE(svg.find("a &lt; b: 2.000 us"), std::string::npos);
+    EXPECT_NE(svg.find("<rect x=\"630\" y=\"49\" width=\"550\" height=\"20\""), std::string::npos) << svg;
+    EXPECT_NE(svg.find("<title>chain_1_0</title>"), std::string::npos);
+    EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
+}
+
+}  // namespace
