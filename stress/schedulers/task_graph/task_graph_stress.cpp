@@ -1,5 +1,6 @@
 // task_graph under stress: random graphs whose tasks write plain data for their consumers, yield and throw, through windows of
-// several sizes, on workers of several types. Every result is what a serial run gives, and so is the set of those that are cancelled.
+// several sizes, some of which grow, on workers of several types, by every policy. Every result is what a serial run gives, and so
+// is the set of those that are cancelled.
 #include <apiary/schedulers/task_graph/task_graph.hpp>
 
 #include <cstdint>
@@ -43,7 +44,9 @@ void body(apiary::stress::run& r) {
                                      .window = window,
                                      .dependencies = std::size_t{1} << (2 + random.below(7)),
                                      .output_bytes = 16U << random.below(9),
-                                     .at_once = 1 + random.below(8)};
+                                     .at_once = 1 + random.below(8),
+                                     .policy = static_cast<apiary::ready_policy>(random.below(4)),
+                                     .window_most = random.below(4) == 0 ? 512U : 0U};
     for (unsigned t = 0; t != types; ++t) config.workers.push_back(1 + random.below(r.opts.threads));
 
     constexpr std::size_t tasks = 2000;
@@ -74,7 +77,7 @@ void body(apiary::stress::run& r) {
     graph_type g(config);
     r.describe = [&] {
         std::string s = "submitted " + std::to_string(g.submitted()) + ", reclaimed " + std::to_string(g.reclaimed()) +
-                        ", window " + std::to_string(window);
+                        ", window " + std::to_string(window) + ", policy " + apiary::name_of(config.policy);
         for (unsigned t = 0; t != types; ++t) {
             const auto c = g.counters(t);
             s += "; type " + std::to_string(t) + ": ran " + std::to_string(c.ran) + ", cancelled " +
@@ -105,7 +108,7 @@ void body(apiary::stress::run& r) {
                                for (std::size_t k = 0; k != t.output().size() / 8; ++k)
                                    t.template output<std::uint64_t>()[k] = h;
                            },
-                           {.type = n.type, .bytes = n.bytes, .priority = n.priority});
+                           {.type = n.type, .bytes = n.bytes, .priority = n.priority, .ahead_ns = n.priority});
             if (id % 7 == 5) open.reset();
             if (random.below(500) == 0) g.wait();
         }
