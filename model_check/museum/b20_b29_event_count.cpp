@@ -4,8 +4,12 @@
 // From: Eigen bc19ba490c; JDK-8330017.
 // Seen by: both engines; the epochs by Relacy alone, they are too large for the explorer. Plain interleaving; B29 needs narrow
 // fields.
-// Fixed twins: the shipped event_count, with fields that are wide enough.
+// Fixed twins: the shipped event_count and the shipped fan_out of task_graph, with fields that are wide enough.
+#include <array>
+#include <cstdint>
+
 #include <apiary/parking/event_count.hpp>
+#include <apiary/schedulers/task_graph/fan_out.hpp>
 
 #include <apiary/model_check/register.hpp>
 
@@ -144,6 +148,43 @@ struct b29_fixed : two_prepare<Sync, 2> {
     static constexpr const char* exhibit = "b29_field_overflows";
 };
 APIARY_CHECK(b29_fixed);
+
+// Of a task_graph: two consumers hold the output of a task, and the field of its references has one bit.
+template <unsigned References>
+struct references {
+    static constexpr unsigned reference_bits = References, edge_bits = 3, lap_bits = 1;
+};
+template <class Sync, unsigned Bits>
+struct two_consumers_hold {
+    static constexpr unsigned threads = 1;
+    fan_out<Sync, references<Bits>> task;
+    std::array<typename Sync::template cell<std::uint32_t>, 2> next;
+
+    void before() { task.open(0, false); }
+    void thread(unsigned) {
+        for (std::uint32_t e = 1; e != 3; ++e)
+            Sync::law(task.link(0, e, true, [&](std::uint32_t n) { next[e - 1].write(n); }) == link_result::linked,
+                      "a task that has not ended took no edge");
+    }
+    void after() {
+        unsigned edges = 0;
+        for (std::uint32_t e = task.close(false).newest_edge; e != 0; e = next[e - 1].read(), ++edges)
+            Sync::law(e < 3 && edges < 2, "an edge that nobody has added");
+        Sync::law(edges == 2, "an edge was lost");
+        Sync::law(task.snapshot().references() == 2, "a reference was lost");
+    }
+};
+template <class Sync>
+struct b29_references_overflow : two_consumers_hold<Sync, 1> {
+    static constexpr const char* what = "one bit for the references of a task: the second one is part of an edge";
+};
+APIARY_EXHIBIT(b29_references_overflow, "took no edge");
+template <class Sync>
+struct b29_references_fixed : two_consumers_hold<Sync, 2> {
+    static constexpr const char* what = "twin of B29: a field as wide as the references that edges can take";
+    static constexpr const char* exhibit = "b29_references_overflow";
+};
+APIARY_CHECK(b29_references_fixed);
 
 template <class Sync>
 struct b29_epoch_of_none : stack_comes_back<Sync, event_count<Sync, widths<2, 0>, typename Sync::parker>, 1> {

@@ -2,24 +2,61 @@
 //
 // From: simpler #2260; oneTBB #2079; o3de #12398 and enkiTS #78.
 // Seen by: both engines, plain interleaving.
-// Fixed twin: B34 the fan-out that ships; the others their own repaired form, since a ready queue of the task graph that ships
-// cannot be full, and none of its nodes is freed.
+// Fixed twin: B33 the desk of task_graph as it ships, which has no queue that could be full; B34 and B36 its fan-out.
 #include <array>
 #include <cstdint>
 
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 #include <apiary/schedulers/task_graph/fan_out.hpp>
+#include <apiary/schedulers/task_graph/ready_desk.hpp>
 
 namespace {
 
 using namespace apiary;
 
 // B33. Two tasks become ready beside a queue for one. A thread that claims a task and cannot queue it must keep it.
-template <class Sync, bool KeepsTheRefused>
+template <class Sync>
+class queue_for_one {
+public:
+    queue_for_one() { place_.store(0, std::memory_order_relaxed); }
+    void push(unsigned task) {  // a full queue drops it
+        unsigned none = 0;
+        (void)place_.compare_exchange_strong(none, task + 1, std::memory_order_release, std::memory_order_relaxed);
+    }
+    bool take(unsigned& task) {
+        task = place_.exchange(0, std::memory_order_acquire) - 1;
+        return task + 1 != 0;
+    }
+
+private:
+    typename Sync::template atomic<unsigned> place_;  // a task plus one, or 0
+};
+template <class Sync>
+class desk_of_one {
+    struct place {
+        typename Sync::template cell<place*> next;
+        std::int64_t ahead() const { return 0; }
+    };
+
+public:
+    void push(unsigned task) { (void)desk_.push(places_[task]); }
+    bool take(unsigned& task) {
+        const place* const p = desk_.take(0, 0);
+        if (p == nullptr) return false;
+        task = static_cast<unsigned>(p - places_.data());
+        return true;
+    }
+
+private:
+    ready_desk<Sync, place, 1> desk_{ready_policy::fifo};
+    std::array<place, 2> places_;
+};
+
+template <class Sync, class Queue>
 struct claims_beside_a_full_queue {
     static constexpr unsigned threads = 3;
-    typename Sync::template atomic<unsigned> queue{0};  // a task plus one, or 0
+    Queue queue;
     std::array<typename Sync::template atomic<bool>, 2> claimed;
     std::array<typename Sync::template cell<unsigned>, 2> input;
     std::array<typename Sync::template atomic<unsigned>, 2> ran;
@@ -31,37 +68,35 @@ struct claims_beside_a_full_queue {
     void make_ready(unsigned task) {
         if (claimed[task].exchange(true, std::memory_order_relaxed)) return;
         input[task].write(task);
-        unsigned none = 0;
-        const bool queued =
-            queue.compare_exchange_strong(none, task + 1, std::memory_order_release, std::memory_order_relaxed);
-        if (!queued && KeepsTheRefused) run(task);
+        queue.push(task);
     }
-    void run(unsigned task) {
+    bool take() {
+        unsigned task = 0;
+        if (!queue.take(task)) return false;
         if (input[task].read() == task) ran[task].fetch_add(1, std::memory_order_relaxed);
-    }
-    void take() {
-        if (const unsigned task = queue.exchange(0, std::memory_order_acquire); task != 0) run(task - 1);
+        return true;
     }
     void thread(unsigned i) {
         if (i == 2)
-            take();
+            (void)take();
         else
             make_ready(i);
     }
     void after() {
-        take();
+        while (take()) {
+        }
         for (auto& times : ran)
             Sync::law(times.load(std::memory_order_relaxed) == 1, "a claimed task did not run once");
     }
 };
 template <class Sync>
-struct b33_claimed_and_dropped : claims_beside_a_full_queue<Sync, false> {
+struct b33_claimed_and_dropped : claims_beside_a_full_queue<Sync, queue_for_one<Sync>> {
     static constexpr const char* what = "a task is marked as claimed, and then the full queue drops it";
 };
 APIARY_EXHIBIT(b33_claimed_and_dropped, "did not run once");
 template <class Sync>
-struct b33_fixed : claims_beside_a_full_queue<Sync, true> {
-    static constexpr const char* what = "twin of B33: who claimed it runs it";
+struct b33_fixed : claims_beside_a_full_queue<Sync, desk_of_one<Sync>> {
+    static constexpr const char* what = "twin of B33: what is ready is on the board, or in a hand";
     static constexpr const char* exhibit = "b33_claimed_and_dropped";
 };
 APIARY_CHECK(b33_fixed);
@@ -123,11 +158,35 @@ struct b34_fixed {
 APIARY_CHECK(b34_fixed);
 
 // B36. Two children of a node end; the last one frees it.
-template <class Sync, bool ReadsBefore>
+template <class Sync>
+class counted_children {
+public:
+    counted_children() { left_.store(2, std::memory_order_relaxed); }
+    bool release() { return left_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+private:
+    typename Sync::template atomic<unsigned> left_;
+};
+// Its own reference and another; the thread that waits for both is told by the last.
+template <class Sync>
+class shipped_children {
+public:
+    shipped_children() {
+        word_.open(0, false);
+        (void)word_.link(0, 1, true, [](std::uint32_t) {});
+        (void)word_.watch();
+    }
+    bool release() { return word_.release(); }
+
+private:
+    fan_out<Sync> word_;
+};
+
+template <class Sync, class Children, bool ReadsBefore>
 struct two_children_end {
     static constexpr unsigned threads = 2;
     struct node {
-        typename Sync::template atomic<unsigned> children{2};
+        Children children;
         typename Sync::template atomic<unsigned> group{7};
     };
     node* parent = nullptr;
@@ -136,20 +195,21 @@ struct two_children_end {
     void thread(unsigned) {
         unsigned group = 0;
         if constexpr (ReadsBefore) group = parent->group.load(std::memory_order_relaxed);
-        const bool last = parent->children.fetch_sub(1, std::memory_order_acq_rel) == 1;
+        const bool last = parent->children.release();
         if constexpr (!ReadsBefore) group = parent->group.load(std::memory_order_relaxed);
         Sync::law(group == 7, "a node's group has changed");
         if (last) Sync::destroy(parent);
     }
 };
 template <class Sync>
-struct b36_read_after_the_decrement : two_children_end<Sync, false> {
+struct b36_read_after_the_decrement : two_children_end<Sync, counted_children<Sync>, false> {
     static constexpr const char* what = "a node is read after the decrement that lets the other child free it";
 };
 APIARY_EXHIBIT(b36_read_after_the_decrement, "access to freed memory");
 template <class Sync>
-struct b36_fixed : two_children_end<Sync, true> {
-    static constexpr const char* what = "twin of B36: what is needed of the node is read before";
+struct b36_fixed : two_children_end<Sync, shipped_children<Sync>, true> {
+    static constexpr const char* what =
+        "twin of B36: what is needed of the node is read before, and the fan-out tells one thread that it was the last";
     static constexpr const char* exhibit = "b36_read_after_the_decrement";
 };
 APIARY_CHECK(b36_fixed);

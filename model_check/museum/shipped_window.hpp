@@ -1,6 +1,4 @@
 // The window of task_graph as it ships, behind the calls of task_ring: the twin of what task_ring does wrong.
-//
-// Not on it: A38's twin and B32's are trivial there, since no thread but the submitter looks at the head.
 #pragma once
 
 #include <array>
