@@ -75,7 +75,9 @@ public:
     using context = graph_context<basic_task_graph, worker_type, slot>;
 
     explicit basic_task_graph(const task_graph_config& config = {})
-        : config_(checked(config, max_workers)), window_(sizes_of(config)), heap_(new_heap(window_.ring().size())) {
+        : config_(checked(config, max_workers)),
+          window_({config.window, config.dependencies, config.output_bytes, config.window_most}),
+          heap_(new_heap(window_.ring().size())) {
         stopping_.store(false, std::memory_order_relaxed);
         for (std::size_t type = 0; type != config_.workers.size(); ++type) {
             crew_type& crew = crews_.emplace_back(*this, worker_parameters{});
@@ -215,9 +217,6 @@ public:
 private:
     static constexpr unsigned max_workers = idle_set<Sync>::max_workers - 1;
 
-    static window_sizes sizes_of(const task_graph_config& c) {
-        return {c.window, c.dependencies, c.output_bytes, c.window_most};
-    }
     static std::byte* new_heap(std::size_t n) { return new (std::align_val_t{16}) std::byte[n]; }
     // One submitter at a time. A task that asked for it could wait for itself.
     class submitter_turn {
@@ -252,7 +251,6 @@ private:
         return bytes == 0 ? std::span<std::byte>() : std::span(heap_.get() + s.output_at(), bytes);
     }
 
-    // A task that is ready, by the submitter: into its deque, or to the workers of its type.
     void hand_on(slot& s) {
         if (!desks_.empty())
             give(s);
@@ -274,7 +272,10 @@ private:
     }
 
     // By policy: the ready task to the idle worker that should have it.
-    void give(slot& s) { wake(crews_[s.type()], desks_[s.type()].push(s)); }
+    void give(slot& s) {
+        const std::uint8_t type = s.type();  // before the push: the slot may have its next task behind it
+        wake(crews_[type], desks_[type].push(s));
+    }
     void wake(crew_type& c, std::uint64_t handed) {
         for (; handed != 0; handed &= handed - 1)
             if (const auto i = static_cast<unsigned>(std::countr_zero(handed)); c.idle().claim(i)) c.table()[i]->wake();
@@ -295,8 +296,7 @@ private:
             wake(w.crew(), handed);
             if ((s = next) == nullptr) return true;
         }
-        desk.keep(w.index(), *s);
-        return true;
+        return desk.keep(w.index(), *s), true;
     }
 
     // Why its consumers are to be cancelled, or no_cause.
