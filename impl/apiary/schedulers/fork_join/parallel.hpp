@@ -18,7 +18,8 @@
 //          One of those that were thrown leaves the call; the others are counted (fork_join.hpp).
 // Stop.    After a request no chunk begins. Unless all had begun, parallel_for then returns false, and parallel_reduce, where it
 //          was given options, nothing.
-// Checked by model_check/schedulers/fork_join, but for stops. Tested by fork_join_parallel_test.cpp.
+//          A token of another type than std::stop_token has stop_requested(), too.
+// Checked by model_check/schedulers/fork_join. Tested by fork_join_parallel_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -33,10 +34,12 @@
 
 namespace apiary {
 
-struct loop_options {
+template <class StopToken = std::stop_token>
+struct basic_loop_options {
     std::size_t grain = 0;
-    std::stop_token stop = {};
+    StopToken stop = {};
 };
+using loop_options = basic_loop_options<>;
 
 namespace detail {
 
@@ -70,8 +73,8 @@ struct loop_range {
 };
 
 // False: a stop came before its last chunk.
-template <class W, class I, class Body>
-bool loop(W& w, loop_range<I> r, std::uint64_t chunk, const std::stop_token& stop, Body& body) {
+template <class W, class I, class StopToken, class Body>
+bool loop(W& w, loop_range<I> r, std::uint64_t chunk, const StopToken& stop, Body& body) {
     while (r.first < r.last) {
         if (stop.stop_requested()) return false;
         const std::uint64_t left = r.size();
@@ -88,9 +91,9 @@ bool loop(W& w, loop_range<I> r, std::uint64_t chunk, const std::stop_token& sto
 }
 
 // Empty: a stop came before its last chunk.
-template <class W, class I, class T, class Map, class Combine>
-std::optional<T> reduce(W& w, loop_range<I> r, std::uint64_t chunk, const std::stop_token& stop, const T& identity,
-                        Map& map, Combine& combine) {
+template <class W, class I, class StopToken, class T, class Map, class Combine>
+std::optional<T> reduce(W& w, loop_range<I> r, std::uint64_t chunk, const StopToken& stop, const T& identity, Map& map,
+                        Combine& combine) {
     T sum = identity;
     while (r.first < r.last) {
         if (stop.stop_requested()) return std::nullopt;
@@ -111,9 +114,9 @@ std::optional<T> reduce(W& w, loop_range<I> r, std::uint64_t chunk, const std::s
 }  // namespace detail
 
 // True: every index had its turn.
-template <class Sync, class Pool, class Limits, class First, class Last, class Body>
+template <class Sync, class Pool, class Limits, class First, class Last, class Body, class StopToken = std::stop_token>
 bool parallel_for(fork_context<Sync, Pool, Limits>& w, First first, Last last, Body&& body,
-                  const loop_options& options = {}) {
+                  const basic_loop_options<StopToken>& options = {}) {
     using index = detail::loop_index<First, Last>;
     const detail::loop_range<index> all{static_cast<index>(first), static_cast<index>(last)};
     return detail::loop(w, all, all.chunk(options.grain, w.pool().workers()), options.stop, body);
@@ -121,9 +124,10 @@ bool parallel_for(fork_context<Sync, Pool, Limits>& w, First first, Last last, B
 
 // combine(… combine(combine(identity, map(first)), map(first + 1)) …): in this order, in whatever groups. So `combine` is
 // associative, and identity changes nothing. Empty: a stop came before every index had had its turn.
-template <class Sync, class Pool, class Limits, class First, class Last, class T, class Map, class Combine>
+template <class Sync, class Pool, class Limits, class First, class Last, class T, class Map, class Combine,
+          class StopToken = std::stop_token>
 std::optional<T> parallel_reduce(fork_context<Sync, Pool, Limits>& w, First first, Last last, T identity, Map&& map,
-                                 Combine&& combine, const loop_options& options) {
+                                 Combine&& combine, const basic_loop_options<StopToken>& options) {
     using index = detail::loop_index<First, Last>;
     const detail::loop_range<index> all{static_cast<index>(first), static_cast<index>(last)};
     const std::uint64_t chunk = all.chunk(options.grain, w.pool().workers());

@@ -17,9 +17,10 @@
 //          the scope's throws std::logic_error.
 // Errors.  wait throws the first exception that it meets, when all jobs are over; the others are counted.
 // Stop.    After a request no job begins; wait then returns false, unless all had begun.
+//          A token of another type than std::stop_token has stop_requested(), too (`StopToken`).
 // Without wait. The destructor waits, also behind an exception that leaves the function: all jobs have
 //          their turn. Exceptions of theirs are counted.
-// Checked by model_check/schedulers/fork_join, but for stops. Tested by fork_join_scope_test.cpp.
+// Checked by model_check/schedulers/fork_join. Tested by fork_join_scope_test.cpp.
 #pragma once
 
 #include <array>
@@ -35,13 +36,13 @@
 
 namespace apiary {
 
-template <class W, std::size_t Jobs = 16, std::size_t Bytes = 48>
+template <class W, std::size_t Jobs = 16, std::size_t Bytes = 48, class StopToken = std::stop_token>
 class task_scope {
     using sync = typename W::sync;
     using base = fork_job<sync>;
 
 public:
-    explicit task_scope(W& w, std::stop_token stop = {}) : w_(w), below_(w.jobs().newest()), stop_(std::move(stop)) {}
+    explicit task_scope(W& w, StopToken stop = {}) : w_(w), below_(w.jobs().newest()), stop_(std::move(stop)) {}
     ~task_scope() {
         while (count_ != 0) (void)end_newest();
         if (first_) w_.lose_exception();
@@ -59,13 +60,12 @@ public:
         entry& e = *::new (static_cast<void*>(&room_[count_].of)) entry;
         ::new (static_cast<void*>(e.callable)) callable(std::forward<F>(f));
         e.scope = this;
-        e.end = &entry::template end_callable<callable>;
-        e.run.write(&run_by_thief);
+        e.run.write(&entry::template give_turn<callable>);
         ++count_;
         try {
             w_.fork(e);
         } catch (...) {  // fork_too_deep: the list is as it was
-            e.end(e, nullptr);
+            e.template held<callable>().~callable();
             forget_newest();
             throw;
         }
@@ -83,28 +83,34 @@ public:
 private:
     struct entry : base {
         task_scope* scope;
-        void (*end)(entry&, W*);  // calls the callable, if a worker is given, and destroys it
-        std::exception_ptr exception;
-        bool began = false;
+        bool began;  // by its turn
+        union {
+            std::exception_ptr exception;  // where one has left it
+        };
         alignas(std::max_align_t) std::byte callable[Bytes];
 
+        entry() {}
+        ~entry() {}
+
         template <class C>
-        static void end_callable(entry& e, W* w) {
-            C& c = *std::launder(reinterpret_cast<C*>(e.callable));
+        C& held() {
+            return *std::launder(reinterpret_cast<C*>(callable));
+        }
+        // On whichever worker; unless a stop came first. Nothing happens in the catch but that the exception is kept.
+        template <class C>
+        static bool give_turn(base& j, void* w) {
+            auto& e = static_cast<entry&>(j);
             const struct guard {
                 C& of;
                 ~guard() { of.~C(); }
-            } destroy_at_end{c};
-            if (w != nullptr) (void)detail::value_of(c, *w);
-        }
-        // Whether an exception has left it. Nothing happens in the catch but that it is kept.
-        [[nodiscard]] bool give_turn(W& w) {
-            began = !scope->stop_.stop_requested();
+            } destroy_at_end{e.template held<C>()};
+            e.began = !e.scope->stop_.stop_requested();
+            if (!e.began) return false;
             try {
-                end(*this, began ? &w : nullptr);
+                (void)detail::value_of(destroy_at_end.of, *static_cast<W*>(w));
                 return false;
             } catch (...) {
-                exception = std::current_exception();
+                ::new (static_cast<void*>(&e.exception)) std::exception_ptr(std::current_exception());
             }
             return true;
         }
@@ -115,7 +121,6 @@ private:
         ~place() {}
     };
 
-    static bool run_by_thief(base& j, void* w) { return static_cast<entry&>(j).give_turn(*static_cast<W*>(w)); }
     template <class F>
     void run_now(F& f) {
         if (stop_.stop_requested()) {
@@ -133,9 +138,9 @@ private:
     // Whether it has begun, here or on a thief.
     bool end_newest() {
         entry& e = room_[count_ - 1].of;
-        if (w_.join(e)) (void)e.give_turn(w_);
-        if (e.exception) [[unlikely]]
-            keep(std::move(e.exception));
+        const bool failed = w_.join(e) ? e.run.read()(e, &w_) : W::list::over(e).is() == fork_progress::failed;
+        if (failed) [[unlikely]]
+            keep(std::move(e.exception));  // which is null then, and needs no end
         const bool began = e.began;
         forget_newest();
         return began;
@@ -149,14 +154,17 @@ private:
     }
     // The newest private job is this scope's, or what was there before it; or all of that has been handed out.
     void must_be_on_top() const {
-        const base* const newest = w_.jobs().newest();
-        if (w_.jobs().empty() || newest == below_ || (count_ != 0 && newest == &room_[count_ - 1].of)) return;
+        const base* const top = count_ == 0 ? below_ : &room_[count_ - 1].of;
+        if (w_.jobs().newest() != top && !w_.jobs().empty()) [[unlikely]]
+            throw_misuse();
+    }
+    [[noreturn, gnu::noinline, gnu::cold]] static void throw_misuse() {
         throw std::logic_error("task_scope: run or wait below a fork or a scope that is younger; open a scope there");
     }
 
     W& w_;
     const base* const below_;
-    const std::stop_token stop_;
+    const StopToken stop_;
     std::size_t count_ = 0;
     bool whole_ = true;
     std::exception_ptr first_;
