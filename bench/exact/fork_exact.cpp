@@ -1,9 +1,8 @@
-// Exact driver of fork_join: one worker of a pool, so that no job is taken by another. What a fork and its join cost beside two
+// Exact driver of fork_join: one worker without a pool, so that no job is taken by another. What a fork and its join cost beside two
 // calls, and what a task_scope costs of ten jobs, in instructions; that none allocates.
 #include <array>
 #include <cstdint>
 
-#include <apiary/schedulers/fork_join/pool.hpp>
 #include <apiary/schedulers/fork_join/task_scope.hpp>
 
 #include "exact/exact.hpp"
@@ -11,15 +10,35 @@
 namespace {
 
 using apiary::exact::must;
-using pool = apiary::fork_join_pool;
+// A worker that is this thread, and no other: what a pool's threads do beside the forks is no count.
+class lone_worker {
+public:
+    using context = apiary::fork_context<apiary::real_sync, lone_worker>;
+    struct patience {
+        explicit patience(const lone_worker&) {}
+        bool over() const { return true; }
+        void spend() {}
+    };
 
-// As many leaves as `n` says, by halves: a fork for each but the last. Not inlined: how far g++ inlines a function into itself depends
-// on what else is in the file, and a fork was 43.35 or 44.40 instructions by that alone.
-[[gnu::noinline]] std::uint64_t leaves(pool::context& w, std::uint64_t n) {
+    lone_worker() { context_.belongs_to(*this, 0); }
+    unsigned workers() const { return 1; }
+    context& context_of(unsigned) { return context_; }
+    void wake(unsigned) {}
+    void wake_one() {}
+    void wait(unsigned) {}
+    bool somebody_sleeps() const { return false; }
+
+private:
+    context context_;
+};
+using context = lone_worker::context;
+
+// As many leaves as `n` says, by halves: a fork for each but the last. Not inlined: how far g++ inlines a function into itself
+// depends on what else is in the file, and a fork was 43.35 or 44.40 instructions by that alone.
+[[gnu::noinline]] std::uint64_t leaves(context& w, std::uint64_t n) {
     if (n < 2) return n;
     const auto [left, right] = apiary::fork_join(
-        w, [n](pool::context& mine) { return leaves(mine, n / 2); },
-        [n](pool::context& mine) { return leaves(mine, n - n / 2); });
+        w, [n](context& mine) { return leaves(mine, n / 2); }, [n](context& mine) { return leaves(mine, n - n / 2); });
     return left + right;
 }
 
@@ -29,29 +48,22 @@ using pool = apiary::fork_join_pool;
     return leaves_by_calls(n / 2) + leaves_by_calls(n - n / 2);
 }
 
-// Nobody lingers: how long that takes is no count.
-constexpr apiary::fork_join_config alone{.workers = 1, .linger_ns = 0};
-
 void fork(std::uint64_t n) {
-    pool p(alone);
-    must(p.run([n](pool::context& w) { return leaves(w, n); }) == n, "a leaf was lost");
-    must(p.counters().handed_out <= 1,
-         "a job was handed out, and no other worker is there");  // a list begins with a request
+    lone_worker alone;
+    must(leaves(alone.context_of(0), n) == n, "a leaf was lost");
+    must(alone.context_of(0).handed_out() <= 1,
+         "a job was handed out, and nobody else is there");  // a list begins with a request
 }
 
 void scope_of_ten(std::uint64_t n) {
-    pool p(alone);
-    const std::uint64_t ran = p.run([n](pool::context& w) {
-        std::uint64_t sum = 0;
-        for (std::uint64_t i = 0; i < n; ++i) {
-            apiary::task_scope s(w);
-            for (std::uint64_t k = 0; k < 10; ++k) s.run([&sum, k] { sum += k; });
-            must(s.wait(), "a job had no turn");
-        }
-        return sum;
-    });
-    must(ran == 45 * n, "a job was lost");
-    must(p.counters().handed_out <= 1, "a job was handed out, and no other worker is there");
+    lone_worker alone;
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < n; ++i) {
+        apiary::task_scope s(alone.context_of(0));
+        for (std::uint64_t k = 0; k < 10; ++k) s.run([&sum, k] { sum += k; });
+        must(s.wait(), "a job had no turn");
+    }
+    must(sum == 45 * n, "a job was lost");
 }
 
 void two_calls(std::uint64_t n) { must(leaves_by_calls(n) == n, "a leaf was lost"); }
