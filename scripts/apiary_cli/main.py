@@ -10,17 +10,21 @@ import os
 import re
 import sys
 import tempfile
+import time
 import traceback
 from pathlib import Path
 from typing import NoReturn
 
-from .base import proc, repo
+from .base import decided, proc, repo
 from .base.errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
 from .base.say import Progress
+from .verbs import completion, setup
 
 VERBS = tuple(
-    "setup build check prove mutate museum stress race compare qualify tune exact report nightly doctor clean".split()
+    "setup build check prove mutate museum stress race compare qualify tune exact report nightly doctor completion clean".split()
 )
+DECIDES = ("check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact", "nightly", "doctor")
+BARE = ("setup", "doctor", "clean")  # run without the libraries of scripts/requirements.txt
 
 INTRO = """\
 apiary: a proving ground for task schedulers.
@@ -64,7 +68,7 @@ def verb_module(name: str):
 def overview() -> str:
     lines = [INTRO, "verbs:"]
     for name in VERBS:
-        lines.append(f"  {name:<9} {verb_module(name).SUMMARY}")
+        lines.append(f"  {name:<10} {verb_module(name).SUMMARY}")
     return "\n".join(lines)
 
 
@@ -76,11 +80,33 @@ def parse(name: str, words: list[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    module.arguments(parser)
+    arguments(name, parser)
     return parser.parse_args(words)
 
 
+def arguments(name: str, parser: argparse.ArgumentParser) -> None:
+    verb_module(name).arguments(parser)
+    if name in DECIDES:
+        decided.argument(parser)
+
+
+def answer_the_shell() -> None:
+    """Where it asks for completions, argcomplete answers and ends the process."""
+    import argcomplete
+
+    parser = argparse.ArgumentParser(prog="scripts/apiary", add_help=False)
+    parser.add_argument("--version", action="store_true")
+    verbs = parser.add_subparsers(dest="verb")
+    for name in VERBS:
+        one = verbs.add_parser(name, help=verb_module(name).SUMMARY)
+        arguments(name, one)
+        completion.complete(name, one)
+    argcomplete.autocomplete(parser, always_complete_options="long")
+
+
 def dispatch(words: list[str]) -> int:
+    if "_ARGCOMPLETE" in os.environ:
+        answer_the_shell()
     if words[:1] == ["--version"]:
         print(f"apiary {repo.version()} ({repo.commit()[:12]}{', changed' if repo.dirty() else ''})")
         return 0
@@ -92,7 +118,33 @@ def dispatch(words: list[str]) -> int:
     name, *rest = words
     if name not in VERBS:
         raise unknown("verb", name, VERBS)
-    return verb_module(name).run(parse(name, rest))
+    args = parse(name, rest)
+    if getattr(args, "json", None):
+        return with_record(name, args)
+    return carry_out(name, args)
+
+
+def carry_out(name: str, args: argparse.Namespace) -> int:
+    if name not in BARE:
+        setup.fetch_libraries()
+    return verb_module(name).run(args)
+
+
+def with_record(name: str, args: argparse.Namespace) -> int:
+    """--json: what the verb noted, and how it ended."""
+    began, code, fault, real = time.monotonic(), HARNESS, None, sys.stdout
+    try:
+        if args.json == decided.STDOUT:
+            sys.stdout = sys.stderr
+        code = carry_out(name, args)
+        return code
+    except Fault as found:
+        code, fault = found.code, {"seen": found.seen, "cause": found.cause, "remedy": found.remedy}
+        raise
+    finally:
+        Progress.hide()
+        sys.stdout = real
+        decided.write(args.json, name, code, time.monotonic() - began, fault)
 
 
 def full_disks() -> list[str]:

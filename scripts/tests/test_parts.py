@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -35,16 +36,23 @@ class Showing(unittest.TestCase):
 
     def test_a_bar_on_a_terminal(self) -> None:
         text = self.drawn(Screen())
-        self.assertIn("█", text)
-        self.assertIn("\r", text)
-        self.assertNotIn("\n", text)
-        self.assertTrue(text.endswith("\r\x1b[2K"), "the bar is wiped at the end")
+        for shown in ("━", "20/20", "file.cpp", "left"):
+            self.assertIn(shown, text)
+        self.assertTrue(text.rstrip("\n").endswith("\x1b[2K"), f"the bar is wiped at the end: {text[-40:]!r}")
+        self.assertIn("\x1b[?25h", text, "the cursor is there again")
+
+    def test_no_thread_draws_beside_what_is_measured(self) -> None:
+        before = threading.active_count()
+        with Progress("race", 3, Screen()) as progress:
+            progress.advance()
+            self.assertEqual(threading.active_count(), before)
 
     def test_plain_lines_elsewhere(self) -> None:
         text = self.drawn(io.StringIO())
         self.assertNotIn("\r", text)
         self.assertNotIn("\x1b", text)
         self.assertIn("build: 20/20", text)
+        self.assertRegex(text, r"build: \d+/20 after [\d.]+ s, about [\d.]+ s left")
         self.assertLessEqual(len(text.splitlines()), 12, "a line at each tenth, not for each file")
 
     def test_durations_and_tables(self) -> None:

@@ -50,6 +50,23 @@ class KnownAnswers(unittest.TestCase):
         pairs = synthetic(random.Random(1), 12, 1.0)
         self.assertEqual(stats.estimate(pairs), stats.estimate(pairs))
 
+    def test_the_intervals_are_those_of_plain_python(self) -> None:
+        """numpy draws what random.Random drew, and adds up in another order at most."""
+        for n in (1, 2, 5, 7, 10, 20, 33):
+            pick = random.Random(stats.SEED * 1_000_003 + n)
+            drawn = [[int(pick.random() * n) for _ in range(n)] for _ in range(300)]
+            self.assertEqual(stats.resample_indices(n, 300, stats.SEED).tolist(), drawn)
+            values = [math.log(a / b) for a, b in synthetic(random.Random(n), n, 1.1)]
+            plain = sorted(stats.trimmed_mean([values[i] for i in row]) for row in drawn)
+            found = stats.bootstrap(values, 300)
+            self.assertEqual(len(found), 300)
+            for a, b in zip(found, plain):
+                self.assertAlmostEqual(a, b, delta=1e-15)
+            for margin in (0.0, 0.03, 0.2):
+                bound, one = math.log1p(margin), stats.Estimate(n, 0.0, 0.0, 0.0, tuple(plain))
+                sides = sum(d <= bound for d in plain), sum(d >= -bound for d in plain)
+                self.assertEqual(stats.p_value(one, margin), min(1.0, 2 * min((1 + side) / 301 for side in sides)))
+
     def test_swapping_sides_inverts_the_ratio(self) -> None:
         pairs = synthetic(random.Random(2), 15, 1.2)
         there, back = stats.estimate(pairs), stats.estimate([(b, a) for a, b in pairs])

@@ -49,6 +49,17 @@ def git(*words: str, env: dict[str, str] | None = None) -> str:
     return done.stdout.strip()
 
 
+def baselines() -> dict[str, dict]:
+    """Name -> commit and result folder, of those that race --save-baseline saved."""
+    found = {path.name: repo.read_json(path) for path in sorted(repo.BASELINES.glob("*"))}
+    return {name: one for name, one in found.items() if one}
+
+
+def save_baseline(name: str, commit: str, folder: str) -> None:
+    """A name that exists is moved."""
+    repo.write_json(repo.BASELINES / name, {"commit": commit, "folder": folder, "utc": repo.utc_stamp()})
+
+
 def resolve(name: str) -> tuple[str, str, bool]:
     """(tree, commit, dirty) of a revision, or of the working tree with what git does not ignore."""
     if name == WORKING_TREE:
@@ -57,12 +68,14 @@ def resolve(name: str) -> tuple[str, str, bool]:
             git("read-tree", "HEAD", env=index)
             git("add", "--all", env=index)
             return git("write-tree", env=index), repo.commit(), repo.dirty()
-    commit = repo.git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    known = baselines()
+    commit = repo.git("rev-parse", "--verify", "--quiet", f"{known.get(name, {}).get('commit', name)}^{{commit}}")
     if not commit:
         raise Fault(
-            f"'{name}' is neither a result folder nor a commit",
-            "git does not know it",
-            "git log --oneline   ('.' is the working tree; results/* are result folders)",
+            f"'{name}' is neither a result folder nor a commit, nor a baseline",
+            f"the baseline's commit {known[name].get('commit')} is not in this clone" if name in known else "git does not know it",
+            "git log --oneline   ('.' is the working tree; results/* are result folders; baselines: "
+            f"{', '.join(sorted(known)) or 'none; race --save-baseline NAME saves one'})",
             USAGE,
         )
     return git("rev-parse", f"{commit}^{{tree}}"), commit, False

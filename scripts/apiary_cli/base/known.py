@@ -8,6 +8,7 @@ import re
 from . import building, repo
 from .errors import unknown
 
+GROUPS = {"litmus": "litmus", "checks": "check", "exhibits": "exhibit"}  # of model checks: in place of a name -> the kind
 CHECK = re.compile(r"^\s*APIARY_(CHECK|EXHIBIT|LITMUS)\(\s*(\w+?)(##|\b(?!##))", re.MULTILINE)
 SUBJECT = re.compile(r"apiary_add_subject\(\s*([\w.+-]+)|add_executable\(subject_(\w+) IMPORTED")
 STRESS = re.compile(r"apiary_add_stress\(\s*(\w+)")
@@ -40,7 +41,7 @@ def check_names(patterns: list[str], kind: str | None = None) -> None:
     for pattern in patterns if names else ():
         literal = re.split(r"[*?\[]", pattern)[0]
         completed = any(literal.startswith(one) or (one.startswith(literal) and literal != pattern) for one in begun)
-        if not fnmatch.filter(names, pattern) and not completed:
+        if not fnmatch.filter(names, pattern) and not completed and (kind or pattern not in GROUPS):
             raise unknown("exhibit" if kind == "exhibit" else "check", pattern, names)
 
 

@@ -38,6 +38,7 @@ REQUIRED = (
     Package("ca-certificates", "lets cargo fetch crates", files=("/etc/ssl/certs/ca-certificates.crt",)),
     Package("git", "names the commit in every record", commands=("git",)),
     Package("python3", "runs this command", commands=("python3",)),
+    Package("python3-pip", "fetches the libraries of scripts/requirements.txt", commands=("pip3",)),
     Package("cmake", "configures, runs the tests (CTest)", commands=("cmake", "ctest")),
     Package("ninja-build", "builds", commands=("ninja",)),
     Package("g++", "C++20 compiler", commands=("g++", "gcc")),
@@ -67,7 +68,7 @@ PEERS = {
     ),
     "caf": (Package("libcaf-dev", "the peer CAF", files=("/usr/include/caf/all.hpp",)),),
     "erlang": (Package("erlang-base", "the peer Erlang/OTP", commands=("erl", "erlc")),),
-    "starpu": (Package("libstarpu-dev", "the peer StarPU", files=("/usr/include/starpu/1.3/starpu.h",)),),
+    "starpu": (Package("libstarpu-dev", "the peer StarPU", files=("/usr/include/starpu/*/starpu.h",)),),
     "go": (Package("golang-go", "the peer Go", commands=("go",)),),
     "libomp": (
         CLANG,

@@ -20,6 +20,7 @@ from .say import say
 ROOT = Path(os.environ.get("APIARY_ROOT") or Path(__file__).resolve().parents[3])
 BUILD = ROOT / "build"
 RESULTS = ROOT / "results"
+BASELINES = RESULTS / "baselines"  # named by race --save-baseline
 RUST = ROOT / "tokio_baseline"
 BUILT_BY = ("CMakeLists.txt", "CMakePresets.json", "scripts/cmake")
 PROVED_FOLDERS = ("impl", "model_check", *BUILT_BY)
@@ -139,12 +140,21 @@ def locked(name: str) -> Iterator[None]:
         yield
 
 
-def write_json(path: Path, data: object) -> None:
-    """Written whole or not at all."""
+def write_text(path: Path, text: str) -> None:
+    """Whole or not at all: what was there stays where the disk is full."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(data, indent=1, sort_keys=False) + "\n")
-    temporary.replace(path)
+    try:
+        temporary.write_text(text)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        error.filename = str(path)
+        raise
+
+
+def write_json(path: Path, data: object) -> None:
+    write_text(path, json.dumps(data, indent=1, sort_keys=False) + "\n")
 
 
 def read_json(path: Path) -> dict | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import time
 from typing import TextIO
@@ -68,16 +67,28 @@ def table(header: list[str], rows: list[list[str]], right: set[int] = frozenset(
 
 
 class Progress:
-    """Counted progress. On a terminal one line is redrawn; elsewhere a line at each tenth."""
+    """Counted progress with the time left. On a terminal a bar (by rich, which draws when told and at no other time: a race
+    is not to be disturbed); elsewhere a line at each tenth."""
 
     active: "Progress | None" = None
 
     def __init__(self, label: str, total: int, stream: TextIO | None = None):
         self.label, self.total, self.done = label, max(total, 0), 0
         self.stream = stream or sys.stderr
-        self.live = self.stream.isatty()
         self.started = time.monotonic()
-        self._tenth, self._last, self._drawn = -1, 0.0, False
+        self._tenth, self._last = -1, 0.0
+        self._bar = self._bar_of() if self.stream.isatty() else None
+
+    def _bar_of(self):
+        from rich import progress
+        from rich.console import Console
+
+        shown = ("{task.description}", progress.BarColumn(24), progress.MofNCompleteColumn(), progress.TimeElapsedColumn())
+        left = ("about", progress.TimeRemainingColumn(), "left  {task.fields[note]}")
+        console = Console(file=self.stream, force_terminal=True, no_color=bool(os.environ.get("NO_COLOR")))
+        bar = progress.Progress(*shown, *left, console=console, auto_refresh=False, transient=True, redirect_stderr=False)
+        bar.add_task(self.label, total=self.total or None, note="")
+        return bar
 
     def __enter__(self) -> "Progress":
         Progress.active = self
@@ -100,13 +111,17 @@ class Progress:
         self.done = done
         if total is not None:
             self.total = total
-        if self.live:
+        if self._bar:
             self._draw(note)
         else:
             self._line(note)
 
     def _fraction(self) -> float:
         return min(1.0, self.done / self.total) if self.total else 0.0
+
+    def _left(self, spent: float) -> str:
+        share = self._fraction()
+        return f", about {duration(spent * (1 - share) / share)} left" if 0 < share < 1 else ""
 
     def _line(self, note: str) -> None:
         tenth, now = int(self._fraction() * 10), time.monotonic()
@@ -116,25 +131,18 @@ class Progress:
         if not due and now - self._last < 30.0:
             return
         self._tenth, self._last = tenth, now
-        tail = f"  {note}" if note else ""
+        spent, tail = now - self.started, f"  {note}" if note else ""
         counted = f"{self.done}/{self.total}" if self.total else "started" if not self.done else f"{self.done}"
-        print(f"{self.label}: {counted} after {duration(now - self.started)}{tail}", file=self.stream, flush=True)
+        print(f"{self.label}: {counted} after {duration(spent)}{self._left(spent)}{tail}", file=self.stream, flush=True)
 
     def _draw(self, note: str) -> None:
         now = time.monotonic()
         if now - self._last < 0.05 and self.done < self.total:
             return
         self._last = now
-        width = shutil.get_terminal_size((80, 24)).columns
-        filled = int(24 * self._fraction())
-        bar = "█" * filled + "·" * (24 - filled)
-        text = f"{self.label} {bar} {self.done}/{self.total} {duration(now - self.started)} {note}"
-        self.stream.write("\r\x1b[2K" + text[: width - 1])
-        self.stream.flush()
-        self._drawn = True
+        self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=self.done, total=self.total or None, note=note, refresh=True)
 
     def _erase(self) -> None:
-        if self._drawn:
-            self.stream.write("\r\x1b[2K")
-            self.stream.flush()
-            self._drawn = False
+        if self._bar:
+            self._bar.stop()

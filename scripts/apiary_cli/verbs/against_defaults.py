@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from ..base import repo
+from ..base import decided, repo
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..base.say import Progress, duration, heading, say
 from ..race import folder, plans, rounds, subjects, tables
@@ -93,6 +93,7 @@ def perform(
 
 def tell(lines: list[str], where: Path, started: float, rows: list[dict[str, str]]) -> None:
     heading("result")
+    decided.note(folder=str(race.relative(where)), lines=lines, failures=summary.failures(rows))
     for line in [*lines, *summary.failures(rows)]:
         say(line)
     say(f"{race.relative(where)}/summary.md")

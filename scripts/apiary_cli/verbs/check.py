@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import re
 import sys
@@ -10,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 
 from ..analysis import comparing
-from ..base import building, commits, packages, proc, repo, sources
+from ..base import building, commits, decided, packages, proc, repo, sources
 from ..base.errors import Fault, unknown
 from ..base.say import Progress, colour, duration, heading, say, table
 from . import compare, setup
@@ -24,8 +25,8 @@ the hive against that commit's (gate, as `compare` does): a regression that a se
 fails, an invalid batch is a warning. Prints each tool's own closing lines and a summary.
 A part that has no tests fails.
 
-writes:  build/ci, build/asan-ubsan, build/tsan, build/model, build/compare, tokio_baseline/target, and a
-         folder in results/ for the gate
+writes:  build/ci, build/asan-ubsan, build/tsan and build/model, each with a junit.xml; build/compare,
+         tokio_baseline/target, a folder in results/ for the gate, and in a job of GitHub its summary
 takes:   half an hour and more on two cores from nothing; a few minutes when little changed, and four more where
          the gate asks
 exit:    0 when every part passed, else 1"""
@@ -85,6 +86,8 @@ def ctest(preset: str, extra: list[str] | None = None) -> tuple[bool, str]:
             preset,
             "--output-on-failure",
             "--no-tests=error",
+            "--output-junit",
+            str(repo.BUILD / preset / "junit.xml"),
             "--parallel",
             str(os.cpu_count() or 1),
             *(extra or []),
@@ -226,6 +229,12 @@ def summary(parts: list[Part]) -> str:
     return table(["part", "result", "time", "in short"], rows)
 
 
+def job_summary(parts: list[Part]) -> str:
+    """The same in Markdown, for the page of a CI job."""
+    rows = [f"| {one.name} | {'passed' if one.passed else '**FAILED**'} | {duration(one.seconds)} | {in_short(one.closing)} |" for one in parts]
+    return "\n".join(["| part | result | time | in short |", "|---|---|---|---|", *rows]) + "\n"
+
+
 def run_parts(names: list[str]) -> list[Part]:
     return [run_part(name) for name in names]
 
@@ -235,6 +244,10 @@ def run(args: argparse.Namespace) -> int:
     if not args.no_setup:
         setup.ensure()
     parts = run_parts(names)
+    decided.note(parts=[dataclasses.asdict(part) for part in parts])
     heading("check: summary")
     say(summary(parts))
+    if os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(os.environ["GITHUB_STEP_SUMMARY"], "a") as handle:
+            handle.write(job_summary(parts))
     return 0 if all(part.passed for part in parts) else 1

@@ -43,7 +43,10 @@ def tracked() -> set[Path]:
 
 
 def run(args: argparse.Namespace) -> int:
-    for path in doomed(args.results):
+    found = doomed(args.results)
+    if not found:
+        say("nothing to remove")
+    for path in found:
         say(f"{'would remove' if args.dry_run else 'removing'} {path.relative_to(repo.ROOT)}")
         if not args.dry_run:
             shutil.rmtree(path)

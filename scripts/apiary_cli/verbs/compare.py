@@ -10,17 +10,17 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base import commits, given, repo, stats
+from ..base import commits, decided, given, repo, stats
 from ..base.errors import Fault, INCORRECT, USAGE
-from ..base.say import colour, duration, heading, say, warn
+from ..base.say import colour, duration, heading, say, table, warn
 from ..race import folder, plans, subjects
 from ..analysis import compare_folders, comparing, findings, summary
 from . import race, setup
 
 SUMMARY = "did a change cost anything? two commits in one race, or two result folders"
 DESCRIPTION = """\
-OLD and NEW are two commits of this repository ('.' is the working tree with what git does not ignore),
-or two result folders.
+OLD and NEW are two commits of this repository ('.' is the working tree with what git does not ignore;
+a name that `race --save-baseline NAME` gave is one, too), or two result folders.
 
 Commits: exports and builds both, and races them in one batch: paired rounds, an A/A pair, a built-in
 slow-down. What decides is processor time per task on one CPU (plan gate: six scenarios, 20 pairs each): there two
@@ -46,7 +46,7 @@ TINT = {stats.REGRESSED: "red", stats.IMPROVED: "green"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("old", metavar="OLD", help="a commit, '.', or a result folder")
+    parser.add_argument("old", metavar="OLD", help="a commit, a saved baseline, '.', or a result folder")
     parser.add_argument("new", metavar="NEW", help="the same kind of thing")
     parser.add_argument("--subject", default=SUBJECT, metavar="NAME", help=f"which of ours (default {SUBJECT})")
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
@@ -69,10 +69,17 @@ def folder_of(name: str) -> Path | None:
     return None
 
 
-def verdict_line(place: str, what: str, found: stats.Estimate, margin: float, verdict: str, note: str) -> str:
+HEAD = ["point", "metric", "NEW / OLD", "95 % interval", "margin", "verdict", "note"]
+
+
+def table_row(place: str, what: str, found: stats.Estimate, margin: float, verdict: str, note: str) -> list[str]:
     word = colour(verdict, TINT[verdict]) if verdict in TINT else verdict
-    figure = f"×{found.ratio:.3f} [{found.lo:.3f}, {found.hi:.3f}]"
-    return f"{place}, {what}: {figure}, margin {100 * margin:.1f} %: {word}{f' ({note})' if note else ''}"
+    interval = f"[{found.lo:.3f}, {found.hi:.3f}]"
+    return [place, what, f"×{found.ratio:.3f}", interval, f"{100 * margin:.1f} %", word, note]
+
+
+def as_table(rows: list[list[str]]) -> str:
+    return table(HEAD, rows, right={2, 3, 4})
 
 
 def folders(old: Path, new: Path) -> int:
@@ -90,11 +97,18 @@ def folders(old: Path, new: Path) -> int:
             USAGE,
         )
     heading(f"{new.name} over {old.name}: time; above 1 is slower")
+    rows = []
     for one in found:
         anchors = f"against {', '.join(one.anchors)}" if one.anchors else "medians only"
         place = " ".join(filter(None, (one.subject, *one.key[:2], "" if one.key[2] == "free" else one.key[2])))
         note = "; ".join([anchors, *one.flags])
-        say(verdict_line(place, one.metric.what, one.found, one.margin, one.verdict, note))
+        rows.append(table_row(place, one.metric.what, one.found, one.margin, one.verdict, note))
+    say(as_table(rows))
+    decided.note(old=str(old), new=str(new), comparisons=[
+        {"subject": one.subject, "point": list(one.key), "metric": one.metric.column, "ratio": one.found.ratio, "lo": one.found.lo,
+         "hi": one.found.hi, "margin": one.margin, "verdict": one.verdict, "anchors": one.anchors, "flags": one.flags}
+        for one in found
+    ])
     return INCORRECT if any(one.verdict == stats.REGRESSED for one in found) else 0
 
 
@@ -118,17 +132,16 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> None:
     heading(f"{args.new} over {args.old}: time; above 1 is slower")
     for one in findings.of(env, rows, comparisons):
         say(colour(one.line, "red" if one.red else "yellow"))
+    race.note(outcome.folder, env, rows, comparisons)
+    shown = []
     for one in comparisons:
         if one.pairing.kind == "baseline":
             notes = ["a second batch disagrees"] if one.confirmed == "0" else list(one.flags)
             if "ungated" in one.flags:
                 notes.append(f"modes={stats.modes([candidate for candidate, _ in one.pairs])}")
             note = "; ".join(notes)
-            say(
-                verdict_line(
-                    comparing.place_name(one), one.metric.what, one.found, one.margin, one.verdict, note
-                )
-            )
+            shown.append(table_row(comparing.place_name(one), one.metric.what, one.found, one.margin, one.verdict, note))
+    say(as_table(shown) if shown else "nothing was compared")
     for line in summary.control_lines(comparing.validity(comparisons)):
         say(line)
     for line in summary.failures(rows):

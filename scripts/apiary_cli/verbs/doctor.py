@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from ..base import environment as env, packages
+from ..base import decided, environment as env, packages
 from ..base.environment import read
 from ..base.say import colour, heading, human, say
 from ..race import probes
@@ -208,8 +208,10 @@ def show(found: list[Finding]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     heading("this machine")
-    show(findings(not args.no_probes))
+    machine = findings(not args.no_probes)
+    show(machine)
     heading("the toolchain")
     toolchain = tools()
+    decided.note(machine=list(map(asdict, machine)), toolchain=list(map(asdict, toolchain)))
     show(toolchain)
     return 1 if any(one.level == BAD for one in toolchain) else 0

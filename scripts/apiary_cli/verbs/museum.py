@@ -6,7 +6,7 @@ import argparse
 import csv
 import textwrap
 
-from ..base import building, given, known, repo, sources
+from ..base import building, decided, given, known, repo, sources
 from ..base.errors import Fault, USAGE
 from ..base.say import colour, say
 from ..verify import catalogue, checks, detection
@@ -134,4 +134,5 @@ def run(args: argparse.Namespace) -> int:
         say(f"table: {TABLE.relative_to(repo.ROOT)}")
     for sentence in red:
         say(colour(sentence, "red"))
+    decided.note(verdicts=verdicts, red=red)
     return 1 if red or not (verdicts or args.times) else 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import csv
+import dataclasses
 import io
 import os
 
-from ..base import building, given, repo
+from ..base import building, decided, given, repo
 from ..base.errors import Fault, USAGE
 from ..base.say import colour, say, table
 from ..verify import inventory, logic, logic_run, mutation
@@ -147,9 +148,15 @@ def run_logic(args: argparse.Namespace) -> int:
     if new:
         say(f"find a check or a test that fails, or give a reason in {logic_run.SURVIVORS.relative_to(repo.ROOT)}:")
         say(rows_to_paste(new))
+    note(found.results, new, red)
     say(logic_run.score(found.results))
     say(f"table: {logic_run.TABLE.relative_to(repo.ROOT)}")
     return 1 if red or not found.results else 0
+
+
+def note(results: list, unexplained: list, red: list[str]) -> None:
+    one, other = ([dataclasses.asdict(result) for result in some] for some in (results, unexplained))
+    decided.note(mutants=one, unexplained=other, red=red)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -183,6 +190,7 @@ def run(args: argparse.Namespace) -> int:
         say(f"find a check that fails, adopt the weaker order, or give a reason in "
             f"{mutation.SURVIVORS.relative_to(repo.ROOT)}:")
         say(rows_to_paste(new))
+    note(found.results, new, red)
     killed = sum(r.verdict == "killed" for r in found.results)
     say(f"{killed} of {len(found.results)} mutants killed; {len(survived)} survive, {len(new)} of them unexplained")
     say(f"table: {mutation.TABLE.relative_to(repo.ROOT)}")

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from ..base import building, given, packages, repo, sources
+from ..base import building, decided, given, packages, repo, sources
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..base.say import duration, heading, say
 from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutation, stressing
@@ -359,6 +359,7 @@ def exit_code(parts: list[Part]) -> int:
 
 def publish(parts: list[Part], args: argparse.Namespace, seconds: float) -> str:
     text = page(parts, args.budget, seconds)
+    decided.note(parts=[dataclasses.asdict(part) | {"status": part.status} for part in parts])
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "summary.md").write_text(text)
     for path in filter(None, (FOLDER / "junit.xml", args.junit and Path(args.junit))):

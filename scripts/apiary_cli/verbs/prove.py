@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from ..base import building, given, known, repo, sources
+from ..base import building, decided, given, known, repo, sources
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import colour, say
 from ..verify import checks, engine_agreement
@@ -18,7 +18,7 @@ DESCRIPTION = """\
 Builds the model preset and runs, each in its own process: the litmus tests (if one deviates,
 the engine has changed its mind and nothing after it counts), the checks (which must pass), and
 the museum's exhibits (which must fail, for their stated reason). NAMES are names or patterns
-('deque*'); without any, everything runs. What deviates is printed whole, with its replay line.
+('deque*'), or a group: litmus, checks, exhibits. Without any, everything runs. What deviates is printed whole, with its replay line.
 At the end stands check by engine, then where the engines disagree, and why; a disagreement that
 nobody has explained is red, and so is a check that reaches less than it states. The closing line
 names every search that its budget ended, and how far it came.
@@ -31,7 +31,7 @@ exit:    0 when every verdict is as expected, else 1; 3 where --no-build finds p
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="checks by name or pattern (default: all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="checks by name or pattern, or a group: litmus, checks, exhibits (default: all)")
     parser.add_argument("--engine", help="relacy, explorer or all")
     parser.add_argument("--mode", help="standard, random, pct, bound or full")
     parser.add_argument("--bound", type=given.several, metavar="N", help="preemptions (bound), depth (pct)")
@@ -51,7 +51,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--trace", action="store_true", help="print the traces of expected failures, too")
     parser.add_argument("--jobs", type=given.count, help="checks at a time (default: one for each CPU)")
-    parser.add_argument("--json", metavar="FILE", help="also write the record to FILE")
     parser.add_argument("--list", action="store_true", help="list the checks and what each shows")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
 
@@ -95,8 +94,8 @@ def options(args: argparse.Namespace) -> checks.Options:
     return chosen
 
 
-def show_list() -> None:
-    for entry in sorted(checks.listing(repo.built("model", "checks")), key=lambda e: (e.kind, e.name)):
+def show_list(names: list[str]) -> None:
+    for entry in sorted(checks.select(checks.all_entries(), names), key=lambda e: (e.kind, e.name)):
         say(f"{entry.kind:<8} {entry.name:<40} {','.join(entry.engines):<16} {entry.what}")
 
 
@@ -118,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
         setup.ensure(quiet=True)
         building.build("model")
     if args.list:
-        show_list()
+        show_list(args.names)
         return 0
     verdicts, entries, record = prove_and_record(args.names, chosen)
     say(engine_agreement.engine_table(verdicts, entries))
@@ -134,6 +133,5 @@ def run(args: argparse.Namespace) -> int:
     if chosen.proves():
         written = ", ".join(str(path.relative_to(repo.ROOT)) for path in (checks.RECORD, engine_agreement.CSV, prove_page.PAGE))
         say(f"record: {written} (source {record['source_hash']})")
-    if args.json:
-        repo.write_json(repo.Path(args.json), record)
+    decided.note(**record)
     return 0 if verdicts and all(map(expected, verdicts)) and not red else 1

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from ..base import given, repo
+from ..base import decided, given, repo
 from ..base.errors import Fault, HARNESS, INCORRECT, USAGE
 from ..base.say import Progress, duration, heading, say
 from ..race import folder, plans, rounds, subjects, tables
@@ -128,6 +128,8 @@ def run(args: argparse.Namespace) -> int:
     heading("result")
     for line in qualification.lines(trials):
         say(line)
+    decided.note(folder=str(race.relative(where)), lines=qualification.lines(trials),
+                 trials=[qualification.to_row(trial) for trial in trials])
     say(f"{race.relative(where)}/qualify.csv")
     if args.splice:
         splice.into(Path(args.splice), where)

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from ..base import building, commits, given, known, packages, repo, sources
+from ..base import building, commits, decided, given, known, packages, repo, sources
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
 from ..base.say import Progress, colour, duration, heading, say, warn
 from ..verify import checks, stressing, verification
@@ -117,6 +117,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="go on with an unfinished race (default: the newest), with its own options and programs",
     )
+    parser.add_argument("--save-baseline", metavar="NAME", help="call this commit NAME from now on, if the race ends with 0: compare NAME .")
     parser.add_argument("--list", action="store_true", help="the plans, scenarios and subjects that exist, and no race")
     parser.add_argument("--no-sidecars", action="store_true", help="no micro-benchmarks, no whole-process times")
 
@@ -487,10 +488,21 @@ def relative(path: Path) -> Path:
     return path.relative_to(repo.ROOT) if path.is_relative_to(repo.ROOT) else Path(path.name)
 
 
+def note(where: Path, env: dict, rows: list[dict[str, str]], comparisons: list[comparing.Comparison]) -> None:
+    """For --json."""
+    found = comparing.validity(comparisons)
+    decided.note(
+        folder=str(relative(where)), batch=found.word, reasons=list(found.reasons),
+        findings=[{"line": one.line, "red": one.red} for one in findings.of(env, rows, comparisons)],
+        failures=summary.failures(rows), comparisons=[comparing.to_row(one, env["run_id"]) for one in comparisons],
+    )
+
+
 def tell(outcome: Outcome) -> None:
     """The closing lines: who wins, may it be believed, where is the report."""
     env, rows, comparisons = summary.load(outcome.folder)
     heading("result")
+    note(outcome.folder, env, rows, comparisons)
     for one in findings.of(env, rows, comparisons):
         say(colour(one.line, "red" if one.red else "yellow"))
     for line in [*summary.lead(comparisons), *summary.bare_lines(rows, comparisons)]:
@@ -537,13 +549,31 @@ def resume(args: argparse.Namespace) -> int:
     deadline = time.monotonic() + max(0.0, plan.limit - state["spent_s"]) if plan.limit else None
     command = shlex.join(["scripts/apiary", "race", *state["words"]])
     outcome = perform(plan, found, told, state["problems"], deadline, command, resumed=(where, state))
-    return close(outcome, started)
+    return close(outcome, started, told.save_baseline)
 
 
-def close(outcome: Outcome, started: float) -> int:
+def close(outcome: Outcome, started: float, baseline: str | None = None) -> int:
     tell(outcome)
+    if baseline:
+        keep(baseline, outcome)
     say(f"took {duration(time.monotonic() - started)}")
     return outcome.code
+
+
+def check_baseline(name: str) -> None:
+    """Before anything runs: a name that is one, of a state that can be built again."""
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,60}", name) or repo.git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"):
+        raise Fault(f"--save-baseline {name}", "it is no name of letters and digits, or a commit is called so", "--save-baseline before_x", USAGE)
+    if repo.commit() == "none" or repo.dirty():
+        raise Fault("a baseline is a commit", "the tree has changes that are in none", "git commit, then race again", USAGE)
+
+
+def keep(name: str, outcome: Outcome) -> None:
+    if outcome.code:
+        warn(f"baseline {name} is not saved: the race ended with status {outcome.code}")
+        return
+    commits.save_baseline(name, repo.read_json(outcome.folder / "env.json")["race"]["commit"], outcome.folder.name)
+    say(f"baseline {name}: scripts/apiary compare {name} .   races the tree against this commit")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -553,6 +583,8 @@ def run(args: argparse.Namespace) -> int:
         say(names())
         return 0
     plan = chosen_plan(args)
+    if args.save_baseline:
+        check_baseline(args.save_baseline)
     introduce_given(args, plan.subjects)
     args.words = sys.argv[2:]
     findings.expected(args.expected)  # a file that cannot be read is refused before anything is built
@@ -565,4 +597,4 @@ def run(args: argparse.Namespace) -> int:
         wrong += short_verification([s.name for s in found if s.own])
     heading(f"race: {', '.join(s.name for s in found)}; plan {plan.name}, at most {plan.rounds} rounds")
     deadline = time.monotonic() + plan.limit if plan.limit else None
-    return close(perform(plan, found, args, wrong, deadline, command, built), started)
+    return close(perform(plan, found, args, wrong, deadline, command, built), started, args.save_baseline)

@@ -1,13 +1,13 @@
-"""setup: install from Debian packages what is missing."""
+"""setup: install from Debian packages what is missing, and the Python libraries into build/python. Standard library only."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import shutil
-from typing import Iterable
+from typing import Callable, Iterable
 
-from ..base import packages, proc
+from ..base import libraries, packages, proc
 from ..base.errors import Fault, tail
 from ..base.say import say
 from ..race import plans
@@ -19,8 +19,9 @@ Looks for the compiler, CMake, Ninja, the libraries, and a cargo that is new eno
 what the build, the checks and the plan quick need. What another plan's peers need comes
 when `race` is given that plan, or with --peers. Asks nothing; works as root or with sudo.
 On a system that is not Debian 12 or newer it prints the list of what is needed and stops.
+The Python libraries of scripts/requirements.txt come by pip, in the versions named there.
 
-writes:  system packages; nothing in the repository
+writes:  system packages; build/python
 takes:   under a second when all is there; a minute or two on a bare system"""
 
 
@@ -70,10 +71,34 @@ def ensure(
     os_release = packages.read_os_release() if os_release is None else os_release
     version = packages.debian_version(os_release)
     names = needed(with_lint, version, peers)
-    if not names:
+    if not names and libraries.ready():
         if not quiet:
             say("setup: everything is there; nothing to install")
         return
+    if names:
+        install(names, version, os_release, dry_run, lambda: needed(with_lint, version, peers))
+    if dry_run and not libraries.ready():
+        say("setup would fetch the Python libraries of scripts/requirements.txt into build/python")
+    if not dry_run:
+        fetch_libraries()
+        say("setup: done")
+
+
+def fetch_libraries() -> None:
+    """Before any verb that uses them; pip comes first where it is missing."""
+    if libraries.ready():
+        return
+    if not libraries.present("pip"):
+        os_release = packages.read_os_release()
+        pip = ["python3-pip"]
+        install(pip, packages.debian_version(os_release), os_release, False, lambda: [] if libraries.present("pip") else pip)
+    libraries.install()
+
+
+def install(
+    names: list[str], version: int | None, os_release: dict[str, str], dry_run: bool, still: Callable[[], list[str]]
+) -> None:
+    """By apt-get. `still`: what is missing afterwards."""
     if version is None or version < packages.DEBIAN_AT_LEAST:
         raise not_debian(names, os_release)
     if {"cargo-web", "cargo"} & set(names):
@@ -91,14 +116,13 @@ def ensure(
         done = proc.run(command, merge=True)
         if not done.ok:
             raise Fault(f"{' '.join(command[-len(names) - 4:])} {done.how()}", tail(done.out, 2000), by_hand)
-    left = needed(with_lint, version, peers)
+    left = still()
     if left:
         raise Fault(
             f"still missing after the installation: {' '.join(left)}",
             "the packages installed, but what they should bring was not found",
             "scripts/apiary doctor shows what is seen",
         )
-    say("setup: done")
 
 
 def run(args: argparse.Namespace) -> int:

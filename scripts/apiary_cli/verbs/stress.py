@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import random
 
-from ..base import building, given, known, repo, sources
+from ..base import building, decided, given, known, repo, sources
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say
 from ..verify import stressing
@@ -62,5 +62,6 @@ def run(args: argparse.Namespace) -> int:
     results, record = run_and_record(presets, args.names, chosen, args.seconds, args.threads)
     say(stressing.result_table(results))
     bad = sum(not r["passed"] for r in results)
+    decided.note(**record | {"runs": results})
     say(f"{len(results)} runs, {bad} failed; record: {stressing.RECORD.relative_to(repo.ROOT)}")
     return 1 if bad else 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Iterable
 
-from ..base import proc, repo, sources
+from ..base import known, proc, repo, sources
 from ..base.errors import Fault, tail, unknown
 from ..base.say import Progress, colour, heading, say
 from .verdicts import KINDS, expected, merge_record, wrong
@@ -136,9 +136,10 @@ def select(entries: list[Entry], patterns: list[str]) -> list[Entry]:
     names = [entry.name for entry in entries]
     wanted: set[str] = set()
     for pattern in patterns:
-        hits = fnmatch.filter(names, pattern)
+        of_group = [entry.name for entry in entries if entry.kind == known.GROUPS.get(pattern)]
+        hits = of_group or fnmatch.filter(names, pattern)
         if not hits:
-            raise unknown("check", pattern, names)
+            raise unknown("check", pattern, [*known.GROUPS, *names])
         wanted.update(hits)
     return [entry for entry in entries if entry.name in wanted]
 

@@ -1,0 +1,31 @@
+"""What a verb decided, for a program to read: --json FILE. A verb notes what it found; main.py writes it when the verb ends,
+beside the exit status, also where it ends by a fault."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from . import repo
+
+FOUND: dict = {}
+STDOUT = "-"
+
+
+def note(**found: object) -> None:
+    """Anything that JSON can say."""
+    FOUND.update(found)
+
+
+def argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", metavar="FILE", help="also write what was decided to FILE; - is standard output, and prose goes to stderr")
+
+
+def write(where: str, verb: str, code: int, seconds: float, fault: dict | None) -> None:
+    told = {"schema_version": 1, "verb": verb, "exit": code, "seconds": round(seconds, 3)} | ({"fault": fault} if fault else {}) | FOUND
+    if where == STDOUT:
+        sys.stdout.write(json.dumps(told, indent=1, default=str) + "\n")
+    else:
+        repo.write_json(Path(where), json.loads(json.dumps(told, default=str)))

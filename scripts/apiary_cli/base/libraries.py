@@ -1,0 +1,62 @@
+"""The Python libraries of scripts/requirements.txt: in build/python, of these very versions. Standard library only."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from . import LIBRARIES, proc, repo
+from .errors import Fault, tail
+from .say import say
+
+REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements.txt"
+USED = ("argcomplete", "jinja2", "numpy", "rich")  # by their names in an import
+STAMP = ".requirements"
+
+BY_HAND = """\
+let this machine reach the Python package index once, or give it the wheels of scripts/requirements.txt:
+PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER scripts/apiary setup
+or take the system's own: sudo apt-get install python3-argcomplete python3-jinja2 python3-numpy python3-rich"""
+
+
+def wanted() -> str:
+    return hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+
+
+def present(name: str) -> bool:
+    """Whether an import would find it."""
+    return any((Path(folder) / name).is_dir() for folder in sys.path)
+
+
+def ready(where: Path = LIBRARIES) -> bool:
+    """They are there, of these versions; or this Python has its own, and nothing was put beside them."""
+    if where.exists():
+        try:
+            return (where / STAMP).read_text() == wanted()
+        except OSError:
+            return False
+    return all(map(present, USED))
+
+
+def install(where: Path = LIBRARIES) -> None:
+    """Whole or not at all, by pip; a Fault that says what to do where it cannot."""
+    if not present("pip"):
+        raise Fault("this Python has no pip", "the libraries of scripts/requirements.txt are fetched by it", "sudo apt-get install python3-pip")
+    with repo.locked("python"):
+        if ready(where):
+            return
+        say(f"setup: fetching the Python libraries {', '.join(USED)}")
+        where.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".tmp-", dir=where.parent) as folder:
+            made = Path(folder) / "made"
+            command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "--only-binary", ":all:"]
+            done = proc.run([*command, "--target", made, "--requirement", REQUIREMENTS], merge=True)
+            if not done.ok:
+                raise Fault(f"the Python libraries could not be fetched (pip {done.how()})", tail(done.out, 600), BY_HAND)
+            (made / STAMP).write_text(wanted())
+            shutil.rmtree(where, ignore_errors=True)
+            made.rename(where)
+    sys.path_importer_cache.clear()  # which remembers that there was no such folder

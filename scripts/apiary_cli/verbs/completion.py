@@ -1,0 +1,63 @@
+"""completion: what a shell reads so that Tab completes verbs, options and names."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..base import known, repo
+from ..base.say import say
+from ..race import plans, scenarios
+
+SUMMARY = "print what a shell needs to complete verbs, options and names"
+DESCRIPTION = """\
+Prints a script for the shell; in bash, for this session:
+  eval "$(scripts/apiary completion)"
+Names of presets, plans, scenarios, subjects, checks and result folders are read from this tree.
+
+writes:  nothing
+takes:   a moment"""
+
+SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", nargs="?", default="bash", choices=SHELLS, help="for which (default bash)")
+
+
+def folders() -> list[str]:
+    return [path.parent.name for path in repo.RESULTS.glob("*/env.json")]
+
+
+def baselines() -> list[str]:
+    return [path.name for path in repo.BASELINES.glob("*")]
+
+
+# (verb, or any; the argument) -> the names that it takes
+NAMES = {
+    ("build", "preset"): lambda: [*repo.presets(), "rust", "all"],
+    ("prove", "names"): lambda: ["litmus", "checks", "exhibits", *sorted(known.checks()[0])],
+    ("museum", "names"): lambda: sorted(known.checks("exhibit")[0]),
+    ("report", "dir"): folders,
+    ("compare", "old"): lambda: [".", "HEAD", *baselines(), *folders()],
+    ("compare", "new"): lambda: [".", "HEAD", *folders()],
+    ("", "plan"): lambda: [one.name for one in plans.every()],
+    ("", "scenario"): lambda: list(scenarios.SCENARIOS),
+    ("", "subject"): lambda: sorted(known.subjects()),
+    ("", "placement"): lambda: list(plans.PLACEMENTS),
+    ("", "preset"): repo.presets,
+}
+
+
+def complete(verb: str, parser: argparse.ArgumentParser) -> None:
+    """Gives the arguments of a verb their names, for argcomplete."""
+    for action in parser._actions:
+        found = NAMES.get((verb, action.dest)) or NAMES.get(("", action.dest))
+        if found:
+            action.completer = lambda found=found, **_: found()
+
+
+def run(args: argparse.Namespace) -> int:
+    import argcomplete
+
+    say(argcomplete.shellcode(["apiary", "scripts/apiary", "./scripts/apiary"], shell=args.shell))
+    return 0

@@ -1,0 +1,156 @@
+"""What people expect of a command: completion, JSON beside the prose, named baselines, groups, and no end in silence."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from apiary_cli import main
+from apiary_cli.base import repo
+from apiary_cli.verbs import completion
+
+from . import fakes
+from .support import APIARY, TreeCase, apiary, environment
+from .test_checks import GOOD
+
+
+class Completion(unittest.TestCase):
+    def offered(self, line: str) -> list[str]:
+        """What the shell gets for this line; argcomplete writes it to descriptor 8."""
+        read, write = os.pipe()
+        asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_SUPPRESS_SPACE": "1", "IFS": "\v"}
+        command = f"exec 8>&{write} 9>&2; exec {sys.executable} {APIARY}"
+        with os.fdopen(read) as answer:
+            subprocess.run(["bash", "-c", command], env=environment(repo.ROOT) | asked, pass_fds=[write], capture_output=True, check=False)
+            os.close(write)
+            return [word.strip() for word in answer.read().split("\v")]
+
+    def test_verbs_options_and_names(self) -> None:
+        for line, expected in (
+            ("scripts/apiary ra", ["race"]),
+            ("scripts/apiary race --save", ["--save-baseline"]),
+            ("scripts/apiary race --scenario post_th", ["post_throughput"]),
+            ("scripts/apiary race --plan pub", ["publish"]),
+            ("scripts/apiary prove lit", ["litmus"]),
+            ("scripts/apiary build asan", ["asan-ubsan"]),
+            ("scripts/apiary mutate --js", ["--json"]),
+        ):
+            with self.subTest(line=line):
+                self.assertLessEqual(set(expected), set(self.offered(line)))
+        self.assertNotIn("doctor", self.offered("scripts/apiary ra"))
+
+    def test_every_shell_gets_a_script(self) -> None:
+        for shell in completion.SHELLS:
+            done = apiary(repo.ROOT, "completion", shell)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("apiary", done.stdout)
+
+    def test_every_argument_that_has_names_exists(self) -> None:
+        for verb, dest in completion.NAMES:
+            parsers = [verb] if verb else main.VERBS
+            found = {action.dest for name in parsers for action in self.actions(name)}
+            self.assertIn(dest, found)
+
+    def actions(self, verb: str) -> list:
+        parser = main.Parser()
+        main.arguments(verb, parser)
+        return parser._actions
+
+
+class Json(TreeCase):
+    def test_prove_says_its_verdicts_to_standard_output_and_its_prose_elsewhere(self) -> None:
+        fakes.manifest(self.root, "model", "checks", [fakes.checks(self.root / "build/model/bin/c", GOOD)])
+        done = apiary(self.root, "prove", "--no-build", "--json", "-")
+        told = json.loads(done.stdout)
+        self.assertEqual((told["verb"], told["exit"], len(told["verdicts"])), ("prove", 0, 4))
+        self.assertIn("all as expected", done.stderr)
+
+    def test_a_race_says_its_batch_and_comparisons(self) -> None:
+        self.subjects({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        file = self.root / "race.json"
+        done = self.race(*self.one_point(), "--rounds", "8", "--json", str(file))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(file.read_text())
+        self.assertEqual((told["verb"], told["exit"], told["batch"]), ("race", 0, "VALID"))
+        self.assertIn(("tokio", "IMPROVED"), {(one["baseline"], one["verdict"]) for one in told["comparisons"]})
+        folder = told["folder"].rpartition("/")[2]
+        done = apiary(self.root, "compare", folder, folder, "--json", "-")
+        self.assertEqual({one["verdict"] for one in json.loads(done.stdout)["comparisons"]}, {"EQUIVALENT"}, done.stdout)
+
+    def test_a_fault_is_told_too(self) -> None:
+        done = apiary(self.root, "prove", "--no-build", "--json", "-")
+        told = json.loads(done.stdout)
+        self.assertEqual((told["exit"], done.returncode), (3, 3))
+        self.assertIn("no checks", told["fault"]["seen"])
+        self.assertIn("no checks", done.stderr)
+
+    def test_every_verb_that_decides_has_it(self) -> None:
+        for verb in main.VERBS:
+            options = {name for action in Completion.actions(self, verb) for name in action.option_strings}
+            exits = "exit:" in main.verb_module(verb).DESCRIPTION
+            self.assertEqual("--json" in options, exits, f"{verb}: what has exit codes of its own decides something")
+
+
+class Groups(TreeCase):
+    def test_a_group_in_place_of_names(self) -> None:
+        fakes.manifest(self.root, "model", "checks", [fakes.checks(self.root / "build/model/bin/c", GOOD)])
+        for words, expected in (
+            (["litmus"], {"store_buffering"}),
+            (["exhibits"], {"store_buffering", "a01_lost_wake"}),
+            (["checks"], {"store_buffering", "deque_last", "inbox_close"}),
+            (["exhibits", "deque*"], {"store_buffering", "a01_lost_wake", "deque_last"}),
+        ):
+            done = apiary(self.root, "prove", "--no-build", *words, "--json", "-")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            # The record adds up over runs of one source: what this one ran is what it printed.
+            ran = {name for name, *_ in GOOD if name in done.stderr}
+            self.assertEqual(ran, expected)
+        listed = apiary(self.root, "prove", "--no-build", "--list", "litmus").stdout
+        self.assertEqual([line.split()[1] for line in listed.splitlines()], ["store_buffering"])
+
+
+class NothingEndsInSilence(TreeCase):
+    def test_a_list_of_checks_where_nothing_is_built(self) -> None:
+        done = apiary(self.root, "prove", "--no-build", "--list")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("scripts/apiary build model", done.stderr)
+
+    def test_nothing_to_clean(self) -> None:
+        for words in ([], ["--dry-run"]):
+            subprocess.run(["rm", "-rf", str(self.root / "build")], check=True)
+            done = apiary(self.root, "clean", *words)
+            self.assertEqual((done.returncode, done.stdout), (0, "nothing to remove\n"))
+
+
+class Baselines(TreeCase):
+    def git(self, *words: str) -> str:
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+        return subprocess.run(["git", "-C", str(self.root), *identity, *words], check=True, capture_output=True, text=True).stdout
+
+    def test_a_name_stands_for_the_commit_that_was_raced(self) -> None:
+        self.subjects({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        (self.root / ".gitignore").write_text("/build/\n/results/\n")
+        refused = self.race(*self.one_point(), "--rounds", "5", "--save-baseline", "good")
+        self.assertEqual(refused.returncode, 2, refused.stdout)
+        self.assertIn("a baseline is a commit", refused.stderr)
+        self.git("init", "-q", "-b", "main")
+        self.git("add", "--all")
+        self.git("commit", "-q", "-m", "one")
+        done = self.race(*self.one_point(), "--rounds", "5", "--save-baseline", "good")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("compare good .", done.stdout)
+        saved = json.loads((self.root / "results" / "baselines" / "good").read_text())
+        self.assertEqual(saved["commit"], self.git("rev-parse", "HEAD").strip())
+        unknown = apiary(self.root, "compare", "goood", ".")
+        self.assertEqual(unknown.returncode, 2)
+        self.assertIn("baselines: good", unknown.stderr)
+        known = apiary(self.root, "compare", "good", ".")
+        self.assertNotIn("neither a result folder nor a commit", known.stderr, "it went on to export that commit")
+        self.assertEqual(self.race(*self.one_point(), "--save-baseline", "HEAD").returncode, 2, "a commit is called so")
+
+
+if __name__ == "__main__":
+    unittest.main()

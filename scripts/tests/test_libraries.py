@@ -1,0 +1,92 @@
+"""The Python libraries: fetched once, of the versions named; a machine that cannot fetch them is told what to do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from apiary_cli.base import libraries, proc, repo
+from apiary_cli.base.errors import Fault
+
+SETUP = """
+import builtins, sys
+sys.path.insert(0, sys.argv[1])
+taken, real = [], builtins.__import__
+def watched(name, *more):
+    if name.partition(".")[0] in ("numpy", "jinja2", "rich", "argcomplete"):
+        taken.append(name)
+    return real(name, *more)
+builtins.__import__ = watched
+from apiary_cli.main import main
+code = main(["setup", "--dry-run"])
+assert not taken, taken
+sys.exit(code)
+"""
+
+
+class Libraries(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+        self.where = self.folder / "python"
+        for patch in (mock.patch.object(repo, "BUILD", self.folder), mock.patch.object(libraries, "say", lambda _: None)):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def test_every_version_is_pinned_and_every_library_is_named(self) -> None:
+        lines = [line for line in libraries.REQUIREMENTS.read_text().splitlines() if not line.startswith("#")]
+        for line in lines:
+            self.assertRegex(line, r"^[a-z0-9-]+==[0-9.]+$")
+        self.assertLessEqual(set(libraries.USED), {line.partition("==")[0] for line in lines})
+
+    def test_what_was_fetched_counts_until_the_list_changes(self) -> None:
+        def pip(command: list, **_: object) -> proc.Done:
+            made = Path(command[command.index("--target") + 1])
+            made.mkdir()
+            (made / "numpy").mkdir()
+            return proc.Done([], 0, "", "", 0.0)
+
+        with mock.patch.object(proc, "run", pip), mock.patch.object(libraries, "present", lambda name: name == "pip"):
+            self.assertFalse(libraries.ready(self.where))
+            libraries.install(self.where)
+            self.assertTrue(libraries.ready(self.where))
+            self.assertTrue((self.where / "numpy").is_dir())
+            (self.where / libraries.STAMP).write_text("of another list")
+            self.assertFalse(libraries.ready(self.where))
+            libraries.install(self.where)
+            self.assertTrue(libraries.ready(self.where))
+
+    def test_without_network_nothing_is_left_and_the_remedies_are_said(self) -> None:
+        real = proc.run
+
+        def cut_off(command: list, **more: object) -> proc.Done:
+            return real([*command, "--no-index"], **more, env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder)})
+
+        here = mock.patch.object(libraries, "present", lambda name: name == "pip")
+        with here, mock.patch.object(proc, "run", cut_off), self.assertRaises(Fault) as caught:
+            libraries.install(self.where)
+        told = caught.exception.text()
+        for words in ("could not be fetched", "No matching distribution", "PIP_FIND_LINKS", "python3-numpy"):
+            self.assertIn(words, told)
+        self.assertEqual([path.name for path in self.folder.iterdir()], [".lock-python"])
+
+    def test_the_system_s_own_will_do_where_nothing_was_fetched(self) -> None:
+        with mock.patch.object(libraries, "present", lambda _: True):
+            self.assertTrue(libraries.ready(self.where))
+            self.where.mkdir()
+            self.assertFalse(libraries.ready(self.where), "what is there has no stamp: half, or of another list")
+
+    def test_set_up_itself_imports_none_of_them(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", SETUP, str(Path(__file__).resolve().parents[1])], capture_output=True, text=True, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
