@@ -155,11 +155,11 @@ std::uint64_t load(const object& o, std::memory_order order, const code_place& a
     return do_read(e, op, &flags);
 }
 
-void store(object& o, std::uint64_t value, std::memory_order order, const code_place& at) {
+void store(object& o, std::uint64_t value, std::memory_order order, const code_place& at, const char* name) {
     const inside scope;
     engine& e = self();
     if (e.peeking()) e.fail("the invariant stores to an atomic");
-    operation op = make(e, o, at, "store", order);
+    operation op = make(e, o, at, name, order);
     do_write(e, op, value, false);
 }
 
@@ -208,14 +208,31 @@ bool compare_exchange(object& o, std::uint64_t& expected, std::uint64_t desired,
 }
 
 std::uint64_t spin_until(const object& o, predicate done, const code_place& at) {
+    return wait_until(o, done, acquire, at, "spin_until", false);
+}
+
+std::uint64_t wait_until(const object& o, predicate done, std::memory_order order, const code_place& at,
+                         const char* name, bool or_none) {
     const inside scope;
     engine& e = self();
-    operation op = make(e, o, at, "spin_until", acquire);
+    operation op = make(e, o, at, name, order);
     op.mode = read_mode::spin_until;
     op.expect = 0;
     op.done = done;
+    if (or_none) op.none = {[](const void*, std::uint64_t) { return true; }, nullptr};
     std::uint8_t flags = 0;
     return do_read(e, op, &flags);
+}
+
+void stall(predicate none, const code_place& at, const char* name) {
+    const inside scope;
+    engine& e = self();
+    e.asked(law_kind::deadlock);
+    operation op;
+    op.site = e.sites().intern(at, name, site_table::no_order);
+    op.none = none;
+    op.stalled = true;
+    e.stall(op);
 }
 
 namespace {
@@ -318,7 +335,7 @@ bool block_until_notified(engine& e, object& o, unsigned from, const char* name,
     return !may_time_out || (flags & forced) == 0;
 }
 
-void notify(object& o, unsigned from, const code_place& at, const char* name, bool all) {
+unsigned notify(object& o, unsigned from, const code_place& at, const char* name, bool all) {
     const inside scope;
     engine& e = self();
     operation op;
@@ -342,28 +359,47 @@ void notify(object& o, unsigned from, const code_place& at, const char* name, bo
         woken &= ~(woken - 1);
     }
     do_write(e, op, (state & ~woken) | woken << 16, true);
+    return static_cast<unsigned>(__builtin_popcountll(woken));
 }
 
 }  // namespace
 
 void wait(object& condvar, object& mutex, const code_place& at) {
-    engine& e = self();
-    {
-        const inside scope;
-        operation op;
-        std::uint8_t flags = 0;
-        const std::uint64_t waits = waiting_bit(e, condvar_bits);
-        const std::uint64_t before =
-            primitive(e, condvar, at, "wait", relaxed, read_mode::rmw, 0, every_bit, set_bits, &waits, &flags, op);
-        do_write(e, op, before | waits, true);
-    }
+    enter_queue(condvar, at);
     unlock(mutex, at);
-    (void)block_until_notified(e, condvar, condvar_bits, "wait (blocked)", false, at);
+    (void)block_in_queue(condvar, false, at);
     lock(mutex, at);
 }
 
-void notify_one(object& condvar, const code_place& at) { notify(condvar, condvar_bits, at, "notify_one", false); }
-void notify_all(object& condvar, const code_place& at) { notify(condvar, condvar_bits, at, "notify_all", true); }
+bool wait_or_give_up(object& condvar, object& mutex, const code_place& at) {
+    enter_queue(condvar, at);
+    unlock(mutex, at);
+    const bool woken = block_in_queue(condvar, true, at);
+    lock(mutex, at);
+    return woken;
+}
+
+void enter_queue(object& queue, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    operation op;
+    std::uint8_t flags = 0;
+    const std::uint64_t waits = waiting_bit(e, condvar_bits);
+    const std::uint64_t before =
+        primitive(e, queue, at, "wait", relaxed, read_mode::rmw, 0, every_bit, set_bits, &waits, &flags, op);
+    do_write(e, op, before | waits, true);
+}
+
+bool block_in_queue(object& queue, bool may_time_out, const code_place& at) {
+    return block_until_notified(self(), queue, condvar_bits, "wait (blocked)", may_time_out, at);
+}
+
+unsigned notify_one(object& condvar, const code_place& at) {
+    return notify(condvar, condvar_bits, at, "notify_one", false);
+}
+unsigned notify_all(object& condvar, const code_place& at) {
+    return notify(condvar, condvar_bits, at, "notify_all", true);
+}
 
 // Word and queue are one location: to compare and to stand in the queue is one step, as it is for the kernel, and the
 // queue orders nothing.
@@ -383,7 +419,7 @@ bool futex_wait(object& futex, std::uint32_t expected, bool may_time_out, const 
 }
 
 void futex_wake(object& futex, bool all, const code_place& at) {
-    notify(futex, futex_bits, at, all ? "wake_all" : "wake_one", all);
+    (void)notify(futex, futex_bits, at, all ? "wake_all" : "wake_one", all);
 }
 
 bool park(object& parker, bool may_time_out, const code_place& at) {

@@ -30,7 +30,8 @@ struct predicate {
 // Atomics.
 void construct_atomic(object& o, bool has_value, std::uint64_t value);
 std::uint64_t load(const object& o, std::memory_order order, const code_place& at);
-void store(object& o, std::uint64_t value, std::memory_order order, const code_place& at);
+void store(object& o, std::uint64_t value, std::memory_order order, const code_place& at,
+           const char* operation = "store");
 // What a read-modify-write makes of the value it read; pure.
 struct change {
     std::uint64_t (*of)(const void* closure, std::uint64_t old);
@@ -60,14 +61,27 @@ void lock(object& mutex, const code_place& at);
 bool try_lock(object& mutex, const code_place& at);
 void unlock(object& mutex, const code_place& at);
 void wait(object& condvar, object& mutex, const code_place& at);
-void notify_one(object& condvar, const code_place& at);
-void notify_all(object& condvar, const code_place& at);
+unsigned notify_one(object& condvar, const code_place& at);  // how many it woke
+unsigned notify_all(object& condvar, const code_place& at);
 // False when it gave up; never gives up when `may_time_out` is false.
 bool park(object& parker, bool may_time_out, const code_place& at);
 void unpark(object& parker, const code_place& at);
 // The lower half of the location is the program's word. False when it gave up.
 bool futex_wait(object& futex, std::uint32_t expected, bool may_time_out, const code_place& at);
 void futex_wake(object& futex, bool all, const code_place& at);
+
+// Of a front end whose waits are no objects of ours (as_it_is/): a read with `order`, once `done` holds of it. Where it
+// never does, the execution is a deadlock, or with `or_none` no execution at all.
+std::uint64_t wait_until(const object& o, predicate done, std::memory_order order, const code_place& at,
+                         const char* operation, bool or_none);
+// The thread goes on no more, unless a later store serves one of its reads. `none` is asked at the end: whether the
+// execution is none; else it is a deadlock.
+[[noreturn]] void stall(predicate none, const code_place& at, const char* operation);
+// A condition variable's wait that may give up: false when it did.
+bool wait_or_give_up(object& condvar, object& mutex, const code_place& at);
+// A queue of waiters apart from any word: to enter it, and to block in it until notify_one or notify_all.
+void enter_queue(object& queue, const code_place& at);
+bool block_in_queue(object& queue, bool may_time_out, const code_place& at);
 
 // Choices, time, memory, verdicts.
 std::uint32_t choose(std::uint32_t n, const code_place& at);

@@ -123,6 +123,11 @@ void engine::fiber_blocks(operation& op) {
     suspend();
 }
 
+void engine::stall(operation& op) {
+    fiber_blocks(op);
+    std::abort();  // nothing wakes it in this run
+}
+
 void engine::fail(std::string reason) {
     failure_.reason = std::move(reason);
     failure_.thread = current_ == main_thread ? -1 : static_cast<int>(current_);
@@ -254,6 +259,12 @@ run_end engine::conclude() {
     for (unsigned t = 0; t < program_.threads; ++t) {
         if (fibers_[t]->status == state::finished) continue;
         const operation* op = fibers_[t]->pending;
+        if (op->none.holds != nullptr && op->none.holds(op->none.closure, 0)) return run_end::blocked;
+        if (op->stalled) {
+            waiting += (waiting.empty() ? "" : ", ") + ("thread " + std::to_string(t)) + " in a loop around " +
+                       describe(op->site);
+            continue;
+        }
         const std::uint32_t slot = slot_of(op->object);
         const location& l = g_->slots[slot];
         const auto top = static_cast<unsigned>(l.co.size());

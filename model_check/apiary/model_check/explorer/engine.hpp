@@ -41,6 +41,9 @@ struct operation {
     // Of a read-modify-write, where it is known: what it writes after having read `old`.
     std::uint64_t (*next)(const void* closure, std::uint64_t old) = nullptr;
     const void* closure = nullptr;
+    // Of a wait: whether an execution that ends in it is none, so that it is no deadlock either. Null: it is one.
+    predicate none{nullptr, nullptr};
+    bool stalled = false;  // waits for no location (engine::stall)
 };
 
 // One way to add an event.
@@ -137,6 +140,8 @@ public:
     void write(operation& op);
     void fence(operation& op);
     std::uint32_t choose(operation& op);
+    // The thread goes on no more, unless a later store serves one of its reads.
+    [[noreturn]] void stall(operation& op);
     void* allocate(std::size_t size, std::size_t alignment, const char* type, storage what);
     const block& before_destroy(void* p, storage what);
     void before_deallocate(void* p, std::size_t size, std::size_t alignment);
@@ -158,9 +163,19 @@ public:
     memory& heap() { return memory_; }
     [[nodiscard]] const vector_clock& knowledge() const;  // of the current thread
     [[nodiscard]] std::uint16_t next_index() const;       // of the current thread's next event
+    // Whether the current thread's next event is a new one.
+    [[nodiscard]] bool at_end() const { return position_[current_] >= g_->size(current_); }
+    // Of plain data that a front end watches by itself.
+    [[nodiscard]] std::string missing_edge(unsigned thread, unsigned index) const;
+    [[nodiscard]] bool tracing() const { return trace_ != nullptr; }
+    void show_plain(std::uint32_t site, std::uint64_t address, bool writes) {
+        if (trace_ != nullptr) trace_cell(site, address, writes, nullptr);
+    }
     // The object, after checking that it is alive and that its construction happens before this access.
     location_info& locate(const object& o, std::uint32_t site);
     void constructed(object& o, bool has_value, std::uint64_t value, bool cell);
+    // The same of an atomic that stands in no object: under a name that is the same in every run, written at `since`.
+    void constructed_at(object& o, std::uint32_t name, std::uint64_t address, std::uint64_t value, moment since);
     void touch_cell(const object& o, bool writes, std::uint32_t site, const std::uint64_t* shown);
     [[nodiscard]] std::uint64_t peek(const object& o);
     void trace_sequential(const operation& op, const location_info& info);
@@ -226,7 +241,6 @@ private:
     void trace_event(const event& e);
     void trace_cell(std::uint32_t site, std::uint64_t address, bool writes, const std::uint64_t* shown);
     void trace_row_at(std::uint32_t site, std::uint64_t address, std::string text);
-    [[nodiscard]] std::string missing_edge(unsigned thread, unsigned index) const;
     [[nodiscard]] std::string why_stale(const event& read, const event& newer) const;
     void trace_failure(const std::string& reason, int thread);
 

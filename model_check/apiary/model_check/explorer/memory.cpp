@@ -23,8 +23,10 @@ bool in_arena(const void* p) {
 // The arenas are never unmapped: a stray pointer into them stays recognisable.
 char* arenas() {
     static char* const base = [] {
+        // At one address in every process, where it is free: what a program makes of addresses is then the same, too.
+        void* const here = reinterpret_cast<void*>(std::uintptr_t{0x1000'0000'0000});
         void* p =
-            ::mmap(nullptr, all_arenas, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            ::mmap(here, all_arenas, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) std::abort();
         arena_begin = reinterpret_cast<std::uintptr_t>(p);
         return static_cast<char*>(p);

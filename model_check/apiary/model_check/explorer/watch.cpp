@@ -42,6 +42,16 @@ void engine::constructed(object& o, bool has_value, std::uint64_t value, bool ce
     memory_.objects.push_back(info);
 }
 
+void engine::constructed_at(object& o, std::uint32_t name, std::uint64_t address, std::uint64_t value, moment since) {
+    location_info info;
+    info.loc = name;
+    info.value = value;
+    info.address = address;
+    info.constructed = since;
+    o = {memory_.run, static_cast<std::uint32_t>(memory_.objects.size())};
+    memory_.objects.push_back(info);
+}
+
 location_info& engine::locate(const object& o, std::uint32_t site) {
     if (o.run != memory_.run || o.id >= memory_.objects.size()) {
         const std::uint32_t around = memory_.find_block(&o);

@@ -1,0 +1,5 @@
+// The last object of a program that is checked as it is: where its static variables end (image.hpp).
+extern "C" {
+alignas(64) char apiary_data_ends[64] = {1};
+alignas(64) char apiary_zeroes_end[64];
+}

@@ -1,0 +1,216 @@
+// runtime: what the program does to its memory.
+#include <cstring>
+
+#include <apiary/model_check/as_it_is/image.hpp>
+#include <apiary/model_check/as_it_is/places.hpp>
+#include <apiary/model_check/as_it_is/runtime.hpp>
+
+namespace apiary::model::as_it_is {
+
+namespace ex = explorer;
+
+namespace {
+
+constexpr std::uintptr_t granule_mask = ~std::uintptr_t{granule::bytes - 1};
+// Plain accesses in a row that a thread may make before it is taken for a loop that ends nowhere.
+constexpr std::uint64_t most_quiet = 50'000'000;
+
+const char* name_of(access_kind how) {
+    switch (how) {
+        case access_kind::read:
+            return "a plain read";
+        case access_kind::write:
+            return "a plain write";
+        case access_kind::allocation:
+            return "the allocation of this memory";
+        case access_kind::release:
+            return "the freeing of this memory";
+        case access_kind::atomic_read:
+            return "an atomic read";
+        case access_kind::atomic_write:
+            break;
+    }
+    return "an atomic write";
+}
+
+std::string thread_name(unsigned t) { return t == ex::main_thread ? "before the threads" : "thread " + std::to_string(t); }
+
+bool conflict(access_kind a, access_kind b) { return (writes(a) || writes(b)) && !(is_atomic(a) && is_atomic(b)); }
+
+}  // namespace
+
+void runtime::check_touch(granule& g, std::uintptr_t address, std::uint8_t mask, access_kind how, void* pc) {
+    ex::engine& e = engine();
+    const unsigned t = e.current_thread();
+    const ex::vector_clock& known = e.knowledge();
+    const auto text = [&](access_kind what, void* at, unsigned thread) {
+        return std::string(name_of(what)) + " at " + place_text(at) + " (" + thread_name(thread) + ")";
+    };
+    const touch* life = nullptr;  // the last that gave or took the memory
+    for (const touch& x : g.touches) {
+        if ((x.mask & mask) == 0) continue;
+        if (x.how == access_kind::allocation || x.how == access_kind::release) life = &x;
+        if (x.thread == t || x.thread == ex::main_thread || t == ex::main_thread || !conflict(x.how, how)) continue;
+        if (known[x.thread] >= x.when) continue;
+        if (ex::attacks().no_race_detection) continue;
+        const bool ends = x.how == access_kind::release || how == access_kind::release;
+        e.fail((ends ? "access to freed memory: " : "data race: ") + text(how, pc, t) + " and " +
+               text(x.how, x.pc, x.thread) + " are not ordered by happens-before" + e.missing_edge(x.thread, x.when - 1U));
+    }
+    const bool on_heap = e.heap().owns(reinterpret_cast<const void*>(address));
+    if (on_heap && how != access_kind::allocation) {
+        if (life == nullptr)
+            e.fail("bad access: " + text(how, pc, t) + " touches memory that was given to nobody (an overrun?)");
+        if (life->how == access_kind::release)
+            e.fail("access to freed memory: " + text(how, pc, t) + " after " + text(life->how, life->pc, life->thread));
+    }
+    // What the new access makes superfluous: anything that races with the old one races with the new one, too.
+    const bool strongest = how == access_kind::write;
+    std::erase_if(g.touches, [&](const touch& x) {
+        return x.thread == t && (x.mask & ~mask) == 0 && x.how != access_kind::allocation && x.how != access_kind::release &&
+               (x.how == how || strongest);
+    });
+    const auto when = static_cast<std::uint16_t>(e.next_index() + 1);
+    g.touches.push_back({pc, when, static_cast<std::uint8_t>(t), mask, how});
+}
+
+// Of the thread's own stack, where nobody else has been: not worth a row of a trace.
+bool runtime::is_private(std::uintptr_t address) {
+    if (!on_a_stack(address)) return false;
+    for (const touch& x : shadow_.at(address).touches)
+        if (x.thread != engine().current_thread() && x.thread != ex::main_thread) return false;
+    return true;
+}
+
+void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind how, void* pc) {
+    if (size == 0) return;
+    if (!may_be_touched(address)) {
+        if (plain_write(how))
+            refuse("a write to memory that is not put back between executions (a library's, or from before the scenario)",
+                   pc);
+        return;
+    }
+    if (++quiet_ > most_quiet) fail("endless loop: 50 million plain accesses in a row and no other", pc);
+    ex::engine& e = engine();
+    if (plain_write(how) && !(on_a_stack(address) && (address - reinterpret_cast<std::uintptr_t>(me().stack)) < stack_bytes))
+        effect();
+    e.asked(law_kind::race);
+    if (e.tracing() && !is_private(address) && !is_library(place_of_call(pc).file_name()))
+        e.show_plain(e.sites().intern(place_of_call(pc), writes(how) ? "write" : "read", ex::site_table::no_order), address,
+                     writes(how));
+    const std::uintptr_t end = address + size;
+    for (std::uintptr_t base = address & granule_mask; base < end; base += granule::bytes) {
+        const std::uintptr_t from = address > base ? address - base : 0;
+        const std::uintptr_t to = end - base < granule::bytes ? end - base : granule::bytes;
+        const auto mask = static_cast<std::uint8_t>(((1U << (to - from)) - 1U) << from);
+        granule& g = shadow_.at(base);
+        check_touch(g, base + from, mask, how, pc);
+        if (!g.atomics.empty()) end_atomics(g, base, mask, how);
+    }
+}
+
+// A plain read sees the graph's value; a plain write ends the location, and what it leaves alone keeps the graph's value.
+void runtime::end_atomics(granule& g, std::uintptr_t base, std::uint8_t mask, access_kind how) {
+    for (std::size_t i = 0; i < g.atomics.size();) {
+        const located l = g.atomics[i];
+        const unsigned bytes = ((1U << l.size) - 1U) << l.offset;
+        if ((bytes & mask) == 0) {
+            ++i;
+            continue;
+        }
+        if (l.what == role::atomic) write_back(l, base + l.offset);
+        if (plain_write(how))
+            g.atomics.erase(g.atomics.begin() + static_cast<std::ptrdiff_t>(i));
+        else
+            ++i;
+    }
+}
+
+// Stores of others that happen before this access are all that there are (any other is a race), so that the latest of them in
+// the modification order is what memory holds.
+void runtime::write_back(const located& l, std::uintptr_t address) {
+    ex::engine& e = engine();
+    const ex::location_info& info = e.heap().objects[l.at.id];
+    std::uint64_t value = info.value;
+    if (!e.sequential() && info.slot != ex::event::no_slot) {
+        const ex::graph& g = e.current();
+        const ex::vector_clock& known = e.knowledge();
+        const ex::location& slot = g.slots[info.slot];
+        value = slot.initial;
+        for (std::size_t i = slot.co.size(); i-- > 0;)
+            if (known[ex::thread_of(slot.co[i])] > ex::index_of(slot.co[i])) {
+                value = g.at(slot.co[i]).value;
+                break;
+            }
+    }
+    std::memcpy(reinterpret_cast<void*>(address), &value, l.size);
+}
+
+ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc) {
+    if (!may_be_touched(address))
+        refuse("an atomic in memory that is not put back between executions (a library's, or from before the scenario)", pc);
+    const std::uintptr_t base = address & granule_mask;
+    const std::size_t offset = address - base;
+    if (offset + size > granule::bytes) refuse("an atomic that is not aligned", pc);
+    quiet_ = 0;
+    granule& g = shadow_.at(base);
+    const unsigned bytes = ((1U << size) - 1U) << offset;
+    check_touch(g, address, static_cast<std::uint8_t>(bytes), how, pc);
+    for (located& l : g.atomics) {
+        if (l.what != what && (l.what == role::queue || what == role::queue)) continue;
+        if (l.what == what && l.offset == offset && l.size == size) return l.at;
+        if (((((1U << l.size) - 1U) << l.offset) & bytes) != 0)
+            refuse("atomic operations of different sizes, or a mutex and an atomic, on the same bytes", pc);
+    }
+    // By the plain write that made it.
+    unsigned thread = ex::main_thread, when = 0;
+    for (std::size_t i = g.touches.size(); i-- > 0;)
+        if ((g.touches[i].mask & bytes) != 0 && plain_write(g.touches[i].how)) {
+            thread = g.touches[i].thread;
+            when = thread == ex::main_thread ? 0 : g.touches[i].when;
+            break;
+        }
+    std::uint64_t value = 0;
+    if (what == role::atomic) std::memcpy(&value, reinterpret_cast<const void*>(address), size);
+    located l{{}, static_cast<std::uint8_t>(offset), static_cast<std::uint8_t>(size), what};
+    const ex::moment since{static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(when == 0 ? 0 : when - 1)};
+    engine().constructed_at(l.at, shadow_.name(address, what, thread, when), address, value, since);
+    g.atomics.push_back(l);
+    return g.atomics.back().at;
+}
+
+// ---- what nobody frees ----------------------------------------------------------------------------------------
+
+namespace {
+struct marking {
+    ex::engine* e;
+    std::vector<ex::block*> open;
+};
+void mark(void* closure, std::uintptr_t word) {
+    auto& m = *static_cast<marking*>(closure);
+    if (!m.e->heap().owns(reinterpret_cast<const void*>(word))) return;
+    const std::uint32_t around = m.e->heap().find_block(reinterpret_cast<const void*>(word));
+    if (around == 0) return;
+    ex::block& b = m.e->heap().blocks[around - 1];
+    if (b.freed) return;
+    b.freed = true;  // of what this execution leaves behind, nothing is said
+    m.open.push_back(&b);
+}
+}  // namespace
+
+// As a leak checker does: memory that a static variable leads to is no leak.
+void runtime::forgive_what_is_reachable() {
+    marking m{&engine(), {}};
+    each_image_word(mark, &m);
+    while (!m.open.empty()) {
+        const ex::block& b = *m.open.back();
+        m.open.pop_back();
+        for (std::size_t i = 0; i + sizeof(std::uintptr_t) <= b.size; i += sizeof(std::uintptr_t)) {
+            std::uintptr_t word = 0;
+            std::memcpy(&word, b.begin + i, sizeof word);
+            mark(&m, word);
+        }
+    }
+}
+
+}  // namespace apiary::model::as_it_is

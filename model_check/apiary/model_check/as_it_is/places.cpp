@@ -1,0 +1,129 @@
+// See places.hpp. libbacktrace comes with g++.
+#include <apiary/model_check/as_it_is/places.hpp>
+
+#include <backtrace.h>
+#include <unwind.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <string_view>
+#include <unordered_map>
+
+#include <apiary/model_check/trace_table.hpp>
+
+extern "C" const char __executable_start, etext;
+
+namespace apiary::model::as_it_is {
+
+namespace {
+
+// What libstdc++'s source_location points to.
+struct location_record {
+    const char* file;
+    const char* function;
+    unsigned line, column;
+};
+static_assert(sizeof(explorer::code_place) == sizeof(const location_record*));
+
+struct known_place {
+    location_record record;
+    explorer::code_place place;
+};
+
+// The code that stands between an operation and the one that asked for it.
+bool is_wrapper(std::string_view file) {
+    for (const std::string_view name : {"/bits/atomic_base.h", "/bits/atomic_wait.h", "/bits/atomic_timed_wait.h",
+                                        "/bits/std_mutex.h", "/bits/unique_lock.h", "/bits/gthr-default.h",
+                                        "/bits/std_thread.h", "/bits/new_allocator.h", "/bits/alloc_traits.h",
+                                        "/bits/allocator.h", "/bits/this_thread_sleep.h", "/bits/semaphore_base.h"})
+        if (file.ends_with(name)) return true;
+    for (const std::string_view name : {"/atomic", "/mutex", "/condition_variable", "/thread", "/semaphore"})
+        if (file.ends_with(name) && file.find("/c++/") != std::string_view::npos) return true;
+    return false;
+}
+
+backtrace_state* state() {
+    static backtrace_state* const s = backtrace_create_state("/proc/self/exe", 0, [](void*, const char*, int) {}, nullptr);
+    return s;
+}
+
+struct frames {
+    location_record first{}, chosen{};
+    bool done = false;
+};
+
+int one_frame(void* data, std::uintptr_t, const char* file, int line, const char* function) {
+    frames& all = *static_cast<frames*>(data);
+    if (file == nullptr) return 0;
+    const location_record here{file, function == nullptr ? "" : function, static_cast<unsigned>(line), 0};
+    if (all.first.file == nullptr) all.first = here;
+    all.chosen = here;
+    if (is_wrapper(file)) return 0;
+    all.done = true;
+    return 1;
+}
+
+bool in_program_text(std::uintptr_t pc) {
+    return pc - reinterpret_cast<std::uintptr_t>(&__executable_start) <
+           reinterpret_cast<std::uintptr_t>(&etext) - reinterpret_cast<std::uintptr_t>(&__executable_start);
+}
+
+// A call from a shared library stands where the program called the library.
+struct search {
+    std::uintptr_t from, found;
+    bool passed;
+};
+_Unwind_Reason_Code one_caller(_Unwind_Context* context, void* data) {
+    auto& s = *static_cast<search*>(data);
+    const std::uintptr_t pc = _Unwind_GetIP(context);
+    if (pc == s.from) s.passed = true;
+    if (!s.passed || !in_program_text(pc)) return _URC_NO_REASON;
+    s.found = pc;
+    return _URC_END_OF_STACK;
+}
+std::uintptr_t program_caller(std::uintptr_t pc) {
+    if (pc == 0 || in_program_text(pc)) return pc;
+    search s{pc, pc, false};
+    _Unwind_Backtrace(one_caller, &s);
+    return s.found;
+}
+
+// A file is named once, so that places compare by pointer.
+const char* one_name(std::string_view file) {
+    static std::deque<std::string> names;
+    for (const std::string& n : names)
+        if (n == file) return n.c_str();
+    return names.emplace_back(file).c_str();
+}
+
+}  // namespace
+
+bool is_library(const char* file) { return std::strstr(file, "/c++/") != nullptr; }
+
+const explorer::code_place& place_of_call(void* return_address) {
+    static std::unordered_map<std::uintptr_t, known_place> known;
+    const std::uintptr_t called = program_caller(reinterpret_cast<std::uintptr_t>(return_address));
+    const auto [at, is_new] = known.try_emplace(called);
+    known_place& p = at->second;
+    if (!is_new) return p.place;
+    frames all;
+    const std::uintptr_t pc = called == 0 ? 0 : called - 1;
+    if (called != 0) backtrace_pcinfo(state(), pc, one_frame, [](void*, const char*, int) {}, &all);
+    p.record = all.chosen.file != nullptr ? all.chosen : location_record{"", "", 0, 0};
+    p.record.file = one_name(p.record.file);
+    p.record.function = one_name(p.record.function);
+    // The program is not position-independent: an address is the same in every process of a build.
+    p.record.column = static_cast<unsigned>(pc & 0x7FFF'FFFFU);
+    p.place = std::bit_cast<explorer::code_place>(&p.record);
+    return p.place;
+}
+
+std::string place_text(void* return_address) {
+    const explorer::code_place& at = place_of_call(return_address);
+    if (at.line() == 0) return "an unknown place";
+    return std::string(model::place_of(at.file_name())) + ":" + std::to_string(at.line());
+}
+
+}  // namespace apiary::model::as_it_is

@@ -1,0 +1,272 @@
+// runtime: the phases of an execution, its threads, and what is refused.
+#include <apiary/model_check/as_it_is/runtime.hpp>
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include <apiary/model_check/as_it_is/image.hpp>
+#include <apiary/model_check/as_it_is/places.hpp>
+#include <apiary/model_check/as_it_is/tls.hpp>
+
+extern "C" char __libc_single_threaded;
+
+namespace apiary::model::as_it_is {
+
+namespace ex = explorer;
+
+constinit bool in_program = false;
+
+namespace {
+constexpr std::uintptr_t stacks_at = 0x1200'0000'0000;
+
+char* stacks() {
+    static char* const all = [] {
+        void* const here = reinterpret_cast<void*>(stacks_at);
+        if (::mmap(here, runtime::stack_bytes * ex::max_threads, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != here) {
+            std::fputs("apiary: no memory at the address of the modelled stacks\n", stderr);
+            std::abort();
+        }
+        for (unsigned t = 0; t < ex::max_threads; ++t)
+            ::mprotect(static_cast<char*>(here) + runtime::stack_bytes * t, 4096, PROT_NONE);
+        return static_cast<char*>(here);
+    }();
+    return all;
+}
+}  // namespace
+
+runtime& the_runtime() {
+    static runtime* const one = new runtime;
+    return *one;
+}
+
+outside_program::outside_program() : was_(std::exchange(in_program, false)) {
+    if (was_) use_own_block();
+}
+
+outside_program::~outside_program() {
+    if (!was_) return;
+    use_block_of(the_runtime().self());
+    in_program = true;
+}
+
+unsigned runtime::self() const {
+    const unsigned t = engine().current_thread();
+    return t == ex::main_thread ? 0 : t;
+}
+
+void runtime::prepare(const scenario& s, unsigned threads) {
+    scenario_ = &s;
+    count_ = threads;
+}
+
+void runtime::fail(const std::string& what, void* pc) { engine().fail(what + " (" + place_text(pc) + ")"); }
+
+void runtime::refuse(const std::string& what, void* pc) { fail("refused: " + what, pc); }
+
+// ---- phases ----------------------------------------------------------------------------------------------
+
+void runtime::before() {
+    __libc_single_threaded = 0;
+    restore_image();
+    fresh_thread_blocks(count_);
+    shadow_.begin_run();
+    started_ = 0;
+    quiet_ = 0;
+    finished_ = false;
+    for (unsigned t = 0; t < count_; ++t) {
+        modelled_thread& m = threads_[t];
+        m.stack = stacks() + stack_bytes * t;
+        m.inside = nullptr;
+        m.start = nullptr;
+        m.effects = 0;
+        m.clock = 0;
+        m.visits.clear();
+        m.at_end.clear();
+        ex::construct_atomic(m.started, true, 0);
+        ex::construct_atomic(m.ended, true, 0);
+    }
+    if (scenario_->begin != nullptr) scenario_->begin();
+    switch_to_program(0);
+}
+
+void runtime::thread(unsigned i) {
+    if (i == 0) {
+        if (!finished_) switch_to_program(0);
+        // A thread that was counted and not started in this execution ends here.
+        for (unsigned t = started_ + 1; t < count_; ++t)
+            ex::store(threads_[t].started, 2, std::memory_order_relaxed, place_of_call(nullptr), "start none");
+        return;
+    }
+    const ex::predicate decided{[](const void*, std::uint64_t v) { return v != 0; }, nullptr};
+    const std::uint64_t how = ex::wait_until(threads_[i].started, decided, std::memory_order_acquire,
+                                             place_of_call(nullptr), "thread begins", false);
+    if (how == 1) switch_to_program(i);
+}
+
+void runtime::after() {
+    if (!engine().heap().blocks.empty()) forgive_what_is_reachable();
+}
+
+std::string_view runtime::outcome(std::array<char, 128>& buffer) const {
+    return scenario_->outcome == nullptr ? std::string_view{} : scenario_->outcome(buffer);
+}
+
+// ---- fibers of the program --------------------------------------------------------------------------------
+
+void runtime::switch_to_program(unsigned t) {
+    modelled_thread& m = threads_[t];
+    if (m.inside == nullptr) m.inside = ex::make_context(m.stack + 4096, stack_bytes - 4096, &runtime::enter, this);
+    ex::switch_context(&m.outside, m.inside);
+}
+
+void runtime::enter(void* data) {
+    auto& r = *static_cast<runtime*>(data);
+    const unsigned t = r.self();
+    r.run_body(t);
+    r.end_thread();
+    ex::switch_context(&r.threads_[t].inside, r.threads_[t].outside);
+    std::abort();
+}
+
+void runtime::run_body(unsigned t) {
+    modelled_thread& m = threads_[t];
+    std::string left;
+    use_block_of(t);
+    in_program = true;
+    try {
+        if (t == 0)
+            scenario_->body();
+        else
+            m.result = m.start(m.argument);
+        while (!m.at_end.empty()) {
+            const auto [destroy, object] = m.at_end.back();
+            m.at_end.pop_back();
+            destroy(object);
+        }
+    } catch (const std::exception& x) {
+        left = x.what();
+        if (left.empty()) left = "std::exception";
+    } catch (...) {
+        left = "of another type";
+    }
+    in_program = false;
+    use_own_block();
+    if (!left.empty()) engine().fail("an exception left the thread: " + left);
+}
+
+void runtime::end_thread() {
+    const unsigned t = self();
+    if (t == 0)
+        finished_ = true;
+    else
+        ex::store(threads_[t].ended, 1, std::memory_order_release, place_of_call(nullptr), "thread ends");
+}
+
+// The scenario is about to start its first thread: what it has done so far was before all threads, and it goes on as thread 0.
+void runtime::become_concurrent() {
+    for (ex::location_info& o : engine().heap().objects)
+        if (o.holder == ex::main_thread + 1) {
+            o.holder = 1;
+            o.value = 1;
+        }
+    ex::switch_context(&threads_[0].inside, threads_[0].outside);
+}
+
+unsigned runtime::start_thread(void* (*start)(void*), void* argument, void* pc) {
+    if (self() != 0) refuse("a thread that was started starts another one", pc);
+    if (started_ + 1 >= count_) {
+        if (count_ == ex::max_threads) refuse("more than seven threads beside the first", pc);
+        engine().fail(one_more_thread);
+    }
+    if (!concurrent()) become_concurrent();
+    effect();
+    const unsigned t = ++started_;
+    threads_[t].start = start;
+    threads_[t].argument = argument;
+    ex::store(threads_[t].started, 1, std::memory_order_release, place_of_call(pc), "start");
+    return t;
+}
+
+void* runtime::join(unsigned t, void* pc) {
+    effect();
+    const ex::predicate over{[](const void*, std::uint64_t v) { return v == 1; }, nullptr};
+    ex::wait_until(threads_[t].ended, over, std::memory_order_acquire, place_of_call(pc), "join", false);
+    return threads_[t].result;
+}
+
+unsigned runtime::thread_of(std::uintptr_t pointer) const {
+    for (unsigned t = 0; t <= started_; ++t)
+        if (thread_pointer_of(t) == pointer) return t;
+    return ex::max_threads;
+}
+
+bool runtime::is_of_a_start(const void* p) const {
+    for (unsigned t = 1; t <= started_; ++t)
+        if (threads_[t].argument == p) return true;
+    return false;
+}
+
+bool runtime::on_a_stack(std::uintptr_t address) const { return address - stacks_at < stack_bytes * ex::max_threads; }
+
+// What is put back before the next execution, or made anew in it.
+bool runtime::may_be_touched(std::uintptr_t address) const {
+    return on_a_stack(address) || engine().heap().owns(reinterpret_cast<const void*>(address)) || in_image(address) ||
+           in_thread_block(address);
+}
+
+// ---- waiting loops ------------------------------------------------------------------------------------------
+
+namespace {
+// The reads of an iteration: whether one of them could see a newer store, or failed for no reason, so that the loop would not
+// go on for ever.
+struct iteration {
+    unsigned thread, from, to;
+};
+bool could_see_more(const void* closure, std::uint64_t) {
+    const auto& i = *static_cast<const iteration*>(closure);
+    const ex::graph& g = runtime::engine().current();
+    for (unsigned k = i.from; k < i.to; ++k) {
+        const ex::event& e = g.threads[i.thread][k];
+        if (e.kind != ex::event_kind::read) continue;
+        if (e.has(ex::forced)) return true;
+        const bool writes_too = e.has(ex::exclusive);
+        const unsigned at = writes_too ? g.threads[i.thread][k + 1].position : g.position(e.rf);
+        if (at != g.slots[e.slot].co.size()) return true;
+    }
+    return false;
+}
+
+std::uint64_t hash_of(const std::uint64_t* from, const std::uint64_t* to) {
+    std::uint64_t h = 0x2545'F491'4F6C'DD1DU;
+    for (; from != to; ++from) h = (h ^ *from) * 0x9E37'79B9'7F4A'7C15U + (h >> 29);
+    return h;
+}
+}  // namespace
+
+void runtime::may_stall(void* pc, const registers& where) {
+    if (!concurrent()) return;
+    const unsigned t = self();
+    modelled_thread& m = threads_[t];
+    const auto* top = reinterpret_cast<const std::uint64_t*>(m.stack + stack_bytes);
+    const visit now{pc, where, hash_of(reinterpret_cast<const std::uint64_t*>(where.rsp), top), m.effects,
+                    engine().next_index()};
+    visit* last = nullptr;
+    for (visit& v : m.visits)
+        if (v.pc == pc) last = &v;
+    if (last == nullptr) {
+        m.visits.push_back(now);
+        return;
+    }
+    const bool same = last->where == now.where && last->stack == now.stack && last->effects == now.effects &&
+                      last->index < now.index;
+    const iteration around{t, last->index, now.index};
+    *last = now;
+    // While a graph is replayed, what it says is done.
+    if (same && engine().at_end()) ex::stall({could_see_more, &around}, place_of_call(pc), "load");
+}
+
+}  // namespace apiary::model::as_it_is

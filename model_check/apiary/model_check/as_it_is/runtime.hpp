@@ -1,0 +1,131 @@
+// runtime: the execution under way of a program that is checked as it is.
+//
+// The compiler's instrumentation (-fsanitize=thread) calls entry_points.cpp at every access; heap.cpp and threads.cpp
+// stand in front of malloc and pthread_*. All of them come here, and from here each shared operation goes to the
+// explorer, which decides what happens: there is no second search.
+//
+// The first thread is the scenario itself. Until it starts another, nothing it does is an event (the explorer's
+// before()); from then on it is thread 0. A start is a store, and a join waits for another.
+//
+// Nothing here is compiled with the instrumentation. While the program runs, `in_program` is true; every entry turns it
+// off, and with it the program's thread-local block, until it goes back.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <apiary/model_check/as_it_is/run.hpp>
+#include <apiary/model_check/as_it_is/shadow.hpp>
+#include <apiary/model_check/explorer/context.hpp>
+#include <apiary/model_check/explorer/engine.hpp>
+
+namespace apiary::model::as_it_is {
+
+// The registers that belong to the caller, and its stack, as an entry found them (entry_points.cpp).
+struct registers {
+    std::uint64_t rbx, rbp, r12, r13, r14, r15, rsp;
+    bool operator==(const registers&) const = default;
+};
+
+// The thread at an operation that may be part of a waiting loop.
+struct visit {
+    void* pc = nullptr;
+    registers where{};
+    std::uint64_t stack = 0;    // a hash of what lives on it
+    std::uint64_t effects = 0;  // what the thread had changed by then
+    unsigned index = 0;         // of its next event
+};
+
+struct modelled_thread {
+    explorer::context inside = nullptr, outside = nullptr;
+    char* stack = nullptr;
+    void* (*start)(void*) = nullptr;
+    void *argument = nullptr, *result = nullptr;
+    explorer::object started{}, ended{};
+    std::uint64_t effects = 0;
+    std::int64_t clock = 0;
+    std::vector<visit> visits;
+    std::vector<std::pair<void (*)(void*), void*>> at_end;  // destructors of thread-local objects
+};
+
+extern constinit bool in_program;
+
+// While it lives, the explorer's side runs.
+class outside_program {
+public:
+    outside_program();
+    ~outside_program();
+    outside_program(const outside_program&) = delete;
+    outside_program& operator=(const outside_program&) = delete;
+
+private:
+    bool was_;
+};
+
+class runtime {
+public:
+    static constexpr std::size_t stack_bytes = std::size_t{512} << 10;
+
+    void prepare(const scenario& s, unsigned threads);
+    // The explorer's program, in its phases.
+    void before();
+    void thread(unsigned i);
+    void after();
+    std::string_view outcome(std::array<char, 128>& buffer) const;
+
+    // 0 is the scenario.
+    [[nodiscard]] unsigned self() const;
+    [[nodiscard]] modelled_thread& me() { return threads_[self()]; }
+    [[nodiscard]] bool concurrent() const { return !engine().sequential(); }
+    [[nodiscard]] static explorer::engine& engine() { return *explorer::engine::active(); }
+    void effect() { ++me().effects; }
+    // An operation of the program that is not followed: the verdict says which, and where.
+    [[noreturn]] void refuse(const std::string& what, void* pc);
+    [[noreturn]] void fail(const std::string& what, void* pc);
+
+    // A plain access, or the beginning or end of memory: looks for races, and keeps memory and graph in step.
+    void touch_bytes(std::uintptr_t address, std::size_t size, access_kind how, void* pc);
+    // The location of an atomic, made at its first use. Bytes that were written plainly since begin another.
+    explorer::object& locate(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc);
+    // Gives up an iteration that changed nothing, reads what it read before, and came back to where it was.
+    void may_stall(void* pc, const registers& where);
+
+    unsigned start_thread(void* (*start)(void*), void* argument, void* pc);
+    void* join(unsigned t, void* pc);
+    [[nodiscard]] unsigned thread_of(std::uintptr_t pointer) const;
+
+    // Whether it is what a thread was started with.
+    [[nodiscard]] bool is_of_a_start(const void* p) const;
+
+private:
+    static void enter(void* data);
+    void switch_to_program(unsigned t);
+    void run_body(unsigned t);
+    void end_thread();
+    void check_touch(granule& g, std::uintptr_t address, std::uint8_t mask, access_kind how, void* pc);
+    void end_atomics(granule& g, std::uintptr_t base, std::uint8_t mask, access_kind how);
+    void write_back(const located& l, std::uintptr_t address);
+    [[nodiscard]] bool may_be_touched(std::uintptr_t address) const;
+    [[nodiscard]] bool on_a_stack(std::uintptr_t address) const;
+    [[nodiscard]] bool is_private(std::uintptr_t address);
+    void become_concurrent();
+    void forgive_what_is_reachable();
+
+    const scenario* scenario_ = nullptr;
+    unsigned count_ = 1, started_ = 0;
+    bool finished_ = false;  // the scenario's body
+    std::uint64_t quiet_ = 0;  // plain accesses since the last event
+    shadow shadow_;
+    std::array<modelled_thread, explorer::max_threads> threads_;
+};
+
+runtime& the_runtime();
+
+// What asks for more threads than were counted.
+inline constexpr const char* one_more_thread = "one more thread than counted so far";
+
+}  // namespace apiary::model::as_it_is

@@ -1,0 +1,78 @@
+// scenarios: APIARY_SCENARIO and apiary::check(), and what the explorer is given for them.
+#include <apiary/check.hpp>
+
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include <apiary/model_check/as_it_is/image.hpp>
+#include <apiary/model_check/as_it_is/run.hpp>
+#include <apiary/model_check/as_it_is/runtime.hpp>
+
+namespace apiary::model::as_it_is {
+
+void heap_is_linked();
+void threads_are_linked();
+
+verdict run(const scenario& s, const search_options& options) {
+    heap_is_linked();
+    threads_are_linked();
+    explorer::program p{};
+    p.name = s.name;
+    p.size = p.alignment = 1;
+    p.construct = [](void*) {};
+    p.before = [](void*) { the_runtime().before(); };
+    p.thread = [](void*, unsigned i) { the_runtime().thread(i); };
+    p.after = [](void*) { the_runtime().after(); };
+    p.destroy = [](void*) {};
+    if (s.outcome != nullptr)
+        p.outcome = [](void*, std::array<char, 128>& buffer) { return the_runtime().outcome(buffer); };
+    for (p.threads = 1;; ++p.threads) {
+        the_runtime().prepare(s, p.threads);
+        verdict v = explorer::explore(p, options);
+        if (v.result == outcome::fail && v.reason == one_more_thread) continue;
+        if (v.result == outcome::pass && p.threads == 1) {
+            v.result = outcome::error;
+            v.reason = "nothing was checked: the scenario starts no thread. Remedy: std::jthread, std::thread or "
+                       "pthread_create in it, of objects compiled by apiary_check_as_is";
+        }
+        return v;
+    }
+}
+
+}  // namespace apiary::model::as_it_is
+
+namespace apiary {
+
+namespace as_it_is {
+
+bool add_scenario(scenario_text text, void (*body)(), std::source_location at) {
+    namespace model = apiary::model;
+    model::check_entry entry;
+    entry.name = text.name;
+    entry.what = "code as it is";
+    entry.file = at.file_name();
+    entry.threads = 1;
+    entry.engines = entry.must_see = model::explorer_only;
+    entry.one_engine_because = "only the explorer stands behind the compiler's instrumentation";
+    entry.exhibit = text.exhibit;
+    entry.expected_reason = text.fails_with;
+    if (text.fails_with[0] != '\0') entry.kind = model::check_kind::exhibit;
+    entry.engine_laws = {"race"};
+    entry.run_explorer = [name = text.name, body](const model::search_options& options) {
+        const model::as_it_is::scenario s{name, body};
+        return model::as_it_is::run(s, options);
+    };
+    model::registry().push_back(std::move(entry));
+    return true;
+}
+
+}  // namespace as_it_is
+
+void check(bool holds, const char* what, std::source_location at) {
+    const model::as_it_is::outside_program now;
+    model::explorer::law_asked();
+    if (!holds) model::explorer::fail(what, at);
+}
+
+}  // namespace apiary

@@ -1,0 +1,139 @@
+// See tls.hpp.
+#include <apiary/model_check/as_it_is/tls.hpp>
+
+#include <asm/prctl.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <apiary/model_check/explorer/graph.hpp>
+
+namespace apiary::model::as_it_is {
+
+namespace {
+
+constexpr std::uintptr_t blocks_at = 0x1100'0000'0000, block_bytes = 0x4'0000;
+
+struct layout {
+    std::uintptr_t own = 0;          // the thread pointer of this thread
+    std::size_t below = 0;           // bytes of thread-local variables in front of it
+    std::size_t above = 0;           // bytes of the C library's record behind it
+    const char* program = nullptr;   // the program's own variables: as a thread finds them when it starts
+    std::size_t program_bytes = 0, program_zeroes = 0;
+    std::ptrdiff_t program_at = 0;   // from the thread pointer
+    bool fast = false;               // the processor lets us write FS
+    std::vector<char> kept;
+};
+
+long system_call(long number, long a, long b) {
+    long result = 0;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b) : "rcx", "r11", "memory");
+    return result;
+}
+
+layout* made() {
+    auto* all = new layout;
+    system_call(SYS_arch_prctl, ARCH_GET_FS, reinterpret_cast<long>(&all->own));
+    all->fast = (::getauxval(AT_HWCAP2) & 2U) != 0;
+    std::uintptr_t least = all->own;
+    struct search {
+        layout* all;
+        std::uintptr_t* least;
+        bool first = true;
+    } s{all, &least};
+    ::dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* data) {
+            auto& found = *static_cast<search*>(data);
+            const bool program = std::exchange(found.first, false);
+            const auto begin = reinterpret_cast<std::uintptr_t>(info->dlpi_tls_data);
+            if (begin == 0 || begin > found.all->own) return 0;
+            if (begin < *found.least) *found.least = begin;
+            for (int i = 0; program && i < info->dlpi_phnum; ++i) {
+                const auto& h = info->dlpi_phdr[i];
+                if (h.p_type != PT_TLS) continue;
+                found.all->program = reinterpret_cast<const char*>(info->dlpi_addr + h.p_vaddr);
+                found.all->program_bytes = h.p_filesz;
+                found.all->program_zeroes = h.p_memsz - h.p_filesz;
+                found.all->program_at = static_cast<std::ptrdiff_t>(begin - found.all->own);
+            }
+            return 0;
+        },
+        &s);
+    all->below = (all->own - least + 63) & ~std::size_t{63};
+    // How long the record is, glibc tells its debugger's library.
+    const void* size = ::dlsym(RTLD_DEFAULT, "_thread_db_sizeof_pthread");
+    std::uint32_t bytes = 2304;
+    if (size != nullptr) std::memcpy(&bytes, size, sizeof bytes);
+    all->above = bytes;
+    all->kept.assign(reinterpret_cast<char*>(all->own - all->below), reinterpret_cast<char*>(all->own + all->above));
+    void* const here = reinterpret_cast<void*>(blocks_at);
+    if (::mmap(here, block_bytes * explorer::max_threads, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != here) {
+        std::fputs("apiary: no memory at the address of the thread-local variables\n", stderr);
+        std::abort();
+    }
+    return all;
+}
+
+const layout& known() {
+    static const layout* const all = made();
+    return *all;
+}
+
+void set(std::uintptr_t pointer) {
+    if (known().fast)
+        __asm__ volatile("wrfsbase %0" : : "r"(pointer) : "memory");
+    else
+        system_call(SYS_arch_prctl, ARCH_SET_FS, static_cast<long>(pointer));
+}
+
+}  // namespace
+
+std::uintptr_t thread_pointer_of(unsigned thread) {
+    return blocks_at + block_bytes * (thread == explorer::main_thread ? 0 : thread) + block_bytes / 2;
+}
+
+bool in_thread_block(std::uintptr_t address) {
+    return address - blocks_at < block_bytes * explorer::max_threads;
+}
+
+void fresh_thread_blocks(unsigned threads) {
+    const layout& all = known();
+    for (unsigned t = 0; t < threads; ++t) {
+        const std::uintptr_t mine = thread_pointer_of(t);
+        auto* const p = reinterpret_cast<char*>(mine);
+        std::memcpy(p - all.below, all.kept.data(), all.kept.size());
+        // The record begins with a pointer to itself, one to the table of the modules' blocks, and one to itself.
+        std::memcpy(p, &mine, sizeof mine);
+        std::memcpy(p + 16, &mine, sizeof mine);
+        std::uintptr_t table = 0;
+        std::memcpy(&table, p + 8, sizeof table);
+        const auto* from = reinterpret_cast<const std::uintptr_t*>(table) - 2;  // its length stands in front
+        auto* to = reinterpret_cast<std::uintptr_t*>(p + ((all.above + 15) & ~std::size_t{15}));
+        const std::size_t entries = from[0] + 2 < 64 ? from[0] + 2 : 64;
+        for (std::size_t i = 0; i < entries * 2; ++i) {
+            to[i] = from[i];
+            if (to[i] - (all.own - all.below) < all.below) to[i] += mine - all.own;
+        }
+        const auto moved = reinterpret_cast<std::uintptr_t>(to + 2);
+        std::memcpy(p + 8, &moved, sizeof moved);
+        if (all.program != nullptr) {
+            std::memcpy(p + all.program_at, all.program, all.program_bytes);
+            std::memset(p + all.program_at + all.program_bytes, 0, all.program_zeroes);
+        }
+    }
+}
+
+void use_block_of(unsigned thread) { set(thread_pointer_of(thread)); }
+void use_own_block() { set(known().own); }
+
+}  // namespace apiary::model::as_it_is
