@@ -1,11 +1,15 @@
 // Schedulers beside each other in one process: a coroutine that goes through a hive comes back to its own pool.
+#include <apiary/coroutines/on_compute.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/schedulers/hive/hive.hpp>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <coroutine>
 #include <cstdlib>
+#include <memory>
+#include <stdexcept>
 #include <thread>
 
 namespace {
@@ -58,6 +62,73 @@ TEST(side_by_side, a_coroutine_comes_back_from_a_hive_to_its_own_pool) {
     sync_wait(pool, many_through_a_hive(pool, h));
     h.request_stop(apiary::stop_mode::drain);
     main_worker.join();
+}
+
+struct running_hive {
+    ~running_hive() {
+        h.request_stop(apiary::stop_mode::drain);
+        main_worker.join();
+    }
+    apiary::hive h{{.io_workers = 1, .compute_workers = 1}};
+    std::thread main_worker{[this] { h.run(); }};
+};
+
+co_task<> computes(running_pool& pool, apiary::hive& h) {
+    const auto mine = std::this_thread::get_id();
+    std::unique_ptr<std::thread::id> there =
+        co_await apiary::on_compute(h, [] { return std::make_unique<std::thread::id>(std::this_thread::get_id()); });
+    EXPECT_TRUE(pool.is_here());
+    EXPECT_NE(*there, mine);
+    int n = 0;
+    co_await apiary::on_compute(h, [&n] { n = 7; });
+    EXPECT_EQ(n, 7);
+    bool threw = false;
+    try {
+        co_await apiary::on_compute(h, [] { throw std::runtime_error("x"); });
+    } catch (const std::runtime_error&) {
+        threw = true;
+    }
+    EXPECT_TRUE(threw);
+    EXPECT_TRUE(pool.is_here());
+}
+
+TEST(side_by_side, a_coroutine_has_a_hive_compute_for_it) {
+    running_pool pool(1);
+    running_hive r;
+    for (int i = 0; i != 20; ++i) sync_wait(pool, computes(pool, r.h));
+}
+
+co_task<> asks_one_that_is_stopped(apiary::hive& h) {
+    co_await apiary::on_compute(h, [] { ADD_FAILURE(); });
+}
+
+TEST(side_by_side, a_hive_that_is_stopped_computes_nothing) {
+    running_pool pool(1);
+    apiary::hive h({.io_workers = 1, .compute_workers = 1});
+    h.request_stop(apiary::stop_mode::drain);
+    EXPECT_THROW(sync_wait(pool, asks_one_that_is_stopped(h)), apiary::wait_cancelled);
+}
+
+co_task<> waits_for_its_turn(apiary::hive& h, std::atomic<bool>& began) {
+    began = true;
+    co_await apiary::on_compute(h, [] { ADD_FAILURE(); });
+}
+
+TEST(side_by_side, a_stop_cancels_what_the_hive_has_not_begun) {
+    running_hive r;
+    std::atomic<bool> busy = false, over = false, began = false;
+    EXPECT_TRUE(r.h.post_compute([&] {
+        busy = true;
+        while (!over) std::this_thread::yield();
+    }));
+    while (!busy) std::this_thread::yield();
+    running_pool pool(1);
+    EXPECT_TRUE(pool.spawn(waits_for_its_turn(r.h, began)));
+    while (!began) std::this_thread::yield();
+    pool.request_stop(apiary::co_stop::cancel);
+    over = true;
+    pool.stop();
+    EXPECT_EQ(pool.report().cancelled, 1U);
 }
 
 }  // namespace

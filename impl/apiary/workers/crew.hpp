@@ -148,6 +148,15 @@ public:
             claim_and_wake(seen, can_wait);
     }
 
+    // The same for a post from outside, into the pool or into a queue of the owner's own that its workers look at. The searcher
+    // may be descheduled for milliseconds, so its search counts for search_ns from when it was called for. While it is late every
+    // post wakes a sleeper, as long as there is one.
+    void wake_one_soon() {
+        const idle_word seen = idle_.look();
+        if (sync::checked || seen.sleepers() != 0) [[unlikely]]  // a check is told why none was claimed
+            claim_and_wake_soon(seen);
+    }
+
     // For the workers.
     const worker_parameters& parameters() const { return parameters_; }
     Owner& owner() { return owner_; }
@@ -167,13 +176,6 @@ private:
         if (const auto slot = idle_.claim_any(seen, can_wait, [] { return false; })) wake(*slot, true);
     }
 
-    // The same for a post from outside. The searcher may be descheduled for milliseconds, so its search counts for search_ns
-    // from when it was called for. While it is late every post wakes a sleeper, as long as there is one.
-    void wake_one_soon() {
-        const idle_word seen = idle_.look();
-        if (sync::checked || seen.sleepers() != 0) [[unlikely]]  // a check is told why none was claimed
-            claim_and_wake_soon(seen);
-    }
     [[gnu::noinline]] void claim_and_wake_soon(idle_word seen) {
         if (parameters_.search_ns == worker_parameters::for_ever) return claim_and_wake(seen, false);
         bool late = false;

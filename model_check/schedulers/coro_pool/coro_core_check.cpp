@@ -38,14 +38,16 @@ struct pool_scenario {
     std::atomic<unsigned> accepted = 0, ran = 0;
     typename Sync::template cell<int> done{0};
 
-    explicit pool_scenario(unsigned workers = 1) { pool.emplace(workers, handshake_parameters); }
+    explicit pool_scenario(unsigned workers = 1, const co_switches& with = {}) {
+        pool.emplace(workers, handshake_parameters, 0, exception_handler(), with);
+    }
     task<> runs() {
         ++ran;
         done.write(1);
         co_return;
     }
-    bool spawn(task<> t) {
-        if (!pool->spawn(std::move(t))) {
+    bool spawn(task<> t, co_priority p = co_priority::normal) {
+        if (!pool->spawn(std::move(t), {.priority = p})) {
             Sync::reach("pool.refused");
             return false;
         }
@@ -284,5 +286,56 @@ struct hop_between_pools : pool_scenario<Sync> {
     }
 };
 APIARY_CHECK(hop_between_pools);
+
+// A lane is no queue that the engine knows: workers look at it before they sleep.
+template <class Sync, co_priority Priority>
+struct lane_and_a_sleeper : pool_scenario<Sync> {
+    static constexpr const char* what = "a coroutine of a lane comes while the only worker falls asleep: it runs";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"sleeper.slept", "crew.woke_one"};
+    using base = pool_scenario<Sync>;
+    lane_and_a_sleeper() : base(1, {.priorities = true}) {}
+    void thread(unsigned i) {
+        if (i == 0) return this->pool->run_worker(0);
+        (void)this->spawn(this->runs(), Priority);
+        this->pool->request_stop(co_stop::drain);
+    }
+};
+template <class Sync>
+struct high_lane_and_a_sleeper : lane_and_a_sleeper<Sync, co_priority::high> {};
+APIARY_CHECK(high_lane_and_a_sleeper);
+template <class Sync>
+struct background_lane_and_a_sleeper : lane_and_a_sleeper<Sync, co_priority::background> {};
+APIARY_CHECK(background_lane_and_a_sleeper);
+
+template <class Sync>
+struct tree_stands_back : pool_scenario<Sync> {
+    static constexpr const char* what =
+        "a coroutine of high priority comes beside one that runs: it goes before that one's next resumption";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"co_context.stood_back"};
+    using base = pool_scenario<Sync>;
+    typename Sync::template atomic<bool> begun{false}, posted{false};
+    tree_stands_back() : base(1, {.priorities = true}) {}
+    typename base::template task<> child() {
+        begun.store(true, std::memory_order_release);
+        Sync::spin_until(posted, [](bool p) { return p; });
+        co_return;
+    }
+    typename base::template task<> tree() {
+        co_await child();
+        Sync::law(this->done.read() == 1, "it went on before the one of high priority");
+        ++this->ran;
+    }
+    void before() { (void)this->spawn(tree()); }
+    void thread(unsigned i) {
+        if (i == 0) return this->pool->run_worker(0);
+        Sync::spin_until(begun, [](bool b) { return b; });
+        (void)this->spawn(this->runs(), co_priority::high);
+        posted.store(true, std::memory_order_release);
+        this->pool->request_stop(co_stop::drain);
+    }
+};
+APIARY_CHECK(tree_stands_back);
 
 }  // namespace

@@ -32,6 +32,7 @@
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <stdexcept>
 #include <type_traits>
@@ -55,38 +56,44 @@ public:
 
     co_task() = default;
     explicit co_task(promise_type& p) : begins_(&p) {}
-    co_task(co_task&& other) noexcept : begins_(std::exchange(other.begins_, nullptr)) {}
+    [[gnu::always_inline]] co_task(co_task&& other) noexcept : begins_(std::exchange(other.begins_, nullptr)) {}
     co_task& operator=(co_task&& other) noexcept {
         if (this != &other) {
-            drop();
+            if (begins_ != nullptr) drop();
             begins_ = std::exchange(other.begins_, nullptr);
         }
         return *this;
     }
-    ~co_task() { drop(); }
+    [[gnu::always_inline]] ~co_task() {
+        if (begins_ != nullptr) [[unlikely]]
+            drop();
+    }
 
     bool empty() const { return begins_ == nullptr; }
     // For awaiters and pools: from here on the frame is the caller's. Its result will lie in `out`.
-    promise_type& begin_into(co_outcome<T>& out) {
+    [[gnu::always_inline]] promise_type& begin_into(co_outcome<T>& out) {
         if (begins_ == nullptr) [[unlikely]]
-            throw std::logic_error("co_task: awaited a task that was awaited before, or moved from");
+            throw_begun();
         begins_->result_goes_to(&out);
         return *std::exchange(begins_, nullptr);
     }
+    // Likewise, and null when there is none.
+    [[gnu::always_inline]] promise_type* release() { return std::exchange(begins_, nullptr); }
     // As a branch that has no outcome: the group gets its exception.
     promise_type& begin_into(co_error_group<Sync>&)
         requires std::is_void_v<T>
     {
         if (begins_ == nullptr) [[unlikely]]
-            throw std::logic_error("co_scope: forked a task that was awaited before, or moved from");
+            throw_begun();
         begins_->result_goes_to(nullptr);
         return *std::exchange(begins_, nullptr);
     }
 
 private:
-    void drop() {
-        if (begins_ != nullptr) begins_->handle().destroy();
+    [[noreturn, gnu::noinline, gnu::cold]] static void throw_begun() {
+        throw std::logic_error("co_task: awaited or forked a task that was awaited before, or moved from");
     }
+    [[gnu::noinline]] void drop() { begins_->handle().destroy(); }
 
     promise_type* begins_ = nullptr;
 };
@@ -107,7 +114,7 @@ public:
     template <class P>
     [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> parent) noexcept {
         child_.call_of(parent.promise());
-        return co_context<Sync>::here()->transfer(child_.handle());
+        return co_context<Sync>::here()->transfer(child_);
     }
     [[gnu::always_inline]] T await_resume() { return out_.take(); }
 
@@ -192,7 +199,6 @@ struct co_final {
 template <class T, class Sync>
 class co_result_of : public co_frame<Sync> {
 public:
-    using co_frame<Sync>::co_frame;
     void result_goes_to(co_outcome<T>* out) { out_ = out; }
     void unhandled_exception() noexcept { out_->fail(std::current_exception()); }
 
@@ -205,7 +211,6 @@ protected:
 template <class T, class Sync>
 class co_promise_base : public detail::co_result_of<T, Sync> {
 public:
-    using detail::co_result_of<T, Sync>::co_result_of;
     template <class U = T>
         requires std::constructible_from<T, U> || (std::is_reference_v<T> && std::convertible_to<U, T>)
     [[gnu::always_inline]] void return_value(U&& value) {
@@ -216,7 +221,6 @@ public:
 template <class Sync>
 class co_promise_base<void, Sync> : public detail::co_result_of<void, Sync> {
 public:
-    using detail::co_result_of<void, Sync>::co_result_of;
     void return_void() {
         if (this->out_ != nullptr) this->out_->set();
     }
@@ -230,7 +234,16 @@ public:
 template <class T, class Sync>
 class co_promise : public co_promise_base<T, Sync> {
 public:
-    co_promise() : co_promise_base<T, Sync>(std::coroutine_handle<co_promise>::from_promise(*this)) {}
+    co_promise() {
+        // What lets co_frame find its own handle.
+        static_assert(alignof(co_promise) == alignof(co_frame<Sync>));
+        // g++ 12 may misplace the promise by eight bytes (coroutines/README.md).
+        if (reinterpret_cast<std::uintptr_t>(this) % alignof(std::max_align_t) != 0) [[unlikely]]
+            misplaced();
+        if constexpr (Sync::checked)
+            if (this->handle() != std::coroutine_handle<co_promise>::from_promise(*this))
+                Sync::fail("the promise of a coroutine does not begin with its frame");
+    }
 
     static void* operator new(std::size_t bytes) { return frame_storage<Sync>::allocate(bytes); }
     static void operator delete(void* p, std::size_t bytes) noexcept { frame_storage<Sync>::release(p, bytes); }
@@ -264,6 +277,11 @@ public:
         return {0};
     }
     detail::known<co_frame<Sync>*> await_transform(detail::this_frame_tag) noexcept { return {this}; }
+
+private:
+    [[noreturn, gnu::noinline, gnu::cold]] static void misplaced() {
+        Sync::fail("g++ 12 has misplaced this coroutine's promise: give the result of co_await a name");
+    }
 };
 
 // co_await this_frame(): what a co_scope is made with.

@@ -11,8 +11,14 @@
 // stack is unwound, and go() resumes the next. Where the compiler makes no tail calls (g++ without
 // optimisation, or under ThreadSanitizer) each transfer is a call, so this bounds the stack in every build.
 //
-// Threads.   here(), and all that no word is said of: the worker's own. steal_from: on a victim; the looks: any.
+// A coroutine of high priority (lanes.hpp) makes what runs here stand back at its next resumption: it goes
+// into the queue of its own priority, and the worker's loop takes the newcomer first.
+//
+// Threads.   here(), and all that no word is said of: the worker's own. steal_from: on a victim; hurry, ask, the looks: any.
 // Progress.  Wait-free, but for the deque's growth and a wake.
+// Synchronisation
+//   S1  hurry: store (release), behind the push into the lane -> meet_the_hurry: exchange (acquire), before the look at
+//       it. A worker that has met a hurry sees what it was for.
 // Checked by model_check/schedulers/coro_pool.
 #pragma once
 
@@ -51,28 +57,40 @@ public:
     // Of the thread that calls; null where no pool's worker is.
     static co_context* here() noexcept { return Sync::template current<co_context>(); }
 
-    void belongs_to(co_host<Sync>& h, unsigned index) { host_ = &h, index_ = index; }
+    // `steals`: others may take from it, and it takes from them.
+    void belongs_to(co_host<Sync>& h, unsigned index, bool steals = true) {
+        host_ = &h, index_ = index, steals_ = steals;
+    }
+    bool steals() const { return steals_; }
     co_host<Sync>* host() const { return host_; }
     unsigned index() const { return index_; }
 
     // Resumes the coroutine, and those that it leads to, until one of them leaves this worker.
-    void go(std::coroutine_handle<> next) noexcept {
-        do {
+    void go(frame* next) noexcept {
+        for (;;) {
             transfers_ = most_transfers;
             next_ = nullptr;
-            next.resume();
-            next = next_ ? next_ : after_the_frame();
-        } while (next);
+            next->handle().resume();
+            next = next_;
+            if (next == nullptr) [[unlikely]] {
+                next = after_the_frame();
+                if (next == nullptr) return;
+            }
+            // Behind a resumption, so that each job gets on by one at least, whatever waits.
+            if (hurried() && next->root_->priority != co_priority::high) [[unlikely]]
+                return stand_back(*next);
+        }
     }
     // The same, behind the end of a frame that was noted already.
     void go_on() noexcept {
-        if (std::coroutine_handle<> next = next_ ? next_ : after_the_frame()) go(next);
+        frame* const next = next_ != nullptr ? next_ : after_the_frame();
+        if (next != nullptr) go(next);
     }
     // What await_suspend returns to go on with `to`.
-    [[nodiscard, gnu::always_inline]] std::coroutine_handle<> transfer(std::coroutine_handle<> to) noexcept {
+    [[nodiscard, gnu::always_inline]] std::coroutine_handle<> transfer(frame& to) noexcept {
         if (--transfers_ != 0) [[likely]]
-            return to;
-        next_ = to;
+            return to.handle();
+        next_ = &to;
         return std::noop_coroutine();
     }
 
@@ -82,16 +100,23 @@ public:
         if (list_.asked(&f)) [[unlikely]]
             answer();
     }
+    // The same for several, the last of which is followed by `to`: one look at the requests for all.
+    [[gnu::always_inline]] void fork_unasked(frame& f) noexcept { list_.push(f); }
+    [[nodiscard, gnu::always_inline]] std::coroutine_handle<> transfer_behind_forks(frame& to) noexcept {
+        if (list_.asked(&to)) [[unlikely]]
+            return answer_and_transfer(to);
+        return transfer(to);
+    }
     // What comes behind the end of the frame that runs here: its parent,
-    [[gnu::always_inline]] void then(frame& parent) noexcept { next_ = parent.self_; }
+    [[gnu::always_inline]] void then(frame& parent) noexcept { next_ = &parent; }
     // what the end of a root is told to,
     void then(co_root<Sync>& r) noexcept { root_over_ = &r; }
     // or, for a branch, in a chain that carries so many: its parent, a sibling, or the end of the chain.
     [[gnu::always_inline]] void then(group& g, std::uint32_t done) noexcept {
-        if (done == group::all && (g.waiter->unusual_ & frame::away) == 0) return then(*g.waiter);
+        if (done == group::all && !g.waiter->is(frame::away)) return then(*g.waiter);
         if (frame* next = newest_of(g)) [[likely]] {
-            next->done_ = done;
-            next_ = next->self_;
+            next->as_.done = done;
+            next_ = next;
             return;
         }
         chain_over_ = &g;
@@ -101,10 +126,10 @@ public:
     [[nodiscard]] std::coroutine_handle<> join(group& g, frame& waiter, std::uint32_t forked) noexcept {
         g.waiter = &waiter;
         if (frame* next = newest_of(g)) [[likely]] {
-            next->done_ = group::all - forked;
-            return transfer(next->self_);
+            next->as_.done = group::all - forked;
+            return transfer(*next);
         }
-        if (const auto mine = chain_over(g, group::all - forked)) return mine;
+        if (frame* const mine = chain_over(g, group::all - forked)) return mine->handle();
         return std::noop_coroutine();
     }
 
@@ -128,8 +153,23 @@ public:
         }
         return base::steal_from(victim, any);
     }
-    bool deque_looks_empty() { return list_.look() == 0 && base::deque_looks_empty(); }
-    void ask() { list_.ask(); }
+    // The lanes are among what any worker may take, and this is where workers look before they sleep, or end a search.
+    bool deque_looks_empty() { return host_->lanes().look_empty() && (!steals_ || !offers()); }
+    bool offers() { return list_.look() != 0 || !base::deque_looks_empty(); }
+    void ask() {
+        if (steals_) list_.ask();
+    }
+    // A coroutine of high priority waits: what runs here stands back at its next resumption. By any thread.
+    void hurry() { hurry_.store(true, std::memory_order_release); }  // S1
+    [[gnu::always_inline]] bool hurried() const {
+        if constexpr (Sync::checked)
+            if (!host_->lanes().on()) return false;
+        return hurry_.load(std::memory_order_relaxed);
+    }
+    // By the worker, before it looks at the lane: a post behind that look hurries it again.
+    void meet_the_hurry() {
+        if (hurry_.load(std::memory_order_relaxed)) (void)hurry_.exchange(false, std::memory_order_acquire);  // S1
+    }
     // A worker without work has asked since the last answer: the next fork offers the oldest branch.
     bool asked() const { return list_.asked(this); }
 
@@ -139,18 +179,28 @@ public:
 private:
     static constexpr unsigned most_transfers = 64;
 
+    // Others first. What is private stays; what was to run is any worker's.
+    [[gnu::noinline, gnu::cold]] void stand_back(frame& next) noexcept {
+        Sync::reach("co_context.stood_back");
+        host_->bring(next);
+    }
+    // The actor of a coroutine then has nothing to keep across a call.
+    [[gnu::noinline, gnu::cold]] std::coroutine_handle<> answer_and_transfer(frame& to) noexcept {
+        answer();
+        return transfer(to);
+    }
     [[gnu::noinline, gnu::cold]] void answer() noexcept {
         if (!list_.hand_out()) return;
         handed_out.add();
         host_->wake_one();
     }
 
-    frame* newest_of(const group& g) noexcept {
+    [[gnu::always_inline]] frame* newest_of(const group& g) noexcept {
         if (list_.empty()) return nullptr;
-        auto* const f = static_cast<frame*>(const_cast<fork_job<Sync>*>(list_.newest()));
-        if (f->up_.of != &g) return nullptr;
-        (void)list_.pop(*f);
-        return f;
+        auto& f = static_cast<frame&>(const_cast<fork_job<Sync>&>(*list_.newest()));
+        if (f.up_.of != &g) return nullptr;
+        (void)list_.pop(f);
+        return &f;
     }
     // The newest that is private, else the one on offer: when nothing else goes on with them.
     frame* own_branch() noexcept {
@@ -166,35 +216,37 @@ private:
         }
         return nullptr;
     }
-    // The handle of the parent, when this chain was the last and it goes on here.
-    [[nodiscard, gnu::noinline, gnu::cold]] std::coroutine_handle<> chain_over(group& g, std::uint32_t done) noexcept {
+    // The parent, when this chain was the last and it goes on here.
+    [[nodiscard, gnu::noinline, gnu::cold]] frame* chain_over(group& g, std::uint32_t done) noexcept {
         if (!g.less(done)) return nullptr;
         frame& waiter = *g.waiter;
         if (done != group::all) Sync::reach("co_context.last_of_several_chains");
-        if ((waiter.unusual_ & frame::away) == 0 || waiter.at_ == host_) return waiter.self_;
-        waiter.at_->resume(waiter);  // it has moved since it forked
+        if (!waiter.is(frame::away) || waiter.at_ == host_) return &waiter;
+        waiter.at_->bring(waiter);  // it has moved since it forked
         return nullptr;
     }
     // The frame is gone: what others may see of that comes now.
-    [[nodiscard, gnu::noinline]] std::coroutine_handle<> after_the_frame() noexcept {
+    [[nodiscard, gnu::noinline]] frame* after_the_frame() noexcept {
         if (group* const g = std::exchange(chain_over_, nullptr)) return chain_over(*g, done_);
         if (co_root<Sync>* const r = std::exchange(root_over_, nullptr)) r->ended(*r);
         return nullptr;
     }
 
     list list_;
-    std::coroutine_handle<> next_;
+    frame* next_ = nullptr;
     group* chain_over_ = nullptr;
     std::uint32_t done_ = 0;  // of that chain
     co_root<Sync>* root_over_ = nullptr;
     unsigned transfers_ = most_transfers;
     co_host<Sync>* host_ = nullptr;
     unsigned index_ = 0;
+    bool steals_ = true;
+    typename Sync::template atomic<bool> hurry_{false};
 };
 
 template <class Sync>
 suspended<Sync> co_frame<Sync>::suspended_here() noexcept {
-    return {this, context::here()->host()};
+    return {this, &context::here()->host()->home_of(root_->priority)};
 }
 
 template <class Sync>
@@ -202,50 +254,56 @@ bool co_frame<Sync>::run_it(job<Sync>& j, job_end how, any_worker*) {
     if (how != job_end::run) Sync::fail("a coroutine that lives was dropped");
     auto& me = static_cast<co_frame&>(j);
     context& here = *context::here();
-    if ((me.unusual_ & (unbegun | ending)) != 0) [[unlikely]]
+    if (me.is(unbegun | ending)) [[unlikely]]
         me.run_unusual(here);
     else
-        here.go(me.self_);
+        here.go(&me);
     return true;
 }
 
 template <class Sync>
 void co_frame<Sync>::run_unusual(context& here) {
-    const bool begins = (unusual_ & unbegun) != 0;
-    unusual_ = 0;
+    const bool begins = is(unbegun);
+    is_unusual(0);
     if (!begins) {  // it has come home to end
         leave_to(here);
-        self_.destroy();
+        handle().destroy();
         return here.go_on();
     }
     co_root<Sync>& r = *root_;
-    if (!r.token.stop_requested()) return here.go(self_);
+    if (!r.token.stop_requested()) return here.go(this);
     Sync::reach("co_frame.cancelled_before_it_began");
-    self_.destroy();
+    handle().destroy();
     r.cancelled(r, std::make_exception_ptr(wait_cancelled()));
 }
 
 template <class Sync>
 [[gnu::always_inline]] inline bool co_frame<Sync>::over() noexcept {
-    if (unusual_ != 0) [[unlikely]]
-        return false;
+    if (as_.kind > branch) [[unlikely]]
+        return over_unusually();
     leave_to(*context::here());
+    return true;
+}
+template <class Sync>
+bool co_frame<Sync>::over_unusually() noexcept {
+    if (as_.kind != root_role) return false;
+    context::here()->then(*root_);
     return true;
 }
 
 template <class Sync>
 void co_frame<Sync>::go_home() noexcept {
-    co_host<Sync>* const guest_of = (unusual_ & away) != 0 ? at_ : nullptr;
-    unusual_ = ending;
-    origin_->resume(*this);  // I2
+    co_host<Sync>* const guest_of = is(away) ? at_ : nullptr;
+    is_unusual(ending);
+    origin_->bring(*this);  // I2
     if (guest_of != nullptr) guest_of->leave();
 }
 
 template <class Sync>
 [[gnu::always_inline]] inline void co_frame<Sync>::leave_to(context& here) noexcept {
-    if (role_ == role::branch)
-        here.then(*up_.of, done_ + 1);
-    else if (role_ == role::call) [[likely]]
+    if ((as_.kind & roles) == branch)
+        here.then(*up_.of, as_.done + 1);
+    else if ((as_.kind & roles) == call)
         here.then(*up_.waiter);
     else
         here.then(*root_);
@@ -256,7 +314,7 @@ bool co_frame<Sync>::move_to(co_host<Sync>& x, bool& refused) noexcept {
     co_host<Sync>& from = *context::here()->host();
     refused = false;
     if (&x == &from) return false;
-    const bool was_away = (unusual_ & away) != 0;
+    const bool was_away = is(away);
     if (!was_away) origin_ = &from;
     if (&x != origin_) {
         if (!x.enter()) {
@@ -266,12 +324,12 @@ bool co_frame<Sync>::move_to(co_host<Sync>& x, bool& refused) noexcept {
             }
             x.enter_inside();
         }
-        unusual_ = away;
+        is_unusual(away);
         at_ = &x;
     } else {
-        unusual_ = 0;
+        is_unusual(0);
     }
-    x.resume(*this);  // I2
+    x.bring(*this);  // I2
     if (was_away) from.leave();
     return true;
 }

@@ -52,6 +52,13 @@ struct co_options {
     std::string name = {};  // one that is named stands in the report while it lives
     // Its own; the pool asks for its end as well, at a stop that cancels. Without one it gets the pool's.
     std::optional<std::stop_source> stop = std::nullopt;
+    co_priority priority = co_priority::normal;
+};
+
+// What a pool can do without: for measurements of what each brings (README.md).
+struct co_switches {
+    bool stealing = true;  // off: what workers make goes into the crew's pool, and branches stay where they were forked
+    bool priorities = false;  // off: all are normal
 };
 
 struct coro_report {
@@ -100,14 +107,18 @@ public:
     using task = co_task<T, Sync>;
 
     co_core(unsigned workers, const worker_parameters& parameters, std::int64_t linger_ns = 0,
-            exception_handler on_exception = {})
-        : linger_ns_(linger_ns), on_exception_(std::move(on_exception)), crew_(*this, parameters) {
+            exception_handler on_exception = {}, const co_switches& with = {})
+        : co_host<Sync>(with.priorities),
+          linger_ns_(linger_ns),
+          on_exception_(std::move(on_exception)),
+          steals_(with.stealing),
+          crew_(*this, parameters) {
         stopping_.store(false, std::memory_order_relaxed);
         refused_.store(0, std::memory_order_relaxed);
         callers_.store(0, std::memory_order_relaxed);
         for (unsigned i = 0; i != workers; ++i) {
             crew_.table().attach(crew_);
-            crew_.table()[i]->ready().belongs_to(*this, i);
+            crew_.table()[i]->ready().belongs_to(*this, i, steals_);
         }
     }
     // Precondition: no worker runs, and nothing lives. The thread that brought the last coroutine back may be on its way out.
@@ -194,6 +205,15 @@ public:
         post(what);
         callers_.fetch_sub(1, std::memory_order_release);  // S1
     }
+    void resume_in_lane(job<Sync>& what, co_priority p) noexcept override {
+        const bool inside = own_context() != nullptr;
+        if (!inside) callers_.fetch_add(1, std::memory_order_relaxed);
+        (void)this->lanes().of(p).push(&what);  // never closed: what lives has its turn
+        if (p == co_priority::high)
+            for (unsigned i = 0; i != crew_.table().size(); ++i) crew_.table()[i]->ready().hurry();
+        crew_.wake_one_soon();
+        if (!inside) callers_.fetch_sub(1, std::memory_order_release);  // S1
+    }
     void resume_behind(job<Sync>& what) noexcept override { post(what); }
     void wake_one() noexcept override { crew_.wake_one(); }
     bool enter() noexcept override { return doors_.enter(); }
@@ -229,6 +249,7 @@ private:
             : co_root<Sync>(p, o.stop ? o.stop->get_token() : p.token(), &ended_it, &cancelled_it),
               pool(p),
               name(std::move(o.name)) {
+            this->priority = o.priority;
             if (o.stop) at_stop.emplace(p.token(), ask_for_its_end{*o.stop});
         }
         void enlist() {
@@ -281,6 +302,7 @@ private:
         return here != nullptr && here->host() == this ? here : nullptr;
     }
     void post_local(context& here, job<Sync>& what) noexcept {
+        if (!steals_) return post(what);
         if (!worker(here.index()).post_local(&what)) refused_what_lives();
     }
     void post(job<Sync>& what) noexcept {
@@ -292,7 +314,9 @@ private:
 
     void begin(co_frame<Sync>& f, co_root<Sync>& r, context* here) {
         f.root_of(r);
-        if (here != nullptr)
+        if (home<Sync>& where = this->home_of(r.priority); &where != this)
+            where.resume(f);
+        else if (here != nullptr)
             post_local(*here, f);
         else
             post(f);
@@ -338,6 +362,7 @@ private:
 
     const std::int64_t linger_ns_;
     const exception_handler on_exception_;
+    const bool steals_;
     typename Parts::clock clock_;
     two_doors<Sync> doors_;
     std::stop_source stop_source_;

@@ -21,7 +21,9 @@
 // The protocol: README.md beside this file. Source: seed 003.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -32,13 +34,22 @@
 #include <apiary/parking/parker.hpp>
 #include <apiary/schedulers/coro_pool/core.hpp>
 #include <apiary/schedulers/coro_pool/when_all.hpp>
+#include <apiary/sync/processors.hpp>
 
 namespace apiary {
 
 struct co_config {
-    unsigned workers = 0;                 // 1 … 56; 0: as many as there are processors
-    std::int64_t linger_ns = 100'000;     // so long a worker looks for work before it sleeps; 0: it sleeps at once
-    exception_handler on_exception = {};  // of detached coroutines, on the worker
+    unsigned workers = 0;                      // 1 … 56; 0: as many as there are processors
+    std::int64_t linger_ns = usual_linger_ns;  // so long a worker looks for work before it sleeps; 0: it sleeps at once
+    exception_handler on_exception = {};       // of detached coroutines, on the worker
+    // The seed's optimisations; README.md has what each brings. linger_ns is one, frame pooling another (heap_frames).
+    std::size_t batch = usual_batch;  // so many a worker takes from the pool at once, for others to steal: 1 … 64
+    bool stealing = true;
+    bool priorities = true;  // off: co_options::priority is ignored
+    bool pinned = false;     // worker k runs on the k-th of the processors that this process may use
+
+    static constexpr std::int64_t usual_linger_ns = 100'000;
+    static constexpr std::size_t usual_batch = 16;
 };
 
 template <class Sync = real_sync>
@@ -50,7 +61,9 @@ public:
     using task = co_task<T, Sync>;
 
     explicit basic_coro_pool(const co_config& config = {})
-        : core_(checked(config), parameters(), config.linger_ns, config.on_exception) {}
+        : pinned_(config.pinned),
+          core_(checked(config), parameters(config), config.linger_ns, config.on_exception,
+                {.stealing = config.stealing, .priorities = config.priorities}) {}
     // As stop(co_stop::cancel).
     ~basic_coro_pool() { stop(co_stop::cancel); }
     basic_coro_pool(const basic_coro_pool&) = delete;
@@ -63,7 +76,11 @@ public:
         const unsigned workers = core_.the_crew().table().size();
         threads_.reserve(workers);
         try {
-            for (unsigned i = 0; i != workers; ++i) threads_.emplace_back([this, i] { core_.run_worker(i); });
+            const auto processors = pinned_ ? processors_for(workers) : std::vector<int>();
+            for (unsigned i = 0; i != workers; ++i) {
+                threads_.emplace_back([this, i] { core_.run_worker(i); });
+                if (pinned_) bind_to(threads_.back(), processors[i]);
+            }
         } catch (...) {
             core_.request_stop(co_stop::cancel);
             for (std::thread& t : threads_) t.join();
@@ -139,12 +156,30 @@ private:
         if (c.workers > max_workers)
             throw std::invalid_argument("coro_pool: workers is " + std::to_string(c.workers) + "; it can be 1 to " +
                                         std::to_string(max_workers) + ", or 0 for the number of processors");
+        if (c.batch < 1 || c.batch > worker_parameters::max_batch)
+            throw std::invalid_argument("coro_pool: batch is " + std::to_string(c.batch) + "; it can be 1 to " +
+                                        std::to_string(worker_parameters::max_batch));
+        if (c.pinned) return static_cast<unsigned>(processors_for(c.workers).size());
         if (c.workers != 0) return c.workers;
         const unsigned there = std::thread::hardware_concurrency();
         return there == 0 ? 1 : there < max_workers ? there : max_workers;
     }
     // The sources linger by themselves, and offers come from one worker at a time: none of the engine's own patience.
-    static worker_parameters parameters() { return {.looks_before_sleep = 0, .naps = 0}; }
+    static worker_parameters parameters(const co_config& c) {
+        return {.global_batch = c.batch, .steal_rounds = c.stealing ? 2U : 0U, .looks_before_sleep = 0, .naps = 0};
+    }
+    // The first so many that this thread may use, all for 0. std::invalid_argument: there are not so many.
+    static std::vector<int> processors_for(unsigned workers) {
+        std::vector<int> there = usable_processors();
+        if (workers > there.size())
+            throw std::invalid_argument("coro_pool: " + std::to_string(workers) +
+                                        " pinned workers, but this process may use " + std::to_string(there.size()) +
+                                        " processors; without pinned they may share them");
+        there.resize(workers != 0 ? workers : std::min<std::size_t>(there.size(), max_workers));
+        return there;
+    }
+
+    const bool pinned_;
 
     core core_;
     typename Sync::mutex start_mutex_;
@@ -194,7 +229,12 @@ public:
     template <class P>
     void await_suspend(std::coroutine_handle<P> h) const noexcept {
         using context = typename P::context;
-        context::here()->host()->resume_behind(h.promise());
+        auto& host = *context::here()->host();
+        home<typename P::sync>& lane = host.home_of(h.promise().root().priority);
+        if (&lane == &host)
+            host.resume_behind(h.promise());
+        else
+            lane.resume(h.promise());
     }
     void await_resume() const noexcept {}
 };

@@ -44,6 +44,7 @@
 #include <utility>
 
 #include <apiary/queues/fork_list.hpp>
+#include <apiary/schedulers/coro_pool/lanes.hpp>
 #include <apiary/tasks/job.hpp>
 #include <apiary/tasks/suspended.hpp>
 
@@ -58,6 +59,22 @@ class co_context;
 template <class Sync>
 class co_host : public home<Sync> {
 public:
+    explicit co_host(bool priorities = false) : lanes_(priorities) {
+        high_.of(*this, co_priority::high);
+        background_.of(*this, co_priority::background);
+    }
+
+    // Where what has this priority comes back.
+    home<Sync>& home_of(co_priority p) {
+        if (p == co_priority::normal || !lanes_.on()) [[likely]]
+            return *this;
+        return p == co_priority::high ? high_ : background_;
+    }
+    inline void bring(co_frame<Sync>& what) noexcept;
+    co_lanes<Sync>& lanes() { return lanes_; }
+    const co_lanes<Sync>& lanes() const { return lanes_; }
+
+    virtual void resume_in_lane(job<Sync>& what, co_priority) noexcept { this->resume(what); }  // not normal
     virtual void resume_behind(job<Sync>& what) noexcept = 0;  // when what waits there now has had its turn
     virtual void wake_one() noexcept = 0;
     // A coroutine that comes from another pool. False: this one takes nothing in any more.
@@ -67,6 +84,16 @@ public:
 
 protected:
     ~co_host() = default;
+
+private:
+    struct lane final : home<Sync> {
+        void of(co_host& h, co_priority p) { host = &h, priority = p; }
+        void resume(job<Sync>& what) noexcept override { host->resume_in_lane(what, priority); }
+        co_host* host;
+        co_priority priority;
+    };
+    co_lanes<Sync> lanes_;
+    lane high_, background_;
 };
 
 // What a tree of coroutines has in common.
@@ -76,10 +103,11 @@ struct co_root {
     std::stop_token token;
     void (*ended)(co_root&) noexcept;                          // the frame is gone; the outcome is there
     void (*cancelled)(co_root&, std::exception_ptr) noexcept;  // it never began
+    co_priority priority;
 
     co_root(co_host<Sync>& h, std::stop_token t, void (*e)(co_root&) noexcept,
-            void (*c)(co_root&, std::exception_ptr) noexcept)
-        : host(&h), token(std::move(t)), ended(e), cancelled(c) {}
+            void (*c)(co_root&, std::exception_ptr) noexcept, co_priority p = co_priority::normal)
+        : host(&h), token(std::move(t)), ended(e), cancelled(c), priority(p) {}
 };
 
 template <class Sync>
@@ -126,31 +154,32 @@ public:
     std::stop_token stop_token() const noexcept { return root_->token; }
 
     co_root<Sync>& root() const { return *root_; }
-    std::coroutine_handle<> handle() const { return self_; }
+    // A promise begins with its frame (co_promise looks), so the handle is the place before it.
+    [[gnu::always_inline]] std::coroutine_handle<> handle() noexcept {
+        return std::coroutine_handle<co_frame>::from_promise(*this);
+    }
 
     // How it is to end. Before it begins.
     [[gnu::always_inline]] void call_of(co_frame& parent) {
         root_ = parent.root_;
         up_.waiter = &parent;
-        role_ = role::call;
+        as_ = {0, call};
     }
     [[gnu::always_inline]] void branch_of(group& g, co_root<Sync>* r, std::uint32_t done = 0) {
         root_ = r;
         up_.of = &g;
-        done_ = done;
-        role_ = role::branch;
+        as_ = {done, branch};
     }
     void root_of(co_root<Sync>& r) {
         root_ = &r;
-        role_ = role::root;
-        unusual_ = unbegun;
+        as_ = {0, root_role | unbegun};
     }
     group& group_of() const { return *up_.of; }
 
     // For awaits that may come back on any thread: at its end it goes to this pool first.
     void must_end_at(co_host<Sync>& h) {
         origin_ = &h;
-        unusual_ = astray;
+        is_unusual(astray);
     }
     // resume_on. False: it is there already, or the pool refuses (refused is set). True: it is on its way; see I2.
     [[nodiscard]] bool move_to(co_host<Sync>& x, bool& refused) noexcept;
@@ -160,33 +189,44 @@ public:
     void go_home() noexcept;
 
 protected:
-    explicit co_frame(std::coroutine_handle<> self) : job<Sync>(&run_it), self_(self) {}
+    [[gnu::always_inline]] co_frame() : job<Sync>(&run_it) {}
     ~co_frame() = default;
 
 private:
-    enum class role : std::uint8_t { call, branch, root };
-    // What is seldom, in one byte, so that one comparison finds that there is none of it.
-    static constexpr std::uint8_t unbegun = 1;  // a root that no worker has begun
-    static constexpr std::uint8_t ending = 2;   // it has ended elsewhere, and finishes at home
-    static constexpr std::uint8_t away = 4;     // on the pool at_, where it is counted; its own is origin_
-    static constexpr std::uint8_t astray = 8;   // on any thread; its own pool is origin_
+    // How it ends, and what is seldom, in one byte, so that one comparison finds that it is a call or a branch and no more.
+    static constexpr std::uint8_t call = 0, branch = 1, root_role = 2, roles = 3;
+    static constexpr std::uint8_t unbegun = 4;  // a root that no worker has begun
+    static constexpr std::uint8_t ending = 8;   // it has ended elsewhere, and finishes at home
+    static constexpr std::uint8_t away = 16;    // on the pool at_, where it is counted; its own is origin_
+    static constexpr std::uint8_t astray = 32;  // on any thread; its own pool is origin_
+    void is_unusual(std::uint8_t what) { as_.kind = static_cast<std::uint8_t>((as_.kind & roles) | what); }
+    bool is(std::uint8_t what) const { return (as_.kind & what) != 0; }
 
     static bool run_it(job<Sync>& j, job_end how, any_worker*);
     [[gnu::noinline, gnu::cold]] void run_unusual(context& here);
+    [[gnu::noinline, gnu::cold]] bool over_unusually() noexcept;
     void leave_to(context& here) noexcept;
 
-    std::coroutine_handle<> self_;
+    // Written at once, when it is known what it will be; before that it is none of them.
+    struct what_it_is {
+        std::uint32_t done;  // of a branch: how many have ended in its chain
+        std::uint8_t kind;
+    };
+
     co_root<Sync>* root_;
     union {
         co_frame* waiter;
         group* of;
     } up_;
-    std::uint32_t done_;
-    role role_;
-    std::uint8_t unusual_ = 0;
+    what_it_is as_;
     co_host<Sync>* origin_;  // with away, astray and ending
     co_host<Sync>* at_;      // with away
 };
+
+template <class Sync>
+inline void co_host<Sync>::bring(co_frame<Sync>& what) noexcept {
+    home_of(what.root().priority).resume(what);
+}
 
 }  // namespace apiary
 

@@ -22,14 +22,14 @@ class co_outcome {
                                     std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
 
 public:
-    co_outcome() {}
+    [[gnu::always_inline]] co_outcome() {}
     co_outcome(const co_outcome&) = delete;
     co_outcome& operator=(const co_outcome&) = delete;
-    ~co_outcome() {
-        if (holds_ == what::value)
-            value_.~kept();
-        else if (holds_ == what::error) [[unlikely]]
-            error_.~exception_ptr();
+    [[gnu::always_inline]] ~co_outcome() {
+        if (holds_ == what::error) [[unlikely]]
+            drop_error();
+        if constexpr (!std::is_trivially_destructible_v<kept>)
+            if (holds_ == what::value) value_.~kept();
     }
 
     template <class... U>
@@ -46,11 +46,16 @@ public:
     }
 
     bool failed() const { return holds_ == what::error; }
+    bool has_value() const { return holds_ == what::value; }
     const std::exception_ptr& error() const { return error_; }
     // Once. Throws what the coroutine threw.
     [[gnu::always_inline]] T take() {
         if (holds_ != what::value) [[unlikely]]
             rethrow();
+        return value();
+    }
+    // Precondition: it has one. Once.
+    [[gnu::always_inline]] T value() {
         if constexpr (std::is_reference_v<T>)
             return static_cast<T>(*value_);
         else if constexpr (!std::is_void_v<T>)
@@ -59,18 +64,25 @@ public:
     // The same, with something in place of nothing.
     using value_type = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
     [[gnu::always_inline]] value_type take_value() {
-        if constexpr (std::is_void_v<T>) {
-            take();
+        if (holds_ != what::value) [[unlikely]]
+            rethrow();
+        return known_value();
+    }
+    [[gnu::always_inline]] value_type known_value() {
+        if constexpr (std::is_void_v<T>)
             return {};
-        } else {
-            return take();
-        }
+        else
+            return value();
     }
 
 private:
     enum class what : std::uint8_t { nothing, value, error };
 
     [[gnu::noinline, gnu::cold]] void rethrow() const { std::rethrow_exception(error_); }
+    [[gnu::noinline, gnu::cold]] void drop_error() {
+        error_.~exception_ptr();
+        holds_ = what::nothing;
+    }
 
     what holds_ = what::nothing;
     union {

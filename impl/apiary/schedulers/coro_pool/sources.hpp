@@ -1,5 +1,5 @@
-// co_sources: what a worker of a coroutine pool has beside its ready work: the patience with which it
-// looks for that of others.
+// co_sources: what a worker of a coroutine pool has beside its ready work: the lanes of priority, and the
+// patience with which it looks for the work of others.
 //
 // When to use it. As the sources of a crew whose ready work is co_context. When not: elsewhere.
 //
@@ -39,10 +39,13 @@ public:
         const std::size_t there = kept_.size();
         for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left)
             self().run_task(kept_.pop_front());
-        if (there == 0 && self().owner().linger_ns() != 0) linger();
-        return there > 0;
+        const bool worked = run_lanes() || there > 0;
+        if (!worked && self().owner().linger_ns() != 0) linger();
+        return worked;
     }
-    bool call() const { return false; }
+    bool call() const {
+        return lanes().on() && (self().ready_.hurried() || lanes().high_waits() || background_is_due());
+    }
     std::int64_t next_deadline() const { return Crew::driver::forever; }
     // What others offer is among what any worker may take, where the worker itself looks.
     bool visible() const {
@@ -64,13 +67,47 @@ private:
     Worker& self() { return static_cast<Worker&>(*this); }
     const Worker& self() const { return static_cast<const Worker&>(*this); }
 
+    const co_lanes<typename Crew::sync>& lanes() const { return self().owner().lanes(); }
+
+    // Up to high_share of high priority, and one of background when its turn has come.
+    bool run_lanes() {
+        auto& waiting = self().owner().lanes();
+        if (!waiting.on()) return false;
+        self().ready_.meet_the_hurry();
+        bool worked = false;
+        for (unsigned left = co_lanes<typename Crew::sync>::high_share; left > 0 && !self().owner().stopping();
+             --left) {
+            task_type* const t = waiting.of(co_priority::high).take_one();
+            if (t == nullptr) break;
+            self().run_task(t, !waiting.look_empty());
+            worked = true;
+        }
+        if (waiting.background_waits() && (background_is_due() || (!worked && nothing_else()))) {
+            if (task_type* const t = waiting.of(co_priority::background).take_one()) {
+                self().run_task(t, !waiting.look_empty());
+                behind_background_ = self().runner_.tasks_run();
+                worked = true;
+            }
+        }
+        return worked;
+    }
+    bool background_is_due() const {
+        return self().runner_.tasks_run() - behind_background_ >= co_lanes<typename Crew::sync>::background_every &&
+               lanes().background_waits();
+    }
+    bool nothing_else() {
+        return !self().ready_.waits() && self().crew_.pool().looks_empty() && !lanes().high_waits() && !ask_all();
+    }
+
+    // Whether there was something to take.
     bool ask_all() const {
         bool there = false;
+        if (!self().ready_.steals()) return false;
         const auto& peers = self().crew_.table();
         for (unsigned i = 0; i < peers.size(); ++i) {
             if (i == self().index()) continue;
             peers[i]->ready().ask();
-            there |= !peers[i]->ready().deque_looks_empty();
+            there |= peers[i]->ready().offers();
         }
         return there;
     }
@@ -81,8 +118,8 @@ private:
             spent_ = false;
         }
         unsigned looks = 0;
-        while (!spent_ && !self().ready_.waits() && self().crew_.pool().looks_empty() && !self().owner().stopping() &&
-               !self().leaving() && !ask_all()) {
+        while (!spent_ && !self().ready_.waits() && self().crew_.pool().looks_empty() && lanes().look_empty() &&
+               !self().owner().stopping() && !self().leaving() && !ask_all()) {
             if (++looks % 32 != 0) {
                 Crew::sync::relax();
                 continue;
@@ -94,6 +131,7 @@ private:
         }
     }
 
+    std::uint64_t behind_background_ = 0;  // so many had run when one of background did
     std::uint64_t run_ = 0;
     std::int64_t until_ns_ = 0;  // 0: its patience has not begun
     bool spent_ = false;

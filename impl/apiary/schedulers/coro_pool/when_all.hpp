@@ -57,22 +57,26 @@ class co_all {
 public:
     using comes_home = void;
 
-    explicit co_all(co_task<T, Sync>&&... children) : children_(std::move(children)...) {}
+    // None of them is empty.
+    [[gnu::always_inline]] explicit co_all(co_task<T, Sync>&&... children) noexcept
+        : children_(children.release()...) {}
     co_all(const co_all&) = delete;
     co_all& operator=(const co_all&) = delete;
+    [[gnu::always_inline]] ~co_all() {
+        if (group_.waiter == nullptr) [[unlikely]]
+            drop();
+    }
 
     bool await_ready() const noexcept { return false; }
     template <class P>
-    [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-        if (std::apply([](const auto&... t) { return (t.empty() || ...); }, children_)) [[unlikely]]
-            throw_empty_task();
+    [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
         co_frame<Sync>& parent = h.promise();
         group_.waiter = &parent;
         co_context<Sync>& here = *co_context<Sync>::here();
         fork_rest(here, parent, std::make_index_sequence<n - 1>());
         auto& first = begin<0>();
         first.branch_of(group_, &parent.root(), co_group<Sync>::all - n);
-        return here.transfer(first.handle());
+        return here.transfer_behind_forks(first);
     }
     [[gnu::always_inline]] std::tuple<typename co_outcome<T>::value_type...> await_resume() {
         return results(std::index_sequence_for<T...>());
@@ -81,27 +85,42 @@ public:
 private:
     template <std::size_t I>
     [[gnu::always_inline]] auto& begin() {
-        return std::get<I>(children_).begin_into(std::get<I>(outcomes_));
+        auto& child = *std::get<I>(children_);
+        child.result_goes_to(&std::get<I>(outcomes_));
+        return child;
     }
     // The last one first, so that the second is the newest.
     template <std::size_t... I>
     [[gnu::always_inline]] void fork_rest(co_context<Sync>& here, co_frame<Sync>& parent, std::index_sequence<I...>) {
         [[maybe_unused]] const auto fork = [&](auto& child) {
             child.branch_of(group_, &parent.root());
-            here.fork(child);
+            here.fork_unasked(child);
         };
         (fork(begin<n - 1 - I>()), ...);
     }
     template <std::size_t... I>
     [[gnu::always_inline]] std::tuple<typename co_outcome<T>::value_type...> results(std::index_sequence<I...>) {
-        if ((std::get<I>(outcomes_).failed() || ...)) [[unlikely]]
-            count_lost<Sync>((std::size_t{std::get<I>(outcomes_).failed()} + ...));
-        return std::tuple<typename co_outcome<T>::value_type...>{std::get<I>(outcomes_).take_value()...};
+        if (!(std::get<I>(outcomes_).has_value() && ...)) [[unlikely]]
+            rethrow_first();
+        return std::tuple<typename co_outcome<T>::value_type...>{std::get<I>(outcomes_).known_value()...};
+    }
+    [[noreturn, gnu::noinline, gnu::cold]] void rethrow_first() {
+        std::apply(
+            [](const auto&... all) {
+                count_lost<Sync>((std::size_t{all.failed()} + ...));
+                ((all.failed() ? std::rethrow_exception(all.error()) : void()), ...);
+            },
+            outcomes_);
+        std::terminate();  // one of them has failed
+    }
+    // Nobody has awaited them.
+    [[gnu::noinline, gnu::cold]] void drop() {
+        std::apply([](auto*... child) { (child->handle().destroy(), ...); }, children_);
     }
 
-    co_group<Sync> group_;
+    co_group<Sync> group_;  // its waiter is null until they have begun
     std::tuple<co_outcome<T>...> outcomes_;
-    std::tuple<co_task<T, Sync>...> children_;
+    const std::tuple<co_promise<T, Sync>*...> children_;
 };
 
 template <class Sync, class T>
@@ -123,11 +142,11 @@ public:
         for (std::size_t i = children_.size(); --i != 0;) {
             auto& child = children_[i].begin_into(outcomes_[i]);
             child.branch_of(group_, &parent.root());
-            here.fork(child);
+            here.fork_unasked(child);
         }
         auto& first = children_[0].begin_into(outcomes_[0]);
         first.branch_of(group_, &parent.root(), static_cast<std::uint32_t>(co_group<Sync>::all - children_.size()));
-        return here.transfer(first.handle());
+        return here.transfer_behind_forks(first);
     }
     auto await_resume() {
         std::size_t failed = 0;
@@ -153,6 +172,8 @@ private:
 
 template <class Sync, class... T>
 [[nodiscard, gnu::always_inline]] inline detail::co_all<Sync, T...> when_all(co_task<T, Sync>... children) {
+    if ((children.empty() || ...)) [[unlikely]]
+        detail::throw_empty_task();
     return detail::co_all<Sync, T...>(std::move(children)...);
 }
 template <class T, class Sync>

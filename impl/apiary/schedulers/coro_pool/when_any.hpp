@@ -47,7 +47,7 @@ class co_race {
         co_outcome<T> outcome;
 
         contender(co_race& r, std::size_t i, co_host<Sync>& h)
-            : co_root<Sync>(h, r.stop_.get_token(), &over, &cancelled), race(r), index(i) {}
+            : co_root<Sync>(h, r.stop_.get_token(), &over, &cancelled, r.priority_), race(r), index(i) {}
         static void over(co_root<Sync>& r) noexcept {
             auto& me = static_cast<contender&>(r);
             co_host<Sync>& host = *me.host;
@@ -61,10 +61,10 @@ class co_race {
     };
 
 public:
-    static co_race* make(co_host<Sync>& host, const suspended<Sync>& parent, std::stop_token token) {
+    static co_race* make(co_host<Sync>& host, const suspended<Sync>& parent, const co_root<Sync>& of) {
         void* const memory = frame_storage<Sync>::allocate(sizeof(co_race));
         try {
-            return ::new (memory) co_race(host, parent, std::move(token));
+            return ::new (memory) co_race(host, parent, of);
         } catch (...) {
             frame_storage<Sync>::release(memory, sizeof(co_race));
             throw;
@@ -79,9 +79,10 @@ public:
     std::size_t winner() const { return winner_; }
 
 private:
-    co_race(co_host<Sync>& host, const suspended<Sync>& parent, std::stop_token token) : parent_(parent) {
+    co_race(co_host<Sync>& host, const suspended<Sync>& parent, const co_root<Sync>& of)
+        : parent_(parent), priority_(of.priority) {
         for (std::size_t i = 0; i != N; ++i) contenders_[i].emplace(*this, i, host);
-        at_stop_.emplace(std::move(token), asks{this});
+        at_stop_.emplace(of.token, asks{this});
     }
 
     void over(contender& c) noexcept {
@@ -105,6 +106,7 @@ private:
     }
 
     const suspended<Sync> parent_;
+    const co_priority priority_;
     typename Sync::template atomic<bool> won_{false};
     typename Sync::template atomic<std::uint32_t> refs_{N + 2};  // and the parent, and the thread that starts them
     std::size_t winner_ = 0;
@@ -139,7 +141,7 @@ public:
             if (t.empty()) throw std::logic_error("when_any: one of the tasks was awaited before, or moved from");
         const suspended<Sync> parent = h.promise().suspended_here();
         co_host<Sync>& host = *co_context<Sync>::here()->host();
-        auto* const race = co_race<T, Sync, N>::make(host, parent, h.promise().stop_token());
+        auto* const race = co_race<T, Sync, N>::make(host, parent, h.promise().root());
         race_ = race;
         std::array<co_frame<Sync>*, N> frames;
         for (std::size_t i = 0; i != N; ++i) {
@@ -149,7 +151,7 @@ public:
             host.enter_inside();
         }
         // From the first on the parent may go on, and this awaiter with it.
-        for (co_frame<Sync>* f : frames) host.resume(*f);
+        for (co_frame<Sync>* f : frames) host.bring(*f);
         race->release();
     }
     co_first<T> await_resume() {

@@ -1,30 +1,16 @@
-// The processors that a thread may use, and starting threads that are bound to them.
+// Starting threads that are bound to processors in turn.
 #pragma once
 
 #include <sched.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <system_error>
-#include <thread>
 #include <vector>
 
-namespace apiary {
+#include <apiary/sync/processors.hpp>
 
-// Those of the calling thread's affinity mask, which threads that it starts inherit; never none.
-inline std::vector<int> usable_processors() {
-    std::vector<int> all;
-    cpu_set_t mask;
-    if (::sched_getaffinity(0, sizeof mask, &mask) == 0)
-        for (int p = 0; p < CPU_SETSIZE; ++p)
-            if (CPU_ISSET(static_cast<std::size_t>(p), &mask)) all.emplace_back(p);
-    // A machine with more processors than a mask has bits.
-    if (all.empty())
-        for (unsigned p = 0; p < std::max(1U, std::thread::hardware_concurrency()); ++p)
-            all.emplace_back(static_cast<int>(p));
-    return all;
-}
+namespace apiary {
 
 // Binds the calling thread to one of its processors after the other, so that a thread which it starts meanwhile is bound from
 // its first instruction on. Frees the calling thread at its end.

@@ -1,0 +1,105 @@
+// on_compute: a coroutine suspends while another scheduler computes something for it.
+//
+//     const std::string digest = co_await on_compute(h, [&] { return sha256(file); });      // a hive with compute workers
+//
+// When to use it. For what takes long or blocks, so that the coroutine's own workers go on. When not: for what another
+// coroutine of the same pool can do (when_all).
+//
+// Threads.   The callable runs on a compute worker; the coroutine goes on where its home brings it.
+// Result.    What the callable returns, by value, or throws. wait_cancelled: it has not run, since a stop was asked for before
+//            its turn, or the scheduler refused or dropped it. One that has begun goes on to its end.
+// Lifetime.  The callable, and what it has returned, lie in the frame. A frame that waits for it must not be destroyed: the
+//            program ends.
+//
+// Synchronisation. The scheduler's, for its task; the waiter's (waiter S1, S2) for the coroutine. asked_ needs no order: it
+// decides nothing but whether the callable runs.
+//
+// Tested by schedulers/side_by_side_test.cpp. Not modelled: its halves are, as those of delayed_posts (README.md).
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <apiary/coroutines/awaiter.hpp>
+#include <apiary/sync/real_sync.hpp>
+#include <apiary/tasks/suspended.hpp>
+
+namespace apiary {
+
+template <class Scheduler, class F, class Sync = real_sync, class Stop = std_stop>
+class [[nodiscard]] computing : public awaiter<computing<Scheduler, F, Sync, Stop>, Sync, Stop> {
+    using result = std::invoke_result_t<F&>;
+    static_assert(!std::is_reference_v<result>, "on_compute gives its result by value");
+
+    // What is posted.
+    class call {
+    public:
+        explicit call(computing& c) : of_(&c) {}
+        call(call&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+        call& operator=(call&&) = delete;
+        ~call() {
+            if (of_ != nullptr) of_->end(awaited::cancelled);
+        }
+        void operator()() { std::exchange(of_, nullptr)->run(); }
+
+    private:
+        computing* of_;
+    };
+
+public:
+    computing(Scheduler& s, F f) : scheduler_(s), callable_(std::move(f)) {
+        asked_.store(false, std::memory_order_relaxed);
+    }
+    ~computing() {
+        if (this->left()) Sync::fail("a frame was destroyed while it waits for a computation");
+    }
+
+    bool await_ready() const { return false; }
+    result await_resume() {
+        if (this->resumed() == awaited::cancelled) throw wait_cancelled();
+        if (error_) std::rethrow_exception(std::move(error_));
+        if constexpr (!std::is_void_v<result>) return std::move(*value_);
+    }
+
+    // For awaiter.
+    bool wait() {
+        (void)scheduler_.post_compute(call(*this));  // refused: it goes, and that ends the await
+        return true;
+    }
+    void cancel() noexcept { asked_.store(true, std::memory_order_relaxed); }
+
+private:
+    void run() noexcept {
+        if (asked_.load(std::memory_order_relaxed)) return end(awaited::cancelled);
+        try {
+            if constexpr (std::is_void_v<result>)
+                callable_();
+            else
+                value_.emplace(callable_());
+        } catch (...) {
+            error_ = std::current_exception();
+        }
+        end(awaited::done);
+    }
+    void end(awaited how_it_ended) noexcept {
+        this->how.write(how_it_ended);
+        this->finish();
+    }
+
+    Scheduler& scheduler_;
+    F callable_;
+    std::optional<std::conditional_t<std::is_void_v<result>, std::monostate, result>> value_;
+    std::exception_ptr error_;
+    typename Sync::template atomic<bool> asked_;
+};
+
+template <class Scheduler, class F>
+computing<Scheduler, F> on_compute(Scheduler& s, F f) {
+    return {s, std::move(f)};
+}
+
+}  // namespace apiary

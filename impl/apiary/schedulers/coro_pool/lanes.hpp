@@ -1,0 +1,48 @@
+// co_lanes: where coroutines of high and of background priority wait for a worker.
+//
+// When to use it. Through co_options::priority. When not: for what is normal; slots, deques and the crew's pool have that.
+//
+// A lane is a queue, first in first out, from which any worker takes.
+//   high        before everything else, up to high_share in a row; then others have a turn
+//   background  when nothing else waits; and once behind background_every others, whatever waits
+// So nothing waits for ever. README.md has the bounds.
+//
+// Threads. All: any. Progress: as global_pool.
+// Synchronisation. A push and a worker that falls asleep: as global_pool and idle_set S1. Workers look at the lanes where they
+// look at the others' deques (co_context::deque_looks_empty).
+// Checked by model_check/schedulers/coro_pool. Tested by tests/coro_priority_test.cpp. Source: seed 003, optimisation 5.
+#pragma once
+
+#include <cstdint>
+
+#include <apiary/queues/global_pool.hpp>
+#include <apiary/tasks/job.hpp>
+
+namespace apiary {
+
+// A root's, and of all that it awaits and forks.
+enum class co_priority : std::uint8_t { high, normal, background };
+
+template <class Sync>
+class co_lanes {
+public:
+    using queue = global_pool<job<Sync>, Sync>;
+
+    static constexpr unsigned high_share = 16;
+    static constexpr std::uint64_t background_every = 64;
+
+    explicit co_lanes(bool on) : on_(on) {}
+
+    // Off: everything is normal.
+    bool on() const { return on_; }
+    queue& of(co_priority p) { return p == co_priority::high ? high_ : background_; }
+    bool high_waits() const { return on_ && !high_.looks_empty(); }
+    bool background_waits() const { return on_ && !background_.looks_empty(); }
+    bool look_empty() const { return !high_waits() && !background_waits(); }
+
+private:
+    const bool on_;
+    queue high_, background_;
+};
+
+}  // namespace apiary

@@ -1,0 +1,38 @@
+// The processors that a thread may use, and threads that are bound to one of them.
+//
+// Threads. Any. Errors. usable_processors: none; bind_to: std::system_error where the system refuses.
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace apiary {
+
+// Those of the calling thread's affinity mask, which threads that it starts inherit; never none.
+inline std::vector<int> usable_processors() {
+    std::vector<int> all;
+    cpu_set_t mask;
+    if (::sched_getaffinity(0, sizeof mask, &mask) == 0)
+        for (int p = 0; p < CPU_SETSIZE; ++p)
+            if (CPU_ISSET(static_cast<std::size_t>(p), &mask)) all.emplace_back(p);
+    // A machine with more processors than a mask has bits.
+    if (all.empty())
+        for (unsigned p = 0; p < std::max(1U, std::thread::hardware_concurrency()); ++p)
+            all.emplace_back(static_cast<int>(p));
+    return all;
+}
+
+inline void bind_to(std::thread& t, int processor) {
+    cpu_set_t mask{};
+    CPU_SET(static_cast<std::size_t>(processor), &mask);
+    if (const int error = ::pthread_setaffinity_np(t.native_handle(), sizeof mask, &mask); error != 0)
+        throw std::system_error(error, std::generic_category(), "a worker cannot be bound to its processor");
+}
+
+}  // namespace apiary
