@@ -1,8 +1,11 @@
 // Subject `coro_pool`: this project's coroutines, with N workers; the main thread, which waits, is none of them.
+// Subject `coro_pool_heap`: the same with every frame from the heap (APIARY_CORO_HEAP).
 //
-// Its kernels are in coroutine form: a frame for every node, leaves too.
+// Its kernels are in coroutine form: a frame for every node, leaves too. A post is the spawn of a coroutine, as in seed 003.
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,15 +14,42 @@
 
 namespace {
 
+#if defined(APIARY_CORO_HEAP)
+using sync = apiary::heap_frames;
+constexpr std::string_view subject_name = "coro_pool_heap";
+#else
+using sync = apiary::real_sync;
+constexpr std::string_view subject_name = "coro_pool";
+#endif
+
 class coroutines {
 public:
-    static constexpr std::string_view name = "coro_pool";
+    static constexpr std::string_view name = subject_name;
     static std::string version() { return APIARY_VERSION; }
     template <class T>
-    using task = apiary::co_task<T>;
-    using branches = apiary::co_scope<>;
+    using task = apiary::co_task<T, sync>;
+    using branches = apiary::co_scope<sync>;
 
-    explicit coroutines(unsigned workers) : pool_({.workers = workers}) { pool_.start(); }
+    // apiary::co_config, by name: the seed's optimisations.
+    static constexpr std::array tunables{
+        apiary::bench::parameter{.name = "batch", .standard = apiary::co_config::usual_batch, .most = 64},
+        apiary::bench::parameter{.name = "stealing", .standard = 1, .least = 0, .most = 1},
+        apiary::bench::parameter{
+            .name = "linger_ns", .standard = apiary::co_config::usual_linger_ns, .least = 0, .most = 10'000'000},
+        apiary::bench::parameter{.name = "priorities", .standard = 1, .least = 0, .most = 1},
+        apiary::bench::parameter{.name = "pinned", .standard = 0, .least = 0, .most = 1}};
+    static void tune(std::string_view which, std::uint64_t value) {
+        if (which == "batch") config_.batch = value;
+        if (which == "stealing") config_.stealing = value != 0;
+        if (which == "linger_ns") config_.linger_ns = static_cast<std::int64_t>(value);
+        if (which == "priorities") config_.priorities = value != 0;
+        if (which == "pinned") config_.pinned = value != 0;
+    }
+
+    explicit coroutines(unsigned workers) : pool_(with(workers)) { pool_.start(); }
+    ~coroutines() { pool_.stop(); }
+    coroutines(const coroutines&) = delete;
+    coroutines& operator=(const coroutines&) = delete;
 
     void run(task<void> root) { apiary::sync_wait(pool_, std::move(root)); }
     template <class T>
@@ -28,13 +58,30 @@ public:
     }
     static auto this_task() { return apiary::this_frame(); }
 
+    template <class F>
+    void post(F&& callable) {
+        apiary::bench::must_accept(pool_.spawn(calls(std::forward<F>(callable))));
+    }
+
     apiary::bench::runtime_counters counters() const {
         const apiary::worker_counters c = pool_.counters();
         return {.wakes = c.woken, .parks = c.parked, .steals = c.stolen};
     }
 
 private:
-    apiary::coro_pool pool_;
+    template <class F>
+    static task<void> calls(F callable) {
+        callable();
+        co_return;
+    }
+    static apiary::co_config with(unsigned workers) {
+        apiary::co_config c = config_;
+        c.workers = workers;
+        return c;
+    }
+
+    static inline apiary::co_config config_{};
+    apiary::basic_coro_pool<sync> pool_;
 };
 
 }  // namespace

@@ -1,0 +1,74 @@
+// Exact driver of coro_pool: one worker on this thread. What a fork of two coroutines and its join cost, what an awaited child
+// costs, and a spawned one, in instructions; that none of them allocates in the steady state.
+#include <array>
+#include <cstdint>
+
+#include <apiary/schedulers/coro_pool/coro_pool.hpp>
+
+#include "exact/exact.hpp"
+
+namespace {
+
+using apiary::co_task;
+using apiary::real_sync;
+using apiary::exact::must;
+using core = apiary::co_core<real_sync>;
+
+class one_worker {
+public:
+    one_worker() { core_.enter_thread(0); }
+    ~one_worker() {
+        core_.request_stop(apiary::co_stop::drain);
+        real_sync::set_current<core::context>(nullptr);
+    }
+    core& pool() { return core_; }
+    void run(co_task<> root) {
+        must(core_.spawn(std::move(root)), "a spawn was refused");
+        while (core_.worker(0).turn_once()) {
+        }
+    }
+
+private:
+    core core_{1, apiary::worker_parameters{.looks_before_sleep = 0, .naps = 0}};
+};
+
+// As many leaves as `n` says, by halves: a fork for each but the last, and two coroutines for a fork.
+co_task<std::uint64_t> leaves(std::uint64_t n) {
+    if (n < 2) co_return n;
+    const auto [left, right] = co_await apiary::when_all(leaves(n / 2), leaves(n - n / 2));
+    co_return left + right;
+}
+co_task<> counts_leaves(std::uint64_t n) {
+    const std::uint64_t found = co_await leaves(n);
+    must(found == n, "a leaf was lost");
+}
+void fork(std::uint64_t n) { one_worker().run(counts_leaves(n)); }
+
+co_task<std::uint64_t> one() { co_return 1; }
+co_task<> calls(std::uint64_t n) {
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i != n; ++i) sum += co_await one();
+    must(sum == n, "a child was lost");
+}
+void call(std::uint64_t n) { one_worker().run(calls(n)); }
+
+co_task<> counts(std::uint64_t& sum) {
+    ++sum;
+    co_return;
+}
+void spawn(std::uint64_t n) {
+    one_worker w;
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i != n; ++i) w.run(counts(sum));
+    must(sum == n, "a root was lost");
+}
+
+constexpr std::array operations{
+    apiary::exact::operation{"fork", &fork},
+    apiary::exact::operation{"call", &call},
+    apiary::exact::operation{"spawn", &spawn},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return apiary::exact::main_of(operations, argc, argv); }
