@@ -19,31 +19,59 @@ namespace apiary {
 
 enum class event_type : std::uint8_t {
     message,    // from(), data
+    request,    // from(), data: a message whose sender waits for an answer to reply()
     completed,  // tag, error, data: what the process has called for is over
     cancel,     // the process shall end; it is told once
     ended,      // from() has, which was watched; data: how, a process_end
-    kill,       // of the scheduler: no step is told of it
-    watch,      // likewise
+    kill,       // of the scheduler, as all below: no step is told of it
+    watch,
+    unwatch,
+    link,
+    unlink,
+    linked_end,  // data: how
+    room,        // what it had sent to a full mailbox has been taken
+    look,        // data: whom to tell (process_view.hpp)
 };
 
 // Of the scheduler. A handler that fails in a way of its own says so in the data.
-enum class yield_error : std::uint8_t { none, unknown_command, handler_threw, failed };
+enum class yield_error : std::uint8_t {
+    none,
+    unknown_command,
+    handler_threw,
+    failed,
+    no_answer,  // a request's receiver has ended, or did not look at it
+};
+
+// Which request of which process: what an answer is for. A value; an answer that comes late is dropped and counted.
+struct reply_to {
+    pid to;
+    std::uint32_t tag = 0;
+    constexpr bool operator==(const reply_to&) const = default;
+};
+
+// Of the scheduler: which sender waits until a message is taken.
+enum class held_sender : std::uint8_t { none, process, thread };
 
 struct event {
     event_type type = event_type::cancel;
     yield_error error = yield_error::none;
+    held_sender held = held_sender::none;
+    std::uint32_t call = 0;  // of a request
     std::uint64_t tag = 0;
     payload data;
 
     // Nobody: no process has sent it.
-    pid from() const { return {type == event_type::message || type == event_type::ended ? tag : 0}; }
+    pid from() const { return {is_mail() || type == event_type::ended ? tag : 0}; }
+    reply_to reply() const { return {from(), call}; }
+    // What is counted by a bound, and what is a dead letter when nobody takes it.
+    bool is_mail() const { return type == event_type::message || type == event_type::request; }
 };
 
 template <class Sync>
 struct alignas(16) event_node {
     template <class T>
     event_node(event_type type, std::uint64_t tag, yield_error error, T&& data)
-        : what{type, error, tag, payload(std::forward<T>(data))} {}
+        : what{type, error, held_sender::none, 0, tag, payload(std::forward<T>(data))} {}
 
     typename Sync::template cell<event_node*> next;
     event what;
@@ -114,6 +142,11 @@ public:
         node* const n = oldest_;
         if (n != nullptr) __builtin_prefetch(oldest_ = n->next.read());
         return n;
+    }
+    // Every event, oldest first.
+    template <class Visit>
+    void each(Visit visit) const {
+        for (node* n = oldest_; n != nullptr; n = n->next.read()) visit(n->what);
     }
     void append(node* n) {
         n->next.write(nullptr);

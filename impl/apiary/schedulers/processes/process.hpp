@@ -30,6 +30,7 @@
 #include <utility>
 
 #include <apiary/schedulers/processes/event.hpp>
+#include <apiary/schedulers/processes/mailbox_bound.hpp>
 #include <apiary/schedulers/processes/process_word.hpp>
 
 namespace apiary {
@@ -38,6 +39,8 @@ template <class Sync>
 class process_core;
 template <class Sync>
 class basic_step_output;
+template <class Sync>
+struct process_place;
 
 enum class init_answer : std::uint8_t { ready, unknown_method, failed };
 
@@ -46,7 +49,8 @@ template <class Sync>
 struct basic_process_context {
     process_core<Sync>& scheduler;
     pid self;
-    pid parent;  // nobody: not spawned by a process
+    pid parent;                  // nobody: not spawned by a process
+    mailbox_limit mailbox = {};  // init may set it; it holds from init's return on
 };
 
 template <class Sync = real_sync>
@@ -77,6 +81,7 @@ enum class process_end : std::uint8_t {
     killed,
     forced,   // the stop's deadline had passed
     refused,  // by init
+    linked,   // with another that it was linked to
 };
 
 // What a process calls for. The thread that carries it out calls complete_yield(from, tag, …), now or later, on any thread.
@@ -109,7 +114,7 @@ enum class send_answer : std::uint8_t {
     accepted,         // it will be told, or is a dead letter that is counted
     no_such_process,  // nobody, or one that is gone, or of a node that no relay knows
     completing,       // it has ended, and its place is not empty yet
-    full,             // its mailbox has a bound
+    full,             // its mailbox has a bound, whose policy refuses; or it would close a circle of full ones
 };
 
 // What a step says: what it calls for, and what the process waits for then. Without a word it waits for any event.
@@ -124,8 +129,21 @@ public:
     // At once; the answer tells what became of it. Refused, a payload that is given is still there.
     template <class T>
     send_answer send(pid to, T&& data);
+    // The answer, or that there will be none, comes as the end of a call of that tag (below), from whatever the receiver gives to
+    // answer(). Refused, nothing comes.
+    template <class T>
+    send_answer request(pid to, std::uint32_t tag, T&& data);
+    // To a request's reply(). The first answer counts.
+    template <class T = payload>
+    send_answer answer(reply_to what, T&& data = {});
     // Told once how it ends, by an event of type `ended`. Not accepted: it has ended, and nothing is told.
     send_answer watch(pid which);
+    // Takes all watches of that one back. What was on its way may still be told.
+    send_answer unwatch(pid which);
+    // When one of the two ends otherwise than by finish, the other ends with it. Not accepted: it has ended, and nothing happens.
+    send_answer link(pid which);
+    // From here on its end does not end this one.
+    send_answer unlink(pid which);
     // A child. On this thread init runs; the first step soon, perhaps on another worker.
     spawn_answer spawn(std::unique_ptr<basic_process<Sync>> child, std::string_view method = {}, payload input = {});
     // The same, and watched from before its first step: however soon it ends, that is told. Refused, nothing is told.
@@ -148,13 +166,15 @@ public:
 
 private:
     friend core;
-    basic_step_output(core& c, typename core::worker_type& w, pid self) : core_(c), worker_(w), self_(self) {}
+    basic_step_output(core& c, typename core::worker_type& w, process_place<Sync>& p, pid self)
+        : core_(c), worker_(w), place_(p), self_(self) {}
 
     core& core_;
     typename core::worker_type& worker_;
+    process_place<Sync>& place_;
     const pid self_;
     process_state waits_ = process_state::idle;
-    bool finished_ = false;
+    bool finished_ = false, misused_ = false;
 };
 
 using process = basic_process<>;

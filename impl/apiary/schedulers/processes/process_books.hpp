@@ -21,18 +21,19 @@ class process_books {
 public:
     // The listener outlives them.
     explicit process_books(const listener& l) : listener_(l) {
-        for (counter* c : {&spawned_, &dead_letters_, &late_completions_, &exceptions_})
+        for (counter* c : {&spawned_, &dead_letters_, &late_completions_, &exceptions_, &full_circles_})
             c->store(0, std::memory_order_relaxed);
     }
 
     void spawned() { add(spawned_); }
     void threw() { add(exceptions_); }
+    void full_circle() { add(full_circles_); }
     void late_completion() { add(late_completions_); }
     // Events that nobody is told. Returns how many messages.
     std::uint64_t bury(pid to, dead_letter why, event_list<Sync>&& events) noexcept {
         std::uint64_t letters = 0;
         while (auto* n = events.pop()) {
-            if (n->what.type == event_type::message) {
+            if (n->what.is_mail()) {
                 ++letters;
                 add(dead_letters_);
                 if (listener_) listener_(to, why, n->what);
@@ -62,6 +63,7 @@ public:
         c.dead_letters = dead_letters_.load(std::memory_order_relaxed);
         c.late_completions = late_completions_.load(std::memory_order_relaxed);
         c.exceptions = exceptions_.load(std::memory_order_relaxed);
+        c.full_circles = full_circles_.load(std::memory_order_relaxed);
         return c;
     }
 
@@ -69,7 +71,7 @@ private:
     static void add(counter& c) { c.fetch_add(1, std::memory_order_relaxed); }
 
     const listener& listener_;
-    counter spawned_, dead_letters_, late_completions_, exceptions_;
+    counter spawned_, dead_letters_, late_completions_, exceptions_, full_circles_;
     typename Sync::mutex mutex_;
     process_stop_report report_;  // by mutex_
 };

@@ -26,8 +26,14 @@ namespace apiary {
 
 // Why a message that was accepted is told to nobody.
 enum class dead_letter : std::uint8_t {
-    ended,   // its receiver ended before it looked
-    unread,  // the step did not take it out of its batch
+    ended,    // its receiver ended before it looked
+    unread,   // the step did not take it out of its batch
+    dropped,  // its receiver drops its oldest (mailbox_bound.hpp)
+};
+
+struct stalled_step {
+    pid id;
+    unsigned worker = 0;
 };
 
 template <class Sync = real_sync>
@@ -44,7 +50,13 @@ struct basic_process_config {
     std::map<std::uint32_t, std::function<void(core&, basic_command<Sync>&&)>> handlers = {};
     std::function<void(pid to, dead_letter why, event&)> on_dead_letter = {};  // must not throw
     std::function<send_answer(pid to, payload&)> relay = {};                   // of pids whose node is not 0
-    exception_handler on_exception = {};                                       // what leaves a step
+    // Of processes that would wait for each other's full mailboxes: the last send, which is refused, and whose turn it is behind
+    // each. Must not throw.
+    std::function<void(const std::vector<pid>& circle)> on_full_circle = {};
+    exception_handler on_exception = {};  // what leaves a step
+    // A step that does not return for so long is named. 0: nobody looks. Must not throw.
+    std::int64_t stall_ns = 0;
+    std::function<void(const stalled_step&)> on_stall = {};
 };
 
 // The seed's: 16 looks before a worker blocks. Its first four are tight there; the engine yields before each.
@@ -70,8 +82,9 @@ struct process_stop_report {
 
 struct process_counters {
     std::uint64_t living = 0, spawned = 0, dead_letters = 0, late_completions = 0;
-    std::uint64_t exceptions = 0;  // that left a step
-    std::uint64_t runs = 0;        // steps, and wakes for nothing
+    std::uint64_t exceptions = 0;    // that left a step
+    std::uint64_t full_circles = 0;  // of full mailboxes that a send would have closed
+    std::uint64_t runs = 0;          // steps, and wakes for nothing
     std::uint64_t stolen = 0, parked = 0, woken = 0;
 };
 
@@ -90,11 +103,22 @@ struct process_parker<Sync, true> {
     };
 };
 
+// event_trace for a policy that says so: struct traced : apiary::real_sync { using process_trace = apiary::event_trace; };
+template <class Sync>
+struct process_trace {
+    using type = no_trace;
+};
+template <class Sync>
+    requires requires { typename Sync::process_trace; }
+struct process_trace<Sync> {
+    using type = typename Sync::process_trace;
+};
+
 template <class Sync>
 struct process_parts {
     using clock = steady_clock<Sync>;
     using random = typename process_parker<Sync>::random;
-    using trace = no_trace;
+    using trace = typename process_trace<Sync>::type;
     static int processor() {
         if constexpr (Sync::checked)
             return -1;

@@ -34,6 +34,7 @@
 #include <apiary/schedulers/processes/process_config.hpp>
 #include <apiary/schedulers/processes/process_place.hpp>
 #include <apiary/schedulers/processes/process_table.hpp>
+#include <apiary/schedulers/processes/process_view.hpp>
 #include <apiary/workers/crew.hpp>
 #include <apiary/workers/two_doors.hpp>
 
@@ -74,10 +75,11 @@ public:
         return spawn(std::make_unique<Process>(std::forward<Args>(args)...), method, std::move(input));
     }
 
-    // Refused, a payload that is given is still there.
+    // Refused, a payload that is given is still there. A full mailbox whose policy it is to suspend the sender blocks the thread; not
+    // one of this scheduler's workers, which is refused: there it is the step's output that sends.
     template <class T>
     send_answer send(pid to, T&& data) {
-        return send_by(current(), {}, to, std::forward<T>(data));
+        return send_by(current(), nullptr, to, std::forward<T>(data));
     }
     // The first of a tag is told to the process; what comes behind it, or for a tag that was never called for, is counted and
     // dropped. It may come before the step that called has returned.
@@ -88,15 +90,19 @@ public:
     // The process is told to end; once, however often it is asked.
     send_answer cancel(pid to) {
         place* const p = find(to);
-        return p == nullptr ? send_answer::no_such_process : answer(p->word.cancel(to.generation()), *p, current());
+        return p == nullptr ? send_answer::no_such_process : queued(p->word.cancel(to.generation()), *p, current());
+    }
+    // Of a request: what comes behind the first answer is counted and dropped, as of a call. In a step: the output's answer.
+    template <class T = payload>
+    send_answer answer(reply_to what, T&& data = {}) {
+        return complete_by(current(), what.to, what.tag, std::forward<T>(data), yield_error::none);
     }
     // It ends when its worker comes to it, and is not stepped any more.
-    send_answer kill(pid to) {
-        place* const p = find(to);
-        if (p == nullptr) return send_answer::no_such_process;
-        return push(current(), *p, to.generation(), blocks::make(event_type::kill, 0, yield_error::none, payload()),
-                    true);
-    }
+    send_answer kill(pid to) { return tell(current(), {}, to, event_type::kill); }
+    // What it is doing. Its state at once; the rest when a worker comes to it, waited for until the deadline (process_view.hpp).
+    process_view look(pid which, std::int64_t wait_ns = 10'000'000);
+    // The steps that run now, and still do when so long has passed. The caller waits; not in a step.
+    std::vector<stalled_step> stalled(std::int64_t ns);
     // A hint.
     bool lives(pid to) const {
         const place* const p = find(to);
@@ -163,6 +169,7 @@ public:
     const exception_handler& on_exception() const { return config_.on_exception; }
     typename Sync::mutex& mutex() { return mutex_; }
     crew_type& crew() { return crew_; }
+    const crew_type& crew() const { return crew_; }
     void timer_fired(worker_type& w, pid id, std::uint64_t tag) {
         (void)complete_by(&w, id, tag, payload(), yield_error::none);
     }
@@ -190,66 +197,45 @@ private:
         const bool posted = here != nullptr && !config_.wakes_into_pool ? here->post_local(&p) : crew_.post(&p);
         Sync::law(posted, "processes: the crew has ended, and a process lives");
     }
-    send_answer answer(push_answer a, place& p, worker_type* here) {
+    send_answer queued(push_answer a, place& p, worker_type* here) {
         if (a == push_answer::woke) queue(p, here);
         if (a == push_answer::no_such_process) return send_answer::no_such_process;
         return a == push_answer::completing ? send_answer::completing : send_answer::accepted;
     }
-    send_answer push(worker_type* here, place& p, std::uint64_t generation, node* n, bool calls) {
-        const send_answer a = answer(p.word.push(generation, n, calls), p, here);
-        if (a != send_answer::accepted) blocks::release(n);
-        return a;
-    }
-
+    // process_messages.hpp
+    send_answer push(worker_type* here, place& p, std::uint64_t generation, node* n, bool calls);
     template <class T>
-    send_answer send_by(worker_type* here, pid from, pid to, T&& data) {
-        if (to.node() != 0) [[unlikely]]
-            return relay(to, std::forward<T>(data));
-        place* const p = table_.find(to.place());
-        if (p == nullptr || !p->word.looks_alive(to.generation())) return refusal(p, to);
-        node* const n = blocks::make(event_type::message, from.value, yield_error::none, std::forward<T>(data));
-        const push_answer pushed = p->word.push(to.generation(), n, false);
-        if (pushed == push_answer::accepted) return send_answer::accepted;
-        if (pushed == push_answer::woke) {
-            queue(*p, here);
-            return send_answer::accepted;
-        }
-        if constexpr (std::is_same_v<T, payload>) data = std::move(n->what.data);
-        blocks::release(n);
-        return pushed == push_answer::completing ? send_answer::completing : send_answer::no_such_process;
-    }
+    send_answer send_by(worker_type* here, place* from, pid to, T&& data, event_type type = event_type::message,
+                        std::uint32_t call = 0);
+    send_answer send_bounded(worker_type* here, place* from, place& p, pid to, node* n);
     static send_answer refusal(place* p, pid to) {
         return p != nullptr && p->word.generation() == to.generation() ? send_answer::completing
                                                                        : send_answer::no_such_process;
     }
     template <class T>
-    send_answer relay(pid to, T&& data) {
-        if (!config_.relay) return send_answer::no_such_process;
-        if constexpr (std::is_same_v<std::remove_cvref_t<T>, payload>) {
-            return config_.relay(to, data);
-        } else {
-            payload wrapped(std::forward<T>(data));
-            return config_.relay(to, wrapped);
-        }
-    }
-    send_answer watch_by(worker_type* here, pid watcher, pid which) {
-        place* const p = find(which);
-        if (p == nullptr || !p->word.looks_alive(which.generation())) return refusal(p, which);
-        node* const n = blocks::make(event_type::watch, watcher.value, yield_error::none, payload());
-        return push(here, *p, which.generation(), n, false);
-    }
+    send_answer relay(pid to, T&& data);
     template <class T>
-    send_answer complete_by(worker_type* here, pid to, std::uint64_t tag, T&& data, yield_error error) {
-        place* const p = find(to);
-        if (p == nullptr || !p->word.looks_alive(to.generation())) {
-            books_.late_completion();
-            return refusal(p, to);
-        }
-        node* const n = blocks::make(event_type::completed, tag, error, std::forward<T>(data));
-        const send_answer a = push(here, *p, to.generation(), n, true);
-        if (a != send_answer::accepted) books_.late_completion();
-        return a;
-    }
+    send_answer request_by(worker_type& here, place& from, pid to, std::uint32_t tag, T&& data);
+    send_answer tell(worker_type* here, pid from, pid to, event_type what);
+    template <class T>
+    send_answer complete_by(worker_type* here, pid to, std::uint64_t tag, T&& data, yield_error error);
+    bool suspend(place& from, pid by);
+    void resume(place& p);
+    void mail_taken(worker_type& here, place& p, event_list<Sync>& events);
+    void drop_oldest(worker_type& here, place& p, event_list<Sync>& events);
+    void let_sender_go(worker_type* here, pid receiver, event& e);
+    void no_answers(worker_type* here, place& p, const event_list<Sync>& unread);
+
+    // process_runs.hpp
+    void run(place& p, worker_type& w);
+    void step(place& p, worker_type& w, event_list<Sync>&& events, bool cancelled);
+    void settle(place& p, worker_type& w);
+    std::uint64_t close_mailbox(place& p, worker_type* here, process_end how);
+    void tell_end(worker_type* here, pid to, pid ended, event_type what, process_end how);
+    bool dispatch(place& p, worker_type& w);
+    void carry_out(worker_type& w, basic_command<Sync>&& c);
+    void end(place& p, worker_type& w, process_end how, event_list<Sync>&& unread);
+    void show(place& p, event_list<Sync>& looks, const event_list<Sync>& events);
 
     spawn_answer spawn_by(worker_type* here, std::unique_ptr<process_type> body, std::string_view method,
                           payload&& input, pid parent, bool watched = false) {
@@ -273,6 +259,7 @@ private:
             const init_answer said = p->body->init(context, method, std::move(input));
             if (said == init_answer::unknown_method) told.error = spawn_error::unknown_method;
             if (said == init_answer::failed) told.error = spawn_error::failed;
+            if (told && context.mailbox.most != 0) p->set_bound(context.mailbox);
         } catch (...) {
             told.error = spawn_error::failed;
             told.thrown = std::current_exception();
@@ -297,112 +284,6 @@ private:
         return here == nullptr ? nullptr : &here->sources().spare_places();
     }
 
-    void run(place& p, worker_type& w) {
-        const auto [newest, cancel] = p.word.start(p.generation);
-        bool calls = false;
-        event_list<Sync> events(newest, [&calls](event_type t) { calls |= t != event_type::message; });
-        typename place::arrived what;
-        if (calls) what = p.sort(events, [this] { books_.late_completion(); });
-        if (what.killed) return end(p, w, process_end::killed, std::move(events));
-        if (at_phase(forcing)) [[unlikely]]
-            return end(p, w, process_end::forced, std::move(events));
-        const bool cancelled = cancel && !std::exchange(p.cancel_told, p.cancel_told || cancel);
-        // A wake for nothing: what it was for has come before, or was not called for (museum, B31).
-        const bool for_nothing = p.waits == process_state::blocked ? !what.completed : events.empty();
-        if (for_nothing && !cancelled && p.waits != process_state::ready) {
-            Sync::reach("process_core.woken_for_nothing");
-            if (!events.empty()) p.more().kept.append(std::move(events));
-            return settle(p, w);
-        }
-        if (p.has_more() && !p.more().kept.empty()) {
-            p.more().kept.append(std::move(events));
-            events = std::move(p.more().kept);
-        }
-        step(p, w, std::move(events), cancelled);
-    }
-
-    void step(place& p, worker_type& w, event_list<Sync>&& events, bool cancelled) {
-        basic_event_batch<Sync> batch(std::move(events), cancelled);
-        basic_step_output<Sync> out(*this, w, p.id());
-        std::exception_ptr thrown;
-        try {
-            p.body->step(batch, out);
-        } catch (...) {
-            thrown = std::current_exception();
-        }
-        if (thrown != nullptr) [[unlikely]] {
-            books_.threw();
-            w.sources().commands().clear();
-            if (config_.on_exception) config_.on_exception(thrown);
-            return end(p, w, process_end::threw, std::move(batch.rest()));
-        }
-        if (!batch.rest().empty() && !out.finished_) books_.bury(p.id(), dead_letter::unread, std::move(batch.rest()));
-        if (!w.sources().commands().empty() && !dispatch(p, w))
-            return end(p, w, process_end::misused, std::move(batch.rest()));
-        if (out.finished_) return end(p, w, process_end::finished, std::move(batch.rest()));
-        p.waits = out.waits_;
-        if (p.waits == process_state::blocked && !p.calls.any())
-            return end(p, w, process_end::misused, std::move(batch.rest()));
-        settle(p, w);
-    }
-
-    void settle(place& p, worker_type& w) {
-        if (!p.word.settle(p.generation, p.waits)) return;
-        queue(p, p.waits == process_state::ready ? nullptr : &w);  // again(): behind others
-    }
-
-    // What is left is buried, and the watchers are told. Returns how many messages were left.
-    std::uint64_t close_mailbox(place& p, worker_type* here, process_end how) {
-        event_list<Sync> left(p.word.finish(p.generation).newest, [](event_type) {});
-        p.sort(left, [this] { books_.late_completion(); });
-        if (p.has_more())
-            for (const pid watcher : p.more().watchers) tell_end(here, watcher, p.id(), how);
-        return books_.bury(p.id(), dead_letter::ended, std::move(left));
-    }
-    void tell_end(worker_type* here, pid watcher, pid ended, process_end how) {
-        place* const p = find(watcher);
-        if (p == nullptr || !p->word.looks_alive(watcher.generation())) return;
-        node* const n = blocks::make(event_type::ended, ended.value, yield_error::none, how);
-        (void)push(here, *p, watcher.generation(), n, false);
-    }
-
-    // False: a tag was in use, or called for twice. Then nothing of this step is carried out.
-    bool dispatch(place& p, worker_type& w) {
-        auto& commands = w.sources().commands();
-        bool fine = true;
-        for (const basic_command<Sync>& c : commands) fine = fine && p.called_for(c.tag);
-        for (std::size_t i = 0; fine && i != commands.size(); ++i) carry_out(w, std::move(commands[i]));
-        commands.clear();
-        return fine;
-    }
-    void carry_out(worker_type& w, basic_command<Sync>&& c) {
-        const pid from = c.from;
-        const std::uint64_t tag = c.tag;
-        if (c.id == sleep_command) return w.sources().sleep(*c.arguments.template get<std::int64_t>(), from, tag);
-        const auto handler = config_.handlers.find(c.id);
-        if (handler == config_.handlers.end())
-            return (void)complete_by(&w, from, tag, payload(), yield_error::unknown_command);
-        bool threw = false;
-        try {
-            handler->second(*this, std::move(c));
-        } catch (...) {
-            threw = true;
-        }
-        if (threw) (void)complete_by(&w, from, tag, payload(), yield_error::handler_threw);
-    }
-
-    void end(place& p, worker_type& w, process_end how, event_list<Sync>&& unread) {
-        const pid id = p.id();
-        std::uint64_t lost = 0;
-        if (p.has_more()) lost += books_.bury(p.id(), dead_letter::ended, std::move(p.more().kept));
-        lost += books_.bury(p.id(), dead_letter::ended, std::move(unread));
-        lost += close_mailbox(p, &w, how);
-        p.body->close();
-        p.empty();
-        if (!at_phase(running)) books_.ended(id, how, lost);
-        table_.release(&p, spare(&w));
-        leave();
-    }
     void raise_phase(phase to) {
         std::uint8_t seen = phase_.load(std::memory_order_relaxed);
         while (seen < to &&
@@ -414,7 +295,7 @@ private:
     void wake_all_processes() {
         Sync::fence_heavy();  // S1
         worker_type* const here = current();
-        table_.each([this, here](place& p) { (void)answer(p.word.cancel_any(), p, here); });
+        table_.each([this, here](place& p) { (void)queued(p.word.cancel_any(), p, here); });
     }
     void leave() {
         if (doors_.leave()) end_crew();
@@ -434,7 +315,8 @@ private:
     [[no_unique_address]] typename process_parts<Sync>::clock clock_;
     typename Sync::template atomic<std::uint8_t> phase_;
     typename Sync::template atomic<bool> stopping_;
-    typename Sync::mutex mutex_;  // of the crew
+    typename Sync::mutex mutex_;          // of the crew
+    typename Sync::mutex circles_mutex_;  // of rest::waits_for, of all places
     process_books<Sync> books_;
     typename process_parts<Sync>::parker ended_;
     two_doors<Sync> doors_;
@@ -444,4 +326,6 @@ private:
 
 }  // namespace apiary
 
+#include <apiary/schedulers/processes/process_messages.hpp>
 #include <apiary/schedulers/processes/process_output.hpp>
+#include <apiary/schedulers/processes/process_runs.hpp>

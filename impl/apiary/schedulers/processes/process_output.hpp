@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <apiary/schedulers/processes/process_core.hpp>
 
@@ -18,11 +19,45 @@ process_place<Sync>::process_place() : job<Sync>(&process_core<Sync>::run_it) {}
 template <class Sync>
 template <class T>
 send_answer basic_step_output<Sync>::send(pid to, T&& data) {
-    return core_.send_by(&worker_, self_, to, std::forward<T>(data));
+    return core_.send_by(&worker_, &place_, to, std::forward<T>(data));
 }
 template <class Sync>
 send_answer basic_step_output<Sync>::watch(pid which) {
-    return core_.watch_by(&worker_, self_, which);
+    return core_.tell(&worker_, self_, which, event_type::watch);
+}
+template <class Sync>
+send_answer basic_step_output<Sync>::unwatch(pid which) {
+    return core_.tell(&worker_, self_, which, event_type::unwatch);
+}
+template <class Sync>
+send_answer basic_step_output<Sync>::link(pid which) {
+    auto& links = place_.more().links;
+    const bool there = std::find(links.begin(), links.end(), which) != links.end();
+    if (there || which == self_) return send_answer::accepted;
+    links.push_back(which);
+    const send_answer a = core_.tell(&worker_, self_, which, event_type::link);
+    if (a != send_answer::accepted) std::erase(links, which);
+    return a;
+}
+template <class Sync>
+send_answer basic_step_output<Sync>::unlink(pid which) {
+    if (!place_.has_more() || std::erase(place_.more().links, which) == 0) return send_answer::no_such_process;
+    return core_.tell(&worker_, self_, which, event_type::unlink);
+}
+template <class Sync>
+template <class T>
+send_answer basic_step_output<Sync>::request(pid to, std::uint32_t tag, T&& data) {
+    if (!place_.called_for(tag)) {
+        misused_ = true;
+        return send_answer::no_such_process;
+    }
+    return core_.request_by(worker_, place_, to, tag, std::forward<T>(data));
+}
+template <class Sync>
+template <class T>
+send_answer basic_step_output<Sync>::answer(reply_to what, T&& data) {
+    (void)place_.pay(what);
+    return core_.complete_by(&worker_, what.to, what.tag, std::forward<T>(data), yield_error::none);
 }
 template <class Sync>
 spawn_answer basic_step_output<Sync>::spawn(std::unique_ptr<basic_process<Sync>> child, std::string_view method,

@@ -28,6 +28,13 @@ public:
     using tags = std::vector<std::uint64_t>;
 
     bool any() const { return count_ != 0; }
+    template <class Visit, class More>
+    void each(Visit visit, More more) const {
+        if (count_ == 0) return;
+        visit(first_);
+        if (count_ > 1)
+            for (const std::uint64_t tag : more()) visit(tag);
+    }
     // False: it is in use.
     template <class More>
     [[nodiscard]] bool add(std::uint64_t tag, More more) {
@@ -74,11 +81,27 @@ struct alignas(64) process_place : job<Sync> {
 
     process_place();  // process_core.hpp
 
+    struct asked {
+        std::uint32_t tag;
+        pid whom;
+    };
     // What few processes have.
     struct rest {
         pending_calls::tags tags;
-        std::vector<pid> watchers;
-        event_list<Sync> kept;  // messages that wait for the end of a block
+        std::vector<pid> watchers, links;
+        std::vector<reply_to> owed;  // requests that it has got, and not answered
+        std::vector<asked> asks;     // requests of its own
+        event_list<Sync> kept;       // what waits for the end of a block
+        mailbox_bound<Sync, process_limits<Sync>::generation_bits> bound;
+        bool was_bounded = false;  // then it stays with its place: a sender that comes late may be looking at it
+        pid suspended_by;          // whose mailbox was full
+        pid waits_for;             // the same, of a bounded process, by the core's mutex
+
+        void clear() {
+            tags.clear(), watchers.clear(), links.clear(), owed.clear(), asks.clear();
+            kept = event_list<Sync>();
+            suspended_by = {};
+        }
     };
     rest& more() {
         if (more_ == nullptr) more_ = std::make_unique<rest>();
@@ -86,55 +109,114 @@ struct alignas(64) process_place : job<Sync> {
     }
     bool has_more() const { return more_ != nullptr; }
     pid id() const { return pid::of(index, generation); }
+    // For senders. True: more().bound is there, and says of whom it is.
+    bool is_bounded() const { return bounded_.load(std::memory_order_acquire) != 0; }
+    // Before it is queued. Release: a sender that sees it sees the bound.
+    void set_bound(mailbox_limit l) {
+        more().was_bounded = true;
+        more().bound.open(generation, l);
+        bounded_.store(1, std::memory_order_release);
+    }
 
     [[nodiscard]] bool called_for(std::uint64_t tag) {
         return calls.add(tag, [this]() -> auto& { return more().tags; });
     }
     [[nodiscard]] bool call_ends(std::uint64_t tag) {
-        return calls.end(tag, [this]() -> auto& { return more().tags; });
+        if (!calls.end(tag, [this]() -> auto& { return more().tags; })) return false;
+        if (has_more()) std::erase_if(more().asks, [tag](const asked& a) { return a.tag == tag; });
+        return true;
     }
     // Takes out of what has come what is not for the process: kills, watches, completions that were not called for or do not
     // come first. `late()` is told of these.
     struct arrived {
-        bool completed = false, killed = false;
+        bool completed = false, killed = false, linked = false, room = false;
+        event_list<Sync> looks;
     };
     template <class Late>
     arrived sort(event_list<Sync>& events, Late late) {
         arrived what;
         event_list<Sync> for_it;
         while (node* n = events.pop()) {
-            const event& e = n->what;
+            event& e = n->what;
             const bool ends_a_call = e.type == event_type::completed && call_ends(e.tag);
-            if (ends_a_call || e.type == event_type::message || e.type == event_type::ended) {
+            if (e.type == event_type::request) more().owed.push_back(e.reply());
+            if (ends_a_call || e.is_mail() || e.type == event_type::ended) {
                 what.completed |= ends_a_call;
                 for_it.append(n);
-                continue;
+            } else if (e.type == event_type::look) {
+                what.looks.append(n);
+            } else {
+                if (e.type == event_type::completed) late();
+                tell(e, what);
+                event_blocks<Sync>::release(n);
             }
-            if (e.type == event_type::completed) late();
-            if (e.type == event_type::watch) more().watchers.push_back({e.tag});
-            what.killed |= e.type == event_type::kill;
-            event_blocks<Sync>::release(n);
         }
         events = std::move(for_it);
         return what;
     }
+    // A request is answered, or never will be. False: it was before.
+    bool pay(reply_to r) { return has_more() && std::erase(more().owed, r) != 0; }
 
     // For the next process.
     void empty() {
         body.reset();
-        more_.reset();
+        bounded_.store(0, std::memory_order_relaxed);
+        if (has_more() && more().was_bounded)
+            more_->clear();
+        else
+            more_.reset();
         calls = {};
+        steps = 0;
         waits = process_state::ready;
-        cancel_told = false;
+        cancel_told = suspended = completed_meanwhile = false;
     }
 
     word_type word;
     std::uint32_t index = 0;
-    std::uint32_t generation = 0;
+    std::uint16_t generation = 0;
+    process_state waits : 4 = process_state::ready;  // what the last step said; ready: it wants to run
+    bool cancel_told : 1 = false;
+    bool suspended : 1 = false;  // by more().suspended_by: it waits for room there, and then for what `waits` says
+    bool completed_meanwhile : 1 = false;  // a call ended while it was suspended
+
+private:
+    typename Sync::template atomic<std::uint8_t> bounded_{0};
+
+    // What is for the scheduler.
+    void tell(event& e, arrived& what) {
+        const pid by{e.tag};
+        switch (e.type) {
+            case event_type::kill:
+                what.killed = true;
+                break;
+            case event_type::watch:
+                more().watchers.push_back(by);
+                break;
+            case event_type::unwatch:
+                std::erase(more().watchers, by);
+                break;
+            case event_type::link:
+                more().links.push_back(by);
+                break;
+            case event_type::unlink:
+                std::erase(more().links, by);
+                break;
+            case event_type::linked_end:
+                if (std::erase(more().links, by) != 0 && *e.data.template get<process_end>() != process_end::finished)
+                    what.killed = what.linked = true;
+                break;
+            case event_type::room:
+                what.room |= suspended && more().suspended_by == by;
+                break;
+            default:
+                break;
+        }
+    }
+
+public:
     std::unique_ptr<basic_process<Sync>> body;
     [[no_unique_address]] pending_calls calls;
-    process_state waits = process_state::ready;  // what the last step said; ready: it wants to run
-    bool cancel_told = false;
+    std::uint32_t steps = 0;
 
 private:
     std::unique_ptr<rest> more_;

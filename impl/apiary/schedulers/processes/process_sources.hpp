@@ -33,7 +33,7 @@ public:
         std::uint64_t tag;
     };
 
-    process_sources() = default;
+    process_sources() { running_.store(0, std::memory_order_relaxed); }
     process_sources(const process_sources&) = delete;
     process_sources& operator=(const process_sources&) = delete;
 
@@ -49,6 +49,10 @@ public:
     }
     fifo_list<job<sync>>& spare_places() { return spare_; }
     std::vector<basic_command<sync>>& commands() { return commands_; }
+
+    // Whose step runs. Relaxed: a hint for another thread that looks twice.
+    void in_step(pid id) { running_.store(id.value, std::memory_order_relaxed); }
+    pid running() const { return {running_.load(std::memory_order_relaxed)}; }
 
     // For the worker.
     void enter(unsigned id) { id_ = id; }
@@ -102,6 +106,7 @@ private:
     Worker& self() { return static_cast<Worker&>(*this); }
     const Worker& self() const { return static_cast<const Worker&>(*this); }
 
+    typename sync::template atomic<std::uint64_t> running_;
     unsigned id_ = 0;
     fifo_list<task_type> kept_;  // there was no room to share them
     timer_heap<sleeping, sync> timers_;

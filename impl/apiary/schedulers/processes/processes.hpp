@@ -16,9 +16,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <apiary/schedulers/processes/process_core.hpp>
@@ -35,6 +38,8 @@ public:
         try {
             for (unsigned i = 0; i != number_of(config.workers); ++i)
                 threads_.emplace_back([this, i] { run_worker(i); });
+            if (config.on_stall && config.stall_ns > 0)
+                watcher_ = std::thread([this, ns = config.stall_ns, tell = config.on_stall] { watch(ns, tell); });
         } catch (...) {
             end();
             throw;
@@ -54,6 +59,7 @@ public:
             core::force();
             (void)core::wait_until(deadline(force_ns_));
         }
+        if (core::over()) join_threads();
         return core::report();
     }
     process_stop_report stop() { return stop(stop_ns_); }
@@ -63,6 +69,15 @@ public:
         const typename Sync::lock one_at_a_time(stop_mutex_);
         core::close_the_door();
         (void)core::wait_until(Sync::forever);
+        join_threads();
+    }
+
+    // What the workers did, as elements of Chrome's traceEvents; behind a join, or a stop that says that it is over, and when its policy is traced (process_config.hpp).
+    void write_trace(std::ostream& out) const
+        requires(process_parts<Sync>::trace::on)
+    {
+        for (unsigned i = 0; i != core::crew().table().size(); ++i)
+            core::crew().table()[i]->events().write(out, i + 1, "process", i);
     }
 
 private:
@@ -82,6 +97,7 @@ private:
         for (const auto& [id, handler] : c.handlers)
             if (!handler)
                 throw std::invalid_argument("processes: the handler of command " + std::to_string(id) + " is empty");
+        if (c.stall_ns < 0) throw std::invalid_argument("processes: stall_ns is negative");
         if (c.stop_ns < 0 || c.force_ns < 0) throw std::invalid_argument("processes: stop_ns or force_ns is negative");
         return c;
     }
@@ -102,13 +118,31 @@ private:
     void end() {
         (void)stop(stop_ns_);
         (void)core::wait_until(Sync::forever);
-        for (std::thread& t : threads_) t.join();
-        threads_.clear();
+        join_threads();
+        if (watcher_.joinable()) watcher_.join();
+    }
+    // Nothing lives: they are about to end.
+    void join_threads() {
+        for (std::thread& t : threads_)
+            if (t.joinable()) t.join();
+    }
+    // Each step that stalls is named once.
+    void watch(std::int64_t ns, const std::function<void(const stalled_step&)>& tell) {
+        std::vector<pid> told(threads_.size());
+        while (!core::over()) {
+            std::vector<pid> now(told.size());
+            for (const stalled_step& s : core::stalled(ns)) {
+                now[s.worker] = s.id;
+                if (told[s.worker] != s.id) tell(s);
+            }
+            told = std::move(now);
+        }
     }
 
     const std::int64_t stop_ns_, force_ns_;
     typename Sync::mutex stop_mutex_;
     std::vector<std::thread> threads_;
+    std::thread watcher_;  // of steps that do not return
 };
 
 using processes = basic_processes<>;

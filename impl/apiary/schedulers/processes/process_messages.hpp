@@ -1,0 +1,213 @@
+// process_messages: how events reach processes: sends, requests, completions, and bounded mailboxes. Included by process_core.hpp,
+// behind it; nobody else includes it.
+//
+// A mailbox with a bound (mailbox_bound.hpp). A send takes room before it pushes. Where there is none and the policy is to suspend the
+// sender, the message is taken in beyond the bound, one for each sender, and names the sender that waits for it. When the receiver
+// takes it to a step, or buries it, its worker lets that sender go. So nobody keeps a list of those that wait, and none can be
+// forgotten that is not a message forgotten (I3 of process_core).
+//
+// A circle: a process that waits for a full mailbox says for whose (rest::waits_for, by circles_mutex_). The last one of a
+// circle finds itself on that way, is refused, and the circle is named. Only bounded processes can be in one.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <apiary/schedulers/processes/process_core.hpp>
+#include <apiary/workers/thread_latch.hpp>
+
+namespace apiary {
+
+template <class Sync>
+send_answer process_core<Sync>::push(worker_type* here, place& p, std::uint64_t generation, node* n, bool calls) {
+    const send_answer a = queued(p.word.push(generation, n, calls), p, here);
+    if (a != send_answer::accepted) blocks::release(n);
+    return a;
+}
+
+template <class Sync>
+template <class T>
+send_answer process_core<Sync>::send_by(worker_type* here, place* from, pid to, T&& data, event_type type,
+                                        std::uint32_t call) {
+    if (to.node() != 0) [[unlikely]]
+        return type == event_type::message ? relay(to, std::forward<T>(data)) : send_answer::no_such_process;
+    place* const p = table_.find(to.place());
+    if (p == nullptr || !p->word.looks_alive(to.generation())) return refusal(p, to);
+    node* const n =
+        blocks::make(type, from == nullptr ? 0 : from->id().value, yield_error::none, std::forward<T>(data));
+    n->what.call = call;
+    send_answer a = send_answer::accepted;
+    if (p->is_bounded()) [[unlikely]] {
+        a = send_bounded(here, from, *p, to, n);
+    } else {
+        const push_answer pushed = p->word.push(to.generation(), n, false);
+        if (pushed == push_answer::accepted) return send_answer::accepted;
+        a = queued(pushed, *p, here);
+    }
+    if (a == send_answer::accepted) return a;
+    if constexpr (std::is_same_v<T, payload>) data = std::move(n->what.data);
+    blocks::release(n);
+    return a;
+}
+
+// Refused, the node is the caller's.
+template <class Sync>
+send_answer process_core<Sync>::send_bounded(worker_type* here, place* from, place& p, pid to, node* n) {
+    auto& bound = p.more().bound;
+    when_full then{};
+    const bound_answer found = bound.take(to.generation(), then);
+    if (found == bound_answer::gone) return send_answer::no_such_process;
+    thread_latch<Sync> taken;
+    if (found == bound_answer::full) {
+        Sync::reach("process_core.full");
+        if (then != when_full::suspend_sender || (here != nullptr && from == nullptr)) return send_answer::full;
+        if (from != nullptr && !suspend(*from, to)) return send_answer::full;
+        n->what.held = from != nullptr ? held_sender::process : held_sender::thread;
+        if (from == nullptr) n->what.tag = reinterpret_cast<std::uintptr_t>(&taken);
+    }
+    const held_sender held = n->what.held;
+    // One that drops its oldest is called out of a block to do so.
+    const bool calls = then == when_full::drop_oldest && bound.count(to.generation()) > bound.limit().most;
+    send_answer a = send_answer::no_such_process;
+    if (found != bound_answer::full || bound.take_beyond(to.generation())) {
+        a = queued(p.word.push(to.generation(), n, calls), p, here);
+        if (a != send_answer::accepted) bound.give_back(to.generation(), 1);
+    }
+    if (a != send_answer::accepted && held == held_sender::process) resume(*from);
+    if (a == send_answer::accepted && held == held_sender::thread) taken.wait();
+    return a;
+}
+
+// False: it is suspended already, by an earlier send of this step, or would wait for itself.
+template <class Sync>
+bool process_core<Sync>::suspend(place& from, pid by) {
+    if (from.suspended) return false;
+    if (from.is_bounded()) {
+        std::vector<pid> circle;
+        {
+            const typename Sync::lock held(circles_mutex_);
+            from.more().waits_for = by;
+            // Of those on the way none can end, and give its place on, before it has said, by this mutex, that it waits no more.
+            for (pid at = by; at && at != from.id();) {
+                circle.push_back(at);
+                place* const p = find(at);
+                const bool there = p != nullptr && p->word.looks_alive(at.generation()) && p->is_bounded();
+                at = there ? p->more().waits_for : pid{};
+                if (at == from.id()) circle.push_back(at);
+            }
+            if (by == from.id()) circle.push_back(by);
+            if (circle.back() != from.id()) circle.clear();
+            if (!circle.empty()) from.more().waits_for = {};
+        }
+        if (!circle.empty()) {
+            books_.full_circle();
+            if (config_.on_full_circle) config_.on_full_circle(circle);
+            return false;
+        }
+    }
+    from.more().suspended_by = by;
+    from.suspended = true;
+    return true;
+}
+// Its message has been taken, or it does not wait for that any more.
+template <class Sync>
+void process_core<Sync>::resume(place& p) {
+    p.suspended = false;
+    if (!p.is_bounded()) return;
+    const typename Sync::lock held(circles_mutex_);
+    p.more().waits_for = {};
+}
+
+// A step gets these, of a bounded process.
+template <class Sync>
+void process_core<Sync>::mail_taken(worker_type& here, place& p, event_list<Sync>& events) {
+    std::uint64_t n = 0;
+    events.each([&n](const event& e) { n += e.is_mail() ? 1U : 0U; });
+    if (n == 0) return;
+    p.more().bound.give_back(p.generation, n);
+    events.each([&](event& e) { let_sender_go(&here, p.id(), e); });
+}
+template <class Sync>
+void process_core<Sync>::let_sender_go(worker_type* here, pid receiver, event& e) {
+    const held_sender held = std::exchange(e.held, held_sender::none);
+    if (held == held_sender::thread) {
+        auto* const latch = reinterpret_cast<thread_latch<Sync>*>(std::exchange(e.tag, 0));
+        latch->count_down();
+    }
+    if (held == held_sender::process) (void)tell(here, receiver, e.from(), event_type::room);
+}
+// Of one that has that policy: what is more than its bound.
+template <class Sync>
+void process_core<Sync>::drop_oldest(worker_type& here, place& p, event_list<Sync>& events) {
+    const mailbox_limit limit = p.more().bound.limit();
+    if (limit.then != when_full::drop_oldest) return;
+    std::uint64_t n = 0;
+    events.each([&n](const event& e) { n += e.is_mail() ? 1U : 0U; });
+    if (n <= limit.most) return;
+    std::uint64_t left = n - limit.most;
+    p.more().bound.give_back(p.generation, left);
+    event_list<Sync> kept, dropped;
+    while (node* e = events.pop()) {
+        const bool drops = left != 0 && e->what.is_mail();
+        left -= drops ? 1U : 0U;
+        (drops ? dropped : kept).append(e);
+    }
+    events = std::move(kept);
+    no_answers(&here, p, dropped);
+    (void)books_.bury(p.id(), dead_letter::dropped, std::move(dropped));
+}
+template <class Sync>
+void process_core<Sync>::no_answers(worker_type* here, place& p, const event_list<Sync>& unread) {
+    unread.each([&](const event& e) {
+        if (e.type == event_type::request && p.pay(e.reply()))
+            (void)complete_by(here, e.from(), e.call, payload(), yield_error::no_answer);
+    });
+}
+
+template <class Sync>
+template <class T>
+send_answer process_core<Sync>::relay(pid to, T&& data) {
+    if (!config_.relay) return send_answer::no_such_process;
+    if constexpr (std::is_same_v<std::remove_cvref_t<T>, payload>) {
+        return config_.relay(to, data);
+    } else {
+        payload wrapped(std::forward<T>(data));
+        return config_.relay(to, wrapped);
+    }
+}
+
+// Precondition: `from` has called for the tag.
+template <class Sync>
+template <class T>
+send_answer process_core<Sync>::request_by(worker_type& here, place& from, pid to, std::uint32_t tag, T&& data) {
+    from.more().asks.push_back({tag, to});
+    const send_answer a = send_by(&here, &from, to, std::forward<T>(data), event_type::request, tag);
+    if (a != send_answer::accepted) (void)from.call_ends(tag);
+    return a;
+}
+
+// An event of the scheduler's own. A kill and the word that there is room end a block; links and watches do not.
+template <class Sync>
+send_answer process_core<Sync>::tell(worker_type* here, pid from, pid to, event_type what) {
+    place* const p = find(to);
+    if (p == nullptr || !p->word.looks_alive(to.generation())) return refusal(p, to);
+    node* const n = blocks::make(what, from.value, yield_error::none, payload());
+    return push(here, *p, to.generation(), n, what == event_type::kill || what == event_type::room);
+}
+template <class Sync>
+template <class T>
+send_answer process_core<Sync>::complete_by(worker_type* here, pid to, std::uint64_t tag, T&& data, yield_error error) {
+    place* const p = find(to);
+    if (p == nullptr || !p->word.looks_alive(to.generation())) {
+        books_.late_completion();
+        return refusal(p, to);
+    }
+    node* const n = blocks::make(event_type::completed, tag, error, std::forward<T>(data));
+    const send_answer a = push(here, *p, to.generation(), n, true);
+    if (a != send_answer::accepted) books_.late_completion();
+    return a;
+}
+
+}  // namespace apiary

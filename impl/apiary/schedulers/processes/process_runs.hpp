@@ -1,0 +1,237 @@
+// process_runs: one run of a process on a worker, from what has come to what it waits for, and its end. Included by process_core.hpp,
+// behind it; nobody else includes it.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <apiary/schedulers/processes/process_core.hpp>
+
+namespace apiary {
+
+template <class Sync>
+void process_core<Sync>::run(place& p, worker_type& w) {
+    const auto [newest, cancel] = p.word.start(p.generation);
+    bool calls = false;
+    event_list<Sync> events(newest, [&calls](event_type t) { calls |= t != event_type::message; });
+    typename place::arrived what;
+    if (calls) {
+        what = p.sort(events, [this] { books_.late_completion(); });
+        if (!what.looks.empty()) show(p, what.looks, events);
+    }
+    if (what.killed) return end(p, w, what.linked ? process_end::linked : process_end::killed, std::move(events));
+    if (at_phase(forcing)) [[unlikely]]
+        return end(p, w, process_end::forced, std::move(events));
+    const bool cancelled = cancel && !p.cancel_told;
+    if (cancelled) p.cancel_told = true;
+    if (p.has_more() && !p.more().kept.empty()) {
+        p.more().kept.append(std::move(events));
+        events = std::move(p.more().kept);
+    }
+    if (p.is_bounded()) [[unlikely]]
+        drop_oldest(w, p, events);
+    if (p.suspended) [[unlikely]] {
+        p.completed_meanwhile = p.completed_meanwhile || what.completed;
+        if (!what.room && !cancelled) {
+            if (!events.empty()) p.more().kept.append(std::move(events));
+            return settle(p, w);
+        }
+        resume(p);
+        what.completed = p.completed_meanwhile;
+        p.completed_meanwhile = false;
+    }
+    // A wake for nothing: what it was for has come before, or was not called for (museum, B31).
+    const bool for_nothing = p.waits == process_state::blocked ? !what.completed : events.empty();
+    if (for_nothing && !cancelled && p.waits != process_state::ready) {
+        Sync::reach("process_core.woken_for_nothing");
+        if (!events.empty()) p.more().kept.append(std::move(events));
+        return settle(p, w);
+    }
+    step(p, w, std::move(events), cancelled);
+}
+
+template <class Sync>
+void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& events, bool cancelled) {
+    if (p.is_bounded()) [[unlikely]]
+        mail_taken(w, p, events);
+    ++p.steps;
+    basic_event_batch<Sync> batch(std::move(events), cancelled);
+    basic_step_output<Sync> out(*this, w, p, p.id());
+    std::exception_ptr thrown;
+    w.sources().in_step(p.id());
+    try {
+        p.body->step(batch, out);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    w.sources().in_step({});
+    if (thrown != nullptr) [[unlikely]] {
+        books_.threw();
+        w.sources().commands().clear();
+        if (config_.on_exception) config_.on_exception(thrown);
+        return end(p, w, process_end::threw, std::move(batch.rest()));
+    }
+    if (!batch.rest().empty() && !out.finished_) {
+        no_answers(&w, p, batch.rest());
+        books_.bury(p.id(), dead_letter::unread, std::move(batch.rest()));
+    }
+    if (out.misused_ || (!w.sources().commands().empty() && !dispatch(p, w))) {
+        w.sources().commands().clear();
+        return end(p, w, process_end::misused, std::move(batch.rest()));
+    }
+    if (out.finished_) return end(p, w, process_end::finished, std::move(batch.rest()));
+    p.waits = out.waits_;
+    if (p.waits == process_state::blocked && !p.calls.any())
+        return end(p, w, process_end::misused, std::move(batch.rest()));
+    settle(p, w);
+}
+
+template <class Sync>
+void process_core<Sync>::settle(place& p, worker_type& w) {
+    const process_state waits = p.suspended ? process_state::blocked : p.waits;
+    if (!p.word.settle(p.generation, waits)) return;
+    queue(p, waits == process_state::ready ? nullptr : &w);  // again(): behind others
+}
+
+// What is left is buried, and those that wait for its end, its answers or its mailbox are told. Returns how many messages were left.
+template <class Sync>
+std::uint64_t process_core<Sync>::close_mailbox(place& p, worker_type* here, process_end how) {
+    event_list<Sync> left(p.word.finish(p.generation).newest, [](event_type) {});
+    auto what = p.sort(left, [this] { books_.late_completion(); });
+    show(p, what.looks, left);
+    if (p.is_bounded()) left.each([&](event& e) { let_sender_go(here, p.id(), e); });
+    if (p.has_more()) {
+        for (const pid watcher : p.more().watchers) tell_end(here, watcher, p.id(), event_type::ended, how);
+        for (const pid other : p.more().links) tell_end(here, other, p.id(), event_type::linked_end, how);
+        for (const reply_to r : p.more().owed) (void)complete_by(here, r.to, r.tag, payload(), yield_error::no_answer);
+    }
+    return books_.bury(p.id(), dead_letter::ended, std::move(left));
+}
+template <class Sync>
+void process_core<Sync>::tell_end(worker_type* here, pid to, pid ended, event_type what, process_end how) {
+    place* const p = find(to);
+    if (p == nullptr || !p->word.looks_alive(to.generation())) return;
+    node* const n = blocks::make(what, ended.value, yield_error::none, how);
+    // The end of one that it is linked to ends it, also when it blocks.
+    (void)push(here, *p, to.generation(), n, what == event_type::linked_end);
+}
+
+// False: a tag was in use, or called for twice. Then nothing of this step is carried out.
+template <class Sync>
+bool process_core<Sync>::dispatch(place& p, worker_type& w) {
+    auto& commands = w.sources().commands();
+    bool fine = true;
+    for (const basic_command<Sync>& c : commands) fine = fine && p.called_for(c.tag);
+    for (std::size_t i = 0; fine && i != commands.size(); ++i) carry_out(w, std::move(commands[i]));
+    commands.clear();
+    return fine;
+}
+template <class Sync>
+void process_core<Sync>::carry_out(worker_type& w, basic_command<Sync>&& c) {
+    const pid from = c.from;
+    const std::uint64_t tag = c.tag;
+    if (c.id == sleep_command) return w.sources().sleep(*c.arguments.template get<std::int64_t>(), from, tag);
+    const auto handler = config_.handlers.find(c.id);
+    if (handler == config_.handlers.end())
+        return (void)complete_by(&w, from, tag, payload(), yield_error::unknown_command);
+    bool threw = false;
+    try {
+        handler->second(*this, std::move(c));
+    } catch (...) {
+        threw = true;
+    }
+    if (threw) (void)complete_by(&w, from, tag, payload(), yield_error::handler_threw);
+}
+
+template <class Sync>
+void process_core<Sync>::end(place& p, worker_type& w, process_end how, event_list<Sync>&& unread) {
+    const pid id = p.id();
+    std::uint64_t lost = 0;
+    if (p.suspended) resume(p);
+    const auto bury = [&](event_list<Sync>&& events) {
+        if (p.is_bounded()) events.each([&](event& e) { let_sender_go(&w, id, e); });
+        lost += books_.bury(id, dead_letter::ended, std::move(events));
+    };
+    if (p.has_more()) bury(std::move(p.more().kept));
+    bury(std::move(unread));
+    lost += close_mailbox(p, &w, how);
+    p.body->close();
+    p.empty();
+    if (!at_phase(running)) books_.ended(id, how, lost);
+    table_.release(&p, spare(&w));
+    leave();
+}
+
+// To those that asked by look(). `events`: what has come and no step has seen.
+template <class Sync>
+void process_core<Sync>::show(place& p, event_list<Sync>& looks, const event_list<Sync>& events) {
+    while (node* n = looks.pop()) {
+        const auto question = *n->what.data.template get<process_question_ptr<Sync>>();
+        blocks::release(n);
+        process_view& v = question->view;
+        v.told = true;
+        v.steps = p.steps;
+        const auto count = [&v](const event& e) { v.mail += e.is_mail() ? 1U : 0U; };
+        events.each(count);
+        p.calls.each([&v](std::uint64_t tag) { v.calls.push_back(tag); }, [&p]() -> auto& { return p.more().tags; });
+        if (p.has_more()) {
+            p.more().kept.each(count);
+            v.linked = p.more().links;
+            v.watchers = p.more().watchers;
+            for (const auto& a : p.more().asks) v.waits_for.push_back(a.whom);
+            if (p.suspended) v.waits_for.push_back(p.more().suspended_by);
+        }
+        question->answered.store(true, std::memory_order_release);
+        question->asker.unpark();
+    }
+}
+
+template <class Sync>
+process_view process_core<Sync>::look(pid which, std::int64_t wait_ns) {
+    process_view at_once;
+    place* const p = find(which);
+    if (p == nullptr || !p->word.looks_alive(which.generation())) return at_once;
+    at_once.lives = true;
+    at_once.state = p->word.state();
+    if (wait_ns <= 0) return at_once;
+    const auto question = std::make_shared<process_question<Sync>>();
+    question->view = at_once;
+    node* const n = blocks::make(event_type::look, 0, yield_error::none, question);
+    if (push(current(), *p, which.generation(), n, true) != send_answer::accepted) return {};
+    const std::int64_t now = now_ns(), until = wait_ns < Sync::forever - now ? now + wait_ns : Sync::forever;
+    while (!question->answered.load(std::memory_order_acquire) && now_ns() < until)
+        (void)question->asker.park_until(until);
+    return question->answered.load(std::memory_order_acquire) ? question->view : at_once;
+}
+
+template <class Sync>
+std::vector<stalled_step> process_core<Sync>::stalled(std::int64_t ns) {
+    struct sample {
+        pid id;
+        std::uint64_t runs;
+    };
+    const auto look = [this] {
+        std::vector<sample> all;
+        for (unsigned i = 0; i != crew_.table().size(); ++i) {
+            auto& w = *crew_.table()[i];
+            all.push_back({w.sources().running(), w.counters().run});
+        }
+        return all;
+    };
+    const auto before = look();
+    for (std::int64_t left = ns; left > 0 && !over(); left -= 10'000'000)
+        std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::int64_t>(left, 10'000'000)));
+    const auto behind = look();
+    std::vector<stalled_step> same;
+    for (unsigned i = 0; i != before.size(); ++i)
+        if (before[i].id && before[i].id == behind[i].id && before[i].runs == behind[i].runs)
+            same.push_back({before[i].id, i});
+    return same;
+}
+
+}  // namespace apiary

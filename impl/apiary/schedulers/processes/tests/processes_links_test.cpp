@@ -1,0 +1,270 @@
+// Links, watches that are taken back, requests of a state machine, and what one sees from outside: look, stalled, trace.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "acting.hpp"
+
+namespace {
+
+using namespace apiary;
+
+enum class does { finish, fail };
+
+// Ends as it is told; links to `other` first.
+std::unique_ptr<process> member(pid other, std::atomic<int>& linked, std::atomic<int>& closed) {
+    return std::make_unique<acting>(
+        [&linked, other, begun = false](event_batch& batch, step_output& out) mutable {
+            if (!std::exchange(begun, true)) {
+                if (other) {
+                    EXPECT_EQ(out.link(other), send_answer::accepted);
+                    EXPECT_EQ(out.link(other), send_answer::accepted) << "again";
+                }
+                ++linked;
+            }
+            while (event* e = batch.next()) {
+                if (e->type == event_type::cancel) return out.finish();
+                if (const does* d = e->data.get<does>()) {
+                    if (*d == does::fail) throw 1;
+                    return out.finish();
+                }
+            }
+        },
+        [&closed] { ++closed; });
+}
+
+TEST(processes_links, one_that_fails_takes_with_it_those_it_is_linked_to_and_one_that_finishes_does_not) {
+    for (const bool from_the_linker : {false, true})
+        for (const does what : {does::fail, does::finish}) {
+            processes all({.workers = 2, .stop_ns = 1'000'000});
+            std::atomic<int> linked = 0, closed = 0, how = -1;
+            const pid a = all.spawn(member({}, linked, closed)).id;
+            wait_for([&] { return linked == 1; });
+            const pid b = all.spawn(member(a, linked, closed)).id;
+            const pid c = all.spawn(member(b, linked, closed)).id;
+            wait_for([&] { return linked == 3; });
+            std::atomic<bool> watching = false;
+            const pid other = from_the_linker ? a : c;
+            (void)all.spawn(std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
+                if (!std::exchange(begun, true)) {
+                    EXPECT_EQ(out.watch(other), send_answer::accepted);
+                    watching = true;
+                }
+                while (event* e = batch.next())
+                    if (e->type == event_type::ended) how = static_cast<int>(*e->data.get<process_end>());
+            }));
+            wait_for([&] { return watching.load(); });
+            EXPECT_EQ(all.send(from_the_linker ? c : a, what), send_answer::accepted);
+            if (what == does::fail) {
+                wait_for([&] { return closed == 3; });
+                wait_for([&] { return how == static_cast<int>(process_end::linked); });
+            } else {
+                wait_for([&] { return closed == 1; });
+                EXPECT_TRUE(all.lives(b));
+            }
+        }
+}
+
+TEST(processes_links, an_unlinked_one_lives_on_and_a_link_to_the_dead_is_refused) {
+    processes all({.workers = 1, .stop_ns = 1'000'000});
+    std::atomic<int> linked = 0, closed = 0;
+    const pid a = all.spawn(member({}, linked, closed)).id;
+    wait_for([&] { return linked == 1; });
+    std::atomic<bool> unlinked = false;
+    const pid b = all.spawn(on_events([&](event&, step_output& out) {
+                         EXPECT_EQ(out.link(out.self()), send_answer::accepted) << "to itself: nothing";
+                         EXPECT_EQ(out.link(a), send_answer::accepted);
+                         EXPECT_EQ(out.unlink(a), send_answer::accepted);
+                         EXPECT_EQ(out.unlink(a), send_answer::no_such_process);
+                         EXPECT_NE(out.link(pid{}), send_answer::accepted);
+                         unlinked = true;
+                     }))
+                      .id;
+    EXPECT_EQ(all.send(b, 0), send_answer::accepted);
+    wait_for([&] { return unlinked.load(); });
+    EXPECT_EQ(all.send(a, does::fail), send_answer::accepted);
+    wait_for([&] { return closed == 1; });
+    const auto seen = all.look(b, real_sync::forever);
+    EXPECT_TRUE(seen.lives && seen.told);
+    EXPECT_TRUE(seen.linked.empty());
+}
+
+TEST(processes_links, the_end_of_a_linked_one_ends_the_blocked) {
+    processes all({.workers = 1, .stop_ns = 1'000'000, .handlers = {{1, [](auto&, process_command&&) {}}}});
+    std::atomic<int> linked = 0, closed = 0;
+    const pid a = all.spawn(member({}, linked, closed)).id;
+    std::atomic<bool> blocks = false;
+    const pid b = all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+                         EXPECT_EQ(out.link(a), send_answer::accepted);
+                         out.call(1, 1);
+                         out.block();
+                         blocks = true;
+                     }))
+                      .id;
+    wait_for([&] { return blocks.load(); });
+    EXPECT_EQ(all.kill(a), send_answer::accepted);
+    wait_for([&] { return !all.lives(b); });
+    EXPECT_EQ(closed, 1);
+}
+
+TEST(processes_links, a_watch_that_was_taken_back_tells_nothing) {
+    processes all({.workers = 1, .stop_ns = 1'000'000});
+    const pid watched = all.spawn(deaf()).id;
+    std::atomic<int> told = 0;
+    std::atomic<bool> back = false;
+    const pid watcher =
+        all.spawn(std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
+               if (!std::exchange(begun, true)) {
+                   EXPECT_EQ(out.watch(watched), send_answer::accepted);
+                   EXPECT_EQ(out.watch(watched), send_answer::accepted);
+                   EXPECT_EQ(out.unwatch(watched), send_answer::accepted);
+                   back = true;
+               }
+               while (batch.next() != nullptr) ++told;
+           }))
+            .id;
+    wait_for([&] { return back.load(); });
+    EXPECT_TRUE(all.look(watched, real_sync::forever).watchers.empty());
+    EXPECT_EQ(all.kill(watched), send_answer::accepted);
+    wait_for([&] { return !all.lives(watched); });
+    EXPECT_TRUE(all.look(watcher, real_sync::forever).told);
+    EXPECT_EQ(told, 0);
+}
+
+TEST(processes_links, a_request_is_answered_once_by_the_tag_it_was_given) {
+    processes all({.workers = 2, .stop_ns = 1'000'000});
+    const pid server = all.spawn(on_events([](event& e, step_output& out) {
+                              ASSERT_EQ(e.type, event_type::request);
+                              const int n = *e.data.get<int>();
+                              EXPECT_EQ(out.answer(e.reply(), n + 1), send_answer::accepted);
+                              (void)out.answer(e.reply(), n + 2);  // counted, and dropped
+                          }))
+                           .id;
+    std::vector<std::pair<std::uint64_t, int>> got;
+    (void)all.spawn(std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
+        if (!std::exchange(begun, true)) {
+            for (std::uint32_t tag : {5U, 9U})
+                EXPECT_EQ(out.request(server, tag, static_cast<int>(tag)), send_answer::accepted);
+        }
+        while (event* e = batch.next()) got.emplace_back(e->tag, *e->data.get<int>());
+        got.size() == 2 ? out.finish() : out.block();
+    }));
+    wait_for([&] { return all.counters().living == 1; });
+    EXPECT_EQ(got, (std::vector<std::pair<std::uint64_t, int>>{{5, 6}, {9, 10}}));
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
+    EXPECT_EQ(all.counters().late_completions, 2U);
+}
+
+TEST(processes_links, a_request_by_a_tag_that_is_in_use_ends_the_process) {
+    processes all({.workers = 1, .stop_ns = 1'000'000});
+    const pid server = all.spawn(deaf()).id;
+    std::atomic<int> closed = 0;
+    (void)all.spawn(std::make_unique<acting>(
+        [&](event_batch&, step_output& out) {
+            EXPECT_EQ(out.request(server, 1, 0), send_answer::accepted);
+            (void)out.request(server, 1, 0);
+            out.block();
+        },
+        [&] { ++closed; }));
+    wait_for([&] { return closed == 1; });
+}
+
+TEST(processes_look, tells_state_steps_mail_and_whom_it_waits_for) {
+    processes all({.workers = 1, .stop_ns = 1'000'000, .handlers = {{1, [](auto&, process_command&&) {}}}});
+    std::vector<event> kept;
+    const pid silent = all.spawn(on_events([&](event& e, step_output&) { kept.push_back(std::move(e)); })).id;
+    std::atomic<int> steps = 0;
+    const pid blocks = all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                              while (event* e = batch.next())
+                                  if (e->type == event_type::cancel) return out.finish();
+                              if (steps == 1) {
+                                  EXPECT_EQ(out.request(silent, 77, 1), send_answer::accepted);
+                                  out.call(1, 3);
+                                  out.block();
+                              }
+                              ++steps;
+                          }))
+                           .id;
+    wait_for([&] { return steps == 1; });
+    EXPECT_EQ(all.send(blocks, 1), send_answer::accepted);
+    wait_for([&] { return steps == 2; });
+    for (int i = 0; i != 3; ++i) EXPECT_EQ(all.send(blocks, i), send_answer::accepted);
+    const process_view seen = all.look(blocks, real_sync::forever);
+    EXPECT_TRUE(seen.lives && seen.told);
+    EXPECT_EQ(seen.steps, 2U);
+    EXPECT_EQ(seen.mail, 3U);
+    EXPECT_EQ(seen.calls, (std::vector<std::uint64_t>{77, 3}));
+    EXPECT_EQ(seen.waits_for, std::vector{silent});
+    EXPECT_EQ(all.look(blocks, 0).told, false);
+    wait_for([&] { return all.look(blocks, 0).state == process_state::blocked; });
+    EXPECT_EQ(steps, 2) << "no step is told";
+    EXPECT_FALSE(all.look(pid{}).lives);
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
+    EXPECT_FALSE(all.look(blocks).lives);
+}
+
+TEST(processes_look, names_a_step_that_does_not_return_and_no_other) {
+    std::atomic<bool> in_step = false, go = false;
+    std::atomic<std::uint64_t> told = 0;
+    std::atomic<int> times = 0;
+    processes all({.workers = 2, .stop_ns = 1'000'000, .stall_ns = 2'000'000, .on_stall = [&](const stalled_step& s) {
+                       told = s.id.value;
+                       ++times;
+                   }});
+    EXPECT_TRUE(all.stalled(1'000'000).empty());
+    const pid hangs = all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+                             in_step = true;
+                             wait_for([&] { return go.load(); });
+                             out.finish();
+                         }))
+                          .id;
+    wait_for([&] { return in_step.load(); });
+    const auto found = all.stalled(1'000'000);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].id, hangs);
+    EXPECT_LT(found[0].worker, 2U);
+    const process_view seen = all.look(hangs, 1'000'000);
+    EXPECT_EQ(seen.state, process_state::running);
+    EXPECT_FALSE(seen.told);
+    wait_for([&] { return told == hangs.value; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(times, 1) << "once";
+    go = true;
+    all.join();
+    EXPECT_TRUE(all.stalled(1'000'000).empty());
+}
+
+struct traced : real_sync {
+    using process_trace = event_trace;
+};
+
+TEST(processes_look, writes_what_its_workers_did_when_its_policy_is_traced) {
+    using scheduler = basic_processes<traced>;
+    struct counts : basic_process<traced> {
+        init_answer init(context&, std::string_view, payload) override { return init_answer::ready; }
+        void step(events& batch, output& out) override {
+            while (batch.next() != nullptr)
+                if (++n == 3) out.finish();
+        }
+        int n = 0;
+    };
+    scheduler all({.workers = 1});
+    const auto made = all.spawn(std::make_unique<counts>());
+    for (int i = 0; i != 3; ++i) EXPECT_EQ(all.send(made.id, i), send_answer::accepted);
+    all.join();
+    wait_for([&] { return all.counters().living == 0; });
+    (void)all.stop();
+    std::ostringstream text;
+    all.write_trace(text);
+    EXPECT_NE(text.str().find("process worker 0"), std::string::npos);
+    EXPECT_NE(text.str().find("\"name\":\"task\""), std::string::npos);
+}
+
+TEST(processes_look, refuses_a_negative_stall) {
+    EXPECT_THROW(processes({.workers = 1, .stall_ns = -1}), std::invalid_argument);
+}
+
+}  // namespace

@@ -1,0 +1,309 @@
+// Mailboxes with a bound: what a send does that finds one full, for processes and for threads, and that nothing is lost by it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "acting.hpp"
+
+namespace {
+
+using namespace apiary;
+
+// Asks for a bound in its init.
+class bounded : public acting {
+public:
+    bounded(mailbox_limit l, step_function f) : acting(std::move(f)), limit_(l) {}
+    init_answer init(context& c, std::string_view, payload) override {
+        c.mailbox = limit_;
+        return init_answer::ready;
+    }
+
+private:
+    mailbox_limit limit_;
+};
+
+// Is in a step until the gate opens; then it notes its messages, in order.
+struct gated {
+    std::atomic<bool> in_step = false, open = false;
+    std::vector<int> got;
+    std::unique_ptr<process> make(mailbox_limit l) {
+        return std::make_unique<bounded>(l, [this](event_batch& batch, step_output& out) {
+            in_step = true;
+            wait_for([this] { return open.load(); });
+            while (event* e = batch.next())
+                if (e->type == event_type::cancel)
+                    out.finish();
+                else if (const int* n = e->data.get<int>())
+                    got.push_back(*n);
+        });
+    }
+};
+
+TEST(processes_mailbox, one_that_refuses_takes_as_many_as_its_bound_and_more_when_it_has_looked) {
+    gated g;
+    processes all({.workers = 1});
+    const pid id = all.spawn(g.make({.most = 3})).id;
+    wait_for([&] { return g.in_step.load(); });
+    for (int i = 0; i != 3; ++i) EXPECT_EQ(all.send(id, i), send_answer::accepted);
+    payload kept(7);
+    EXPECT_EQ(all.send(id, std::move(kept)), send_answer::full);
+    EXPECT_EQ(*kept.get<int>(), 7) << "a refused payload is still there";
+    EXPECT_EQ(all.kill(pid{}), send_answer::no_such_process);
+    g.open = true;
+    while (all.send(id, 3) == send_answer::full) std::this_thread::yield();
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
+    EXPECT_EQ(g.got, (std::vector{0, 1, 2, 3}));
+    EXPECT_EQ(all.counters().dead_letters, 0U);
+}
+
+TEST(processes_mailbox, ten_million_to_one_that_does_not_look_take_no_more_memory_than_its_bound) {
+    gated g;
+    processes all({.workers = 1});
+    const pid id = all.spawn(g.make({.most = 1000})).id;
+    wait_for([&] { return g.in_step.load(); });
+    std::uint64_t accepted = 0, full = 0;
+    for (int i = 0; i != 10'000'000; ++i) ++(all.send(id, i) == send_answer::accepted ? accepted : full);
+    EXPECT_EQ(accepted, 1000U);
+    EXPECT_EQ(full, 9'999'000U);
+    g.open = true;
+}
+
+TEST(processes_mailbox, one_that_drops_its_oldest_keeps_the_newest_and_buries_the_others) {
+    gated g;
+    std::vector<int> dropped;
+    processes all({.workers = 1, .on_dead_letter = [&](pid, dead_letter why, event& e) {
+                       EXPECT_EQ(why, dead_letter::dropped);
+                       dropped.push_back(*e.data.get<int>());
+                   }});
+    const pid id = all.spawn(g.make({.most = 3, .then = when_full::drop_oldest})).id;
+    wait_for([&] { return g.in_step.load(); });
+    for (int i = 0; i != 6; ++i) EXPECT_EQ(all.send(id, i), send_answer::accepted);
+    EXPECT_EQ(all.send(id, 6), send_answer::full) << "twice the bound: it cannot drop while its step runs";
+    g.open = true;
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
+    EXPECT_EQ(g.got, (std::vector{3, 4, 5}));
+    EXPECT_EQ(dropped, (std::vector{0, 1, 2}));
+}
+
+TEST(processes_mailbox, one_that_blocks_drops_its_oldest_too) {
+    std::atomic<bool> blocked = false;
+    std::vector<int> got;
+    processes all({.workers = 1, .handlers = {{1, [](auto&, process_command&&) {}}}});
+    const pid id = all.spawn(std::make_unique<bounded>(mailbox_limit{.most = 2, .then = when_full::drop_oldest},
+                                                       [&](event_batch& batch, step_output& out) {
+                                                           if (!blocked.exchange(true)) {
+                                                               out.call(1, 1);
+                                                               return out.block();
+                                                           }
+                                                           while (event* e = batch.next())
+                                                               if (const int* n = e->data.get<int>()) got.push_back(*n);
+                                                           out.finish();
+                                                       }))
+                       .id;
+    wait_for([&] { return blocked.load(); });
+    for (int i = 0; i != 1000; ++i)
+        while (all.send(id, i) == send_answer::full) std::this_thread::yield();
+    EXPECT_EQ(all.complete_yield(id, 1), send_answer::accepted);
+    all.join();
+    EXPECT_EQ(got, (std::vector{998, 999}));
+    EXPECT_EQ(all.counters().dead_letters, 998U);
+}
+
+TEST(processes_mailbox, a_sending_process_is_suspended_until_its_message_is_taken) {
+    gated g;
+    processes all({.workers = 2});
+    const pid id = all.spawn(g.make({.most = 2, .then = when_full::suspend_sender})).id;
+    wait_for([&] { return g.in_step.load(); });
+    std::atomic<int> steps = 0, sent = 0;
+    const pid sender = all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                              ++steps;
+                              while (event* e = batch.next())
+                                  if (e->type == event_type::cancel) return out.finish();
+                              for (;;) {
+                                  const send_answer a = out.send(id, sent.load());
+                                  if (a == send_answer::full) return out.again();  // it is suspended, by the one before
+                                  EXPECT_EQ(a, send_answer::accepted);
+                                  if (++sent == 10) return;
+                              }
+                          }))
+                           .id;
+    wait_for([&] { return sent == 3; });  // two, and the one that it waits for
+    EXPECT_EQ(all.send(sender, 0), send_answer::accepted);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(steps, 1) << "suspended: no message wakes it";
+    EXPECT_EQ(all.look(sender).waits_for, std::vector{id});
+    g.open = true;
+    wait_for([&] { return sent == 10; });
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
+    std::vector<int> expected(10);
+    for (int i = 0; i != 10; ++i) expected[static_cast<std::size_t>(i)] = i;
+    EXPECT_EQ(g.got, expected);
+}
+
+TEST(processes_mailbox, a_suspended_process_is_reached_by_a_cancel_and_ended_by_a_kill) {
+    for (const bool kill : {false, true}) {
+        gated g;
+        processes all({.workers = 2});
+        const pid id = all.spawn(g.make({.most = 1, .then = when_full::suspend_sender})).id;
+        wait_for([&] { return g.in_step.load(); });
+        std::atomic<int> cancels = 0, sent = 0;
+        const pid sender = all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                                  while (event* e = batch.next())
+                                      if (e->type == event_type::cancel) return (void)++cancels, out.finish();
+                                  for (; sent != 2; ++sent) EXPECT_EQ(out.send(id, 0), send_answer::accepted);
+                              }))
+                               .id;
+        wait_for([&] { return sent == 2; });
+        EXPECT_EQ(kill ? all.kill(sender) : all.cancel(sender), send_answer::accepted);
+        wait_for([&] { return !all.lives(sender); });
+        EXPECT_EQ(cancels, kill ? 0 : 1);
+        g.open = true;
+    }
+}
+
+TEST(processes_mailbox, an_outside_thread_blocks_until_its_message_is_taken_or_buried) {
+    for (const bool ends : {false, true}) {
+        gated g;
+        std::atomic<int> letters = 0;
+        processes all({.workers = 1, .on_dead_letter = [&](pid, dead_letter, event& e) {
+                           EXPECT_FALSE(e.from()) << "no process has sent it";
+                           ++letters;
+                       }});
+        const pid id = all.spawn(g.make({.most = 1, .then = when_full::suspend_sender})).id;
+        wait_for([&] { return g.in_step.load(); });
+        EXPECT_EQ(all.send(id, 0), send_answer::accepted);
+        std::atomic<bool> back = false;
+        std::thread sender([&] {
+            EXPECT_EQ(all.send(id, 1), send_answer::accepted);
+            back = true;
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        EXPECT_FALSE(back);
+        if (ends) {
+            EXPECT_EQ(all.kill(id), send_answer::accepted);
+        }
+        g.open = true;
+        sender.join();
+        EXPECT_TRUE(all.stop(real_sync::forever).over);
+        EXPECT_EQ(g.got.size() + static_cast<std::size_t>(letters), 2U);
+    }
+}
+
+TEST(processes_mailbox, a_circle_of_full_ones_is_named_and_its_last_send_refused) {
+    std::mutex m;
+    std::vector<pid> named;
+    processes all({.workers = 3, .on_full_circle = [&](const std::vector<pid>& c) {
+                       const std::lock_guard held(m);
+                       named = c;
+                   }});
+    std::array<std::atomic<std::uint64_t>, 3> ids{};
+    std::atomic<int> in_step = 0, sent = 0, refused = 0;
+    for (std::size_t i = 0; i != 3; ++i) {
+        const auto made =
+            all.spawn(std::make_unique<bounded>(mailbox_limit{.most = 1, .then = when_full::suspend_sender},
+                                                [&, i, begun = false](event_batch& batch, step_output& out) mutable {
+                                                    while (event* e = batch.next())
+                                                        if (e->type == event_type::cancel) return out.finish();
+                                                    if (std::exchange(begun, true)) return;
+                                                    // All three stand in their steps: nobody takes anything.
+                                                    ++in_step;
+                                                    wait_for([&] { return in_step == 3 && ids[(i + 1) % 3] != 0; });
+                                                    const pid next{ids[(i + 1) % 3]};
+                                                    EXPECT_EQ(out.send(next, 1), send_answer::accepted);
+                                                    if (out.send(next, 2) == send_answer::full) ++refused;
+                                                    ++sent;
+                                                    wait_for([&] { return sent == 3; });
+                                                }));
+        ids[i] = made.id.value;
+    }
+    wait_for([&] { return sent == 3; });
+    EXPECT_EQ(refused, 1) << "the last of them";
+    const auto report = all.stop(real_sync::forever);
+    EXPECT_TRUE(report.over) << "the others go on";
+    EXPECT_EQ(report.forced.size(), 0U);
+    EXPECT_EQ(named.size(), 3U);
+    for (const auto& id : ids) EXPECT_EQ(std::count(named.begin(), named.end(), pid{id}), 1);
+    EXPECT_EQ(all.counters().full_circles, 1U);
+}
+
+TEST(processes_mailbox, one_that_sends_to_its_own_full_mailbox_is_refused_and_named) {
+    std::vector<pid> named;
+    int full = 0;
+    processes all({.workers = 1, .on_full_circle = [&](const std::vector<pid>& c) { named = c; }});
+    const auto made = all.spawn(std::make_unique<bounded>(mailbox_limit{.most = 1, .then = when_full::suspend_sender},
+                                                          [&](event_batch&, step_output& out) {
+                                                              EXPECT_EQ(out.send(out.self(), 1), send_answer::accepted);
+                                                              full += out.send(out.self(), 2) == send_answer::full;
+                                                              out.finish();
+                                                          }));
+    all.join();
+    EXPECT_EQ(full, 1);
+    EXPECT_EQ(named, std::vector{made.id});
+    EXPECT_EQ(all.counters().full_circles, 1U);
+}
+
+TEST(processes_mailbox, a_step_may_not_block_its_worker_by_a_send_that_names_no_sender) {
+    gated g;
+    processes all({.workers = 2});
+    const pid id = all.spawn(g.make({.most = 1, .then = when_full::suspend_sender})).id;
+    wait_for([&] { return g.in_step.load(); });
+    EXPECT_EQ(all.send(id, 0), send_answer::accepted);
+    std::atomic<bool> over = false;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        EXPECT_EQ(out.scheduler().send(id, 1), send_answer::full);
+        over = true;
+        out.finish();
+    }));
+    wait_for([&] { return over.load(); });
+    g.open = true;
+}
+
+TEST(processes_mailbox, many_senders_and_one_receiver_lose_nothing_under_each_policy) {
+    constexpr int each = 3000;
+    for (const when_full policy : {when_full::refuse, when_full::suspend_sender, when_full::drop_oldest}) {
+        processes all({.workers = 3});
+        std::atomic<int> got = 0, accepted = 0, senders = 4;
+        const auto sink = all.spawn(std::make_unique<bounded>(mailbox_limit{.most = 4, .then = policy},
+                                                              [&](event_batch& batch, step_output& out) {
+                                                                  while (event* e = batch.next())
+                                                                      if (e->type == event_type::cancel)
+                                                                          out.finish();
+                                                                      else
+                                                                          ++got;
+                                                              }));
+        for (int s = 0; s != 2; ++s)
+            (void)all.spawn(std::make_unique<acting>([&, left = each](event_batch&, step_output& out) mutable {
+                for (int n = 0; n != 7 && left != 0; ++n) {
+                    if (out.send(sink.id, left) != send_answer::accepted) break;
+                    ++accepted;
+                    --left;
+                }
+                if (left != 0) return out.again();
+                --senders;
+                out.finish();
+            }));
+        std::vector<std::thread> outside;
+        for (int s = 0; s != 2; ++s)
+            outside.emplace_back([&] {
+                for (int n = 0; n != each;)
+                    if (all.send(sink.id, n) == send_answer::accepted)
+                        ++accepted, ++n;
+                    else
+                        std::this_thread::yield();
+                --senders;
+            });
+        for (std::thread& t : outside) t.join();
+        wait_for([&] { return senders == 0; });
+        EXPECT_TRUE(all.stop(real_sync::forever).over);
+        EXPECT_EQ(accepted, 4 * each);
+        EXPECT_EQ(static_cast<std::uint64_t>(got) + all.counters().dead_letters, 4U * each);
+        EXPECT_EQ(all.counters().dead_letters == 0, policy != when_full::drop_oldest || got == 4 * each);
+    }
+}
+
+}  // namespace

@@ -1,0 +1,210 @@
+// The scheduler as it ships: bounded mailboxes, requests and links. A sender that waits goes on, once, when its message is taken or
+// buried; a request is answered once; two that are linked end together.
+#include "processes_scenario.hpp"
+
+namespace {
+
+using namespace apiary;
+using model::processes_scenario;
+using model::seen;
+
+// A process with a bound.
+template <class Sync>
+class bounded : public model::watched<Sync> {
+    using base = model::watched<Sync>;
+
+public:
+    bounded(seen& s, mailbox_limit l, typename base::body first, typename base::body on)
+        : base(s, std::move(first), std::move(on)), limit_(l) {}
+    init_answer init(typename basic_process<Sync>::context& c, std::string_view m, payload p) override {
+        c.mailbox = limit_;
+        return base::init(c, m, std::move(p));
+    }
+
+private:
+    const mailbox_limit limit_;
+};
+
+// A thread outside fills a mailbox of one and blocks; the receiver takes, or is killed.
+template <class Sync, bool Killed>
+struct thread_at_a_full_mailbox : processes_scenario<Sync, 1, 1> {
+    pid id;
+    void before() {
+        this->make();
+        id = this->core
+                 ->spawn(std::make_unique<bounded<Sync>>(this->of[0],
+                                                         mailbox_limit{.most = 1, .then = when_full::suspend_sender},
+                                                         typename thread_at_a_full_mailbox::body{},
+                                                         [n = 0](event& e, auto& out) mutable {
+                                                             if (e.type == event_type::cancel || ++n == 2) out.finish();
+                                                         }))
+                 .id;
+        Sync::law(this->core->send(id, 1) == send_answer::accepted, "an empty mailbox refuses");
+        this->core->close_the_door();
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->work(0);
+        if (Killed) Sync::law(this->core->kill(id) == send_answer::accepted, "a living process could not be killed");
+        const send_answer second = this->core->send(id, 2);
+        Sync::law(Killed || second == send_answer::accepted, "a mailbox that suspends its senders refuses");
+        Sync::reach(second == send_answer::accepted ? "mail.accepted" : "mail.refused");
+    }
+    void after() {
+        this->end();
+        const seen& s = this->of[0];
+        Sync::law(s.closed == 1 && (Killed || s.messages == 2), "an accepted message was lost");
+    }
+};
+template <class Sync>
+struct thread_waits_for_room : thread_at_a_full_mailbox<Sync, false> {
+    static constexpr const char* what = "a thread sends to a full mailbox: it goes on when its message is taken";
+    static constexpr std::array must_reach{"process_core.full", "thread_latch.waited", "sleeper.slept"};
+    static constexpr std::array engine_laws{"deadlock"};
+};
+APIARY_CHECK(thread_waits_for_room);
+template <class Sync>
+struct thread_waits_for_the_dead : thread_at_a_full_mailbox<Sync, true> {
+    static constexpr const char* what = "the same when the receiver is killed: its message is buried, and it goes on";
+    static constexpr std::array must_reach{"mail.accepted", "mail.refused", "process_core.full"};
+    static constexpr std::array engine_laws{"deadlock"};
+};
+APIARY_CHECK(thread_waits_for_the_dead);
+
+// A process sends two to a mailbox of one: suspended, and resumed once. One turn each at a time; what is left behind them.
+template <class Sync>
+struct process_waits_for_room : processes_scenario<Sync, 2, 0> {
+    static constexpr const char* what =
+        "a process sends to a full mailbox: it is stepped again when its message is taken";
+    static constexpr std::array must_reach{"process_core.full"};
+    pid sink;
+    void before() {
+        this->make();
+        sink = this->core
+                   ->spawn(std::make_unique<bounded<Sync>>(this->of[1],
+                                                           mailbox_limit{.most = 1, .then = when_full::suspend_sender},
+                                                           typename process_waits_for_room::body{},
+                                                           [n = 0](event&, auto& out) mutable {
+                                                               if (++n == 2) out.finish();
+                                                           }))
+                   .id;
+        this->turn();  // it is idle
+        (void)this->core->spawn(std::make_unique<sender>(this->of[0], sink));
+        this->core->close_the_door();
+    }
+    class sender : public basic_process<Sync> {
+        using base = basic_process<Sync>;
+
+    public:
+        sender(seen& s, pid to) : seen_(s), to_(to) {}
+        init_answer init(typename base::context&, std::string_view, payload) override { return init_answer::ready; }
+        void step(typename base::events&, typename base::output& out) override {
+            if (seen_.steps++ == 1) return out.finish();
+            for (int n = 0; n != 2; ++n)
+                Sync::law(out.send(to_, n) == send_answer::accepted, "a mailbox that suspends its senders refuses");
+            out.again();
+        }
+        void close() noexcept override { ++seen_.closed; }
+
+    private:
+        seen& seen_;
+        pid to_;
+    };
+    void thread(unsigned i) { (void)this->turn_on(i); }
+    void after() {
+        for (unsigned n = 0; n != 10 && !this->core->over(); ++n) (void)this->turn_on(n % 2);
+        this->end();
+        Sync::law(this->of[0].steps == 2 && this->of[1].messages == 2,
+                  "a suspended process was lost, or stepped twice");
+    }
+};
+APIARY_CHECK(process_waits_for_room);
+
+// A request to one that is killed meanwhile: an answer, or the word that there is none; once.
+template <class Sync>
+struct request_against_kill : processes_scenario<Sync, 1, 1> {
+    static constexpr const char* what = "a request's receiver is killed: the asker is told once, an answer or none";
+    static constexpr std::array must_reach{"mail.answered", "mail.no_answer", "mail.refused"};
+    pid server;
+    void before() {
+        this->make();
+        server = this->spawn(1, {}, [](event& e, auto& out) { (void)out.answer(e.reply(), 1); });
+        (void)this->spawn(
+            0,
+            [this](event&, auto& out) {
+                if (out.request(server, 3, 0) == send_answer::accepted) return out.block();
+                Sync::reach("mail.refused");
+                out.finish();
+            },
+            [](event& e, auto& out) {
+                Sync::law(e.type == event_type::completed && e.tag == 3, "an asker is told of something else");
+                Sync::reach(e.error == yield_error::none ? "mail.answered" : "mail.no_answer");
+                out.finish();
+            });
+        this->core->close_the_door();
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->work(0);
+        Sync::law(this->core->kill(server) == send_answer::accepted, "a living process could not be killed");
+    }
+    void after() {
+        this->end();
+        Sync::law(this->of[0].closed == 1 && this->of[0].completed <= 1, "an asker was told twice");
+    }
+};
+APIARY_CHECK(request_against_kill);
+
+// Two link to each other's neighbour while one is killed: linked, the other ends with it; refused, it knows.
+template <class Sync>
+struct link_against_end : processes_scenario<Sync, 1, 1> {
+    static constexpr const char* what = "a process links to another that is killed: it ends too, or is refused";
+    static constexpr std::array must_reach{"links.linked", "links.refused"};
+    pid other;
+    send_answer answer = send_answer::full;
+    void before() {
+        this->make();
+        other = this->spawn(1);
+        (void)this->spawn(0, [this](event&, auto& out) {
+            answer = out.link(other);
+            if (answer != send_answer::accepted) out.finish();
+        });
+        this->core->close_the_door();
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->work(0);
+        Sync::law(this->core->kill(other) == send_answer::accepted, "a living process could not be killed");
+    }
+    void after() {
+        this->end();
+        Sync::law(this->of[0].closed == 1, "a linked process lives on");
+        Sync::reach(answer == send_answer::accepted ? "links.linked" : "links.refused");
+    }
+};
+APIARY_CHECK(link_against_end);
+
+// Both ends at once, on two workers: one links while the other runs for the last time.
+template <class Sync>
+struct link_in_the_last_run : processes_scenario<Sync, 2, 0> {
+    static constexpr const char* what = "a process links to another in that one's last run, which fails: it ends too";
+    static constexpr std::array must_reach{"links.linked", "links.refused"};
+    pid other;
+    send_answer answer = send_answer::full;
+    void before() {
+        this->make();
+        other = this->spawn(1, [](event&, auto& out) { out.block(); });  // misused: it ends, and not by finish
+        (void)this->spawn(0, [this](event&, auto& out) {
+            answer = out.link(other);
+            if (answer != send_answer::accepted) out.finish();
+        });
+        this->core->close_the_door();
+    }
+    void thread(unsigned i) { (void)this->turn_on(i); }
+    void after() {
+        for (unsigned n = 0; n != 6 && !this->core->over(); ++n) (void)this->turn_on(n % 2);
+        this->end();
+        Sync::law(this->of[0].closed == 1, "a linked process lives on");
+        Sync::reach(answer == send_answer::accepted ? "links.linked" : "links.refused");
+    }
+};
+APIARY_CHECK(link_in_the_last_run);
+
+}  // namespace
