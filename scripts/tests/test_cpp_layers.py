@@ -39,7 +39,7 @@ def refusal(file: Path, target: str) -> str:
         return ""
     if to not in LADDER or rung not in LADDER or LADDER.index(to) > LADDER.index(rung):
         return f"{rung} may not include {to}: {' <- '.join(LADDER)}"
-    if rung == to == "schedulers" and room and rest[0] != room:
+    if rung == to == "schedulers" and room not in ("", "examples") and rest[0] != room:
         return f"{room} may not include {'/'.join(rest)}: a scheduler knows no other"
     return ""
 
@@ -76,6 +76,7 @@ class Layers(unittest.TestCase):
             ("impl/apiary/schedulers/hive/a.hpp", "<apiary/schedulers/global_queue/b.hpp>", "hive may not include global_queue"),
             ("impl/apiary/schedulers/hive/tests/a_test.cpp", "<apiary/schedulers/all.hpp>", "hive may not include all.hpp"),
             ("impl/apiary/schedulers/all.hpp", "<apiary/schedulers/hive/hive.hpp>", ""),
+            ("impl/apiary/schedulers/examples/a.hpp", "<apiary/schedulers/hive/hive.hpp>", ""),
             ("impl/apiary/queues/a.hpp", "<apiary/model_check/check.hpp>", "impl/ knows nothing of model_check"),
             ("impl/apiary/schedulers/hive/a.hpp", "<apiary/bench/host.hpp>", "impl/ knows nothing of bench"),
             ("impl/apiary/tasks/a_test.cpp", '"../../../stress/x.hpp"', "impl/ knows nothing of stress"),

@@ -1,0 +1,316 @@
+// routine: a process written as a coroutine, which waits where it stands.
+//
+//     apiary::routine adder(apiary::routine_self& me) {
+//         for (int sum = 0;;) {
+//             apiary::event e = co_await me.receive();
+//             if (const int* n = e.data.get<int>()) sum += *n;
+//             if (e.type == apiary::event_type::request) me.answer(e.reply(), sum);
+//         }
+//     }
+//     const auto made = all.spawn(apiary::as_process(adder));
+//
+// When to use it. For most processes: what a state machine keeps in members and a switch stands here in local variables and loops.
+// When not: where a million of them must be small: a frame is a block more (a few hundred bytes) for each.
+//
+//   co_await me.receive()          the oldest message, request or end of a watched process
+//   co_await me.receive(wanted)    the oldest that `wanted(event&)` takes; the others wait for a later receive
+//   co_await me.sleep(ns)          not sooner
+//   co_await me.call(pid, data)    a request and its answer
+//   co_await me.command(id, data)  what a handler of the scheduler makes of it
+//
+// What these return is awaited at once: the end of what began earlier, and is awaited later, is missed.
+//
+// The last three block: messages wait outside, and count against a bound. What a selective receive has passed over is inside.
+//
+// A cancel ends the wait that it finds, or the next one, by wait_cancelled; once. A routine that lets it out finishes; one that
+// catches it may wait again, to clean up. Whatever else leaves the routine ends the process as `threw`. Killed, the frame is
+// destroyed where it waits.
+//
+// Threads. The workers', one at a time, as of any process. `me` lives as long as the routine.
+// Memory.  The frame: frame_storage. Tested by routine_test.cpp.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <apiary/schedulers/processes/process_core.hpp>
+#include <apiary/tasks/frame_storage.hpp>
+#include <apiary/tasks/suspended.hpp>
+
+namespace apiary {
+
+template <class Sync = real_sync>
+class basic_routine {
+public:
+    struct promise_type {
+        std::exception_ptr thrown;
+
+        static void* operator new(std::size_t bytes) { return frame_storage<Sync>::allocate(bytes); }
+        static void operator delete(void* p, std::size_t bytes) noexcept { frame_storage<Sync>::release(p, bytes); }
+        basic_routine get_return_object() {
+            return basic_routine(std::coroutine_handle<promise_type>::from_promise(*this));
+        }
+        std::suspend_always initial_suspend() noexcept { return {}; }
+        std::suspend_always final_suspend() noexcept { return {}; }
+        void return_void() {}
+        void unhandled_exception() noexcept { thrown = std::current_exception(); }
+    };
+
+    basic_routine() = default;
+    basic_routine(basic_routine&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+    basic_routine& operator=(basic_routine&& other) noexcept {
+        std::swap(frame_, other.frame_);
+        return *this;
+    }
+    ~basic_routine() {
+        if (frame_) frame_.destroy();
+    }
+
+    // For the process that runs it.
+    explicit operator bool() const { return frame_ != nullptr; }
+    std::coroutine_handle<> frame() const { return frame_; }
+    bool ended() const { return frame_.done(); }
+    std::exception_ptr thrown() const { return frame_.promise().thrown; }
+
+private:
+    explicit basic_routine(std::coroutine_handle<promise_type> f) : frame_(f) {}
+    std::coroutine_handle<promise_type> frame_ = nullptr;
+};
+
+// What became of a call. True: there is an answer, in `data`.
+struct call_answer {
+    send_answer sent = send_answer::accepted;
+    yield_error error = yield_error::none;
+    payload data;
+
+    explicit operator bool() const { return sent == send_answer::accepted && error == yield_error::none; }
+};
+
+template <class Sync>
+class basic_routine_process;
+
+template <class Sync = real_sync>
+class basic_routine_self {
+    // What the routine stands at. `ready`: whether it goes on now.
+    struct waiting {
+        bool (*ready)(waiting&);
+        basic_routine_self& me;
+        std::coroutine_handle<> frame = nullptr;
+        bool cancelled = false;
+
+        bool await_ready() { return ready(*this) || give_up(); }
+        void await_suspend(std::coroutine_handle<> h) {
+            frame = h;
+            me.at_ = this;
+        }
+        bool give_up() { return cancelled = std::exchange(me.cancelled_, false); }
+        void check() const {
+            if (cancelled) throw wait_cancelled();
+        }
+    };
+    struct letter : waiting {
+        explicit letter(basic_routine_self& r) : waiting{&first, r} {}
+        static bool first(waiting& w) {
+            basic_routine_self& r = w.me;
+            if (!r.has_mail()) return false;
+            static_cast<letter&>(w).got = std::move(r.mail_[r.next_mail_++]);
+            if (!r.has_mail()) r.mail_.clear(), r.next_mail_ = 0;
+            return true;
+        }
+        event await_resume() {
+            this->check();
+            return std::move(got);
+        }
+        event got;
+    };
+    template <class Wanted>
+    struct wanted_letter : waiting {
+        wanted_letter(basic_routine_self& r, Wanted w) : waiting{&find, r}, wanted(std::move(w)) {}
+        static bool find(waiting& w) {
+            auto& mine = static_cast<wanted_letter&>(w);
+            auto& mail = w.me.mail_;
+            for (std::size_t at = w.me.next_mail_ + mine.looked; at != mail.size(); ++at, ++mine.looked)
+                if (mine.wanted(mail[at])) {
+                    mine.got = std::move(mail[at]);
+                    mail.erase(mail.begin() + static_cast<std::ptrdiff_t>(at));
+                    return true;
+                }
+            return false;
+        }
+        event await_resume() {
+            this->check();
+            return std::move(got);
+        }
+        Wanted wanted;
+        std::size_t looked = 0;  // so many it does not want
+        event got;
+    };
+    // The end of something called for.
+    struct completion : waiting {
+        completion(basic_routine_self& r, bool begun) : waiting{&come, r}, tag(r.next_tag_), over(!begun) {}
+        static bool come(waiting& w) {
+            auto& mine = static_cast<completion&>(w);
+            w.me.tag_ = mine.over ? 0 : mine.tag;
+            return mine.over;
+        }
+        event await_resume() {
+            this->me.tag_ = 0;
+            this->check();
+            return std::move(got);
+        }
+        const std::uint32_t tag;
+        bool over;
+        event got;
+    };
+    struct nap : completion {
+        using completion::completion;
+        void await_resume() { (void)completion::await_resume(); }
+    };
+    struct calling : completion {
+        calling(basic_routine_self& r, send_answer a) : completion(r, a == send_answer::accepted), sent(a) {}
+        call_answer await_resume() {
+            event e = completion::await_resume();
+            return {sent, e.error, std::move(e.data)};
+        }
+        send_answer sent;
+    };
+
+public:
+    using output = basic_step_output<Sync>;
+    basic_routine_self() = default;
+    basic_routine_self(const basic_routine_self&) = delete;
+    basic_routine_self& operator=(const basic_routine_self&) = delete;
+
+    [[nodiscard]] auto receive() { return letter(*this); }
+    template <class Wanted>
+    [[nodiscard]] auto receive(Wanted wanted) {
+        return wanted_letter<Wanted>(*this, std::move(wanted));
+    }
+    [[nodiscard]] auto sleep(std::int64_t ns) {
+        out().sleep(ns, ++next_tag_);
+        return nap(*this, true);
+    }
+    template <class T>
+    [[nodiscard]] auto call(pid to, T&& data) {
+        return calling(*this, out().request(to, ++next_tag_, std::forward<T>(data)));
+    }
+    [[nodiscard]] auto command(std::uint32_t id, payload arguments = {}) {
+        out().call(id, ++next_tag_, std::move(arguments));
+        return completion(*this, true);
+    }
+
+    // Whether a receive goes on at once.
+    bool has_mail() const { return next_mail_ != mail_.size(); }
+
+    // As of a step's output (process.hpp).
+    template <class T>
+    send_answer send(pid to, T&& data) {
+        return out().send(to, std::forward<T>(data));
+    }
+    template <class T = payload>
+    send_answer answer(reply_to what, T&& data = {}) {
+        return out().answer(what, std::forward<T>(data));
+    }
+    output& out() const { return *out_; }  // of the step that runs; not kept across a co_await
+    process_core<Sync>& scheduler() const { return out_->scheduler(); }
+    pid self() const { return out_->self(); }
+    pid parent() const { return parent_; }
+    // What the spawn said.
+    const std::string& method() const { return method_; }
+    payload& input() { return input_; }
+
+private:
+    friend basic_routine_process<Sync>;
+
+    // What a step gets.
+    void take(event&& e) {
+        if (e.type == event_type::cancel) {
+            cancelled_ = true;
+        } else if (e.type != event_type::completed) {
+            mail_.push_back(std::move(e));
+        } else if (at_ != nullptr && e.tag == tag_) {  // else: its wait was cancelled
+            auto& c = static_cast<completion&>(*at_);
+            c.got = std::move(e);
+            c.over = true;
+        }
+    }
+    // Where it may go on; null: nowhere.
+    std::coroutine_handle<> ready() {
+        if (at_ == nullptr || !(at_->ready(*at_) || at_->give_up())) return nullptr;
+        return std::exchange(at_, nullptr)->frame;
+    }
+    bool blocked() const { return tag_ != 0; }
+
+    output* out_ = nullptr;
+    waiting* at_ = nullptr;
+    std::vector<event> mail_;  // no deque: that has memory when it is empty
+    std::size_t next_mail_ = 0;
+    std::uint32_t next_tag_ = 0, tag_ = 0;  // tag_: of what it waits for
+    bool cancelled_ = false;
+    pid parent_;
+    std::string method_;
+    payload input_;
+};
+
+template <class Sync = real_sync>
+class basic_routine_process : public basic_process<Sync> {
+    using base = basic_process<Sync>;
+
+public:
+    using self = basic_routine_self<Sync>;
+    using body = std::function<basic_routine<Sync>(self&)>;
+
+    explicit basic_routine_process(body b, mailbox_limit mailbox = {}) : body_(std::move(b)), mailbox_(mailbox) {}
+
+    init_answer init(typename base::context& c, std::string_view method, payload input) override {
+        c.mailbox = mailbox_;
+        me_.parent_ = c.parent;
+        me_.method_ = method;
+        me_.input_ = std::move(input);
+        return init_answer::ready;
+    }
+    void step(typename base::events& batch, typename base::output& out) override {
+        me_.out_ = &out;
+        while (event* e = batch.next()) me_.take(std::move(*e));
+        if (!routine_) {
+            routine_ = body_(me_);
+            routine_.frame().resume();
+        }
+        while (!routine_.ended()) {
+            const std::coroutine_handle<> next = me_.ready();
+            if (!next) return me_.blocked() ? out.block() : out.wait();
+            next.resume();
+        }
+        if (const std::exception_ptr thrown = routine_.thrown()) try {
+                std::rethrow_exception(thrown);
+            } catch (const wait_cancelled&) {
+            }
+        out.finish();
+    }
+
+private:
+    const body body_;
+    const mailbox_limit mailbox_;
+    self me_;
+    basic_routine<Sync> routine_;  // before me_ and body_ it goes
+};
+
+// A process of a function, or of a lambda, which then lives as long as the process.
+template <class Sync = real_sync>
+std::unique_ptr<basic_process<Sync>> as_process(typename basic_routine_process<Sync>::body b,
+                                                mailbox_limit mailbox = {}) {
+    return std::make_unique<basic_routine_process<Sync>>(std::move(b), mailbox);
+}
+
+using routine = basic_routine<>;
+using routine_self = basic_routine_self<>;
+
+}  // namespace apiary

@@ -1,0 +1,269 @@
+// Processes written as coroutines: what they wait for, in which order it comes, how a wait ends early; and the offload.
+#include <gtest/gtest.h>
+
+#include <apiary/schedulers/processes/offload.hpp>
+#include <apiary/schedulers/processes/routine.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "acting.hpp"
+
+namespace {
+
+using namespace apiary;
+
+TEST(routine, receives_what_is_sent_to_it_in_order) {
+    processes all({.workers = 2});
+    std::vector<int> got;
+    const auto made = all.spawn(as_process([&](routine_self& me) -> routine {
+                                    EXPECT_EQ(me.method(), "collect");
+                                    EXPECT_EQ(*me.input().get<int>(), 1000);
+                                    for (int left = *me.input().get<int>(); left != 0; --left) {
+                                        event e = co_await me.receive();
+                                        EXPECT_EQ(e.type, event_type::message);
+                                        got.push_back(*e.data.get<int>());
+                                    }
+                                }),
+                                "collect", 1000);
+    for (int i = 0; i != 1000; ++i) EXPECT_EQ(all.send(made.id, i), send_answer::accepted);
+    all.join();
+    ASSERT_EQ(got.size(), 1000U);
+    for (int i = 0; i != 1000; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i);
+}
+
+TEST(routine, takes_the_messages_it_wants_and_finds_the_others_later_in_order) {
+    processes all({.workers = 1});
+    std::vector<int> got;
+    std::atomic<bool> begun = false;
+    const auto made = all.spawn(as_process([&](routine_self& me) -> routine {
+        const auto even = [](event& e) { return *e.data.get<int>() % 2 == 0; };
+        begun = true;
+        for (int i = 0; i != 3; ++i) {
+            event e = co_await me.receive(even);
+            got.push_back(*e.data.get<int>());
+        }
+        for (int i = 0; i != 3; ++i) {
+            event e = co_await me.receive();
+            got.push_back(*e.data.get<int>());
+        }
+    }));
+    wait_for([&] { return begun.load(); });
+    for (int i : {1, 3, 2, 5, 4, 6}) EXPECT_EQ(all.send(made.id, i), send_answer::accepted);
+    all.join();
+    EXPECT_EQ(got, (std::vector{2, 4, 6, 1, 3, 5}));
+}
+
+TEST(routine, sleeps_not_less_than_it_said_while_its_messages_wait) {
+    processes all({.workers = 1});
+    std::atomic<bool> begun = false;
+    std::int64_t slept = 0;
+    int got = 0;
+    const auto made = all.spawn(as_process([&](routine_self& me) -> routine {
+        const std::int64_t from = me.scheduler().now_ns();
+        begun = true;
+        co_await me.sleep(5'000'000);
+        slept = me.scheduler().now_ns() - from;
+        event e = co_await me.receive();
+        got = *e.data.get<int>();
+    }));
+    wait_for([&] { return begun.load(); });
+    EXPECT_EQ(all.send(made.id, 7), send_answer::accepted);
+    all.join();
+    EXPECT_GE(slept, 5'000'000);
+    EXPECT_EQ(got, 7);
+}
+
+routine adder(routine_self& me) {
+    for (int sum = 0;;) {
+        event e = co_await me.receive();
+        if (const int* n = e.data.get<int>()) sum += *n;
+        if (e.type == event_type::request) (void)me.answer(e.reply(), sum);
+    }
+}
+
+TEST(routine, calls_another_and_gets_its_answer) {
+    processes all({.workers = 2});
+    const auto server = all.spawn(as_process(adder));
+    std::atomic<int> sum = 0, callers = 4;
+    for (int c = 0; c != 4; ++c)
+        (void)all.spawn(as_process([&](routine_self& me) -> routine {
+            for (int i = 0; i != 500; ++i) {
+                call_answer a = co_await me.call(server.id, 1);
+                EXPECT_TRUE(a);
+                if (int* n = a.data.get<int>(); n != nullptr && *n > sum) sum = *n;
+            }
+            --callers;
+        }));
+    wait_for([&] { return callers == 0; });
+    EXPECT_EQ(sum, 2000);
+}
+
+TEST(routine, is_told_when_a_call_will_have_no_answer) {
+    processes all({.workers = 2});
+    std::vector<yield_error> errors;
+    send_answer to_nobody{};
+    const pid taken_and_ended = all.spawn(on_events([](event& e, step_output& out) {
+                                       EXPECT_EQ(e.type, event_type::request);
+                                       out.finish();
+                                   }))
+                                    .id;
+    const pid unread = all.spawn(std::make_unique<acting>([](event_batch&, step_output&) {})).id;
+    const pid throws = all.spawn(on_events([](event&, step_output&) { throw 1; })).id;
+    (void)all.spawn(as_process([&](routine_self& me) -> routine {
+        for (const pid whom : {taken_and_ended, unread, throws}) {
+            call_answer a = co_await me.call(whom, 1);
+            EXPECT_FALSE(a);
+            EXPECT_EQ(a.sent, send_answer::accepted);
+            errors.push_back(a.error);
+        }
+        call_answer a = co_await me.call(pid{}, 1);
+        to_nobody = a.sent;
+        (void)me.scheduler().kill(unread);
+    }));
+    all.join();
+    EXPECT_EQ(errors, (std::vector{yield_error::no_answer, yield_error::no_answer, yield_error::no_answer}));
+    EXPECT_EQ(to_nobody, send_answer::no_such_process);
+}
+
+TEST(routine, a_cancel_ends_the_wait_it_finds_once_and_the_routine_may_clean_up) {
+    enum class waits { receives, selects, sleeps, calls, commands };
+    for (const waits what : {waits::receives, waits::selects, waits::sleeps, waits::calls, waits::commands}) {
+        processes all({.workers = 1, .handlers = {{1, [](auto&, process_command&&) {}}}});
+        const pid silent = all.spawn(as_process([](routine_self& me) -> routine {
+                                  std::vector<event> kept;
+                                  for (;;) kept.push_back(co_await me.receive());
+                              }))
+                               .id;
+        std::atomic<bool> begun = false;
+        bool cleaned = false, cancelled = false;
+        const auto made = all.spawn(as_process([&](routine_self& me) -> routine {
+            begun = true;
+            try {
+                if (what == waits::receives) (void)co_await me.receive();
+                if (what == waits::selects) (void)co_await me.receive([](event&) { return false; });
+                if (what == waits::sleeps) co_await me.sleep(INT64_MAX);
+                if (what == waits::calls) (void)co_await me.call(silent, 1);
+                if (what == waits::commands) (void)co_await me.command(1);
+            } catch (const wait_cancelled&) {
+                cancelled = true;
+            }
+            co_await me.sleep(1000);
+            cleaned = true;
+        }));
+        wait_for([&] { return begun.load(); });
+        EXPECT_EQ(all.cancel(made.id), send_answer::accepted);
+        wait_for([&] { return !all.lives(made.id); });
+        const auto report = all.stop(real_sync::forever);
+        EXPECT_EQ(report.forced.size(), 0U);
+        EXPECT_TRUE(cancelled && cleaned) << static_cast<int>(what);
+        EXPECT_EQ(all.counters().exceptions, 0U);
+    }
+}
+
+TEST(routine, one_that_lets_the_cancel_out_finishes_and_one_that_throws_has_thrown) {
+    processes all({.workers = 1});
+    std::vector<process_end> ends;
+    const pid waits = all.spawn(as_process([](routine_self& me) -> routine { (void)co_await me.receive(); })).id;
+    (void)all.spawn(as_process([&](routine_self& me) -> routine {
+        EXPECT_EQ(me.out().watch(waits), send_answer::accepted);
+        EXPECT_EQ(me.scheduler().cancel(waits), send_answer::accepted);
+        const auto throws = [](routine_self&) -> routine {
+            throw std::runtime_error("no");
+            co_return;
+        };
+        EXPECT_TRUE(me.out().spawn_watched(as_process(throws)));
+        for (int i = 0; i != 2; ++i) {
+            event e = co_await me.receive();
+            EXPECT_EQ(e.type, event_type::ended);
+            ends.push_back(*e.data.get<process_end>());
+        }
+    }));
+    all.join();
+    std::sort(ends.begin(), ends.end());
+    EXPECT_EQ(ends, (std::vector{process_end::finished, process_end::threw}));
+}
+
+TEST(routine, one_that_is_killed_where_it_waits_destroys_what_it_holds) {
+    processes all({.workers = 1});
+    const auto held = std::make_shared<int>(1);
+    std::atomic<bool> begun = false;
+    const auto made = all.spawn(as_process([&, held](routine_self& me) -> routine {
+        const auto mine = held;
+        begun = true;
+        (void)co_await me.receive();
+    }));
+    wait_for([&] { return begun.load(); });
+    EXPECT_EQ(all.kill(made.id), send_answer::accepted);
+    all.join();
+    EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(routine, one_with_a_bound_lets_its_senders_wait_while_it_blocks) {
+    processes all({.workers = 2});
+    constexpr int many = 200;
+    int got = 0;
+    const auto sink = all.spawn(as_process(
+        [&](routine_self& me) -> routine {
+            for (; got != many; ++got) {
+                event e = co_await me.receive();
+                EXPECT_EQ(*e.data.get<int>(), got);
+                if (got % 50 == 0) co_await me.sleep(1'000'000);
+            }
+        },
+        {.most = 4, .then = when_full::suspend_sender}));
+    (void)all.spawn(as_process([&](routine_self& me) -> routine {
+        for (int i = 0; i != many;) {
+            if (me.send(sink.id, i) == send_answer::accepted)
+                ++i;
+            else
+                co_await me.sleep(0);  // and, suspended, until there is room
+        }
+    }));
+    all.join();
+    EXPECT_EQ(got, many);
+    EXPECT_EQ(all.counters().dead_letters, 0U);
+}
+
+constexpr std::uint32_t crunch = 1;
+
+TEST(offload, runs_elsewhere_and_completes_the_call) {
+    std::vector<std::thread> elsewhere;
+    bool refuse = false;
+    processes all({.workers = 1, .handlers = {{crunch, offload_to([&](auto job) {
+                                                   if (refuse) return false;
+                                                   elsewhere.emplace_back(std::move(job));
+                                                   return true;
+                                               })}}});
+    std::vector<yield_error> errors;
+    int answer = 0;
+    std::thread::id there;
+    (void)all.spawn(as_process([&](routine_self& me) -> routine {
+        event e = co_await me.command(crunch, offloaded([&] {
+                                          there = std::this_thread::get_id();
+                                          return payload(6 * 7);
+                                      }));
+        answer = *e.data.get<int>();
+        for (int i = 0; i != 3; ++i) {
+            refuse = i == 1;
+            if (i == 2)
+                e = co_await me.command(crunch, 5);
+            else
+                e = co_await me.command(crunch, offloaded([]() -> payload { throw 1; }));
+            errors.push_back(e.error);
+        }
+    }));
+    all.join();
+    EXPECT_EQ(answer, 42);
+    ASSERT_EQ(elsewhere.size(), 2U);
+    EXPECT_EQ(there, elsewhere[0].get_id());
+    for (std::thread& t : elsewhere) t.join();
+    EXPECT_EQ(errors, (std::vector{yield_error::handler_threw, yield_error::failed, yield_error::unknown_command}));
+}
+
+}  // namespace
