@@ -45,8 +45,8 @@ class EndToEnd(TreeCase):
     def setUp(self) -> None:
         super().setUp()
         (self.root / "model_check/museum").mkdir()
-        rows = [f"{id},a defect,a paper,I,,nobody has looked" for id in catalogue.DEMANDED if id != "A01"]
-        self.catalogue("A01,A post wakes nobody,seed 002,I SB,,", *rows)
+        rows = [f"{id},a defect,a paper,I,,,nobody has looked" for id in catalogue.DEMANDED if id != "A01"]
+        self.catalogue("A01,A post wakes nobody,seed 002,I SB,,,", *rows)
 
     def catalogue(self, *rows: str) -> None:
         text = "\n".join([",".join(catalogue.COLUMNS), *rows])
@@ -75,7 +75,7 @@ class EndToEnd(TreeCase):
         done = self.museum(relacy="pass", differs="a short history")
         self.assertEqual(done.returncode, 0)
         self.assertIn("relacy passes it: a short history", done.stdout)
-        self.catalogue("A01,lost,seed 002,I,,", "A02,lost,seed 002,I,,")
+        self.catalogue("A01,lost,seed 002,I,,,", "A02,lost,seed 002,I,,,")
         done = self.museum()
         self.assertEqual(done.returncode, 1)
         self.assertIn("A02 has no exhibit and no reason for that", done.stdout)

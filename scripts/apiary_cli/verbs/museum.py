@@ -29,7 +29,7 @@ exit:    0 when every exhibit was caught and every defect has an exhibit or a re
 
 TABLE = repo.BUILD / "model" / "museum.csv"
 COLUMNS = ["schema_version", "id", "tag", "defect", "source", "exhibit", "engine", "result", "executions", "seconds", "reason",
-           "not_yet_seen"]
+           "shown_by", "not_yet_seen"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +71,9 @@ def page(defects: list[catalogue.Defect], verdicts: list[dict], whole: bool) -> 
         lines.append(textwrap.fill(text, 116, initial_indent=f"{defect.id}  ", subsequent_indent="     "))
         for name in shown:
             lines += [f"       {name:<34} {found_line(v)}" for v in of[name]]
-        if not defect.exhibits:
+        if defect.shown_by:
+            lines.append(f"       shown by the unit test {defect.shown_by}")
+        elif not defect.exhibits:
             lines.append(colour(f"       not yet seen: {defect.not_yet_seen or 'NO REASON GIVEN'}", "yellow"))
     return "\n".join(lines)
 
@@ -85,7 +87,7 @@ def write_table(defects: list[catalogue.Defect], verdicts: list[dict]) -> None:
             for v in seen or [{}]:
                 writer.writerow([1, d.id, d.tag, d.defect, d.source, v.get("name", ""), v.get("engine", ""),
                                  result(v) if v else "", v.get("executions") or "", v.get("seconds", ""),
-                                 v.get("reason", ""), d.not_yet_seen])
+                                 v.get("reason", ""), d.shown_by, d.not_yet_seen])
 
 
 def times(exhibits: list[checks.Entry], jobs: int, update: bool, whole: bool) -> list[str]:
@@ -130,7 +132,8 @@ def run(args: argparse.Namespace) -> int:
         caught = {v["name"] for v in verdicts} - {v["name"] for v in verdicts if not v.get("as_expected")}
         seen = sum(bool(defect.exhibits) for defect in defects)
         say(f"{len(caught)} of {len({v['name'] for v in verdicts})} exhibits as they must be; {seen} of {len(defects)} defects "
-            f"have one, {sum(not d.exhibits and bool(d.not_yet_seen) for d in defects)} are not yet seen, with the reason")
+            f"have one, {sum(not d.exhibits and bool(d.shown_by) for d in defects)} are shown by unit tests, "
+            f"{sum(not d.exhibits and bool(d.not_yet_seen) for d in defects)} are not yet seen, with the reason")
         say(f"table: {TABLE.relative_to(repo.ROOT)}")
     for sentence in red:
         say(colour(sentence, "red"))

@@ -1,12 +1,14 @@
 """The museum's catalogue: every defect it must show, and the exhibits that show it.
 
 model_check/museum/catalogue.csv has a row for each defect: wings A (the seeds' own designs), B (published) and C (found
-here). Exhibits called a05_… belong to A05 without being named there; `exhibits` names the others. A defect that nothing
-sees stands there with the reason, and is reported as not yet seen."""
+here). Exhibits called a05_… belong to A05 without being named there; `exhibits` names the others. What is sequential needs
+no engine: `shown_by` names the unit test (SUITE.TEST) that a scheduler with the defect would fail. A defect that nothing sees
+stands there with the reason, and is reported as not yet seen."""
 
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable
@@ -15,7 +17,7 @@ from ..base import repo
 from ..base.errors import Fault
 
 FILE = repo.ROOT / "model_check" / "museum" / "catalogue.csv"
-COLUMNS = ["id", "defect", "source", "tag", "exhibits", "not_yet_seen"]
+COLUMNS = ["id", "defect", "source", "tag", "exhibits", "shown_by", "not_yet_seen"]
 DEMANDED = [f"A{n:02}" for n in range(1, 43)] + [f"B{n:02}" for n in (*range(1, 41), *range(50, 55))]
 TAGS = {
     "I": "plain interleaving", "L": "stale load", "SB": "store buffering", "MO": "modification order",
@@ -31,6 +33,7 @@ class Defect:
     source: str
     tag: str
     exhibits: list[str]     # by name, then those that carry the id
+    shown_by: str           # a unit test
     not_yet_seen: str
 
 
@@ -49,8 +52,14 @@ def read(file: Path = FILE) -> list[Defect]:
             raise Fault(f"{file.name}: {row['id']} is incomplete", "it needs a defect, a source, and tags of " +
                         ", ".join(TAGS), "")
         found.append(Defect(row["id"], row["defect"], row["source"], row["tag"], row["exhibits"].split(),
-                            row["not_yet_seen"].strip()))
+                            row["shown_by"].strip(), row["not_yet_seen"].strip()))
     return found
+
+
+def unit_tests() -> set[str]:
+    """SUITE.TEST of every unit test of the tree."""
+    return {f"{suite}.{name}" for file in (repo.ROOT / "impl").rglob("*_test.cpp")
+            for suite, name in re.findall(r"^TEST(?:_F)?\((\w+), (\w+)\)", file.read_text(), re.MULTILINE)}
 
 
 def filed(defects: list[Defect], exhibits: Iterable[str]) -> list[str]:
@@ -62,9 +71,12 @@ def filed(defects: list[Defect], exhibits: Iterable[str]) -> list[str]:
                   if name not in known]
         defect.exhibits = [name for name in defect.exhibits if name in known]
         defect.exhibits += [name for name in names if name.startswith(defect.id.lower() + "_")]
-        if defect.exhibits and defect.not_yet_seen:
-            wrong.append(f"{defect.id} is seen by {', '.join(defect.exhibits)}: take out why it is not")
-        if not defect.exhibits and not defect.not_yet_seen:
+        seen_by = ", ".join(filter(None, [*defect.exhibits, defect.shown_by]))
+        if defect.shown_by and defect.shown_by not in unit_tests():
+            wrong.append(f"{defect.id} names the unit test {defect.shown_by}, which does not exist")
+        if seen_by and defect.not_yet_seen:
+            wrong.append(f"{defect.id} is seen by {seen_by}: take out why it is not")
+        if not seen_by and not defect.not_yet_seen:
             wrong.append(f"{defect.id} has no exhibit and no reason for that")
     owned = {name for defect in defects for name in defect.exhibits}
     wrong += [f"the exhibit {name} belongs to no defect of the catalogue" for name in names if name not in owned]
