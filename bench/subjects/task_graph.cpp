@@ -1,5 +1,6 @@
 // Subject `task_graph`: this project's dataflow scheduler with N workers, of which the main thread, which submits, is one: it runs
-// tasks while it waits. Nothing can be posted: a task is submitted with its producers.
+// tasks while it waits. Nothing can be posted: a task is submitted with its producers. And subject `task_graph_min_clock`: the same
+// with the seed's fair queue, which gives each ready task to the idle worker that has worked least.
 //
 // The scheduler goes on from graph to graph, and so do its ids: each graph's are moved behind those of the ones before.
 #include <apiary/schedulers/task_graph/task_graph.hpp>
@@ -16,10 +17,16 @@ namespace {
 
 class dataflow {
 public:
+#ifdef APIARY_TASK_GRAPH_MIN_CLOCK
+    static constexpr std::string_view name = "task_graph_min_clock";
+    static constexpr apiary::ready_policy policy = apiary::ready_policy::min_clock;
+#else
     static constexpr std::string_view name = "task_graph";
+    static constexpr apiary::ready_policy policy = apiary::ready_policy::locality;
+#endif
     static std::string version() { return APIARY_VERSION; }
 
-    explicit dataflow(unsigned workers) : graph_({.workers = {workers - 1}}) {}
+    explicit dataflow(unsigned workers) : graph_({.workers = {workers - 1}, .policy = policy}) {}
 
     class submitter {
     public:
