@@ -1,6 +1,7 @@
 // What a task costs beside its kernel: chain, wavefront and random graph with kernels of a few instructions, each built and run.
 //
-//     task_graph_overhead [--workers N] [--window N] [--rounds N] [--size N] [--policy NAME]
+//     task_graph_overhead [--workers N] [--window N] [--rounds N] [--size N] [--policy NAME] [--at-once N]
+//                         [--window-most N]
 //
 // Prints the median over the rounds, ns a task, from before the first submit to the end of wait(). The submitter is a worker, too:
 // --workers 0 is one thread, --workers 1 two. Every answer is compared with that of a loop. Measures nothing by itself that is to be
@@ -52,10 +53,10 @@ std::uint64_t value(const graph& g, std::span<const std::uint64_t> values, task_
     return mix(sum);
 }
 
-double run(const graph& g, unsigned workers, std::size_t window, apiary::ready_policy policy, bool& right) {
+double run(const graph& g, const apiary::task_graph_config& config, bool& right) {
     std::vector<std::uint64_t> values(g.tasks()), expected(g.tasks());
     for (task_id id = 0; id != g.tasks(); ++id) expected[id] = value(g, expected, id);
-    apiary::task_graph scheduler({.workers = {workers}, .window = window, .policy = policy});
+    apiary::task_graph scheduler(config);
     const std::int64_t from = apiary::real_sync::now_ns();
     for (task_id id = 0; id != g.tasks(); ++id)
         scheduler.submit(g.producers(id), [&g, &values, id] { values[id] = value(g, values, id); });
@@ -68,16 +69,17 @@ double run(const graph& g, unsigned workers, std::size_t window, apiary::ready_p
 }  // namespace
 
 int main(int argc, char** argv) {
-    unsigned workers = 1;
-    apiary::ready_policy policy = apiary::ready_policy::locality;
-    std::size_t window = 16384, rounds = 1, size = 40;
+    apiary::task_graph_config config;
+    std::size_t rounds = 1, size = 40;
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::size_t n = std::strtoul(argv[i + 1], nullptr, 10);
-        if (std::strcmp(argv[i], "--workers") == 0) workers = static_cast<unsigned>(n);
-        if (std::strcmp(argv[i], "--window") == 0) window = n;
+        if (std::strcmp(argv[i], "--workers") == 0) config.workers = {static_cast<unsigned>(n)};
+        if (std::strcmp(argv[i], "--window") == 0) config.window = n;
+        if (std::strcmp(argv[i], "--window-most") == 0) config.window_most = n;
+        if (std::strcmp(argv[i], "--at-once") == 0) config.at_once = static_cast<unsigned>(n);
         if (std::strcmp(argv[i], "--rounds") == 0) rounds = n;
         if (std::strcmp(argv[i], "--size") == 0) size = n;
-        if (std::strcmp(argv[i], "--policy") == 0) policy = apiary::policy_of(argv[i + 1]);
+        if (std::strcmp(argv[i], "--policy") == 0) config.policy = apiary::policy_of(argv[i + 1]);
     }
     const std::size_t tasks = size * size;
     const std::array graphs{
@@ -105,13 +107,13 @@ int main(int argc, char** argv) {
     bool right = true;
     for (const graph& g : graphs) {
         std::vector<double> ns;
-        for (std::size_t round = 0; round != rounds; ++round) ns.push_back(run(g, workers, window, policy, right));
+        for (std::size_t round = 0; round != rounds; ++round) ns.push_back(run(g, config, right));
         std::sort(ns.begin(), ns.end());
         std::printf("%-28s %7.1f ns a task, %zu tasks, %u threads, window %zu\n", g.name, ns[ns.size() / 2], tasks,
-                    workers + 1, window);
+                    config.workers[0] + 1, config.window);
     }
-    std::printf("window and output heap: %zu kB, policy %s\n",
-                apiary::task_graph({.workers = {workers}, .window = window}).bytes() / 1024, apiary::name_of(policy));
+    std::printf("window and output heap: %zu kB; policy %s, %u at once\n", apiary::task_graph(config).bytes() / 1024,
+                apiary::name_of(config.policy), config.at_once);
     if (!right) std::fprintf(stderr, "a result is not that of a loop\n");
     return right ? 0 : 1;
 }
