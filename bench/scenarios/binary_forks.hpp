@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include <apiary/bench/closed_loop.hpp>
 
@@ -44,6 +45,20 @@ template <class Node>
     return node.leaf() ? node.value() : node.value() + serial_fork_sum(node.left()) + serial_fork_sum(node.right());
 }
 
+// The results of two branches: by value where the runtime's call gives them so, else by reference, as its users write it.
+template <class Runtime, class F, class G, class... Worker>
+[[gnu::always_inline]] inline std::pair<std::uint64_t, std::uint64_t> results_of_both(const F& f, const G& g,
+                                                                                      Worker&... worker) {
+    if constexpr (forker_by_value<Runtime>) {
+        return Runtime::fork_join(worker..., f, g);
+    } else {
+        std::uint64_t left, right;
+        Runtime::fork_join(
+            worker..., [&left, f](Worker&... w) { left = f(w...); }, [&right, g](Worker&... w) { right = g(w...); });
+        return {left, right};
+    }
+}
+
 // The controls without a runtime: recursion as it is written without one, and recursion without inlining.
 template <class Runtime>
 concept plain = requires { requires Runtime::plain; };
@@ -59,10 +74,9 @@ struct forking {
         if constexpr (plain<Runtime>) {
             return node.value() + sum(node.left()) + sum(node.right());
         } else {
-            std::uint64_t left, right;
-            Runtime::fork_join(
-                worker..., [&left, node](Worker&... w) { left = branch(node.left(), w...); },
-                [&right, node](Worker&... w) { right = branch(node.right(), w...); });
+            const auto [left, right] =
+                results_of_both<Runtime>([node](Worker&... w) { return branch(node.left(), w...); },
+                                         [node](Worker&... w) { return branch(node.right(), w...); }, worker...);
             return node.value() + left + right;
         }
     }

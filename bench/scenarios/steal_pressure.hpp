@@ -2,13 +2,15 @@
 //
 // Ideal is work_ns · ops / workers. A poor result means: idle workers are woken late or one by one, or
 // a steal takes too little. elsewhere_ppm near 0 means that nobody came; the latency column says how long the
-// first thief took. Twin: tokio_baseline/src/scenarios/steal_pressure.rs.
+// first thief took. Where nothing can be posted the root is a call, and divides its children by halves; or a coroutine, which
+// forks them all. Twin: tokio_baseline/src/scenarios/steal_pressure.rs.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include <apiary/bench/closed_loop.hpp>
@@ -24,28 +26,64 @@ public:
         parameter{.name = "ops", .standard = 100'000, .most = 100'000'000},
     };
     template <class Runtime>
-    static constexpr bool expressible = poster<Runtime>;
+    static constexpr bool expressible = poster<Runtime> || forker_by_halves<Runtime> || coroutine_runtime<Runtime>;
 
-    template <poster Runtime>
+    template <class Runtime>
     static report measure(const run_options& options) {
         family f(options);
         Runtime runtime(options.workers);
         return measure_family(f, runtime, options, [&](std::uint64_t ops) {
-            runtime.post([family = &f, r = &runtime, ops] { family->have_children(*r, ops); });
+            if constexpr (coroutine_runtime<Runtime>) {
+                runtime.run(root_coroutine<Runtime>(f, ops));
+            } else if constexpr (forker_by_halves<Runtime>) {
+                runtime.call([&f, ops](auto&... worker) {
+                    f.root_begins();
+                    by_halves<Runtime>(f, 0, ops, worker...);
+                });
+            } else {
+                runtime.post([family = &f, r = &runtime, ops] { family->have_children(*r, ops); });
+            }
         });
     }
 
     struct family;
 
+private:
+    template <class Runtime, class... Worker>
+    static void by_halves(family& f, std::uint64_t first, std::uint64_t last, Worker&... worker) {
+        if (last - first == 1) return f.child(first);
+        const std::uint64_t half = first + (last - first) / 2;
+        Runtime::fork_join(
+            worker..., [&f, first, half](Worker&... w) { by_halves<Runtime>(f, first, half, w...); },
+            [&f, half, last](Worker&... w) { by_halves<Runtime>(f, half, last, w...); });
+    }
+
+    template <class Runtime>
+    static typename Runtime::template task<void> child_coroutine(family& f, std::uint64_t i) {
+        f.child(i);
+        co_return;
+    }
+    template <class Runtime>
+    static typename Runtime::template task<void> root_coroutine(family& f, std::uint64_t ops) {
+        typename Runtime::branches children(co_await Runtime::this_task());
+        f.root_begins();
+        for (std::uint64_t i = 0; i < ops; ++i) children.fork(child_coroutine<Runtime>(f, i));
+        co_await children.join();
+    }
+
+public:
     // begin(ops) has somebody run the children of a block.
     template <class Runtime, class Begin>
     static report measure_family(family& f, Runtime& runtime, const run_options& options, Begin begin) {
         busy_wait_ns(1);  // calibrates its loop, for the first child should not
         histogram first_steals;
         std::map<std::int64_t, std::uint64_t> elsewhere;  // by the wall time of the block
+        const std::uint64_t before = peak_resident_bytes();
+        std::optional<std::uint64_t> bytes_each;  // of the first block, in which the most that wait are made
         report result = measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
             f.reset();
             const block b = run_iterations(f.account, ops, ops, [&](std::uint64_t) { begin(ops); });
+            if (!bytes_each) bytes_each = (peak_resident_bytes() - before) / ops;
             elsewhere[b.wall_ns] = f.elsewhere.load(std::memory_order_relaxed);
             if (const std::int64_t first = f.first_elsewhere_ns.load(std::memory_order_relaxed); first != 0)
                 first_steals.record(static_cast<std::uint64_t>(first - f.root_ns));
@@ -54,6 +92,7 @@ public:
         row& r = result.measured;
         const std::uint64_t away = elsewhere.at(static_cast<std::int64_t>(*r.wall_ns));
         r.flags = "elsewhere_ppm=" + std::to_string(away * 1'000'000 / *r.ops);
+        r.add_flag("bytes_each=" + std::to_string(*bytes_each));
         r.set_latency(first_steals);
         result.latency = first_steals;
         return result;

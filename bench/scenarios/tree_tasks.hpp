@@ -6,9 +6,10 @@
 //     unsigned children(const Node&) const;          // at most most_children
 //     Node child(const Node&, unsigned k) const;
 //     std::uint64_t value(const Node&) const;        // its own
-// Two ways to the sum over all nodes, and each runtime goes its own (BIAS.md): `join_sum` where a task can wait for its
-// children inside a worker (`join_coroutines`: inside a coroutine), `count_down` where it cannot: the last child to end carries the sum to the parent. Either way
-// a node runs its last child itself.
+// Ways to the sum over all nodes, and each runtime goes its own (BIAS.md): `join_sum` where a task can wait for its children
+// inside a worker (`join_coroutines`: inside a coroutine), `halved_sum` where its call for two branches divides more of them,
+// too, as rayon's and chili's do; `count_down` where nothing can wait: the last child to end carries the sum to the parent. A
+// node runs one child itself.
 //
 // Synchronisation in count_down: each child adds to `sum`, then takes one off `pending` (acq_rel); the one that takes the
 // last off continues the release sequence of all others, so it sees the whole sum.
@@ -20,6 +21,8 @@
 #include <optional>
 
 #include <apiary/bench/closed_loop.hpp>
+
+#include "scenarios/binary_forks.hpp"
 
 namespace apiary::bench {
 
@@ -49,6 +52,37 @@ template <class Tree, joiner Runtime>
     for (unsigned k = 0; k + 1 < n; ++k) sum += parts[k];
     return sum;
 }
+
+// By halves of the children until one is left, so that n of them cost n - 1 forks.
+template <class Tree, forker_by_halves Runtime>
+class halved_sum {
+    using Node = typename Tree::Node;
+
+public:
+    halved_sum(const Tree& tree, const ledger& account) : tree_(tree), account_(account) {}
+
+    template <class... Worker>
+    [[nodiscard]] std::uint64_t of(const Node& node, Worker&... worker) const {
+        account_.slow_down();
+        const unsigned n = tree_.children(node);
+        const std::uint64_t own = tree_.value(node);
+        return n == 0 ? own : own + of_children(node, 0, n, worker...);
+    }
+
+private:
+    template <class... Worker>
+    [[nodiscard]] std::uint64_t of_children(const Node& node, unsigned from, unsigned to, Worker&... worker) const {
+        if (to - from == 1) return of(tree_.child(node, from), worker...);
+        const unsigned half = from + (to - from) / 2;
+        const auto [a, b] = results_of_both<Runtime>(
+            [this, &node, from, half](Worker&... w) { return of_children(node, from, half, w...); },
+            [this, &node, half, to](Worker&... w) { return of_children(node, half, to, w...); }, worker...);
+        return a + b;
+    }
+
+    const Tree& tree_;
+    const ledger& account_;
+};
 
 // The same in coroutine form. The tree and the account outlive it.
 template <class Tree, coroutine_runtime Runtime>
@@ -131,7 +165,8 @@ private:
 };
 
 template <class Runtime>
-inline constexpr bool fork_join = joiner<Runtime> || coroutine_runtime<Runtime> || poster<Runtime>;
+inline constexpr bool fork_join =
+    joiner<Runtime> || coroutine_runtime<Runtime> || forker_by_halves<Runtime> || poster<Runtime>;
 
 // The scenario: operation i computes the tree once.
 template <class Tree, class Runtime>
@@ -143,6 +178,14 @@ template <class Tree, class Runtime>
         return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
             return run_iterations(account, ops, 1, [&](std::uint64_t i) {
                 runtime.run(coroutine_root<Tree, Runtime>(tree, account, i, expected));
+            });
+        });
+    } else if constexpr (forker_by_halves<Runtime>) {
+        const halved_sum<Tree, Runtime> sum(tree, account);
+        Runtime runtime(options.workers);
+        return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
+            return run_iterations(account, ops, 1, [&](std::uint64_t i) {
+                runtime.call([&](auto&... worker) { account.complete(i + sum.of(tree.root(), worker...) - expected); });
             });
         });
     } else if constexpr (joiner<Runtime>) {

@@ -37,7 +37,6 @@ struct uts_tree {
         std::uint32_t h = 0;
         for (std::size_t i = 16; i < 20; ++i) h = h << 8 | node.state[i];
         const double u = static_cast<double>(h & 0x7FFFFFFF) / 0x1p31;
-        static const double per_child = std::log(1 - 1 / (1 + branching));
         return std::min(static_cast<unsigned>(std::floor(std::log(1 - u) / per_child)), most_children);
     }
     [[nodiscard]] Node child(const Node& node, unsigned k) const noexcept {
@@ -49,6 +48,8 @@ struct uts_tree {
     [[nodiscard]] std::uint64_t value(const Node&) const noexcept { return 1; }
 
 private:
+    static inline const double per_child = std::log(1 - 1 / (1 + branching));  // worked out once, as in the twins
+
     static void big_endian(std::uint32_t value, std::uint8_t* to) noexcept {
         for (int shift = 24; shift >= 0; shift -= 8) *to++ = static_cast<std::uint8_t>(value >> shift);
     }

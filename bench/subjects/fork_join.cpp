@@ -1,9 +1,8 @@
 // Subject `fork_join`: this project's fork-join in function form, with N workers; the main thread, which calls, is none of them.
 //
-// It has a call for two branches, which hands its worker in, and a scope for more, which finds it by the thread. Nothing can be
-// posted: its jobs never outlive the call that makes them.
+// It has a call for two branches, which hands its worker in and gives their results. More than two are halved until one is left,
+// as for rayon and chili. Nothing can be posted: its jobs never outlive the call that makes them.
 #include <apiary/schedulers/fork_join/pool.hpp>
-#include <apiary/schedulers/fork_join/task_scope.hpp>
 
 #include <string>
 #include <string_view>
@@ -28,22 +27,11 @@ public:
         pool_.run(root);
     }
 
+    static constexpr bool by_value = true, by_halves = true;
     template <class F, class G>
-    static void fork_join(worker& w, F&& f, G&& g) {
-        apiary::fork_join(w, std::forward<F>(f), std::forward<G>(g));
+    static auto fork_join(worker& w, F&& f, G&& g) {
+        return apiary::fork_join(w, std::forward<F>(f), std::forward<G>(g));
     }
-
-    class scope {
-    public:
-        template <class F>
-        void run(F&& task) {
-            children_.run(std::forward<F>(task));
-        }
-        void wait() { children_.wait(); }
-
-    private:
-        apiary::task_scope<worker> children_{*pool::current()};
-    };
 
     apiary::bench::runtime_counters counters() const {
         const apiary::fork_join_counters c = pool_.counters();

@@ -69,7 +69,15 @@ class Curves(unittest.TestCase):
         self.assertIn('compute throughput lost to the posts</td><td class="">hive</td><td class="n">3.1 %</td>', text)
         self.assertIn("-0.2 % to 4.5 %", text)
         self.assertIn('context switches while idle</td><td class="">tokio</td><td class="n">7</td>', text)
-        self.assertEqual(page_curves.figures(report([row("hive", "successor", "", 1, flags="")])), "")
+        self.assertEqual(page_curves.figures(report([row("hive", "successor", "", 1, flags="", maxrss_kib="9")])), "")
+
+    def test_memory_is_shown_of_a_task_that_waits_and_of_programs_that_fork(self) -> None:
+        rows = [row("hive", "fib", "n=27", n, flags="", maxrss_kib=str(kib)) for n, kib in enumerate((2048, 3072, 9216))]
+        rows += [row("hive", "steal_pressure", "", 1, flags="elsewhere_ppm=0;bytes_each=112", maxrss_kib="7")]
+        text = page_curves.figures(report(rows))
+        self.assertIn('at its most</td><td class="">hive</td><td class="n">3.0 MiB</td><td class="n">2.0 MiB to 9.0 MiB', text)
+        self.assertIn('for each that waits</td><td class="">hive</td><td class="n">112</td>', text)
+        self.assertEqual(text.count("at its most"), 1)
 
     def test_wakes_and_switches_for_each_task_only_where_the_process_is_its_tasks(self) -> None:
         alone = {"blocks": "1", "warmup_blocks": "0", "ops": "1000", "nvcsw": "2500", "nivcsw": "10"}

@@ -137,7 +137,7 @@ pub fn usage() -> Usage {
         nvcsw: usage.ru_nvcsw as u64,
         nivcsw: usage.ru_nivcsw as u64,
         minflt: usage.ru_minflt as u64,
-        maxrss_kib: usage.ru_maxrss as u64,
+        maxrss_kib: peak_resident_bytes() / 1024,
     }
 }
 

@@ -22,6 +22,8 @@
 //         class scope { template <class F> void run(F&& task); void wait(); };  // of the tasks that root makes
 //         template <class F, class G> static void fork_join(F&& f, G&& g);  // with call: both, perhaps at once. Where a
 //                                                          // worker is handed in, root(w), fork_join(w, f, g), f(w), g(w)
+//         static constexpr bool by_value = true;           // fork_join gives the branches' results as a pair
+//         static constexpr bool by_halves = true;          // more than two children, too, by fork_join: half of them, and half
 //         template <class T> using task = …;               // where tasks are coroutines: awaitable, of a T or void; with
 //         void run(task<void> root);                       // on a worker; waits for it
 //         static auto both(task<T>, task<T>);              // co_await gives the two results, and perhaps runs both at once
@@ -111,6 +113,14 @@ concept forker = runtime_adapter<R> && requires(R& r, example_branch b) {
     r.call(b);
     R::fork_join(w, b, b);
 };
+
+// Its users get results out of that call, and not through references.
+template <class R>
+concept forker_by_value = forker<R> && requires { requires R::by_value; };
+
+// Its users divide more than two children by that call, until one is left.
+template <class R>
+concept forker_by_halves = forker<R> && requires { requires R::by_halves; };
 
 // Its tasks are coroutines: kernels of that form.
 template <class R>

@@ -109,7 +109,7 @@ usage process_usage() {
     return {.nvcsw = static_cast<std::uint64_t>(u.ru_nvcsw),
             .nivcsw = static_cast<std::uint64_t>(u.ru_nivcsw),
             .minflt = static_cast<std::uint64_t>(u.ru_minflt),
-            .maxrss_kib = static_cast<std::uint64_t>(u.ru_maxrss)};
+            .maxrss_kib = peak_resident_bytes() / 1024};
 }
 
 std::uint64_t peak_resident_bytes() {

@@ -38,7 +38,7 @@ struct usage {
     std::uint64_t maxrss_kib = 0;
 };
 
-// getrusage(RUSAGE_SELF): the whole process since it started.
+// getrusage(RUSAGE_SELF), but for the memory: the whole process since it started.
 [[nodiscard]] usage process_usage();
 
 // The most memory of this program that was ever resident. Not ru_maxrss, which begins with what its parent had.

@@ -213,7 +213,7 @@ func (r *report) print(name string, c *call) {
 	r.put("nvcsw", u.Nvcsw)
 	r.put("nivcsw", u.Nivcsw)
 	r.put("minflt", u.Minflt)
-	r.put("maxrss_kib", u.Maxrss)
+	r.put("maxrss_kib", peakResidentBytes()/1024)
 	r.put("status", r.status)
 	var cells []string
 	for _, column := range strings.Split(header, ",") {

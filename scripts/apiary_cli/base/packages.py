@@ -55,10 +55,13 @@ REQUIRED = (
 
 CLANG = Package("clang-19", "second compiler", commands=("clang++-19",))
 
+BOOST = Package("libboost-dev", "the peer Boost.Asio", files=("/usr/include/boost/asio/thread_pool.hpp",))
+
 # What a peer needs beyond that, by its subject's name. It is installed when a plan names the peer, or by setup --peers.
 PEERS = {
     "onetbb": (Package("libtbb-dev", "the peer oneTBB", files=("/usr/include/tbb/version.h",)),),
-    "asio": (Package("libboost-dev", "the peer Boost.Asio", files=("/usr/include/boost/asio/thread_pool.hpp",)),),
+    "asio": (BOOST,),
+    "asio_awaitable": (BOOST,),
     "moodycamel_pool": (
         Package(
             "libconcurrentqueue-dev",

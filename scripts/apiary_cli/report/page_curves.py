@@ -172,16 +172,22 @@ def per_task(report: Report) -> str:
     return section("Wakes and context switches for each task", note + table(head, rows))
 
 
-# What a scenario measures beside the columns: flag -> its words, and how one is written.
+# What a scenario measures beside what is compared: flag -> its words, and how one is written. Of the columns, where tasks
+# wait for tasks, the memory.
 FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "compute_lost_ppm": ("compute throughput lost to the posts", lambda ppm: f"{ppm / 1e4:.1f} %"),
     "starved_ppm": ("posts that ran only when the other tasks had ended", lambda ppm: f"{ppm / 1e4:.1f} %"),
     "idle_switches": ("context switches while idle", lambda n: f"{n:.0f}"),
+    "bytes_each": ("bytes of memory for each that waits", lambda n: f"{n:.0f}"),
+    "maxrss_kib": ("memory of the process at its most", lambda kib: f"{kib / 1024:.1f} MiB"),
     "elsewhere_ppm": ("tasks that another thread than the root's ran", lambda ppm: f"{ppm / 1e4:.1f} %"),
 }
 
 
 def figure_of(row: dict[str, str], name: str) -> float | None:
+    if name == "maxrss_kib":
+        forks = row["scenario"] in scenarios.SCENARIOS and scenarios.SCENARIOS[row["scenario"]].answer_first
+        return float(row[name]) if forks and row[name] else None
     found = next((flag for flag in row["flags"].split(";") if flag.startswith(f"{name}=")), None)
     return float(found.partition("=")[2]) if found else None
 

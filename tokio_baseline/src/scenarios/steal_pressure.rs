@@ -78,12 +78,15 @@ pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
     let runtime = R::start(run.workers)?;
     let mut first_steals = Histogram::new();
     let mut away_of_block = BTreeMap::new(); // by the wall time of the block
+    let before = host::peak_resident_bytes();
+    let mut bytes_each = None; // of the first block, in which the most that wait are made
     let (mut report, median) = closed_loop::measure_median(run, 1, |ops| {
         family.away.children.store(0, Ordering::Relaxed);
         family.away.first_ns.store(0, Ordering::Relaxed);
         let block = closed_loop::iterations(family.ledger, ops, ops, |_| {
             runtime.post(move || family.have_children::<R>(ops));
         });
+        bytes_each.get_or_insert_with(|| (host::peak_resident_bytes() - before) / ops);
         away_of_block.insert(block.wall_ns, family.away.children.load(Ordering::Relaxed));
         match family.away.first_ns.load(Ordering::Relaxed) {
             0 => (),
@@ -93,6 +96,7 @@ pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
     });
     let away = away_of_block[&median.wall_ns];
     report.row.put_flag(&format!("elsewhere_ppm={}", away * 1_000_000 / median.ops));
+    report.row.put_flag(&format!("bytes_each={}", bytes_each.unwrap_or_default()));
     report.row.put_latency(&first_steals);
     report.hist = first_steals;
     report.row.put_counters(&runtime.counters());
