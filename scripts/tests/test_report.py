@@ -70,8 +70,10 @@ class Page(TreeCase):
         done = apiary(self.root, "report", "--index")
         self.assertEqual(done.returncode, 0, done.stderr)
         listed = self.root / "results" / "index.html"
+        self.assertIn("No folder has such a figure yet", (self.root / "results" / "history.html").read_text())
         self.assertIn("No race has left a folder here yet", listed.read_text())
         listed.unlink()
+        listed.with_name("history.html").unlink()
         self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
         whole = self.result()
         torn = whole.with_name("20000101T000000Z-torn")
@@ -87,6 +89,12 @@ class Page(TreeCase):
         self.assertIn("unreadable", rows[1])
         self.assertIn("env.json", rows[1])
         self.assertEqual(apiary(self.root, "report", "--index", whole.name).returncode, 2)
+        history = (self.root / "results" / "history.html").read_text()
+        Balanced().feed(history)
+        self.assertIn("<h2>post_throughput · batch 1, ops 2048, producers 1 · all on one CPU</h2>", history)
+        self.assertEqual(history.count('<svg class="chart'), history.count("<section>"))
+        self.assertIn(whole.name, history)
+        self.assertNotIn("tokio", history.split("</nav>")[-1], "only what decides over a change: ours")
 
     def test_a_page_is_never_replaced_by_a_poorer_one_unless_told(self) -> None:
         text = self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
@@ -140,7 +148,7 @@ class Page(TreeCase):
 
     def commands(self, text: str) -> None:
         self.assertIn(
-            "scripts/apiary race --plan quick --point &#x27;post_latency rate=1000&#x27; --subject hive --subject tokio "
+            "scripts/apiary race --plan quick --point &#39;post_latency rate=1000&#39; --subject hive --subject tokio "
             "--workers 2 --rounds 5 --seed 7",
             text,
         )
@@ -208,12 +216,21 @@ class Page(TreeCase):
         matrix = text[places[1] : places[2]]
         head = re.search(r"<thead>(.*?)</thead>", matrix)[1]
         self.assertEqual(re.findall(r"<th>(.*?)</th>", head), ["hive against", "quick", "slow"])
-        line = re.search(r'<tr class="first"><th scope="row"><a href="#s-post_throughput">.*?</tr>', matrix, re.DOTALL)[0]
+        line = re.search(r'<tr class="first"[^>]*><th scope="row"><div class="label"><a href="#s-post_throughput">.*?</tr>', matrix, re.DOTALL)[0]
         self.assertRegex(line, r'<td class="bad" title="[^"]*REGRESSED[^"]*"><b class="word bad">− ×(1\.9|2\.0)')
         self.assertRegex(line, r'<td class="good" title="[^"]*IMPROVED[^"]*"><b class="word good">\+ ×0\.(3|4)')
         lost = text[places[2] : places[3]]
         self.assertIn("<b>quick</b> beats hive", lost)
         self.assertNotIn("slow</b> beats", lost)
+
+    def test_charts_have_keys_that_hide_and_paths_that_tell(self) -> None:
+        text = self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        keys = set(re.findall(r'data-key="(c\d+)"', text))
+        self.assertEqual(keys, {"c0", "c1"})
+        for key in keys:
+            self.assertIn(f".no-{key} svg .{key} {{ display: none; }}", text)
+        for attribute in ("data-low=", "data-high=", "data-reach=", 'data-name="hive"', "data-filter", 'data-only="bad"'):
+            self.assertIn(attribute, text)
 
     def test_every_link_of_the_page_leads_somewhere(self) -> None:
         text = self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})
@@ -250,6 +267,20 @@ class Numbers(unittest.TestCase):
         self.assertGreaterEqual(len(svg.log_ticks(scale)), 3)
         self.assertGreaterEqual(len(svg.log_ticks(svg.log_scale([100, 101]))), 2)
         self.assertIn(1, svg.ratio_ticks(svg.log_scale([0.2, 1.1])))
+
+    def test_a_forest_is_as_wide_as_its_intervals_and_no_wider_than_eightfold(self) -> None:
+        narrow = svg.forest_scale([(0.95, 0.97), (1.02, 1.05)])
+        self.assertLess(narrow.high / narrow.low, 1.4, "intervals of two per cent are seen")
+        clipped = svg.forest_scale([(0.001, 0.0011), (0.95, 1.05)])
+        self.assertGreater(clipped.low, 0.1)
+        far = svg.forest_row(clipped, 0.001, 0.001, 0.0011, 0.03, [0.001], "good", "far")
+        self.assertIn("◀", far)
+        self.assertNotIn("<circle", far, "neither its estimate nor its rounds are drawn at the edge")
+        crossing = svg.forest_row(clipped, 1.0, 0.5, 20.0, 0.03, [1.0], "open", "wide")
+        self.assertIn("▶", crossing)
+        self.assertIn('class="estimate open"', crossing)
+        alone = svg.forest_scale([(0.001, 0.0011)])
+        self.assertTrue(alone.shows(0.001), "where all lie far, the scale goes there")
 
     def test_percentiles_need_a_hundred_samples_above(self) -> None:
         buckets = [(i, i, 1) for i in range(1000)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import unittest
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from apiary_cli import main
@@ -129,12 +130,29 @@ class Race(TreeCase):
             "Source: not verified: ", f"(results/{folder.name}/summary.md)",
         ):
             self.assertIn(words, plain)
-        self.assertLess(len(text.splitlines()), 25)
+        self.assertLess(len(text.splitlines()), 29)
         self.assertLessEqual(max(map(len, text.splitlines())), splice.WIDTH)
         summed = (folder / "summary.md").read_text()
         self.assertIn("## Point by point", summed)
         self.assertIn("| scenario | onetbb | tokio |", summed)
         self.assertIn("| `post_throughput` · batch 1, producers 1 | **1.6", summed)
+
+    def test_a_drawing_goes_with_it_light_and_dark(self) -> None:
+        folder = self.folder()
+        _, _, text = self.splice(folder)
+        shown = re.findall(r'(?:srcset|src)="([^"]+)"', text)
+        self.assertEqual(shown, [f"results/{folder.name}/{name}" for name in ("matrix-dark.svg", "matrix.svg")])
+        drawings = [(self.root / name).read_text() for name in shown]
+        self.assertEqual(len(set(drawings)), 2)
+        for drawn in drawings:
+            root = ElementTree.fromstring(drawn)
+            words = [node.text for node in root.iter() if node.tag.endswith("text")]
+            self.assertEqual(words[1:3], ["onetbb", "tokio"])
+            self.assertEqual(words[3], "post_throughput")
+            self.assertRegex(words[4], r"^− ×1\.\d\d")
+            self.assertRegex(words[5], r"^\+ ×0\.\d\d")
+            width = float(root.get("width"))
+            self.assertTrue(all(0 <= float(node.get("x")) < width for node in root.iter() if node.get("x")))
 
     def test_what_is_published_has_its_histograms_compressed_and_the_page_is_the_same(self) -> None:
         folder = self.folder()
@@ -177,6 +195,7 @@ class Race(TreeCase):
         code, err, text = self.splice(folder)
         self.assertEqual((code, text), (2, "no marks\n"))
         self.assertIn("PAGE.md has no place for this", err)
+        self.assertEqual(list(folder.glob("*.svg")), [])
         self.assertTrue((folder / "hist.csv").exists())
 
     def test_a_folder_that_compares_nothing_is_refused(self) -> None:

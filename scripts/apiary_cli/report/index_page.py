@@ -1,75 +1,95 @@
-"""results/index.html: what lies in results/, each with its verdict; ready for static hosting."""
+"""results/index.html: what lies in results/, each with its verdict; and results/history.html: the gated figures over commits.
+Ready for static hosting."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
-from typing import NamedTuple
 
-from ..analysis import comparing, summary
-from ..base import repo
+from ..base import commits, repo, stats
 from ..base.errors import Fault
-from ..race import folder as folders
-from .page_script import SCRIPT
-from .shell import shell
-from .svg import escape
+from ..base.say import human
+from ..race import folder as folders, metrics
+from ..analysis import comparing, summary
+from . import html, svg
 
 KIND = {comparing.VALID: "good", comparing.INVALID: "bad"}
+EMPTY = dict.fromkeys(("page", "what", "rounds", "commit", "machine", "why"), "")
 
 
-class Entry(NamedTuple):
-    name: str
-    page: str  # to open; empty: there is none
-    what: str
-    rounds: str
-    commit: str
-    machine: str
-    word: str  # its verdict
-    why: str
-
-
-def of_race(folder: Path) -> Entry:
+def of_race(folder: Path, history: dict) -> dict:
     """Of a folder that a race, a qualification or a sweep left. What cannot be read is listed with the reason."""
     page = next((name for name in ("report.html", "summary.md") if (folder / name).exists()), "")
+    told = EMPTY | {"name": folder.name, "page": page, "kind": "note"}
     try:
-        env, _, comparisons = summary.load(folder)
+        env, rows, comparisons = summary.load(folder)
     except Fault as fault:
-        return Entry(folder.name, page, "", "", "", "", "unreadable", fault.cause or fault.seen)
+        return told | {"word": "unreadable", "why": fault.cause or fault.seen}
     race, machine, found = env["race"], env.get("machine", {}), comparing.validity(comparisons)
-    why = "; ".join(found.reasons[:1]) + (f"; and {len(found.reasons) - 1} more" if len(found.reasons) > 1 else "")
-    return Entry(
-        folder.name, page, str(race.get("command") or f"plan {race.get('plan')}"), summary.rounds_line(race),
-        str(race.get("commit", ""))[:12] + (" with changes" if race.get("dirty") else ""),
-        f"{machine.get('cpu', 'unknown CPU')}, {machine.get('cpus', '?')} CPUs", found.word, why,
-    )
+    told |= {
+        "what": str(race.get("command") or f"plan {race.get('plan')}"), "rounds": summary.rounds_line(race),
+        "commit": str(race.get("commit", ""))[:12] + (" with changes" if race.get("dirty") else ""),
+        "machine": f"{machine.get('cpu', 'unknown CPU')}, {machine.get('cpus', '?')} CPUs",
+        "word": found.word, "kind": KIND.get(found.word, "note"),
+        "why": "; ".join(found.reasons[:1]) + (f"; and {len(found.reasons) - 1} more" if len(found.reasons) > 1 else ""),
+    }
+    if (folder / "compare.csv").exists():  # a race; in a sweep or an ablation the arms are settings
+        gated(told, rows, history)
+    return told
 
 
-def entries(results: Path) -> list[Entry]:
-    """The newest first."""
+def gated(told: dict, rows: list[dict[str, str]], history: dict) -> None:
+    """Adds the folder's gated figures of our subjects to `history`: (point, subject) -> [(folder, median, quartiles, rounds)]."""
+    values = defaultdict(list)
+    for row in comparing.good(rows):
+        value = metrics.PROCESSOR.value(row) if row["role"] == "candidate" and row["placement"] == "one_cpu" else None
+        if value and row["row_kind"] == "measure":
+            values[comparing.key_of(row), row["subject"]].append(value)
+    for key, found in values.items():
+        history[key].append((told, *(stats.quantile(found, q) for q in (0.5, 0.25, 0.75)), len(found)))
+
+
+def entries(results: Path) -> tuple[list[dict], dict]:
+    """The newest first; and the history, the oldest first."""
     found = (one.parent for one in results.glob("*/env.json") if not one.parent.name.endswith(folders.UNFINISHED))
-    return [of_race(folder) for folder in sorted(found, key=lambda one: one.name, reverse=True)]
+    history = defaultdict(list)
+    listed = [of_race(folder, history) for folder in sorted(found, key=lambda one: one.name)]
+    return listed[::-1], history
 
 
-def row(one: Entry) -> str:
-    name = f'<a href="{escape(one.name)}/{one.page}">{escape(one.name)}</a>' if one.page else escape(one.name)
-    verdict = f'<span class="badge {KIND.get(one.word, "note")}">{escape(one.word)}</span> <span class=soft>{escape(one.why)}</span>'
-    cells = (name, verdict, f"<code>{escape(one.what)}</code>", escape(one.rounds), f"<code>{escape(one.commit)}</code>", escape(one.machine))
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-
-
-def render(results: Path) -> str:
-    found = entries(results)
-    head = "".join(f"<th>{name}</th>" for name in ("folder", "batch", "command", "rounds", "commit", "machine"))
-    table = (
-        f'<div class=scroll><input type="search" data-filter placeholder="filter"><table class="sorts"><thead><tr>{head}</tr></thead>'
-        f'<tbody>{"".join(map(row, found))}</tbody></table></div>'
-        if found
-        else "<p>No race has left a folder here yet: <code>scripts/apiary race --quick</code> makes one.</p>"
-    )
-    counted = f"{len(found)} folders; only a batch that calls itself VALID decides anything." if found else ""
-    return shell("Apiary: results", f'<h1>Results</h1><p class="meta">{counted}</p>{table}', script=SCRIPT)
+def history_points(history: dict) -> list[dict]:
+    head = [("folder", ""), ("commit", ""), ("batch", ""), ("median", "n"), ("quartiles", "n"), ("rounds", "n")]
+    by_point = defaultdict(dict)
+    for (key, subject), found in sorted(history.items()):
+        by_point[key][subject] = found
+    out = []
+    for key, subjects in by_point.items():
+        names = list(dict.fromkeys(told["name"] for found in subjects.values() for told, *_ in found))
+        names.sort()
+        marks = {
+            subject: [svg.Mark(names.index(told["name"]) + 1, median, low, high, told["word"] != comparing.VALID)
+                      for told, median, low, high, _ in found]
+            for subject, found in subjects.items()
+        }
+        colours = {subject: f"c{i % html.COLOURS}" for i, subject in enumerate(marks)}
+        drawn = html.raw(svg.xy_chart(marks, colours, f"{html.place(key)} over commits", across="result folder, the oldest first"))
+        rows = [
+            ("", [f"{told['name']} {subject if len(marks) > 1 else ''}", told["commit"], told["word"], human(median),
+                  f"{human(low)} – {human(high)}", n])
+            for subject, found in subjects.items()
+            for told, median, low, high, n in reversed(found)
+        ]
+        named = html.macro("keys", colours.items()) if len(marks) > 1 else ""
+        out.append({"name": html.place(key), "drawn": named + drawn, "head": head, "rows": rows})
+    return out
 
 
 def write() -> Path:
+    """Both pages; returns the list."""
+    listed, history = entries(repo.RESULTS)
+    named = [(name, one["commit"][:12]) for name, one in commits.baselines().items()]
     path = repo.RESULTS / "index.html"
-    path.write_text(render(repo.RESULTS))
+    repo.write_text(path, html.render("index.html", title="Apiary: results", entries=listed))
+    view = {"title": "Apiary: history", "points": history_points(history), "baselines": named}
+    repo.write_text(path.with_name("history.html"), html.render("history.html", **view))
     return path

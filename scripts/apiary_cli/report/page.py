@@ -6,11 +6,8 @@ from pathlib import Path
 
 from ..race import scenarios
 from ..analysis import comparing, summary
-from . import page_curves as curves, page_data, page_matrix, page_notes as notes, page_sections as sections
+from . import html, page_curves as curves, page_data, page_matrix, page_notes as notes, page_sections as sections
 from .page_data import Report
-from .page_script import SCRIPT
-from .shell import shell
-from .svg import escape
 
 MOST_NAMES = 5  # in the title
 
@@ -33,49 +30,23 @@ def subtitle(report: Report) -> str:
     )
 
 
-def counts(report: Report) -> str:
+def counts(report: Report) -> list[tuple[str, str, int]]:
     """Beside the name of a scenario: how many comparisons it won, lost and left open."""
     found = [page_matrix.sign(one)[1] for one in report.comparisons if one.claim]
-    return " ".join(
-        f'<span class="word {kind}">{mark} {found.count(kind)}</span>'
-        for kind, mark in (("bad", "−"), ("good", "+"), ("open", "="))
-        if found.count(kind)
-    )
+    return [(kind, mark, found.count(kind)) for kind, mark in (("bad", "−"), ("good", "+"), ("open", "=")) if found.count(kind)]
 
 
-def by_scenario(report: Report, points: list[comparing.Key]) -> str:
-    """A fold for each scenario: its ratios on a scale of its own, its medians, its charts."""
+def by_scenario(report: Report, points: list[comparing.Key]) -> list[dict]:
+    """A fold for each scenario: its ratios, each point on a scale of its own, its medians, its charts."""
     out = []
     for name in sorted({key[0] for key in points}, key=list(scenarios.SCENARIOS).index):
         of = report.only(name)
-        known = scenarios.SCENARIOS[name]
-        body = "".join(
-            (
-                sections.forest(of),
-                sections.costs(of),
-                sections.bare(of),
-                sections.medians(of),
-                *(sections.scenario(of, key) for key in points if key[0] == name),
-                curves.load_curves(of),
-                curves.scaling(of),
-                curves.granularity(of),
-                curves.per_task(of),
-                curves.figures(of),
-                curves.stability(of),
-            )
-        )
-        body = body.replace("<h2>", "<h3>").replace("</h2>", "</h3>")
-        out.append(
-            f'<details class="fold" id="{page_matrix.anchor(name)}"><summary><b>{escape(name)}</b> {counts(of)} '
-            f"<span class=soft>{escape(known.what)}</span></summary>{body}</details>"
-        )
-    every = '<p class="caption"><button type="button" data-folds>open all</button></p>' if len(out) > 1 else ""
-    return f'<section id="scenarios"><h2>Scenario by scenario</h2>{every}{"".join(out)}</section>' if out else ""
-
-
-def fold(title: str, anchor: str, body: str) -> str:
-    """What a reader looks up: one line until then."""
-    return f'<details class="fold" id="{anchor}"><summary><b>{escape(title)}</b></summary>{body}</details>' if body else ""
+        parts = (sections.forest, sections.costs, sections.bare, sections.medians, sections.points, curves.load_curves,
+                 curves.scaling, curves.granularity, curves.per_task, curves.figures, curves.stability)
+        body = "".join(part(of) for part in parts).replace("<h2>", "<h3>").replace("</h2>", "</h3>")
+        out.append({"name": name, "anchor": page_matrix.anchor(name), "counts": counts(of),
+                    "what": scenarios.SCENARIOS[name].what, "body": html.raw(body)})
+    return out
 
 
 CONTENTS = (
@@ -91,37 +62,26 @@ CONTENTS = (
 )
 
 
-def contents(body: str) -> str:
-    """The bar of what there is."""
-    links = (f'<a href="#{anchor}">{name}</a>' for anchor, name in CONTENTS if f'id="{anchor}"' in body)
-    return f'<nav aria-label="contents">{" ".join(links)}</nav>'
-
-
 def render(folder: Path) -> str:
     """The whole page."""
     report = page_data.load(folder)
     points = sorted({comparing.key_of(row) for row in report.rows if row["scenario"] in scenarios.SCENARIOS})
-    answer = page_matrix.table(report)
-    body = "\n".join(
-        part
-        for part in (
-            sections.findings(report),
-            f'<section id="answer">{answer}</section>' if answer else "",
-            sections.failures(report),
-            sections.losses(report),
-            sections.standing(report),
-            sections.missing(report),
-            by_scenario(report, points),
-            fold("Controls: a program against its copy, and slowed down on purpose", "controls", sections.controls(report)),
-            fold("Beside the race: structures alone, whole processes, exact counts", "beside",
-                 sections.unpaired(report) + curves.exact_counts(report)),
-            fold("What is proved and stressed about the raced source", "verification",
-                 sections.strip(report) + notes.verification(report)),
-            fold("The machine and the programs", "environment", notes.environment(report)),
-            fold("How to read this, and what it does not show", "reading", notes.reading(report)),
-            fold("Measure it again", "again", notes.commands(report, points)),
-        )
-        if part
-    )
-    head = f'<h1>{escape(title(report))}</h1><p class="meta">{escape(subtitle(report))}</p>{sections.batch(report)}'
-    return shell(title(report), f"{head}\n{body}", script=SCRIPT, before=contents(body))
+    folds = [
+        ("Controls: a program against its copy, and slowed down on purpose", "controls", sections.controls(report)),
+        ("Beside the race: structures alone, whole processes, exact counts", "beside",
+         html.raw(sections.unpaired(report) + curves.exact_counts(report))),
+        ("What is proved and stressed about the raced source", "verification",
+         html.raw(sections.strip(report) + notes.verification(report))),
+        ("The machine and the programs", "environment", notes.environment(report)),
+        ("How to read this, and what it does not show", "reading", notes.reading(report)),
+        ("Measure it again", "again", notes.commands(report, points)),
+    ]
+    view = {
+        "title": title(report), "subtitle": subtitle(report), "batch": sections.batch(report), "findings": sections.findings(report),
+        "answer": page_matrix.view(report), "lost": sections.lost(report), "failures": sections.failures(report), "losses": sections.losses(report),
+        "standing": sections.standing(report), "missing": summary.missing(report.env, report.rows),
+        "by_scenario": by_scenario(report, points), "folds": folds,
+    }
+    there = {"losses"} | {anchor for _, anchor, body in folds if body}
+    there |= {name for name, part in (("answer", view["answer"]), ("scenarios", view["by_scenario"])) if part}
+    return html.render("report.html", contents=[one for one in CONTENTS if one[0] in there], **view)

@@ -9,16 +9,12 @@ from ..base import stats
 from ..base.say import human
 from ..race import scenarios, tables
 from ..analysis import comparing, metg
-from . import page_data, svg
+from . import html, page_data, svg
+from .html import caption, folded, place, section, table, without
 from .page_data import Cell, Report
-from .page_sections import folded, keys, place, section, table
-from .svg import escape
+from .page_sections import joined, keys
 
 LEAST_POINTS = 3  # fewer are no curve
-
-
-def without(params: str, name: str) -> str:
-    return tables.params_text({k: v for k, v in tables.params_of(params).items() if k != name})
 
 
 def families(report: Report, varied: str, column: str) -> dict[tuple, dict[str, list[tuple[float, Cell]]]]:
@@ -41,7 +37,7 @@ def long_enough(found: dict[str, list[tuple[float, Cell]]], least: int) -> bool:
     return len({x for points in found.values() for x, _ in points}) >= least
 
 
-def curve(report: Report, found: dict[str, list[tuple[float, Cell]]], caption: str, across: str, ideal: int = 0) -> str:
+def curve(report: Report, found: dict[str, list[tuple[float, Cell]]], title: str, across: str, ideal: int = 0) -> str:
     """`ideal`: the line of perfect scaling of the first program, up to so many; 0: none."""
     lines = {
         name: [svg.Mark(x, cell.median, cell.low, cell.high, cell.limited) for x, cell in points]
@@ -51,8 +47,7 @@ def curve(report: Report, found: dict[str, list[tuple[float, Cell]]], caption: s
     reach = [x for x in sorted({mark.x for marks in lines.values() for mark in marks}) if x <= ideal]
     if len(reach) > 1:
         lines["ideal"] = [svg.Mark(x, first.value * first.x / x) for x in reach]
-    drawn = svg.xy_chart(lines, report.colours | {"ideal": "ideal"}, caption, across=across)
-    return f'<div><p class="caption">{escape(caption)}</p>{drawn}</div>'
+    return html.macro("figure", title, html.raw(svg.xy_chart(lines, report.colours | {"ideal": "ideal"}, title, across=across)))
 
 
 def load_curves(report: Report) -> str:
@@ -62,16 +57,14 @@ def load_curves(report: Report) -> str:
     for key, middle in sorted(families(report, "rate", "lat_p50_ns").items()):
         if not long_enough(middle, LEAST_POINTS):
             continue
-        body = curve(report, middle, "p50 against offered load", "posts per second")
+        body = [curve(report, middle, "p50 against offered load", "posts per second")]
         if long_enough(p99.get(key, {}), LEAST_POINTS):
-            body += curve(report, p99[key], "p99 against offered load", "posts per second")
+            body.append(curve(report, p99[key], "p99 against offered load", "posts per second"))
         names = [name for name in report.colours if name in middle]
-        note = (
-            '<p class="caption">Medians over rounds; the upright lines are their quartiles. A hollow mark is limited by the '
-            "injector and ranks nobody: no line passes through it.</p>"
-        )
-        head = f"{place(key)}: latency against load"
-        out += section(head, f'{keys(report, names)}<div class="pair">{body}</div>{note}')
+        note = ("Medians over rounds; the upright lines are their quartiles. A hollow mark is limited by the injector and ranks "
+                "nobody: no line passes through it.")
+        parts = keys(report, names), html.macro("pair", body), caption(note)
+        out += section(f"{place(key)}: latency against load", joined(parts))
     return out
 
 
@@ -86,10 +79,10 @@ def scaling(report: Report) -> str:
         what = scenarios.SCENARIOS[key[0]].metrics[0].what
         body = curve(report, found, f"{what} against workers", "workers", ideal=int(cpus or 0))
         note = (
-            f'<p class="caption">Medians over rounds, and their quartiles. Dotted: perfect scaling of the first, on {cpus} CPUs. '
-            "With more workers a good scheduler stays level.</p>"
+            f"Medians over rounds, and their quartiles. Dotted: perfect scaling of the first, on {cpus} CPUs. "
+            "With more workers a good scheduler stays level."
         )
-        out += section(f"{place(key)}: scaling", keys(report, names) + body + note)
+        out += section(f"{place(key)}: scaling", keys(report, names) + body + caption(note))
     return out
 
 
@@ -100,14 +93,14 @@ def granularity(report: Report) -> str:
         lines = {name: [svg.Mark(float(f"{x:.3g}"), 100 * share) for x, share in points] for name, points in by.items()}
         ends = sorted(mark.x for marks in lines.values() for mark in marks)
         lines["half"] = [svg.Mark(x, 50.0) for x in (ends[0], ends[-1])]
-        caption = "efficiency against granularity: the floor's time of a task over wall time times workers"
+        caption_of = "efficiency against granularity: the floor's time of a task over wall time times workers"
         drawn = svg.xy_chart(
-            lines, report.colours | {"half": "ideal"}, caption, across="ns a task", said=lambda share: f"{share:.3g} %"
+            lines, report.colours | {"half": "ideal"}, caption_of, across="ns a task", said=lambda share: f"{share:.3g} %"
         )
-        told = ", ".join(f"{escape(name)} {metg.crossing(points)}" for name, points in by.items())
-        note = f'<p class="caption">METG(50 %), ns: {told}. Medians over rounds; dotted: a half.</p>'
+        told = ", ".join(f"{name} {metg.crossing(points)}" for name, points in by.items())
         names = [name for name in report.colours if name in by]
-        body = f'<div><p class="caption">{escape(caption)}</p>{drawn}</div>'
+        body = html.macro("figure", caption_of, html.raw(drawn))
+        note = caption(f"METG(50 %), ns: {told}. Medians over rounds; dotted: a half.")
         out += section(f"{graph}: METG", keys(report, names) + body + note)
     return out
 
@@ -127,8 +120,8 @@ def stability(report: Report) -> str:
             (
                 "",
                 [
-                    escape(place(cell.key)),
-                    escape(cell.subject),
+                    place(cell.key),
+                    cell.subject,
                     f"{100 * stats.coefficient_of_variation(values):.1f} %",
                     f"{human(min(values))} – {human(max(values))}",
                     str(stats.modes(values)),
@@ -140,10 +133,10 @@ def stability(report: Report) -> str:
         return ""
     head = [("point", ""), ("arm", ""), ("variation", "n"), ("range", "n"), ("modes", "n"), ("unsteady", "n")]
     note = (
-        '<p class="caption">Between the processes of one arm. Variation: standard deviation over mean. Modes: clusters '
-        "with a step of 15 % between them. Unsteady: warm-up ended before two blocks agreed.</p>"
+        'Between the processes of one arm. Variation: standard deviation over mean. Modes: clusters '
+        "with a step of 15 % between them. Unsteady: warm-up ended before two blocks agreed."
     )
-    return section("Stability", note + folded(f"all {len(rows)} arms", table(head, rows, sorts=True)))
+    return section("Stability", caption(note) + folded(f"all {len(rows)} arms", table(head, rows, sorts=True)))
 
 
 def per_task(report: Report) -> str:
@@ -159,17 +152,17 @@ def per_task(report: Report) -> str:
         return f"{stats.median(values):.2f}" if values else ""
 
     rows = [
-        ("", [escape(place(key)), escape(name), *(each(found, column) for column in ("wakes", "nvcsw", "nivcsw"))])
+        ("", [place(key), name, *(each(found, column) for column in ("wakes", "nvcsw", "nivcsw"))])
         for (key, name), found in sorted(groups.items(), key=lambda one: (one[0][0], page_data.rank(report, one[0][1])))
     ]
     if not rows:
         return ""
     head = [("point", ""), ("subject", ""), ("wakes", "n"), ("gave up the CPU", "n"), ("was taken off it", "n")]
     note = (
-        '<p class="caption">Medians over rounds, of whole processes and divided by their tasks; injector and main thread '
-        "included. Only where a process runs one block without warm-up. Empty: the subject does not count its wakes.</p>"
+        'Medians over rounds, of whole processes and divided by their tasks; injector and main thread '
+        "included. Only where a process runs one block without warm-up. Empty: the subject does not count its wakes."
     )
-    return section("Wakes and context switches for each task", note + table(head, rows))
+    return section("Wakes and context switches for each task", caption(note) + table(head, rows))
 
 
 # What a scenario measures beside what is compared: flag -> its words, and how one is written. Of the columns, where tasks
@@ -205,7 +198,7 @@ def figures(report: Report) -> str:
     for (key, name, subject), values in order:
         words, write = FIGURES[name]
         span = f"{write(min(values))} to {write(max(values))}"
-        rows.append(("", [escape(place(key)), escape(words), escape(subject), write(stats.median(values)), span]))
+        rows.append(("", [place(key), words, subject, write(stats.median(values)), span]))
     if not rows:
         return ""
     head = [("point", ""), ("what", ""), ("subject", ""), ("median", "n"), ("least to most", "n")]
@@ -221,9 +214,9 @@ def exact_counts(report: Report) -> str:
         (
             "",
             [
-                f"<code>{escape(f['driver'])}</code>",
-                escape(f["operation"]),
-                escape(f["count"]),
+                f["driver"],
+                f["operation"],
+                f["count"],
                 f"{f['per_operation']:.2f}",
             ],
         )
@@ -231,7 +224,7 @@ def exact_counts(report: Report) -> str:
     ]
     head = [("driver", ""), ("operation", ""), ("count", ""), ("each", "n")]
     note = (
-        f'<p class="caption">By callgrind, {escape(record["key"])}: counted, not timed, so that noise does not move '
-        "them.</p>"
+        f'By callgrind, {record["key"]}: counted, not timed, so that noise does not move '
+        "them."
     )
-    return section("Exact counts", note + table(head, rows))
+    return section("Exact counts", caption(note) + table(head, rows))

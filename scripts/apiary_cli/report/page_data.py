@@ -13,35 +13,11 @@ from ..base import stats
 from ..verify import verification
 from ..race import metrics, plans, scenarios, tables
 from ..analysis import comparing, findings, summary
-from .page_style import COLOURS
+from .html import COLOURS
 
 DEPTHS = [
-    0.05,
-    0.1,
-    0.2,
-    0.3,
-    0.4,
-    0.5,
-    0.6,
-    0.7,
-    0.75,
-    0.8,
-    0.85,
-    0.9,
-    0.925,
-    0.95,
-    0.965,
-    0.98,
-    0.985,
-    0.99,
-    0.9925,
-    0.995,
-    0.9975,
-    0.999,
-    0.9995,
-    0.9999,
-    0.99995,
-    0.99999,
+    0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.965, 0.98, 0.985, 0.99, 0.9925,
+    0.995, 0.9975, 0.999, 0.9995, 0.9999, 0.99995, 0.99999,
 ]
 ABOVE = 100
 
@@ -64,6 +40,7 @@ class Report:
     statuses: list[verification.Status] = field(default_factory=list)
     colours: dict[str, str] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)
+    kept: dict[bool, list[Cell]] = field(default_factory=dict)
 
     @property
     def race(self) -> dict:
@@ -76,6 +53,7 @@ class Report:
             rows=[row for row in self.rows if row["scenario"] == scenario],
             comparisons=[one for one in self.comparisons if one.key[0] == scenario],
             hist={key: found for key, found in self.hist.items() if key[0] == scenario},
+            kept={},
         )
 
     @property
@@ -195,7 +173,13 @@ class Cell:
 
 
 def cells(report: Report, controls: bool = False) -> list[Cell]:
-    """Medians with their interquartile range; ours first, then the peers by name."""
+    """Medians with their interquartile range; ours first, then the peers by name. Kept: every section asks."""
+    if controls not in report.kept:
+        report.kept[controls] = computed(report, controls)
+    return report.kept[controls]
+
+
+def computed(report: Report, controls: bool) -> list[Cell]:
     groups: dict[tuple, list[dict[str, str]]] = defaultdict(list)
     for row in comparing.good(report.rows):
         if controls or row["row_kind"] == "measure":
@@ -208,19 +192,8 @@ def cells(report: Report, controls: bool = False) -> list[Cell]:
             if series:
                 values = [value for _, value in series]
                 limited = comparing.mostly_limited(rows, metric)
-                out.append(
-                    Cell(
-                        key,
-                        metric,
-                        subject,
-                        stats.median(values),
-                        stats.quantile(values, 0.25),
-                        stats.quantile(values, 0.75),
-                        len(values),
-                        limited,
-                        series,
-                    )
-                )
+                middle = (stats.quantile(values, q) for q in (0.5, 0.25, 0.75))
+                out.append(Cell(key, metric, subject, *middle, len(values), limited, series))
     order = {metric.column: i for i, metric in enumerate(scenarios.METRICS)}
     return sorted(out, key=lambda c: (c.key, order[c.metric.column], rank(report, c.subject)))
 

@@ -1,6 +1,8 @@
-"""The sections of report.html, one function each; every one returns HTML or an empty string."""
+"""The sections of report.html: for each a view of the report, which a macro of sections.html writes; or nothing."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 from ..base import stats
 from ..base.say import human
@@ -8,9 +10,9 @@ from ..verify import verification
 from ..race import metrics, scenarios
 from ..analysis import comparing, summary
 from ..analysis.comparing import Comparison
-from . import page_data, svg
+from . import html, page_data, svg
+from .html import macro, place, section, table
 from .page_data import Report
-from .svg import escape
 
 CLASS = {stats.IMPROVED: "good", stats.REGRESSED: "bad", stats.EQUIVALENT: "open", stats.INCONCLUSIVE: "open"}
 WORDS = {
@@ -19,69 +21,30 @@ WORDS = {
     stats.EQUIVALENT: "no difference beyond the margin",
     stats.INCONCLUSIVE: "undecided",
 }
-
 SPENT = WORDS | {stats.IMPROVED: "{c} spends less", stats.REGRESSED: "{b} spends less"}
-
 MOST_BANDS = 4  # more of them hide each other
+VOID = html.raw("<p><b>The batch is invalid; read these as hints.</b></p>")
 
 
-def section(heading: str, body: str, anchor: str = "") -> str:
-    where = f' id="{anchor}"' if anchor else ""
-    return f"<section{where}><h2>{escape(heading)}</h2>\n{body}\n</section>"
-
-
-
-def tile(kind: str, head: str, text: str) -> str:
-    return f'<div class="tile {kind}"><b>{escape(head)}</b><p>{escape(text)}</p></div>'
-
-
-def table(header: list[tuple[str, str]], rows: list[tuple[str, list[str]]], sorts: bool = False) -> str:
-    """header: (title, class); rows: (class, cells that are HTML already). `sorts`: by a click on a head, and every
-    row is whole by itself."""
-    head = "".join(f'<th class="{cls}">{escape(name)}</th>' for name, cls in header)
-    body = "".join(
-        f'<tr class="{cls}">'
-        + "".join(f'<td class="{header[i][1]}">{cell}</td>' for i, cell in enumerate(cells))
-        + "</tr>"
-        for cls, cells in rows
-    )
-    cls = ' class="sorts"' if sorts else ""
-    return f'<div class="scroll"><table{cls}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def folded(name: str, body: str, filters: bool = False) -> str:
-    """What few readers need: there, but out of the way; closed, it is not printed. `filters`: its table by words."""
-    box = '<input type="search" data-filter placeholder="filter rows" aria-label="filter rows">' if filters else ""
-    return f"<details><summary>{escape(name)}</summary>{box}{body}</details>"
-
-
-def params(text: str) -> str:
-    return ", ".join(part.replace("=", " ") for part in text.split(";") if part)
-
-
-def place(key: comparing.Key) -> str:
-    return " · ".join(filter(None, (key[0], params(key[1]), "" if key[2] == "free" else "all on one CPU")))
+def joined(parts) -> str:
+    """Markup and text as Markup: text is escaped."""
+    return html.raw("").join(parts)
 
 
 # --------------------------------------------------------------------------------- the strip and who wins
 
 
-def batch(report: Report) -> str:
+def batch(report: Report) -> dict:
     """The first line: whether any of it may be believed."""
-    found = report.validity
-    kind = {comparing.VALID: "good", comparing.INVALID: "bad"}.get(found.word, "note")
+    found, n = report.validity, len(report.validity.reasons)
+    many = f"{n} controls were too coarse or failed, each at its own point: small differences decide nothing there."
     meaning = {
         comparing.VALID: "The controls did what they must.",
         comparing.INVALID: "The controls failed: no figure below decides anything.",
     }
-    n = len(found.reasons)
-    weak = (found.reasons[0] if n == 1 else f"{n} controls were too coarse or failed, each at its own point") + (
-        ": small differences decide nothing there."
-    ) if n else ""
-    words = meaning.get(found.word) or (weak if n > 1 else found.reasons[0] if n else "")
-    links = ['<a href="#controls">Controls</a>'] if found.aa or found.slow10 else []
-    links.append('<a href="#verification">What is proved</a>')
-    return f'<p class="verdict {kind}"><b>Batch {escape(found.word)}</b> {escape(words)} {" · ".join(links)}</p>'
+    text = meaning.get(found.word) or (many if n > 1 else found.reasons[0] if n else "")
+    kind = {comparing.VALID: "good", comparing.INVALID: "bad"}.get(found.word, "note")
+    return {"kind": kind, "word": found.word, "text": text, "controls": bool(found.aa or found.slow10)}
 
 
 def strip(report: Report) -> str:
@@ -90,31 +53,18 @@ def strip(report: Report) -> str:
     if found.aa:
         widest = max(one.found.half_width for one in found.aa)
         alarms = sum(one.verdict in (stats.IMPROVED, stats.REGRESSED) for one in found.aa)
-        tiles.append(
-            tile(
-                "bad" if alarms else "good",
-                "Same against same",
-                f"{len(found.aa)} comparisons of a program with its own copy, {alarms} false alarms; "
-                f"half-width at most {100 * widest:.1f} %",
-            )
-        )
+        text = (f"{len(found.aa)} comparisons of a program with its own copy, {alarms} false alarms; "
+                f"half-width at most {100 * widest:.1f} %")
+        tiles.append(("bad" if alarms else "good", "Same against same", text))
     if found.slow10:
-        seen = sum(map(comparing.seen, found.slow10))
+        every = sum(map(comparing.seen, found.slow10)) == len(found.slow10)
         ratios = ", ".join(f"×{one.found.ratio:.2f}" for one in found.slow10)
-        tiles.append(
-            tile(
-                "good" if seen == len(found.slow10) else "bad",
-                "Built-in slow-down",
-                f"{comparing.seen_text(found.slow10)} ({ratios})"
-                + ("" if seen == len(found.slow10) else ": at the others a tenth would be missed"),
-            )
-        )
-    tiles += [tile(s.level, s.name[0].upper() + s.name[1:], s.text) for s in report.statuses]
+        text = f"{comparing.seen_text(found.slow10)} ({ratios})" + ("" if every else ": at the others a tenth would be missed")
+        tiles.append(("good" if every else "bad", "Built-in slow-down", text))
+    tiles += [(s.level, s.name[0].upper() + s.name[1:], s.text) for s in report.statuses]
     disturbed = summary.disturbance_line(report.rows)
-    tiles.append(
-        tile("note" if disturbed else "good", "Other work on the machine", disturbed or "no run was disturbed")
-    )
-    return f'<div class="strip">{"".join(tiles)}</div>'
+    tiles.append(("note" if disturbed else "good", "Other work on the machine", disturbed or "no run was disturbed"))
+    return html.raw('<div class="strip">') + joined(macro("tile", *one) for one in tiles) + html.raw("</div>")
 
 
 def split(found: list[Comparison]) -> tuple[list[Comparison], list[Comparison]]:
@@ -132,102 +82,73 @@ def standing(report: Report) -> str:
     if not groups:
         return ""
 
-    def cell(found: list[Comparison], cls: str) -> str:
-        if not found:
-            return '<span class="soft">none</span>'
+    def cell(found: list[Comparison], cls: str):
         ratios = sorted(one.found.ratio for one in found)
-        span = f"×{stats.ratio_text(ratios[0])}" + (f" to ×{stats.ratio_text(ratios[-1])}" if len(ratios) > 1 else "")
-        return f'<b class="word {cls}">{len(found)}</b> <small class="soft num">{span}</small>'
+        ends = [f"×{stats.ratio_text(ratio)}" for ratio in ratios]
+        span = " to ".join(dict.fromkeys((ends[0], ends[-1]))) if len(ends) > 1 else "".join(ends)
+        return macro("count", {"n": len(found), "cls": cls, "span": span})
 
-    alone = len({ours for ours, _ in groups}) == 1
+    alone, rows = len({ours for ours, _ in groups}) == 1, []
     name = next(iter(groups))[0] if alone else ""
-    rows = []
     for (ours, other), found in sorted(groups.items()):
         won, less = split([one for one in found if one.verdict == stats.IMPROVED])
         lost, more = split([one for one in found if one.verdict == stats.REGRESSED])
         unranked = sum("not_ranked" in one.flags for one in found)
         rest = len(found) - len(won) - len(lost) - len(less) - len(more) - unranked
-        called = escape(other if alone else f"{ours} / {other}")
         counts = [cell(lost, "bad"), cell(won, "good"), cell(more, "bad"), cell(less, "good")]
-        rows.append(("", [called, *counts, str(rest), str(unranked)]))
-    head = [
-        (f"{name} against" if alone else "", ""),
-        ("slower", ""),
-        ("faster", ""),
-        ("spends more", ""),
-        ("spends less", ""),
-        ("undecided, equal", "n"),
-        ("not ranked", "n"),
-    ]
-    void = "<b>The batch is invalid: hints, no results.</b> " if report.validity.word == comparing.INVALID else ""
-    again = report.race.get("command")
-    return (
-        f'<div class="standing">{table(head, rows)}<p class="caption">{void}Numbers of comparisons (a latency has one '
-        "for each percentile), and from which to which factor of the other’s time or processor time: ×0.50 is half of it. Not ranked: "
-        "the injector was too late.</p>"
-        + (f'<p class="meta">Measure it again: <code>{escape(again)}</code></p>' if again else "")
-        + "</div>"
-    )
+        rows.append(("", [other if alone else f"{ours} / {other}", *counts, rest, unranked]))
+    head = [(f"{name} against" if alone else "", ""), ("slower", ""), ("faster", ""), ("spends more", ""), ("spends less", ""),
+            ("undecided, equal", "n"), ("not ranked", "n")]
+    void = "The batch is invalid: hints, no results. " if report.validity.word == comparing.INVALID else ""
+    note = void + ("Numbers of comparisons (a latency has one for each percentile), and from which to which factor of the other’s "
+                   "time or processor time: ×0.50 is half of it. Not ranked: the injector was too late.")
+    again = html.raw('<p class="meta">Measure it again: <code>{}</code></p>').format(report.race.get("command", ""))
+    return html.raw('<div class="standing">{}</div>').format(joined((table(head, rows), html.caption(note), again)))
 
 
 def findings(report: Report) -> str:
     """What the batch says against its own subject, above everything else."""
-    items = "".join(
-        f'<li class="{"lost" if one.red else "open"}">'
-        f'<b class="word {"bad" if one.red else "open"}">{escape(one.line)}</b></li>'
-        for one in report.findings
-    )
-    return section("Findings", f'<ul class="wins">{items}</ul>', "findings") if items else ""
+    return macro("findings", report.findings)
 
 
-def failures(report: Report) -> str:
-    bad = summary.failures(report.rows) + report.race.get("problems", []) + report.race.get("side_failures", [])
-    return (
-        section("What went wrong", "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in bad) + "</ul>")
-        if bad
-        else ""
-    )
+def failures(report: Report) -> list[str]:
+    return summary.failures(report.rows) + report.race.get("problems", []) + report.race.get("side_failures", [])
 
 
-def missing(report: Report) -> str:
-    """What could not be raced; no row is left out in silence."""
-    found = summary.missing(report.env, report.rows)
-    items = "".join(f"<li>{escape(one)}</li>" for one in found)
-    return section("What has no figure", f"<ul>{items}</ul>") if found else ""
-
-
-def short_ratio(one: Comparison) -> str:
+def ratio_of(one: Comparison) -> dict:
     ratio, interval = stats.ratio_text(one.found.ratio, one.found.lo, one.found.hi).split(" ", 1)
-    return f'<span class="num">×{ratio}</span> <small class="soft num">{interval}</small>'
+    return {"ratio": ratio, "interval": interval}
 
 
-def at_cost(one: Comparison, report: Report) -> str:
-    """Behind a latency: what it was bought with."""
+def lost_item(one: Comparison, report: Report) -> dict:
+    """A peer that wins gets a line of its own, with what a latency was bought with."""
     cost = comparing.cost_beside(one, report.comparisons)
-    return f", and {short_ratio(cost)} of its processor time" if cost else ""
+    return ratio_of(one) | {
+        "where": f"{place(one.key)}, {one.metric.what}", "ours": one.pairing.candidate, "other": one.pairing.baseline,
+        "won": summary.won(one), "of": "processor time" if one.metric.spent else "time", "cost": ratio_of(cost) if cost else None,
+    }
 
 
-def lost_item(one: Comparison, report: Report) -> str:
-    """A peer that wins gets a line of its own."""
-    return (
-        f'<li class="lost"><span class="soft">{escape(place(one.key))}, {escape(one.metric.what)}:</span> '
-        f"<b>{escape(one.pairing.baseline)}</b> {summary.won(one)} {escape(one.pairing.candidate)}, "
-        f"which takes {short_ratio(one)} of its {'processor ' if one.metric.spent else ''}time"
-        f"{at_cost(one, report)}</li>"
-    )
-
-
-def dearer_items(lost: list[Comparison]) -> list[str]:
+def dearer_items(lost: list[Comparison]) -> list[dict]:
     """Who spends less is gathered: one line for each point and metric."""
     groups: dict[tuple, list[Comparison]] = {}
     for one in lost:
         groups.setdefault((one.key, one.metric.what, one.pairing.candidate), []).append(one)
     return [
-        f'<li class="lost"><span class="soft">{escape(place(key))}, {escape(what)}:</span> {escape(ours)} takes '
-        + ", ".join(f"{short_ratio(one)} of that of <b>{escape(one.pairing.baseline)}</b>" for one in group)
-        + "</li>"
+        {"where": f"{place(key)}, {what}", "ours": ours, "others": [ratio_of(one) | {"other": one.pairing.baseline} for one in group]}
         for (key, what, ours), group in groups.items()
     ]
+
+
+def lost(report: Report) -> dict | None:
+    """Named in a line above the matrix: how many, to whom, and where most."""
+    claims = [one for one in report.comparisons if one.claim]
+    found = [one for one in claims if one.verdict == stats.REGRESSED]
+    counts = Counter(one.pairing.baseline for one in found).most_common()
+    worst = max(found, key=lambda one: one.found.ratio, default=None)
+    named = ", ".join(f"{n} to {other}" for other, n in counts)
+    most = f"; most in {place(worst.key)}, {worst.metric.what}: ×{worst.found.ratio:.2f} of {worst.pairing.baseline}" if worst else ""
+    return {"ours": " and ".join(report.ours), "n": len(found), "of": len(claims), "to": named + most} if claims else None
 
 
 def losses(report: Report) -> str:
@@ -235,24 +156,17 @@ def losses(report: Report) -> str:
     claims = [one for one in report.comparisons if one.claim]
     if not claims:
         return section("Losses", "<p>Nothing was compared.</p>", "losses")
-    void = (
-        "<p><b>The batch is invalid; read these as hints.</b></p>"
-        if report.validity.word == comparing.INVALID
-        else ""
-    )
+    void = VOID if report.validity.word == comparing.INVALID else html.raw("")
     lost = [one for one in claims if one.verdict == stats.REGRESSED]
     if not lost:
-        return section("Losses", f"{void}<p>None of {len(claims)} comparisons.</p>", "losses")
+        return section("Losses", void + html.raw(f"<p>None of {len(claims)} comparisons.</p>"), "losses")
     slower, dearer = split(lost)
-    parts = []
-    for found, what, items in (
-        (slower, "slower", [lost_item(one, report) for one in slower]),
-        (dearer, "spends more", dearer_items(dearer)),
-    ):
-        if found:
-            heading = f"{what} in {len(found)} of {len(claims)} comparisons"
-            parts.append(f'<h3>{heading}</h3><ul class="wins">{"".join(items)}</ul>')
-    return section("Losses", void + "".join(parts), "losses")
+    groups = []
+    if slower:
+        groups.append((f"slower in {len(slower)} of {len(claims)} comparisons", [lost_item(one, report) for one in slower], []))
+    if dearer:
+        groups.append((f"spends more in {len(dearer)} of {len(claims)} comparisons", [], dearer_items(dearer)))
+    return section("Losses", void + macro("losses", groups), "losses")
 
 
 def costs(report: Report) -> str:
@@ -260,59 +174,44 @@ def costs(report: Report) -> str:
     groups: dict[comparing.Key, dict[str, dict[str, page_data.Cell]]] = {}
     for cell in page_data.cells(report):
         groups.setdefault(cell.key, {}).setdefault(cell.subject, {})[cell.metric.column] = cell
-    columns = [metric.column for metric in metrics.LATENCY]
-
-    def shown(cell: page_data.Cell | None) -> str:
-        return human(cell.median) + (" <small class=soft>limited</small>" if cell.limited else "") if cell else ""
-
-    rows = []
+    columns, rows, last = [metric.column for metric in metrics.LATENCY], [], None
     for key, subjects in groups.items():
         for subject, cells in subjects.items():
             spent = next((cell for cell in cells.values() if cell.metric.spent), None)
             if spent and any(column in cells for column in columns):
-                first = not rows or rows[-1][1] != key
-                figures = [*(shown(cells.get(column)) for column in columns), f"<b>{shown(spent)}</b>"]
-                name = escape(place(key)) if first else ""
-                rows.append(("first" if first else "inner", key, [name, escape(subject), *figures]))
+                figures = [limited_cell(cells.get(column)) for column in columns]
+                first, last = key != last, key
+                rows.append(("first" if first else "inner", [place(key) if first else "", subject, *figures, limited_cell(spent)]))
     if not rows:
         return ""
     head = [("point", ""), ("subject", "w"), ("p50", "n"), ("p90", "n"), ("p99", "n"), ("processor time each", "n")]
-    note = (
-        '<p class="caption">Medians over rounds. Processor time of the whole process for each post or timer, its service '
-        "included and what the injector takes for itself not. The ratios, with intervals, are below.</p>"
-    )
-    return section("Latency, and what it costs", note + table(head, [(cls, cells) for cls, _, cells in rows]))
+    note = ("Medians over rounds. Processor time of the whole process for each post or timer, its service included and what the "
+            "injector takes for itself not. The ratios, with intervals, are above.")
+    return section("Latency, and what it costs", html.caption(note) + table(head, rows))
+
+
+def limited_cell(cell: page_data.Cell | None) -> str:
+    return joined((human(cell.median), " ", macro("small", "limited") if cell.limited else "")) if cell else ""
 
 
 def bare(report: Report) -> str:
     """What scheduling costs: everybody over the same work done by threads that have no scheduler."""
-    names = report.ours + sorted(report.peers)
-    rows, last = [], None
-
-    def shown(one: Comparison | None) -> str:
-        if one is None:
-            return "–"
-        text = short_ratio(one).replace(" <small", "<br><small")
-        return text if one.ranked else text + "<br><small>limited</small>"
-
+    names, rows, last = report.ours + sorted(report.peers), [], None
     for found in comparing.against_bare(report.comparisons):
         key, metric = found[0].key, found[0].metric
         by = {one.pairing.candidate: one for one in found}
-        median = human(comparing.bare_median(report.rows, key, metric))
-        cells = [shown(by.get(name)) for name in names]
-        name = escape(f"{place(key)}, {metric.what}")
-        rows.append(("first" if key != last else "inner", [name, f"<b>{median}</b>", *cells]))
+        cells = [joined((macro("ratio", ratio_of(by[n])), "" if by[n].ranked else " limited")) if n in by else "–" for n in names]
+        median = macro("word", "", human(comparing.bare_median(report.rows, key, metric)))
+        rows.append(("first" if key != last else "inner", [f"{place(key)}, {metric.what}", median, *cells]))
         last = key
     if not rows:
         return ""
-    note = (
-        '<p class="caption">The bare control: threads that know beforehand what each will do, so that nothing is '
-        "queued, shared out or looked for; the same tasks, clock reads and ledger. Its median, and the time of each "
-        "program over its time in the same rounds, with 95 % intervals. It is a distance, nobody wins or loses "
-        "against it. It is no lower bound either: it sleeps as a runtime may, and does not balance.</p>"
-    )
-    head = [("scenario and metric", ""), ("bare control", "n"), *((name, "w") for name in names)]
-    return section("How far from the bare machine", note + table(head, rows), "bare")
+    note = ("The bare control: threads that know beforehand what each will do, so that nothing is queued, shared out or looked for; "
+            "the same tasks, clock reads and ledger. Its median, and the time of each program over its time in the same rounds, "
+            "with 95 % intervals. It is a distance, nobody wins or loses against it. It is no lower bound either: it sleeps as a "
+            "runtime may, and does not balance.")
+    head = [("scenario and metric", ""), ("bare control", "n"), *((name, "") for name in names)]
+    return section("How far from the bare machine", html.caption(note) + table(head, rows))
 
 
 # --------------------------------------------------------------------------------------------- the forest
@@ -330,40 +229,35 @@ def left_out(one: Comparison) -> str:
     name = "injector_limited_"
     shares = [flag.removeprefix(name).replace("=", " ") for flag in one.flags if flag.startswith(name)]
     dropped = one.whole.n - one.found.n if one.whole else 0
-    return f" ({dropped} left out; injector-limited: {escape(', '.join(shares))})" if shares else ""
+    return f" ({dropped} left out; injector-limited: {', '.join(shares)})" if shares else ""
 
 
-def forest_entry(report: Report, one: Comparison, scale: svg.LogScale) -> str:
+def forest_row(report: Report, one: Comparison, scale: svg.LogScale) -> dict:
     why_not = next((why for flag, why in UNDECIDED.items() if flag in one.flags), None)
     cls = CLASS[one.verdict] + (" unranked" if why_not else "")
-    raw = [a / b for a, b in one.pairs]
     words = why_not or (SPENT if one.metric.spent else WORDS)[one.verdict].format(c=one.pairing.candidate, b=one.pairing.baseline)
     if one.control:
         met = comparing.seen(one) if one.pairing.kind == "slow10" else not comparing.differs(one)
-        cls = "good" if met else "bad"
-        words = {"aa": "must be 1", "slow10": "must be seen"}[one.pairing.kind]
-    verified = "" if one.control else f"<br>{badge(report, one.pairing.candidate)}"
+        cls, words = "good" if met else "bad", {"aa": "must be 1", "slow10": "must be seen"}[one.pairing.kind]
     label = f"{one.pairing.candidate} over {one.pairing.baseline}, {place(one.key)}, {one.metric.what}"
-    return (
-        f'<div class="who">{escape(one.pairing.candidate)} / {escape(one.pairing.baseline)}'
-        f"<br><small>{escape(one.metric.what)}</small>{verified}</div>"
-        + svg.forest_row(scale, one.found.ratio, one.found.lo, one.found.hi, one.margin, raw, cls, label)
-        + f'<div class="what num">×{one.found.ratio:.3f} [{one.found.lo:.3f}, {one.found.hi:.3f}]'
-        f'<br><span class="word {cls}">{escape(words)}</span> '
-        f"<small>{one.found.n} pairs{left_out(one)}, ±{100 * one.margin:.1f} %</small></div>"
-    )
+    found, pairs = one.found, [a / b for a, b in one.pairs]
+    return {
+        "ours": one.pairing.candidate, "other": one.pairing.baseline, "what": one.metric.what, "cls": cls, "words": words,
+        "badge": None if one.control else badge(report, one.pairing.candidate), "pairs": found.n, "left_out": left_out(one),
+        "ratio": f"{found.ratio:.3f}", "interval": f"[{found.lo:.3f}, {found.hi:.3f}]", "margin": f"{100 * one.margin:.1f}",
+        "drawn": html.raw(svg.forest_row(scale, found.ratio, found.lo, found.hi, one.margin, pairs, cls, label)),
+    }
 
 
 def forest_of(report: Report, comparisons: list[Comparison], left: str, right: str) -> str:
-    edges = [v for one in comparisons for v in (one.found.lo, one.found.hi, 1 / (1 + one.margin), 1 + one.margin)]
-    scale = svg.log_scale(edges, pad=0.05)
-    body = f'<div class="axis-left"></div>{svg.forest_axis(scale, left, right)}<div class="axis-right"></div>'
-    for number, key in enumerate(dict.fromkeys(one.key for one in comparisons)):
-        body += f'<div class="group">{escape(place(key))}</div>'
-        if number:  # the head is out of sight by now
-            body += f'<div class="axis-left"></div>{svg.forest_axis(scale)}<div class="axis-right"></div>'
-        body += "".join(forest_entry(report, one, scale) for one in comparisons if one.key == key)
-    return f'<div class="forest">{body}</div>'
+    """Each point on a scale of its own: what is wide at one hides the intervals of no other."""
+    points = []
+    for key in dict.fromkeys(one.key for one in comparisons):
+        group = [one for one in comparisons if one.key == key]
+        scale = svg.forest_scale([(one.found.lo, one.found.hi) for one in group])
+        rows = [forest_row(report, one, scale) for one in group]
+        points.append({"name": place(key), "axis": html.raw(svg.forest_axis(scale, left, right)), "rows": rows})
+    return macro("forest", points)
 
 
 def forest(report: Report) -> str:
@@ -371,14 +265,11 @@ def forest(report: Report) -> str:
     claims = [one for one in report.comparisons if one.claim]
     if not claims:
         return ""
+    note = ("Each row is a ratio of times, ours over the other. The coloured line is the 95 % interval, the dot the estimate; an "
+            "arrow says that it goes on beyond the scale; small dots are the paired rounds. The band is the margin: what is smaller "
+            "could not have been told from none here, so where the band is wide, “no difference beyond it” says little.")
     ours = " and ".join(report.ours)
-    note = (
-        '<p class="caption">Each row is a ratio of times, ours over the other. The coloured line is the 95 % '
-        "interval, the dot the estimate; small dots are the paired rounds. The band is the margin: what is smaller "
-        "could not have been told from none here, so where the band is wide, “no difference beyond it” says little."
-        "</p>"
-    )
-    return section("Ratios", note + forest_of(report, claims, f"{ours} faster", "the other faster"))
+    return section("Ratios", html.caption(note) + forest_of(report, claims, f"{ours} faster", "the other faster"))
 
 
 def controls(report: Report) -> str:
@@ -386,120 +277,71 @@ def controls(report: Report) -> str:
     found = [one for one in report.comparisons if one.control]
     if not found:
         return ""
-    reasons = "".join(f"<li>{escape(one)}</li>" for one in report.validity.reasons)
-    return section(
-        "Controls",
-        '<p class="caption">The same machinery on a program and its copy, and on a program slowed down on purpose.</p>'
-        + (f"<ul>{reasons}</ul>" if reasons else "")
-        + forest_of(report, found, "copy faster", "copy slower"),
-    )
+    note = html.caption("The same machinery on a program and its copy, and on a program slowed down on purpose.")
+    reasons = macro("bullets", report.validity.reasons) if report.validity.reasons else ""
+    return section("Controls", joined((note, reasons, forest_of(report, found, "copy faster", "copy slower"))))
 
 
 # ------------------------------------------------------------------------------------------ medians, points
 
 
-def badge(report: Report, subject: str) -> str:
+def badge(report: Report, subject: str) -> dict:
     """The verification status of the source behind a number."""
     role = report.roles.get(subject)
     if role == "baseline":
-        return '<span class="badge bad">not verified (other source)</span>'
+        return {"level": "bad", "text": "not verified (other source)", "link": False}
     if subject not in report.own:
-        return f'<span class="badge none">{"bare control" if role == "bare" else "peer"}</span>'
+        return {"level": "none", "text": "bare control" if role == "bare" else "peer", "link": False}
     level, words = verification.word(report.statuses)
-    short = "verified ✓" if level == verification.GOOD else words
-    return f'<a href="#verification" title="{escape(words)}" class="badge {level}">{escape(short)}</a>'
+    return {"level": level, "text": "verified ✓" if level == verification.GOOD else words, "title": words, "link": True}
 
 
 def medians(report: Report) -> str:
-    rows = []
-    for cell in page_data.cells(report):
-        name = escape(f"{place(cell.key)}, {cell.metric.what}")
-        limited = " <small class=soft>injector-limited</small>" if cell.limited else ""
-        rows.append(
-            (
-                "",
-                [
-                    name,
-                    escape(cell.subject),
-                    f"<b>{human(cell.median)}</b>{limited}",
-                    f"{human(cell.low)} – {human(cell.high)}",
-                    str(cell.n),
-                    badge(report, cell.subject),
-                ],
-            )
-        )
+    rows = [
+        ("", [f"{place(cell.key)}, {cell.metric.what}", cell.subject, limited_cell(cell), f"{human(cell.low)} – {human(cell.high)}",
+              cell.n, macro("badge", badge(report, cell.subject))])
+        for cell in page_data.cells(report)
+    ]
     if not rows:
         return ""
-    note = (
-        '<p class="caption">Medians over rounds, each round a fresh process, with the interquartile range. '
-        "Ratios of these are not the paired ratios above.</p>"
-    )
-    return section(
-        "Medians",
-        note
-        + table(
-            [
-                ("scenario and metric", ""),
-                ("subject", "w"),
-                ("median", "n"),
-                ("quartiles", "n"),
-                ("rounds", "n"),
-                ("verification", ""),
-            ],
-            rows,
-            sorts=True,
-        ),
-    )
+    note = ("Medians over rounds, each round a fresh process, with the interquartile range. Ratios of these are not the paired "
+            "ratios above.")
+    head = [("scenario and metric", ""), ("subject", "w"), ("median", "n"), ("quartiles", "n"), ("rounds", "n"), ("verification", "")]
+    return section("Medians", html.caption(note) + table(head, rows, sorts=True))
 
 
 def keys(report: Report, names: list[str]) -> str:
-    return (
-        '<div class="keys">'
-        + "".join(f'<span class="key {report.colours[n]}"><i></i>{escape(n)}</span>' for n in names)
-        + "</div>"
-    )
+    return macro("keys", [(name, report.colours[name]) for name in names])
 
 
-def scenario(report: Report, key: comparing.Key) -> str:
-    """Raw points by round, and for latencies the percentile spectrum."""
-    found = [cell for cell in page_data.cells(report) if cell.key == key]
+def points(report: Report) -> str:
+    """Raw values by round, and for latencies the percentile spectrum, of each point."""
+    return "".join(point(report, key) for key in dict.fromkeys(cell.key for cell in page_data.cells(report)))
+
+
+def point(report: Report, key: comparing.Key) -> str:
     known = scenarios.SCENARIOS.get(key[0])
-    if not found or not known:
+    if not known:
         return ""
-    metric = known.metrics_at(key[2])[0]
-    series = {cell.subject: list(cell.series) for cell in found if cell.metric == metric}
+    metric, parts = known.metrics_at(key[2])[0], []
+    series = {cell.subject: list(cell.series) for cell in page_data.cells(report) if (cell.key, cell.metric) == (key, metric)}
     curves, bands = {}, {}
     for name in report.colours:
         rounds = report.hist.get((key[0], key[1], name)) if known.histogram else None
-        if rounds and page_data.curve(page_data.merged(rounds)):
-            curves[name], bands[name] = page_data.curve(page_data.merged(rounds)), page_data.spread(rounds)
-    crowded = len(curves) > MOST_BANDS
+        if rounds and (curve := page_data.curve(page_data.merged(rounds))):
+            curves[name], bands[name] = curve, page_data.spread(rounds)
+    if series:
+        drawn = svg.rounds_chart(series, report.colours, f"{place(key)}: {metric.what} by round")
+        parts.append(macro("figure", f"{metric.what} of every process, by round", html.raw(drawn)))
+    if curves:
+        crowded = len(curves) > MOST_BANDS
+        drawn = svg.spectrum_chart(curves, {} if crowded else bands, report.colours, f"{place(key)}: percentile spectrum")
+        band = "" if crowded else "the band is the quartiles between rounds; "
+        words = f"percentiles over all rounds; {band}a curve ends where fewer than 100 samples lie above"
+        parts.append(macro("figure", words, html.raw(drawn)))
     names = [name for name in report.colours if name in series or name in curves]
-    raw = (
-        (
-            f'<div><p class="caption">{escape(metric.what)} of every process, by round</p>'
-            + svg.rounds_chart(series, report.colours, f"{place(key)}: {metric.what} by round")
-            + "</div>"
-        )
-        if series
-        else ""
-    )
-    spectrum = (
-        (
-            '<div><p class="caption">percentiles over all rounds; '
-            + ("" if crowded else "the band is the quartiles between rounds; ")
-            + "a curve ends where fewer than 100 samples lie above</p>"
-            + svg.spectrum_chart(curves, {} if crowded else bands, report.colours, f"{place(key)}: percentile spectrum")
-            + "</div>"
-        )
-        if curves
-        else ""
-    )
-    both = f'<div class="pair">{raw}{spectrum}</div>' if raw and spectrum else raw + spectrum
-    return section(
-        place(key),
-        f'<p class="soft">{escape(known.what)} A poor result means: {escape(known.poor)}</p>{keys(report, names)}<figure style="margin:0">{both}</figure>',
-    )
+    poor = html.raw('<p class="soft">A poor result means: {}</p>').format(known.poor)
+    return section(place(key), joined((poor, keys(report, names), macro("pair", parts)))) if parts else ""
 
 
 def unpaired(report: Report) -> str:
@@ -507,33 +349,18 @@ def unpaired(report: Report) -> str:
     parts = []
     if report.startup:
         rows = [
-            ("", [escape(r["command"]), f"{float(r['median']):.2f} ms", f"{r['min']} – {r['max']} ms", r["runs"]])
-            for r in report.startup
+            ("", [r["command"], f"{float(r['median']):.2f} ms", f"{r['min']} – {r['max']} ms", r["runs"]]) for r in report.startup
         ]
-        parts.append(
-            "<h3>Whole process, start to finish</h3>"
-            "<p class=caption>16,384 posts and out, by hyperfine; not interleaved</p>"
-            + table([("subject", ""), ("median", "n"), ("range", "n"), ("runs", "n")], rows)
-        )
+        parts += [html.raw("<h3>Whole process, start to finish</h3>"),
+                  html.caption("16,384 posts and out, by hyperfine; not interleaved"),
+                  table([("subject", ""), ("median", "n"), ("range", "n"), ("runs", "n")], rows)]
     if report.micro:
         rows = [
-            (
-                "",
-                [
-                    f"<code>{escape(r['benchmark'])}</code>",
-                    human(float(r["median"])),
-                    f"{human(float(r['min']))} – {human(float(r['max']))}",
-                    f"{100 * float(r['cv']):.1f} %",
-                    r["repetitions"],
-                ],
-            )
+            ("", [r["benchmark"], human(float(r["median"])), f"{human(float(r['min']))} – {human(float(r['max']))}",
+                  f"{100 * float(r['cv']):.1f} %", r["repetitions"]])
             for r in report.micro
         ]
-        parts.append(
-            "<h3>Structures alone</h3>"
-            "<p class=caption>Google Benchmark, real time for each operation; not interleaved</p>"
-            + table(
-                [("benchmark", ""), ("median", "n"), ("range", "n"), ("variation", "n"), ("repetitions", "n")], rows
-            )
-        )
-    return section("Beside the race", "".join(parts)) if parts else ""
+        parts += [html.raw("<h3>Structures alone</h3>"),
+                  html.caption("Google Benchmark, real time for each operation; not interleaved"),
+                  table([("benchmark", ""), ("median", "n"), ("range", "n"), ("variation", "n"), ("repetitions", "n")], rows)]
+    return section("Beside the race", joined(parts)) if parts else ""

@@ -16,6 +16,7 @@ from ..verify import verification
 from ..race import plans, scenarios, tables
 from ..analysis import ablation, comparing, findings, qualification, summary
 from ..analysis.comparing import Comparison
+from . import picture
 
 TOKIO = ("tokio", "tokio-mimalloc")
 WIDTH = 100  # of prose
@@ -49,7 +50,9 @@ def into(path: Path, folder: Path, weak: bool = False) -> str:
     except OSError as error:
         remedy = "--splice FILE is a page with marks"
         raise Fault(f"{path} cannot be read", str(error.strerror), remedy, USAGE) from error
-    path.write_text(between(text, name, body, path.name))
+    repo.write_text(path, between(text, name, body, path.name))
+    if name == "race":
+        picture.write(folder)
     return name
 
 
@@ -97,7 +100,6 @@ def race(folder: Path, weak: bool = False) -> str:
     ours = " and ".join(sorted({one.pairing.candidate for one in claims}))
     more = f", and {len(reasons) - 1} more reasons" if len(reasons) > 2 else f"; {reasons[1]}" if len(reasons) == 2 else ""
     told = [
-        batch_line(word, reasons, more),
         f"**Faster than Tokio?** {against(claims, TOKIO, ours)}",
         f"**Where {ours} loses:** {losses(claims)}",
         f"**What may be believed:** {summary.rounds_line(env['race'])}. {controls(comparisons)}",
@@ -106,7 +108,8 @@ def race(folder: Path, weak: bool = False) -> str:
     ]
     wrong = summary.failures(rows)
     told += [f"**Wrong work:** {'; '.join(wrong)}."] if wrong else []
-    return "\n\n".join(map(filled, told))
+    shown = "\n".join(picture.reference(folder))
+    return "\n\n".join([filled(batch_line(word, reasons, more)), shown, *map(filled, told)])
 
 
 def filled(text: str) -> str:

@@ -37,6 +37,9 @@ class LogScale:
     def at(self, value: float) -> float:
         return (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
 
+    def shows(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
     def percent(self, value: float) -> str:
         return f"{100 * min(1.0, max(0.0, self.at(value))):.2f}%"
 
@@ -99,7 +102,7 @@ def edge_anchor(share: float) -> str:
     return "start" if share < 0.06 else "end" if share > 0.94 else "middle"
 
 
-def chart(body: str, height: float, label: str, cls: str = "") -> str:
+def chart(body: str, height: float, label: str, cls: str = "", **more: str) -> str:
     return tag(
         "svg",
         f"<title>{escape(label)}</title>{body}",
@@ -107,6 +110,7 @@ def chart(body: str, height: float, label: str, cls: str = "") -> str:
         width="100%",
         height=f"{height:.0f}",
         role="img",
+        **more,
     )
 
 
@@ -118,10 +122,10 @@ def path_layer(paths: str, top: float, height: float) -> str:
     )
 
 
-def polyline(points: Sequence[tuple[float, float]], cls: str) -> str:
-    """Points in 0 … 1, y upwards."""
+def polyline(points: Sequence[tuple[float, float]], cls: str, name: str | None = None) -> str:
+    """Points in 0 … 1, y upwards. `name`: a pointer that comes near reads it, and the values, from the path."""
     d = " ".join(f"{1000 * x:.1f},{1000 * (1 - y):.1f}" for x, y in points)
-    return tag("polyline", points=d, class_=cls)
+    return tag("polyline", points=d, class_=cls, data_name=name)
 
 
 def band(lower: Sequence[tuple[float, float]], upper: Sequence[tuple[float, float]], cls: str) -> str:
@@ -143,10 +147,21 @@ def forest_axis(scale: LogScale, left: str = "", right: str = "") -> str:
     return chart(body, top + 18, "axis of ratios")
 
 
+FARTHEST = 8.0  # a wider forest shows no interval: what lies beyond gets an arrow
+
+
+def forest_scale(intervals: Sequence[tuple[float, float]]) -> LogScale:
+    """Of the intervals and of 1, but at most ×1/8 to ×8; as wide as they are where all of them lie beyond."""
+    edges = [1.0, *(edge for interval in intervals for edge in interval)]
+    if any(hi >= 1 / FARTHEST and lo <= FARTHEST for lo, hi in intervals):
+        edges = [min(FARTHEST, max(1 / FARTHEST, edge)) for edge in edges]
+    return log_scale(edges, pad=0.05)
+
+
 def forest_row(
     scale: LogScale, ratio: float, lo: float, hi: float, margin: float, raw: Sequence[float], cls: str, label: str
 ) -> str:
-    """One interval: margin band, raw paired ratios, the interval, the estimate."""
+    """One interval: margin band, raw paired ratios, the interval, the estimate; an arrow where it goes on beyond the scale."""
     height, middle = 34, 21
     left, right = scale.at(1 / (1 + margin)), scale.at(1 + margin)
     body = tag(
@@ -158,10 +173,12 @@ def forest_row(
         class_="margin",
     )
     body += line(scale.percent(1), 0, scale.percent(1), height, "one")
-    for value in raw:
+    for value in filter(scale.shows, raw):
         body += dot(scale.percent(value), 8, 2.2, "raw")
     body += line(scale.percent(lo), middle, scale.percent(hi), middle, f"interval {cls}")
-    body += dot(scale.percent(ratio), middle, 4.5, f"estimate {cls}")
+    for beyond, at, anchor, sign in ((lo < scale.low, "0%", "start", "◀"), (hi > scale.high, "100%", "end", "▶")):
+        body += text(at, middle + 4, sign, anchor, f"arrow {cls}") if beyond else ""
+    body += dot(scale.percent(ratio), middle, 4.5, f"estimate {cls}") if scale.shows(ratio) else ""
     return chart(body, height, label, "row")
 
 
@@ -316,8 +333,9 @@ def spectrum_chart(
                 f"band {colours[name]}",
             )
     for name, points in curves.items():
-        paths += polyline([(x(q), scale.at(v)) for q, v in points if v > 0], f"curve {colours[name]}")
-    return axed(chart(body + path_layer(paths, top, plot), height, label), scale, top, plot, height)
+        paths += polyline([(x(q), scale.at(v)) for q, v in points if v > 0], f"curve {colours[name]}", name)
+    reads = {"data_low": f"{scale.low:.6g}", "data_high": f"{scale.high:.6g}", "data_reach": f"{reach:.6g}"}
+    return axed(chart(body + path_layer(paths, top, plot), height, label, **reads), scale, top, plot, height)
 
 
 def depth(q: float) -> float:

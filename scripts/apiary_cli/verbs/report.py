@@ -25,9 +25,11 @@ ablation between <!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/R
 hist.csv.gz. A page without the marks is refused; so is a batch that is INVALID, and one that is
 WEAK (or of fewer than 10 rounds) unless --weak. The page says which it is in its first line.
 
-With --index: results/index.html, a list of the folders with their verdicts, to be put beside them on any static host.
+With --index: results/index.html, a list of the folders with their verdicts, and results/history.html, each gated figure over
+the folders' commits; to be put beside them on any static host (.github/workflows/pages.yml does).
 
-writes:  DIR/report.html and DIR/summary.md, or FILE and DIR/hist.csv.gz, or results/index.html
+writes:  DIR/report.html and DIR/summary.md; or FILE, DIR/hist.csv.gz and of a race DIR/matrix.svg and DIR/matrix-dark.svg;
+         or results/index.html and results/history.html
 takes:   a few seconds"""
 
 
@@ -35,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", nargs="?", metavar="DIR", help="the result folder (default: the newest)")
     parser.add_argument("--splice", metavar="FILE", help="write what it says between the marks of this page")
     parser.add_argument("--weak", action="store_true", help="splice a WEAK batch, too; the page says so first")
-    parser.add_argument("--index", action="store_true", help="write results/index.html, and nothing else")
+    parser.add_argument("--index", action="store_true", help="write results/index.html and results/history.html, and nothing else")
     parser.add_argument("--poorer", action="store_true", help="replace a page that has more charts or sections")
 
 
@@ -49,7 +51,7 @@ def write(folder: Path, poorer: bool = True) -> Path:
             absent = "" if tables.stored(folder / "hist.csv") else "hist.csv is absent: the percentiles come from it"
             remedy = "bring back what is missing, or --poorer to replace the page all the same; it was left as it is"
             raise Fault(f"the new page would be poorer: {', '.join(less)}", absent, remedy, USAGE)
-    path.write_text(text)
+    repo.write_text(path, text)
     return path
 
 
@@ -88,6 +90,6 @@ def run(args: argparse.Namespace) -> int:
         say(f"{args.splice}: what stands between <!-- {name} --> and <!-- /{name} --> is that of {folder.name}")
         return 0
     path = write(folder, args.poorer).resolve()
-    (folder / "summary.md").write_text(summary.markdown(*summary.load(folder)))
+    repo.write_text(folder / "summary.md", summary.markdown(*summary.load(folder)))
     say(f"report: {path.relative_to(repo.ROOT) if path.is_relative_to(repo.ROOT) else path}")
     return 0
