@@ -110,7 +110,8 @@ struct tree {
         if (what % 32 == 3) co_await apiary::yield_turn();
         if (what % 32 == 4) co_await w->f.crossing();
         if (what % 64 == 5) co_await apiary::resume_on(w->there);
-        if (what % 64 == 6 && w->here.spawn(counts(*w))) ++w->spawned;
+        const auto priority = static_cast<apiary::co_priority>(what / 64 % 3);
+        if (what % 64 == 6 && w->here.spawn(counts(*w), {.priority = priority})) ++w->spawned;
         if (!forks(node, depth)) {
             if (throws(node)) throw branch_threw{node};
             co_return node;
@@ -138,9 +139,10 @@ struct tree {
     }
     // It may outlive the tree.
     static task<> counts(world& w) {
-        co_await w.f.crossing();
+        co_await when_all(crosses(w), crosses(w));
         ++w.counted;
     }
+    static task<> crosses(world& w) { co_await w.f.crossing(); }
     std::optional<std::uint64_t> plain(std::uint64_t node, unsigned depth) const {
         if (!forks(node, depth)) return throws(node) ? std::nullopt : std::optional(node);
         const auto x = plain(2 * node, depth - 1), y = plain(2 * node + 1, depth - 1);
@@ -153,7 +155,10 @@ void body(apiary::stress::run& r) {
     ferryman f;
     const auto config = [&] {
         return apiary::co_config{.workers = 1 + random.below(r.opts.threads),
-                                 .linger_ns = random.below(2) == 0 ? 0 : 20'000};
+                                 .linger_ns = random.below(2) == 0 ? 0 : 20'000,
+                                 .batch = random.below(2) == 0 ? 1U : 16U,
+                                 .stealing = random.below(4) != 0,
+                                 .priorities = random.below(4) != 0};
     };
     pool_type here(config()), there(config());
     here.start();

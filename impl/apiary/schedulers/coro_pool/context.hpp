@@ -182,6 +182,7 @@ private:
     // Others first. What is private stays; what was to run is any worker's.
     [[gnu::noinline, gnu::cold]] void stand_back(frame& next) noexcept {
         Sync::reach("co_context.stood_back");
+        next_ = nullptr;  // it is no longer this worker's to go on with
         host_->bring(next);
     }
     // The actor of a coroutine then has nothing to keep across a call.
