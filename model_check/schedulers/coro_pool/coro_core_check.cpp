@@ -338,4 +338,34 @@ struct tree_stands_back : pool_scenario<Sync> {
 };
 APIARY_CHECK(tree_stands_back);
 
+// A hurry is taken back before the look at the lane, never behind it: what comes in between hurries again.
+template <class Sync>
+struct hurry_against_look {
+    static constexpr const char* what =
+        "a hurry while the worker takes back one before and looks at the lane: it is not lost";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"hurry.seen_by_the_look"};
+    struct one : job<Sync> {
+        one() : job<Sync>(&end_it) {}
+        static bool end_it(job<Sync>&, job_end, any_worker*) { return true; }
+    };
+    core<Sync> pool{1U, handshake_parameters, 0, exception_handler(), {.priorities = true}};
+    one high;
+    void thread(unsigned i) {
+        auto& worker = pool.worker(0).ready();
+        auto& lane = pool.lanes().of(co_priority::high);
+        if (i == 1) {
+            (void)lane.push(&high);
+            return worker.hurry();
+        }
+        worker.meet_the_hurry();
+        if (lane.take_one() != nullptr) Sync::reach("hurry.seen_by_the_look");
+    }
+    void after() {
+        Sync::law(pool.worker(0).ready().hurried() || pool.lanes().look_empty(),
+                  "one of high priority waits, and nothing hurries");
+    }
+};
+APIARY_CHECK(hurry_against_look);
+
 }  // namespace

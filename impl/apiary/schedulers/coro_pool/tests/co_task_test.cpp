@@ -1,12 +1,17 @@
 // co_task and sync_wait: results, exceptions, laziness, depth; what is stated for bad input.
+#include <apiary/coroutines/async_semaphore.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 
 #include <gtest/gtest.h>
+
+#include <sys/wait.h>
 
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -260,5 +265,28 @@ TEST(coro_pool, a_coroutine_that_yields_lets_others_run) {
     pool.stop();
     EXPECT_EQ(order, "abab");
 }
+
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ == 12
+co_task<> awaits_a_temporary_in_a_condition(apiary::async_semaphore<>& s) {
+    if (co_await s.acquire() == apiary::awaited::done) s.release();
+}
+
+// Whether the compiler misplaces its promise depends on its options. Where it does, the program ends at once, and does not go on
+// with a promise that lies elsewhere.
+TEST(co_task, a_promise_that_the_compiler_misplaces_ends_the_program) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            apiary::async_semaphore<> s(1);
+            running_pool pool(1);
+            sync_wait(pool, awaits_a_temporary_in_a_condition(s));
+            pool.stop();
+            std::fputs("misplaced nothing", stderr);
+            std::_Exit(s.try_acquire() ? 0 : 1);
+        },
+        [](int status) { return WIFSIGNALED(status) ? WTERMSIG(status) == SIGABRT : WEXITSTATUS(status) == 0; },
+        "misplaced");
+}
+#endif
 
 }  // namespace
