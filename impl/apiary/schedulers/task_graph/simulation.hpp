@@ -7,14 +7,16 @@
 //
 // The submitter has a virtual clock, too: a task costs it submit_ns, and it waits when the window, the
 // dependencies or the output heap is full, as the real one. It helps nobody. A worker's task takes its
-// cost, drawn from the model by seed and place alone, plus hand_over_ns before it begins.
+// cost, drawn from the model by seed and place alone, plus hand_over_ns before it begins, and behind the
+// transfers of what tasks of other types have put out for it: each type has one link, which takes them one
+// after the other, and the worker waits for them.
 //
 // The policies are those of the real workers, and so is the code that decides (ready_board.hpp,
 // successor_rule.hpp).
 //
 // Errors. std::invalid_argument: a type without workers, a negative cost, a plan whose producers do not come
 //         first; std::length_error as submit. Tested by simulation_test.cpp.
-// Not modelled: caches, transfers, the time of a theft.
+// Not modelled: caches, transfers between workers of one type, the time of a theft or a wake.
 #pragma once
 
 #include <algorithm>
@@ -49,6 +51,7 @@ struct simulation_config {
     double spread = 0.2;
     std::uint64_t seed = 1;
     std::int64_t submit_ns = 0, hand_over_ns = 0;
+    std::int64_t transfer_ns_per_kb = 0;  // of an output that a task of another type reads; 0: they share memory
     window_sizes window{};
 };
 
@@ -56,8 +59,9 @@ struct simulated_type {
     unsigned workers = 0;
     std::int64_t busy_ns = 0;  // of all its workers
     std::size_t ran = 0, longest_queue = 0;
-    double mean_queue = 0;   // tasks that were ready and waited, over the time
-    double utilisation = 0;  // busy over workers times makespan
+    std::uint64_t received_bytes = 0;  // transfers from other types
+    double mean_queue = 0;             // tasks that were ready and waited, over the time
+    double utilisation = 0;            // busy over workers times makespan
 };
 
 struct simulation_report {
@@ -122,7 +126,7 @@ private:
         explicit type_state(ready_policy policy) : board(policy) {}
         ready_board<slot> board;
         std::vector<std::int64_t> busy_of;  // of each worker
-        std::int64_t queue_since = 0;
+        std::int64_t queue_since = 0, link_free_at = 0;
         double queue_integral = 0;
         simulated_type told;
     };
@@ -196,8 +200,20 @@ private:
     }
     void begin(slot& s, unsigned worker) {
         s.in.start();
-        const std::int64_t from = now_ + config_.hand_over_ns;
+        const std::int64_t from = std::max(now_ + config_.hand_over_ns, inputs_are_here(*s.of));
         endings_.push({from + costs_[s.place], number_++, &s, worker, from});
+    }
+    std::int64_t inputs_are_here(const planned_task& task) {
+        if (config_.transfer_ns_per_kb == 0) return now_;
+        type_state& t = types_[task.type];
+        std::int64_t here = now_;
+        for (const std::uint64_t p : task.after) {
+            if (plan_[p].type == task.type || plan_[p].bytes == 0) continue;
+            t.told.received_bytes += plan_[p].bytes;
+            t.link_free_at = std::max(t.link_free_at, now_) + plan_[p].bytes * config_.transfer_ns_per_kb / 1024;
+            here = t.link_free_at;
+        }
+        return here;
     }
     void count_queue(type_state& t) const {
         t.queue_integral += static_cast<double>(t.board.waiting()) * static_cast<double>(now_ - t.queue_since);

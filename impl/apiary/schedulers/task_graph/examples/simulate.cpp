@@ -1,7 +1,7 @@
 // What a graph would do on other workers: the simulation as a program.
 //
 //     task_graph_simulate GRAPH [--workers 64,64] [--policy fifo|min_clock|critical_path|locality] [--window N]
-//                         [--costs fixed|uniform|exponential] [--seed N] [--submit NS] [--hand-over NS]
+//                         [--costs fixed|uniform|exponential] [--seed N] [--submit NS] [--hand-over NS] [--transfer NS]
 //                         [--trace FILE] [--picture FILE.svg] [--dot FILE] [--text FILE]
 //
 // GRAPH is a file (graph_plan.hpp has the form), or one of cholesky:TILES, lu:TILES, wavefront:SIDE, chain:TASKS, tree:DEPTH, and
@@ -92,6 +92,8 @@ void simulate(const std::vector<std::string>& words) {
             config.submit_ns = static_cast<std::int64_t>(number(option, value));
         } else if (option == "--hand-over") {
             config.hand_over_ns = static_cast<std::int64_t>(number(option, value));
+        } else if (option == "--transfer") {
+            config.transfer_ns_per_kb = static_cast<std::int64_t>(number(option, value));
         } else if (option == "--trace" || option == "--picture" || option == "--dot" || option == "--text") {
             files[option] = value;
         } else {

@@ -171,6 +171,21 @@ TEST(simulation, outputs_that_fill_the_heap_hold_the_submitter_up) {
     EXPECT_EQ(r.makespan_ns, 50) << "two at a time";
 }
 
+TEST(simulation, transfers_to_another_type_take_turns_on_its_link) {
+    // Two tasks of type 0 put 2 kB out each; one of type 1 reads both, one of type 0 reads one at no cost.
+    const graph_plan plan{{.name = "a", .bytes = 2048, .cost_ns = 10},
+                          {.name = "b", .bytes = 2048, .cost_ns = 10},
+                          {.name = "c", .type = 1, .cost_ns = 5, .after = {0, 1}},
+                          {.name = "d", .cost_ns = 5, .after = {0}}};
+    const simulation_config config{.workers = {2, 1}, .transfer_ns_per_kb = 100};
+    const auto r = simulate(plan, config);
+    expect_sound(plan, config, r);
+    EXPECT_EQ(r.makespan_ns, 10 + 2 * 200 + 5);
+    EXPECT_EQ(r.types[1].received_bytes, 4096U);
+    EXPECT_EQ(r.types[0].received_bytes, 0U);
+    EXPECT_EQ(simulate(plan, {.workers = {2, 1}}).makespan_ns, 15) << "they share memory";
+}
+
 TEST(simulation, refuses_bad_input) {
     graph_plan plan{{.name = "a", .type = 1}};
     EXPECT_THROW((void)simulate(plan, {.workers = {1}}), std::invalid_argument);
