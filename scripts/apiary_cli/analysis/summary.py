@@ -20,6 +20,9 @@ MEANING = {
 }
 
 
+SCHEMA = 1  # of env.json
+
+
 def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
     """env.json, rows, and the comparisons computed from the rows. What is not whole is refused."""
     env = repo.read_json(folder / "env.json")
@@ -28,6 +31,8 @@ def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
     lacking = [key for key, kind in (("run_id", str), ("env_id", str), ("race", dict)) if not isinstance(env.get(key), kind)]
     if lacking:
         raise torn(folder, f"env.json has no {', '.join(lacking)} of the right kind")
+    if env.get("schema_version", SCHEMA) != SCHEMA:
+        raise torn(folder, f"env.json has schema_version {env['schema_version']!r}; this command reads {SCHEMA}")
     try:
         rows = tables.read(folder / "rows.csv", tables.ROWS)
         return env, rows, comparing.compare(rows)

@@ -94,7 +94,9 @@ class Child:
             if affinity:
                 os.sched_setaffinity(0, affinity)
             if spec.file_size is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (spec.file_size, spec.file_size))
+                hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]  # this process may be held to less
+                most = spec.file_size if hard == resource.RLIM_INFINITY else min(hard, spec.file_size)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
 

@@ -525,7 +525,7 @@ def unmixed(args: argparse.Namespace) -> None:
     parser = argparse.ArgumentParser()
     arguments(parser)
     usual = vars(parser.parse_args([]))
-    mixed = [name for name, value in vars(args).items() if name != "resume" and value != usual[name]]
+    mixed = [name for name, value in vars(args).items() if name not in ("resume", "json") and value != usual[name]]
     if mixed:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in mixed)
         raise Fault(f"--resume with {options}", "an unfinished race has its own", "leave them away", USAGE)
@@ -537,6 +537,7 @@ def resume(args: argparse.Namespace) -> int:
     where, state = folder.to_resume(args.resume)
     parser = argparse.ArgumentParser(exit_on_error=False)
     arguments(parser)
+    decided.argument(parser)  # it may stand among the words; what is asked for now holds
     started, told = time.monotonic(), parser.parse_args(state["words"])
     told.no_build, told.words = True, state["words"]
     if not Path(state["cwd"]).is_dir():
