@@ -284,6 +284,6 @@ class Numbers(unittest.TestCase):
 
     def test_percentiles_need_a_hundred_samples_above(self) -> None:
         buckets = [(i, i, 1) for i in range(1000)]
-        self.assertIsNone(page_data.percentile(buckets, 0.95))
-        self.assertEqual(page_data.percentile(buckets, 0.9), 899)
-        self.assertEqual(page_data.percentile([(7, 7, 1)], 0.5), 7)
+        self.assertEqual(page_data.percentiles(buckets, (0.5, 0.9, 0.95)), [499, 899, None])
+        self.assertEqual(page_data.percentiles([(7, 7, 1)], (0.5, 0.99)), [7, None])
+        self.assertEqual(page_data.percentiles([], (0.5,)), [None])
