@@ -45,13 +45,17 @@ class Libraries(unittest.TestCase):
         self.assertLessEqual(set(libraries.USED), {line.partition("==")[0] for line in lines})
 
     def test_what_was_fetched_counts_until_the_list_changes(self) -> None:
+        real = proc.run
+
         def pip(command: list, **_: object) -> proc.Done:
+            if "--target" not in command:
+                return real(command)  # is pip there?
             made = Path(command[command.index("--target") + 1])
             made.mkdir()
             (made / "numpy").mkdir()
             return proc.Done([], 0, "", "", 0.0)
 
-        with mock.patch.object(proc, "run", pip), mock.patch.object(libraries, "present", lambda name: name == "pip"):
+        with mock.patch.object(proc, "run", pip), mock.patch.object(libraries, "present", lambda _: False):
             self.assertFalse(libraries.ready(self.where))
             libraries.install(self.where)
             self.assertTrue(libraries.ready(self.where))
@@ -65,15 +69,21 @@ class Libraries(unittest.TestCase):
         real = proc.run
 
         def cut_off(command: list, **more: object) -> proc.Done:
-            return real([*command, "--no-index"], **more, env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder)})
+            return real([*command, *(["--no-index"] if "--target" in command else [])], **more, env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder)})
 
-        here = mock.patch.object(libraries, "present", lambda name: name == "pip")
+        here = mock.patch.object(libraries, "present", lambda _: False)
         with here, mock.patch.object(proc, "run", cut_off), self.assertRaises(Fault) as caught:
             libraries.install(self.where)
         told = caught.exception.text()
         for words in ("could not be fetched", "No matching distribution", "PIP_FIND_LINKS", "python3-numpy"):
             self.assertIn(words, told)
         self.assertEqual([path.name for path in self.folder.iterdir()], [".lock-python"])
+
+    def test_a_python_without_pip_is_told_the_package(self) -> None:
+        without = mock.patch.object(libraries, "has_pip", lambda: False)
+        with without, mock.patch.object(libraries, "present", lambda _: False), self.assertRaises(Fault) as caught:
+            libraries.install(self.where)
+        self.assertIn("apt-get install python3-pip", caught.exception.text())
 
     def test_the_system_s_own_will_do_where_nothing_was_fetched(self) -> None:
         with mock.patch.object(libraries, "present", lambda _: True):

@@ -31,6 +31,11 @@ def present(name: str) -> bool:
     return any((Path(folder) / name).is_dir() for folder in sys.path)
 
 
+def has_pip() -> bool:
+    """Asked of a new process: this one does not see a folder that came after it began."""
+    return proc.run([sys.executable, "-c", "import pip"]).ok
+
+
 def ready(where: Path = LIBRARIES) -> bool:
     """They are there, of these versions; or this Python has its own, and nothing was put beside them."""
     if where.exists():
@@ -43,7 +48,7 @@ def ready(where: Path = LIBRARIES) -> bool:
 
 def install(where: Path = LIBRARIES) -> None:
     """Whole or not at all, by pip; a Fault that says what to do where it cannot."""
-    if not present("pip"):
+    if not has_pip():
         raise Fault("this Python has no pip", "the libraries of scripts/requirements.txt are fetched by it", "sudo apt-get install python3-pip")
     with repo.locked("python"):
         if ready(where):

@@ -88,10 +88,10 @@ def fetch_libraries() -> None:
     """Before any verb that uses them; pip comes first where it is missing."""
     if libraries.ready():
         return
-    if not libraries.present("pip"):
+    if not libraries.has_pip():
         os_release = packages.read_os_release()
         pip = ["python3-pip"]
-        install(pip, packages.debian_version(os_release), os_release, False, lambda: [] if libraries.present("pip") else pip)
+        install(pip, packages.debian_version(os_release), os_release, False, lambda: [] if libraries.has_pip() else pip)
     libraries.install()
 
 
