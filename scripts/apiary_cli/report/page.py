@@ -41,8 +41,8 @@ def by_scenario(report: Report, points: list[comparing.Key]) -> list[dict]:
     out = []
     for name in sorted({key[0] for key in points}, key=list(scenarios.SCENARIOS).index):
         of = report.only(name)
-        parts = (sections.forest, sections.costs, sections.bare, sections.medians, sections.points, curves.load_curves,
-                 curves.scaling, curves.granularity, curves.per_task, curves.figures, curves.stability)
+        parts = (sections.forest, curves.load_curves, curves.scaling, curves.granularity, sections.points, sections.costs,
+                 sections.bare, sections.medians, curves.per_task, curves.figures, curves.stability)
         body = "".join(part(of) for part in parts).replace("<h2>", "<h3>").replace("</h2>", "</h3>")
         out.append({"name": name, "anchor": page_matrix.anchor(name), "counts": counts(of),
                     "what": scenarios.SCENARIOS[name].what, "body": html.raw(body)})

@@ -307,7 +307,7 @@ def medians(report: Report) -> str:
     note = ("Medians over rounds, each round a fresh process, with the interquartile range. Ratios of these are not the paired "
             "ratios above.")
     head = [("scenario and metric", ""), ("subject", "w"), ("median", "n"), ("quartiles", "n"), ("rounds", "n"), ("verification", "")]
-    return section("Medians", html.caption(note) + table(head, rows, sorts=True))
+    return section("Medians", html.caption(note) + html.folded(f"all {len(rows)} medians", table(head, rows, sorts=True), filters=True))
 
 
 def keys(report: Report, names: list[str]) -> str:

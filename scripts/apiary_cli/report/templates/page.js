@@ -41,7 +41,7 @@
     const box = place.querySelector("input[data-filter]"), only = place.querySelector("button[data-only]");
     const filter = () => {
       const wanted = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const kind = only && only.getAttribute("aria-pressed") === "true" ? "td." + only.dataset.only : "";
+      const kind = only && only.getAttribute("aria-pressed") === "true" ? "td .word." + only.dataset.only : "";
       for (const row of place.querySelector("table").tBodies[0].rows) {
         const text = ((row.dataset.words || "") + " " + row.textContent).toLowerCase();
         row.hidden = !wanted.every(word => text.includes(word)) || (kind && !row.querySelector(kind));
