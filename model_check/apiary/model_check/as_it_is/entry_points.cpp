@@ -124,8 +124,15 @@ void fence(int order, void* pc) {
 extern "C" {
 
 void __tsan_init() {}
-void __tsan_func_entry(void*) {}
-void __tsan_func_exit() {}
+void __tsan_func_entry(void* caller) {
+    if (!in_program) return;
+    modelled_thread& m = the_runtime().me();
+    if (m.depth < m.calls.size()) m.calls[m.depth] = caller;
+    ++m.depth;
+}
+void __tsan_func_exit() {
+    if (in_program && the_runtime().me().depth > 0) --the_runtime().me().depth;
+}
 void __tsan_ignore_thread_begin() {}
 void __tsan_ignore_thread_end() {}
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <apiary/model_check/as_it_is/runtime.hpp>
 #include <apiary/model_check/trace_table.hpp>
 
 extern "C" const char __executable_start, etext;
@@ -30,6 +31,7 @@ static_assert(sizeof(explorer::code_place) == sizeof(const location_record*));
 struct known_place {
     location_record record;
     explorer::code_place place;
+    bool is_wrappers = false;  // no frame outside them
 };
 
 // The code that stands between an operation and the one that asked for it.
@@ -102,22 +104,35 @@ const char* one_name(std::string_view file) {
 
 bool is_library(const char* file) { return std::strstr(file, "/c++/") != nullptr; }
 
-const explorer::code_place& place_of_call(void* return_address) {
+namespace {
+const known_place& resolved(std::uintptr_t called) {
     static std::unordered_map<std::uintptr_t, known_place> known;
-    const std::uintptr_t called = program_caller(reinterpret_cast<std::uintptr_t>(return_address));
     const auto [at, is_new] = known.try_emplace(called);
     known_place& p = at->second;
-    if (!is_new) return p.place;
+    if (!is_new) return p;
     frames all;
     const std::uintptr_t pc = called == 0 ? 0 : called - 1;
     if (called != 0) backtrace_pcinfo(state(), pc, one_frame, [](void*, const char*, int) {}, &all);
+    p.is_wrappers = called != 0 && !all.done;
     p.record = all.chosen.file != nullptr ? all.chosen : location_record{"", "", 0, 0};
     p.record.file = one_name(p.record.file);
     p.record.function = one_name(p.record.function);
     // The program is not position-independent: an address is the same in every process of a build.
     p.record.column = static_cast<unsigned>(pc & 0x7FFF'FFFFU);
     p.place = std::bit_cast<explorer::code_place>(&p.record);
-    return p.place;
+    return p;
+}
+}  // namespace
+
+const explorer::code_place& place_of_call(void* return_address) {
+    const known_place& inner = resolved(program_caller(reinterpret_cast<std::uintptr_t>(return_address)));
+    if (!inner.is_wrappers || explorer::engine::active() == nullptr) return inner.place;
+    const modelled_thread& m = the_runtime().me();
+    for (std::size_t i = m.depth < m.calls.size() ? m.depth : m.calls.size(); i-- > 0;) {
+        const known_place& outer = resolved(reinterpret_cast<std::uintptr_t>(m.calls[i]));
+        if (!outer.is_wrappers) return outer.place;
+    }
+    return inner.place;
 }
 
 std::string place_text(void* return_address) {

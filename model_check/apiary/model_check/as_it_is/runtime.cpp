@@ -18,6 +18,7 @@ namespace apiary::model::as_it_is {
 namespace ex = explorer;
 
 constinit bool in_program = false;
+constinit std::uint64_t entries = 0;
 
 namespace {
 constexpr std::uintptr_t stacks_at = 0x1200'0000'0000;
@@ -44,7 +45,9 @@ runtime& the_runtime() {
 }
 
 outside_program::outside_program() : was_(std::exchange(in_program, false)) {
-    if (was_) use_own_block();
+    if (!was_) return;
+    ++entries;
+    use_own_block();
 }
 
 outside_program::~outside_program() {
@@ -70,7 +73,9 @@ void runtime::refuse(const std::string& what, void* pc) { fail("refused: " + wha
 // ---- phases ----------------------------------------------------------------------------------------------
 
 void runtime::before() {
+    watch_for_faults();
     __libc_single_threaded = 0;
+    entries = 0;
     restore_image();
     fresh_thread_blocks(count_);
     shadow_.begin_run();
@@ -84,6 +89,7 @@ void runtime::before() {
         m.start = nullptr;
         m.effects = 0;
         m.clock = 0;
+        m.depth = 0;
         m.visits.clear();
         m.at_end.clear();
         ex::construct_atomic(m.started, true, 0);
@@ -160,6 +166,8 @@ void runtime::run_body(unsigned t) {
 
 void runtime::end_thread() {
     const unsigned t = self();
+    if (t == 0 && entries == 0)
+        engine().fail("refused: the scenario was compiled without -fsanitize=thread: it touched nothing that is seen");
     if (t == 0)
         finished_ = true;
     else
@@ -210,9 +218,12 @@ bool runtime::is_of_a_start(const void* p) const {
     return false;
 }
 
+bool runtime::is_below_a_stack(std::uintptr_t address) const {
+    return on_a_stack(address) && (address - stacks_at) % stack_bytes < 4096;
+}
+
 bool runtime::on_a_stack(std::uintptr_t address) const { return address - stacks_at < stack_bytes * ex::max_threads; }
 
-// What is put back before the next execution, or made anew in it.
 bool runtime::may_be_touched(std::uintptr_t address) const {
     return on_a_stack(address) || engine().heap().owns(reinterpret_cast<const void*>(address)) || in_image(address) ||
            in_thread_block(address);

@@ -48,11 +48,19 @@ struct modelled_thread {
     explorer::object started{}, ended{};
     std::uint64_t effects = 0;
     std::int64_t clock = 0;
+    // Return addresses of the functions under way: the outermost ones, where there are more. Kept without any allocation,
+    // since the program runs meanwhile.
+    std::array<void*, 512> calls{};
+    std::size_t depth = 0;
     std::vector<visit> visits;
     std::vector<std::pair<void (*)(void*), void*>> at_end;  // destructors of thread-local objects
 };
 
 extern constinit bool in_program;
+extern constinit std::uint64_t entries;  // from the program into the runtime
+
+// Crashes, abort(), exit() and loops without end become verdicts (faults.cpp).
+void watch_for_faults();
 
 // While it lives, the explorer's side runs.
 class outside_program {
@@ -94,10 +102,15 @@ public:
     // Gives up an iteration that changed nothing, reads what it read before, and came back to where it was.
     void may_stall(void* pc, const registers& where);
 
+    // Whether it is put back before the next execution, or made anew in it. What is not is a library's.
+    [[nodiscard]] bool may_be_touched(std::uintptr_t address) const;
+
     unsigned start_thread(void* (*start)(void*), void* argument, void* pc);
     void* join(unsigned t, void* pc);
     [[nodiscard]] unsigned thread_of(std::uintptr_t pointer) const;
 
+    // Whether it is the page that no stack may grow into.
+    [[nodiscard]] bool is_below_a_stack(std::uintptr_t address) const;
     // Whether it is what a thread was started with.
     [[nodiscard]] bool is_of_a_start(const void* p) const;
 
@@ -109,7 +122,6 @@ private:
     void check_touch(granule& g, std::uintptr_t address, std::uint8_t mask, access_kind how, void* pc);
     void end_atomics(granule& g, std::uintptr_t base, std::uint8_t mask, access_kind how);
     void write_back(const located& l, std::uintptr_t address);
-    [[nodiscard]] bool may_be_touched(std::uintptr_t address) const;
     [[nodiscard]] bool on_a_stack(std::uintptr_t address) const;
     [[nodiscard]] bool is_private(std::uintptr_t address);
     void become_concurrent();

@@ -20,8 +20,6 @@
 #include <apiary/model_check/as_it_is/runtime.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>
 
-extern "C" int __fork();
-
 namespace {
 
 using namespace apiary::model::as_it_is;
@@ -38,6 +36,9 @@ ex::object& mutex_at(const void* p, void* pc, std::size_t bytes = 8) {
 ex::object& queue_at(const void* p, std::size_t bytes, void* pc) {
     return the_runtime().locate(number(p), bytes, role::queue, access_kind::atomic_write, pc);
 }
+
+// A lock inside a library guards what is not watched; modelled threads change places at the program's own operations only.
+bool is_librarys(const void* p) { return !in_program || !the_runtime().may_be_touched(number(p)); }
 
 bool is_recursive(const pthread_mutex_t* m) { return (m->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP; }
 bool holds(const ex::object& o) {
@@ -109,7 +110,7 @@ int __cxa_thread_atexit(void (*destroy)(void*), void* object, void*) noexcept {
 // ---- mutex, condition variable, once ----------------------------------------------------------------------------
 
 int pthread_mutex_lock(pthread_mutex_t* m) {
-    if (!in_program) return 0;  // the checker has one thread
+    if (is_librarys(m)) return 0;
     const outside_program now;
     the_runtime().effect();
     ex::object& o = mutex_at(m, CALLER);
@@ -121,7 +122,7 @@ int pthread_mutex_lock(pthread_mutex_t* m) {
     return 0;
 }
 int pthread_mutex_trylock(pthread_mutex_t* m) {
-    if (!in_program) return 0;
+    if (is_librarys(m)) return 0;
     const outside_program now;
     the_runtime().effect();
     ex::object& o = mutex_at(m, CALLER);
@@ -132,7 +133,7 @@ int pthread_mutex_trylock(pthread_mutex_t* m) {
     return ex::try_lock(o, place_of_call(CALLER)) ? 0 : EBUSY;
 }
 int pthread_mutex_unlock(pthread_mutex_t* m) {
-    if (!in_program) return 0;
+    if (is_librarys(m)) return 0;
     const outside_program now;
     the_runtime().effect();
     ex::object& o = mutex_at(m, CALLER);
@@ -192,7 +193,7 @@ int pthread_cond_destroy(pthread_cond_t* c) {
 
 int __cxa_guard_acquire(std::int64_t* guard) {
     auto* const flag = reinterpret_cast<char*>(guard);
-    if (!in_program) return *flag == 0 ? 1 : 0;
+    if (is_librarys(guard)) return *flag == 0 ? 1 : 0;
     const outside_program now;
     runtime& r = the_runtime();
     r.effect();
@@ -205,7 +206,7 @@ int __cxa_guard_acquire(std::int64_t* guard) {
 }
 void __cxa_guard_release(std::int64_t* guard) {
     auto* const flag = reinterpret_cast<char*>(guard);
-    if (!in_program) {
+    if (is_librarys(guard)) {
         *flag = 1;
         return;
     }
@@ -217,7 +218,7 @@ void __cxa_guard_release(std::int64_t* guard) {
     ex::unlock(mutex_at(flag + 1, CALLER, 1), at);
 }
 void __cxa_guard_abort(std::int64_t* guard) {
-    if (!in_program) return;
+    if (is_librarys(guard)) return;
     const outside_program now;
     the_runtime().effect();
     ex::unlock(mutex_at(reinterpret_cast<char*>(guard) + 1, CALLER, 1), place_of_call(CALLER));
@@ -226,7 +227,7 @@ void __cxa_guard_abort(std::int64_t* guard) {
 int pthread_once(pthread_once_t* once, void (*initialise)()) {
     void* const pc = CALLER;
     auto* const flag = reinterpret_cast<char*>(once);
-    if (!in_program) {
+    if (is_librarys(once)) {
         if (*flag == 0) initialise();
         *flag = 2;
         return 0;
@@ -319,14 +320,6 @@ int clock_gettime(clockid_t which, timespec* out) {
     out->tv_sec = 1'000'000 + m.clock / 1'000'000'000;
     out->tv_nsec = m.clock % 1'000'000'000;
     return 0;
-}
-
-// ---- what an execution cannot go on from ----------------------------------------------------------------------------
-
-int fork() {
-    if (!in_program) return __fork();
-    const outside_program now;
-    the_runtime().refuse("fork", CALLER);
 }
 }
 

@@ -1,0 +1,165 @@
+// faults: what ends a program's execution from within: a crash, abort, std::terminate, exit, a loop without end. The verdict
+// says what happened, where, and how to see it again; and what is not followed is refused with its name.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include <apiary/model_check/as_it_is/places.hpp>
+#include <apiary/model_check/as_it_is/runtime.hpp>
+#include <apiary/model_check/as_it_is/tls.hpp>
+
+extern "C" int __fork();
+
+namespace apiary::model::as_it_is {
+
+namespace {
+
+#define CALLER __builtin_return_address(0)
+
+const char* name_of(int signal) {
+    switch (signal) {
+        case SIGSEGV:
+            return "SIGSEGV";
+        case SIGBUS:
+            return "SIGBUS";
+        case SIGFPE:
+            return "SIGFPE";
+        default:
+            return "SIGILL";
+    }
+}
+
+// The instruction that was interrupted, as if it were a call.
+void* interrupted(void* context) {
+    return reinterpret_cast<void*>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP] + 1);
+}
+
+void leave_the_signal(int signal) {
+    in_program = false;
+    use_own_block();
+    sigset_t mine;
+    ::sigemptyset(&mine);
+    ::sigaddset(&mine, signal);
+    ::sigprocmask(SIG_UNBLOCK, &mine, nullptr);
+}
+
+void crashed(int signal, siginfo_t* info, void* context) {
+    if (!in_program) {  // the checker's own: as it would be
+        ::signal(signal, SIG_DFL);
+        return;
+    }
+    leave_the_signal(signal);
+    const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    const std::string what = the_runtime().is_below_a_stack(at) ? "the stack of a thread ran over: "
+                                                                : std::string("crash: ") + name_of(signal) + " ";
+    runtime::engine().fail(what + "at " + place_text(interrupted(context)));
+}
+
+// Every half second of processor time: a program that has called nothing since three looks ago is in a loop without end.
+void looked_at(int signal, siginfo_t*, void* context) {
+    static std::uint64_t last = 0;
+    static unsigned times = 0;
+    if (!in_program || entries != last) {
+        last = entries;
+        times = 0;
+        return;
+    }
+    if (++times < 3) return;
+    times = 0;
+    leave_the_signal(signal);
+    runtime::engine().fail("endless loop: for more than a second nothing but plain instructions, at " + place_text(interrupted(context)));
+}
+
+void terminated() {
+    if (in_program) {
+        in_program = false;
+        use_own_block();
+        the_runtime().fail("std::terminate() was called", CALLER);
+    }
+    std::abort();
+}
+
+}  // namespace
+
+void watch_for_faults() {
+    static pid_t watching = 0;
+    if (watching == ::getpid()) return;
+    watching = ::getpid();
+    static std::array<char, 65536> stack;
+    stack_t own{};
+    own.ss_sp = stack.data();
+    own.ss_size = stack.size();
+    ::sigaltstack(&own, nullptr);
+    struct sigaction by_us{};
+    by_us.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    by_us.sa_sigaction = crashed;
+    for (const int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ::sigaction(s, &by_us, nullptr);
+    by_us.sa_sigaction = looked_at;
+    by_us.sa_flags |= SA_RESTART;
+    ::sigaction(SIGPROF, &by_us, nullptr);
+    const itimerval half{{0, 500'000}, {0, 500'000}};
+    ::setitimer(ITIMER_PROF, &half, nullptr);
+    std::set_terminate(terminated);
+}
+
+}  // namespace apiary::model::as_it_is
+
+using namespace apiary::model::as_it_is;
+
+namespace {
+[[noreturn]] void ended_by(const char* what, void* pc) {
+    const outside_program now;
+    the_runtime().fail(std::string(what) + " was called", pc);
+}
+[[noreturn]] void refused(const char* what, void* pc) {
+    const outside_program now;
+    the_runtime().refuse(what, pc);
+}
+}  // namespace
+
+extern "C" {
+
+[[noreturn]] void abort() noexcept {
+    if (in_program) ended_by("abort()", CALLER);
+    ::signal(SIGABRT, SIG_DFL);
+    ::raise(SIGABRT);
+    ::_exit(127);
+}
+[[noreturn]] void exit(int status) noexcept {
+    if (in_program) ended_by("exit()", CALLER);
+    reinterpret_cast<void (*)(int)>(::dlsym(RTLD_NEXT, "exit"))(status);
+    __builtin_unreachable();
+}
+[[noreturn]] void _exit(int status) {
+    if (in_program) ended_by("_exit()", CALLER);
+    for (;;) __asm__ volatile("syscall" : : "a"(SYS_exit_group), "D"(status) : "rcx", "r11", "memory");
+}
+int fork() noexcept {
+    if (in_program) refused("fork", CALLER);
+    return __fork();
+}
+
+// Not followed.
+int pthread_rwlock_rdlock(pthread_rwlock_t*) noexcept { refused("pthread_rwlock_rdlock", CALLER); }
+int pthread_rwlock_wrlock(pthread_rwlock_t*) noexcept { refused("pthread_rwlock_wrlock", CALLER); }
+int pthread_rwlock_tryrdlock(pthread_rwlock_t*) noexcept { refused("pthread_rwlock_tryrdlock", CALLER); }
+int pthread_rwlock_trywrlock(pthread_rwlock_t*) noexcept { refused("pthread_rwlock_trywrlock", CALLER); }
+int sem_wait(sem_t*) { refused("sem_wait", CALLER); }
+int sem_post(sem_t*) noexcept { refused("sem_post", CALLER); }
+int sem_trywait(sem_t*) noexcept { refused("sem_trywait", CALLER); }
+int pthread_spin_lock(pthread_spinlock_t*) noexcept { refused("pthread_spin_lock", CALLER); }
+int pthread_cancel(pthread_t) { refused("pthread_cancel", CALLER); }
+int pthread_key_create(pthread_key_t*, void (*)(void*)) noexcept { refused("pthread_key_create", CALLER); }
+}

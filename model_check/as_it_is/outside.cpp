@@ -1,0 +1,91 @@
+// Code that nobody here wrote, unchanged: what is true of it is in README.md.
+#include <apiary/check.hpp>
+
+#include <atomic>
+#include <barrier>
+#include <latch>
+#include <memory>
+#include <semaphore>
+#include <stop_token>
+#include <thread>
+
+// libstdc++ 12: load() unlocks its pointer's lock bit with memory_order_relaxed, so that the next store() writes the pointer
+// without happens-before.
+APIARY_FAILING_SCENARIO(libstdcxx_atomic_shared_ptr, "data race") {
+    std::atomic<std::shared_ptr<int>> shared{std::make_shared<int>(1)};
+    const auto other = std::make_shared<int>(2);
+    std::thread reader([&] {
+        const int v = *shared.load();
+        apiary::check(v == 1 || v == 2, "neither");
+    });
+    std::thread writer([&] { shared.store(other); });
+    reader.join();
+    writer.join();
+}
+
+// libstdc++ 12: the waiter reads the count before it spins, and the futex compares with what it read then.
+APIARY_FAILING_SCENARIO(libstdcxx_semaphore, "deadlock") {
+    std::counting_semaphore<> s{1};
+    const auto in_turn = [&] {
+        s.acquire();
+        s.release();
+    };
+    std::thread a(in_turn), b(in_turn);
+    a.join();
+    b.join();
+}
+
+APIARY_SCENARIO(libstdcxx_binary_handover, "libstdcxx_semaphore") {
+    std::binary_semaphore s{0};
+    int data = 0;
+    std::thread a([&] {
+        data = 1;
+        s.release();
+    });
+    std::thread b([&] {
+        s.acquire();
+        apiary::check(data == 1, "acquired before the release");
+    });
+    a.join();
+    b.join();
+}
+
+APIARY_SCENARIO(libstdcxx_shared_ptr_counts, "libstdcxx_atomic_shared_ptr") {
+    auto shared = std::make_shared<int>(1);
+    std::thread a([copy = shared] { apiary::check(*copy == 1); });
+    std::thread b([copy = std::move(shared)] { apiary::check(*copy == 1); });
+    a.join();
+    b.join();
+}
+
+// Of C++20's model, not of the hardware that we know: arrive_and_wait() stores with release and then looks for waiters; the waiter
+// announces itself and then looks at the count. Neither side's look is ordered behind its own store, so both may miss.
+APIARY_FAILING_SCENARIO(libstdcxx_latch, "deadlock") {
+    std::latch all{2};
+    int first = 0, second = 0;
+    std::thread a([&] {
+        first = 1;
+        all.arrive_and_wait();
+        apiary::check(second == 1, "passed before the other arrived");
+    });
+    std::thread b([&] {
+        second = 1;
+        all.arrive_and_wait();
+        apiary::check(first == 1, "passed before the other arrived");
+    });
+    a.join();
+    b.join();
+}
+
+APIARY_SCENARIO(libstdcxx_stop_token, "libstdcxx_semaphore") {
+    std::atomic<int> called{0};
+    std::stop_source source;
+    std::thread a([&] { source.request_stop(); });
+    std::thread b([&] {
+        const std::stop_callback callback(source.get_token(), [&] { called.fetch_add(1); });
+        (void)callback;
+    });
+    a.join();
+    b.join();
+    apiary::check(called.load() <= 1, "called twice");
+}
