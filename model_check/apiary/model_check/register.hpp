@@ -9,6 +9,10 @@
 // `relacy_passes`, `explorer_passes`.
 #pragma once
 
+#if defined(APIARY_AS_IT_IS)
+#include <apiary/model_check/as_it_is/register_twin.hpp>
+#else
+
 #include <source_location>
 #include <utility>
 
@@ -104,3 +108,5 @@ bool add_check(const char* name, check_kind kind, const char* reason,
 #define APIARY_EXHIBIT(name, reason, ...)        \
     APIARY_MODEL_REGISTER(name, exhibit, reason, \
                           APIARY_MODEL_FIRST(__VA_ARGS__ __VA_OPT__(, )::apiary::model::both_engines))
+
+#endif  // APIARY_AS_IT_IS

@@ -5,6 +5,7 @@
 // heavy fence, and must see the value again; an execution in which it does not is none, because the first look
 // could have read the newer value. A waker passes a light fence between its store and the queue. So not both miss each other,
 // and the queue orders nothing else.
+#include <dlfcn.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -105,6 +106,12 @@ int __cxa_thread_atexit(void (*destroy)(void*), void* object, void*) noexcept {
     const outside_program now;
     the_runtime().me().at_end.emplace_back(destroy, object);
     return 0;
+}
+
+// The destructor of a static local: the variable is put back before the next execution instead.
+int __cxa_atexit(void (*destroy)(void*), void* object, void* module) noexcept {
+    const auto library = reinterpret_cast<int (*)(void (*)(void*), void*, void*)>(::dlsym(RTLD_NEXT, "__cxa_atexit"));
+    return in_program ? 0 : library(destroy, object, module);
 }
 
 // ---- mutex, condition variable, once ----------------------------------------------------------------------------

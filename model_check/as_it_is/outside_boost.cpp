@@ -1,0 +1,63 @@
+// Boost.Lockfree of libboost-dev, unchanged.
+#include <apiary/check.hpp>
+
+#include <boost/lockfree/queue.hpp>
+#include <boost/lockfree/spsc_queue.hpp>
+#include <boost/lockfree/stack.hpp>
+
+#include <thread>
+
+namespace {
+using queue = boost::lockfree::queue<int, boost::lockfree::fixed_sized<true>, boost::lockfree::capacity<4>>;
+using stack = boost::lockfree::stack<int, boost::lockfree::fixed_sized<true>, boost::lockfree::capacity<4>>;
+using ring = boost::lockfree::spsc_queue<int, boost::lockfree::capacity<2>>;
+}  // namespace
+
+APIARY_SCENARIO(boost_spsc_queue, "boost_stack") {
+    static ring q;
+    std::thread producer([] {
+        for (int k = 1; k <= 3; ++k) (void)q.push(k);
+    });
+    std::thread consumer([] {
+        int last = 0;
+        for (int k = 0, v = 0; k < 3; ++k)
+            if (q.pop(v)) {
+                apiary::check(v > last, "out of order");
+                last = v;
+            }
+    });
+    producer.join();
+    consumer.join();
+}
+
+APIARY_SCENARIO(boost_queue, "boost_stack") {
+    static queue q;
+    int got[2] = {0, 0};
+    const auto push_and_pop = [&](int i) {
+        q.push(i + 1);
+        apiary::check(q.pop(got[i]), "empty although it was pushed");
+    };
+    std::thread a(push_and_pop, 0), b(push_and_pop, 1);
+    a.join();
+    b.join();
+    apiary::check(got[0] + got[1] == 3 && got[0] != got[1], "lost or doubled");
+}
+
+// pop() reads the plain `next` of a node that another thread has popped and is writing again; the value is thrown away
+// when the compare-exchange fails, and it is a data race of C++ all the same.
+APIARY_FAILING_SCENARIO(boost_stack, "data race") {
+    static stack s;
+    s.push(1);
+    s.push(2);
+    std::thread a([] {
+        int v = 0;
+        (void)s.pop(v);
+    });
+    std::thread b([] {
+        int v = 0, w = 0;
+        const bool both = s.pop(v) && s.pop(w);
+        if (both) s.push(v);
+    });
+    a.join();
+    b.join();
+}
