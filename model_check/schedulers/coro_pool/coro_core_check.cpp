@@ -120,8 +120,8 @@ struct continuation_against_stop : pool_scenario<Sync> {
 APIARY_CHECK(continuation_against_stop);
 
 // A coroutine waits for another thread, which brings it back; its end is the end of the pool, which goes at once.
-template <class Sync>
-struct pool_goes_behind_its_last_coroutine : pool_scenario<Sync> {
+template <class Sync, co_priority Priority>
+struct pool_goes_behind_its_last : pool_scenario<Sync> {
     static constexpr const char* what =
         "another thread brings the last coroutine back: the pool may go while it is still in that call";
     static constexpr unsigned threads = 2;
@@ -129,7 +129,7 @@ struct pool_goes_behind_its_last_coroutine : pool_scenario<Sync> {
     using base = pool_scenario<Sync>;
     struct waits {
         using comes_home = void;
-        pool_goes_behind_its_last_coroutine& check;
+        pool_goes_behind_its_last& check;
         bool await_ready() const noexcept { return false; }
         template <class P>
         void await_suspend(std::coroutine_handle<P> h) noexcept {
@@ -142,6 +142,7 @@ struct pool_goes_behind_its_last_coroutine : pool_scenario<Sync> {
     };
     suspended<Sync> waiter;
     typename Sync::template atomic<bool> published{false};
+    pool_goes_behind_its_last() : base(1, {.priorities = Priority != co_priority::normal}) {}
 
     typename base::template task<> waits_once() {
         co_await waits{*this};
@@ -149,7 +150,7 @@ struct pool_goes_behind_its_last_coroutine : pool_scenario<Sync> {
         this->done.write(1);
     }
     void before() {
-        (void)this->spawn(waits_once());
+        (void)this->spawn(waits_once(), Priority);
         this->pool->request_stop(co_stop::drain);
     }
     void thread(unsigned i) {
@@ -166,7 +167,12 @@ struct pool_goes_behind_its_last_coroutine : pool_scenario<Sync> {
         Sync::law(this->ran == 1, "the coroutine did not go on");
     }
 };
+template <class Sync>
+struct pool_goes_behind_its_last_coroutine : pool_goes_behind_its_last<Sync, co_priority::normal> {};
 APIARY_CHECK(pool_goes_behind_its_last_coroutine);
+template <class Sync>
+struct pool_goes_behind_the_last_of_a_lane : pool_goes_behind_its_last<Sync, co_priority::high> {};
+APIARY_CHECK(pool_goes_behind_the_last_of_a_lane);
 
 // The worker that sleeps has asked before; the branch that it is woken for is one that the other branch waits for.
 template <class Sync>
