@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -51,6 +52,8 @@ public:
 
     apiary::init_answer init(context& c, std::string_view method, payload) override {
         self_ = c.self;
+        if (const std::uint32_t what = random_.below(6); what < 3)
+            c.mailbox = {.most = 1 + random_.below(4), .then = static_cast<apiary::when_full>(what)};
         if (method == "fails") {
             send(c.scheduler.send(self_, letter{self_}));
             return apiary::init_answer::failed;
@@ -69,11 +72,12 @@ public:
                 watched_.erase(at);
             }
             if (e->type == event_type::completed && (calls_ == 0 || calls_-- == 0)) r_.fail("a completion of nothing");
-            if (e->type == event_type::message) {
+            if (e->is_mail()) {
                 ++books_.received;
                 const letter* const l = e->data.get<letter>();
                 if (l == nullptr || l->to != self_) r_.fail("a message reached another process than it was sent to");
             }
+            if (e->type == event_type::request && random_.below(4) != 0) (void)out.answer(e->reply(), 1);
         }
         act(out);
     }
@@ -98,6 +102,18 @@ private:
                 send(out.send(made.id, letter{made.id}));
             } else if (made.error != apiary::spawn_error::failed) {
                 ++books_.refused_spawns;
+            }
+        }
+        if (what == 3) {
+            const pid to = board_.any(random_.below(1000));
+            const std::uint32_t then = random_.below(4);
+            if (then == 0) (void)out.link(to);
+            if (then == 1) (void)out.unlink(to);
+            if (then == 2) (void)out.scheduler().look(to, 0);
+            if (then == 3) {
+                const apiary::send_answer a = out.request(to, static_cast<std::uint32_t>(tag_++), letter{to});
+                send(a);
+                calls_ += a == send_answer::accepted ? 1U : 0U;
             }
         }
         if (what == 4) (void)out.scheduler().kill(board_.any(random_.below(1000)));
@@ -169,7 +185,9 @@ void body(apiary::stress::run& r) {
                 if (n % 32 == 0) (void)all.kill(to);
             }
         });
-    if (random.below(2) == 0) all.request_stop();
+    // In time: a thread may wait for the mailbox of a process that waits for something that never comes.
+    if (random.below(2) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(random.below(20)));
+    all.request_stop();
     for (std::thread& t : others) t.join();
     const auto report = all.stop();
     if (!report.over) r.fail("a scheduler whose steps return did not come to its end");

@@ -153,8 +153,8 @@ TEST(processes_links, a_request_is_answered_once_by_the_tag_it_was_given) {
         got.size() == 2 ? out.finish() : out.block();
     }));
     wait_for([&] { return all.counters().living == 1; });
-    EXPECT_EQ(got, (std::vector<std::pair<std::uint64_t, int>>{{5, 6}, {9, 10}}));
     EXPECT_TRUE(all.stop(real_sync::forever).over);
+    EXPECT_EQ(got, (std::vector<std::pair<std::uint64_t, int>>{{5, 6}, {9, 10}}));
     EXPECT_EQ(all.counters().late_completions, 2U);
 }
 
