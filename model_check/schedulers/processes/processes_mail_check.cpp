@@ -119,6 +119,26 @@ struct process_waits_for_room : processes_scenario<Sync, 2, 0> {
 };
 APIARY_CHECK(process_waits_for_room);
 
+// A sender that has nothing but a pid from the thread that spawned finds the whole bound, or none yet.
+template <class Sync>
+struct bound_is_whole_when_it_is_seen {
+    static constexpr const char* what = "a sender meets a place that gets its bound: it sees all of it, or none";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"mail.bounded", "mail.unbounded"};
+    process_place<Sync> place;
+    void before() { place.generation = 1; }
+    void thread(unsigned i) {
+        if (i == 0) return place.set_bound({.most = 1});
+        const bool bounded = place.is_bounded();
+        Sync::reach(bounded ? "mail.bounded" : "mail.unbounded");
+        when_full then{};
+        Sync::law(!bounded || place.more().bound.take(1, then) == bound_answer::taken,
+                  "a bound was seen before it was there");
+    }
+    void after() {}
+};
+APIARY_CHECK(bound_is_whole_when_it_is_seen);
+
 // A request to one that is killed meanwhile: an answer, or the word that there is none; once.
 template <class Sync>
 struct request_against_kill : processes_scenario<Sync, 1, 1> {

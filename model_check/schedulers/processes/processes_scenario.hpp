@@ -110,6 +110,8 @@ struct processes_scenario {
     void end() {
         Sync::law(core->over(), "the workers left, and the end was not told");
         Sync::law(core->counters().living == 0, "the workers left, and something lives");
+        for (unsigned i = 0; i != Workers; ++i)
+            Sync::law(!core->crew().table()[i]->sources().running(), "a step is said to run, and all has ended");
         Sync::law(core->crew().idle().snapshot().searching() == 0, "the books of the idle set do not balance");
     }
 };

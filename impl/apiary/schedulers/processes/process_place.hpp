@@ -109,13 +109,14 @@ struct alignas(64) process_place : job<Sync> {
     }
     bool has_more() const { return more_ != nullptr; }
     pid id() const { return pid::of(index, generation); }
-    // For senders. True: more().bound is there, and says of whom it is.
-    bool is_bounded() const { return bounded_.load(std::memory_order_acquire) != 0; }
-    // Before it is queued. Release: a sender that sees it sees the bound.
+    // For senders. True: more().bound is there, and says of whom it is. A sender may have guessed its pid, and so have nothing else
+    // from the thread that spawned.
+    bool is_bounded() const { return bounded_.load(std::memory_order_acquire) != 0; }  // set_bound
+    // Before it is queued.
     void set_bound(mailbox_limit l) {
         more().was_bounded = true;
         more().bound.open(generation, l);
-        bounded_.store(1, std::memory_order_release);
+        bounded_.store(1, std::memory_order_release);  // is_bounded
     }
 
     [[nodiscard]] bool called_for(std::uint64_t tag) {

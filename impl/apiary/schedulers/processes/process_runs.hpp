@@ -186,8 +186,7 @@ void process_core<Sync>::show(place& p, event_list<Sync>& looks, const event_lis
             for (const auto& a : p.more().asks) v.waits_for.push_back(a.whom);
             if (p.suspended) v.waits_for.push_back(p.more().suspended_by);
         }
-        question->answered.store(true, std::memory_order_release);
-        question->asker.unpark();
+        question->asker.unpark();  // the token has the view with it
     }
 }
 
@@ -204,9 +203,8 @@ process_view process_core<Sync>::look(pid which, std::int64_t wait_ns) {
     node* const n = blocks::make(event_type::look, 0, yield_error::none, question);
     if (push(current(), *p, which.generation(), n, true) != send_answer::accepted) return {};
     const std::int64_t now = now_ns(), until = wait_ns < Sync::forever - now ? now + wait_ns : Sync::forever;
-    while (!question->answered.load(std::memory_order_acquire) && now_ns() < until)
-        (void)question->asker.park_until(until);
-    return question->answered.load(std::memory_order_acquire) ? question->view : at_once;
+    const bool told = question->asker.park_until(until);
+    return told ? question->view : at_once;
 }
 
 template <class Sync>

@@ -9,7 +9,6 @@
 // Tested by processes_look_test.cpp.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -32,8 +31,7 @@ struct process_view {
 template <class Sync>
 struct process_question {
     typename process_parts<Sync>::parker asker;
-    process_view view;  // until answered: the worker's
-    typename Sync::template atomic<bool> answered{false};
+    process_view view;  // until the token: the worker's
 };
 template <class Sync>
 using process_question_ptr = std::shared_ptr<process_question<Sync>>;
