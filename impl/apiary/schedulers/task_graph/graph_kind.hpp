@@ -11,6 +11,7 @@
 #include <apiary/schedulers/task_graph/graph_config.hpp>
 #include <apiary/schedulers/task_graph/graph_sources.hpp>
 #include <apiary/schedulers/task_graph/ready_desk.hpp>
+#include <apiary/schedulers/task_graph/task_window.hpp>
 #include <apiary/timers/clock.hpp>
 #include <apiary/workers/counters.hpp>
 #include <apiary/workers/ready_work.hpp>
@@ -39,6 +40,10 @@ struct graph_ready : ready_work<Sync, chase_lev_deque<Slot*, Sync>, Slot> {
     ready_desk<Sync, Slot, idle_set<Sync>::max_workers>* desk = nullptr;
     std::int64_t worked_ns = 0;  // the worker's clock, for min_clock
 };
+
+inline window_sizes sizes_of(const task_graph_config& c) {
+    return {c.window, c.dependencies, c.output_bytes, c.window_most};
+}
 
 template <class Ready>
 void add_counters(task_graph_counters& all, const Ready& w, const worker_counters& engine) {

@@ -75,9 +75,7 @@ public:
     using context = graph_context<basic_task_graph, worker_type, slot>;
 
     explicit basic_task_graph(const task_graph_config& config = {})
-        : config_(checked(config, max_workers)),
-          window_({config.window, config.dependencies, config.output_bytes, config.window_most}),
-          heap_(new_heap(window_.ring().size())) {
+        : config_(checked(config, max_workers)), window_(sizes_of(config)), heap_(new_heap(window_.ring().size())) {
         stopping_.store(false, std::memory_order_relaxed);
         for (std::size_t type = 0; type != config_.workers.size(); ++type) {
             crew_type& crew = crews_.emplace_back(*this, worker_parameters{});
