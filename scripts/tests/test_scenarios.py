@@ -159,4 +159,10 @@ class Ours(unittest.TestCase):
         patterns = {line.split("`")[1] for line in told_in_the_treaty.splitlines() if "`" in line}
         self.assertEqual({one["pattern"] for one in told}, patterns)
         self.assertGreaterEqual(len({one.get("iterations", "0") for one in told if one["pattern"] == "stencil_1d"}), 5)
+        lengths = {}
+        for one in (dict(p.params) for p in plans.plan("metg").points):
+            lengths.setdefault(one["pattern"], set()).add(one["iterations"])
+        # A chain has no peak by two workers, and a Cholesky of few tiles little of one.
+        self.assertEqual(lengths.keys(), patterns - {"chain", "cholesky"})
+        self.assertEqual({len(n) for n in lengths.values()}, {4})
         self.assertLessEqual({"openmp", "libomp", "onetbb", "starpu", "tokio", "go", "machine"}, set(plan.subjects))
