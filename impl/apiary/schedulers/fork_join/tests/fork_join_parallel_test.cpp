@@ -41,6 +41,17 @@ TEST(parallel_for, goes_in_order_where_nobody_helps) {
     EXPECT_EQ(seen, (std::vector<int>{-3, -2, -1, 0, 1, 2}));
 }
 
+TEST(parallel_for, looks_as_often_as_the_grain_says) {
+    const auto chunk = [](int n, std::size_t grain, unsigned workers) {
+        return apiary::detail::loop_range<int>{0, n}.chunk(grain, workers);
+    };
+    EXPECT_EQ(chunk(100, 0, 2), 1U) << "behind every index of a short loop";
+    EXPECT_EQ(chunk(1280, 0, 2), 10U);
+    EXPECT_EQ(chunk(10'000'000, 0, 2), 1024U);
+    EXPECT_EQ(chunk(100, 7, 2), 7U);
+    EXPECT_EQ(chunk(0, 0, 2), 1U);
+}
+
 TEST(parallel_for, of_an_empty_range_does_nothing) {
     fork_join_pool pool({.workers = 2});
     pool.run([&](context& w) {

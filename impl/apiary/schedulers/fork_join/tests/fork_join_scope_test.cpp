@@ -80,6 +80,24 @@ TEST(task_scope, throws_one_exception_and_counts_the_others) {
     EXPECT_EQ(held.use_count(), 1);
 }
 
+TEST(task_scope, keeps_the_exception_of_a_job_that_had_no_room) {
+    fork_join_pool pool({.workers = 1});
+    pool.run([](context& w) {
+        apiary::task_scope<context, 1> s(w);
+        int ran = 0;
+        s.run([&] { ++ran; });
+        s.run([&] {
+            ++ran;
+            throw std::runtime_error("job");
+        });
+        EXPECT_EQ(ran, 1) << "the second runs at once, the first in wait";
+        EXPECT_THROW(s.wait(), std::runtime_error);
+        EXPECT_EQ(ran, 2);
+        EXPECT_TRUE(s.wait()) << "it has told of it";
+    });
+    EXPECT_EQ(pool.counters().lost_exceptions, 0U);
+}
+
 TEST(task_scope, destroyed_without_wait_waits) {
     fork_join_pool pool({.workers = 2});
     std::atomic<int> ran = 0;
