@@ -142,6 +142,23 @@ TEST(task_scope, begins_no_job_behind_a_stop) {
     });
 }
 
+// The job in the room has begun before the stop: only the one that had none is left out.
+TEST(task_scope, tells_of_a_job_that_had_no_room_behind_a_stop) {
+    fork_join_pool pool({.workers = 2});
+    std::stop_source stop;
+    pool.run([&](context& w) {
+        while (!w.asked()) std::this_thread::yield();
+        std::atomic<bool> begun = false;
+        apiary::task_scope<context, 1> s(w, stop.get_token());
+        s.run([&] { begun = true; });
+        wait_for(begun);
+        stop.request_stop();
+        s.run([] { ADD_FAILURE() << "began behind the stop"; });
+        EXPECT_FALSE(s.wait());
+        EXPECT_TRUE(s.wait()) << "nothing is left";
+    });
+}
+
 TEST(task_scope, refuses_jobs_below_a_younger_fork_or_scope) {
     fork_join_pool pool({.workers = 1});
     pool.run([](context& w) {
