@@ -50,6 +50,8 @@ TEST(parallel_for, looks_as_often_as_the_grain_says) {
     EXPECT_EQ(chunk(10'000'000, 0, 2), 1024U);
     EXPECT_EQ(chunk(100, 7, 2), 7U);
     EXPECT_EQ(chunk(0, 0, 2), 1U);
+    EXPECT_EQ((apiary::detail::loop_range<int>{5, 5}.size()), 0U);
+    EXPECT_EQ((apiary::detail::loop_range<int>{5, 4}.size()), 0U);
 }
 
 TEST(parallel_for, of_an_empty_range_does_nothing) {
