@@ -23,7 +23,11 @@ WORDS = {
 }
 SPENT = WORDS | {stats.IMPROVED: "{c} spends less", stats.REGRESSED: "{b} spends less"}
 MOST_BANDS = 4  # more of them hide each other
-VOID = html.raw("<p><b>The batch is invalid; read these as hints.</b></p>")
+VOID = "<p><b>The batch is invalid; read these as hints.</b></p>"
+
+
+def bold(text: str) -> str:
+    return html.raw("<b>{}</b>").format(text)
 
 
 def joined(parts) -> str:
@@ -156,7 +160,7 @@ def losses(report: Report) -> str:
     claims = [one for one in report.comparisons if one.claim]
     if not claims:
         return section("Losses", "<p>Nothing was compared.</p>", "losses")
-    void = VOID if report.validity.word == comparing.INVALID else html.raw("")
+    void = html.raw(VOID if report.validity.word == comparing.INVALID else "")
     lost = [one for one in claims if one.verdict == stats.REGRESSED]
     if not lost:
         return section("Losses", void + html.raw(f"<p>None of {len(claims)} comparisons.</p>"), "losses")
@@ -181,7 +185,7 @@ def costs(report: Report) -> str:
             if spent and any(column in cells for column in columns):
                 figures = [limited_cell(cells.get(column)) for column in columns]
                 first, last = key != last, key
-                rows.append(("first" if first else "inner", [place(key) if first else "", subject, *figures, limited_cell(spent)]))
+                rows.append(("first" if first else "inner", [place(key) if first else "", subject, *figures, bold(limited_cell(spent))]))
     if not rows:
         return ""
     head = [("point", ""), ("subject", "w"), ("p50", "n"), ("p90", "n"), ("p99", "n"), ("processor time each", "n")]
@@ -191,7 +195,7 @@ def costs(report: Report) -> str:
 
 
 def limited_cell(cell: page_data.Cell | None) -> str:
-    return joined((human(cell.median), " ", macro("small", "limited") if cell.limited else "")) if cell else ""
+    return joined((human(cell.median), macro("small", " limited") if cell.limited else "")) if cell else ""
 
 
 def bare(report: Report) -> str:
@@ -298,7 +302,7 @@ def badge(report: Report, subject: str) -> dict:
 
 def medians(report: Report) -> str:
     rows = [
-        ("", [f"{place(cell.key)}, {cell.metric.what}", cell.subject, limited_cell(cell), f"{human(cell.low)} – {human(cell.high)}",
+        ("", [f"{place(cell.key)}, {cell.metric.what}", cell.subject, bold(limited_cell(cell)), f"{human(cell.low)} – {human(cell.high)}",
               cell.n, macro("badge", badge(report, cell.subject))])
         for cell in page_data.cells(report)
     ]
