@@ -9,6 +9,7 @@ import tempfile
 import threading
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from apiary_cli.base import building, proc, repo
 from apiary_cli.base.errors import Fault
@@ -61,6 +62,16 @@ class Showing(unittest.TestCase):
         self.assertEqual(
             table(["a", "n"], [["x", "1"], ["yy", "10"]], right={1}).splitlines()[2:], ["x    1", "yy  10"]
         )
+
+    def test_a_table_is_no_wider_than_the_terminal_and_loses_nothing(self) -> None:
+        rows = [["post_throughput batch=1;producers=1 one_cpu", "REGRESSED", "against asio, global_queue, onetbb and tokio"]]
+        whole = table(["point", "[verdict]", "note"], rows)
+        self.assertEqual(len(whole.splitlines()), 3, "a file gets each row in one line")
+        self.assertIn(rows[0][0], whole)
+        with mock.patch.object(sys, "stdout", Screen()), mock.patch.dict(os.environ, {"COLUMNS": "50"}):
+            folded = table(["point", "[verdict]", "note"], rows)
+        self.assertLessEqual(max(map(len, folded.splitlines())), 50)
+        self.assertEqual(sorted("".join(folded.split())), sorted("".join(whole.split()).replace("-", "") + "-" * folded.count("-")))
 
 
 class PlanFiles(unittest.TestCase):

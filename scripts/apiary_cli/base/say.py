@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
-import re
+import shutil
 import sys
 import time
 from typing import TextIO
 
 UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+WIDEST = 100_000  # of a table that goes into a file
 CODES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
 
@@ -47,23 +49,20 @@ def human(ns: float) -> str:
     return f"{value:.{digits}f} {unit}"
 
 
-def shown(text: str) -> int:
-    """How wide a text is on a terminal, which does not show colours as characters."""
-    return len(re.sub(r"\x1b\[\d*m", "", text))
-
-
 def table(header: list[str], rows: list[list[str]], right: set[int] = frozenset()) -> str:
-    """A plain text table; the columns in `right` are aligned to the right."""
-    cells = [header] + rows
-    widths = [max(shown(row[i]) for row in cells) for i in range(len(header))]
-    lines = []
-    for number, row in enumerate(cells):
-        blanks = [" " * (widths[i] - shown(cell)) for i, cell in enumerate(row)]
-        parts = [blanks[i] + cell if i in right else cell + blanks[i] for i, cell in enumerate(row)]
-        lines.append("  ".join(parts).rstrip())
-        if number == 0:
-            lines.append("  ".join("-" * width for width in widths))
-    return "\n".join(lines)
+    """By rich; the columns in `right` are aligned to the right. A terminal gets no line that is wider than it is: cells fold."""
+    from rich import box, console, table, text
+
+    rule = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n")
+    made = table.Table(box=rule, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="")
+    for i, name in enumerate(header):
+        made.add_column(text.Text(name), justify="right" if i in right else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*map(text.Text.from_ansi, row))
+    live, drawn = sys.stdout.isatty(), io.StringIO()
+    width = shutil.get_terminal_size().columns if live else WIDEST
+    console.Console(file=drawn, width=width, force_terminal=live, highlight=False).print(made)
+    return "\n".join(line.rstrip() for line in drawn.getvalue().rstrip().splitlines())
 
 
 class Progress:
