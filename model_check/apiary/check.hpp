@@ -32,10 +32,10 @@ void check(bool holds, const char* what = "apiary::check() does not hold",
 
 }  // namespace apiary
 
-#define APIARY_AS_IT_IS_SCENARIO(name, ...)                                                          \
-    static void name();                                                                              \
-    [[maybe_unused]] static const bool apiary_scenario_##name =                                      \
-        ::apiary::as_it_is::add_scenario({#name __VA_OPT__(, ) __VA_ARGS__}, name);                  \
+#define APIARY_AS_IT_IS_SCENARIO(name, ...)                                         \
+    static void name();                                                             \
+    [[maybe_unused]] static const bool apiary_scenario_##name =                     \
+        ::apiary::as_it_is::add_scenario({#name __VA_OPT__(, ) __VA_ARGS__}, name); \
     static void name()
 
 // Must pass. The second argument, if any, is the name of a scenario that fails: what shows that this one can.

@@ -34,10 +34,18 @@ APIARY_FAILING_SCENARIO(null_is_written, "crash: SIGSEGV at model_check/as_it_is
 APIARY_FAILING_SCENARIO(recursion_without_end, "the stack of a thread ran over") {
     touched_by_two([] { word.store(deep(0)); });
 }
-APIARY_FAILING_SCENARIO(aborts, "abort() was called") { touched_by_two([] { std::abort(); }); }
-APIARY_FAILING_SCENARIO(exits, "exit() was called") { touched_by_two([] { std::exit(0); }); }
-APIARY_FAILING_SCENARIO(exits_at_once, "_exit() was called") { touched_by_two([] { ::_exit(0); }); }
-APIARY_FAILING_SCENARIO(forks, "refused: fork") { touched_by_two([] { word.store(::fork()); }); }
+APIARY_FAILING_SCENARIO(aborts, "abort() was called") {
+    touched_by_two([] { std::abort(); });
+}
+APIARY_FAILING_SCENARIO(exits, "exit() was called") {
+    touched_by_two([] { std::exit(0); });
+}
+APIARY_FAILING_SCENARIO(exits_at_once, "_exit() was called") {
+    touched_by_two([] { ::_exit(0); });
+}
+APIARY_FAILING_SCENARIO(forks, "refused: fork") {
+    touched_by_two([] { word.store(::fork()); });
+}
 APIARY_FAILING_SCENARIO(throws_out_of_a_thread, "an exception left the thread: too late") {
     touched_by_two([] { throw std::runtime_error("too late"); });
 }
@@ -102,4 +110,6 @@ APIARY_FAILING_SCENARIO(thread_of_a_thread, "refused: a thread that was started 
     a.join();
 }
 // The others go on.
-APIARY_SCENARIO(nothing_is_wrong_after_all_that, "leaks") { touched_by_two([] { word.store(3); }); }
+APIARY_SCENARIO(nothing_is_wrong_after_all_that, "leaks") {
+    touched_by_two([] { word.store(3); });
+}

@@ -47,3 +47,12 @@ APIARY_FAILING_SCENARIO(message_passing_relaxed, "data race") {
         if (flag.load(std::memory_order_acquire) == 1) apiary::check(data == 42, "the message is stale");
     });
 }
+
+// Gone on from with --plain-races=as-relaxed, and the verdict says so.
+APIARY_FAILING_SCENARIO(two_count_plainly, "data race") {
+    int n = 0;
+    std::thread a([&] { ++n; }), b([&] { ++n; });
+    a.join();
+    b.join();
+    apiary::check(n != 0);
+}

@@ -30,7 +30,8 @@ APIARY_SCENARIO(boost_spsc_queue, "boost_stack") {
     consumer.join();
 }
 
-APIARY_SCENARIO(boost_queue, "boost_stack") {
+// The same of the queue's list of free nodes: its `next` is read plainly while the thread that took the node constructs it anew.
+APIARY_FAILING_SCENARIO(boost_queue, "data race") {
     static queue q;
     int got[2] = {0, 0};
     const auto push_and_pop = [&](int i) {

@@ -72,11 +72,12 @@ struct search_options {
     std::string replay;  // token of an earlier verdict; runs that one execution and prints it
     unsigned shard = 0, shards = 1;
     unsigned jobs = 1;
-    choice_bounds bounds;    // explorer
-    bool estimate = false;   // explorer: says how large the exhaustive search may be, before it starts
-    bool traceless = false;  // a failure is told as found: no shorter one is looked for, no trace is drawn
-    bool progress = false;   // explorer: a line on stderr every two seconds
-    std::string label;       // what those lines call the check
+    choice_bounds bounds;              // explorer
+    bool estimate = false;             // explorer: says how large the exhaustive search may be, before it starts
+    bool traceless = false;            // a failure is told as found: no shorter one is looked for, no trace is drawn
+    bool plain_races_relaxed = false;  // of code as it is: a plain race is gone on from, and the bound says so
+    bool progress = false;             // explorer: a line on stderr every two seconds
+    std::string label;                 // what those lines call the check
     // Mutation: the site to weaken, "file:line:column:operation", and the order it gets ("relaxed", "acquire",
     // "release", "acq_rel", "dropped"); or "recheck:NAME" and "dropped".
     std::string mutate_site, mutate_order;

@@ -24,6 +24,8 @@ const char* const usage =
                             cas=1,timeout=1,spurious=1,reuse=1,steps=1000 (failures of a weak
                             compare-exchange on a match, timeouts, wakes for nothing, reuses of freed memory;
                             steps of a thread, one more is a livelock)
+  --plain-races=as-relaxed  of code as it is: goes on from a data race, as if both accesses were relaxed atomics; the verdict
+                            is then not called exhaustive
   --estimate                explorer: guesses the size of the exhaustive search on stderr, then starts it
   --progress                explorer: a line on stderr every two seconds; a terminal gets it unasked
   --timeout S               seconds until a simulation that says nothing is stopped
@@ -179,6 +181,10 @@ command parse(int argc, const char* const* argv) {
         }
         if (option == "--no-trace") {
             c.search.traceless = true;
+            continue;
+        }
+        if (option == "--plain-races=as-relaxed") {
+            c.search.plain_races_relaxed = true;
             continue;
         }
         if (option == "--estimate" || option == "--progress") {

@@ -217,6 +217,7 @@ judged judge(const task& t, verdict v, const search_options& o) {
         j.replay_line = t.check->name + " --engine " + engine_name(t.with) + " --replay " + v.replay;
         if (t.with == engine::explorer && o.bounds != choice_bounds{})
             j.replay_line += " --bounds " + bounds_text(o.bounds);
+        if (o.plain_races_relaxed) j.replay_line += " --plain-races=as-relaxed";
         if (!o.mutate_site.empty()) j.replay_line += " --mutate " + o.mutate_site + "=" + o.mutate_order;
     }
     if (t.with == engine::relacy) j.differs = t.check->relacy_differs;

@@ -66,8 +66,8 @@ T change(volatile T* p, int order, void* pc, const char* name, F f) {
                             return word(static_cast<T>((*static_cast<const F*>(closure))(static_cast<T>(old))));
                         },
                         &f};
-    const T old =
-        static_cast<T>(ex::read_modify_write(at(p, access_kind::atomic_write, pc), to, order_of(order), place_of_call(pc), name));
+    const T old = static_cast<T>(
+        ex::read_modify_write(at(p, access_kind::atomic_write, pc), to, order_of(order), place_of_call(pc), name));
     if (static_cast<T>(f(old)) != old) the_runtime().effect();  // a loop that writes back what it read changes nothing
     return old;
 }
@@ -113,12 +113,14 @@ void fence(int order, void* pc) {
 }  // namespace
 
 // Keeps the registers and goes on as apiary_NAME.
-#define KEEPS_REGISTERS(name)                                                                              \
-    __asm__(".text\n.globl __tsan_" #name "\n.type __tsan_" #name ",@function\n__tsan_" #name ":\n"     \
-            "  movq %rbx, apiary_registers(%rip)\n  movq %rbp, apiary_registers+8(%rip)\n"               \
-            "  movq %r12, apiary_registers+16(%rip)\n  movq %r13, apiary_registers+24(%rip)\n"           \
-            "  movq %r14, apiary_registers+32(%rip)\n  movq %r15, apiary_registers+40(%rip)\n"           \
-            "  movq %rsp, apiary_registers+48(%rip)\n  jmp apiary_" #name "\n"                           \
+#define KEEPS_REGISTERS(name)                                                                  \
+    __asm__(".text\n.globl __tsan_" #name "\n.type __tsan_" #name ",@function\n__tsan_" #name  \
+            ":\n"                                                                              \
+            "  movq %rbx, apiary_registers(%rip)\n  movq %rbp, apiary_registers+8(%rip)\n"     \
+            "  movq %r12, apiary_registers+16(%rip)\n  movq %r13, apiary_registers+24(%rip)\n" \
+            "  movq %r14, apiary_registers+32(%rip)\n  movq %r15, apiary_registers+40(%rip)\n" \
+            "  movq %rsp, apiary_registers+48(%rip)\n  jmp apiary_" #name                      \
+            "\n"                                                                               \
             ".size __tsan_" #name ",.-__tsan_" #name "\n");
 
 extern "C" {
@@ -136,20 +138,27 @@ void __tsan_func_exit() {
 void __tsan_ignore_thread_begin() {}
 void __tsan_ignore_thread_end() {}
 
-#define PLAIN(n)                                                                                         \
-    void __tsan_read##n(void* p) { plain(p, n, access_kind::read, CALLER); }                                  \
-    void __tsan_write##n(void* p) { plain(p, n, access_kind::write, CALLER); }                                \
-    void __tsan_unaligned_read##n(void* p) { plain(p, n, access_kind::read, CALLER); }                        \
-    void __tsan_unaligned_write##n(void* p) { plain(p, n, access_kind::write, CALLER); }                      \
-    void __tsan_volatile_read##n(void* p) { plain(p, n, access_kind::read, CALLER); }                         \
-    void __tsan_volatile_write##n(void* p) { plain(p, n, access_kind::write, CALLER); }                       \
-    void __tsan_unaligned_volatile_read##n(void* p) { plain(p, n, access_kind::read, CALLER); }               \
-    void __tsan_unaligned_volatile_write##n(void* p) { plain(p, n, access_kind::write, CALLER); }             \
-    void __tsan_read_write##n(void* p) { plain(p, n, access_kind::read, CALLER), plain(p, n, access_kind::write, CALLER); } \
-    void __tsan_unaligned_read_write##n(void* p) { plain(p, n, access_kind::read, CALLER), plain(p, n, access_kind::write, CALLER); }
-PLAIN(1) PLAIN(2) PLAIN(4) PLAIN(8) PLAIN(16)
+#define PLAIN(n)                                                                                  \
+    void __tsan_read##n(void* p) { plain(p, n, access_kind::read, CALLER); }                      \
+    void __tsan_write##n(void* p) { plain(p, n, access_kind::write, CALLER); }                    \
+    void __tsan_unaligned_read##n(void* p) { plain(p, n, access_kind::read, CALLER); }            \
+    void __tsan_unaligned_write##n(void* p) { plain(p, n, access_kind::write, CALLER); }          \
+    void __tsan_volatile_read##n(void* p) { plain(p, n, access_kind::read, CALLER); }             \
+    void __tsan_volatile_write##n(void* p) { plain(p, n, access_kind::write, CALLER); }           \
+    void __tsan_unaligned_volatile_read##n(void* p) { plain(p, n, access_kind::read, CALLER); }   \
+    void __tsan_unaligned_volatile_write##n(void* p) { plain(p, n, access_kind::write, CALLER); } \
+    void __tsan_read_write##n(void* p) {                                                          \
+        plain(p, n, access_kind::read, CALLER), plain(p, n, access_kind::write, CALLER);          \
+    }                                                                                             \
+    void __tsan_unaligned_read_write##n(void* p) {                                                \
+        plain(p, n, access_kind::read, CALLER), plain(p, n, access_kind::write, CALLER);          \
+    }
+PLAIN(1)
+PLAIN(2) PLAIN(4) PLAIN(8) PLAIN(16)
 
-void __tsan_read_range(void* p, unsigned long n) { plain(p, n, access_kind::read, CALLER); }
+    void __tsan_read_range(void* p, unsigned long n) {
+    plain(p, n, access_kind::read, CALLER);
+}
 void __tsan_write_range(void* p, unsigned long n) { plain(p, n, access_kind::write, CALLER); }
 void __tsan_vptr_read(void** p) { plain(p, sizeof *p, access_kind::read, CALLER); }
 void __tsan_vptr_update(void** p, void* v) {
@@ -170,59 +179,61 @@ void* __tsan_memset(void* to, int v, unsigned long n) {
     return __builtin_memset(to, v, n);
 }
 
-#define ATOMIC(n, T)                                                                                               \
-    T apiary_atomic##n##_load(const volatile T* p, int m) { return load<T>(p, m, CALLER); }                        \
-    T apiary_atomic##n##_exchange(volatile T* p, T v, int m) { return exchange<T>(p, v, m, CALLER); }              \
-    bool apiary_atomic##n##_compare_exchange_strong(volatile T* p, T* e, T d, int m, int f) {                      \
-        return compare_exchange<T>(p, e, d, m, f, false, CALLER);                                                  \
-    }                                                                                                              \
-    bool apiary_atomic##n##_compare_exchange_weak(volatile T* p, T* e, T d, int m, int f) {                        \
-        return compare_exchange<T>(p, e, d, m, f, true, CALLER);                                                   \
-    }                                                                                                              \
-    T apiary_atomic##n##_compare_exchange_val(volatile T* p, T e, T d, int m, int f) {                             \
-        compare_exchange<T>(p, &e, d, m, f, false, CALLER);                                                        \
-        return e;                                                                                                  \
-    }                                                                                                              \
-    void __tsan_atomic##n##_store(volatile T* p, T v, int m) { store<T>(p, v, m, CALLER); }                        \
-    T __tsan_atomic##n##_fetch_add(volatile T* p, T v, int m) {                                                    \
-        if (!in_program) return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                        \
-        return change(p, m, CALLER, "fetch_add", [v](T o) { return static_cast<T>(o + v); });                      \
-    }                                                                                                              \
-    T __tsan_atomic##n##_fetch_sub(volatile T* p, T v, int m) {                                                    \
-        if (!in_program) return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                                        \
-        return change(p, m, CALLER, "fetch_sub", [v](T o) { return static_cast<T>(o - v); });                      \
-    }                                                                                                              \
-    T __tsan_atomic##n##_fetch_and(volatile T* p, T v, int m) {                                                    \
-        if (!in_program) return __atomic_fetch_and(p, v, __ATOMIC_SEQ_CST);                                        \
-        return change(p, m, CALLER, "fetch_and", [v](T o) { return static_cast<T>(o & v); });                      \
-    }                                                                                                              \
-    T __tsan_atomic##n##_fetch_or(volatile T* p, T v, int m) {                                                     \
-        if (!in_program) return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST);                                         \
-        return change(p, m, CALLER, "fetch_or", [v](T o) { return static_cast<T>(o | v); });                       \
-    }                                                                                                              \
-    T __tsan_atomic##n##_fetch_xor(volatile T* p, T v, int m) {                                                    \
-        if (!in_program) return __atomic_fetch_xor(p, v, __ATOMIC_SEQ_CST);                                        \
-        return change(p, m, CALLER, "fetch_xor", [v](T o) { return static_cast<T>(o ^ v); });                      \
-    }                                                                                                              \
-    T __tsan_atomic##n##_fetch_nand(volatile T* p, T v, int m) {                                                   \
-        if (!in_program) return __atomic_fetch_nand(p, v, __ATOMIC_SEQ_CST);                                       \
-        return change(p, m, CALLER, "fetch_nand", [v](T o) { return static_cast<T>(~(o & v)); });                  \
-    }                                                                                                              \
-    KEEPS_REGISTERS(atomic##n##_load)                                                                              \
-    KEEPS_REGISTERS(atomic##n##_exchange)                                                                          \
-    KEEPS_REGISTERS(atomic##n##_compare_exchange_strong)                                                           \
-    KEEPS_REGISTERS(atomic##n##_compare_exchange_weak)                                                             \
+#define ATOMIC(n, T)                                                                                  \
+    T apiary_atomic##n##_load(const volatile T* p, int m) { return load<T>(p, m, CALLER); }           \
+    T apiary_atomic##n##_exchange(volatile T* p, T v, int m) { return exchange<T>(p, v, m, CALLER); } \
+    bool apiary_atomic##n##_compare_exchange_strong(volatile T* p, T* e, T d, int m, int f) {         \
+        return compare_exchange<T>(p, e, d, m, f, false, CALLER);                                     \
+    }                                                                                                 \
+    bool apiary_atomic##n##_compare_exchange_weak(volatile T* p, T* e, T d, int m, int f) {           \
+        return compare_exchange<T>(p, e, d, m, f, true, CALLER);                                      \
+    }                                                                                                 \
+    T apiary_atomic##n##_compare_exchange_val(volatile T* p, T e, T d, int m, int f) {                \
+        compare_exchange<T>(p, &e, d, m, f, false, CALLER);                                           \
+        return e;                                                                                     \
+    }                                                                                                 \
+    void __tsan_atomic##n##_store(volatile T* p, T v, int m) { store<T>(p, v, m, CALLER); }           \
+    T __tsan_atomic##n##_fetch_add(volatile T* p, T v, int m) {                                       \
+        if (!in_program) return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                           \
+        return change(p, m, CALLER, "fetch_add", [v](T o) { return static_cast<T>(o + v); });         \
+    }                                                                                                 \
+    T __tsan_atomic##n##_fetch_sub(volatile T* p, T v, int m) {                                       \
+        if (!in_program) return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                           \
+        return change(p, m, CALLER, "fetch_sub", [v](T o) { return static_cast<T>(o - v); });         \
+    }                                                                                                 \
+    T __tsan_atomic##n##_fetch_and(volatile T* p, T v, int m) {                                       \
+        if (!in_program) return __atomic_fetch_and(p, v, __ATOMIC_SEQ_CST);                           \
+        return change(p, m, CALLER, "fetch_and", [v](T o) { return static_cast<T>(o & v); });         \
+    }                                                                                                 \
+    T __tsan_atomic##n##_fetch_or(volatile T* p, T v, int m) {                                        \
+        if (!in_program) return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST);                            \
+        return change(p, m, CALLER, "fetch_or", [v](T o) { return static_cast<T>(o | v); });          \
+    }                                                                                                 \
+    T __tsan_atomic##n##_fetch_xor(volatile T* p, T v, int m) {                                       \
+        if (!in_program) return __atomic_fetch_xor(p, v, __ATOMIC_SEQ_CST);                           \
+        return change(p, m, CALLER, "fetch_xor", [v](T o) { return static_cast<T>(o ^ v); });         \
+    }                                                                                                 \
+    T __tsan_atomic##n##_fetch_nand(volatile T* p, T v, int m) {                                      \
+        if (!in_program) return __atomic_fetch_nand(p, v, __ATOMIC_SEQ_CST);                          \
+        return change(p, m, CALLER, "fetch_nand", [v](T o) { return static_cast<T>(~(o & v)); });     \
+    }                                                                                                 \
+    KEEPS_REGISTERS(atomic##n##_load)                                                                 \
+    KEEPS_REGISTERS(atomic##n##_exchange)                                                             \
+    KEEPS_REGISTERS(atomic##n##_compare_exchange_strong)                                              \
+    KEEPS_REGISTERS(atomic##n##_compare_exchange_weak)                                                \
     KEEPS_REGISTERS(atomic##n##_compare_exchange_val)
 
-ATOMIC(8, std::uint8_t) ATOMIC(16, std::uint16_t) ATOMIC(32, std::uint32_t) ATOMIC(64, std::uint64_t)
-
+ATOMIC(8, std::uint8_t)
+ATOMIC(16, std::uint16_t) ATOMIC(32, std::uint32_t) ATOMIC(64, std::uint64_t)
 // Sixteen bytes: refused, and the linker finds them.
 #define WIDE(name) \
     void __tsan_atomic128_##name() { too_wide(CALLER); }
-WIDE(load) WIDE(store) WIDE(exchange) WIDE(fetch_add) WIDE(fetch_sub) WIDE(fetch_and) WIDE(fetch_or) WIDE(fetch_xor)
-WIDE(fetch_nand) WIDE(compare_exchange_strong) WIDE(compare_exchange_weak) WIDE(compare_exchange_val)
+    WIDE(load) WIDE(store) WIDE(exchange) WIDE(fetch_add) WIDE(fetch_sub) WIDE(fetch_and) WIDE(fetch_or) WIDE(fetch_xor)
+        WIDE(fetch_nand) WIDE(compare_exchange_strong) WIDE(compare_exchange_weak) WIDE(compare_exchange_val)
 
-void __tsan_atomic_thread_fence(int m) { fence(m, CALLER); }
+            void __tsan_atomic_thread_fence(int m) {
+    fence(m, CALLER);
+}
 // Of the program's own asymmetric pair it is the light half; anything else that it orders is the compiler's affair.
 void __tsan_atomic_signal_fence(int m) {
     if (!in_program || order_of(m) != std::memory_order_seq_cst) return;

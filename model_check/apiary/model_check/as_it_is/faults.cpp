@@ -79,7 +79,8 @@ void looked_at(int signal, siginfo_t*, void* context) {
     if (++times < 3) return;
     times = 0;
     leave_the_signal(signal);
-    runtime::engine().fail("endless loop: for more than a second nothing but plain instructions, at " + place_text(interrupted(context)));
+    runtime::engine().fail("endless loop: for more than a second nothing but plain instructions, at " +
+                           place_text(interrupted(context)));
 }
 
 void terminated() {

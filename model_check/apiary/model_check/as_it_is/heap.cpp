@@ -28,14 +28,13 @@ void* take(std::size_t size, std::size_t alignment, void* pc) {
     const outside_program now;
     the_runtime().effect();
     if (size > ex::memory::arena_bytes / 2) the_runtime().refuse("an allocation of more than two megabytes", pc);
-    void* const p = ex::allocate(size + overrun, alignment < natural ? natural : alignment, "block of memory", ex::storage::raw);
+    void* const p =
+        ex::allocate(size + overrun, alignment < natural ? natural : alignment, "block of memory", ex::storage::raw);
     the_runtime().touch_bytes(reinterpret_cast<std::uintptr_t>(p), size, access_kind::allocation, pc);
     return p;
 }
 
-bool is_modelled(const void* p) {
-    return ex::engine::active() != nullptr && runtime::engine().heap().owns(p);
-}
+bool is_modelled(const void* p) { return ex::engine::active() != nullptr && runtime::engine().heap().owns(p); }
 
 std::size_t size_of(const void* p) {
     const auto& heap = runtime::engine().heap();
@@ -83,7 +82,8 @@ void* realloc(void* p, std::size_t n) {
         {
             const outside_program now;
             had = size_of(p);
-            the_runtime().touch_bytes(reinterpret_cast<std::uintptr_t>(p), had < n ? had : n, access_kind::read, CALLER);
+            the_runtime().touch_bytes(reinterpret_cast<std::uintptr_t>(p), had < n ? had : n, access_kind::read,
+                                      CALLER);
         }
         std::memcpy(q, p, had < n ? had : n);
         give(p, CALLER);

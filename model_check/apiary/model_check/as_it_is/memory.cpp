@@ -35,7 +35,12 @@ const char* name_of(access_kind how) {
     return "an atomic write";
 }
 
-std::string thread_name(unsigned t) { return t == ex::main_thread ? "before the threads" : "thread " + std::to_string(t); }
+std::string thread_name(unsigned t) {
+    return t == ex::main_thread ? "before the threads" : "thread " + std::to_string(t);
+}
+
+// A race that can be gone on from: memory does not end in it, and no atomic begins anew.
+bool may_be_relaxed(access_kind a) { return a != access_kind::allocation && a != access_kind::release; }
 
 bool conflict(access_kind a, access_kind b) { return (writes(a) || writes(b)) && !(is_atomic(a) && is_atomic(b)); }
 
@@ -56,8 +61,12 @@ void runtime::check_touch(granule& g, std::uintptr_t address, std::uint8_t mask,
         if (known[x.thread] >= x.when) continue;
         if (ex::attacks().no_race_detection) continue;
         const bool ends = x.how == access_kind::release || how == access_kind::release;
+        if (races_are_relaxed_ && may_be_relaxed(x.how) && may_be_relaxed(how) &&
+            !(is_atomic(x.how) && plain_write(how)) && !(is_atomic(how) && plain_write(x.how)))
+            continue;
         e.fail((ends ? "access to freed memory: " : "data race: ") + text(how, pc, t) + " and " +
-               text(x.how, x.pc, x.thread) + " are not ordered by happens-before" + e.missing_edge(x.thread, x.when - 1U));
+               text(x.how, x.pc, x.thread) + " are not ordered by happens-before" +
+               e.missing_edge(x.thread, x.when - 1U));
     }
     const bool on_heap = e.heap().owns(reinterpret_cast<const void*>(address));
     if (on_heap && how != access_kind::allocation) {
@@ -69,8 +78,8 @@ void runtime::check_touch(granule& g, std::uintptr_t address, std::uint8_t mask,
     // What the new access makes superfluous: anything that races with the old one races with the new one, too.
     const bool strongest = how == access_kind::write;
     std::erase_if(g.touches, [&](const touch& x) {
-        return x.thread == t && (x.mask & ~mask) == 0 && x.how != access_kind::allocation && x.how != access_kind::release &&
-               (x.how == how || strongest);
+        return x.thread == t && (x.mask & ~mask) == 0 && x.how != access_kind::allocation &&
+               x.how != access_kind::release && (x.how == how || strongest);
     });
     const auto when = static_cast<std::uint16_t>(e.next_index() + 1);
     g.touches.push_back({pc, when, static_cast<std::uint8_t>(t), mask, how});
@@ -88,18 +97,20 @@ void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind 
     if (size == 0) return;
     if (!may_be_touched(address)) {
         if (plain_write(how) && address >= lowest_address)  // below it, the write itself crashes
-            refuse("a write to memory that is not put back between executions (a library's, or from before the scenario)",
-                   pc);
+            refuse(
+                "a write to memory that is not put back between executions (a library's, or from before the scenario)",
+                pc);
         return;
     }
     if (++quiet_ > most_quiet) fail("endless loop: 50 million plain accesses in a row and no other", pc);
     ex::engine& e = engine();
-    if (plain_write(how) && !(on_a_stack(address) && (address - reinterpret_cast<std::uintptr_t>(me().stack)) < stack_bytes))
+    if (plain_write(how) &&
+        !(on_a_stack(address) && (address - reinterpret_cast<std::uintptr_t>(me().stack)) < stack_bytes))
         effect();
     e.asked(law_kind::race);
     if (e.tracing() && !is_private(address) && !is_library(place_of_call(pc).file_name()))
-        e.show_plain(e.sites().intern(place_of_call(pc), writes(how) ? "write" : "read", ex::site_table::no_order), address,
-                     writes(how));
+        e.show_plain(e.sites().intern(place_of_call(pc), writes(how) ? "write" : "read", ex::site_table::no_order),
+                     address, writes(how));
     const std::uintptr_t end = address + size;
     for (std::uintptr_t base = address & granule_mask; base < end; base += granule::bytes) {
         const std::uintptr_t from = address > base ? address - base : 0;
@@ -150,7 +161,8 @@ void runtime::write_back(const located& l, std::uintptr_t address) {
 
 ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc) {
     if (!may_be_touched(address))
-        refuse("an atomic in memory that is not put back between executions (a library's, or from before the scenario)", pc);
+        refuse("an atomic in memory that is not put back between executions (a library's, or from before the scenario)",
+               pc);
     const std::uintptr_t base = address & granule_mask;
     const std::size_t offset = address - base;
     if (offset + size > granule::bytes) refuse("an atomic that is not aligned", pc);

@@ -36,10 +36,10 @@ struct known_place {
 
 // The code that stands between an operation and the one that asked for it.
 bool is_wrapper(std::string_view file) {
-    for (const std::string_view name : {"/bits/atomic_base.h", "/bits/atomic_wait.h", "/bits/atomic_timed_wait.h",
-                                        "/bits/std_mutex.h", "/bits/unique_lock.h", "/bits/gthr-default.h",
-                                        "/bits/std_thread.h", "/bits/new_allocator.h", "/bits/alloc_traits.h",
-                                        "/bits/allocator.h", "/bits/this_thread_sleep.h", "/bits/semaphore_base.h"})
+    for (const std::string_view name :
+         {"/bits/atomic_base.h", "/bits/atomic_wait.h", "/bits/atomic_timed_wait.h", "/bits/std_mutex.h",
+          "/bits/unique_lock.h", "/bits/gthr-default.h", "/bits/std_thread.h", "/bits/new_allocator.h",
+          "/bits/alloc_traits.h", "/bits/allocator.h", "/bits/this_thread_sleep.h", "/bits/semaphore_base.h"})
         if (file.ends_with(name)) return true;
     for (const std::string_view name : {"/atomic", "/mutex", "/condition_variable", "/thread", "/semaphore"})
         if (file.ends_with(name) && file.find("/c++/") != std::string_view::npos) return true;
@@ -47,7 +47,8 @@ bool is_wrapper(std::string_view file) {
 }
 
 backtrace_state* state() {
-    static backtrace_state* const s = backtrace_create_state("/proc/self/exe", 0, [](void*, const char*, int) {}, nullptr);
+    static backtrace_state* const s =
+        backtrace_create_state("/proc/self/exe", 0, [](void*, const char*, int) {}, nullptr);
     return s;
 }
 

@@ -47,6 +47,6 @@ void run_twin() {
 
 }  // namespace apiary::model
 
-#define APIARY_CHECK(name, ...)                                                               \
-    [[maybe_unused]] static const bool apiary_twin_##name = ::apiary::as_it_is::add_scenario( \
-        {#name}, ::apiary::model::as_it_is::run_twin<name<::apiary::real_sync>>)
+#define APIARY_CHECK(name, ...)                             \
+    [[maybe_unused]] static const bool apiary_twin_##name = \
+        ::apiary::as_it_is::add_scenario({#name}, ::apiary::model::as_it_is::run_twin<name<::apiary::real_sync>>)

@@ -61,7 +61,8 @@ unsigned runtime::self() const {
     return t == ex::main_thread ? 0 : t;
 }
 
-void runtime::prepare(const scenario& s, unsigned threads) {
+void runtime::prepare(const scenario& s, unsigned threads, bool plain_races_relaxed) {
+    races_are_relaxed_ = plain_races_relaxed;
     scenario_ = &s;
     count_ = threads;
 }
@@ -272,8 +273,8 @@ void runtime::may_stall(void* pc, const registers& where) {
         m.visits.push_back(now);
         return;
     }
-    const bool same = last->where == now.where && last->stack == now.stack && last->effects == now.effects &&
-                      last->index < now.index;
+    const bool same =
+        last->where == now.where && last->stack == now.stack && last->effects == now.effects && last->index < now.index;
     const iteration around{t, last->index, now.index};
     *last = now;
     // While a graph is replayed, what it says is done.

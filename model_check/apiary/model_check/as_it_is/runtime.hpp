@@ -78,7 +78,7 @@ class runtime {
 public:
     static constexpr std::size_t stack_bytes = std::size_t{512} << 10;
 
-    void prepare(const scenario& s, unsigned threads);
+    void prepare(const scenario& s, unsigned threads, bool plain_races_relaxed);
     // The explorer's program, in its phases.
     void before();
     void thread(unsigned i);
@@ -129,7 +129,8 @@ private:
 
     const scenario* scenario_ = nullptr;
     unsigned count_ = 1, started_ = 0;
-    bool finished_ = false;  // the scenario's body
+    bool races_are_relaxed_ = false;
+    bool finished_ = false;    // the scenario's body
     std::uint64_t quiet_ = 0;  // plain accesses since the last event
     shadow shadow_;
     std::array<modelled_thread, explorer::max_threads> threads_;

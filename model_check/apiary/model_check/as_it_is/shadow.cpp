@@ -41,7 +41,8 @@ granule& shadow::at(std::uintptr_t address) {
 }
 
 std::uint32_t shadow::name(std::uintptr_t address, role what, unsigned thread, unsigned when) {
-    const known_name wanted{address, std::uint64_t{static_cast<unsigned>(what)} << 48 | std::uint64_t{thread} << 32 | when};
+    const known_name wanted{address,
+                            std::uint64_t{static_cast<unsigned>(what)} << 48 | std::uint64_t{thread} << 32 | when};
     auto& bucket = names_[mixed(wanted.address ^ wanted.rest << 7) % names_.size()];
     for (const auto& [known, number] : bucket)
         if (known == wanted) return number;

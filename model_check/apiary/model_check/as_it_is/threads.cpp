@@ -54,7 +54,9 @@ struct once_state {
 int futex_wait(std::uint32_t* word, std::uint32_t expected, bool may_time_out, void* pc) {
     runtime& r = the_runtime();
     const ex::code_place& at = place_of_call(pc);
-    const auto look = [&]() -> ex::object& { return r.locate(number(word), 4, role::atomic, access_kind::atomic_read, pc); };
+    const auto look = [&]() -> ex::object& {
+        return r.locate(number(word), 4, role::atomic, access_kind::atomic_read, pc);
+    };
     if (ex::load(look(), std::memory_order_relaxed, at) != expected) return EAGAIN;
     ex::enter_queue(queue_at(word, 4, pc), at);
     ex::fence_heavy(at);
@@ -206,7 +208,8 @@ int __cxa_guard_acquire(std::int64_t* guard) {
     r.effect();
     const ex::code_place& at = place_of_call(CALLER);
     ex::lock(mutex_at(flag + 1, CALLER, 1), at);
-    if (ex::load(r.locate(number(flag), 1, role::atomic, access_kind::atomic_read, CALLER), std::memory_order_relaxed, at) == 0)
+    if (ex::load(r.locate(number(flag), 1, role::atomic, access_kind::atomic_read, CALLER), std::memory_order_relaxed,
+                 at) == 0)
         return 1;
     ex::unlock(mutex_at(flag + 1, CALLER, 1), at);
     return 0;
@@ -221,7 +224,8 @@ void __cxa_guard_release(std::int64_t* guard) {
     runtime& r = the_runtime();
     r.effect();
     const ex::code_place& at = place_of_call(CALLER);
-    ex::store(r.locate(number(flag), 1, role::atomic, access_kind::atomic_write, CALLER), 1, std::memory_order_release, at);
+    ex::store(r.locate(number(flag), 1, role::atomic, access_kind::atomic_write, CALLER), 1, std::memory_order_release,
+              at);
     ex::unlock(mutex_at(flag + 1, CALLER, 1), at);
 }
 void __cxa_guard_abort(std::int64_t* guard) {
@@ -317,7 +321,10 @@ long syscall(long which, ...) {
 int clock_gettime(clockid_t which, timespec* out) {
     if (!in_program) {
         long result = 0;
-        __asm__ volatile("syscall" : "=a"(result) : "a"(SYS_clock_gettime), "D"(which), "S"(out) : "rcx", "r11", "memory");
+        __asm__ volatile("syscall"
+                         : "=a"(result)
+                         : "a"(SYS_clock_gettime), "D"(which), "S"(out)
+                         : "rcx", "r11", "memory");
         return static_cast<int>(result);
     }
     const outside_program now;

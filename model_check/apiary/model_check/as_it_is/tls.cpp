@@ -24,13 +24,13 @@ namespace {
 constexpr std::uintptr_t blocks_at = 0x1100'0000'0000, block_bytes = 0x4'0000;
 
 struct layout {
-    std::uintptr_t own = 0;          // the thread pointer of this thread
-    std::size_t below = 0;           // bytes of thread-local variables in front of it
-    std::size_t above = 0;           // bytes of the C library's record behind it
-    const char* program = nullptr;   // the program's own variables: as a thread finds them when it starts
+    std::uintptr_t own = 0;         // the thread pointer of this thread
+    std::size_t below = 0;          // bytes of thread-local variables in front of it
+    std::size_t above = 0;          // bytes of the C library's record behind it
+    const char* program = nullptr;  // the program's own variables: as a thread finds them when it starts
     std::size_t program_bytes = 0, program_zeroes = 0;
-    std::ptrdiff_t program_at = 0;   // from the thread pointer
-    bool fast = false;               // the processor lets us write FS
+    std::ptrdiff_t program_at = 0;  // from the thread pointer
+    bool fast = false;              // the processor lets us write FS
     std::vector<char> kept;
 };
 
@@ -102,9 +102,7 @@ std::uintptr_t thread_pointer_of(unsigned thread) {
     return blocks_at + block_bytes * (thread == explorer::main_thread ? 0 : thread) + block_bytes / 2;
 }
 
-bool in_thread_block(std::uintptr_t address) {
-    return address - blocks_at < block_bytes * explorer::max_threads;
-}
+bool in_thread_block(std::uintptr_t address) { return address - blocks_at < block_bytes * explorer::max_threads; }
 
 void fresh_thread_blocks(unsigned threads) {
     const layout& all = known();

@@ -33,9 +33,10 @@ int main(int argc, char** argv) {
         ++compared;
         const bool same = over_sync.result == as_is.result && over_sync.graphs == as_is.graphs;
         if (!same) ++bad;
-        std::printf("%-6s %-36s over Sync %8llu graphs, %.2f s; as it is %8llu graphs, %.2f s %s\n", same ? "same" : "DIFFER",
-                    e.name.c_str(), static_cast<unsigned long long>(over_sync.graphs), over_sync.seconds,
-                    static_cast<unsigned long long>(as_is.graphs), as_is.seconds, as_is.reason.c_str());
+        std::printf("%-6s %-36s over Sync %8llu graphs, %.2f s; as it is %8llu graphs, %.2f s %s\n",
+                    same ? "same" : "DIFFER", e.name.c_str(), static_cast<unsigned long long>(over_sync.graphs),
+                    over_sync.seconds, static_cast<unsigned long long>(as_is.graphs), as_is.seconds,
+                    as_is.reason.c_str());
         std::fflush(stdout);
     }
     std::printf("%u checks, %u differ\n", compared, bad);

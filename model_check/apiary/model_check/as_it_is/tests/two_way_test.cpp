@@ -26,13 +26,17 @@ std::vector<std::uint64_t> seen[5];
 
 bool translate(const oracle::program& p) {
     std::memset(&now, 0, sizeof now);
-    if (p.threads.size() > two_way::program::most_threads || p.finals.size() > two_way::program::most_finals) return false;
+    if (p.threads.size() > two_way::program::most_threads || p.finals.size() > two_way::program::most_finals)
+        return false;
     for (const auto& t : p.threads) {
         if (t.size() > two_way::program::most_instructions) return false;
         for (const oracle::instruction& i : t)
-            now.code[now.threads][now.length[now.threads]++] = {
-                static_cast<two_way::op>(i.what), static_cast<std::uint8_t>(i.location), static_cast<std::uint8_t>(i.order),
-                static_cast<std::uint8_t>(i.failure_order), i.value, i.expected};
+            now.code[now.threads][now.length[now.threads]++] = {static_cast<two_way::op>(i.what),
+                                                                static_cast<std::uint8_t>(i.location),
+                                                                static_cast<std::uint8_t>(i.order),
+                                                                static_cast<std::uint8_t>(i.failure_order),
+                                                                i.value,
+                                                                i.expected};
         ++now.threads;
     }
     for (const unsigned f : p.finals) now.final_locations[now.finals++] = f;
@@ -68,11 +72,12 @@ bool same(const std::string& name, const oracle::program& p) {
     if (as_is.result == outcome::pass && as_is.graphs == over_sync.graphs && as_is.graphs == brute.graphs &&
         as_is.blocked == 0 && as_is.outcomes == over_sync.outcomes && as_is.outcomes == brute.outcomes)
         return true;
-    std::printf("%s: as it is %llu graphs, %zu outcomes (%llu blocked; %s), over Sync %llu, %zu, brute force %llu, %zu\n%s",
-                name.c_str(), static_cast<unsigned long long>(as_is.graphs), as_is.outcomes.size(),
-                static_cast<unsigned long long>(as_is.blocked), as_is.reason.c_str(),
-                static_cast<unsigned long long>(over_sync.graphs), over_sync.outcomes.size(),
-                static_cast<unsigned long long>(brute.graphs), brute.outcomes.size(), oracle::print(p).c_str());
+    std::printf(
+        "%s: as it is %llu graphs, %zu outcomes (%llu blocked; %s), over Sync %llu, %zu, brute force %llu, %zu\n%s",
+        name.c_str(), static_cast<unsigned long long>(as_is.graphs), as_is.outcomes.size(),
+        static_cast<unsigned long long>(as_is.blocked), as_is.reason.c_str(),
+        static_cast<unsigned long long>(over_sync.graphs), over_sync.outcomes.size(),
+        static_cast<unsigned long long>(brute.graphs), brute.outcomes.size(), oracle::print(p).c_str());
     return false;
 }
 

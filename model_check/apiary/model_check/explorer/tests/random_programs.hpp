@@ -34,10 +34,7 @@ public:
             instruction i;
             i.location = below(locations);
             const unsigned pick = below(10);
-            i.what = pick < 4    ? op::load
-                     : pick < 8  ? op::store
-                     : pick == 8 ? op::fetch_add
-                                 : op::cas;
+            i.what = pick < 4 ? op::load : pick < 8 ? op::store : pick == 8 ? op::fetch_add : op::cas;
             if ((flavour == 2 || flavour == 5) && below(3) == 0) i.what = op::fence;
             if (flavour == 0 && below(8) == 0) i.what = op::fence;
             if (flavour == 3 && below(2) == 0) i.what = below(2) == 0 ? op::fetch_add : op::cas;
