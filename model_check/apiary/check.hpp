@@ -18,12 +18,22 @@
 namespace apiary {
 
 namespace as_it_is {
+#if defined(__SANITIZE_THREAD__)
+inline namespace instrumented {
+constexpr bool is_instrumented = true;
+}
+#else
+inline namespace blind {
+constexpr bool is_instrumented = false;
+}
+#endif
 struct scenario_text {
     const char* name;
     const char* fails_with = "";  // part of the reason for which it must fail
     const char* exhibit = "";     // the scenario that shows that this one can fail
 };
-bool add_scenario(scenario_text text, void (*body)(), std::source_location at = std::source_location::current());
+bool add_scenario(scenario_text text, void (*body)(), bool instrumented = is_instrumented,
+                  std::source_location at = std::source_location::current());
 }  // namespace as_it_is
 
 // A law: where it does not hold, the verdict is red and shows the execution.

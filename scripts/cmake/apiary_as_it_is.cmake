@@ -1,8 +1,9 @@
 # Programs of checks of code as it is (model_check/apiary/model_check/as_it_is/README.md).
 #
-#   apiary_check_as_is(NAME SOURCES … [COMPILE_OPTIONS …] [ARGUMENTS …])
+#   apiary_check_as_is(NAME SOURCES … [COMPILE_OPTIONS …] [ARGUMENTS …] [BESIDE …])
 #
 # Its sources are compiled with -fsanitize=thread and linked with the explorer's runtime in place of the sanitizer's.
+# What stands under BESIDE is compiled as usual, and its accesses are not seen.
 # They lie between two objects that mark their static variables; addresses are the same in every process.
 set(APIARY_AS_IT_IS_OPTIONS
   -fsanitize=thread -O1 -g -fno-builtin -fno-omit-frame-pointer -U_FORTIFY_SOURCE -Wno-tsan)
@@ -20,8 +21,8 @@ function(apiary_as_is_program name)
 endfunction()
 
 function(apiary_check_as_is name)
-  cmake_parse_arguments(arg "" "" "SOURCES;COMPILE_OPTIONS;ARGUMENTS" ${ARGN})
-  apiary_as_is_program(${name} SOURCES ${arg_SOURCES} COMPILE_OPTIONS ${arg_COMPILE_OPTIONS})
+  cmake_parse_arguments(arg "" "" "SOURCES;COMPILE_OPTIONS;ARGUMENTS;BESIDE" ${ARGN})
+  apiary_as_is_program(${name} SOURCES ${arg_SOURCES} COMPILE_OPTIONS ${arg_COMPILE_OPTIONS} BESIDE ${arg_BESIDE})
   apiary_register(checks ${name})
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS "model;as_it_is;check" FIXTURES_REQUIRED qualified_engines)

@@ -154,7 +154,8 @@ void __tsan_ignore_thread_end() {}
         plain(p, n, access_kind::read, CALLER), plain(p, n, access_kind::write, CALLER);          \
     }
 PLAIN(1)
-PLAIN(2) PLAIN(4) PLAIN(8) PLAIN(16)
+PLAIN(2)
+PLAIN(4) PLAIN(8) PLAIN(16)
 
     void __tsan_read_range(void* p, unsigned long n) {
     plain(p, n, access_kind::read, CALLER);
@@ -224,7 +225,8 @@ void* __tsan_memset(void* to, int v, unsigned long n) {
     KEEPS_REGISTERS(atomic##n##_compare_exchange_val)
 
 ATOMIC(8, std::uint8_t)
-ATOMIC(16, std::uint16_t) ATOMIC(32, std::uint32_t) ATOMIC(64, std::uint64_t)
+ATOMIC(16, std::uint16_t)
+ATOMIC(32, std::uint32_t) ATOMIC(64, std::uint64_t)
 // Sixteen bytes: refused, and the linker finds them.
 #define WIDE(name) \
     void __tsan_atomic128_##name() { too_wide(CALLER); }

@@ -167,8 +167,6 @@ void runtime::run_body(unsigned t) {
 
 void runtime::end_thread() {
     const unsigned t = self();
-    if (t == 0 && entries == 0)
-        engine().fail("refused: the scenario was compiled without -fsanitize=thread: it touched nothing that is seen");
     if (t == 0)
         finished_ = true;
     else

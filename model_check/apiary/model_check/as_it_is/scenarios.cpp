@@ -53,7 +53,7 @@ namespace apiary {
 
 namespace as_it_is {
 
-bool add_scenario(scenario_text text, void (*body)(), std::source_location at) {
+bool add_scenario(scenario_text text, void (*body)(), bool instrumented, std::source_location at) {
     namespace model = apiary::model;
     model::check_entry entry;
     entry.name = text.name;
@@ -66,7 +66,15 @@ bool add_scenario(scenario_text text, void (*body)(), std::source_location at) {
     entry.expected_reason = text.fails_with;
     if (text.fails_with[0] != '\0') entry.kind = model::check_kind::exhibit;
     entry.engine_laws = {"race"};
-    entry.run_explorer = [name = text.name, body](const model::search_options& options) {
+    entry.run_explorer = [name = text.name, body, instrumented](const model::search_options& options) {
+        if (!instrumented) {
+            model::verdict v;
+            v.result = model::outcome::fail;
+            v.reason =
+                "refused: the scenario was compiled without -fsanitize=thread. Remedy: name its source in "
+                "apiary_check_as_is(NAME SOURCES …)";
+            return v;
+        }
         const model::as_it_is::scenario s{name, body};
         return model::as_it_is::run(s, options);
     };
