@@ -5,7 +5,8 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -107,6 +108,11 @@ APIARY_FAILING_SCENARIO(writes_what_is_not_put_back, "refused: a write to memory
 }
 APIARY_FAILING_SCENARIO(thread_of_a_thread, "refused: a thread that was started starts another one") {
     std::thread a([] { std::thread([] { word.store(1); }).join(); });
+    a.join();
+}
+APIARY_FAILING_SCENARIO(shared_mutex_is_not_followed, "refused: pthread_rwlock") {
+    std::shared_mutex m;
+    std::thread a([&] { const std::lock_guard held(m); });
     a.join();
 }
 // The others go on.
