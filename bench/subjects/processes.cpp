@@ -2,6 +2,7 @@
 //
 // A process of a program is one process; a letter is a message that lies in its event. The first step runs `start`. It has
 // nothing else: tasks cannot be posted to it.
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,7 +23,19 @@ public:
     static constexpr std::string_view name = "processes";
     static std::string version() { return APIARY_VERSION; }
 
-    explicit processes(unsigned workers) : all_({.workers = workers}) {}
+    // The seed's two choices, against those that ship: off unless told.
+    static constexpr std::array tunables{
+        apiary::bench::parameter{.name = "wakes_into_pool", .standard = 0, .least = 0, .most = 1},
+        apiary::bench::parameter{.name = "seed_spinning", .standard = 0, .least = 0, .most = 1},
+    };
+    static void tune(std::string_view which, std::uint64_t value) {
+        (which == "wakes_into_pool" ? into_pool : spins) = value != 0;
+    }
+
+    explicit processes(unsigned workers)
+        : all_({.workers = workers,
+                .parameters = spins ? apiary::seed_spinning() : apiary::worker_parameters{},
+                .wakes_into_pool = into_pool}) {}
 
     using address = apiary::pid;
 
@@ -77,6 +90,8 @@ private:
         P process_;
         bool begun_ = false;
     };
+
+    static inline bool into_pool = false, spins = false;
 
     apiary::processes all_;
 };
