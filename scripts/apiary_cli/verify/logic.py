@@ -274,7 +274,7 @@ def candidates(file: str, source: str) -> list[Mutant]:
         for old, new in (("++", "--"), ("--", "++"), (" += ", " -= "), (" -= ", " += ")):
             if plain and (flat.startswith(old) if old in ("++", "--") else without_brackets(flat).count(old) == 1):
                 add(s.start, s.end, "statement", "turned round", flat.replace(old, new, 1))
-        for old, new in (("notify_all", "notify_one"), ("wake_all", "wake_one"), ("push_back(", "push_front("),
+        for old, new in (("notify_all", "notify_one"), ("wake_all(", "wake_one("), ("push_back(", "push_front("),
                          ("push_front(", "push_back(")):
             if plain and re.search(rf"\b{re.escape(old)}", flat) and \
                     (old[:5] != "push_" or re.search(r"\b(lone_|private_|batch|queue_|list|reversed)\." + re.escape(old), flat)):
