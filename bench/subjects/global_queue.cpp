@@ -1,4 +1,4 @@
-// Subject `global_queue`: one mutex, one condition variable, one queue. The honest floor: what anybody
+// Subject `global_queue`: one mutex, one queue, three condition variables. The honest floor: what anybody
 // writes in an hour. It has no timers.
 //
 // Fork-join: a task_scope per node, whose wait runs what lies below it. The root is a post, and the main thread blocks in
