@@ -82,6 +82,8 @@ private:
             self().run_task(t, !waiting.look_empty());
             worked = true;
         }
+        // The hurry that came with them is met: for those that are left, another.
+        if (waiting.high_waits()) self().ready_.hurry();
         if (waiting.background_waits() && (background_is_due() || (!worked && nothing_else()))) {
             if (task_type* const t = waiting.of(co_priority::background).take_one()) {
                 self().run_task(t, !waiting.look_empty());

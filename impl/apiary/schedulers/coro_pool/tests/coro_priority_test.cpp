@@ -127,6 +127,35 @@ TEST(coro_priority, a_tree_that_runs_stands_back_for_a_high_one) {
     }
 }
 
+co_task<> counts(std::atomic<unsigned>& n) {
+    ++n;
+    co_return;
+}
+co_task<> calls_for_all(const std::atomic<bool>& posted, std::atomic<bool>& began, const std::atomic<unsigned>& ran,
+                        unsigned all, unsigned& calls) {
+    began = true;
+    while (!posted) std::this_thread::yield();
+    for (; ran != all && calls != 1000; ++calls) co_await nothing();
+}
+
+// More than the worker takes in a row: each row that leaves some behind makes the tree stand back once more.
+TEST(coro_priority, a_tree_that_waits_for_the_last_of_many_high_ones_ends) {
+    for (const unsigned many : {17U, 40U}) {
+        std::atomic<bool> posted = false, began = false;
+        std::atomic<unsigned> ran = 0;
+        unsigned calls = 0;
+        coro_pool pool({.workers = 1});
+        pool.start();
+        EXPECT_TRUE(pool.spawn(calls_for_all(posted, began, ran, many, calls)));
+        while (!began) std::this_thread::yield();
+        for (unsigned i = 0; i != many; ++i) EXPECT_TRUE(pool.spawn(counts(ran), {.priority = co_priority::high}));
+        posted = true;
+        pool.stop();
+        EXPECT_EQ(ran, many);
+        EXPECT_LE(calls, many / lanes::high_share + 1);
+    }
+}
+
 co_task<> notes_twice(order& o, char c) {
     o.add(c);
     co_await apiary::yield_turn();
