@@ -46,6 +46,10 @@ private:
                 unanswered_.push_back(s);
                 continue;
             }
+            if (!request.starts_with("GET /")) {  // the other side has gone
+                ::close(s);
+                continue;
+            }
             const int page = std::atoi(request.c_str() + sizeof "GET /" - 1);
             std::string answer = "HTTP/1.0 200 OK\r\n\r\n";
             for (const int next : {2 * page + 1, 2 * page + 2})
