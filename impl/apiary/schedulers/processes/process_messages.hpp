@@ -136,7 +136,18 @@ void process_core<Sync>::let_sender_go(worker_type* here, pid receiver, event& e
         auto* const latch = reinterpret_cast<thread_latch<Sync>*>(std::exchange(e.tag, 0));
         latch->count_down();
     }
-    if (held == held_sender::process) (void)tell(here, receiver, e.from(), event_type::room);
+    if (held != held_sender::process) return;
+    waits_no_more(e.from(), receiver);
+    (void)tell(here, receiver, e.from(), event_type::room);
+}
+// Before its worker comes to it: what the receiver sends to it meanwhile closes no circle.
+template <class Sync>
+void process_core<Sync>::waits_no_more(pid sender, pid receiver) {
+    place* const p = find(sender);
+    const typename Sync::lock held(circles_mutex_);
+    // What lives under the mutex, and waits by it, is no later process of that place.
+    if (p == nullptr || !p->word.looks_alive(sender.generation()) || !p->is_bounded()) return;
+    if (p->more().waits_for == receiver) p->more().waits_for = {};
 }
 // Of one that has that policy: what is more than its bound.
 template <class Sync>

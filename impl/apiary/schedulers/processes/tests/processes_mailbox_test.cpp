@@ -247,6 +247,40 @@ TEST(processes_mailbox, one_that_sends_to_its_own_full_mailbox_is_refused_and_na
     EXPECT_EQ(all.counters().full_circles, 1U);
 }
 
+TEST(processes_mailbox, one_whose_message_was_taken_and_that_has_not_run_yet_closes_no_circle) {
+    constexpr mailbox_limit narrow{.most = 1, .then = when_full::suspend_sender};
+    processes all({.workers = 1});
+    std::vector<send_answer> back;
+    pid a;
+    const pid b = all.spawn(std::make_unique<bounded>(narrow,
+                                                      [&](event_batch& batch, step_output& out) {
+                                                          while (event* e = batch.next())
+                                                              if (e->type == event_type::cancel) return out.finish();
+                                                          if (!a) return;
+                                                          // Both are taken: their sender waits no more, but its worker is this one.
+                                                          for (int i = 0; i != 2; ++i) back.push_back(out.send(a, i));
+                                                          a = {};
+                                                      }))
+                      .id;
+    std::atomic<int> got = 0;
+    (void)all.spawn(std::make_unique<bounded>(narrow, [&, begun = false](event_batch& batch, step_output& out) mutable {
+        if (!std::exchange(begun, true)) {
+            a = out.self();
+            for (int i = 0; i != 2; ++i) EXPECT_EQ(out.send(b, i), send_answer::accepted);
+        }
+        while (event* e = batch.next())
+            if (e->type == event_type::cancel)
+                out.finish();
+            else
+                ++got;
+    }));
+    wait_for([&] { return got != 0; });
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
+    EXPECT_EQ(back, (std::vector{send_answer::accepted, send_answer::accepted}));
+    EXPECT_EQ(got, 2);
+    EXPECT_EQ(all.counters().full_circles, 0U);
+}
+
 TEST(processes_mailbox, a_step_may_not_block_its_worker_by_a_send_that_names_no_sender) {
     gated g;
     processes all({.workers = 2});
