@@ -91,12 +91,21 @@ bool compare_exchange(volatile T* p, T* expected, T desired, int success, int fa
     const outside_program now;
     runtime& r = the_runtime();
     r.may_stall(pc, where);
-    std::uint64_t seen = word(*expected);
+    r.touch_bytes(number(expected), sizeof(T), access_kind::read, pc);
+    const T wanted = *expected;
+    std::uint64_t seen = word(wanted);
     const bool done = ex::compare_exchange(at(p, access_kind::atomic_write, pc), seen, word(desired), order_of(success),
                                            order_of(failure), weak, place_of_call(pc));
-    if (done && *expected != desired) r.effect();
-    if (!done) *expected = static_cast<T>(seen);
-    return done;
+    if (done) {
+        if (wanted != desired) r.effect();
+        return true;
+    }
+    // A write of what stood there is one for races, and changes nothing for a waiting loop.
+    const std::uint64_t effects = r.me().effects;
+    r.touch_bytes(number(expected), sizeof(T), access_kind::write, pc);
+    if (static_cast<T>(seen) == wanted) r.me().effects = effects;
+    *expected = static_cast<T>(seen);
+    return false;
 }
 
 void fence(int order, void* pc) {

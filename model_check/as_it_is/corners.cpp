@@ -1,0 +1,54 @@
+// What a runtime easily misses, each once as it must pass and once with the mistake in it.
+#include <apiary/check.hpp>
+
+#include <atomic>
+#include <thread>
+
+// ---- the expected value of a compare-exchange -----------------------------------------------------------------
+
+namespace {
+struct node {
+    int value = 0;
+    node* next = nullptr;
+};
+void push(std::atomic<node*>& head, node* n) {
+    n->next = nullptr;
+    while (!head.compare_exchange_weak(n->next, n, std::memory_order_release, std::memory_order_relaxed)) {
+    }
+}
+}  // namespace
+
+// A failed exchange writes n->next: the loop changed something, and goes on.
+APIARY_FAILING_SCENARIO(expected_on_the_heap, "two lies on one") {
+    std::atomic<node*> head{nullptr};
+    node* const one = new node{1};
+    node* const two = new node{2};
+    std::thread a([&] { push(head, one); }), b([&] { push(head, two); });
+    a.join();
+    b.join();
+    const bool both = head.load() == two && two->next == one && one->next == nullptr;
+    delete one;
+    delete two;
+    apiary::check(!both, "two lies on one");
+}
+
+APIARY_SCENARIO(expected_of_its_own, "expected_is_shared") {
+    std::atomic<int> word{0};
+    const auto set = [&](int to) {
+        int expected = 0;
+        word.compare_exchange_strong(expected, to);
+        apiary::check(expected == 0 || expected == 3 - to, "neither");
+    };
+    std::thread a(set, 1), b(set, 2);
+    a.join();
+    b.join();
+}
+
+APIARY_FAILING_SCENARIO(expected_is_shared, "data race") {
+    std::atomic<int> word{0};
+    int expected = 0;
+    const auto set = [&](int to) { word.compare_exchange_strong(expected, to, std::memory_order_relaxed); };
+    std::thread a(set, 1), b(set, 2);
+    a.join();
+    b.join();
+}
