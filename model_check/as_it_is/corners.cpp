@@ -1,6 +1,10 @@
 // What a runtime easily misses, each once as it must pass and once with the mistake in it.
 #include <apiary/check.hpp>
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <thread>
 
@@ -51,4 +55,38 @@ APIARY_FAILING_SCENARIO(expected_is_shared, "data race") {
     std::thread a(set, 1), b(set, 2);
     a.join();
     b.join();
+}
+
+// ---- futexes ------------------------------------------------------------------------------------------------------
+
+namespace {
+struct event {
+    std::atomic<int> word{0}, waiters{0};
+    void wait() {
+        waiters.store(1, std::memory_order_relaxed);
+        while (word.load(std::memory_order_relaxed) == 0) ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, nullptr);
+    }
+    template <class Fence>
+    void set(Fence between) {
+        word.store(1, std::memory_order_relaxed);
+        between();
+        if (waiters.load(std::memory_order_relaxed) != 0) ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
+    }
+};
+template <class Fence>
+void one_waits_for_one(Fence between) {
+    event e;
+    std::thread waiter([&] { e.wait(); });
+    e.set(between);
+    waiter.join();
+}
+}  // namespace
+
+APIARY_SCENARIO(waker_passes_a_fence, "waker_passes_a_compilers_fence") {
+    one_waits_for_one([] { std::atomic_thread_fence(std::memory_order_seq_cst); });
+}
+
+// The barrier within the kernel's futex makes no processor pass one that does not itself.
+APIARY_FAILING_SCENARIO(waker_passes_a_compilers_fence, "deadlock") {
+    one_waits_for_one([] { std::atomic_signal_fence(std::memory_order_seq_cst); });
 }

@@ -2,9 +2,9 @@
 //
 // A futex's queue stands apart from its word. The kernel compares and enqueues in one step: a thread that enters the queue
 // and still sees the old value may sleep. Here it looks first (another value: it does not sleep), enters, passes a
-// heavy fence, and must see the value again; an execution in which it does not is none, because the first look
-// could have read the newer value. A waker passes a light fence between its store and the queue. So not both miss each other,
-// and the queue orders nothing else.
+// fence, and must see the value again; an execution in which it does not is none, because the first look could have
+// read the newer value. A waker passes a fence between its store and the queue. So not both miss each other. Both
+// fences are seq_cst ones, as the kernel's barriers are: they make no other thread pass one.
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -59,7 +59,7 @@ int futex_wait(std::uint32_t* word, std::uint32_t expected, bool may_time_out, v
     };
     if (ex::load(look(), std::memory_order_relaxed, at) != expected) return EAGAIN;
     ex::enter_queue(queue_at(word, 4, pc), at);
-    ex::fence_heavy(at);
+    ex::fence(std::memory_order_seq_cst, at);
     const ex::predicate same{[](const void* e, std::uint64_t v) { return v == *static_cast<const std::uint32_t*>(e); },
                              &expected};
     ex::wait_until(look(), same, std::memory_order_relaxed, at, "futex compares", true);
@@ -68,7 +68,7 @@ int futex_wait(std::uint32_t* word, std::uint32_t expected, bool may_time_out, v
 
 long futex_wake(std::uint32_t* word, int most, void* pc) {
     const ex::code_place& at = place_of_call(pc);
-    ex::fence_light(at);
+    ex::fence(std::memory_order_seq_cst, at);
     ex::object& queue = queue_at(word, 4, pc);
     if (most >= static_cast<int>(ex::max_threads)) return ex::notify_all(queue, at);
     long woken = 0;
