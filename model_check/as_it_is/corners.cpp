@@ -2,6 +2,7 @@
 #include <apiary/check.hpp>
 
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -89,4 +90,41 @@ APIARY_SCENARIO(waker_passes_a_fence, "waker_passes_a_compilers_fence") {
 // The barrier within the kernel's futex makes no processor pass one that does not itself.
 APIARY_FAILING_SCENARIO(waker_passes_a_compilers_fence, "deadlock") {
     one_waits_for_one([] { std::atomic_signal_fence(std::memory_order_seq_cst); });
+}
+
+// A heavy fence is the one that makes every thread pass one; to ask for it, or to announce it, orders nothing.
+namespace {
+template <class Fence>
+void store_buffering_against(Fence heavy) {
+    std::atomic<int> x{0}, y{0};
+    int a = -1, b = -1;
+    std::thread light([&] {
+        x.store(1, std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        a = y.load(std::memory_order_relaxed);
+    });
+    y.store(1, std::memory_order_relaxed);
+    heavy();
+    b = x.load(std::memory_order_relaxed);
+    light.join();
+    apiary::check(a == 1 || b == 1, "both loads read the old value");
+}
+}  // namespace
+
+APIARY_SCENARIO(membarrier_orders, "membarrier_is_announced") {
+    store_buffering_against([] { ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); });
+}
+APIARY_FAILING_SCENARIO(membarrier_is_announced, "both loads read the old value") {
+    store_buffering_against([] {
+        apiary::check((::syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0) & MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0);
+        ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    });
+}
+APIARY_FAILING_SCENARIO(membarrier_of_another_kind, "refused: membarrier command") {
+    store_buffering_against([] { ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0); });
+}
+APIARY_FAILING_SCENARIO(futex_with_a_mask, "refused: a futex with a mask") {
+    event e;
+    std::thread waiter([&] { ::syscall(SYS_futex, &e.word, FUTEX_WAIT_BITSET_PRIVATE, 0, nullptr, nullptr, 1); });
+    waiter.join();
 }

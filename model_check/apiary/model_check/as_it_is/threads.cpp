@@ -7,6 +7,7 @@
 // fences are seq_cst ones, as the kernel's barriers are: they make no other thread pass one.
 #include <dlfcn.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -74,6 +75,19 @@ long futex_wake(std::uint32_t* word, int most, void* pc) {
     long woken = 0;
     while (most-- > 0) woken += ex::notify_one(queue, at);
     return woken;
+}
+
+// Only the commands that are a fence order anything.
+long membarrier(long command, void* pc) {
+    constexpr long fences = MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_GLOBAL_EXPEDITED;
+    constexpr long announcements = MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED | MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED;
+    if (command == MEMBARRIER_CMD_QUERY) return fences | announcements;
+    if (command == MEMBARRIER_CMD_PRIVATE_EXPEDITED || command == MEMBARRIER_CMD_GLOBAL_EXPEDITED)
+        ex::fence_heavy(place_of_call(pc));
+    else if (command != MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED &&
+             command != MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED)
+        the_runtime().refuse("membarrier command " + std::to_string(command), pc);
+    return 0;
 }
 
 }  // namespace
@@ -302,9 +316,12 @@ long syscall(long which, ...) {
         auto* const word = reinterpret_cast<std::uint32_t*>(a[0]);
         const long operation = a[1] & FUTEX_CMD_MASK;
         if (which == SYS_membarrier)
-            ex::fence_heavy(place_of_call(CALLER));
+            result = membarrier(a[0], CALLER);
         else if (which != SYS_futex)
             r.refuse("system call " + std::to_string(which), CALLER);
+        else if ((operation == FUTEX_WAIT_BITSET || operation == FUTEX_WAKE_BITSET) &&
+                 static_cast<std::uint32_t>(a[5]) != FUTEX_BITSET_MATCH_ANY)
+            r.refuse("a futex with a mask", CALLER);
         else if (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET)
             error = futex_wait(word, static_cast<std::uint32_t>(a[2]), a[3] != 0, CALLER);
         else if (operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET)
