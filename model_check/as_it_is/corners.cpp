@@ -3,10 +3,12 @@
 
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 // ---- the expected value of a compare-exchange -----------------------------------------------------------------
@@ -128,3 +130,65 @@ APIARY_FAILING_SCENARIO(futex_with_a_mask, "refused: a futex with a mask") {
     std::thread waiter([&] { ::syscall(SYS_futex, &e.word, FUTEX_WAIT_BITSET_PRIVATE, 0, nullptr, nullptr, 1); });
     waiter.join();
 }
+
+// ---- mutexes of the C library -------------------------------------------------------------------------------------
+
+APIARY_SCENARIO(mutex_is_destroyed_and_made_anew, "mutex_is_destroyed_too_early") {
+    pthread_mutex_t m;
+    pthread_cond_t c;
+    int n = 0;
+    for (int i = 0; i < 2; ++i) {
+        ::pthread_mutex_init(&m, nullptr);
+        ::pthread_cond_init(&c, nullptr);
+        std::thread a([&] {
+            ::pthread_mutex_lock(&m);
+            ++n;
+            ::pthread_cond_signal(&c);
+            ::pthread_mutex_unlock(&m);
+        });
+        ::pthread_mutex_lock(&m);
+        while (n == i) ::pthread_cond_wait(&c, &m);
+        ::pthread_mutex_unlock(&m);
+        a.join();
+        ::pthread_cond_destroy(&c);
+        ::pthread_mutex_destroy(&m);
+    }
+    apiary::check(n == 2);
+}
+
+APIARY_FAILING_SCENARIO(mutex_is_destroyed_too_early, "data race") {
+    pthread_mutex_t m;
+    ::pthread_mutex_init(&m, nullptr);
+    std::thread a([&] {
+        ::pthread_mutex_lock(&m);
+        ::pthread_mutex_unlock(&m);
+    });
+    ::pthread_mutex_destroy(&m);
+    a.join();
+}
+
+APIARY_FAILING_SCENARIO(condition_is_made_too_late, "data race") {
+    pthread_cond_t c;
+    std::thread a([&] { ::pthread_cond_signal(&c); });
+    ::pthread_cond_init(&c, nullptr);
+    a.join();
+}
+
+namespace {
+void lock_twice_unlock_twice(bool elsewhere) {
+    std::recursive_mutex m;
+    std::atomic<int> n{0};
+    m.lock();
+    m.lock();
+    std::thread a([&] {
+        if (elsewhere) m.unlock();
+        n.fetch_add(1);
+    });
+    a.join();
+    if (!elsewhere) m.unlock();
+    m.unlock();
+}
+}  // namespace
+
+APIARY_SCENARIO(recursive_mutex_counts, "recursive_mutex_is_unlocked_elsewhere") { lock_twice_unlock_twice(false); }
+APIARY_FAILING_SCENARIO(recursive_mutex_is_unlocked_elsewhere, "unlock") { lock_twice_unlock_twice(true); }

@@ -132,6 +132,21 @@ int __cxa_atexit(void (*destroy)(void*), void* object, void* module) noexcept {
 
 // ---- mutex, condition variable, once ----------------------------------------------------------------------------
 
+// A plain write begins another mutex in the same place.
+int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* how) {
+    const bool ours = !is_librarys(m);
+    const outside_program now;
+    if (ours) the_runtime().touch_bytes(number(m), sizeof *m, access_kind::write, CALLER);
+    const auto library = reinterpret_cast<int (*)(pthread_mutex_t*, const pthread_mutexattr_t*)>(
+        ::dlsym(RTLD_NEXT, "pthread_mutex_init"));
+    return library(m, how);
+}
+int pthread_mutex_destroy(pthread_mutex_t* m) {
+    if (is_librarys(m)) return 0;
+    const outside_program now;
+    the_runtime().touch_bytes(number(m), sizeof *m, access_kind::write, CALLER);
+    return 0;
+}
 int pthread_mutex_lock(pthread_mutex_t* m) {
     if (is_librarys(m)) return 0;
     const outside_program now;
@@ -160,7 +175,7 @@ int pthread_mutex_unlock(pthread_mutex_t* m) {
     const outside_program now;
     the_runtime().effect();
     ex::object& o = mutex_at(m, CALLER);
-    if (is_recursive(m) && m->__data.__count > 0) {
+    if (holds(o) && is_recursive(m) && m->__data.__count > 0) {
         --m->__data.__count;
         return 0;
     }
@@ -206,6 +221,14 @@ int pthread_cond_broadcast(pthread_cond_t* c) {
     the_runtime().effect();
     ex::notify_all(queue_at(c, 8, CALLER), place_of_call(CALLER));
     return 0;
+}
+int pthread_cond_init(pthread_cond_t* c, const pthread_condattr_t* how) {
+    const bool ours = !is_librarys(c);
+    const outside_program now;
+    if (ours) the_runtime().touch_bytes(number(c), sizeof *c, access_kind::write, CALLER);
+    const auto library =
+        reinterpret_cast<int (*)(pthread_cond_t*, const pthread_condattr_t*)>(::dlsym(RTLD_NEXT, "pthread_cond_init"));
+    return library(c, how);
 }
 int pthread_cond_destroy(pthread_cond_t* c) {
     if (!in_program) return 0;
