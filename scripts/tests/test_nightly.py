@@ -151,7 +151,7 @@ class Parts(TreeCase):
 
     def test_museum(self) -> None:
         (self.root / "model_check/museum").mkdir()
-        rows = [f"{id},a defect,a paper,I,,{'' if id == 'A01' else 'nobody has looked'}" for id in catalogue.DEMANDED]
+        rows = [f"{id},a defect,a paper,I,,,{'' if id == 'A01' else 'nobody has looked'}" for id in catalogue.DEMANDED]
         text = "\n".join([",".join(catalogue.COLUMNS), *rows]) + "\n"
         (self.root / "model_check/museum/catalogue.csv").write_text(text)
         program = fakes.engines(self.root / "build/model/bin/c", [dict(name="a01_x", kind="exhibit")])

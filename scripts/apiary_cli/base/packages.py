@@ -41,6 +41,7 @@ REQUIRED = (
     Package("python3-pip", "fetches the libraries of scripts/requirements.txt", commands=("pip3",)),
     Package("cmake", "configures, runs the tests (CTest)", commands=("cmake", "ctest")),
     Package("ninja-build", "builds", commands=("ninja",)),
+    Package("pkg-config", "the test of the package's own file for it", commands=("pkg-config",)),
     Package("g++", "C++20 compiler", commands=("g++", "gcc")),
     Package("binutils", "objdump: the disassembly test of the Sync policy", commands=("objdump",)),
     Package("relacy-dev", "Relacy Race Detector", files=("/usr/include/relacy/relacy.hpp",)),
