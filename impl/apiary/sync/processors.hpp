@@ -21,9 +21,9 @@ inline std::vector<int> usable_processors() {
     if (::sched_getaffinity(0, sizeof mask, &mask) == 0)
         for (int p = 0; p < CPU_SETSIZE; ++p)
             if (CPU_ISSET(static_cast<std::size_t>(p), &mask)) all.emplace_back(p);
-    // A machine with more processors than a mask has bits.
+    // A machine with more processors than a mask has bits: those that a mask can name.
     if (all.empty())
-        for (unsigned p = 0; p < std::max(1U, std::thread::hardware_concurrency()); ++p)
+        for (unsigned p = 0; p < std::clamp(std::thread::hardware_concurrency(), 1U, unsigned{CPU_SETSIZE}); ++p)
             all.emplace_back(static_cast<int>(p));
     return all;
 }

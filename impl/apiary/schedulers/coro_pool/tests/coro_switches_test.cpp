@@ -5,7 +5,9 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <thread>
@@ -75,7 +77,7 @@ TEST(coro_switches, a_pinned_worker_runs_on_its_processor) {
     pool.start();
     for (int i = 0; i != 10; ++i) EXPECT_EQ(sync_wait(pool, where()), there.front());
     coro_pool all({.pinned = true});
-    EXPECT_EQ(all.workers(), there.size());
+    EXPECT_EQ(all.workers(), std::min<std::size_t>(there.size(), 56));
 }
 
 // The k-th of those that the process may use, and not the processor k.
@@ -100,7 +102,7 @@ TEST(coro_switches, a_processor_that_is_not_there_is_refused) {
 }
 
 // Between the constructor and start the mask may have become smaller.
-TEST(coro_switches, start_throws_where_a_processor_has_gone_and_ends_what_it_has_started) {
+TEST(coro_switches, start_throws_where_a_processor_has_gone_and_the_pool_is_stopped) {
     if (apiary::usable_processors().size() < 2) GTEST_SKIP() << "one processor";
     std::thread([] {
         coro_pool pool({.workers = 2, .pinned = true});
