@@ -166,7 +166,10 @@ private:
     }
     // The sources linger by themselves, and offers come from one worker at a time: none of the engine's own patience.
     static worker_parameters parameters(const co_config& c) {
-        return {.global_batch = c.batch, .steal_rounds = c.stealing ? 2U : 0U, .looks_before_sleep = 0, .naps = 0};
+        return {.global_batch = c.stealing ? c.batch : 1,  // nobody could take the others of a batch
+                .steal_rounds = c.stealing ? 2U : 0U,
+                .looks_before_sleep = 0,
+                .naps = 0};
     }
     // The first so many that this thread may use, all for 0. std::invalid_argument: there are not so many.
     static std::vector<int> processors_for(unsigned workers) {

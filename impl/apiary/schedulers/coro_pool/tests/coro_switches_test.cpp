@@ -64,6 +64,35 @@ TEST(coro_switches, a_pool_works_without_each_of_the_optimisations) {
     works<apiary::heap_frames>({});
 }
 
+co_task<> keeps_a_worker(std::atomic<unsigned>& began, const std::atomic<bool>& over) {
+    ++began;
+    while (!over) std::this_thread::yield();
+    co_return;
+}
+co_task<> waits_for_all(const std::atomic<unsigned>& n, unsigned all) {
+    while (n != all) std::this_thread::yield();
+    co_return;
+}
+co_task<> counts_at_once(std::atomic<unsigned>& n) {
+    ++n;
+    co_return;
+}
+
+// Nobody could take what lay behind a long one in its worker's batch: without that this ends.
+TEST(coro_switches, without_stealing_no_batch_hides_a_coroutine) {
+    std::atomic<unsigned> began = 0, n = 0;
+    std::atomic<bool> over = false;
+    coro_pool pool({.workers = 2, .stealing = false});
+    pool.start();
+    for (int i = 0; i != 2; ++i) EXPECT_TRUE(pool.spawn(keeps_a_worker(began, over)));
+    while (began != 2) std::this_thread::yield();
+    EXPECT_TRUE(pool.spawn(waits_for_all(n, 8)));
+    for (int i = 0; i != 8; ++i) EXPECT_TRUE(pool.spawn(counts_at_once(n)));
+    over = true;
+    pool.stop();
+    EXPECT_EQ(n, 8U);
+}
+
 TEST(coro_switches, a_batch_is_of_1_to_64) {
     EXPECT_THROW(coro_pool({.batch = 0}), std::invalid_argument);
     EXPECT_THROW(coro_pool({.batch = 65}), std::invalid_argument);
