@@ -5,7 +5,7 @@
 // A lane is a queue, first in first out, from which any worker takes.
 //   high        before everything else, up to high_share in a row; then others have a turn
 //   background  when nothing else waits; and once behind background_every others, whatever waits
-// So nothing waits for ever. README.md has the bounds.
+// So nothing waits for ever while jobs end. README.md has the bounds, and what a job is.
 //
 // Threads. All: any. Progress: as global_pool.
 // Synchronisation. A push and a worker that falls asleep: as global_pool and idle_set S1. Workers look at the lanes where they
