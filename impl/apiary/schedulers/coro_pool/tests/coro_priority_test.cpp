@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -42,17 +43,28 @@ co_task<> keeps_the_worker(std::atomic<bool>& began, const std::atomic<bool>& ov
     co_return;
 }
 
+// A test that is left early ends, too.
+struct ends_it {
+    std::atomic<bool>& over;
+    ~ends_it() { over = true; }
+};
+
 // One worker, which runs nothing before `spawn_all` has returned.
 template <class F>
 void behind_one_that_keeps_the_worker(bool priorities, F spawn_all) {
     std::atomic<bool> began = false, over = false;
     coro_pool pool({.workers = 1, .priorities = priorities});
+    const ends_it before_the_pool_waits{over};
     pool.start();
     ASSERT_TRUE(pool.spawn(keeps_the_worker(began, over)));
     while (!began) std::this_thread::yield();
     spawn_all(pool);
     over = true;
     pool.stop();
+}
+TEST(coro_priority, a_test_that_is_left_early_ends) {
+    EXPECT_THROW(behind_one_that_keeps_the_worker(true, [](coro_pool&) { throw std::runtime_error("left early"); }),
+                 std::runtime_error);
 }
 void spawn_three_of_each(coro_pool& pool, order& o) {
     for (const auto& [priority, name] : {std::pair{co_priority::background, 'b'}, std::pair{co_priority::normal, 'n'},
