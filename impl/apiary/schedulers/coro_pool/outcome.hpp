@@ -4,11 +4,13 @@
 // since the coroutine's own frame goes when it ends. When not: to wait for it; it has no lock and no wait.
 //
 // Threads. One writes, and one reads behind that; the end of a coroutine publishes it.
+// Errors.  It takes one result: std::logic_error for a second fork into it, and for take() while it has none.
 #pragma once
 
 #include <cstdint>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -45,10 +47,17 @@ public:
         holds_ = what::error;
     }
 
+    // By the one that hands it to a coroutine. A second result would be written over the first, and leak it.
+    void expect() {
+        if (holds_ != what::nothing) throw std::logic_error("co_outcome: two coroutines for one outcome");
+        holds_ = what::expected;
+    }
+
     bool failed() const { return holds_ == what::error; }
     bool has_value() const { return holds_ == what::value; }
+    // Precondition: failed().
     const std::exception_ptr& error() const { return error_; }
-    // Once. Throws what the coroutine threw.
+    // Once. Throws what the coroutine threw; std::logic_error when it has not ended, or there was none.
     [[gnu::always_inline]] T take() {
         if (holds_ != what::value) [[unlikely]]
             rethrow();
@@ -76,9 +85,12 @@ public:
     }
 
 private:
-    enum class what : std::uint8_t { nothing, value, error };
+    enum class what : std::uint8_t { nothing, expected, value, error };
 
-    [[gnu::noinline, gnu::cold]] void rethrow() const { std::rethrow_exception(error_); }
+    [[noreturn, gnu::noinline, gnu::cold]] void rethrow() const {
+        if (!failed()) throw std::logic_error("co_outcome: taken before there is a result");
+        std::rethrow_exception(error_);
+    }
     [[gnu::noinline, gnu::cold]] void drop_error() {
         error_.~exception_ptr();
         holds_ = what::nothing;

@@ -192,9 +192,10 @@ public:
     }
 
     void fork(co_task<void, Sync> child) { begin(child.begin_into(group_)); }
-    // The scope touches `out` until the join is over.
+    // The scope touches `out` until the join is over. std::logic_error: it was forked into before.
     template <class T>
     void fork(co_task<T, Sync> child, co_outcome<T>& out) {
+        out.expect();
         begin(child.begin_into(out));
     }
 

@@ -224,6 +224,35 @@ TEST(co_scope, destroyed_with_branches_ends_the_program) {
         "destroyed with branches");
 }
 
+TEST(co_outcome, take_throws_where_there_is_nothing) {
+    co_outcome<int> number_to_come;
+    EXPECT_THROW((void)number_to_come.take(), std::logic_error);
+    co_outcome<void> nothing_to_come;
+    EXPECT_THROW((void)nothing_to_come.take_value(), std::logic_error);
+}
+
+co_task<> forks_twice_into(co_outcome<std::string>& out, bool& refused) {
+    co_scope<> branches(co_await this_frame());
+    branches.fork(text(), out);
+    try {
+        branches.fork(text(), out);
+    } catch (const std::logic_error&) {
+        refused = true;
+    }
+    co_await branches.join();
+    EXPECT_THROW(branches.fork(text(), out), std::logic_error) << "a result lies there";
+    co_await branches.join();
+}
+
+TEST(co_scope, a_second_fork_into_an_outcome_is_refused_and_the_first_goes_on) {
+    bool refused = false;
+    co_outcome<std::string> out;
+    running_pool pool(1);
+    sync_wait(pool, forks_twice_into(out, refused));
+    EXPECT_TRUE(refused);
+    EXPECT_EQ(out.take(), "text");
+}
+
 co_task<> empty_branch() {
     co_task<int> t = number(1);
     co_await std::move(t);
