@@ -31,6 +31,7 @@ enum class event_type : std::uint8_t {
     linked_end,  // data: how
     room,        // what it had sent to a full mailbox has been taken
     look,        // data: whom to tell (process_view.hpp)
+    unanswered,  // tag: the receiver; call: the request. Told as the end of that request, if it is to that receiver
 };
 
 // Of the scheduler. A handler that fails in a way of its own says so in the data.

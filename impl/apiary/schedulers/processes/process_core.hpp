@@ -225,6 +225,7 @@ private:
     void drop_oldest(worker_type& here, place& p, event_list<Sync>& events);
     void let_sender_go(worker_type* here, pid receiver, event& e);
     void waits_no_more(pid sender, pid receiver);
+    void no_answer(worker_type* here, pid receiver, reply_to what);
     void no_answers(worker_type* here, place& p, const event_list<Sync>& unread);
 
     // process_runs.hpp

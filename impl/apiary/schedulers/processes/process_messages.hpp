@@ -172,9 +172,20 @@ void process_core<Sync>::drop_oldest(worker_type& here, place& p, event_list<Syn
 template <class Sync>
 void process_core<Sync>::no_answers(worker_type* here, place& p, const event_list<Sync>& unread) {
     unread.each([&](const event& e) {
-        if (e.type == event_type::request && p.pay(e.reply()))
-            (void)complete_by(here, e.from(), e.call, payload(), yield_error::no_answer);
+        if (e.type == event_type::request && p.pay(e.reply())) no_answer(here, p.id(), e.reply());
     });
+}
+// Of the receiver: the request's sender knows whether it waits for that one.
+template <class Sync>
+void process_core<Sync>::no_answer(worker_type* here, pid receiver, reply_to what) {
+    place* const p = find(what.to);
+    send_answer a = send_answer::no_such_process;
+    if (p != nullptr && p->word.looks_alive(what.to.generation())) {
+        node* const n = blocks::make(event_type::unanswered, receiver.value, yield_error::none, payload());
+        n->what.call = what.tag;
+        a = push(here, *p, what.to.generation(), n, true);
+    }
+    if (a != send_answer::accepted) books_.late_completion();
 }
 
 template <class Sync>

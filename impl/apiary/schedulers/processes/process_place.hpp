@@ -139,6 +139,7 @@ struct alignas(64) process_place : job<Sync> {
         event_list<Sync> for_it;
         while (node* n = events.pop()) {
             event& e = n->what;
+            if (e.type == event_type::unanswered) ends_as_unanswered(e);
             const bool ends_a_call = e.type == event_type::completed && call_ends(e.tag);
             if (e.type == event_type::request) more().owed.push_back(e.reply());
             if (ends_a_call || e.is_mail() || e.type == event_type::ended) {
@@ -147,7 +148,7 @@ struct alignas(64) process_place : job<Sync> {
             } else if (e.type == event_type::look) {
                 what.looks.append(n);
             } else {
-                if (e.type == event_type::completed) late();
+                if (e.type == event_type::completed || e.type == event_type::unanswered) late();
                 tell(e, what);
                 event_blocks<Sync>::release(n);
             }
@@ -183,6 +184,15 @@ struct alignas(64) process_place : job<Sync> {
 private:
     typename Sync::template atomic<std::uint8_t> bounded_{0};
 
+    // Its tag may be another request's by now: the answer to this one came from elsewhere.
+    void ends_as_unanswered(event& e) {
+        if (!has_more()) return;
+        const auto is_it = [&e](const asked& a) { return a.tag == e.call && a.whom == pid{e.tag}; };
+        if (std::none_of(more_->asks.begin(), more_->asks.end(), is_it)) return;
+        e.type = event_type::completed;
+        e.error = yield_error::no_answer;
+        e.tag = e.call;
+    }
     // What is for the scheduler.
     void tell(event& e, arrived& what) {
         const pid by{e.tag};

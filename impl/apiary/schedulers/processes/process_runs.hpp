@@ -108,7 +108,7 @@ std::uint64_t process_core<Sync>::close_mailbox(place& p, worker_type* here, pro
     if (p.has_more()) {
         for (const pid watcher : p.more().watchers) tell_end(here, watcher, p.id(), event_type::ended, how);
         for (const pid other : p.more().links) tell_end(here, other, p.id(), event_type::linked_end, how);
-        for (const reply_to r : p.more().owed) (void)complete_by(here, r.to, r.tag, payload(), yield_error::no_answer);
+        for (const reply_to r : p.more().owed) no_answer(here, p.id(), r);
     }
     return books_.bury(p.id(), dead_letter::ended, std::move(left));
 }

@@ -158,6 +158,45 @@ TEST(processes_links, a_request_is_answered_once_by_the_tag_it_was_given) {
     EXPECT_EQ(all.counters().late_completions, 2U);
 }
 
+TEST(processes_links, the_end_of_a_receiver_ends_no_later_request_to_another_by_the_same_tag) {
+    std::vector<reply_to> kept;
+    std::vector<yield_error> told;
+    processes all({.workers = 1, .stop_ns = 1'000'000});
+    struct forwarded {
+        reply_to whom;
+    };
+    const auto answers = [](reply_to r, step_output& out) { EXPECT_EQ(out.answer(r, 1), send_answer::accepted); };
+    const pid b =
+        all.spawn(on_events([&](event& e, step_output& out) { answers(e.data.get<forwarded>()->whom, out); })).id;
+    const pid a = all.spawn(on_events([&](event& e, step_output& out) {
+                         EXPECT_EQ(out.send(b, forwarded{e.reply()}), send_answer::accepted);
+                     }))
+                      .id;
+    const pid c = all.spawn(on_events([&](event& e, step_output& out) {
+                         e.type == event_type::request ? kept.push_back(e.reply()) : answers(kept[0], out);
+                     }))
+                      .id;
+    std::atomic<bool> asked_c = false;
+    const pid p = all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                         while (event* e = batch.next()) {
+                             if (e->type == event_type::cancel) return out.finish();
+                             told.push_back(e->error);
+                         }
+                         if (told.size() == 2) return out.finish();
+                         EXPECT_EQ(out.request(told.empty() ? a : c, 5, 0), send_answer::accepted);
+                         asked_c = !told.empty();
+                         out.block();
+                     }))
+                      .id;
+    wait_for([&] { return asked_c.load(); });
+    EXPECT_EQ(all.kill(a), send_answer::accepted);
+    wait_for([&] { return !all.lives(a); });
+    EXPECT_TRUE(all.look(p, real_sync::forever).lives);
+    EXPECT_EQ(all.send(c, 0), send_answer::accepted);
+    wait_for([&] { return !all.lives(p); });
+    EXPECT_EQ(told, (std::vector{yield_error::none, yield_error::none}));
+}
+
 TEST(processes_links, a_request_by_a_tag_that_is_in_use_ends_the_process) {
     processes all({.workers = 1, .stop_ns = 1'000'000});
     const pid server = all.spawn(deaf()).id;
