@@ -24,7 +24,7 @@
 //
 // A cancel ends the wait that it finds, or the next one, by wait_cancelled; once. A routine that lets it out finishes; one that
 // catches it may wait again, to clean up. Whatever else leaves the routine ends the process as `threw`. Killed, the frame is
-// destroyed where it waits.
+// destroyed where it waits, outside of any step: what its locals send then comes from nobody.
 //
 // Threads. The workers', one at a time, as of any process. `me` lives as long as the routine.
 // Memory.  The frame: frame_storage. Tested by routine_test.cpp.
@@ -213,15 +213,15 @@ public:
     // As of a step's output (process.hpp).
     template <class T>
     send_answer send(pid to, T&& data) {
-        return out().send(to, std::forward<T>(data));
+        return out_ != nullptr ? out_->send(to, std::forward<T>(data)) : core_->send(to, std::forward<T>(data));
     }
     template <class T = payload>
     send_answer answer(reply_to what, T&& data = {}) {
-        return out().answer(what, std::forward<T>(data));
+        return out_ != nullptr ? out_->answer(what, std::forward<T>(data)) : core_->answer(what, std::forward<T>(data));
     }
     output& out() const { return *out_; }  // of the step that runs; not kept across a co_await
-    process_core<Sync>& scheduler() const { return out_->scheduler(); }
-    pid self() const { return out_->self(); }
+    process_core<Sync>& scheduler() const { return *core_; }
+    pid self() const { return self_; }
     pid parent() const { return parent_; }
     // What the spawn said.
     const std::string& method() const { return method_; }
@@ -249,13 +249,14 @@ private:
     }
     bool blocked() const { return tag_ != 0; }
 
-    output* out_ = nullptr;
+    process_core<Sync>* core_ = nullptr;
+    output* out_ = nullptr;  // while a step runs
     waiting* at_ = nullptr;
     std::vector<event> mail_;  // no deque: that has memory when it is empty
     std::size_t next_mail_ = 0;
     std::uint32_t next_tag_ = 0, tag_ = 0;  // tag_: of what it waits for
     bool cancelled_ = false;
-    pid parent_;
+    pid self_, parent_;
     std::string method_;
     payload input_;
 };
@@ -272,12 +273,18 @@ public:
 
     init_answer init(typename base::context& c, std::string_view method, payload input) override {
         c.mailbox = mailbox_;
+        me_.core_ = &c.scheduler;
+        me_.self_ = c.self;
         me_.parent_ = c.parent;
         me_.method_ = method;
         me_.input_ = std::move(input);
         return init_answer::ready;
     }
     void step(typename base::events& batch, typename base::output& out) override {
+        const struct scope {
+            self& me;
+            ~scope() { me.out_ = nullptr; }
+        } in_step{me_};
         me_.out_ = &out;
         while (event* e = batch.next()) me_.take(std::move(*e));
         if (!routine_) {

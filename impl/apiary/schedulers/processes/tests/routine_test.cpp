@@ -204,6 +204,34 @@ TEST(routine, one_that_is_killed_where_it_waits_destroys_what_it_holds) {
     EXPECT_EQ(held.use_count(), 1);
 }
 
+TEST(routine, what_a_killed_one_held_may_use_the_scheduler_when_it_goes) {
+    struct at_exit {
+        routine_self& me;
+        pid whom;
+        ~at_exit() {
+            EXPECT_EQ(me.send(whom, me.self()), send_answer::accepted);
+            EXPECT_TRUE(me.scheduler().lives(whom));
+            EXPECT_EQ(me.answer(reply_to{whom, 1}), send_answer::accepted) << "and is late";
+        }
+    };
+    std::atomic<std::uint64_t> told = 0;
+    std::atomic<bool> begun = false;
+    processes all({.workers = 1});
+    const pid hears = all.spawn(on_events([&](event& e, step_output&) { told = e.data.get<pid>()->value; })).id;
+    const pid dies = all.spawn(as_process([&](routine_self& me) -> routine {
+                            const at_exit says{me, hears};
+                            begun = true;
+                            (void)co_await me.receive();
+                        }))
+                         .id;
+    wait_for([&] { return begun.load(); });
+    EXPECT_EQ(all.kill(dies), send_answer::accepted);
+    wait_for([&] { return told != 0; });
+    EXPECT_EQ(told, dies.value);
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
+    EXPECT_EQ(all.counters().late_completions, 1U);
+}
+
 TEST(routine, one_with_a_bound_lets_its_senders_wait_while_it_blocks) {
     processes all({.workers = 2});
     constexpr int many = 200;
