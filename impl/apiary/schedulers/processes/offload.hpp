@@ -7,13 +7,16 @@
 // When to use it. For what would keep a worker of processes for long. When not: for what is short; a post and its answer cost more.
 //
 // The scheduler of processes knows no other: it is given the function that posts. That function answers false when it refuses;
-// nothing is lost then, and the call ends with yield_error::failed. What the offloaded function throws ends it as handler_threw.
+// nothing is lost then, and the call ends with yield_error::failed. So does one that was accepted and is destroyed unrun, as by a
+// hive that stops with `discard`. What the offloaded function throws ends it as handler_threw.
 //
-// Lifetime. The other scheduler ends, or has run what was posted, before the processes' scheduler goes: it completes calls there.
+// Lifetime. The other scheduler ends, or has run or destroyed what was posted, before the processes' scheduler goes: it completes
+// calls there.
 // Threads.  The function that posts: any worker of processes. The offloaded function: the other scheduler's.
 // Tested by routine_test.cpp.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -31,22 +34,44 @@ private:
     std::shared_ptr<std::function<payload()>> what_;  // small, and can be moved without a throw
 };
 
+// Ends the call once: by what was run, or, when nobody runs it, as failed.
+template <class Sync>
+class offloaded_call {
+public:
+    offloaded_call(process_core<Sync>& core, pid from, std::uint64_t tag, offloaded what)
+        : core_(core), from_(from), tag_(tag), what_(std::move(what)) {}
+    offloaded_call(const offloaded_call&) = delete;
+    offloaded_call& operator=(const offloaded_call&) = delete;
+    ~offloaded_call() {
+        if (!ran_) fails(yield_error::failed);
+    }
+    void run() {
+        ran_ = true;
+        try {
+            (void)core_.complete_yield(from_, tag_, what_());
+        } catch (...) {
+            fails(yield_error::handler_threw);
+        }
+    }
+
+private:
+    void fails(yield_error how) { (void)core_.complete_yield(from_, tag_, payload(), how); }
+
+    process_core<Sync>& core_;
+    const pid from_;
+    const std::uint64_t tag_;
+    const offloaded what_;
+    bool ran_ = false;
+};
+
 template <class Post, class Sync = real_sync>
 auto offload_to(Post post) {
     return [post = std::move(post)](process_core<Sync>& core, basic_command<Sync>&& c) {
         offloaded* const given = c.arguments.template get<offloaded>();
-        const auto fails = [&core, from = c.from, tag = c.tag](yield_error how) {
-            (void)core.complete_yield(from, tag, payload(), how);
-        };
-        if (given == nullptr) return fails(yield_error::unknown_command);
-        const bool posted = post([&core, fails, from = c.from, tag = c.tag, what = *given] {
-            try {
-                (void)core.complete_yield(from, tag, what());
-            } catch (...) {
-                fails(yield_error::handler_threw);
-            }
-        });
-        if (!posted) fails(yield_error::failed);
+        if (given == nullptr) return (void)core.complete_yield(c.from, c.tag, payload(), yield_error::unknown_command);
+        // Shared, since a function that posts may want to copy it. Refused, it goes here.
+        auto call = std::make_shared<offloaded_call<Sync>>(core, c.from, c.tag, std::move(*given));
+        (void)post([call = std::move(call)] { call->run(); });
     };
 }
 

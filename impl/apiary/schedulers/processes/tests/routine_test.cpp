@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -292,6 +293,36 @@ TEST(offload, runs_elsewhere_and_completes_the_call) {
     EXPECT_EQ(there, elsewhere[0].get_id());
     for (std::thread& t : elsewhere) t.join();
     EXPECT_EQ(errors, (std::vector{yield_error::handler_threw, yield_error::failed, yield_error::unknown_command}));
+}
+
+TEST(offload, a_job_that_was_accepted_and_is_dropped_unrun_ends_its_call) {
+    std::vector<std::function<void()>> accepted;
+    processes all({.workers = 1, .handlers = {{crunch, offload_to([&](auto job) {
+                                                   accepted.emplace_back(std::move(job));
+                                                   return true;
+                                               })}}});
+    bool ran = false;
+    std::atomic<bool> waits = false;
+    yield_error told{};
+    (void)all.spawn(as_process([&](routine_self& me) -> routine {
+        waits = true;
+        event e = co_await me.command(crunch, offloaded([&] { return ran = true, payload(); }));
+        told = e.error;
+        (void)co_await me.receive();
+    }));
+    const pid drops = all.spawn(on_events([&](event&, step_output& out) {
+                             accepted.clear();  // as a hive that stops with `discard`
+                             out.finish();
+                         }))
+                          .id;
+    wait_for([&] { return waits.load(); });
+    EXPECT_EQ(all.send(drops, 0), send_answer::accepted);
+    wait_for([&] { return !all.lives(drops); });
+    const auto report = all.stop(real_sync::forever);
+    EXPECT_TRUE(report.over);
+    EXPECT_FALSE(ran);
+    EXPECT_EQ(told, yield_error::failed);
+    EXPECT_EQ(all.counters().late_completions, 0U);
 }
 
 }  // namespace
