@@ -40,7 +40,12 @@ send_answer process_core<Sync>::send_by(worker_type* here, place* from, pid to, 
     n->what.call = call;
     send_answer a = send_answer::accepted;
     if (p->is_bounded()) [[unlikely]] {
-        a = send_bounded(here, from, *p, to, n);
+        try {
+            a = send_bounded(here, from, *p, to, n);
+        } catch (...) {  // no memory for its place's rest; or the listener of full circles
+            blocks::release(n);
+            throw;
+        }
     } else {
         const push_answer pushed = p->word.push(to.generation(), n, false);
         if (pushed == push_answer::accepted) return send_answer::accepted;
@@ -52,7 +57,7 @@ send_answer process_core<Sync>::send_by(worker_type* here, place* from, pid to, 
     return a;
 }
 
-// Refused, the node is the caller's.
+// Refused, and when it throws, the node is the caller's.
 template <class Sync>
 send_answer process_core<Sync>::send_bounded(worker_type* here, place* from, place& p, pid to, node* n) {
     auto& bound = p.more().bound;
@@ -88,7 +93,6 @@ bool process_core<Sync>::suspend(place& from, pid by) {
         std::vector<pid> circle;
         {
             const typename Sync::lock held(circles_mutex_);
-            from.more().waits_for = by;
             // Of those on the way none can end, and give its place on, before it has said, by this mutex, that it waits no more.
             for (pid at = by; at && at != from.id();) {
                 circle.push_back(at);
@@ -99,7 +103,7 @@ bool process_core<Sync>::suspend(place& from, pid by) {
             }
             if (by == from.id()) circle.push_back(by);
             if (circle.back() != from.id()) circle.clear();
-            if (!circle.empty()) from.more().waits_for = {};
+            if (circle.empty()) from.more().waits_for = by;
         }
         if (!circle.empty()) {
             books_.full_circle();
@@ -204,8 +208,14 @@ send_answer process_core<Sync>::relay(pid to, T&& data) {
 template <class Sync>
 template <class T>
 send_answer process_core<Sync>::request_by(worker_type& here, place& from, pid to, std::uint32_t tag, T&& data) {
-    from.more().asks.push_back({tag, to});
-    const send_answer a = send_by(&here, &from, to, std::forward<T>(data), event_type::request, tag);
+    send_answer a = send_answer::no_such_process;
+    try {
+        from.more().asks.push_back({tag, to});
+        a = send_by(&here, &from, to, std::forward<T>(data), event_type::request, tag);
+    } catch (...) {
+        (void)from.call_ends(tag);
+        throw;
+    }
     if (a != send_answer::accepted) (void)from.call_ends(tag);
     return a;
 }

@@ -197,6 +197,26 @@ TEST(processes_links, the_end_of_a_receiver_ends_no_later_request_to_another_by_
     EXPECT_EQ(told, (std::vector{yield_error::none, yield_error::none}));
 }
 
+TEST(processes_links, a_request_whose_payload_throws_leaves_no_call) {
+    struct throws {
+        throws() = default;
+        throws(const throws&) { throw 1; }
+    };
+    processes all({.workers = 1, .stop_ns = 1'000'000});
+    const pid server = all.spawn(on_events([](event& e, step_output& out) { (void)out.answer(e.reply()); })).id;
+    std::atomic<int> answers = 0;
+    (void)all.spawn(std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
+        while (batch.next() != nullptr) ++answers;
+        if (std::exchange(begun, true)) return out.finish();
+        const throws data;
+        EXPECT_THROW((void)out.request(server, 1, data), int);
+        EXPECT_EQ(out.request(server, 1, 0), send_answer::accepted) << "the tag is free";
+        out.block();
+    }));
+    wait_for([&] { return all.counters().living == 1; });
+    EXPECT_EQ(answers, 1);
+}
+
 TEST(processes_links, a_request_by_a_tag_that_is_in_use_ends_the_process) {
     processes all({.workers = 1, .stop_ns = 1'000'000});
     const pid server = all.spawn(deaf()).id;

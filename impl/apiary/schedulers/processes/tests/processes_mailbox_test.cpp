@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -279,6 +280,20 @@ TEST(processes_mailbox, one_whose_message_was_taken_and_that_has_not_run_yet_clo
     EXPECT_EQ(back, (std::vector{send_answer::accepted, send_answer::accepted}));
     EXPECT_EQ(got, 2);
     EXPECT_EQ(all.counters().full_circles, 0U);
+}
+
+TEST(processes_mailbox, what_a_full_circle_throws_leaves_the_send_and_nothing_leaks) {
+    const auto weight = std::make_shared<int>(1);
+    processes all({.workers = 1, .on_full_circle = [](const std::vector<pid>&) { throw 1; }});
+    (void)all.spawn(std::make_unique<bounded>(mailbox_limit{.most = 1, .then = when_full::suspend_sender},
+                                              [&](event_batch&, step_output& out) {
+                                                  EXPECT_EQ(out.send(out.self(), weight), send_answer::accepted);
+                                                  EXPECT_THROW((void)out.send(out.self(), weight), int);
+                                                  out.finish();
+                                              }));
+    all.join();
+    EXPECT_EQ(all.counters().dead_letters, 1U);
+    EXPECT_EQ(weight.use_count(), 1);
 }
 
 TEST(processes_mailbox, a_step_may_not_block_its_worker_by_a_send_that_names_no_sender) {
