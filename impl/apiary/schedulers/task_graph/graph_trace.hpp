@@ -37,23 +37,32 @@ struct plan_run {
     graph_trace trace;
 };
 
-// Submits the plan to a graph with no tasks in it, and waits. kernel(place) is what a task does.
+// Submits the plan to a graph with no tasks in it, and waits. kernel(place) is what a task does. A task that threw, or was
+// cancelled, is not in the trace. When a submit throws, that goes on behind the end of what was submitted.
 template <class Graph, class Kernel>
 plan_run run_plan(Graph& g, const graph_plan& plan, Kernel kernel) {
     plan_run r;
-    r.trace.resize(plan.size());
+    constexpr std::uint64_t has_not_ended = UINT64_MAX;
+    r.trace.assign(plan.size(), {.task = has_not_ended, .type = 0, .worker = 0, .begin_ns = 0, .end_ns = 0});
     const std::int64_t from = g.now_ns();
-    const auto timed = [&r, &g, kernel, from](auto& context, std::size_t i) {
+    const auto timed = [&r, &g, &plan, kernel, from](auto& context, std::size_t i) {
         traced_task& t = r.trace[i];
         t.begin_ns = g.now_ns() - from;
         kernel(i);
         t.end_ns = g.now_ns() - from;
         t.worker = context.worker();
+        t.type = plan[i].type;
+        t.task = i;
     };
-    submit_plan(g, plan, [&timed](auto& context, std::size_t i) { timed(context, i); });
+    try {
+        submit_plan(g, plan, [&timed](auto& context, std::size_t i) { timed(context, i); });
+    } catch (...) {
+        g.wait();  // for those that were submitted: they write to r
+        throw;
+    }
     r.submitted_ns = g.now_ns() - from;
     g.wait();
-    for (std::size_t i = 0; i != plan.size(); ++i) r.trace[i].task = i, r.trace[i].type = plan[i].type;
+    std::erase_if(r.trace, [](const traced_task& t) { return t.task == has_not_ended; });
     std::sort(r.trace.begin(), r.trace.end(), [](const auto& a, const auto& b) { return a.end_ns < b.end_ns; });
     if (!r.trace.empty()) r.makespan_ns = r.trace.back().end_ns;
     return r;

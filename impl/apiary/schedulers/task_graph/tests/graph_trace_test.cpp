@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <apiary/schedulers/task_graph/graph_generators.hpp>
@@ -38,6 +41,34 @@ TEST(graph_trace, of_a_real_run_has_each_task_once_behind_its_producers_and_one_
             for (const auto p : plan[t.task].after) EXPECT_GE(t.begin_ns, of[p].end_ns);
         }
     }
+}
+
+TEST(graph_trace, of_a_plan_that_is_refused_half_way_ends_behind_the_tasks_that_were_submitted) {
+    graph_plan plan = apiary::chain_plan(2, 0);
+    plan[1].type = 1;
+    apiary::task_graph g({.workers = {1}, .submitter_helps = false});
+    bool ended = false;
+    const auto slowly = [&ended](std::size_t) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        ended = true;
+    };
+    EXPECT_THROW((void)apiary::run_plan(g, plan, slowly), std::invalid_argument) << "no workers of type 1";
+    EXPECT_EQ(g.state(0), apiary::task_state::consumed);
+    g.wait();
+    EXPECT_TRUE(ended);
+}
+
+TEST(graph_trace, leaves_out_what_threw_and_what_was_cancelled_for_it) {
+    const graph_plan plan = apiary::chain_plan(3, 7);
+    apiary::task_graph g({.workers = {0}});
+    const auto run = apiary::run_plan(g, plan, [](std::size_t i) {
+        if (i == 1) throw std::runtime_error("task 1");
+    });
+    ASSERT_EQ(run.trace.size(), 1U);
+    EXPECT_EQ(run.trace[0].task, 0U);
+    const graph_plan measured = apiary::with_costs_of(plan, {&run.trace, 1});
+    EXPECT_EQ(measured[1].cost_ns, 7);
+    EXPECT_EQ(measured[2].cost_ns, 7);
 }
 
 TEST(graph_trace, gives_the_median_of_what_a_task_took_as_its_cost) {
