@@ -196,13 +196,13 @@ inline std::vector<std::int64_t> ways_to_the_end(const graph_plan& plan) {
 // Submits all of it; task(place) or task(context, place) is what the task at that place does. What the graph had before stays.
 template <class Graph, class Task>
 void submit_plan(Graph& g, const graph_plan& plan, Task task) {
-    const std::uint64_t first = g.submitted();
     const std::vector<std::int64_t> ways = ways_to_the_end(plan);
-    std::vector<std::uint64_t> after;
+    std::vector<std::uint64_t> ids, after;  // ids: of each place; other submitters' tasks may lie between
+    ids.reserve(plan.size());
     for (std::size_t i = 0; i != plan.size(); ++i) {
         after.clear();
-        for (const std::uint64_t p : plan[i].after) after.push_back(first + p);
-        (void)g.submit(
+        for (const std::uint64_t p : plan[i].after) after.push_back(ids[p]);
+        ids.push_back(g.submit(
             after,
             [task, i](auto& context) mutable {
                 if constexpr (std::is_invocable_v<Task&, decltype(context), std::size_t>)
@@ -210,7 +210,7 @@ void submit_plan(Graph& g, const graph_plan& plan, Task task) {
                 else
                     task(i);
             },
-            {.type = plan[i].type, .bytes = plan[i].bytes, .priority = plan[i].priority, .ahead_ns = ways[i]});
+            {.type = plan[i].type, .bytes = plan[i].bytes, .priority = plan[i].priority, .ahead_ns = ways[i]}));
     }
 }
 

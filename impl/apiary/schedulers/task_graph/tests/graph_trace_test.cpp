@@ -5,10 +5,12 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <apiary/schedulers/task_graph/graph_generators.hpp>
@@ -69,6 +71,35 @@ TEST(graph_trace, leaves_out_what_threw_and_what_was_cancelled_for_it) {
     const graph_plan measured = apiary::with_costs_of(plan, {&run.trace, 1});
     EXPECT_EQ(measured[1].cost_ns, 7);
     EXPECT_EQ(measured[2].cost_ns, 7);
+}
+
+// A graph that runs its tasks as it is waited for, the newest first, by a clock that only they move.
+struct graph_by_hand {
+    struct context {
+        unsigned worker() const { return 0; }
+    };
+    std::int64_t time = 0;
+    std::uint64_t id = 0, step = 1;
+    std::vector<std::function<void(context&)>> tasks;
+    std::vector<std::vector<std::uint64_t>> after;
+
+    std::int64_t now_ns() const { return time; }
+    template <class F>
+    std::uint64_t submit(const std::vector<std::uint64_t>& producers, F f, apiary::task_options) {
+        tasks.push_back(f), after.push_back(producers);
+        return std::exchange(id, id + step);
+    }
+    void wait() {
+        context c;
+        for (; !tasks.empty(); tasks.pop_back()) tasks.back()(c);
+    }
+};
+
+TEST(graph_plan, names_producers_by_the_ids_that_they_were_given) {
+    graph_by_hand g;
+    g.id = 100, g.step = 3;  // other submitters' tasks lie between
+    apiary::submit_plan(g, apiary::chain_plan(3, 0), [](std::size_t) {});
+    EXPECT_EQ(g.after, (std::vector<std::vector<std::uint64_t>>{{}, {100}, {103}}));
 }
 
 TEST(graph_trace, gives_the_median_of_what_a_task_took_as_its_cost) {
