@@ -18,6 +18,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,7 @@ struct traced_task {
     unsigned type, worker;
     std::int64_t begin_ns, end_ns;
 };
-using graph_trace = std::vector<traced_task>;  // by their ends
+using graph_trace = std::vector<traced_task>;  // by their ends, then their begins
 
 struct plan_run {
     std::int64_t makespan_ns = 0, submitted_ns = 0;  // the last task's end; when the last one was submitted
@@ -63,7 +64,9 @@ plan_run run_plan(Graph& g, const graph_plan& plan, Kernel kernel) {
     r.submitted_ns = g.now_ns() - from;
     g.wait();
     std::erase_if(r.trace, [](const traced_task& t) { return t.task == has_not_ended; });
-    std::sort(r.trace.begin(), r.trace.end(), [](const auto& a, const auto& b) { return a.end_ns < b.end_ns; });
+    std::sort(r.trace.begin(), r.trace.end(), [](const traced_task& a, const traced_task& b) {
+        return std::tie(a.end_ns, a.begin_ns, a.task) < std::tie(b.end_ns, b.begin_ns, b.task);
+    });
     if (!r.trace.empty()) r.makespan_ns = r.trace.back().end_ns;
     return r;
 }

@@ -95,6 +95,14 @@ struct graph_by_hand {
     }
 };
 
+TEST(graph_trace, has_a_task_of_no_time_behind_the_one_that_ended_as_it_began) {
+    graph_by_hand g;
+    const auto run = apiary::run_plan(g, graph_plan(2), [&g](std::size_t i) { g.time += i == 1 ? 10 : 0; });
+    ASSERT_EQ(run.trace.size(), 2U);
+    EXPECT_EQ(run.trace[0].task, 1U);
+    EXPECT_EQ(run.trace[1].task, 0U);
+}
+
 TEST(graph_plan, names_producers_by_the_ids_that_they_were_given) {
     graph_by_hand g;
     g.id = 100, g.step = 3;  // other submitters' tasks lie between
