@@ -4,7 +4,8 @@
 // When to use it. In a task_graph. It costs nothing while nothing fails.
 //
 // Threads.   Any.
-// Memory.    An entry for each task that threw or was cancelled, until the graph ends.
+// Memory.    An entry for each task that threw or was cancelled, until the graph ends. Without memory for one the
+//            program ends: the callable has gone, and a later consumer would run on what is not there.
 // Invariants
 //   I1  A task is in the log before its fan_out is closed; so the submitter that finds it closed or
 //       gone finds it here.
@@ -20,6 +21,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -44,7 +46,11 @@ public:
     void add(task_failure f) {
         const typename Sync::lock held(mutex_);
         const task_id task = f.task;
-        entries_.emplace(task, std::move(f));
+        try {
+            entries_.emplace(task, std::move(f));
+        } catch (const std::bad_alloc&) {
+            Sync::fail("task_graph: no memory for a failure, so its consumers could not be cancelled");
+        }
         any_.store(true, std::memory_order_relaxed);
     }
     bool any() const { return any_.load(std::memory_order_relaxed); }

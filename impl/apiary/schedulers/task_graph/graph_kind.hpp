@@ -2,6 +2,7 @@
 // and counts of tasks. A crew for each worker type.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <apiary/contract/stats.hpp>
@@ -43,6 +44,11 @@ struct graph_ready : ready_work<Sync, chase_lev_deque<Slot*, Sync>, Slot> {
 
 inline window_sizes sizes_of(const task_graph_config& c) {
     return {c.window, c.dependencies, c.output_bytes, c.window_most};
+}
+
+template <class Desks>
+void reserve_all(Desks& desks, std::size_t tasks) {
+    for (auto& desk : desks) desk.reserve(tasks);
 }
 
 template <class Ready>

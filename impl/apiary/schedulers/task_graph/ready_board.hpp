@@ -10,7 +10,9 @@
 //   locality       as fifo here; one successor runs at once on its producer's worker (successor_rule.hpp)
 //
 // Threads. One at a time.
-// Memory.  Grows with the tasks that wait; so it is never full, and drops nothing (A29, B33).
+// Memory.  Grows with the tasks that wait; so it is never full, and drops nothing (A29, B33). Behind reserve(tasks,
+//          workers) so many may wait, and nothing is allocated for them.
+// Errors.  ready, idle and reserve: std::bad_alloc, beyond what was reserved.
 // Invariant. Behind a next() that gave nothing, no task waits while a worker is idle. So nobody needs to
 //            yield to anybody: the task goes to the worker that should have it (A32).
 // Tested by ready_board_test.cpp; checked, in the desk, by model_check/schedulers/task_graph. Source: seed
@@ -53,6 +55,10 @@ public:
 
     explicit ready_board(ready_policy policy) : policy_(policy) {}
 
+    void reserve(std::size_t tasks, std::size_t workers) {
+        tasks_.reserve(tasks);
+        idle_.reserve(workers);
+    }
     void ready(Task& t) {
         tasks_.push_back({policy_ == ready_policy::critical_path ? -t.ahead() : 0, number_++, &t});
         std::push_heap(tasks_.begin(), tasks_.end(), std::greater<>());

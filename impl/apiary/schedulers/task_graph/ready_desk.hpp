@@ -7,7 +7,9 @@
 // ready puts it; that thread wakes the worker if it sleeps. So a worker takes nothing that belongs to
 // another, and no wake is for nothing.
 //
-// Threads.   push: any. take, ended, keep, leave, visible: the worker that they name.
+// Threads.   push, reserve: any. take, ended, keep, leave, visible: the worker that they name.
+// Memory.    Allocated by the constructor and by reserve, for so many tasks at once; nothing behind them, since
+//            a thread that has ended a task could not go back. Both throw std::bad_alloc.
 // Progress.  Blocks on one mutex for each type; take of an idle worker: wait-free.
 // Invariants
 //   I1  A hand is filled by the thread that takes its worker off the board, with the mutex, and emptied
@@ -26,6 +28,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include <apiary/queues/fifo_list.hpp>
@@ -47,10 +50,15 @@ public:
         workers handed;
     };
 
-    explicit ready_desk(ready_policy policy) : board_(policy) {
+    explicit ready_desk(ready_policy policy, std::size_t tasks = 0) : board_(policy) {
+        board_.reserve(tasks, MaxWorkers);
         for (auto& h : hands_) h.task.store(nullptr, std::memory_order_relaxed);
     }
 
+    void reserve(std::size_t tasks) {
+        const typename Sync::lock held(mutex_);
+        board_.reserve(tasks, MaxWorkers);
+    }
     [[nodiscard]] workers push(Task& t) {
         const typename Sync::lock held(mutex_);
         board_.ready(t);

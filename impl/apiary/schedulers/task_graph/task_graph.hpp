@@ -81,8 +81,9 @@ public:
             crew_type& crew = crews_.emplace_back(*this, worker_parameters{});
             // The first worker of type 0 is the submitter's: it has no thread of its own.
             const unsigned all = config_.workers[type] + (type == 0 ? 1 : 0);
-            auto* const desk =
-                config_.policy == ready_policy::locality ? nullptr : &desks_.emplace_back(config_.policy);
+            auto* const desk = config_.policy == ready_policy::locality
+                                   ? nullptr
+                                   : &desks_.emplace_back(config_.policy, config_.window);
             for (unsigned i = 0; i != all; ++i) {
                 crew.table().attach(crew);
                 crew.table()[i]->ready().desk = desk;
@@ -117,7 +118,7 @@ public:
         const auto [task, ready] = window_.submit(
             after, options.bytes,
             [&](slot& s) { s.fill(std::forward<F>(f), options.type, options.priority, options.ahead_ns); },
-            [this](slot& s) { wait_for(s); });
+            [this](slot& s) { wait_for(s); }, [this](std::size_t slots) { reserve_all(desks_, slots); });
         if (ready) hand_on(*task);
         return task->id.read();
     }

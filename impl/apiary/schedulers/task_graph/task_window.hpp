@@ -73,6 +73,10 @@ struct window_sizes {
     std::size_t most_slots = 0;  // a window that is full again and again doubles, up to this; 0: it stays
 };
 
+struct nothing_to_reserve {
+    void operator()(std::size_t) const {}
+};
+
 template <class Sync, class Limits, class Body>
 class task_window {
     template <class T>
@@ -122,13 +126,14 @@ public:
     task_window& operator=(const task_window&) = delete;
 
     // A task that waits for its producers, which may have been consumed. fill(slot) puts the user's part in; wait(slot) blocks
-    // until that slot is spent.
-    template <class Fill, class Wait>
-    submitted_task submit(std::span<const task_id> producers, std::uint32_t bytes, Fill fill, Wait wait) {
+    // until that slot is spent; reserve(slots) is called before the window grows to so many.
+    template <class Fill, class Wait, class Reserve = nothing_to_reserve>
+    submitted_task submit(std::span<const task_id> producers, std::uint32_t bytes, Fill fill, Wait wait,
+                          Reserve reserve = {}) {
         const task_id id = submitted_.load(std::memory_order_relaxed);
         must_be_possible(id, producers, bytes);
         if (!has_room(id, producers.size(), bytes)) [[unlikely]]
-            make_room(id, producers.size(), bytes, wait);
+            make_room(id, producers.size(), bytes, wait, reserve);
         slot& s = at(id);
         fill(s);  // nothing has changed when it throws
         const auto edges = static_cast<std::uint32_t>(producers.size());
@@ -303,8 +308,8 @@ private:
         return id - reclaimed() <= slots_mask_ && edges + (edges_end_ - edges_reclaimed_) <= edges_mask_ + 1;
     }
     // At first it waits for a quarter of the window, so that a submitter that sleeps is not woken for each slot.
-    template <class Wait>
-    [[gnu::noinline]] void make_room(task_id id, std::size_t edges, std::uint32_t bytes, Wait& wait) {
+    template <class Wait, class Reserve>
+    [[gnu::noinline]] void make_room(task_id id, std::size_t edges, std::uint32_t bytes, Wait& wait, Reserve& reserve) {
         reclaim();
         for (bool patient = true; !has_room(id, edges, bytes); patient = false) {
             Sync::reach("task_window.full");
@@ -312,16 +317,17 @@ private:
             if (at(oldest).out.snapshot().kept()) [[unlikely]]
                 throw_stuck(oldest);  // I4
             const task_id later = oldest + std::min<task_id>((slots_mask_ + 1) / 4, id - oldest - 1);
-            if (!has_edges_and_slots(id, edges) && grows(wait)) continue;
+            if (!has_edges_and_slots(id, edges) && grows(wait, reserve)) continue;
             wait(patient && !at(later).out.snapshot().kept() ? at(later) : at(oldest));
             reclaim();
         }
     }
     // True: it is larger now, and empty.
-    template <class Wait>
-    bool grows(Wait& wait) {
+    template <class Wait, class Reserve>
+    bool grows(Wait& wait, Reserve& reserve) {
         if ((slots_mask_ + 1) * 2 > most_slots_ || ++waits_ < waits_before_it_grows || !scopes_.empty()) return false;
         waits_ = 0;
+        reserve((slots_mask_ + 1) * 2);
         const std::uint64_t dependencies = (edges_mask_ + 1) * 2;
         return resize((slots_mask_ + 1) * 2, dependencies <= max_edges ? dependencies : edges_mask_ + 1, wait);
     }

@@ -1,0 +1,74 @@
+// What a graph does while there is no memory. A program of its own: it replaces operator new.
+#include <apiary/schedulers/task_graph/task_graph.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+#include <apiary/testing/replaced_new.hpp>
+
+namespace {
+
+using apiary::ready_policy;
+using apiary::task_graph;
+
+thread_local bool heap_is_empty = false;  // for this thread
+
+}  // namespace
+
+void apiary::before_allocation(std::size_t, std::size_t) {
+    if (heap_is_empty) throw std::bad_alloc();
+}
+
+namespace {
+
+struct without_memory {
+    without_memory() { heap_is_empty = true; }
+    ~without_memory() { heap_is_empty = false; }
+    without_memory(const without_memory&) = delete;
+    without_memory& operator=(const without_memory&) = delete;
+};
+
+TEST(task_graph_memory, tasks_that_become_ready_need_none) {
+    for (const ready_policy policy :
+         {ready_policy::fifo, ready_policy::min_clock, ready_policy::critical_path, ready_policy::locality}) {
+        task_graph g({.workers = {0}, .window = 128, .policy = policy});
+        std::vector<int> ran(100);
+        const auto root = g.submit([&ran] { ++ran[0]; });
+        for (std::size_t i = 1; i != ran.size(); ++i) g.submit({root}, [&ran, i] { ++ran[i]; });
+        {
+            const without_memory here;
+            g.wait();
+        }
+        EXPECT_EQ(ran, std::vector<int>(100, 1)) << name_of(policy);
+    }
+}
+
+TEST(task_graph_memory, tasks_of_a_window_that_has_grown_need_none) {
+    task_graph g({.workers = {0}, .window = 4, .policy = ready_policy::fifo, .window_most = 128});
+    int ran = 0;
+    while (g.window() != 128) g.submit([] {});
+    g.wait();
+    const auto root = g.submit([&ran] { ++ran; });
+    for (int i = 0; i != 100; ++i) g.submit({root}, [&ran] { ++ran; });
+    {
+        const without_memory here;
+        g.wait();
+    }
+    EXPECT_EQ(ran, 101);
+}
+
+TEST(task_graph_memory, a_failure_that_cannot_be_noted_ends_the_program) {
+    EXPECT_DEATH(
+        {
+            task_graph g({.workers = {0}});
+            g.submit([] { throw 1; });
+            const without_memory here;
+            g.wait();
+        },
+        "no memory for a failure");
+}
+
+}  // namespace
