@@ -45,6 +45,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -322,14 +323,19 @@ private:
             reclaim();
         }
     }
-    // True: it is larger now, and empty.
+    // True: there may be room now. Without memory it stays as it is, for good.
     template <class Wait, class Reserve>
     bool grows(Wait& wait, Reserve& reserve) {
         if ((slots_mask_ + 1) * 2 > most_slots_ || ++waits_ < waits_before_it_grows || !scopes_.empty()) return false;
         waits_ = 0;
-        reserve((slots_mask_ + 1) * 2);
         const std::uint64_t dependencies = (edges_mask_ + 1) * 2;
-        return resize((slots_mask_ + 1) * 2, dependencies <= max_edges ? dependencies : edges_mask_ + 1, wait);
+        try {
+            reserve((slots_mask_ + 1) * 2);
+            return resize((slots_mask_ + 1) * 2, dependencies <= max_edges ? dependencies : edges_mask_ + 1, wait);
+        } catch (const std::bad_alloc&) {
+            most_slots_ = 0;
+            return true;
+        }
     }
     [[noreturn, gnu::noinline, gnu::cold]] void throw_stuck(task_id oldest) const {
         throw window_stuck("task_graph: no room, and none will come: task " + std::to_string(oldest) +
@@ -376,8 +382,8 @@ private:
 
     // The submitter's, but for the two ids, which others may read.
     std::size_t slots_mask_, edges_mask_;
-    const std::size_t most_slots_;
-    unsigned waits_ = 0;  // for room, in a window of this size
+    std::size_t most_slots_;  // 0: it does not grow, or there was no memory to
+    unsigned waits_ = 0;      // for room, in a window of this size
     int lap_shift_ = std::countr_zero(slots_mask_ + 1);
     slot* slots_ = nullptr;
     edge* edges_ = nullptr;

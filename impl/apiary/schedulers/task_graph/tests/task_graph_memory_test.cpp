@@ -71,4 +71,19 @@ TEST(task_graph_memory, a_failure_that_cannot_be_noted_ends_the_program) {
         "no memory for a failure");
 }
 
+TEST(task_graph_memory, a_window_that_cannot_grow_stays) {
+    for (const ready_policy policy : {ready_policy::locality, ready_policy::fifo}) {
+        task_graph g({.workers = {0}, .window = 4, .policy = policy, .window_most = 64});
+        int ran = 0;
+        {
+            const without_memory here;
+            for (int i = 0; i != 100; ++i) g.submit([&ran] { ++ran; });
+        }
+        for (int i = 0; i != 100; ++i) g.submit([&ran] { ++ran; });
+        g.wait();
+        EXPECT_EQ(ran, 200);
+        EXPECT_EQ(g.window(), 4U) << "it does not try again";
+    }
+}
+
 }  // namespace
