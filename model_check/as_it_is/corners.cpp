@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <thread>
 
 // ---- the expected value of a compare-exchange -----------------------------------------------------------------
@@ -192,3 +193,37 @@ void lock_twice_unlock_twice(bool elsewhere) {
 
 APIARY_SCENARIO(recursive_mutex_counts, "recursive_mutex_is_unlocked_elsewhere") { lock_twice_unlock_twice(false); }
 APIARY_FAILING_SCENARIO(recursive_mutex_is_unlocked_elsewhere, "unlock") { lock_twice_unlock_twice(true); }
+
+// ---- what nobody frees ----------------------------------------------------------------------------------------------
+
+namespace {
+struct chained {
+    std::atomic<chained*> next{nullptr};
+};
+std::atomic<chained*> all_links;
+thread_local chained* volatile kept_by_the_thread;
+}  // namespace
+
+APIARY_SCENARIO(reached_through_atomics, "was_reached_through_an_atomic") {
+    const auto add = [] {
+        auto* const mine = new chained;
+        chained* first = all_links.load(std::memory_order_relaxed);
+        do mine->next.store(first, std::memory_order_relaxed);
+        while (!all_links.compare_exchange_strong(first, mine, std::memory_order_release, std::memory_order_relaxed));
+    };
+    std::thread a(add), b(add);
+    a.join();
+    b.join();
+    kept_by_the_thread = new chained;
+}
+
+APIARY_FAILING_SCENARIO(was_reached_through_an_atomic, "memory leak") {
+    new (&all_links) std::atomic<chained*>(new chained);
+    std::thread a([] { all_links.store(nullptr); });
+    a.join();
+}
+
+APIARY_FAILING_SCENARIO(kept_by_a_thread_that_ended, "memory leak") {
+    std::thread a([] { kept_by_the_thread = new chained; });
+    a.join();
+}

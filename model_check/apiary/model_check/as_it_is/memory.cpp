@@ -4,6 +4,7 @@
 #include <apiary/model_check/as_it_is/image.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/runtime.hpp>
+#include <apiary/model_check/as_it_is/tls.hpp>
 
 namespace apiary::model::as_it_is {
 
@@ -190,6 +191,7 @@ ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what,
     const ex::moment since{static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(when == 0 ? 0 : when - 1)};
     engine().constructed_at(l.at, shadow_.name(address, what, thread, when), address, value, since);
     g.atomics.push_back(l);
+    atomics_.push_back(base);
     return g.atomics.back().at;
 }
 
@@ -212,10 +214,15 @@ void mark(void* closure, std::uintptr_t word) {
 }
 }  // namespace
 
-// As a leak checker does: memory that a static variable leads to is no leak.
+// As a leak checker does: memory is no leak that a static variable leads to, or a thread-local one of the scenario's thread, the
+// only one that has not ended. What an atomic leads to, its latest store says.
 void runtime::forgive_what_is_reachable() {
+    for (const std::uintptr_t base : atomics_)
+        for (const located& l : shadow_.at(base).atomics)
+            if (l.what == role::atomic) write_back(l, base + l.offset);
     marking m{&engine(), {}};
     each_image_word(mark, &m);
+    each_thread_local_word(0, mark, &m);
     while (!m.open.empty()) {
         const ex::block& b = *m.open.back();
         m.open.pop_back();

@@ -80,6 +80,7 @@ void runtime::before() {
     restore_image();
     fresh_thread_blocks(count_);
     shadow_.begin_run();
+    atomics_.clear();
     started_ = 0;
     quiet_ = 0;
     finished_ = false;
@@ -115,7 +116,8 @@ void runtime::thread(unsigned i) {
 }
 
 void runtime::after() {
-    if (!engine().heap().blocks.empty()) forgive_what_is_reachable();
+    for (const ex::block& b : engine().heap().blocks)
+        if (!b.freed) return forgive_what_is_reachable();
 }
 
 std::string_view runtime::outcome(std::array<char, 128>& buffer) const {

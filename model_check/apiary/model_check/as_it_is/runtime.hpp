@@ -133,6 +133,7 @@ private:
     bool finished_ = false;    // the scenario's body
     std::uint64_t quiet_ = 0;  // plain accesses since the last event
     shadow shadow_;
+    std::vector<std::uintptr_t> atomics_;  // granules in which a location was made
     std::array<modelled_thread, explorer::max_threads> threads_;
 };
 

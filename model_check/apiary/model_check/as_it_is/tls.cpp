@@ -131,6 +131,15 @@ void fresh_thread_blocks(unsigned threads) {
     }
 }
 
+void each_thread_local_word(unsigned thread, void (*f)(void* closure, std::uintptr_t word), void* closure) {
+    const std::uintptr_t end = thread_pointer_of(thread);
+    for (std::uintptr_t at = end - known().below; at < end; at += sizeof at) {
+        std::uintptr_t word = 0;
+        std::memcpy(&word, reinterpret_cast<const void*>(at), sizeof word);
+        f(closure, word);
+    }
+}
+
 void use_block_of(unsigned thread) { set(thread_pointer_of(thread)); }
 void use_own_block() { set(known().own); }
 

@@ -14,6 +14,7 @@ void fresh_thread_blocks(unsigned threads);
 // What pthread_self() is there.
 [[nodiscard]] std::uintptr_t thread_pointer_of(unsigned thread);
 [[nodiscard]] bool in_thread_block(std::uintptr_t address);
+void each_thread_local_word(unsigned thread, void (*f)(void* closure, std::uintptr_t word), void* closure);
 void use_block_of(unsigned thread);
 void use_own_block();
 
