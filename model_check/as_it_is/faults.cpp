@@ -1,6 +1,8 @@
 // What ends an execution from within: each must give its verdict, and the other scenarios go on.
 #include <apiary/check.hpp>
 
+#include <pthread.h>
+#include <semaphore.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -113,6 +115,38 @@ APIARY_FAILING_SCENARIO(thread_of_a_thread, "refused: a thread that was started 
 APIARY_FAILING_SCENARIO(shared_mutex_is_not_followed, "refused: pthread_rwlock") {
     std::shared_mutex m;
     std::thread a([&] { const std::lock_guard held(m); });
+    a.join();
+}
+APIARY_FAILING_SCENARIO(semaphore_of_the_c_library, "refused: sem_init") {
+    sem_t s;
+    ::sem_init(&s, 0, 1);
+}
+APIARY_FAILING_SCENARIO(semaphore_with_a_deadline, "refused: sem_timedwait") {
+    static sem_t s;
+    touched_by_two([] {
+        const timespec at{};
+        ::sem_timedwait(&s, &at);
+    });
+}
+APIARY_FAILING_SCENARIO(spin_lock_of_the_c_library, "refused: pthread_spin_trylock") {
+    static pthread_spinlock_t l;
+    touched_by_two([] { ::pthread_spin_trylock(&l); });
+}
+APIARY_FAILING_SCENARIO(barrier_of_the_c_library, "refused: pthread_barrier_wait") {
+    static pthread_barrier_t b;
+    ::pthread_barrier_init(&b, nullptr, 2);
+    touched_by_two([] { ::pthread_barrier_wait(&b); });
+}
+APIARY_FAILING_SCENARIO(thread_leaves_early, "refused: pthread_exit") {
+    touched_by_two([] { ::pthread_exit(nullptr); });
+}
+APIARY_FAILING_SCENARIO(asks_whether_a_thread_ended, "refused: pthread_tryjoin_np") {
+    std::thread a([] { word.store(1); });
+    (void)::pthread_tryjoin_np(a.native_handle(), nullptr);
+    a.join();
+}
+APIARY_FAILING_SCENARIO(a_page_leaks, "memory leak: block of memory (216 bytes)") {
+    std::thread a([] { word.store(*static_cast<int*>(::valloc(200))); });
     a.join();
 }
 // The others go on.

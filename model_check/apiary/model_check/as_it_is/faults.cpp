@@ -153,14 +153,31 @@ int fork() noexcept {
 }
 
 // Not followed.
-int pthread_rwlock_rdlock(pthread_rwlock_t*) noexcept { refused("pthread_rwlock_rdlock", CALLER); }
-int pthread_rwlock_wrlock(pthread_rwlock_t*) noexcept { refused("pthread_rwlock_wrlock", CALLER); }
-int pthread_rwlock_tryrdlock(pthread_rwlock_t*) noexcept { refused("pthread_rwlock_tryrdlock", CALLER); }
-int pthread_rwlock_trywrlock(pthread_rwlock_t*) noexcept { refused("pthread_rwlock_trywrlock", CALLER); }
-int sem_wait(sem_t*) { refused("sem_wait", CALLER); }
-int sem_post(sem_t*) noexcept { refused("sem_post", CALLER); }
-int sem_trywait(sem_t*) noexcept { refused("sem_trywait", CALLER); }
-int pthread_spin_lock(pthread_spinlock_t*) noexcept { refused("pthread_spin_lock", CALLER); }
-int pthread_cancel(pthread_t) { refused("pthread_cancel", CALLER); }
-int pthread_key_create(pthread_key_t*, void (*)(void*)) noexcept { refused("pthread_key_create", CALLER); }
+#define NOT_FOLLOWED(name, parameters) \
+    int name parameters { refused(#name, CALLER); }
+NOT_FOLLOWED(pthread_rwlock_rdlock, (pthread_rwlock_t*) noexcept)
+NOT_FOLLOWED(pthread_rwlock_wrlock, (pthread_rwlock_t*) noexcept)
+NOT_FOLLOWED(pthread_rwlock_tryrdlock, (pthread_rwlock_t*) noexcept)
+NOT_FOLLOWED(pthread_rwlock_trywrlock, (pthread_rwlock_t*) noexcept)
+NOT_FOLLOWED(pthread_rwlock_timedrdlock, (pthread_rwlock_t*, const timespec*) noexcept)
+NOT_FOLLOWED(pthread_rwlock_timedwrlock, (pthread_rwlock_t*, const timespec*) noexcept)
+NOT_FOLLOWED(pthread_rwlock_clockrdlock, (pthread_rwlock_t*, clockid_t, const timespec*) noexcept)
+NOT_FOLLOWED(pthread_rwlock_clockwrlock, (pthread_rwlock_t*, clockid_t, const timespec*) noexcept)
+NOT_FOLLOWED(pthread_rwlock_unlock, (pthread_rwlock_t*) noexcept)
+NOT_FOLLOWED(sem_init, (sem_t*, int, unsigned) noexcept)
+NOT_FOLLOWED(sem_wait, (sem_t*))
+NOT_FOLLOWED(sem_timedwait, (sem_t*, const timespec*))
+NOT_FOLLOWED(sem_clockwait, (sem_t*, clockid_t, const timespec*))
+NOT_FOLLOWED(sem_post, (sem_t*) noexcept)
+NOT_FOLLOWED(sem_trywait, (sem_t*) noexcept)
+NOT_FOLLOWED(pthread_spin_lock, (pthread_spinlock_t*) noexcept)
+NOT_FOLLOWED(pthread_spin_trylock, (pthread_spinlock_t*) noexcept)
+NOT_FOLLOWED(pthread_spin_unlock, (pthread_spinlock_t*) noexcept)
+NOT_FOLLOWED(pthread_barrier_wait, (pthread_barrier_t*) noexcept)
+NOT_FOLLOWED(pthread_tryjoin_np, (pthread_t, void**) noexcept)
+NOT_FOLLOWED(pthread_timedjoin_np, (pthread_t, void**, const timespec*))
+NOT_FOLLOWED(pthread_clockjoin_np, (pthread_t, void**, clockid_t, const timespec*))
+NOT_FOLLOWED(pthread_cancel, (pthread_t))
+NOT_FOLLOWED(pthread_key_create, (pthread_key_t*, void (*)(void*)) noexcept)
+[[noreturn]] void pthread_exit(void*) { refused("pthread_exit", CALLER); }
 }

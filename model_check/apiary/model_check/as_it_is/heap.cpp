@@ -22,6 +22,7 @@ using namespace apiary::model::as_it_is;
 namespace ex = apiary::model::explorer;
 
 constexpr std::size_t overrun = 16;  // bytes behind each block that nobody owns
+constexpr std::size_t page = 4096;
 constexpr std::size_t natural = alignof(std::max_align_t);
 
 void* take(std::size_t size, std::size_t alignment, void* pc) {
@@ -92,6 +93,7 @@ void* realloc(void* p, std::size_t n) {
 }
 void* memalign(std::size_t a, std::size_t n) { return in_program ? take(n, a, CALLER) : __libc_memalign(a, n); }
 void* aligned_alloc(std::size_t a, std::size_t n) { return in_program ? take(n, a, CALLER) : __libc_memalign(a, n); }
+void* valloc(std::size_t n) { return in_program ? take(n, page, CALLER) : __libc_memalign(page, n); }
 int posix_memalign(void** out, std::size_t a, std::size_t n) {
     void* const p = in_program ? take(n, a, CALLER) : __libc_memalign(a, n);
     if (p == nullptr) return ENOMEM;
