@@ -227,3 +227,34 @@ APIARY_FAILING_SCENARIO(kept_by_a_thread_that_ended, "memory leak") {
     std::thread a([] { kept_by_the_thread = new chained; });
     a.join();
 }
+
+// ---- memory that nobody wrote -----------------------------------------------------------------------------------------
+
+namespace {
+__attribute__((noinline)) int left_on_the_stack(bool write) {
+    volatile int room[2500];
+    if (write) room[0] = 1;
+    return room[0];
+}
+}  // namespace
+
+APIARY_FAILING_SCENARIO(heap_is_read_before_it_is_written, "it was no zero") {
+    std::atomic<int> word{0};
+    std::thread a([&] {
+        int* const p = new int;
+        word.store(*static_cast<volatile int*>(p));
+        delete p;
+    });
+    a.join();
+    apiary::check(word.load() == 0, "it was no zero");
+}
+
+APIARY_SCENARIO(stacks_begin_alike, "heap_is_read_before_it_is_written") {
+    std::atomic<int> word{0};
+    std::thread a([&] {
+        apiary::check(left_on_the_stack(false) != 1, "what another execution left");
+        word.store(left_on_the_stack(true));
+    });
+    apiary::check(word.load() != 2);
+    a.join();
+}

@@ -31,6 +31,7 @@ void* take(std::size_t size, std::size_t alignment, void* pc) {
     if (size > ex::memory::arena_bytes / 2) the_runtime().refuse("an allocation of more than two megabytes", pc);
     void* const p =
         ex::allocate(size + overrun, alignment < natural ? natural : alignment, "block of memory", ex::storage::raw);
+    std::memset(p, unwritten, size);
     the_runtime().touch_bytes(reinterpret_cast<std::uintptr_t>(p), size, access_kind::allocation, pc);
     return p;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 
 #include <apiary/model_check/as_it_is/image.hpp>
@@ -22,6 +23,8 @@ constinit std::uint64_t entries = 0;
 
 namespace {
 constexpr std::uintptr_t stacks_at = 0x1200'0000'0000;
+// What is put back of each stack before an execution: more than most programs use.
+constexpr std::size_t refilled = std::size_t{16} << 10;
 
 char* stacks() {
     static char* const all = [] {
@@ -75,6 +78,10 @@ void runtime::refuse(const std::string& what, void* pc) { fail("refused: " + wha
 
 void runtime::before() {
     watch_for_faults();
+    if (!engine().heap().at_its_address()) {
+        std::fputs("apiary: no memory at the address of the modelled heap\n", stderr);
+        std::abort();
+    }
     __libc_single_threaded = 0;
     entries = 0;
     restore_image();
@@ -87,6 +94,7 @@ void runtime::before() {
     for (unsigned t = 0; t < count_; ++t) {
         modelled_thread& m = threads_[t];
         m.stack = stacks() + stack_bytes * t;
+        std::memset(m.stack + stack_bytes - refilled, unwritten, refilled);
         m.inside = nullptr;
         m.start = nullptr;
         m.effects = 0;

@@ -56,6 +56,9 @@ struct modelled_thread {
     std::vector<std::pair<void (*)(void*), void*>> at_end;  // destructors of thread-local objects
 };
 
+// What a byte of the heap or of a stack is before the program writes it.
+inline constexpr unsigned char unwritten = 0xA5;
+
 extern constinit bool in_program;
 extern constinit std::uint64_t entries;  // from the program into the runtime
 

@@ -24,7 +24,7 @@ bool in_arena(const void* p) {
 char* arenas() {
     static char* const base = [] {
         // At one address in every process, where it is free: what a program makes of addresses is then the same, too.
-        void* const here = reinterpret_cast<void*>(std::uintptr_t{0x1000'0000'0000});
+        void* const here = reinterpret_cast<void*>(memory::address);
         void* p = ::mmap(here, all_arenas, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) std::abort();
         arena_begin = reinterpret_cast<std::uintptr_t>(p);

@@ -56,6 +56,7 @@ struct block {
 class memory {
 public:
     static constexpr std::size_t arena_bytes = std::size_t{1} << 22;
+    static constexpr std::uintptr_t address = 0x1000'0000'0000;
 
     memory();
     ~memory();
@@ -68,6 +69,8 @@ public:
         const auto a = reinterpret_cast<std::uintptr_t>(p), b = reinterpret_cast<std::uintptr_t>(base_);
         return a - b < arena_bytes * (max_threads + 1);
     }
+    // Whether the address was free: in every process it is then the same.
+    [[nodiscard]] bool at_its_address() const { return reinterpret_cast<std::uintptr_t>(base_) == address; }
     // The newest watched block around an address; 0 when there is none, else its index plus one.
     [[nodiscard]] std::uint32_t find_block(const void* p) const;
     std::uint32_t stable_name(unsigned thread) { return thread << 20 | names_[thread]++; }
