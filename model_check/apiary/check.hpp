@@ -7,8 +7,8 @@
 //         if (q.pop(x)) apiary::check(x == 1 || x == 2, "what was popped was pushed");
 //     }
 //
-// Every execution that C++20 allows of it is run, within the stated bounds. A failed check, a data race, a deadlock, a
-// use of freed memory, a leak, an exception that leaves a thread and a crash are found unasked.
+// Every execution of it that the explorer's model allows is run, within the stated bounds. A failed check, a data race, a
+// deadlock, a use of freed memory, a leak, an exception that leaves a thread and a crash are found unasked.
 //
 // When not: code over `Sync` has explorer_sync (model_check/README.md), which is faster and sees the same.
 #pragma once
