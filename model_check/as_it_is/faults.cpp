@@ -55,7 +55,7 @@ APIARY_FAILING_SCENARIO(throws_out_of_a_thread, "an exception left the thread: t
 APIARY_FAILING_SCENARIO(leaves_a_joinable_thread, "std::terminate() was called") {
     const std::thread a([] { word.store(1); });
 }
-APIARY_FAILING_SCENARIO(loops_without_a_word, "endless loop: for more than a second") {
+APIARY_FAILING_SCENARIO(loops_without_a_word, "seconds of processor time nothing but plain instructions") {
     touched_by_two([] {
         for (volatile int i = 0; i >= 0;) i = 0;
     });

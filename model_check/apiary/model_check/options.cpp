@@ -26,6 +26,8 @@ const char* const usage =
                             steps of a thread, one more is a livelock)
   --plain-races=as-relaxed  of code as it is: goes on from a data race, as if both accesses were relaxed atomics; the verdict
                             is then not called exhaustive
+  --loop-seconds S          of code as it is: seconds of processor time that a thread may spend in plain instructions and
+                            nothing else; one that takes longer is in a loop without end; default 5
   --estimate                explorer: guesses the size of the exhaustive search on stderr, then starts it
   --progress                explorer: a line on stderr every two seconds; a terminal gets it unasked
   --timeout S               seconds until a simulation that says nothing is stopped
@@ -212,6 +214,8 @@ command parse(int argc, const char* const* argv) {
             good = budget(value, c.search);
         else if (option == "--bound")
             good = number(value, c.search.bound);
+        else if (option == "--loop-seconds")
+            good = number(value, c.search.loop_seconds) && c.search.loop_seconds != 0;
         else if (option == "--bounds") {
             c.error = bounds(value, c.search.bounds);
             explorers = option;

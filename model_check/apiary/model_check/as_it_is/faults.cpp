@@ -24,6 +24,8 @@ extern "C" int __fork();
 
 namespace apiary::model::as_it_is {
 
+constinit unsigned longest_loop = 5;
+
 namespace {
 
 #define CALLER __builtin_return_address(0)
@@ -67,7 +69,7 @@ void crashed(int signal, siginfo_t* info, void* context) {
     runtime::engine().fail(what + "at " + place_text(interrupted(context)));
 }
 
-// Every half second of processor time: a program that has called nothing since three looks ago is in a loop without end.
+// Every half second of processor time: a program that has called nothing for so long is taken for one in a loop without end.
 void looked_at(int signal, siginfo_t*, void* context) {
     static std::uint64_t last = 0;
     static unsigned times = 0;
@@ -76,10 +78,11 @@ void looked_at(int signal, siginfo_t*, void* context) {
         times = 0;
         return;
     }
-    if (++times < 3) return;
+    if (++times <= longest_loop * 2) return;
     times = 0;
     leave_the_signal(signal);
-    runtime::engine().fail("endless loop: for more than a second nothing but plain instructions, at " +
+    runtime::engine().fail("endless loop: for more than " + std::to_string(longest_loop) +
+                           " seconds of processor time nothing but plain instructions (--loop-seconds), at " +
                            place_text(interrupted(context)));
 }
 

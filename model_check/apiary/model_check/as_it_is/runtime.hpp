@@ -62,6 +62,9 @@ inline constexpr unsigned char unwritten = 0xA5;
 extern constinit bool in_program;
 extern constinit std::uint64_t entries;  // from the program into the runtime
 
+// Seconds of processor time that a thread may spend in plain instructions and nothing else.
+extern constinit unsigned longest_loop;
+
 // Crashes, abort(), exit() and loops without end become verdicts (faults.cpp).
 void watch_for_faults();
 

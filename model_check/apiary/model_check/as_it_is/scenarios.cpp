@@ -15,6 +15,7 @@ void heap_is_linked();
 void threads_are_linked();
 
 verdict run(const scenario& s, const search_options& options) {
+    longest_loop = options.loop_seconds;
     heap_is_linked();
     threads_are_linked();
     explorer::program p{};
