@@ -322,6 +322,7 @@ struct tree_stands_back : pool_scenario<Sync> {
     static constexpr std::array must_reach{"co_context.stood_back"};
     using base = pool_scenario<Sync>;
     typename Sync::template atomic<bool> begun{false}, posted{false};
+    int high = 1;  // so many come
     tree_stands_back() : base(1, {.priorities = true}) {}
     typename base::template task<> child() {
         begun.store(true, std::memory_order_release);
@@ -337,7 +338,7 @@ struct tree_stands_back : pool_scenario<Sync> {
     void thread(unsigned i) {
         if (i == 0) return this->pool->run_worker(0);
         Sync::spin_until(begun, [](bool b) { return b; });
-        (void)this->spawn(this->runs(), co_priority::high);
+        for (int n = 0; n != high; ++n) (void)this->spawn(this->runs(), co_priority::high);
         posted.store(true, std::memory_order_release);
         this->pool->request_stop(co_stop::drain);
     }
@@ -346,37 +347,20 @@ APIARY_CHECK(tree_stands_back);
 
 // Under a checker a worker takes one of high priority in a row.
 template <class Sync>
-struct tree_stands_back_for_each_row : pool_scenario<Sync> {
+struct tree_stands_back_for_each_row : tree_stands_back<Sync> {
     static constexpr const char* what =
         "more of high priority come than a worker takes in a row: the tree stands back for those that are left";
-    static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"co_context.stood_back"};
-    using base = pool_scenario<Sync>;
     static_assert(co_lanes<Sync>::high_share == 1);
-    typename Sync::template atomic<bool> begun{false}, posted{false};
-    tree_stands_back_for_each_row() : base(1, {.priorities = true}) {}
-    typename base::template task<> child() {
-        begun.store(true, std::memory_order_release);
-        Sync::spin_until(posted, [](bool p) { return p; });
-        co_return;
-    }
+    tree_stands_back_for_each_row() { this->high = 2; }
     // Each call is one resumption, and each row lets it make one.
-    typename base::template task<> tree() {
-        co_await child();
+    typename tree_stands_back<Sync>::template task<> tree() {
+        co_await this->child();
         Sync::law(this->ran == 1, "it went on before the first of high priority, or behind more than a row");
-        co_await child();
+        co_await this->child();
         Sync::law(this->ran == 2, "it went on before the second of high priority");
         ++this->ran;
     }
     void before() { (void)this->spawn(tree()); }
-    void thread(unsigned i) {
-        if (i == 0) return this->pool->run_worker(0);
-        Sync::spin_until(begun, [](bool b) { return b; });
-        (void)this->spawn(this->runs(), co_priority::high);
-        (void)this->spawn(this->runs(), co_priority::high);
-        posted.store(true, std::memory_order_release);
-        this->pool->request_stop(co_stop::drain);
-    }
 };
 APIARY_CHECK(tree_stands_back_for_each_row);
 
