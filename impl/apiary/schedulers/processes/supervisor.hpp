@@ -66,7 +66,8 @@ public:
         if (!std::exchange(begun_, true)) start_all(out);
         while (event* e = batch.next()) {
             if (e->type == event_type::cancel && now_ < ending) stop_all(out, ending);
-            if (e->type == event_type::completed) kill_all(out);  // the patience is over
+            // The patience is over; not that of an earlier stop.
+            if (e->type == event_type::completed && e->tag == patience_) kill_all(out);
             if (e->type == event_type::ended) child_ended(out, e->from(), *e->data.template get<process_end>());
         }
         if (living_ != 0) return;
@@ -128,7 +129,7 @@ private:
         out.sleep(options_.patience_ns, ++patience_);
     }
     void kill_all(output& out) {
-        if (now_ == running) return;  // of an earlier stop
+        if (now_ == running) return;  // all have started again
         for (const supervised& c : children_)
             if (c.id) (void)out.scheduler().kill(c.id);
     }

@@ -205,4 +205,46 @@ TEST(supervisor, kills_those_that_do_not_heed_a_cancel) {
     all.join();
 }
 
+TEST(supervisor, the_patience_of_an_earlier_stop_kills_nobody_in_a_later_one) {
+    std::atomic<int> starts = 0, by_themselves = 0;
+    std::atomic<bool> cancelled = false;
+    std::atomic<std::uint64_t> slow = 0;
+    processes all({.workers = 2});
+    const auto heeds_late = [&] {
+        return std::make_unique<acting>(
+            [&, first = false, begun = false](event_batch& batch, step_output& out) mutable {
+                if (!std::exchange(begun, true)) {
+                    first = ++starts == 1;
+                    slow = out.self().value;
+                }
+                while (event* e = batch.next()) {
+                    if (e->type == event_type::cancel && first) return out.finish();
+                    if (e->type == event_type::cancel) cancelled = true;
+                    if (e->type == event_type::message) return (void)++by_themselves, out.finish();
+                }
+            });
+    };
+    std::atomic<std::uint64_t> failing = 0;
+    const auto fails = [&] {
+        return std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+            failing = out.self().value;
+            while (batch.next() != nullptr) throw 1;
+        });
+    };
+    const auto made = all.spawn(std::make_unique<supervisor>(
+        std::vector<supervisor::child>{{fails}, {heeds_late}},
+        supervisor::options{.strategy = restart_strategy::one_for_all, .patience_ns = 3'600'000'000'000}));
+    wait_for([&] { return starts == 1 && failing != 0; });
+    EXPECT_EQ(all.send(pid{failing.exchange(0)}, 0), send_answer::accepted);
+    wait_for([&] { return starts == 2 && failing != 0; });
+    EXPECT_EQ(all.send(pid{failing}, 0), send_answer::accepted);
+    wait_for([&] { return cancelled.load(); });
+    EXPECT_EQ(all.complete_yield(made.id, 1), send_answer::accepted) << "as the timer of the first stop";
+    // The second is answered behind the step that the first may have come with.
+    for (int i = 0; i != 2; ++i) EXPECT_TRUE(all.look(made.id, real_sync::forever).told);
+    (void)all.send(pid{slow}, 0);
+    wait_for([&] { return starts == 3; });
+    EXPECT_EQ(by_themselves, 1);
+}
+
 }  // namespace
