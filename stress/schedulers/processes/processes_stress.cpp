@@ -109,7 +109,7 @@ private:
             const std::uint32_t then = random_.below(4);
             if (then == 0) (void)out.link(to);
             if (then == 1) (void)out.unlink(to);
-            if (then == 2) (void)out.scheduler().look(to, 0);
+            if (then == 2) (void)out.scheduler().look(to, 1);
             if (then == 3) {
                 const apiary::send_answer a = out.request(to, static_cast<std::uint32_t>(tag_++), letter{to});
                 send(a);
@@ -183,6 +183,7 @@ void body(apiary::stress::run& r) {
                 k.accepted += all.send(to, letter{to}) == send_answer::accepted ? 1U : 0U;
                 if (n % 16 == 0) (void)all.complete_yield(to, mine.below(8), 1);
                 if (n % 32 == 0) (void)all.kill(to);
+                if (n % 32 == 16) (void)all.look(to, 1'000'000);
             }
         });
     // In time: a thread may wait for the mailbox of a process that waits for something that never comes.

@@ -47,7 +47,7 @@ TEST(processes_links, one_that_fails_takes_with_it_those_it_is_linked_to_and_one
             const pid c = all.spawn(member(b, linked, closed)).id;
             wait_for([&] { return linked == 3; });
             std::atomic<bool> watching = false;
-            const pid other = from_the_linker ? a : c;
+            const pid other = what == does::finish ? b : from_the_linker ? a : c;
             (void)all.spawn(std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
                 if (!std::exchange(begun, true)) {
                     EXPECT_EQ(out.watch(other), send_answer::accepted);
@@ -63,7 +63,10 @@ TEST(processes_links, one_that_fails_takes_with_it_those_it_is_linked_to_and_one
                 wait_for([&] { return how == static_cast<int>(process_end::linked); });
             } else {
                 wait_for([&] { return closed == 1; });
-                EXPECT_TRUE(all.lives(b));
+                // Behind what the end of the other has told it, if anything.
+                EXPECT_EQ(all.send(b, does::finish), send_answer::accepted);
+                wait_for([&] { return how != -1; });
+                EXPECT_EQ(how, static_cast<int>(process_end::finished));
             }
         }
 }
@@ -73,8 +76,9 @@ TEST(processes_links, an_unlinked_one_lives_on_and_a_link_to_the_dead_is_refused
     std::atomic<int> linked = 0, closed = 0;
     const pid a = all.spawn(member({}, linked, closed)).id;
     wait_for([&] { return linked == 1; });
-    std::atomic<bool> unlinked = false;
+    std::atomic<bool> unlinked = false, finished = false;
     const pid b = all.spawn(on_events([&](event&, step_output& out) {
+                         if (unlinked) return finished = true, out.finish();
                          EXPECT_EQ(out.link(out.self()), send_answer::accepted) << "to itself: nothing";
                          EXPECT_EQ(out.link(a), send_answer::accepted);
                          EXPECT_EQ(out.unlink(a), send_answer::accepted);
@@ -90,6 +94,9 @@ TEST(processes_links, an_unlinked_one_lives_on_and_a_link_to_the_dead_is_refused
     const auto seen = all.look(b, real_sync::forever);
     EXPECT_TRUE(seen.lives && seen.told);
     EXPECT_TRUE(seen.linked.empty());
+    EXPECT_EQ(all.send(b, 0), send_answer::accepted);
+    wait_for([&] { return !all.lives(b); });
+    EXPECT_TRUE(finished) << "by its own step, behind the end of the other";
 }
 
 TEST(processes_links, the_end_of_a_linked_one_ends_the_blocked) {
@@ -123,7 +130,11 @@ TEST(processes_links, a_watch_that_was_taken_back_tells_nothing) {
                    EXPECT_EQ(out.unwatch(watched), send_answer::accepted);
                    back = true;
                }
-               while (batch.next() != nullptr) ++told;
+               while (event* e = batch.next())
+                   if (e->type == event_type::cancel)
+                       out.finish();
+                   else
+                       ++told;
            }))
             .id;
     wait_for([&] { return back.load(); });
@@ -131,6 +142,7 @@ TEST(processes_links, a_watch_that_was_taken_back_tells_nothing) {
     EXPECT_EQ(all.kill(watched), send_answer::accepted);
     wait_for([&] { return !all.lives(watched); });
     EXPECT_TRUE(all.look(watcher, real_sync::forever).told);
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
     EXPECT_EQ(told, 0);
 }
 

@@ -137,7 +137,7 @@ TEST(processes_mailbox, a_sending_process_is_suspended_until_its_message_is_take
     EXPECT_EQ(all.send(sender, 0), send_answer::accepted);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_EQ(steps, 1) << "suspended: no message wakes it";
-    EXPECT_EQ(all.look(sender).waits_for, std::vector{id});
+    EXPECT_EQ(all.look(sender, real_sync::forever).waits_for, std::vector{id});
     g.open = true;
     wait_for([&] { return sent == 10; });
     EXPECT_TRUE(all.stop(real_sync::forever).over);
@@ -179,8 +179,11 @@ TEST(processes_mailbox, an_outside_thread_blocks_until_its_message_is_taken_or_b
         wait_for([&] { return g.in_step.load(); });
         EXPECT_EQ(all.send(id, 0), send_answer::accepted);
         std::atomic<bool> back = false;
+        std::size_t accepted = 1;
         std::thread sender([&] {
-            EXPECT_EQ(all.send(id, 1), send_answer::accepted);
+            const send_answer a = all.send(id, 1);
+            accepted += a == send_answer::accepted ? 1U : 0U;
+            EXPECT_TRUE(ends || a == send_answer::accepted) << "it may come behind the end, and not else";
             back = true;
         });
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -191,7 +194,7 @@ TEST(processes_mailbox, an_outside_thread_blocks_until_its_message_is_taken_or_b
         g.open = true;
         sender.join();
         EXPECT_TRUE(all.stop(real_sync::forever).over);
-        EXPECT_EQ(g.got.size() + static_cast<std::size_t>(letters), 2U);
+        EXPECT_EQ(g.got.size() + static_cast<std::size_t>(letters), accepted);
     }
 }
 
