@@ -20,7 +20,8 @@
 //
 // What these return is awaited at once: the end of what began earlier, and is awaited later, is missed.
 //
-// The last three block: messages wait outside, and count against a bound. What a selective receive has passed over is inside.
+// The last three block: messages wait outside, and count against a bound. What a step has taken and the routine
+// has not received yet is inside, and no bound counts it: also what came with the message that it works on.
 //
 // A cancel ends the wait that it finds, or the next one, by wait_cancelled; once. A routine that lets it out finishes; one that
 // catches it may wait again, to clean up. Whatever else leaves the routine ends the process as `threw`. Killed, the frame is
@@ -122,7 +123,7 @@ class basic_routine_self {
             basic_routine_self& r = w.me;
             if (!r.has_mail()) return false;
             static_cast<letter&>(w).got = std::move(r.mail_[r.next_mail_++]);
-            if (!r.has_mail()) r.mail_.clear(), r.next_mail_ = 0;
+            r.forget_consumed();
             return true;
         }
         event await_resume() {
@@ -248,6 +249,12 @@ private:
         return std::exchange(at_, nullptr)->frame;
     }
     bool blocked() const { return tag_ != 0; }
+    // At half of it: each event is moved at most once on the average.
+    void forget_consumed() {
+        if (next_mail_ * 2 < mail_.size()) return;
+        mail_.erase(mail_.begin(), mail_.begin() + static_cast<std::ptrdiff_t>(next_mail_));
+        next_mail_ = 0;
+    }
 
     process_core<Sync>* core_ = nullptr;
     output* out_ = nullptr;  // while a step runs
