@@ -237,8 +237,11 @@ send_answer process_core<Sync>::complete_by(worker_type* here, pid to, std::uint
         return refusal(p, to);
     }
     node* const n = blocks::make(event_type::completed, tag, error, std::forward<T>(data));
-    const send_answer a = push(here, *p, to.generation(), n, true);
-    if (a != send_answer::accepted) books_.late_completion();
+    const send_answer a = queued(p->word.push(to.generation(), n, true), *p, here);
+    if (a == send_answer::accepted) return a;
+    if constexpr (std::is_same_v<T, payload>) data = std::move(n->what.data);
+    blocks::release(n);
+    books_.late_completion();
     return a;
 }
 

@@ -98,7 +98,11 @@ struct alignas(64) process_place : job<Sync> {
         pid waits_for;             // the same, of a bounded process, by the core's mutex
 
         void clear() {
-            tags.clear(), watchers.clear(), links.clear(), owed.clear(), asks.clear();
+            tags = decltype(tags)();  // not clear(): that keeps the memory
+            watchers = std::vector<pid>();
+            links = std::vector<pid>();
+            owed = decltype(owed)();
+            asks = decltype(asks)();
             kept = event_list<Sync>();
             suspended_by = {};
         }

@@ -6,7 +6,7 @@
 // worker answers at the process's next run, without a step. A process in a step that does not return answers nothing.
 //
 // Threads.  The asking thread waits; in a step only with wait_ns 0.
-// Tested by processes_look_test.cpp.
+// Tested by processes_links_test.cpp.
 #pragma once
 
 #include <cstdint>
