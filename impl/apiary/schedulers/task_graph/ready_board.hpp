@@ -45,6 +45,12 @@ inline ready_policy policy_of(std::string_view name) {
                                 "'; there are fifo, min_clock, critical_path and locality");
 }
 
+// An estimate as the policies compare it: 48 bits of nanoseconds, which a slot has room for. Beyond 39 hours all are equal.
+inline std::int64_t clamped_ahead(std::int64_t ns) {
+    constexpr std::int64_t most = (std::int64_t{1} << 47) - 1;
+    return std::clamp(ns, -most, most);
+}
+
 template <class Task>
 class ready_board {
 public:
@@ -60,7 +66,7 @@ public:
         idle_.reserve(workers);
     }
     void ready(Task& t) {
-        tasks_.push_back({policy_ == ready_policy::critical_path ? -t.ahead() : 0, number_++, &t});
+        tasks_.push_back({policy_ == ready_policy::critical_path ? -clamped_ahead(t.ahead()) : 0, number_++, &t});
         std::push_heap(tasks_.begin(), tasks_.end(), std::greater<>());
     }
     // Precondition: it is not idle already. `worked`: its clock.

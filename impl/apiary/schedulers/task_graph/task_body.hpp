@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <apiary/schedulers/task_graph/ready_board.hpp>
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/tasks/job.hpp>
 
@@ -40,7 +41,9 @@ public:
             ::new (static_cast<void*>(callable_)) boxed<callable>(std::forward<F>(f));
             act_ = &act_on<boxed<callable>>;
         }
-        type_ = type, priority_ = priority, ahead_ns_ = static_cast<float>(ahead_ns);
+        const std::int64_t ahead = clamped_ahead(ahead_ns);
+        type_ = type, priority_ = priority;
+        ahead_high_ = static_cast<std::int32_t>(ahead >> 16), ahead_low_ = static_cast<std::uint16_t>(ahead & 0xFFFF);
     }
     // Runs the callable, and destroys it.
     void call(context& c) { act_(*this, &c); }
@@ -49,7 +52,7 @@ public:
 
     std::uint8_t type() const { return type_; }
     std::int8_t priority() const { return priority_; }
-    std::int64_t ahead() const { return static_cast<std::int64_t>(ahead_ns_); }
+    std::int64_t ahead() const { return std::int64_t{ahead_high_} * 65536 + ahead_low_; }
 
 private:
     template <class F>
@@ -87,7 +90,8 @@ private:
     alignas(void*) std::byte callable_[room];
     std::uint8_t type_ = 0;
     std::int8_t priority_ = 0;
-    float ahead_ns_ = 0;  // an estimate: its first digits are enough, and the slot has no room for more
+    std::uint16_t ahead_low_ = 0;  // 48 bits in all: the slot has no room for more
+    std::int32_t ahead_high_ = 0;
 };
 
 }  // namespace apiary

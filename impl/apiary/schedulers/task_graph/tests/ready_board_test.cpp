@@ -59,6 +59,14 @@ TEST(ready_board, of_critical_path_takes_the_longest_way_first_and_then_the_olde
     EXPECT_EQ(matches(board), "d0 b1 a2 c3 ");
 }
 
+TEST(ready_board, of_critical_path_takes_the_largest_and_the_smallest_estimate) {
+    ready_board<task> board(ready_policy::critical_path);
+    std::vector<task> tasks{{'a', INT64_MIN}, {'b', 5}, {'c', INT64_MAX}};
+    for (task& t : tasks) board.ready(t);
+    for (unsigned w = 0; w != 3; ++w) board.idle(w, 0);
+    EXPECT_EQ(matches(board), "c0 b1 a2 ");
+}
+
 TEST(ready_board, gives_nothing_to_a_worker_that_has_withdrawn) {
     ready_board<task> board(ready_policy::min_clock);
     task a{'a'};

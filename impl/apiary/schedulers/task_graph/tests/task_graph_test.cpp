@@ -130,6 +130,13 @@ TEST(task_graph, of_critical_path_runs_the_task_with_the_longest_way_first) {
     for (const int ahead : {10, 30, 20}) g.submit([&order, ahead] { order.push_back(ahead); }, {.ahead_ns = ahead});
     g.wait();
     EXPECT_EQ(order, (std::vector<int>{30, 20, 10}));
+    std::vector<std::int64_t> of_large;
+    for (const std::int64_t ahead :
+         {INT64_MIN, std::int64_t{-1}, std::int64_t{1} << 40, (std::int64_t{1} << 40) + 1, INT64_MAX})
+        g.submit([&of_large, ahead] { of_large.push_back(ahead); }, {.ahead_ns = ahead});
+    g.wait();
+    EXPECT_EQ(of_large, (std::vector<std::int64_t>{INT64_MAX, (std::int64_t{1} << 40) + 1, std::int64_t{1} << 40, -1,
+                                                   INT64_MIN}));
 }
 
 TEST(task_graph, of_fifo_runs_tasks_in_the_order_in_which_they_became_ready) {
