@@ -15,9 +15,9 @@ class graph_scope {
 public:
     explicit graph_scope(Graph& g) : graph_(g) {
         g.must_be_no_task();
-        g.must_be_open();
-        if (g.config_.several_submitters)
+        if (g.config_.several_submitters)  // before closed_ is read, which another submitter may write
             throw std::logic_error("task_graph: a scope is one submitter's, and this graph has several");
+        g.must_be_open();
         g.window_.begin_scope();
         depth_ = g.window_.open_scopes();
     }

@@ -173,6 +173,12 @@ TEST(task_graph, takes_tasks_from_several_submitters) {
         EXPECT_EQ(count, (std::array<int, submitters>{each, each, each}));
         EXPECT_EQ(report.submitted, each * submitters + 1U);
         EXPECT_EQ(report.consumed, report.submitted);
+        try {
+            const task_graph::scope behind_close(g);
+            ADD_FAILURE() << "a scope in a graph of several submitters";
+        } catch (const std::logic_error& e) {
+            EXPECT_NE(std::string(e.what()).find("has several"), std::string::npos) << e.what();
+        }
     }
 }
 
