@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <span>
 #include <string>
@@ -48,9 +49,7 @@ std::uint64_t mix(std::uint64_t x) {
     return x ^ x >> 29;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int stream(int argc, char** argv) {
     std::uint64_t tasks = 10'000'000;
     unsigned workers = 1;
     std::size_t window = 16384;
@@ -100,4 +99,15 @@ int main(int argc, char** argv) {
     if (!right) std::fprintf(stderr, "the last result is not that of a loop\n");
     if (grown > 1024) std::fprintf(stderr, "the memory has grown\n");
     return right && grown <= 1024 && report.submitted == tasks && report.consumed == tasks ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return stream(argc, argv);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "task_graph_long_run: %s\n", e.what());
+        return 2;
+    }
 }
