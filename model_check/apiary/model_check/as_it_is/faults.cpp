@@ -176,11 +176,15 @@ NOT_FOLLOWED(sem_trywait, (sem_t*) noexcept)
 NOT_FOLLOWED(pthread_spin_lock, (pthread_spinlock_t*) noexcept)
 NOT_FOLLOWED(pthread_spin_trylock, (pthread_spinlock_t*) noexcept)
 NOT_FOLLOWED(pthread_spin_unlock, (pthread_spinlock_t*) noexcept)
-NOT_FOLLOWED(pthread_barrier_wait, (pthread_barrier_t*) noexcept)
 NOT_FOLLOWED(pthread_tryjoin_np, (pthread_t, void**) noexcept)
 NOT_FOLLOWED(pthread_timedjoin_np, (pthread_t, void**, const timespec*))
 NOT_FOLLOWED(pthread_clockjoin_np, (pthread_t, void**, clockid_t, const timespec*))
 NOT_FOLLOWED(pthread_cancel, (pthread_t))
 NOT_FOLLOWED(pthread_key_create, (pthread_key_t*, void (*)(void*)) noexcept)
 [[noreturn]] void pthread_exit(void*) { refused("pthread_exit", CALLER); }
+// The search itself waits at one, where several simulations share a budget of executions.
+int pthread_barrier_wait(pthread_barrier_t* b) noexcept {
+    if (in_program) refused("pthread_barrier_wait", CALLER);
+    return reinterpret_cast<int (*)(pthread_barrier_t*)>(::dlsym(RTLD_NEXT, "pthread_barrier_wait"))(b);
+}
 }
