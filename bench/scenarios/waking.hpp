@@ -115,7 +115,9 @@ public:
         sleep_until_ns(start + static_cast<std::int64_t>(seconds) * second);
         if (ops != 0) account.wait();
         const std::int64_t wall_ns = now_ns() - start, cpu_ns = process_cpu_ns() - cpu_start;
-        const std::uint64_t switches = switches_of_others() - switches_start;
+        // A thread that has ended since takes its count along.
+        const std::uint64_t switches_end = switches_of_others();
+        const std::uint64_t switches = switches_end - std::min(switches_end, switches_start);
 
         report result;
         row& r = result.measured;
