@@ -18,8 +18,6 @@
 // Errors.  make: std::bad_alloc; what the callable's constructor throws. Nothing is lost in either case.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <array>
 #include <cstddef>
 #include <mutex>
@@ -87,25 +85,7 @@ private:
         std::mutex mutex;
         std::vector<magazine*> full, empty;
         std::vector<void*> slabs;
-        std::byte *next = nullptr, *end = nullptr;  // of the newest slab
-
-        // For a magazine. The first slabs are small. Then many blocks are in use, in any order: on large pages, if the system
-        // has them, their addresses are in the processor's tables all the same.
-        std::byte* slab() {
-            constexpr std::size_t bytes = magazine::blocks * block_bytes;
-            if (end - next < static_cast<std::ptrdiff_t>(bytes)) {
-                const bool small = slabs.size() < small_slabs;
-                const std::size_t size = small ? bytes : large_slab;
-                slabs.push_back(nullptr);  // before the allocation, which may throw
-                slabs.back() = ::operator new(size, std::align_val_t{small ? 64 : large_slab});
-                next = static_cast<std::byte*>(slabs.back());
-                end = next + size;
-                if (!small) (void)::madvise(next, size, MADV_HUGEPAGE);  // a hint
-            }
-            return std::exchange(next, next + bytes);
-        }
     };
-    static constexpr std::size_t small_slabs = 64, large_slab = std::size_t{1} << 21;
 
     // Never destroyed: a scheduler with static lifetime, or on a thread that outlives main, may free tasks
     // after every destructor of this file could have run.
@@ -156,7 +136,9 @@ private:
             return;
         }
         if (loaded_ == &none_) loaded_ = empty_magazine(d);
-        std::byte* const slab = d.slab();
+        d.slabs.push_back(nullptr);  // before the allocation, which may throw
+        auto* slab = static_cast<std::byte*>(::operator new(magazine::blocks * block_bytes, std::align_val_t{64}));
+        d.slabs.back() = slab;
         // Handed out in ascending order, which suits the prefetcher of a thread that walks a list of them.
         for (std::size_t i = magazine::blocks; i-- > 0;) loaded_->put(slab + i * block_bytes);
     }
@@ -205,9 +187,7 @@ struct pooled_storage {
         t->~task_type();
         task_block_pool::release(t);
     }
-    static void leave_prefetch_hint(task_type* t) noexcept {
-        t->leave_prefetch_hint(task_block_pool::allocated_before());
-    }
+    static void leave_prefetch_hint(task_type* t) noexcept { t->leave_prefetch_hint(task_block_pool::allocated_before()); }
 };
 
 }  // namespace apiary
