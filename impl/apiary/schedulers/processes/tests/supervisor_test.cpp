@@ -73,9 +73,11 @@ TEST(supervisor, starts_one_again_for_one) {
     EXPECT_EQ(all.send(before, true), send_answer::accepted);
     f.wait_for_starts(1, 2, 1);
     EXPECT_NE(f.of(1), before);
-    EXPECT_EQ(all.kill(f.of(2)), send_answer::accepted);
+    const pid killed = f.of(2);
+    EXPECT_EQ(all.kill(killed), send_answer::accepted);
     f.wait_for_starts(1, 2, 2);
-    EXPECT_TRUE(all.stop(real_sync::forever).forced.size() == 0);
+    // Its successor begins before the books know of its end: the stop may still report that one.
+    for (const auto& one : all.stop(real_sync::forever).forced) EXPECT_EQ(one.id, killed);
     for (const auto& one : f.all) EXPECT_EQ(one.cancels, 1) << "the stop tells each, and so does their supervisor";
 }
 
