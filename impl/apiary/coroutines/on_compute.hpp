@@ -14,7 +14,7 @@
 // Synchronisation. The scheduler's, for its task; the waiter's (waiter S1, S2) for the coroutine. asked_ needs no order: it
 // decides nothing but whether the callable runs.
 //
-// Tested by schedulers/side_by_side_test.cpp. Not modelled: its halves are, as those of delayed_posts (README.md).
+// Checked by model_check/coroutines/on_compute_check.cpp; tested by schedulers/side_by_side_test.cpp.
 #pragma once
 
 #include <atomic>
