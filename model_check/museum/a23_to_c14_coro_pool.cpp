@@ -19,18 +19,7 @@ using namespace apiary;
 using namespace apiary::model;
 
 template <class Sync>
-struct small_parts {
-    using driver = announcing_driver<Sync>;
-    using clock = steady_clock<Sync>;
-    struct random {
-        explicit random(std::uint64_t) {}
-        static unsigned below(unsigned) { return 0; }
-    };
-    using trace = no_trace;
-    static int processor() { return -1; }
-};
-template <class Sync>
-using core = co_core<Sync, small_parts<Sync>>;
+using core = co_core<Sync, crew_parts<Sync>>;
 
 // A23. A thread that is no coroutine of the pool begins one by the inner door, which is for what lives.
 template <class Sync, bool ByTheOuterDoor>

@@ -25,16 +25,7 @@ struct crew_kind {
     using sync = Sync;
     using driver = announcing_driver<Sync>;
     using task_type = job<Sync>;
-    struct parts {
-        // Beside a single peer it does not matter where a thief begins.
-        struct random {
-            explicit random(std::uint64_t) {}
-            static unsigned below(unsigned) { return 0; }
-        };
-        using trace = no_trace;
-        using clock = steady_clock<Sync>;
-        static int processor() { return -1; }
-    };
+    using parts = crew_parts<Sync>;
     struct limits {
         static constexpr unsigned index_bits = 64;
         static constexpr std::size_t initial_capacity = 1, max_capacity = 2;

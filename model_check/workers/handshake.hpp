@@ -5,7 +5,9 @@
 #include <cstdint>
 
 #include <apiary/events/parker_driver.hpp>
+#include <apiary/timers/clock.hpp>
 #include <apiary/workers/parameters.hpp>
+#include <apiary/workers/trace.hpp>
 
 namespace apiary::model {
 
@@ -38,6 +40,22 @@ public:
 private:
     bool tells_ = false;  // the owner's, after before()
     typename Sync::template atomic<unsigned> asleep_;
+};
+
+// Beside a single peer it does not matter where a thief begins, and each choice would double the graphs.
+struct first_choice {
+    explicit first_choice(std::uint64_t) {}
+    static unsigned below(unsigned) { return 0; }
+};
+
+// What the workers of a crew are made of.
+template <class Sync>
+struct crew_parts {
+    using driver = announcing_driver<Sync>;
+    using clock = steady_clock<Sync>;
+    using random = first_choice;
+    using trace = no_trace;
+    static int processor() { return -1; }
 };
 
 }  // namespace apiary::model

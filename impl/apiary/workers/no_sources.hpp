@@ -1,7 +1,8 @@
 // no_sources: the sources of a worker that has none: what it runs comes from ready work and the
 // crew's pool.
 //
-// When to use it. For workers without inbox and timers. A crew of them has no post_to.
+// When to use it. For workers without inbox and timers; and as the base of sources that have something else, which hide
+// what they do otherwise. A crew of them has no post_to.
 //
 // Threads. The worker's own, but enter, open, leave and id: with the owner's mutex held.
 // The concept that this meets: worker.hpp. Checked by model_check/schedulers/hive, as part of
@@ -33,15 +34,7 @@ public:
     unsigned incarnation() const { return id_; }
 
     void collect() noexcept {}
-    bool run_some() {
-        const std::size_t there = kept_.size();
-        for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left) {
-            task_type* t = kept_.pop_front();
-            if (t == nullptr) break;  // the one before has helped
-            self().run_task(t);
-        }
-        return there > 0;
-    }
+    bool run_some() { return run_kept(); }
     bool call() const { return false; }
     std::int64_t next_deadline() const { return Crew::driver::forever; }
     bool visible() const { return false; }
@@ -56,11 +49,24 @@ public:
         while (task_type* t = kept_.pop_front()) self().drop(t);
     }
 
-private:
+protected:
     Worker& self() { return static_cast<Worker&>(*this); }
+    const Worker& self() const { return static_cast<const Worker&>(*this); }
 
-    unsigned id_ = 0;
+    bool run_kept() {
+        const std::size_t there = kept_.size();
+        for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left) {
+            task_type* t = kept_.pop_front();
+            if (t == nullptr) break;  // the one before has helped
+            self().run_task(t);
+        }
+        return there > 0;
+    }
+
     fifo_list<task_type> kept_;  // there was no memory to share them, or the worker is leaving
+
+private:
+    unsigned id_ = 0;
 };
 
 }  // namespace apiary

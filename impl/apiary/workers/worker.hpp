@@ -71,6 +71,7 @@
 #include <apiary/workers/fairness.hpp>
 #include <apiary/workers/helping.hpp>
 #include <apiary/workers/idle_policy.hpp>
+#include <apiary/workers/no_sources.hpp>
 #include <apiary/workers/task_runner.hpp>
 
 namespace apiary {
@@ -85,6 +86,7 @@ public:
     using task_type = typename Crew::task_type;
     using sources_type = typename Crew::template sources<worker>;
     friend sources_type;
+    friend no_sources<Crew, worker>;  // the base of those that have little else
     friend helping<worker>;
     using ready_type = typename Crew::ready;
     static constexpr std::size_t max_batch = worker_parameters::max_batch;

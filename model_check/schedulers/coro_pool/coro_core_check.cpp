@@ -15,18 +15,7 @@ using namespace apiary;
 using namespace apiary::model;
 
 template <class Sync>
-struct small_parts {
-    using driver = announcing_driver<Sync>;
-    using clock = steady_clock<Sync>;
-    struct random {
-        explicit random(std::uint64_t) {}
-        static unsigned below(unsigned) { return 0; }
-    };
-    using trace = no_trace;
-    static int processor() { return -1; }
-};
-template <class Sync>
-using core = co_core<Sync, small_parts<Sync>>;
+using core = co_core<Sync, crew_parts<Sync>>;
 
 template <class Sync>
 struct pool_scenario {

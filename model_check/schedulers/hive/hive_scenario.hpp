@@ -14,6 +14,8 @@
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
+#include "../../workers/handshake.hpp"
+
 namespace apiary::model {
 
 constexpr hive_parameters small_parameters{.local_budget = 2,
@@ -39,12 +41,6 @@ struct local_parts : hive_parts<Sync> {
 template <class Sync>
 struct local_parts<on_halves<Sync>> : half_stealing_hive_parts<on_halves<Sync>> {
     static constexpr std::size_t room = hive_half_limits<on_halves<Sync>>::capacity;
-};
-
-// Beside a single peer it does not matter where a thief begins, and each choice would double the graphs.
-struct first_choice {
-    explicit first_choice(std::uint64_t) {}
-    static unsigned below(unsigned) { return 0; }
 };
 
 template <class Sync, bool Shipped>

@@ -11,62 +11,36 @@
 // The concept that this meets: worker.hpp. Not modelled: the lingering.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <thread>
 
-#include <apiary/queues/fifo_list.hpp>
+#include <apiary/workers/no_sources.hpp>
 
 namespace apiary {
 
 template <class Crew, class Worker>
-class co_sources {
+class co_sources : public no_sources<Crew, Worker> {
+    using no_sources<Crew, Worker>::self;
+
 public:
     using task_type = typename Crew::task_type;
 
-    co_sources() = default;
-    co_sources(const co_sources&) = delete;
-    co_sources& operator=(const co_sources&) = delete;
-
-    void enter(unsigned id) { id_ = id; }
-    void open() {}
-    void leave() {}
-    unsigned id() const { return id_; }
-    unsigned incarnation() const { return id_; }
-
-    void collect() noexcept {}
     bool run_some() {
-        const std::size_t there = kept_.size();
-        for (std::size_t left = there; left > 0 && !self().owner().stopping(); --left)
-            self().run_task(kept_.pop_front());
-        const bool worked = run_lanes() || there > 0;
+        const bool kept = this->run_kept();
+        const bool worked = run_lanes() || kept;
         if (!worked && self().owner().linger_ns() != 0) linger();
         return worked;
     }
     bool call() const {
         return lanes().on() && (self().ready_.hurried() || lanes().high_waits() || background_is_due());
     }
-    std::int64_t next_deadline() const { return Crew::driver::forever; }
     // What others offer is among what any worker may take, where the worker itself looks.
     bool visible() const {
         ask_all();
         return false;
     }
-    void keep(task_type* t) { kept_.push_front(t); }
-    std::size_t pending() const { return 0; }
-
-    bool hand_over_timed() { return true; }
-    bool hand_over_kept() { return kept_.empty() || self().crew().post_list(kept_); }
-    void close() {}
-    task_type* take() { return kept_.pop_front(); }
-    void drop_all() {
-        while (task_type* t = kept_.pop_front()) self().drop(t);
-    }
 
 private:
-    Worker& self() { return static_cast<Worker&>(*this); }
-    const Worker& self() const { return static_cast<const Worker&>(*this); }
-
     const co_lanes<typename Crew::sync>& lanes() const { return self().owner().lanes(); }
 
     // Up to high_share of high priority, and one of background when its turn has come.
@@ -137,8 +111,6 @@ private:
     std::uint64_t run_ = 0;
     std::int64_t until_ns_ = 0;  // 0: its patience has not begun
     bool spent_ = false;
-    unsigned id_ = 0;
-    fifo_list<task_type> kept_;  // there was no memory to share them
 };
 
 }  // namespace apiary

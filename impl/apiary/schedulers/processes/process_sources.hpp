@@ -16,11 +16,14 @@
 #include <apiary/schedulers/processes/process.hpp>
 #include <apiary/tasks/job.hpp>
 #include <apiary/timers/timer_heap.hpp>
+#include <apiary/workers/no_sources.hpp>
 
 namespace apiary {
 
 template <class Crew, class Worker>
-class process_sources {
+class process_sources : public no_sources<Crew, Worker> {
+    using base = no_sources<Crew, Worker>;
+    using base::self;
     using sync = typename Crew::sync;
 
 public:
@@ -34,8 +37,6 @@ public:
     };
 
     process_sources() { running_.store(0, std::memory_order_relaxed); }
-    process_sources(const process_sources&) = delete;
-    process_sources& operator=(const process_sources&) = delete;
 
     // For steps on this worker.
     void sleep(std::int64_t deadline_ns, pid id, std::uint64_t tag) {
@@ -55,35 +56,21 @@ public:
     pid running() const { return {running_.load(std::memory_order_relaxed)}; }
 
     // For the worker.
-    void enter(unsigned id) { id_ = id; }
-    void open() {}
-    void leave() {}
-    unsigned id() const { return id_; }
-    unsigned incarnation() const { return id_; }
-
-    void collect() noexcept {}
     bool run_some() {
-        bool worked = fire();
-        const std::size_t there = kept_.size();
-        for (std::size_t left = there; left > 0; --left) self().run_task(kept_.pop_front());
-        return worked || there > 0;
+        const bool fired = fire();
+        return this->run_kept() || fired;
     }
     bool call() const { return !timers_.empty() && timers_.next_deadline() <= self().owner().now_ns(); }
     std::int64_t next_deadline() const { return timers_.next_deadline(); }
-    bool visible() const { return false; }
-    void keep(task_type* t) { kept_.push_front(t); }
     std::size_t pending() const { return timers_.size(); }
 
-    bool hand_over_timed() { return true; }
-    bool hand_over_kept() { return kept_.empty() || self().crew().post_list(kept_); }
     // Nothing lives any more: whose timers are left have ended before them.
     void close() {
         while (sleeping* s = timers_.pop()) sync::destroy(s);
     }
-    task_type* take() { return kept_.pop_front(); }
     void drop_all() {
         close();
-        while (task_type* t = kept_.pop_front()) self().drop(t);
+        base::drop_all();
     }
 
 private:
@@ -103,12 +90,8 @@ private:
         }
         return left != most;
     }
-    Worker& self() { return static_cast<Worker&>(*this); }
-    const Worker& self() const { return static_cast<const Worker&>(*this); }
 
     typename sync::template atomic<std::uint64_t> running_;
-    unsigned id_ = 0;
-    fifo_list<task_type> kept_;  // there was no room to share them
     timer_heap<sleeping, sync> timers_;
     fifo_list<job<sync>> spare_;                 // free places of the table
     std::vector<basic_command<sync>> commands_;  // of the step that runs
