@@ -101,7 +101,7 @@ struct big_program {
     struct on {
         using self = typename R::self;
         using address = typename R::address;
-        enum kind : std::uint64_t { begin, ask, answer, done, end };
+        enum kind : std::uint64_t { begin, ask, reply, done, end };
 
         struct node {
             operation<R>* all;
@@ -115,8 +115,8 @@ struct big_program {
                         return next(me);
                     case ask:
                         sum += m.number;
-                        return me.send(all->peers[m.number], {answer, m.number});
-                    case answer:
+                        return me.send(all->peers[m.number], {reply, m.number});
+                    case reply:
                         sum += k;
                         if (++k < program->pings) return next(me);
                         return me.send(root, {done, 0});

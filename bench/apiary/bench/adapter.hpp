@@ -106,13 +106,13 @@ concept joiner = runtime_adapter<R> && requires(R& r, example_task t, typename R
 
 // Has a call for two branches that may run at once. Whether it hands a worker in is its own affair.
 template <class R>
-concept forker = runtime_adapter<R> && requires(R& r, example_branch b) {
+concept forker = runtime_adapter<R> && (requires(R& r, example_branch b) {
     r.call(b);
     R::fork_join(b, b);
 } || requires(R& r, example_branch b, typename R::worker& w) {
     r.call(b);
     R::fork_join(w, b, b);
-};
+});
 
 // Its users get results out of that call, and not through references.
 template <class R>
