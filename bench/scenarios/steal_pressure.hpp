@@ -2,8 +2,8 @@
 //
 // Ideal is work_ns · ops / workers. A poor result means: idle workers are woken late or one by one, or
 // a steal takes too little. elsewhere_ppm near 0 means that nobody came; the latency column says how long the
-// first thief took. Where nothing can be posted the root is a call, and divides its children by halves; or a coroutine, which
-// forks them all. Twin: tokio_baseline/src/scenarios/steal_pressure.rs.
+// first thief took. Where nothing can be posted the root is a call, and divides its children by halves, or spawns them all in a
+// scope; or it is a coroutine, which forks them all. Twin: tokio_baseline/src/scenarios/steal_pressure.rs.
 #pragma once
 
 #include <array>
@@ -26,7 +26,8 @@ public:
         parameter{.name = "ops", .standard = 100'000, .most = 100'000'000},
     };
     template <class Runtime>
-    static constexpr bool expressible = poster<Runtime> || forker_by_halves<Runtime> || coroutine_runtime<Runtime>;
+    static constexpr bool expressible =
+        poster<Runtime> || forker_by_halves<Runtime> || coroutine_runtime<Runtime> || joiner<Runtime>;
 
     template <class Runtime>
     static report measure(const run_options& options) {
@@ -39,6 +40,13 @@ public:
                 runtime.call([&f, ops](auto&... worker) {
                     f.root_begins();
                     by_halves<Runtime>(f, 0, ops, worker...);
+                });
+            } else if constexpr (!poster<Runtime>) {
+                runtime.call([&f, ops] {
+                    f.root_begins();
+                    typename Runtime::scope children;
+                    for (std::uint64_t i = 0; i < ops; ++i) children.run([family = &f, i] { family->child(i); });
+                    children.wait();
                 });
             } else {
                 runtime.post([family = &f, r = &runtime, ops] { family->have_children(*r, ops); });
@@ -77,6 +85,7 @@ public:
     static report measure_family(family& f, Runtime& runtime, const run_options& options, Begin begin) {
         busy_wait_ns(1);  // calibrates its loop, for the first child should not
         histogram first_steals;
+        std::uint64_t first_steals_ns = 0;                // of all of them: a histogram has no mean
         std::map<std::int64_t, std::uint64_t> elsewhere;  // by the wall time of the block
         const std::uint64_t before = peak_resident_bytes();
         std::optional<std::uint64_t> bytes_each;  // of the first block, in which the most that wait are made
@@ -85,14 +94,19 @@ public:
             const block b = run_iterations(f.account, ops, ops, [&](std::uint64_t) { begin(ops); });
             if (!bytes_each) bytes_each = (peak_resident_bytes() - before) / ops;
             elsewhere[b.wall_ns] = f.elsewhere.load(std::memory_order_relaxed);
-            if (const std::int64_t first = f.first_elsewhere_ns.load(std::memory_order_relaxed); first != 0)
-                first_steals.record(static_cast<std::uint64_t>(first - f.root_ns));
+            if (const std::int64_t first = f.first_elsewhere_ns.load(std::memory_order_relaxed); first != 0) {
+                const auto took = static_cast<std::uint64_t>(first - f.root_ns);
+                first_steals.record(took);
+                first_steals_ns += took;
+            }
             return b;
         });
         row& r = result.measured;
         const std::uint64_t away = elsewhere.at(static_cast<std::int64_t>(*r.wall_ns));
         r.flags = "elsewhere_ppm=" + std::to_string(away * 1'000'000 / *r.ops);
         r.add_flag("bytes_each=" + std::to_string(*bytes_each));
+        if (const std::uint64_t n = first_steals.count(); n != 0)
+            r.add_flag("lat_mean_ns=" + std::to_string(first_steals_ns / n));
         r.set_latency(first_steals);
         result.latency = first_steals;
         return result;

@@ -224,7 +224,14 @@ class Blocks(Case):
 
     def test_steal_pressure(self) -> None:
         row = self.run_ok("steal_pressure", 500, "--param", "ops=500", "--warmup-blocks", 1, "--blocks", 2)
-        self.assertRegex(row["flags"], r"^elsewhere_ppm=\d+;bytes_each=\d+$")
+        flags = r"^elsewhere_ppm=\d+;bytes_each=\d+" + (r";lat_mean_ns=(\d+)$" if int(row["lat_count"]) else "$")
+        self.assertRegex(row["flags"], flags)
+        if int(row["lat_count"]):
+            mean = int(re.match(flags, row["flags"])[1])
+            self.assertLessEqual(int(row["lat_min_ns"]), mean)
+            self.assertLessEqual(mean, int(row["lat_max_ns"]))
+            if row["lat_count"] == "2":
+                self.assertEqual(mean, (int(row["lat_min_ns"]) + int(row["lat_max_ns"])) // 2)
         self.assertLessEqual(int(re.match(r"elsewhere_ppm=(\d+)", row["flags"])[1]), 1_000_000)
         self.assertIn(row["lat_count"], ("0", "1", "2", "3"), "at most one sample per block")
         # By the wall, for the system brings the time of a thread that runs elsewhere up to date at its ticks. Three threads at most.

@@ -71,6 +71,12 @@ class Curves(unittest.TestCase):
         self.assertIn('context switches while idle</td><td class="">tokio</td><td class="n">7</td>', text)
         self.assertEqual(page_curves.figures(report([row("hive", "successor", "", 1, flags="", maxrss_kib="9")])), "")
 
+    def test_the_mean_time_until_a_task_ran_elsewhere_is_shown_where_one_did(self) -> None:
+        flags = ("elsewhere_ppm=9;bytes_each=8;lat_mean_ns=17980", "elsewhere_ppm=0;bytes_each=8", "lat_mean_ns=18020")
+        text = page_curves.figures(report([row("hive", "steal_pressure", "work_ns=100", n, flags=f) for n, f in enumerate(flags)]))
+        self.assertIn('first task ran elsewhere</td><td class="">hive</td><td class="n">18.0 us</td>', text)
+        self.assertIn("18.0 us to 18.0 us", text)
+
     def test_memory_is_shown_of_a_task_that_waits_and_of_programs_that_fork(self) -> None:
         rows = [row("hive", "fib", "n=27", n, flags="", maxrss_kib=str(kib)) for n, kib in enumerate((2048, 3072, 9216))]
         rows += [row("hive", "steal_pressure", "", 1, flags="elsewhere_ppm=0;bytes_each=112", maxrss_kib="7")]

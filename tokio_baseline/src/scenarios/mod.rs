@@ -82,9 +82,11 @@ pub static SCENARIOS: [&Scenario; 35] = [
 
 /// The scenarios that a runtime expresses: `expresses![Runtime: module of the scenario, …]`.
 macro_rules! expresses {
-    ($runtime:ty: $($scenario:ident),+ $(,)?) => {
-        &[$((&$crate::scenarios::$scenario::SCENARIO, $crate::scenarios::$scenario::measure::<$runtime>)),+]
+    ($runtime:ty: $($scenario:ident $(by $way:ident)?),+ $(,)?) => {
+        &[$((&$crate::scenarios::$scenario::SCENARIO, expresses!(@way $runtime, $scenario $(, $way)?))),+]
     };
+    (@way $runtime:ty, $scenario:ident) => { $crate::scenarios::$scenario::measure::<$runtime> };
+    (@way $runtime:ty, $scenario:ident, $way:ident) => { $crate::scenarios::$scenario::$way::<$runtime> };
 }
 pub(crate) use expresses;
 

@@ -2,11 +2,12 @@
 use crate::args::RunArgs;
 use crate::closed_loop;
 use crate::failure::Failure;
+use crate::fork_join::forks::Fork;
 use crate::hist::Histogram;
 use crate::host;
 use crate::ledger::Ledger;
 use crate::report::Report;
-use crate::runtime::Runtime;
+use crate::runtime::{ForkJoin, Runtime, Start};
 use crate::scenario::{Param, Scenario};
 use std::collections::BTreeMap;
 use std::ptr;
@@ -44,9 +45,14 @@ fn this_thread() -> usize {
 }
 
 impl Family {
-    fn have_children<R: Runtime>(&'static self, n: u64) {
+    /// On the root's thread, before the first child may run.
+    fn root_begins(&self) {
         self.root_ns.store(host::now_ns(), Ordering::Relaxed);
         self.root_thread.store(this_thread(), Ordering::Relaxed);
+    }
+
+    fn have_children<R: Runtime>(&'static self, n: u64) {
+        self.root_begins();
         for i in 0..n {
             R::spawn(move || self.child(i));
         }
@@ -65,8 +71,59 @@ impl Family {
     }
 }
 
+/// The children `first` and on, up to `end`, which a runtime of two branches halves until one is left.
+#[derive(Clone, Copy)]
+struct Children {
+    family: &'static Family,
+    first: u64,
+    end: u64,
+    is_root: bool,
+}
+
+impl Children {
+    fn half(self) -> u64 {
+        self.first + (self.end - self.first) / 2
+    }
+}
+
+impl Fork for Children {
+    fn is_leaf(self) -> bool {
+        // Asked once of the root, as its first act.
+        if self.is_root {
+            self.family.root_begins();
+        }
+        self.end - self.first == 1
+    }
+
+    fn left(self) -> Self {
+        Children { end: self.half(), is_root: false, ..self }
+    }
+
+    fn right(self) -> Self {
+        Children { first: self.half(), is_root: false, ..self }
+    }
+
+    fn value(self) -> u64 {
+        if self.end - self.first == 1 {
+            self.family.child(self.first);
+        }
+        0
+    }
+}
+
 /// Measures it on the runtime `R`.
 pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
+    measure_family::<R>(run, |runtime, family, ops| runtime.post(move || family.have_children::<R>(ops)))
+}
+
+/// The same where nothing can be posted but a computation of two branches.
+pub fn measure_by_halves<R: ForkJoin>(run: &RunArgs) -> Result<Report, Failure> {
+    measure_family::<R>(run, |runtime, family, ops| {
+        runtime.post_forks(Children { family, first: 0, end: ops, is_root: true }, 1, |_, _| ());
+    })
+}
+
+fn measure_family<R: Start>(run: &RunArgs, begin: impl Fn(&R, &'static Family, u64)) -> Result<Report, Failure> {
     host::busy_wait(1); // calibrates its loop, for the first child should not
     let family: &'static Family = Box::leak(Box::new(Family {
         ledger: Ledger::leak(run.slowdown_ns),
@@ -77,26 +134,32 @@ pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
     }));
     let runtime = R::start(run.workers)?;
     let mut first_steals = Histogram::new();
+    let mut first_steals_ns = 0; // of all of them: a histogram has no mean
     let mut away_of_block = BTreeMap::new(); // by the wall time of the block
     let before = host::peak_resident_bytes();
     let mut bytes_each = None; // of the first block, in which the most that wait are made
     let (mut report, median) = closed_loop::measure_median(run, 1, |ops| {
         family.away.children.store(0, Ordering::Relaxed);
         family.away.first_ns.store(0, Ordering::Relaxed);
-        let block = closed_loop::iterations(family.ledger, ops, ops, |_| {
-            runtime.post(move || family.have_children::<R>(ops));
-        });
+        let block = closed_loop::iterations(family.ledger, ops, ops, |_| begin(&runtime, family, ops));
         bytes_each.get_or_insert_with(|| (host::peak_resident_bytes() - before) / ops);
         away_of_block.insert(block.wall_ns, family.away.children.load(Ordering::Relaxed));
         match family.away.first_ns.load(Ordering::Relaxed) {
             0 => (),
-            first => first_steals.record(first.saturating_sub(family.root_ns.load(Ordering::Relaxed))),
+            first => {
+                let took = first.saturating_sub(family.root_ns.load(Ordering::Relaxed));
+                first_steals.record(took);
+                first_steals_ns += took;
+            }
         }
         block
     });
     let away = away_of_block[&median.wall_ns];
     report.row.put_flag(&format!("elsewhere_ppm={}", away * 1_000_000 / median.ops));
     report.row.put_flag(&format!("bytes_each={}", bytes_each.unwrap_or_default()));
+    if let Some(mean) = first_steals_ns.checked_div(first_steals.count()) {
+        report.row.put_flag(&format!("lat_mean_ns={mean}"));
+    }
     report.row.put_latency(&first_steals);
     report.hist = first_steals;
     report.row.put_counters(&runtime.counters());

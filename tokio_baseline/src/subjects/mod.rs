@@ -51,7 +51,9 @@ pub const CHILI: Subject = Subject {
     name: "chili",
     version: env!("TB_VERSION_CHILI"),
     allocator: "system",
-    expresses: expresses![Chili: fib, tree_sum, skynet, nqueens, uts, matmul],
+    expresses: expresses![
+        Chili: steal_pressure by measure_by_halves, fib, tree_sum, skynet, nqueens, uts, matmul
+    ],
 };
 
 /// ractor with the system's allocator: actors, and nothing else.
