@@ -10,6 +10,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from apiary_cli.analysis import summary
 from apiary_cli.base import building, packages, repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import plans
@@ -86,6 +87,10 @@ class Peers(unittest.TestCase):
             for there, arrived in ((True, ["asio"]), (False, [])):
                 with mock.patch.object(packages.Package, "present", return_value=there):
                     self.assertEqual(building.arrived(folder), arrived)
+
+    def test_a_summary_names_the_peer_that_was_not_built(self) -> None:
+        self.assertEqual(summary.missing({"race": {"absent": ["libomp"]}}, []), ["not raced, because not built: libomp"])
+        self.assertEqual(summary.missing({"race": {"absent": []}}, []), [])
 
     def test_a_race_asks_for_the_peers_that_it_is_to_run(self) -> None:
         for words, peers in (
