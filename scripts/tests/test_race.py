@@ -327,6 +327,23 @@ class Order(unittest.TestCase):
         self.assertEqual(rounds.on_the_line((61665, 0.1943), (499335, 0.8097), 0.10), 30832, "noise; the line says -5404")
         self.assertIsNone(rounds.lever(lambda ns, _: 0.0, 8), "what no slow-down reaches has no control")
 
+    def test_the_search_for_a_slow_down_begins_at_the_length_of_a_task_and_not_of_its_whole_graph(self) -> None:
+        point = next(p for p in plans.plan("metg").points if dict(p.params)["iterations"] == "4096")
+        plain, tasks, longest = 8e6, 4000, []
+
+        def trial(race: rounds.Race, point: plans.Point, arm: subjects.Arm, slowdown: int, seed: int) -> dict[str, str]:
+            longest.append(plain + slowdown * tasks / 64 / 2)
+            return {"status": "ok", "ns_per_op": str(longest[-1]), "flags": f"tasks_per_op={tasks};edges_per_op=1"}
+
+        arm = mock.Mock(subject=mock.Mock())
+        with mock.patch.object(rounds, "trial", trial):
+            (made,) = rounds.calibrate(mock.Mock(), point, arm)
+        self.assertLess(max(longest), 3 * plain, "an operation that takes seconds ends in the time limit")
+        self.assertAlmostEqual(made["slowdown_ns"], 0.1 * plain / (tasks / 64 / 2), delta=1000)
+        flags = {"flags": "forks_per_op=1000"}
+        self.assertEqual(rounds.first_slowdown(plans.SCENARIOS["fib"], 1000.0, flags), 500, "behind each computation")
+        self.assertEqual(rounds.first_slowdown(plans.SCENARIOS["successor"], 1000.0, {"flags": ""}), 32_000)
+
     def test_what_a_disturbance_repeats_leaves_the_rounds_behind_it_as_they_were(self) -> None:
         plan = dataclasses.replace(plans.plan("smoke"), points=(points.throughput(1), points.throughput(2)), rounds=3)
         one = subjects.Subject("hive", "1", "c++", "", Path("x"), ("post_throughput",))

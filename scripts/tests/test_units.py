@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 
 from apiary_cli.analysis import units
+from apiary_cli.race.metrics import unit_of
 
 
 def row(**given: str) -> dict[str, str]:
@@ -26,7 +27,7 @@ class Units(unittest.TestCase):
             ("my_forks_per_op=3", None),
         ):
             with self.subTest(flags):
-                self.assertEqual(units.unit_of(row(flags=flags)), found)
+                self.assertEqual(unit_of(row(flags=flags)), found)
 
     def test_the_table_has_the_median_of_good_rows_by_point_and_subject(self) -> None:
         rows = [

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from ..base import stats
+from ..race.metrics import unit_of
 from .comparing import Row, good
-from .units import unit_of
 
 FLOOR = "machine"
 HALF = 0.5

@@ -3,18 +3,9 @@ figures for one of them. Ratios are the same either way; but two nanoseconds a f
 
 from __future__ import annotations
 
-import re
-
 from ..base import stats
-from .comparing import Row, good
-
-UNIT = re.compile(r"(?:^|;)(fork|node|message|spawn|task)s_per_op=([1-9][0-9]*)(?:;|$)")
-
-
-def unit_of(row: Row) -> tuple[str, int] | None:
-    """fork, node, message, spawn or task, and how many of them an operation has."""
-    found = UNIT.search(row["flags"])
-    return (found[1], int(found[2])) if found else None
+from ..race.metrics import unit_of
+from .comparing import good
 
 
 def table(rows: list[Row]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Callable
 
@@ -43,6 +44,15 @@ OPERATION = "task"  # what a row counts in `ops`, unless the scenario says other
 def counting(metric: Metric, operation: str) -> Metric:
     """The metric where a row's `ops` counts such operations."""
     return replace(metric, what=metric.what.replace(f"per {OPERATION}", f"per {operation}"))
+
+
+UNIT = re.compile(r"(?:^|;)(fork|node|message|spawn|task)s_per_op=([1-9][0-9]*)(?:;|$)")
+
+
+def unit_of(row: dict[str, str]) -> tuple[str, int] | None:
+    """fork, node, message, spawn or task, and how many of them an operation has."""
+    found = UNIT.search(row["flags"])
+    return (found[1], int(found[2])) if found else None
 
 
 def posts_alone(row: dict[str, str]) -> bool:

@@ -19,7 +19,9 @@ from typing import Callable
 from ..base import proc, stats
 from . import disturbance, histogram, planfile, plausible, subjects, tables
 from .eta import Eta
+from .metrics import unit_of
 from .plans import Plan, Point
+from .scenarios import SLOW_EVERY, Scenario
 from .subjects import Arm
 
 REPEATS = 2
@@ -343,8 +345,8 @@ def unsupported_rows(race: Race, batch: int) -> list[dict[str, str]]:
     return rows
 
 
-def trial(race: Race, point: Point, arm: Arm, slowdown: int, seed: int) -> float | None:
-    """The figure of one short calibration run, or None where it failed."""
+def trial(race: Race, point: Point, arm: Arm, slowdown: int, seed: int) -> dict[str, str]:
+    """The row of one short calibration run."""
     slow = dataclasses.replace(arm, slowdown={point: slowdown})
     words = subjects.command(
         slow.program,
@@ -357,8 +359,14 @@ def trial(race: Race, point: Point, arm: Arm, slowdown: int, seed: int) -> float
         slowdown_ns=slowdown,
     )
     done = run_subject(race, point, words, run_folder(race))
-    row = subjects.judge(done, point, race.workers, seed)
-    return point.metric.value(row) if row["status"] == "ok" else None
+    return subjects.judge(done, point, race.workers, seed)
+
+
+def first_slowdown(scenario: Scenario, plain: float, row: dict[str, str]) -> int:
+    """Where the search begins, of an operation that takes `plain`: what an operation says that it consists of counts each as a
+    task. So one of thousands of tasks is not slowed by thousands of its own lengths, which no time limit would see the end of."""
+    unit = unit_of(row) if scenario.slow_every == SLOW_EVERY else None
+    return max(1, round(LEVER * scenario.slow_every * plain / (unit[1] if unit else 1)))
 
 
 def calibrate(race: Race, point: Point, arm: Arm, targets: tuple[float, ...] = (SLOW_TARGET,)) -> list[dict]:
@@ -366,7 +374,12 @@ def calibrate(race: Race, point: Point, arm: Arm, targets: tuple[float, ...] = (
     does much (half as slow again): there the noise of a few pairs of runs is a small share of it. Each target is tried
     once, and set right on the line through both: counting costs something, too, and where threads wait for each other
     the effect is not proportional. What it came out as, the race itself tells."""
-    plain = trial(race, point, arm, 0, 1)
+
+    def figure(row: dict[str, str]) -> float | None:
+        return point.metric.value(row) if row["status"] == "ok" else None
+
+    untouched = trial(race, point, arm, 0, 1)
+    plain = figure(untouched)
 
     def effect(slowdown: int, number: int) -> float | None:
         ratios: list[float] = []
@@ -375,13 +388,12 @@ def calibrate(race: Race, point: Point, arm: Arm, targets: tuple[float, ...] = (
             error = statistics.stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) >= least else math.inf
             if error <= STEADY[number <= CALIBRATION_TRIALS]:
                 break
-            before, slow = (trial(race, point, arm, n, 10 * number + pair) for n in (0, slowdown))
+            before, slow = (figure(trial(race, point, arm, n, 10 * number + pair)) for n in (0, slowdown))
             if before and slow:
                 ratios.append(math.log(slow / before))
         return math.exp(stats.trimmed_mean(ratios)) - 1 if ratios else None
 
-    begin = max(1, round(LEVER * point.scenario.slow_every * plain)) if plain else 1
-    found = lever(effect, begin) if plain else None
+    found = lever(effect, first_slowdown(point.scenario, plain, untouched)) if plain else None
     made = []
     for number, target in enumerate(targets, start=CALIBRATION_TRIALS + 1):
         tried = max(1, round(found[0] * (target - 1) / found[1])) if found else None
