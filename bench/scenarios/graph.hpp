@@ -1,4 +1,5 @@
 // graph: dependent tasks in the patterns of Task Bench and others, built and run; a value goes along every edge.
+// graph_again: the same, built once and run again and again: only the runs are timed. So the two stand in no row together.
 //
 // A poor result means: a task allocates, an edge locks or is looked up, what has become ready is handed over one by one. The
 // floor is the subject machine: the same loop in one thread. Over `iterations` it gives the curve from which METG is read.
@@ -19,9 +20,10 @@
 
 namespace apiary::bench {
 
-class graph {
+// The two scenarios; `Operation<Runtime, Build>` is made once, with the tasks' builder, and one call of it is an operation.
+template <template <class, class> class Operation>
+class graphs {
 public:
-    static constexpr std::string_view name = "graph";
     static constexpr bool open_loop = false;
     static constexpr std::uint64_t most_tasks = 1 << 24;
     static constexpr std::array parameters{
@@ -31,8 +33,6 @@ public:
         parameter{.name = "iterations", .standard = 0, .least = 0},
         calibrated_ops,
     };
-    template <class Runtime>
-    static constexpr bool expressible = grapher<Runtime> || poster<Runtime>;
 
     template <class Runtime>
     static report measure(const run_options& options) {
@@ -47,9 +47,12 @@ public:
         for (std::uint64_t id = 0; id < tasks; ++id) all.values[id] = all.value(id);
         const std::uint64_t expected = all.answer();
 
+        const auto build = [&](auto& to) {
+            for (std::uint64_t id = 0; id < tasks; ++id) to.submit(id, all.list.producers(id), graph_task{&all, id});
+        };
         Runtime runtime(options.workers);
-        graph_runner<Runtime> runner(runtime);
         const std::uint64_t before = peak_resident_bytes();
+        Operation operation(runtime, tasks, build);
         std::uint64_t bytes_each = 0;
         bool first = true;
         report result = measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
@@ -57,10 +60,7 @@ public:
             for (std::uint64_t i = 0; i < ops; ++i) {
                 std::ranges::fill(all.values, 0);
                 meter.start();
-                runner.graph(tasks, [&](auto& to) {
-                    for (std::uint64_t id = 0; id < tasks; ++id)
-                        to.submit(id, all.list.producers(id), graph_task{&all, id});
-                });
+                operation();
                 const std::int64_t end = now_ns();
                 meter.stop(end, mark(i + all.answer() - expected));
                 if (first) bytes_each = (peak_resident_bytes() - before) / tasks;
@@ -74,6 +74,20 @@ public:
         result.measured.add_flag("bytes_each=" + std::to_string(bytes_each));
         return result;
     }
+};
+
+class graph : public graphs<built_and_run> {
+public:
+    static constexpr std::string_view name = "graph";
+    template <class Runtime>
+    static constexpr bool expressible = grapher<Runtime> || poster<Runtime>;
+};
+
+class graph_again : public graphs<built_once> {
+public:
+    static constexpr std::string_view name = "graph_again";
+    template <class Runtime>
+    static constexpr bool expressible = prebuilder<Runtime> || (!grapher<Runtime> && poster<Runtime>);
 };
 
 }  // namespace apiary::bench

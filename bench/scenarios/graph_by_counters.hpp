@@ -1,7 +1,8 @@
 // Graphs for a runtime that has no call for them but can post: a counter of producers for each task, a list of its consumers.
 // All tasks are submitted first; then those without producers are posted, and a task that ends hands on to what it made ready.
+// Such a graph runs again when its counters are set again.
 //
-// Threads.  graph: the main thread, which sleeps until all have run. The rest: tasks.
+// Threads.  graph, build, run_again: the main thread, which sleeps until all have run. The rest: tasks.
 //
 // Synchronisation: a task that ends takes itself off the counter of each consumer (acq_rel); the one that takes off the last
 // continues the release sequence of the others, so the consumer sees what all its producers wrote. Tasks without consumers
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <apiary/bench/task_graphs.hpp>
@@ -43,6 +45,7 @@ class graph_runner<Runtime> {
         graph_task task;
         std::uint64_t consumers;  // the first of its edges
         std::atomic<std::uint32_t> pending;
+        std::uint32_t producers;
     };
     struct edge {
         std::uint64_t consumer, next;
@@ -53,23 +56,31 @@ public:
 
     template <class Build>
     void graph(std::uint64_t tasks, Build build) {
+        this->build(tasks, build);
+        start();
+    }
+
+    template <class Build>
+    void build(std::uint64_t tasks, Build build) {
         if (nodes_.size() != tasks) nodes_ = std::vector<node>(tasks);
         edges_.clear();
         roots_.clear();
         build(*this);
-        std::uint64_t ends = 0;
-        for (const node& one : nodes_) ends += one.consumers == none;
-        ends_.store(ends, std::memory_order_relaxed);
-        finished_.store(0, std::memory_order_relaxed);
-        for (const std::uint64_t id : roots_) runtime_.post([this, id] { run(id); });
-        finished_.wait(0, std::memory_order_acquire);
+        ends_in_all_ = 0;
+        for (const node& one : nodes_) ends_in_all_ += one.consumers == none;
+    }
+
+    void run_again() {
+        for (node& one : nodes_) one.pending.store(one.producers, std::memory_order_relaxed);
+        start();
     }
 
     void submit(std::uint64_t id, std::span<const std::uint64_t> producers, graph_task task) {
         node& mine = nodes_[id];
         mine.task = task;
         mine.consumers = none;
-        mine.pending.store(static_cast<std::uint32_t>(producers.size()), std::memory_order_relaxed);
+        mine.producers = static_cast<std::uint32_t>(producers.size());
+        mine.pending.store(mine.producers, std::memory_order_relaxed);
         if (producers.empty()) roots_.push_back(id);
         for (const std::uint64_t producer : producers) {
             edges_.push_back({id, nodes_[producer].consumers});
@@ -78,6 +89,13 @@ public:
     }
 
 private:
+    void start() {
+        ends_.store(ends_in_all_, std::memory_order_relaxed);
+        finished_.store(0, std::memory_order_relaxed);
+        for (const std::uint64_t id : roots_) runtime_.post([this, id] { run(id); });
+        finished_.wait(0, std::memory_order_acquire);
+    }
+
     void run(std::uint64_t id) {
         nodes_[id].task();
         std::uint64_t at = nodes_[id].consumers, ready = none;
@@ -103,8 +121,45 @@ private:
     std::vector<node> nodes_;
     std::vector<edge> edges_;
     std::vector<std::uint64_t> roots_;
+    std::uint64_t ends_in_all_ = 0;
     std::atomic<std::uint64_t> ends_{0};
     std::atomic<std::uint32_t> finished_{0};
+};
+
+// An operation of the scenario `graph`.
+template <class Runtime, class Build>
+class built_and_run {
+public:
+    built_and_run(Runtime& runtime, std::uint64_t tasks, Build build)
+        : runner_(runtime), tasks_(tasks), build_(build) {}
+    void operator()() { runner_.graph(tasks_, build_); }
+
+private:
+    graph_runner<Runtime> runner_;
+    const std::uint64_t tasks_;
+    const Build build_;
+};
+
+// And one of `graph_again`.
+template <class Runtime, class Build>
+class built_once {
+public:
+    built_once(Runtime& runtime, std::uint64_t tasks, Build build) : graph_(runtime.prebuilt(tasks, build)) {}
+    void operator()() { graph_.run(); }
+
+private:
+    decltype(std::declval<Runtime&>().prebuilt(0, std::declval<Build>())) graph_;
+};
+
+template <class Runtime, class Build>
+    requires(!grapher<Runtime> && poster<Runtime>)
+class built_once<Runtime, Build> {
+public:
+    built_once(Runtime& runtime, std::uint64_t tasks, Build build) : runner_(runtime) { runner_.build(tasks, build); }
+    void operator()() { runner_.run_again(); }
+
+private:
+    graph_runner<Runtime> runner_;
 };
 
 }  // namespace apiary::bench

@@ -64,6 +64,7 @@ inline constexpr std::array scenarios_of{
     entry_of<bounded_buffer, Runtime>(),
     entry_of<idle_processes, Runtime>(),
     entry_of<graph, Runtime>(),
+    entry_of<graph_again, Runtime>(),
     entry_of<wake_chain, Runtime>(),
     entry_of<idle_cpu, Runtime>(),
 };

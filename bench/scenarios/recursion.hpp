@@ -57,6 +57,17 @@ public:
     void submit(std::uint64_t, std::span<const std::uint64_t>, F task) {
         task();
     }
+
+    // Nothing has to be built.
+    template <class Build>
+    auto prebuilt(std::uint64_t, Build build) {
+        struct loop {
+            recursion& machine;
+            Build build;
+            void run() { build(machine); }
+        };
+        return loop{*this, build};
+    }
 };
 
 // Each branch is a call: what a runtime costs that must be able to hand either branch to another thread, and never does.

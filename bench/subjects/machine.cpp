@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
         entry_of<bounded_buffer, hand_over>(),
         entry_of<idle_processes, hand_over>(),
         entry_of<graph, recursion>(),
+        entry_of<graph_again, recursion>(),
     };
     return run_subject({recursion::name, recursion::version(), scenarios}, argc, argv);
 }

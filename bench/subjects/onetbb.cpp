@@ -2,7 +2,8 @@
 // posts from outside; task_group::run for children; enqueue again for a task that lets others go first.
 //
 // Fork-join: a task_group per node, parallel_invoke for two branches, and task_arena::execute for the root: the main thread
-// takes one of the N slots. Graphs: a flow graph of continue_nodes, built by the main thread in the arena, then begun.
+// takes one of the N slots. Graphs: a flow graph of continue_nodes, built by the main thread in the arena, then begun; it can be
+// begun again as it is.
 // Compute tasks: a second arena of lower priority. It has no batch call, no timers and no way to aim at a worker.
 // Its tasks come from oneTBB's own pools and not from operator new: the column `allocs` stays empty.
 #include <oneapi/tbb/flow_graph.h>
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -116,6 +118,26 @@ public:
             build(all);
             all.run();
         });
+    }
+
+    class prebuilt_graph {
+    public:
+        template <class Build>
+        prebuilt_graph(tbb::task_arena& arena, Build build) : arena_(arena) {
+            arena_.execute([this, &build] { build(all_.emplace()); });
+        }
+        void run() {
+            arena_.execute([this] { all_->run(); });
+        }
+
+    private:
+        tbb::task_arena& arena_;
+        std::optional<flow_graph> all_;  // made in the arena, where its tasks run
+    };
+
+    template <class Build>
+    prebuilt_graph prebuilt(std::uint64_t, Build build) {
+        return {arena_, build};
     }
 
     class scope {

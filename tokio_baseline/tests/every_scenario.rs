@@ -74,6 +74,8 @@ const RUNS: &[(&str, &str, u64)] = &[
     ("graph", "pattern=wavefront width=7 steps=30 ops=3", 3),
     ("graph", "pattern=layered width=7 steps=30 ops=3", 3),
     ("graph", "pattern=cholesky width=5 ops=3", 3),
+    ("graph_again", "pattern=stencil_1d width=7 steps=30 ops=3", 3),
+    ("graph_again", "pattern=cholesky width=5 iterations=20 ops=3", 3),
     ("wake_chain", "ops=51 sleep_us=20", 51),
     ("idle_cpu", "seconds=1 rate=20", 20),
     ("idle_cpu", "seconds=1", 0),

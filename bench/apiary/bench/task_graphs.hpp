@@ -10,7 +10,13 @@
 // may run while others are still submitted, or only then: that is the runtime's own way. A task is trivially copyable, at
 // most 24 bytes. A runtime without such a call, but with `post`, gets its graphs by counters (scenarios/graph_by_counters.hpp).
 //
-// Threads.  graph: the main thread. build: one thread, which may be a worker; submit: that thread.
+// A runtime whose graph, once built, can run again and again has besides
+//
+//     template <class Build> auto prebuilt(std::uint64_t tasks, Build build);
+//
+// It calls build as above, runs nothing, and returns what has `void run()`: all tasks run once, and have run when it returns.
+//
+// Threads.  graph, prebuilt, run: the main thread. build: one thread, which may be a worker; submit: that thread.
 #pragma once
 
 #include <cstdint>
@@ -35,5 +41,8 @@ struct example_build {
 
 template <class R>
 concept grapher = runtime_adapter<R> && requires(R& r, example_build build) { r.graph(std::uint64_t{1}, build); };
+
+template <class R>
+concept prebuilder = grapher<R> && requires(R& r, example_build build) { r.prebuilt(std::uint64_t{1}, build).run(); };
 
 }  // namespace apiary::bench

@@ -1,5 +1,5 @@
 // Graphs of dependent tasks by counters: a counter of producers for each task, a list of its consumers, a goroutine for what has
-// become ready. All tasks are submitted first.
+// become ready. All tasks are submitted first. graph_again runs a graph that was built once again and again.
 package main
 
 import (
@@ -150,6 +150,7 @@ type edge struct{ consumer, next uint64 }
 type graphNode struct {
 	consumers uint64 // the first of its edges
 	pending   uint32 // atomically, once tasks run
+	expects   uint32 // how many producers
 }
 
 type valueGraph struct {
@@ -160,6 +161,7 @@ type valueGraph struct {
 	nodes      []graphNode
 	edges      []edge
 	roots      []uint64
+	endsInAll  uint64
 	ends       uint64 // atomically, once tasks run
 }
 
@@ -186,7 +188,8 @@ func (g *valueGraph) submit(id uint64) {
 	mine := &g.nodes[id]
 	producers := g.producers(id)
 	mine.consumers = none
-	atomic.StoreUint32(&mine.pending, uint32(len(producers)))
+	mine.expects = uint32(len(producers))
+	atomic.StoreUint32(&mine.pending, mine.expects)
 	if len(producers) == 0 {
 		g.roots = append(g.roots, id)
 	}
@@ -218,8 +221,8 @@ func (g *valueGraph) run(id uint64) {
 	}
 }
 
-// Submits all, starts what needs nothing, and waits.
-func (g *valueGraph) build() int64 {
+// Submits all.
+func (g *valueGraph) build() {
 	g.edges, g.roots = g.edges[:0], g.roots[:0]
 	if g.nodes == nil {
 		g.nodes = make([]graphNode, g.tasks())
@@ -227,20 +230,36 @@ func (g *valueGraph) build() int64 {
 	for id := uint64(0); id < g.tasks(); id++ {
 		g.submit(id)
 	}
-	ends := uint64(0)
+	g.endsInAll = 0
 	for id := range g.nodes {
 		if g.nodes[id].consumers == none {
-			ends++
+			g.endsInAll++
 		}
 	}
-	atomic.StoreUint64(&g.ends, ends)
+}
+
+// Sets the counters of a graph that has run.
+func (g *valueGraph) setAgain() {
+	for id := range g.nodes {
+		atomic.StoreUint32(&g.nodes[id].pending, g.nodes[id].expects)
+	}
+}
+
+// Starts what needs nothing, and waits.
+func (g *valueGraph) start() int64 {
+	atomic.StoreUint64(&g.ends, g.endsInAll)
 	for _, id := range g.roots {
 		go g.run(id)
 	}
 	return <-g.l.end
 }
 
-func graph(c *call) (*report, error) {
+func graph(c *call) (*report, error) { return graphs(c, false) }
+
+func graphAgain(c *call) (*report, error) { return graphs(c, true) }
+
+// Each operation builds the graph and runs it, or, with `again`, runs the one that was built before.
+func graphs(c *call, again bool) (*report, error) {
 	kind, width, steps := patterns[c.param("pattern")], c.param("width"), c.param("steps")
 	if tasksOfPattern(kind, width, steps) > 1<<24 {
 		return nil, bad("--param width=%d and steps=%d make more than %d tasks", width, steps, 1<<24)
@@ -257,6 +276,9 @@ func graph(c *call) (*report, error) {
 		g.values[id] = g.value(uint64(id))
 	}
 	expected, before, grown := g.answer(), peakResidentBytes(), none
+	if again {
+		g.build()
+	}
 	r := blocks(c, 1, func(ops uint64) block {
 		b := block{ops: ops}
 		cpu := processCPUNs()
@@ -265,7 +287,12 @@ func graph(c *call) (*report, error) {
 				g.values[id] = 0
 			}
 			start := nowNs()
-			b.wallNs += g.build() - start
+			if again {
+				g.setAgain()
+			} else {
+				g.build()
+			}
+			b.wallNs += g.start() - start
 			b.cpuNs = processCPUNs() - cpu
 			b.sum += mark(i + g.answer() - expected)
 			if grown == none {

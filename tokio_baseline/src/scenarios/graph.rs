@@ -1,5 +1,6 @@
 //! `graph`: dependent tasks in the patterns of Task Bench and others, by counters: one of producers for each task, a list of
-//! its consumers. All tasks are submitted first; then those without producers are posted.
+//! its consumers. All tasks are submitted first; then those without producers are posted. `graph_again` is the same graph,
+//! built once and run again and again.
 use crate::args::RunArgs;
 use crate::closed_loop::{self, Meter};
 use crate::failure::Failure;
@@ -15,17 +16,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 const MOST_TASKS: u64 = 1 << 24;
 
 /// The entry in the list.
-pub static SCENARIO: Scenario = Scenario {
-    name: "graph",
-    params: &[
-        Param::word("pattern", PATTERNS),
-        Param::number("width", 8, 1, 4096),
-        Param::number("steps", 1000, 1, MOST_TASKS),
-        Param::number("iterations", 0, 0, 1 << 32),
-        OPS,
-    ],
-    open_loop: false,
-};
+pub static SCENARIO: Scenario = Scenario { name: "graph", params: PARAMS, open_loop: false };
+
+/// Of `graph_again`, too.
+pub(super) const PARAMS: &[Param] = &[
+    Param::word("pattern", PATTERNS),
+    Param::number("width", 8, 1, 4096),
+    Param::number("steps", 1000, 1, MOST_TASKS),
+    Param::number("iterations", 0, 0, 1 << 32),
+    OPS,
+];
 
 const NONE: u64 = u64::MAX;
 
@@ -46,6 +46,14 @@ struct Node {
     /// The first of its edges.
     consumers: AtomicU64,
     pending: AtomicU32,
+    producers: AtomicU32,
+}
+
+/// What is known of a graph that was built.
+struct Built {
+    roots: Vec<u64>,
+    /// How many tasks have no consumers.
+    ends: u64,
 }
 
 #[derive(Default)]
@@ -65,12 +73,13 @@ impl Graph {
         self.values.iter().map(|value| value.load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
     }
 
-    /// Submits all tasks and posts those without producers.
-    fn start(&'static self, runtime: &impl Runtime) {
+    /// Submits all tasks.
+    fn build(&self) -> Built {
         let (mut edges, mut roots) = (self.edges.iter().enumerate(), Vec::new());
         for id in 0..self.list.tasks() {
             let (mine, producers) = (&self.nodes[id as usize], self.list.producers(id));
             mine.consumers.store(NONE, Ordering::Relaxed);
+            mine.producers.store(producers.len() as u32, Ordering::Relaxed);
             mine.pending.store(producers.len() as u32, Ordering::Relaxed);
             if producers.is_empty() {
                 roots.push(id);
@@ -84,8 +93,20 @@ impl Graph {
             }
         }
         let ends = self.nodes.iter().filter(|node| node.consumers.load(Ordering::Relaxed) == NONE).count();
-        self.ends.store(ends as u64, Ordering::Relaxed);
-        for id in roots {
+        Built { roots, ends: ends as u64 }
+    }
+
+    /// Sets the counters of a graph that has run.
+    fn set_again(&self) {
+        for node in &self.nodes {
+            node.pending.store(node.producers.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// Posts the tasks without producers.
+    fn start(&'static self, runtime: &impl Runtime, built: &Built) {
+        self.ends.store(built.ends, Ordering::Relaxed);
+        for &id in &built.roots {
             self.post(runtime, id);
         }
     }
@@ -120,6 +141,11 @@ impl Graph {
 
 /// Measures it on the runtime `R`.
 pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
+    measure_form::<R, false>(run)
+}
+
+/// Each operation builds the graph and runs it; with `AGAIN` it runs the one that was built before.
+pub(super) fn measure_form<R: Runtime, const AGAIN: bool>(run: &RunArgs) -> Result<Report, Failure> {
     let pattern = PATTERNS[run.params.value("pattern") as usize];
     let (width, steps) = (run.params.value("width"), run.params.value("steps"));
     if tasks_of(pattern, width, steps) > MOST_TASKS {
@@ -143,6 +169,7 @@ pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
 
     let runtime = R::start(run.workers)?;
     let before = host::peak_resident_bytes();
+    let once = AGAIN.then(|| graph.build());
     let mut grown = None;
     let mut report = closed_loop::measure(run, 1, |ops| {
         let mut meter = Meter::default();
@@ -150,7 +177,12 @@ pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
             graph.values.iter().for_each(|value| value.store(0, Ordering::Relaxed));
             graph.ledger.open(1);
             meter.start();
-            graph.start(&runtime);
+            if let Some(built) = &once {
+                graph.set_again();
+                graph.start(&runtime, built);
+            } else {
+                graph.start(&runtime, &graph.build());
+            }
             let ended = graph.ledger.wait();
             meter.stop(ended, mark(i.wrapping_add(graph.answer()).wrapping_sub(expected)));
             grown.get_or_insert_with(|| host::peak_resident_bytes() - before);

@@ -5,6 +5,7 @@ pub mod chained_spawn;
 pub mod chameneos;
 pub mod fib;
 pub mod graph;
+pub mod graph_again;
 pub mod idle_cpu;
 pub mod idle_processes;
 pub mod latency_vs_load;
@@ -42,7 +43,7 @@ use std::marker::PhantomData;
 
 /// Every scenario of CLI.md that is for runtimes. A newcomer adds one file, a line above, a name here and below, and its
 /// name to those subjects that do not express everything.
-pub static SCENARIOS: [&Scenario; 35] = [
+pub static SCENARIOS: [&Scenario; 36] = [
     &post_throughput::SCENARIO,
     &post_latency::SCENARIO,
     &timer_lateness::SCENARIO,
@@ -76,6 +77,7 @@ pub static SCENARIOS: [&Scenario; 35] = [
     &bounded_buffer::SCENARIO,
     &idle_processes::SCENARIO,
     &graph::SCENARIO,
+    &graph_again::SCENARIO,
     &wake_chain::SCENARIO,
     &idle_cpu::SCENARIO,
 ];
@@ -95,7 +97,7 @@ pub struct Everything<R>(PhantomData<R>);
 
 impl<R: Asking + Computing + Delayed + ForkJoin + Messaging + Targeted + Yielding> Everything<R> {
     /// Every scenario, measured on `R`.
-    pub const LIST: &'static [Expressed] = expresses![R: post_throughput, post_latency, timer_lateness, targeted_throughput, targeted_latency, steal_pressure, mixed_load, latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, spawn_many_remote_busy1, spawn_many_remote_busy2, ping_pong, yield_many, chained_spawn, remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, msg_ping_pong, msg_count, msg_ring, msg_create, msg_throughput, chameneos, big, bounded_buffer, idle_processes, graph, wake_chain, idle_cpu];
+    pub const LIST: &'static [Expressed] = expresses![R: post_throughput, post_latency, timer_lateness, targeted_throughput, targeted_latency, steal_pressure, mixed_load, latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, spawn_many_remote_busy1, spawn_many_remote_busy2, ping_pong, yield_many, chained_spawn, remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, msg_ping_pong, msg_count, msg_ring, msg_create, msg_throughput, chameneos, big, bounded_buffer, idle_processes, graph, graph_again, wake_chain, idle_cpu];
 }
 
 /// The scenario called `name`.

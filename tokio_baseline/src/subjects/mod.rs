@@ -42,7 +42,7 @@ pub const RAYON: Subject = Subject {
     expresses: expresses![
         Rayon: post_throughput, post_latency, targeted_throughput, targeted_latency, steal_pressure, mixed_load,
         latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, ping_pong, chained_spawn,
-        remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, graph, wake_chain, idle_cpu,
+        remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, graph, graph_again, wake_chain, idle_cpu,
     ],
 };
 
