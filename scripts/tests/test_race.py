@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from unittest import mock
 
+from apiary_cli import main
 from apiary_cli.base import stats
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import metrics, plans, rounds, subjects, tables
@@ -293,6 +294,17 @@ class Order(unittest.TestCase):
         )
         self.assertEqual(roles(("global_queue", True), ("tokio", False))[0], ("global_queue", "candidate"))
         self.assertEqual(roles(("tokio", False))[1], ("tokio-aa", "aa"), "controls qualify any batch")
+
+    def test_the_controls_copy_the_first_of_ours_that_the_plan_names(self) -> None:
+        built = [subjects.Subject(name, "1", "c++", "", Path(name), (), name != "tokio") for name in ("hive", "task_graph", "tokio")]
+        for words, first in (([], "task_graph"), (["--subject", "hive", "--subject", "task_graph"], "hive")):
+            with (
+                mock.patch.object(race_verb, "existing_programs", return_value=[]),
+                mock.patch.object(subjects, "discover", return_value=(built, [])),
+                mock.patch.object(race_verb, "refuse_other_source"),
+            ):
+                found, _ = race_verb.gather(main.parse("race", ["--no-build", *words]), ("task_graph", "tokio", "hive"))
+            self.assertEqual(race_verb.line_up(found, None, True)[-1][2], f"{first}-slow10")
 
     def test_what_is_given_by_name_is_on_trial(self) -> None:
         ours = subjects.Subject("hive", "1", "c++", "", Path("x"), (), True)

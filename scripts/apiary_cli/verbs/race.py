@@ -212,8 +212,8 @@ def lacking(names: list[str]) -> tuple[str, str]:
 def gather(
     args: argparse.Namespace, usual: tuple[str, ...] = ()
 ) -> tuple[list[subjects.Subject], list[str]]:
-    """Build and introduce the subjects; the reasons why some were refused. `usual` are the plan's: --subject
-    overrules it, and what --program names races always."""
+    """Build and introduce the subjects, in the order that they are named; the reasons why some were refused. `usual` are
+    the plan's: --subject overrules it, and what --program names races always."""
     extra = [Path(name).resolve() for name in args.program]
     check_files(args)
     programs = existing_programs() if args.no_build else subjects.build_all()
@@ -224,13 +224,13 @@ def gather(
     for name in usual if found and not args.subject else ():
         if name not in all_names:
             raise unknown("subject", name, all_names)
-    wanted = args.subject or [s.name for s in found if s.name in usual]
+    wanted = args.subject or [name for name in usual if name in {s.name for s in found}]
     for name in set(args.subject) - {s.name for s in found}:
         why, remedy = lacking([name])
         if why:
             raise Fault(f"the subject {name} is not built", why, remedy, USAGE)
     named = subjects.select(found, wanted) if wanted else [] if usual else found
-    chosen = [s for s in found if s in named or (s.program in extra and not args.subject)]
+    chosen = named + [s for s in found if s not in named and s.program in extra and not args.subject]
     if not chosen:
         raise Fault(
             "there is no subject to race",
