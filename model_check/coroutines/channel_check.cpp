@@ -74,7 +74,8 @@ struct channel_scenario : coroutine_scenario<Sync> {
 template <class Sync, std::size_t Capacity>
 struct send_meets_receive : channel_scenario<Sync, Capacity, 1> {
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on"};
+    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on", "channel.need_not_wait",
+                                           "brief_lock.waited"};
     void thread(unsigned i) {
         if (i == 0)
             this->sends(this->here(), 0);

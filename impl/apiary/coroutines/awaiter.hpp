@@ -67,14 +67,15 @@ protected:
     ~awaiter() = default;
 
     // First thing on the way out.
-    awaited resumed() {
+    [[gnu::always_inline]] awaited resumed() {
         (void)left();
         return this->how.read();
     }
     // True once: it waited, and has not come back by await_resume.
-    bool left() {
+    [[gnu::always_inline]] bool left() {
+        if (!began_.read()) [[likely]]
+            return false;  // and no callback was made
         stop_.reset();
-        if (!began_.read()) return false;
         began_.write(false);
         return true;
     }

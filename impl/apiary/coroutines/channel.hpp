@@ -8,12 +8,13 @@
 // When to use it. Between coroutines that make and coroutines that use, with back-pressure. When
 // not: between threads; for work as such (a pool has queues); for one value.
 //
-// Threads.   all: any; any number of senders and receivers. Progress.  A mutex, held for a few
-// steps and one move of a value, and never while a coroutine runs. Order.     Values come out in
-// the order in which sends were made, those of waiting senders too; so
+// Threads.   all: any; any number of senders and receivers.
+// Progress.  A brief_lock, held for a few steps and one move of a value, and never while a coroutine
+//            runs: a value that takes long to move is better sent by a pointer.
+// Order.     Values come out in the order in which sends were made, those of waiting senders too; so
 //            those of one sender come out in its order. Receivers that wait are served in theirs.
 // Capacity.  0: a send waits for its receive.
-// Values.    T moves without throwing, under the mutex. send takes its value from where the caller
+// Values.    T moves without throwing, under the lock. send takes its value from where the caller
 //            holds it, and only when it answers `done`: what was not sent is still the caller's. A
 //            value handed to a receiver whose frame goes before it has gone on goes with it.
 // Bad input. Destroyed while a coroutine waits: ends the program. Closed twice: the second call
@@ -26,11 +27,13 @@
 //   I2  A closed channel has no waiters.
 //   I3  A value is the caller's, in the ring, or in a receiver that was taken as `done`.
 //
-// Why a mutex: a value, the two lists and the close change together, and a cancel takes a waiter
-// from the middle of its list. A ring without a lock would need the mutex beside it for all of
-// that.
+// Why a lock: a value, the two lists and the close change together, and a cancel takes a waiter from
+// the middle of its list. A ring without a lock would need one beside it for all of that.
 //
-// Synchronisation. By the mutex. Behind it a waiter's own: what was put into a waiting receiver
+// An await tries once before its coroutine is suspended (at_once), and again when it is put into the
+// list (wait): what came in between is not waited for. Exhibit C30.
+//
+// Synchronisation. By the lock. Behind it a waiter's own: what was put into a waiting receiver
 // before finish is seen behind suspend (waiter S1, S2).
 //
 // Checked by model_check/coroutines/channel_check.cpp. Stressed by
@@ -43,6 +46,7 @@
 #include <utility>
 
 #include <apiary/coroutines/awaiter.hpp>
+#include <apiary/coroutines/brief_lock.hpp>
 #include <apiary/sync/real_sync.hpp>
 
 namespace apiary {
@@ -65,11 +69,11 @@ public:
     class [[nodiscard]] sending : public awaiter<sending, Sync, Stop> {
     public:
         sending(channel& to, T& value) : to_(to), value_(&value) {}
-        ~sending() {
+        [[gnu::always_inline]] ~sending() {
             if (this->left()) (void)to_.forget(to_.senders_, *this);
         }
 
-        bool await_ready() const { return false; }
+        [[gnu::always_inline]] bool await_ready() { return to_.at_once(*this); }
         // done, closed or cancelled.
         awaited await_resume() { return this->resumed(); }
 
@@ -86,11 +90,11 @@ public:
     class [[nodiscard]] receiving : public awaiter<receiving, Sync, Stop> {
     public:
         explicit receiving(channel& from) : from_(from) {}
-        ~receiving() {
+        [[gnu::always_inline]] ~receiving() {
             if (this->left()) (void)from_.forget(from_.receivers_, *this);
         }
 
-        bool await_ready() const { return false; }
+        [[gnu::always_inline]] bool await_ready() { return from_.at_once(*this); }
         // A value, closed or cancelled.
         received<T> await_resume() {
             const awaited end = this->resumed();
@@ -127,7 +131,7 @@ public:
         receiving* to = nullptr;
         awaited how;
         {
-            const typename Sync::lock held(mutex_);
+            const inside_it inside(lock_);
             how = put(value, to);
         }
         if (to != nullptr) to->finish();
@@ -137,21 +141,22 @@ public:
 
     // A value, closed, or would_wait.
     received<T> try_receive() {
-        received<T> r{};
+        place value{std::optional<T>()};
         sending* from = nullptr;
+        awaited how;
         {
-            const typename Sync::lock held(mutex_);
-            r.how = get(r.value, from);
+            const inside_it inside(lock_);
+            how = get(value, from);
         }
         if (from != nullptr) from->finish();
-        return r;
+        return {value.take(), how};
     }
 
     // Ends all that wait, as `closed`. False: it was closed before.
     bool close() {
         taken_waiters<Sync> ended;
         {
-            const typename Sync::lock held(mutex_);
+            const inside_it inside(lock_);
             if (std::exchange(closed_, true)) return false;
             end_all(receivers_, ended);
             end_all(senders_, ended);
@@ -162,20 +167,20 @@ public:
 
     // Hints.
     std::size_t size() const {
-        const typename Sync::lock held(mutex_);
+        const inside_it inside(lock_);
         return size_;
     }
     bool is_closed() const {
-        const typename Sync::lock held(mutex_);
+        const inside_it inside(lock_);
         return closed_;
     }
 
 private:
     using place = typename Sync::template cell<std::optional<T>>;
+    using inside_it = typename brief_lock<Sync>::held;
 
-    // With the mutex held. Of would_wait nothing has changed. `to` is to be finished without the
-    // mutex.
-    awaited put(T& value, receiving*& to) {
+    // With the lock held. Of would_wait nothing has changed. `to` is to be finished without it.
+    [[gnu::always_inline]] awaited put(T& value, receiving*& to) {
         if (closed_) return awaited::closed;
         to = receivers_.take_first();
         if (to != nullptr)
@@ -188,9 +193,9 @@ private:
     }
 
     // Likewise. The oldest sender that waits lays its value into the room that was made.
-    awaited get(std::optional<T>& into, sending*& from) {
+    [[gnu::always_inline]] awaited get(place& into, sending*& from) {
         if (size_ != 0) {
-            into = ring_[first_].take();
+            into.write(ring_[first_].take());
             first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
             --size_;
             from = senders_.take_first();
@@ -198,7 +203,7 @@ private:
         } else {
             from = senders_.take_first();  // capacity 0
             if (from == nullptr) return closed_ ? awaited::closed : awaited::would_wait;
-            into.emplace(std::move(*from->value_));
+            into.write(std::optional<T>(std::move(*from->value_)));
         }
         return awaited::done;
     }
@@ -209,36 +214,62 @@ private:
         ++size_;
     }
 
-    // False: it need not wait.
+    // True: it need not wait, and its end is there.
+    [[gnu::always_inline]] bool at_once(sending& w) {
+        receiving* to = nullptr;
+        awaited how;
+        {
+            const inside_it inside(lock_);
+            how = put(*w.value_, to);
+        }
+        if (how == awaited::would_wait) return false;
+        w.how.write(how);
+        if (to != nullptr) to->finish();
+        return true;
+    }
+    [[gnu::always_inline]] bool at_once(receiving& w) {
+        sending* from = nullptr;
+        awaited how;
+        {
+            const inside_it inside(lock_);
+            how = get(w.value_, from);
+        }
+        if (how == awaited::would_wait) return false;
+        w.how.write(how);
+        if (from != nullptr) from->finish();
+        return true;
+    }
+
+    // The same behind a second try; one that must wait does so from here on. False: it need not.
     bool wait(sending& w) {
         receiving* to = nullptr;
         awaited how;
         {
-            const typename Sync::lock held(mutex_);
+            const inside_it inside(lock_);
             how = put(*w.value_, to);
             if (how == awaited::would_wait) {
                 senders_.append(w);
                 return true;
             }
         }
+        Sync::reach("channel.need_not_wait");
         w.how.write(how);
         if (to != nullptr) to->finish();
         return false;
     }
     bool wait(receiving& w) {
-        std::optional<T> value;
         sending* from = nullptr;
         awaited how;
         {
-            const typename Sync::lock held(mutex_);
-            how = get(value, from);
+            const inside_it inside(lock_);
+            how = get(w.value_, from);
             if (how == awaited::would_wait) {
                 receivers_.append(w);
                 return true;
             }
         }
+        Sync::reach("channel.need_not_wait");
         w.how.write(how);
-        w.value_.write(std::move(value));
         if (from != nullptr) from->finish();
         return false;
     }
@@ -262,14 +293,14 @@ private:
     }
     template <class Waiter>
     bool forget(wait_list<Waiter>& list, Waiter& w) noexcept {
-        const typename Sync::lock held(mutex_);
+        const inside_it inside(lock_);
         return list.take(w);
     }
 
     const std::size_t capacity_;
     place* const ring_;
-    mutable typename Sync::mutex mutex_;
-    // By mutex_.
+    mutable brief_lock<Sync> lock_;
+    // By lock_.
     std::size_t first_ = 0, size_ = 0;
     bool closed_ = false;
     wait_list<sending> senders_;

@@ -43,8 +43,9 @@
 
 namespace apiary {
 
-// How an await ended, or a call that would have to wait.
-enum class awaited : std::uint8_t { done, cancelled, closed, would_wait };
+// How an await ended, or a call that would have to wait. Of four bytes: g++ copies a received<int> by
+// words, and a word that was written as a byte is waited for.
+enum class awaited : std::uint32_t { done, cancelled, closed, would_wait };
 
 template <class Sync = real_sync>
 class waiter {
