@@ -2,7 +2,7 @@
 //
 // `suspended`: a million, each spawned and suspended at one event; what the process has more of the memory then, for each, and its
 // peak. `ping_pong`: a number to and fro between two coroutines, by two channels of one place. `count`: a million numbers from one to
-// another through 64 places. Time is for each message.
+// another through 64 places. Time is for each message, and `cpu_ns` is the processor time of the whole process for one.
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/coroutines/channel.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
@@ -34,6 +34,12 @@ double resident_bytes() {
     must(f != nullptr && std::fscanf(f, "%ld %ld", &whole, &resident) == 2, "no /proc/self/statm");
     std::fclose(f);
     return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+double processor_ns() {
+    rusage u{};
+    must(::getrusage(RUSAGE_SELF, &u) == 0, "no getrusage");
+    return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e9 +
+           static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e3;
 }
 double peak_mib() {
     rusage u{};
@@ -83,15 +89,19 @@ co_task<int> serves(channel<int>& out, channel<int>& in) {
 void ping_pong(benchmark::State& state) {
     coro_pool pool({.workers = static_cast<unsigned>(state.range(0))});
     pool.start();
+    double processor = 0;
     for (auto _ : state) {
         channel<int> there(1), back(1);
         must(pool.spawn(returns(there, back)), "a spawn was refused");
+        const double before = processor_ns();
         const std::int64_t begin = real_sync::now_ns();
         must(apiary::sync_wait(pool, serves(there, back)) == pings, "a ping was lost");
         const auto ns = static_cast<double>(real_sync::now_ns() - begin);
+        processor += processor_ns() - before;
         while (pool.report().living != 0) std::this_thread::yield();  // it has the channels
         state.SetIterationTime(ns * 1e-9 / (2 * pings));
     }
+    state.counters["cpu_ns"] = processor / (2.0 * pings * static_cast<double>(state.iterations()));
 }
 BENCHMARK(ping_pong)->Name("coro/ping_pong")->Arg(1)->Arg(2)->UseManualTime()->Iterations(20);
 
@@ -109,15 +119,19 @@ co_task<std::int64_t> adds(channel<int>& from) {
 void count(benchmark::State& state) {
     coro_pool pool({.workers = static_cast<unsigned>(state.range(0))});
     pool.start();
+    double processor = 0;
     for (auto _ : state) {
         channel<int> c(64);
+        const double before = processor_ns();
         const std::int64_t begin = real_sync::now_ns();
         must(pool.spawn(sends(c)), "a spawn was refused");
         must(apiary::sync_wait(pool, adds(c)) == std::int64_t{numbers} * (numbers - 1) / 2, "a number was lost");
         const auto ns = static_cast<double>(real_sync::now_ns() - begin);
+        processor += processor_ns() - before;
         while (pool.report().living != 0) std::this_thread::yield();
         state.SetIterationTime(ns * 1e-9 / numbers);
     }
+    state.counters["cpu_ns"] = processor / (1.0 * numbers * static_cast<double>(state.iterations()));
 }
 BENCHMARK(count)->Name("coro/count")->Arg(1)->Arg(2)->UseManualTime()->Iterations(5);
 
