@@ -113,6 +113,7 @@ struct program {
     void (*after)(void* check);
     std::string_view (*outcome)(void* check, std::array<char, 128>& buffer);  // may be null
     void (*destroy)(void* check);
+    void (*left)();  // may be null; after each run, however it ended
 };
 
 verdict explore(const program& p, const search_options& options);

@@ -11,19 +11,11 @@ namespace apiary::model::explorer {
 
 namespace {
 constexpr std::size_t stack_bytes = std::size_t{256} << 10;
-engine* the_active = nullptr;
-constexpr vector_clock all_knowing = [] {
-    vector_clock c{};
-    c.fill(0xFFFF);
-    return c;
-}();
 }  // namespace
 
 struct fiber_entry {
     static void run(void* self) { engine::fiber_main(self); }
 };
-
-engine* engine::active() { return the_active; }
 
 engine::engine(const program& p, const run_limits& limits)
     : program_(p), limits_(limits), g_(std::make_unique<graph>()) {
@@ -146,20 +138,9 @@ std::string engine::describe(std::uint32_t site) const {
     return (std::string(s.operation) + " at ").append(place_of(s.at.file_name())) + ":" + std::to_string(s.at.line());
 }
 
-const vector_clock& engine::knowledge() const {
-    if (current_ == main_thread) return all_knowing;
-    static constexpr vector_clock nothing{};
-    const unsigned at = position_[current_];
-    return at == 0 ? nothing : g_->threads[current_][at - 1].hb;
-}
-
-std::uint16_t engine::next_index() const {
-    return current_ == main_thread ? std::uint16_t{0} : static_cast<std::uint16_t>(position_[current_]);
-}
-
 run_end engine::run() {
-    engine* const outer = the_active;
-    the_active = this;
+    engine* const outer = active_;
+    active_ = this;
     reset();
     run_end result = run_end::complete;
     resume(main_thread);
@@ -171,8 +152,9 @@ run_end engine::run() {
         }
     }
     result = stopped_ ? end_ : conclude();
+    if (program_.left != nullptr) program_.left();
     if (result == run_end::failed) failure_.g = *g_;
-    the_active = outer;
+    active_ = outer;
     return result;
 }
 

@@ -135,7 +135,7 @@ public:
     site_table& sites() { return sites_; }
 
     // Called by the api, from a fiber.
-    static engine* active();
+    static engine* active() { return active_; }
     std::uint64_t read(operation& op, std::uint8_t* flags);
     void write(operation& op);
     void fence(operation& op);
@@ -161,8 +161,15 @@ public:
     [[nodiscard]] bool peeking() const { return peeking_; }
     [[nodiscard]] unsigned current_thread() const { return current_; }
     memory& heap() { return memory_; }
-    [[nodiscard]] const vector_clock& knowledge() const;  // of the current thread
-    [[nodiscard]] std::uint16_t next_index() const;       // of the current thread's next event
+    // Of the current thread; outside the threads all of them are known.
+    [[nodiscard]] const vector_clock& knowledge() const {
+        if (current_ == main_thread) return all_knowing;
+        const unsigned at = position_[current_];
+        return at == 0 ? nothing_known : g_->threads[current_][at - 1].hb;
+    }
+    [[nodiscard]] std::uint16_t next_index() const {  // of the current thread's next event
+        return current_ == main_thread ? std::uint16_t{0} : static_cast<std::uint16_t>(position_[current_]);
+    }
     // Whether the current thread's next event is a new one.
     [[nodiscard]] bool at_end() const { return position_[current_] >= g_->size(current_); }
     // Of plain data that a front end watches by itself.
@@ -244,6 +251,13 @@ private:
     [[nodiscard]] std::string why_stale(const event& read, const event& newer) const;
     void trace_failure(const std::string& reason, int thread);
 
+    static inline engine* active_ = nullptr;
+    static constexpr vector_clock nothing_known{};
+    static constexpr vector_clock all_knowing = [] {
+        vector_clock c{};
+        c.fill(0xFFFF);
+        return c;
+    }();
     const program& program_;
     run_limits limits_;
     memory memory_;

@@ -24,7 +24,7 @@ std::uint32_t site_table::intern(const std::source_location& at, const char* ope
     const std::uint64_t key = std::uint64_t{at.line()} << 32 | std::uint64_t{at.column()} << 1 | (failure ? 1U : 0U);
     const char* file = at.file_name();
     std::size_t i = bucket(key, file);
-    for (; index_[i].file != nullptr; i = (i + 1) % index_.size())
+    for (; index_[i].file != nullptr; i = (i + 1) & (index_.size() - 1))
         if (index_[i].key == key && index_[i].file == file &&
             (index_[i].operation == operation || std::strcmp(index_[i].operation, operation) == 0))
             return index_[i].id;
@@ -56,7 +56,7 @@ std::uint32_t site_table::intern(const std::source_location& at, const char* ope
         for (const entry& e : old) {
             if (e.file == nullptr) continue;
             std::size_t j = bucket(e.key, e.file);
-            while (index_[j].file != nullptr) j = (j + 1) % index_.size();
+            while (index_[j].file != nullptr) j = (j + 1) & (index_.size() - 1);
             index_[j] = e;
         }
     }
@@ -65,7 +65,7 @@ std::uint32_t site_table::intern(const std::source_location& at, const char* ope
 
 std::size_t site_table::bucket(std::uint64_t key, const char* file) const {
     const std::uint64_t h = (key ^ reinterpret_cast<std::uintptr_t>(file)) * 0x9E37'79B9'7F4A'7C15U;
-    return (h >> 33) % index_.size();
+    return (h >> 33) & (index_.size() - 1);
 }
 
 bool site_table::recheck(const char* name) {

@@ -53,7 +53,7 @@ private:
         std::uint32_t id;
     };
     std::vector<site_info> sites_ = std::vector<site_info>(1);
-    std::vector<entry> index_ = std::vector<entry>(1024);
+    std::vector<entry> index_ = std::vector<entry>(1024);  // a power of two
     std::size_t used_ = 0;
     std::map<std::string, bool, std::less<>> rechecks_;  // "recheck:NAME" -> looked at
     std::string mutated_, mutated_to_;
