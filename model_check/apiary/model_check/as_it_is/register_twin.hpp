@@ -28,7 +28,7 @@ void run_twin() {
     call_before(held.check);
     std::array<one, Check::threads> ones{};
     std::array<pthread_t, Check::threads> threads{};
-    for (unsigned i = 0; i < Check::threads; ++i) {
+    for (unsigned i = 1; i < Check::threads; ++i) {
         ones[i] = {&held.check, i};
         ::pthread_create(
             &threads[i], nullptr,
@@ -39,7 +39,8 @@ void run_twin() {
             },
             &ones[i]);
     }
-    for (const pthread_t t : threads) ::pthread_join(t, nullptr);
+    held.check.thread(0);
+    for (unsigned i = 1; i < Check::threads; ++i) ::pthread_join(threads[i], nullptr);
     call_after(held.check);
 }
 
