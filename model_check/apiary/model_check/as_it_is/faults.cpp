@@ -97,10 +97,13 @@ void terminated() {
 
 }  // namespace
 
+// A process has its timer for itself.
 void watch_for_faults() {
-    static pid_t watching = 0;
-    if (watching == ::getpid()) return;
-    watching = ::getpid();
+    static bool watching = false;
+    if (watching) return;
+    watching = true;
+    static const int in_children = ::pthread_atfork(nullptr, nullptr, [] { watching = false; });
+    (void)in_children;
     static std::array<char, 65536> stack;
     stack_t own{};
     own.ss_sp = stack.data();

@@ -38,11 +38,11 @@ void restore_image() {
     kept = true;
 }
 
-bool in_image(std::uintptr_t address) {
-    const auto within = [&](const char* begin, const char* end) {
-        return address >= reinterpret_cast<std::uintptr_t>(begin) && address < reinterpret_cast<std::uintptr_t>(end);
+std::array<image_range, 2> image() {
+    const auto from = [](const char* begin, const char* end) {
+        return image_range{reinterpret_cast<std::uintptr_t>(begin), static_cast<std::uintptr_t>(end - begin)};
     };
-    return within(apiary_data_begins, apiary_data_ends) || within(apiary_zeroes_begin, apiary_zeroes_end);
+    return {from(apiary_data_begins, apiary_data_ends), from(apiary_zeroes_begin, apiary_zeroes_end)};
 }
 
 void each_image_word(void (*f)(void* closure, std::uintptr_t word), void* closure) {

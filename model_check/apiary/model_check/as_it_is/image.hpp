@@ -5,13 +5,18 @@
 // when the program writes to it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace apiary::model::as_it_is {
 
 // The first call keeps the bytes, every later one puts them back.
 void restore_image();
-[[nodiscard]] bool in_image(std::uintptr_t address);
+// The statics that have values, and those that begin as zeroes.
+struct image_range {
+    std::uintptr_t begin, bytes;
+};
+[[nodiscard]] std::array<image_range, 2> image();
 // Calls f(word) for every aligned word of the image.
 void each_image_word(void (*f)(void* closure, std::uintptr_t word), void* closure);
 

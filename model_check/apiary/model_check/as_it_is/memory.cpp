@@ -43,46 +43,70 @@ std::string thread_name(unsigned t) {
 // A race that can be gone on from: memory does not end in it, and no atomic begins anew.
 bool may_be_relaxed(access_kind a) { return a != access_kind::allocation && a != access_kind::release; }
 
+std::string access_text(access_kind what, void* at, unsigned thread) {
+    return std::string(name_of(what)) + " at " + place_text(at) + " (" + thread_name(thread) + ")";
+}
+
 bool conflict(access_kind a, access_kind b) { return (writes(a) || writes(b)) && !(is_atomic(a) && is_atomic(b)); }
 
 }  // namespace
 
+// Whether a race is one that --plain-races=as-relaxed goes on from.
+bool runtime::may_go_on(const touch& x, access_kind how) const {
+    return races_are_relaxed_ && may_be_relaxed(x.how) && may_be_relaxed(how) &&
+           !(is_atomic(x.how) && plain_write(how)) && !(is_atomic(how) && plain_write(x.how));
+}
+
+void runtime::race(const touch& x, access_kind how, void* pc) {
+    const bool ends = x.how == access_kind::release || how == access_kind::release;
+    engine().fail((ends ? "access to freed memory: " : "data race: ") +
+                  access_text(how, pc, engine().current_thread()) + " and " + access_text(x.how, x.pc, x.thread) +
+                  " are not ordered by happens-before" + engine().missing_edge(x.thread, x.when - 1U));
+}
+
+// In one walk over the latest accesses: looks for races, and drops what the new access makes superfluous, since anything that
+// races with the old one races with the new one, too.
 void runtime::check_touch(granule& g, std::uintptr_t address, std::uint8_t mask, access_kind how, void* pc) {
     ex::engine& e = engine();
     const unsigned t = e.current_thread();
-    const ex::vector_clock& known = e.knowledge();
-    const auto text = [&](access_kind what, void* at, unsigned thread) {
-        return std::string(name_of(what)) + " at " + place_text(at) + " (" + thread_name(thread) + ")";
-    };
-    const touch* life = nullptr;  // the last that gave or took the memory
-    for (const touch& x : g.touches) {
-        if ((x.mask & mask) == 0) continue;
-        if (x.how == access_kind::allocation || x.how == access_kind::release) life = &x;
-        if (x.thread == t || x.thread == ex::main_thread || t == ex::main_thread || !conflict(x.how, how)) continue;
-        if (known[x.thread] >= x.when) continue;
-        if (ex::attacks().no_race_detection) continue;
-        const bool ends = x.how == access_kind::release || how == access_kind::release;
-        if (races_are_relaxed_ && may_be_relaxed(x.how) && may_be_relaxed(how) &&
-            !(is_atomic(x.how) && plain_write(how)) && !(is_atomic(how) && plain_write(x.how)))
-            continue;
-        e.fail((ends ? "access to freed memory: " : "data race: ") + text(how, pc, t) + " and " +
-               text(x.how, x.pc, x.thread) + " are not ordered by happens-before" +
-               e.missing_edge(x.thread, x.when - 1U));
+    const auto when = static_cast<std::uint16_t>(e.next_index() + 1);
+    // The latest access once more: whatever was asked then is so now.
+    if (!g.touches.empty()) {
+        touch& x = g.touches.back();
+        if (x.thread == t && x.mask == mask && x.how == how) {
+            x.when = when;
+            x.pc = pc;
+            return;
+        }
+    }
+    const bool strongest = how == access_kind::write;
+    const ex::vector_clock* known = nullptr;
+    const touch* life = nullptr;  // the last that gave or took the memory; it stays
+    auto kept = g.touches.begin();
+    for (auto at = kept; at != g.touches.end(); ++at) {
+        const touch& x = *at;
+        const bool lives = x.how == access_kind::allocation || x.how == access_kind::release;
+        if ((x.mask & mask) != 0) {
+            if (lives) life = &*kept;
+            if (x.thread != t && x.thread != ex::main_thread && t != ex::main_thread && conflict(x.how, how)) {
+                if (known == nullptr) known = &e.knowledge();
+                if ((*known)[x.thread] < x.when && !ex::attacks().no_race_detection && !may_go_on(x, how))
+                    race(x, how, pc);
+            }
+        }
+        if (x.thread == t && (x.mask & ~mask) == 0 && !lives && (x.how == how || strongest)) continue;
+        if (kept != at) *kept = x;
+        ++kept;
     }
     const bool on_heap = e.heap().owns(reinterpret_cast<const void*>(address));
     if (on_heap && how != access_kind::allocation) {
         if (life == nullptr)
-            e.fail("bad access: " + text(how, pc, t) + " touches memory that was given to nobody (an overrun?)");
+            e.fail("bad access: " + access_text(how, pc, t) + " touches memory that was given to nobody (an overrun?)");
         if (life->how == access_kind::release)
-            e.fail("access to freed memory: " + text(how, pc, t) + " after " + text(life->how, life->pc, life->thread));
+            e.fail("access to freed memory: " + access_text(how, pc, t) + " after " +
+                   access_text(life->how, life->pc, life->thread));
     }
-    // What the new access makes superfluous: anything that races with the old one races with the new one, too.
-    const bool strongest = how == access_kind::write;
-    std::erase_if(g.touches, [&](const touch& x) {
-        return x.thread == t && (x.mask & ~mask) == 0 && x.how != access_kind::allocation &&
-               x.how != access_kind::release && (x.how == how || strongest);
-    });
-    const auto when = static_cast<std::uint16_t>(e.next_index() + 1);
+    g.touches.erase(kept, g.touches.end());
     g.touches.push_back({pc, when, static_cast<std::uint8_t>(t), mask, how});
 }
 
@@ -96,7 +120,8 @@ bool runtime::is_private(std::uintptr_t address) {
 
 void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind how, void* pc) {
     if (size == 0) return;
-    if (!may_be_touched(address)) {
+    granule* g = shadow_.find(address);
+    if (g == nullptr) {
         if (plain_write(how) && address >= lowest_address)  // below it, the write itself crashes
             refuse(
                 "a write to memory that is not put back between executions (a library's, or from before the scenario)",
@@ -105,21 +130,22 @@ void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind 
     }
     if (++quiet_ > most_quiet) fail("endless loop: 50 million plain accesses in a row and no other", pc);
     ex::engine& e = engine();
-    if (plain_write(how) &&
-        !(on_a_stack(address) && (address - reinterpret_cast<std::uintptr_t>(me().stack)) < stack_bytes))
-        effect();
+    if (plain_write(how) && address - reinterpret_cast<std::uintptr_t>(me().stack) >= stack_bytes) effect();
     e.asked(law_kind::race);
     if (e.tracing() && !is_private(address) && !is_library(place_of_call(pc).file_name()))
         e.show_plain(e.sites().intern(place_of_call(pc), writes(how) ? "write" : "read", ex::site_table::no_order),
                      address, writes(how));
     const std::uintptr_t end = address + size;
-    for (std::uintptr_t base = address & granule_mask; base < end; base += granule::bytes) {
+    for (std::uintptr_t base = address & granule_mask;;) {
         const std::uintptr_t from = address > base ? address - base : 0;
         const std::uintptr_t to = end - base < granule::bytes ? end - base : granule::bytes;
         const auto mask = static_cast<std::uint8_t>(((1U << (to - from)) - 1U) << from);
-        granule& g = shadow_.at(base);
-        check_touch(g, base + from, mask, how, pc);
-        if (!g.atomics.empty()) end_atomics(g, base, mask, how);
+        check_touch(*g, base + from, mask, how, pc);
+        if (!g->atomics.empty()) end_atomics(*g, base, mask, how);
+        base += granule::bytes;
+        if (base >= end) return;
+        g = shadow_.find(base);
+        if (g == nullptr) return touch_bytes(base, end - base, how, pc);
     }
 }
 
@@ -144,7 +170,7 @@ void runtime::end_atomics(granule& g, std::uintptr_t base, std::uint8_t mask, ac
 // the modification order is what memory holds.
 void runtime::write_back(const located& l, std::uintptr_t address) {
     ex::engine& e = engine();
-    const ex::location_info& info = e.heap().objects[l.at.id];
+    const ex::location_info& info = e.heap().objects[l.at->id];
     std::uint64_t value = info.value;
     if (!e.sequential() && info.slot != ex::event::no_slot) {
         const ex::graph& g = e.current();
@@ -173,7 +199,7 @@ ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what,
     check_touch(g, address, static_cast<std::uint8_t>(bytes), how, pc);
     for (located& l : g.atomics) {
         if (l.what != what && (l.what == role::queue || what == role::queue)) continue;
-        if (l.what == what && l.offset == offset && l.size == size) return l.at;
+        if (l.what == what && l.offset == offset && l.size == size) return *l.at;
         if (((((1U << l.size) - 1U) << l.offset) & bytes) != 0)
             refuse("atomic operations of different sizes, or a mutex and an atomic, on the same bytes", pc);
     }
@@ -187,12 +213,12 @@ ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what,
         }
     std::uint64_t value = 0;
     if (what == role::atomic) std::memcpy(&value, reinterpret_cast<const void*>(address), size);
-    located l{{}, static_cast<std::uint8_t>(offset), static_cast<std::uint8_t>(size), what};
+    ex::object& made = objects_.emplace_back();
     const ex::moment since{static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(when == 0 ? 0 : when - 1)};
-    engine().constructed_at(l.at, shadow_.name(address, what, thread, when), address, value, since);
-    g.atomics.push_back(l);
+    engine().constructed_at(made, shadow_.name(address, what, thread, when), address, value, since);
+    g.atomics.push_back({&made, static_cast<std::uint8_t>(offset), static_cast<std::uint8_t>(size), what});
     atomics_.push_back(base);
-    return g.atomics.back().at;
+    return made;
 }
 
 // ---- what nobody frees ----------------------------------------------------------------------------------------

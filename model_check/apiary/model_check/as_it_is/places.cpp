@@ -4,7 +4,9 @@
 #include <backtrace.h>
 #include <unwind.h>
 
+#include <array>
 #include <bit>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -106,11 +108,12 @@ const char* one_name(std::string_view file) {
 bool is_library(const char* file) { return std::strstr(file, "/c++/") != nullptr; }
 
 namespace {
-const known_place& resolved(std::uintptr_t called) {
+const known_place& read_place(std::uintptr_t called) {
     static std::unordered_map<std::uintptr_t, known_place> known;
     const auto [at, is_new] = known.try_emplace(called);
     known_place& p = at->second;
     if (!is_new) return p;
+    const int programs_errno = errno;  // the library looks for files that may not be there
     frames all;
     const std::uintptr_t pc = called == 0 ? 0 : called - 1;
     if (called != 0) backtrace_pcinfo(state(), pc, one_frame, [](void*, const char*, int) {}, &all);
@@ -121,7 +124,20 @@ const known_place& resolved(std::uintptr_t called) {
     // The program is not position-independent: an address is the same in every process of a build.
     p.record.column = static_cast<unsigned>(pc & 0x7FFF'FFFFU);
     p.place = std::bit_cast<explorer::code_place>(&p.record);
+    errno = programs_errno;
     return p;
+}
+
+// By the lower bits of the address, the place that was asked for last.
+const known_place& resolved(std::uintptr_t called) {
+    struct latest {
+        std::uintptr_t called = 0;
+        const known_place* place = nullptr;
+    };
+    static constinit std::array<latest, 4096> all{};
+    latest& l = all[called % all.size()];
+    if (l.called != called || l.place == nullptr) l = {called, &read_place(called)};
+    return *l.place;
 }
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -47,10 +48,16 @@ runtime& the_runtime() {
     return *one;
 }
 
+// What accesses meet most often comes first.
+runtime::runtime() {
+    shadow_.watch(stacks_at, stack_bytes * ex::max_threads);
+    shadow_.watch(ex::memory::address, ex::memory::arena_bytes * (ex::max_threads + 1));
+    for (const image_range& statics : image()) shadow_.watch(statics.begin, statics.bytes);
+    shadow_.watch(blocks_at, block_bytes * ex::max_threads);
+}
+
 outside_program::outside_program() : was_(std::exchange(in_program, false)) {
-    if (!was_) return;
-    ++entries;
-    use_own_block();
+    if (was_) ++entries;
 }
 
 outside_program::~outside_program() {
@@ -77,6 +84,7 @@ void runtime::refuse(const std::string& what, void* pc) { fail("refused: " + wha
 // ---- phases ----------------------------------------------------------------------------------------------
 
 void runtime::before() {
+    use_own_block();
     watch_for_faults();
     if (!engine().heap().at_its_address()) {
         std::fputs("apiary: no memory at the address of the modelled heap\n", stderr);
@@ -88,6 +96,7 @@ void runtime::before() {
     fresh_thread_blocks(count_);
     shadow_.begin_run();
     atomics_.clear();
+    objects_.clear();
     started_ = 0;
     quiet_ = 0;
     finished_ = false;
@@ -233,11 +242,6 @@ bool runtime::is_below_a_stack(std::uintptr_t address) const {
 
 bool runtime::on_a_stack(std::uintptr_t address) const { return address - stacks_at < stack_bytes * ex::max_threads; }
 
-bool runtime::may_be_touched(std::uintptr_t address) const {
-    return on_a_stack(address) || engine().heap().owns(reinterpret_cast<const void*>(address)) || in_image(address) ||
-           in_thread_block(address);
-}
-
 // ---- waiting loops ------------------------------------------------------------------------------------------
 
 namespace {
@@ -260,10 +264,15 @@ bool could_see_more(const void* closure, std::uint64_t) {
     return false;
 }
 
+// In four lanes, since each waits for its own multiplication. The rotation brings a word's upper bits into play.
 std::uint64_t hash_of(const std::uint64_t* from, const std::uint64_t* to) {
-    std::uint64_t h = 0x2545'F491'4F6C'DD1DU;
-    for (; from != to; ++from) h = (h ^ *from) * 0x9E37'79B9'7F4A'7C15U + (h >> 29);
-    return h;
+    constexpr std::uint64_t factor = 0x9E37'79B9'7F4A'7C15U;
+    std::array<std::uint64_t, 4> h{1, 2, 3, 4};
+    for (; to - from >= 4; from += 4)
+        for (unsigned i = 0; i != 4; ++i) h[i] = std::rotl(h[i] ^ from[i], 29) * factor;
+    for (; from != to; ++from) h[0] = std::rotl(h[0] ^ *from, 29) * factor;
+    for (unsigned i = 1; i != 4; ++i) h[0] = std::rotl(h[0] ^ h[i], 29) * factor;
+    return h[0];
 }
 }  // namespace
 

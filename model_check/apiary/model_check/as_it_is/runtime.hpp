@@ -8,12 +8,13 @@
 // before()); from then on it is thread 0. A start is a store, and a join waits for another.
 //
 // Nothing here is compiled with the instrumentation. While the program runs, `in_program` is true; every entry turns it
-// off, and with it the program's thread-local block, until it goes back.
+// off until it goes back, and then the thread-local block is that of the thread which goes on.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,6 +85,8 @@ class runtime {
 public:
     static constexpr std::size_t stack_bytes = std::size_t{512} << 10;
 
+    runtime();
+
     void prepare(const scenario& s, unsigned threads, bool plain_races_relaxed);
     // The explorer's program, in its phases.
     void before();
@@ -109,7 +112,7 @@ public:
     void may_stall(void* pc, const registers& where);
 
     // Whether it is put back before the next execution, or made anew in it. What is not is a library's.
-    [[nodiscard]] bool may_be_touched(std::uintptr_t address) const;
+    [[nodiscard]] bool may_be_touched(std::uintptr_t address) const { return shadow_.watches(address); }
 
     unsigned start_thread(void* (*start)(void*), void* argument, void* pc);
     void* join(unsigned t, void* pc);
@@ -126,6 +129,8 @@ private:
     void run_body(unsigned t);
     void end_thread();
     void check_touch(granule& g, std::uintptr_t address, std::uint8_t mask, access_kind how, void* pc);
+    [[nodiscard]] bool may_go_on(const touch& x, access_kind how) const;
+    [[noreturn]] void race(const touch& x, access_kind how, void* pc);
     void end_atomics(granule& g, std::uintptr_t base, std::uint8_t mask, access_kind how);
     void write_back(const located& l, std::uintptr_t address);
     [[nodiscard]] bool on_a_stack(std::uintptr_t address) const;
@@ -140,6 +145,7 @@ private:
     std::uint64_t quiet_ = 0;  // plain accesses since the last event
     shadow shadow_;
     std::vector<std::uintptr_t> atomics_;  // granules in which a location was made
+    std::deque<explorer::object> objects_;
     std::array<modelled_thread, explorer::max_threads> threads_;
 };
 

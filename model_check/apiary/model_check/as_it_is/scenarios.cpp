@@ -8,6 +8,7 @@
 #include <apiary/model_check/as_it_is/image.hpp>
 #include <apiary/model_check/as_it_is/run.hpp>
 #include <apiary/model_check/as_it_is/runtime.hpp>
+#include <apiary/model_check/as_it_is/tls.hpp>
 
 namespace apiary::model::as_it_is {
 
@@ -26,6 +27,7 @@ verdict run(const scenario& s, const search_options& options) {
     p.thread = [](void*, unsigned i) { the_runtime().thread(i); };
     p.after = [](void*) { the_runtime().after(); };
     p.destroy = [](void*) {};
+    p.left = use_own_block;
     if (s.outcome != nullptr)
         p.outcome = [](void*, std::array<char, 128>& buffer) { return the_runtime().outcome(buffer); };
     for (p.threads = 1;; ++p.threads) {

@@ -1,6 +1,10 @@
 // See shadow.hpp.
 #include <apiary/model_check/as_it_is/shadow.hpp>
 
+#include <sys/mman.h>
+
+#include <cstdlib>
+
 namespace apiary::model::as_it_is {
 
 namespace {
@@ -9,35 +13,28 @@ std::size_t mixed(std::uintptr_t n) { return static_cast<std::size_t>((n * 0x9E3
 constexpr std::uint32_t first_name = std::uint32_t{16} << 20;
 }  // namespace
 
-shadow::shadow() : table_(4096), names_(1024) {}
+void shadow::watch(std::uintptr_t begin, std::uintptr_t bytes) {
+    const std::size_t table = (bytes / granule::bytes + 1) * sizeof(std::uint32_t);
+    void* const p = ::mmap(nullptr, table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED || used_ == ranges_.size()) std::abort();
+    ranges_[used_++] = {begin, bytes, static_cast<std::uint32_t*>(p)};
+}
 
-granule& shadow::at(std::uintptr_t address) {
-    const std::uintptr_t key = address / granule::bytes + 1;
-    std::size_t i = mixed(key) % table_.size();
-    while (table_[i].key != 0 && table_[i].key != key) i = (i + 1) % table_.size();
-    if (table_[i].key == 0) {
-        if (granules_.size() * 2 > table_.size()) {
-            std::vector<slot> old(table_.size() * 2);
-            old.swap(table_);
-            for (const slot& s : old) {
-                if (s.key == 0) continue;
-                std::size_t j = mixed(s.key) % table_.size();
-                while (table_[j].key != 0) j = (j + 1) % table_.size();
-                table_[j] = s;
-            }
-            i = mixed(key) % table_.size();
-            while (table_[i].key != 0) i = (i + 1) % table_.size();
-        }
-        table_[i] = {key, static_cast<std::uint32_t>(granules_.size())};
+granule* shadow::find(std::uintptr_t address) {
+    const range* const r = range_of(address);
+    if (r == nullptr) return nullptr;
+    std::uint32_t& index = r->granules[(address - r->begin) / granule::bytes];
+    if (index == 0) {
         granules_.emplace_back();
+        index = static_cast<std::uint32_t>(granules_.size());
     }
-    granule& g = granules_[table_[i].index];
+    granule& g = granules_[index - 1];
     if (g.run != run_) {
         g.run = run_;
         g.touches.clear();
         g.atomics.clear();
     }
-    return g;
+    return &g;
 }
 
 std::uint32_t shadow::name(std::uintptr_t address, role what, unsigned thread, unsigned when) {

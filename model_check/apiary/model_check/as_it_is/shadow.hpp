@@ -2,7 +2,7 @@
 //
 // The program's memory is real, and plain accesses go to it. What is kept here, by eight bytes: the latest accesses of each
 // thread, for races; and the explorer's locations, which begin with the first atomic access and end with the next
-// plain write (a new object in the same place).
+// plain write (a new object in the same place). The memory that is watched lies in a few ranges, each with a table of its own.
 //
 // Invariants
 //   W1  Plain writes to one byte stand in the list in the order of happens-before: any other pair is a race.
@@ -10,9 +10,9 @@
 //       every run that replays the same graph.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include <apiary/model_check/explorer/api.hpp>
@@ -35,7 +35,7 @@ struct touch {
 // An atomic, a mutex, a queue of waiters: what the explorer has a location for.
 enum class role : std::uint8_t { atomic, mutex, queue, guard };
 struct located {
-    explorer::object at;
+    explorer::object* at;  // stays where it is until the run ends
     std::uint8_t offset, size;
     role what;
 };
@@ -49,25 +49,35 @@ struct granule {
 
 class shadow {
 public:
-    shadow();
+    shadow() : names_(1024) {}
+    void watch(std::uintptr_t begin, std::uintptr_t bytes);
     void begin_run() { ++run_; }
-    // Of this run; empty when nothing was there.
-    granule& at(std::uintptr_t address);
+    [[nodiscard]] bool watches(std::uintptr_t address) const { return range_of(address) != nullptr; }
+    // Of this run; empty when nothing was there. Good until the next call. Null where nothing is watched.
+    granule* find(std::uintptr_t address);
+    granule& at(std::uintptr_t address) { return *find(address); }
     // A number that stands for a location in every run.
     std::uint32_t name(std::uintptr_t address, role what, unsigned thread, unsigned when);
 
 private:
-    struct slot {
-        std::uintptr_t key = 0;  // granule number plus one
-        std::uint32_t index = 0;
+    struct range {
+        std::uintptr_t begin = 0, bytes = 0;
+        std::uint32_t* granules = nullptr;  // by eight bytes: an index into granules_, plus one
     };
     struct known_name {
         std::uintptr_t address;
         std::uint64_t rest;
         bool operator==(const known_name&) const = default;
     };
-    std::vector<slot> table_;
-    std::deque<granule> granules_;
+    [[nodiscard]] const range* range_of(std::uintptr_t address) const {
+        for (const range& r : ranges_)
+            if (address - r.begin < r.bytes) return &r;
+        return nullptr;
+    }
+
+    std::array<range, 5> ranges_;
+    std::size_t used_ = 0;
+    std::vector<granule> granules_;
     std::vector<std::vector<std::pair<known_name, std::uint32_t>>> names_;
     std::uint32_t run_ = 0, next_name_ = 0;
 };

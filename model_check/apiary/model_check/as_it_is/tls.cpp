@@ -21,8 +21,6 @@ namespace apiary::model::as_it_is {
 
 namespace {
 
-constexpr std::uintptr_t blocks_at = 0x1100'0000'0000, block_bytes = 0x4'0000;
-
 struct layout {
     std::uintptr_t own = 0;         // the thread pointer of this thread
     std::size_t below = 0;          // bytes of thread-local variables in front of it
@@ -102,8 +100,6 @@ std::uintptr_t thread_pointer_of(unsigned thread) {
     return blocks_at + block_bytes * (thread == explorer::main_thread ? 0 : thread) + block_bytes / 2;
 }
 
-bool in_thread_block(std::uintptr_t address) { return address - blocks_at < block_bytes * explorer::max_threads; }
-
 void fresh_thread_blocks(unsigned threads) {
     const layout& all = known();
     for (unsigned t = 0; t < threads; ++t) {
@@ -140,7 +136,11 @@ void each_thread_local_word(unsigned thread, void (*f)(void* closure, std::uintp
     }
 }
 
-void use_block_of(unsigned thread) { set(thread_pointer_of(thread)); }
-void use_own_block() { set(known().own); }
+constinit unsigned block_in_use = own_block;
+
+void move_to_block(unsigned thread) {
+    set(thread == own_block ? known().own : thread_pointer_of(thread));
+    block_in_use = thread;
+}
 
 }  // namespace apiary::model::as_it_is
