@@ -20,7 +20,9 @@ from apiary_cli.verify import verification
 from . import fakes
 
 DEBIAN_12 = 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\nVERSION_ID="12"\n'
+DEBIAN_13 = DEBIAN_12.replace("12", "13").replace("bookworm", "trixie")
 UBUNTU = 'PRETTY_NAME="Ubuntu 24.04"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\n'
+FEDORA = 'PRETTY_NAME="Fedora Linux 41"\nID=fedora\nVERSION_ID=41\n'
 
 
 def release(text: str) -> dict[str, str]:
@@ -28,15 +30,35 @@ def release(text: str) -> dict[str, str]:
 
 
 class System(unittest.TestCase):
-    def test_debian_versions(self) -> None:
-        self.assertEqual(packages.debian_version(release(DEBIAN_12)), 12)
-        self.assertEqual(packages.debian_version(release("ID=debian\n")), 99)
-        self.assertIsNone(packages.debian_version(release(UBUNTU)))
-        self.assertIsNone(packages.debian_version({}))
+    def test_cargo_has_the_name_that_the_system_gives_it(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(
+            packages.Package, "present", return_value=True
+        ), mock.patch.object(packages, "find_cargo", return_value=(None, [])):
+            for text, name in (
+                (DEBIAN_12, "cargo-web"),
+                (DEBIAN_13, "cargo"),
+                (DEBIAN_12.replace("12", "14"), "cargo"),
+                ("ID=debian\n", "cargo"),
+                (UBUNTU, "cargo-1.85"),
+                (UBUNTU.replace("24.04", "24.10"), "cargo-1.85"),
+            ):
+                path = Path(folder) / "os-release"
+                path.write_text("# a comment\n" + text)
+                with self.subTest(text):
+                    names = packages.names_of_system(packages.read_os_release(str(path)))
+                    self.assertIsNotNone(names)
+                    self.assertEqual(setup.needed(False, names), [name])
 
-    def test_cargo_package(self) -> None:
-        self.assertEqual(packages.cargo_package(12), "cargo-web")
-        self.assertEqual(packages.cargo_package(13), "cargo")
+    def test_other_systems_are_not_known(self) -> None:
+        for text in (FEDORA, DEBIAN_12.replace("12", "11"), UBUNTU.replace("24.04", "22.04"), UBUNTU.replace("=ubuntu", "=mint"), ""):
+            with self.subTest(text):
+                self.assertIsNone(packages.names_of_system(release(text)))
+
+    def test_every_name_of_the_table_is_of_a_package_that_is_asked_for(self) -> None:
+        known = {package.name for package in (*packages.ALL, packages.CARGO)}
+        for versions in packages.SYSTEMS.values():
+            for names in versions.values():
+                self.assertLessEqual(set(names), known)
 
 
 class Missing(unittest.TestCase):
@@ -57,7 +79,7 @@ class Peers(unittest.TestCase):
 
     def needed(self, peers: tuple[str, ...] | None, **more: bool) -> list[str]:
         with mock.patch.object(packages.Package, "present", return_value=False):
-            return setup.needed(more.get("with_lint", False), 12, peers)
+            return setup.needed(more.get("with_lint", False), {}, peers)
 
     def test_a_bare_system_gets_what_quick_needs(self) -> None:
         names = self.needed(None)
@@ -113,9 +135,9 @@ class Peers(unittest.TestCase):
         self.assertEqual(race.lacking(["hive", "openmp"]), ("", ""))
 
     def test_the_list_for_another_system_says_what_a_peer_s_package_is_for(self) -> None:
-        told = setup.not_debian(["libboost-dev", "cargo-web"], {}).text()
+        told = setup.unknown_system(["libboost-dev", "cargo"], {}).text()
         self.assertIn("libboost-dev       the peer Boost.Asio", told)
-        self.assertIn("cargo-web          cargo and rustc", told)
+        self.assertIn("cargo              cargo and rustc", told)
 
 
 class Cargo(unittest.TestCase):
@@ -159,16 +181,16 @@ class Ensure(unittest.TestCase):
 
     def test_nothing_missing_starts_nothing(self) -> None:
         self.assertIn("nothing to install", self.ensure([], DEBIAN_12))
-        self.assertIn("nothing to install", self.ensure([], UBUNTU))
+        self.assertIn("nothing to install", self.ensure([], FEDORA))
 
     def test_dry_run_names_what_it_would_install(self) -> None:
         self.assertIn("would install: cmake hyperfine", self.ensure(["cmake", "hyperfine"], DEBIAN_12, dry_run=True))
 
     def test_another_system_gets_the_list_and_stops(self) -> None:
         with self.assertRaises(Fault) as caught:
-            self.ensure(["cmake", "cargo-web"], UBUNTU)
+            self.ensure(["cmake", "cargo"], FEDORA)
         text = caught.exception.text()
-        for part in ("Ubuntu 24.04", "cmake", "cargo-web", "Debian 12"):
+        for part in ("Fedora Linux 41", "cmake", "cargo and rustc", "Debian 12", "Ubuntu 24.04"):
             self.assertIn(part, text)
 
     def test_old_debian_stops(self) -> None:

@@ -14,7 +14,13 @@ from typing import Iterable
 from .errors import Fault
 
 RUST_AT_LEAST = (1, 85)
-DEBIAN_AT_LEAST = 12
+# The systems on which setup installs: os-release's ID, the versions from which on, and what is called otherwise there
+# than below. Debian 12's own cargo is 0.66, that of Ubuntu 24.04 is 1.75; both have a newer one under another name.
+SYSTEMS = {
+    "debian": {(12,): {"cargo": "cargo-web"}, (13,): {}},
+    "ubuntu": {(24, 4): {"cargo": "cargo-1.85"}},
+}
+SYSTEMS_TEXT = "Debian 12 or newer, or Ubuntu 24.04 or newer"
 ELSEWHERE = ("/usr/local/go/bin", "/usr/lib/go/bin")  # where CMake looks for programs, too
 
 
@@ -53,6 +59,8 @@ REQUIRED = (
     Package("valgrind", "callgrind: exact counts of instructions", commands=("valgrind",)),
     Package("hyperfine", "whole-process times", commands=("hyperfine",)),
 )
+
+CARGO = Package("cargo", "cargo and rustc, 1.85 or newer")  # present where find_cargo finds one
 
 CLANG = Package("clang-19", "second compiler", commands=("clang++-19",))
 
@@ -105,12 +113,11 @@ def parse_os_release(text: str) -> dict[str, str]:
     return {key.strip(): value.strip().strip("\"'") for key, value in pairs}
 
 
-def debian_version(os_release: dict[str, str]) -> int | None:
-    """The major version if this is Debian, else None (derivatives are not Debian here)."""
-    if os_release.get("ID") != "debian":
-        return None
-    match = re.match(r"\d+", os_release.get("VERSION_ID", ""))
-    return int(match.group()) if match else 99  # testing and unstable have no number
+def names_of_system(os_release: dict[str, str]) -> dict[str, str] | None:
+    """What is called otherwise on this system; None where setup does not know its packages (derivatives, older ones)."""
+    version = tuple(map(int, re.findall(r"\d+", os_release.get("VERSION_ID", "")))) or (99,)  # testing has no number
+    known = SYSTEMS.get(os_release.get("ID", ""), {})
+    return known.get(max((least for least in known if least <= version), default=None))
 
 
 def read_os_release(path: str = "/etc/os-release") -> dict[str, str]:
@@ -118,11 +125,6 @@ def read_os_release(path: str = "/etc/os-release") -> dict[str, str]:
         return parse_os_release(Path(path).read_text())
     except OSError:
         return {}
-
-
-def cargo_package(version: int) -> str:
-    """Debian 12's own cargo is too old; a newer one is packaged as cargo-web."""
-    return "cargo-web" if version == 12 else "cargo"
 
 
 def parse_version(text: str) -> tuple[int, int, int] | None:
@@ -134,6 +136,7 @@ def parse_version(text: str) -> tuple[int, int, int] | None:
 def cargo_candidates() -> list[str]:
     homes = [os.environ.get("CARGO_HOME"), str(Path.home() / ".cargo")]
     places = [shutil.which("cargo"), *(f"{home}/bin/cargo" for home in homes if home), "/usr/bin/cargo"]
+    places += sorted(glob.glob("/usr/lib/rust-*/bin/cargo"), reverse=True)  # Ubuntu's, each beside its own rustc
     seen = dict.fromkeys(place for place in places if place and os.access(place, os.X_OK))
     return list(seen)
 
@@ -168,7 +171,7 @@ def cargo() -> str:
         raise Fault(
             f"no cargo of version {wanted} or newer",
             "; ".join(seen) or "none was found",
-            "scripts/apiary setup   (Debian 12: sudo apt-get install cargo-web)",
+            "scripts/apiary setup   (Debian 12: sudo apt-get install cargo-web; Ubuntu 24.04: cargo-1.85)",
         )
     return path
 

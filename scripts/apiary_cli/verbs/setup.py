@@ -18,7 +18,8 @@ Looks for the compiler, CMake, Ninja, the libraries, and a cargo that is new eno
 (1.85; also the one that rustup installs), and installs what is missing with apt-get:
 what the build, the checks and the plan quick need. What another plan's peers need comes
 when `race` is given that plan, or with --peers. Asks nothing; works as root or with sudo.
-On a system that is not Debian 12 or newer it prints the list of what is needed and stops.
+It knows the packages of Debian 12 and 13 and of Ubuntu 24.04; on another system it prints the list of what is
+needed and stops.
 The Python libraries of scripts/requirements.txt come by pip, in the versions named there.
 
 writes:  system packages; build/python
@@ -31,14 +32,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--with-lint", action="store_true", help="also clang, clang-tidy and clang-format 19")
 
 
-def needed(with_lint: bool, version: int | None, peers: Iterable[str] | None = None) -> list[str]:
-    """The package names that are missing here, for these peers or for those of the plan quick."""
+def needed(with_lint: bool, names: dict[str, str] | None, peers: Iterable[str] | None = None) -> list[str]:
+    """The packages that are missing here, as this system calls them (`names`: what it calls otherwise), for these peers
+    or for those of the plan quick."""
     peers = plans.plan("quick").subjects if peers is None else peers
     wanted = (*packages.REQUIRED, *packages.of_peers(peers), *(packages.LINT if with_lint else ()))
-    names = [package.name for package in packages.missing(tuple(dict.fromkeys(wanted)))]
+    missing = packages.missing(tuple(dict.fromkeys(wanted)))
     if packages.find_cargo()[0] is None:
-        names.append(packages.cargo_package(version or packages.DEBIAN_AT_LEAST))
-    return names
+        missing.append(packages.CARGO)
+    return [(names or {}).get(package.name, package.name) for package in missing]
 
 
 def install_commands(names: list[str], euid: int, sudo: str | None) -> list[list[str]]:
@@ -48,13 +50,13 @@ def install_commands(names: list[str], euid: int, sudo: str | None) -> list[list
     return [[*base, "update"], [*base, "install", "--no-install-recommends", *names]]
 
 
-def not_debian(names: list[str], os_release: dict[str, str]) -> Fault:
-    reasons = {package.name: package.why for package in packages.ALL}
+def unknown_system(names: list[str], os_release: dict[str, str]) -> Fault:
+    reasons = {package.name: package.why for package in (*packages.ALL, packages.CARGO)}
     seen = os_release.get("PRETTY_NAME") or "an unknown system"
-    listing = "\n".join(f"{name:<18} {reasons.get(name, 'cargo and rustc, 1.85 or newer')}" for name in names)
+    listing = "\n".join(f"{name:<18} {reasons[name]}" for name in names)
     return Fault(
         f"this is {seen}, and {len(names)} of the things apiary needs are missing",
-        "setup installs packages on Debian 12 or newer only",
+        f"setup installs packages on {packages.SYSTEMS_TEXT} only",
         "install these (Debian's names) with your package manager, then run this again:\n" + listing,
     )
 
@@ -69,14 +71,14 @@ def ensure(
     """Install what is missing. Called by the verbs that begin with set-up, too. `peers`: the subjects that are to run,
     if others than those of the plan quick."""
     os_release = packages.read_os_release() if os_release is None else os_release
-    version = packages.debian_version(os_release)
-    names = needed(with_lint, version, peers)
+    system = packages.names_of_system(os_release)
+    names = needed(with_lint, system, peers)
     if not names and libraries.ready():
         if not quiet:
             say("setup: everything is there; nothing to install")
         return
     if names:
-        install(names, version, os_release, dry_run, lambda: needed(with_lint, version, peers))
+        install(names, os_release, dry_run, lambda: needed(with_lint, system, peers))
     if dry_run and not libraries.ready():
         say("setup would fetch the Python libraries of scripts/requirements.txt into build/python")
     if not dry_run:
@@ -89,19 +91,16 @@ def fetch_libraries() -> None:
     if libraries.ready():
         return
     if not libraries.has_pip():
-        os_release = packages.read_os_release()
         pip = ["python3-pip"]
-        install(pip, packages.debian_version(os_release), os_release, False, lambda: [] if libraries.has_pip() else pip)
+        install(pip, packages.read_os_release(), False, lambda: [] if libraries.has_pip() else pip)
     libraries.install()
 
 
-def install(
-    names: list[str], version: int | None, os_release: dict[str, str], dry_run: bool, still: Callable[[], list[str]]
-) -> None:
+def install(names: list[str], os_release: dict[str, str], dry_run: bool, still: Callable[[], list[str]]) -> None:
     """By apt-get. `still`: what is missing afterwards."""
-    if version is None or version < packages.DEBIAN_AT_LEAST:
-        raise not_debian(names, os_release)
-    if {"cargo-web", "cargo"} & set(names):
+    if packages.names_of_system(os_release) is None:
+        raise unknown_system(names, os_release)
+    if any(name.startswith("cargo") for name in names):
         found = packages.find_cargo()[1]
         say(f"setup: no cargo of version 1.85 or newer ({'; '.join(found) or 'none at all'})")
     if dry_run:
