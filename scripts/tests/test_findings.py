@@ -256,8 +256,8 @@ def night(case: TheFile) -> Part:
     with (
         mock.patch("apiary_cli.base.repo.ROOT", case.root),
         mock.patch("apiary_cli.base.repo.RESULTS", case.root / "results"),
-        mock.patch("apiary_cli.verbs.race.existing_programs", return_value=programs),
-        mock.patch("apiary_cli.verbs.race.refuse_other_source"),  # in this process it looks at the real tree
+        mock.patch("apiary_cli.verbs.entrants.existing_programs", return_value=programs),
+        mock.patch("apiary_cli.verbs.entrants.refuse_other_source"),  # in this process it looks at the real tree
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
     ):

@@ -14,7 +14,7 @@ from apiary_cli.base import stats
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import metrics, plans, rounds, subjects, tables
 from apiary_cli.analysis import comparing
-from apiary_cli.verbs import race as race_verb
+from apiary_cli.verbs import entrants, race as race_verb
 
 from . import fakes, points
 from .support import TreeCase, comes_true, processes_of
@@ -279,7 +279,7 @@ class Order(unittest.TestCase):
 
         def roles(*given: tuple[str, bool]) -> list[tuple[str, str]]:
             return [
-                (label, role) for _, role, label in race_verb.line_up([subject(*one) for one in given], None, True)
+                (label, role) for _, role, label in entrants.line_up([subject(*one) for one in given], None, True)
             ]
 
         self.assertEqual(
@@ -311,7 +311,7 @@ class Order(unittest.TestCase):
         mine = subjects.Subject("mine", "1", "c++", "", Path("/mine"), ())
 
         def candidates(given: list[Path], old: subjects.Subject | None = None) -> list[str]:
-            return [one.name for one in race_verb.on_trial([ours, mine], given, old)]
+            return [one.name for one in entrants.on_trial([ours, mine], given, old)]
 
         self.assertEqual(candidates([]), ["hive"])
         self.assertEqual(candidates([Path("/mine")]), ["mine"])

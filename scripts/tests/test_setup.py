@@ -14,7 +14,7 @@ from apiary_cli.analysis import summary
 from apiary_cli.base import building, packages, repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import plans
-from apiary_cli.verbs import race, setup
+from apiary_cli.verbs import entrants, race, setup
 from apiary_cli.verify import verification
 
 from . import fakes
@@ -123,16 +123,16 @@ class Peers(unittest.TestCase):
             parser = argparse.ArgumentParser()
             race.arguments(parser)
             with self.subTest(words), mock.patch.object(setup, "ensure") as ensure, mock.patch.object(
-                race, "gather", side_effect=Fault("enough")
+                entrants, "gather", side_effect=Fault("enough")
             ), mock.patch.object(verification, "hashes"), self.assertRaisesRegex(Fault, "enough"):
                 race.run(parser.parse_args(words))
             self.assertEqual(ensure.call_args.kwargs, {"peers": peers})
 
     def test_what_is_missing_of_a_peer_and_the_remedy(self) -> None:
         with mock.patch.object(packages.Package, "present", return_value=False):
-            why, remedy = race.lacking(["hive", "asio", "tokio"])
+            why, remedy = entrants.lacking(["hive", "asio", "tokio"])
         self.assertEqual((why, remedy.split(" &&")[0]), ("libboost-dev not found", "scripts/apiary setup --peers"))
-        self.assertEqual(race.lacking(["hive", "openmp"]), ("", ""))
+        self.assertEqual(entrants.lacking(["hive", "openmp"]), ("", ""))
 
     def test_the_list_for_another_system_says_what_a_peer_s_package_is_for(self) -> None:
         told = setup.unknown_system(["libboost-dev", "cargo"], {}).text()

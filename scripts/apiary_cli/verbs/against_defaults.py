@@ -15,7 +15,7 @@ from ..base.say import Progress, duration, heading, say
 from ..race import folder, plans, rounds, subjects, tables
 from ..analysis import comparing, summary
 from ..analysis.comparing import Comparison
-from . import race
+from . import entrants, race
 
 FIRST_BATCH = 2 / 3  # its share of the time
 
@@ -30,7 +30,7 @@ def label(setting: Setting) -> str:
 def introduced(args: argparse.Namespace) -> tuple[subjects.Subject, dict[str, subjects.Tunable]]:
     """The subject, built unless --no-build, and the numbers that it can be told."""
     args.subject, args.program, args.baseline = [args.subject], [], None
-    (subject, *_), _ = race.gather(args)
+    (subject, *_), _ = entrants.gather(args)
     known = {one.name: one for one in subjects.tunables(subject)}
     if not known:
         cause = "its --tunables names no number"

@@ -20,7 +20,7 @@ from ..race import plans, rounds
 from ..analysis import comparing, findings, summary
 from ..report import junit
 from ..report.junit import FAILED, PASSED, SKIPPED, Case, Part
-from . import check, museum, prove, race, setup, stress
+from . import check, entrants, museum, prove, race, setup, stress
 
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
@@ -220,7 +220,7 @@ def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, unp
         repeats=rounds.REPEATS,
         no_sidecars=not unpaired,
     )
-    found, wrong = race.gather(args, plan.subjects)
+    found, wrong = entrants.gather(args, plan.subjects)
     outcome = race.perform(plan, found, args, wrong, deadline, " ".join(["scripts/apiary", *sys.argv[1:]]))
     _, rows, comparisons = summary.load(outcome.folder)
     bad = comparing.incorrect(rows)

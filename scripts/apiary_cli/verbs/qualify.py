@@ -16,7 +16,7 @@ from ..race import folder, plans, rounds, subjects, tables
 from ..analysis import comparing, qualification
 from ..analysis.qualification import PAIRS, SLOW, Trial
 from ..report import splice
-from . import race, setup
+from . import entrants, race, setup
 
 SUMMARY = "how often would a race here cry wolf, and what would it miss?"
 DESCRIPTION = """\
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.no_build:
         setup.ensure()
     args.subject, args.program, args.baseline = [args.subject], [], None
-    found, _ = race.gather(args)
+    found, _ = entrants.gather(args)
     where, trials, wrong = perform(args, found[0], shlex.join(["scripts/apiary", *sys.argv[1:]]))
     heading("result")
     for line in qualification.lines(trials):

@@ -12,14 +12,14 @@ import sys
 import time
 from pathlib import Path
 
-from ..base import building, commits, decided, given, known, packages, repo, sources
+from ..base import building, commits, decided, given, repo
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
 from ..base.say import Progress, colour, duration, heading, say, warn
 from ..verify import checks, stressing, verification
 from ..verify.verdicts import closing, wrong as deviates
-from ..race import audit, eta, folder, ledger, plans, probes, resuming, rounds, scenarios, subjects, tables, unpaired
+from ..race import audit, eta, folder, ledger, plans, probes, resuming, rounds, subjects, tables, unpaired
 from ..analysis import comparing, findings, summary
-from . import prove, report, setup, stress
+from . import entrants, prove, report, setup, stress
 
 SUMMARY = "race the schedulers against each other; leaves a report"
 
@@ -53,7 +53,6 @@ exit:    0 fine; 1 wrong work, a refused subject, a regression against --baselin
          publish; for quick a warning). Being slower than another runtime is a result, not an error."""
 
 SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS = ("60000x", "4s"), 1.0
-FLOORS, BARE = {"global_queue"}, "machine"
 TINT = {"good": "green", "note": "yellow", "bad": "red"}
 
 
@@ -122,20 +121,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-sidecars", action="store_true", help="no micro-benchmarks, no whole-process times")
 
 
-def names() -> str:
-    """What can be raced, each with a line of what it is. A subject of ours is a program; the rest come with setup --peers."""
-    built = {path.name.removeprefix("subject_") for path in existing_programs()}
-    parts = [
-        ("plans (--plan)", [(one.name, one.what) for one in plans.every()]),
-        ("scenarios (--scenario)", [(one.name, one.what) for one in scenarios.SCENARIOS.values()]),
-        ("subjects (--subject)", [(name, "built" if name in built else "not built") for name in sorted(known.subjects() | built)]),
-    ]
-    width = max(len(name) for _, rows in parts for name, _ in rows)
-    return "\n\n".join(
-        "\n".join([f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in rows)]) for title, rows in parts
-    )
-
-
 @dataclasses.dataclass
 class Outcome:
     """What a race left behind."""
@@ -161,94 +146,6 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
     return plans.narrowed(found, args.scenario, args.rounds, args.placement, limit, block_ms, labels)
 
 
-def existing_programs() -> list[Path]:
-    """The subjects that are built already."""
-    rust = [path for path in building.rust_programs() if path.exists()]
-    return repo.built("release", "subjects") + rust
-
-
-def refuse_other_source(programs: list[Path]) -> None:
-    """Of ours, those that were not made of the tree as it is now: their figures would stand under its name."""
-    rust = [path for path in programs if path.is_relative_to(repo.RUST)]
-    rest = [path for path in programs if path not in rust]
-    sources.refuse_other(repo.BUILD / "release", rest, "scripts/apiary build release rust")
-    sources.refuse_other(repo.RUST / "target", rust, "scripts/apiary build rust")
-
-
-def introduce_given(args: argparse.Namespace, usual: tuple[str, ...]) -> None:
-    """Before anything is built: are the given programs subjects, and does every name mean one?"""
-    check_files(args)
-    wanted = [*args.subject, *(usual if (args.plan or "").endswith(".toml") and not args.subject else ())]
-    names = known.subjects()
-    if args.no_build or not names:
-        return  # gather() knows what is there
-    names |= {one.name for one in subjects.discover([Path(name).resolve() for name in args.program])[0]}
-    for name in wanted:
-        if name not in names and re.sub(r"-\d+$", "", name) not in names:
-            raise unknown("subject", name, names)
-
-
-def check_files(args: argparse.Namespace) -> None:
-    for name in args.program + ([args.baseline] if args.baseline else []):
-        if not os.access(name, os.X_OK) or not Path(name).is_file():
-            absent = not Path(name).is_file()
-            raise Fault(
-                f"{name} is not a program",
-                "there is no such file" if absent else "it is not executable",
-                "a path as seen from here, of a program that speaks bench/contract/CLI.md"
-                + ("" if absent else f"; if this is one: chmod +x {name}"),
-                USAGE,
-            )
-
-
-def lacking(names: list[str]) -> tuple[str, str]:
-    """Which packages these subjects need and have not, and the remedy; nothing where all are there."""
-    found = [package.name for package in packages.missing(packages.of_peers(names))]
-    if not found:
-        return "", ""
-    return f"{' '.join(found)} not found", "scripts/apiary setup --peers && scripts/apiary build release"
-
-
-def gather(
-    args: argparse.Namespace, usual: tuple[str, ...] = ()
-) -> tuple[list[subjects.Subject], list[str]]:
-    """Build and introduce the subjects, in the order that they are named; the reasons why some were refused. `usual` are
-    the plan's: --subject overrules it, and what --program names races always."""
-    extra = [Path(name).resolve() for name in args.program]
-    check_files(args)
-    programs = existing_programs() if args.no_build else subjects.build_all()
-    found, refused = subjects.discover(programs + extra)
-    for fault in refused:
-        warn(fault.text())
-    all_names = {s.name for s in found} | known.subjects() | {name for one in plans.every() for name in one.subjects} | {BARE}
-    for name in usual if found and not args.subject else ():
-        if name not in all_names:
-            raise unknown("subject", name, all_names)
-    wanted = args.subject or [name for name in usual if name in {s.name for s in found}]
-    for name in set(args.subject) - {s.name for s in found}:
-        why, remedy = lacking([name])
-        if why:
-            raise Fault(f"the subject {name} is not built", why, remedy, USAGE)
-    named = subjects.select(found, wanted) if wanted else [] if usual else found
-    chosen = named + [s for s in found if s not in named and s.program in extra and not args.subject]
-    if not chosen:
-        raise Fault(
-            "there is no subject to race",
-            "; ".join(f.seen for f in refused)
-            or ("none of the plan's is built" if usual and found else "none is built"),
-            "scripts/apiary build release rust",
-        )
-    refuse_other_source([s.program for s in chosen if s.program in programs])
-    absent = [name for name in usual if name not in {s.name for s in found}]
-    if absent and not args.subject:
-        why, remedy = lacking(absent)
-        warn("; ".join(filter(None, (f"of this plan's subjects these are not built: {', '.join(absent)}", why, remedy))))
-    rest = [s.name for s in found if s not in chosen]
-    if rest and not args.subject:
-        say(f"not in this plan: {', '.join(rest)}; --subject NAME races others")
-    return chosen, [fault.seen for fault in refused]
-
-
 def short_verification(names: list[str]) -> list[str]:
     """What --quick does before it races. Returns what went wrong; a failure reddens the race."""
     wrong = []
@@ -265,32 +162,6 @@ def short_verification(names: list[str]) -> list[str]:
     bad = [r["program"] for r in results if not r["passed"]]
     say(f"{len(results)} stress runs under the sanitizers, {len(bad)} failed")
     return wrong + ([f"stress failed: {', '.join(bad)}"] if bad else [])
-
-
-def on_trial(found: list[subjects.Subject], named: list[Path], old: subjects.Subject | None) -> list[subjects.Subject]:
-    """The candidates: that of which there is an older build; else a stranger's programs; else ours. The floor is ours,
-    but others are measured against it: it is a candidate only where nothing else of ours runs."""
-    if old:
-        return subjects.select(found, [old.name])
-    strangers = [s for s in found if s.program in named and not s.own and s.name != BARE]
-    ours = [s for s in found if s.own]
-    return strangers or [s for s in ours if s.name not in FLOORS] or ours
-
-
-def line_up(
-    found: list[subjects.Subject], baseline: str | None, controls: bool, named: list[Path] | None = None
-) -> list[tuple]:
-    """(subject, role, label) of every arm. The controls copy the first candidate, else the first."""
-    old = subjects.introduce(Path(baseline).resolve()) if baseline else None
-    ours = on_trial(found, named or [], old)
-    role = {BARE: "bare"} | {s.name: "candidate" for s in ours}
-    arms = [(s, role.get(s.name, "peer"), s.name) for s in found]
-    reference = ours[0] if ours else found[0]
-    if old:
-        arms.append((old, "baseline", f"{old.name}-base"))
-    if controls:
-        arms += [(reference, "aa", f"{reference.name}-aa"), (reference, "slow10", f"{reference.name}-slow10")]
-    return arms
 
 
 def calibrate(race: rounds.Race) -> None:
@@ -393,12 +264,12 @@ def perform(
     seed = state["seed"] if state else args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
     ours = [s.program for s in found if s.own] if tree is None else []
     beside = [] if args.no_sidecars else repo.manifest("release", "micro")
-    refuse_other_source(beside)
+    entrants.refuse_other_source(beside)
     record = folder.Record(tree.hashes if tree else built, exported=tree is not None, programs=ours)
     listed = findings.expected(getattr(args, "expected", None))
     with folder.begun(resumed=where) as (run_id, out, scratch):
         named = [Path(name).resolve() for name in getattr(args, "program", ())]
-        arms = subjects.place(line_up(found, args.baseline, plan.controls, named), scratch)
+        arms = subjects.place(entrants.line_up(found, args.baseline, plan.controls, named), scratch)
         race = rounds.Race(
             plan,
             arms,
@@ -544,7 +415,7 @@ def resume(args: argparse.Namespace) -> int:
         raise resuming.refuse(where, f"{state['cwd']} is gone", "its options name files as seen from there")
     os.chdir(state["cwd"])
     plan = chosen_plan(told)
-    found, _ = gather(told, plan.subjects)
+    found, _ = entrants.gather(told, plan.subjects)
     done = sum(state["rounds_done"].values())
     heading(f"race {where.name.removesuffix(folder.UNFINISHED)} goes on after {done} rounds: plan {plan.name}")
     deadline = time.monotonic() + max(0.0, plan.limit - state["spent_s"]) if plan.limit else None
@@ -581,19 +452,19 @@ def run(args: argparse.Namespace) -> int:
     if args.resume is not None:
         return resume(args)
     if args.list:
-        say(names())
+        say(entrants.names())
         return 0
     plan = chosen_plan(args)
     if args.save_baseline:
         check_baseline(args.save_baseline)
-    introduce_given(args, plan.subjects)
+    entrants.introduce_given(args, plan.subjects)
     args.words = sys.argv[2:]
     findings.expected(args.expected)  # a file that cannot be read is refused before anything is built
     built = verification.hashes()
     started, command = time.monotonic(), shlex.join(["scripts/apiary", *sys.argv[1:]])
     if not args.no_build:
         setup.ensure(peers=args.subject or plan.subjects or None)
-    found, wrong = gather(args, plan.subjects)
+    found, wrong = entrants.gather(args, plan.subjects)
     if args.quick and not args.no_build:
         wrong += short_verification([s.name for s in found if s.own])
     heading(f"race: {', '.join(s.name for s in found)}; plan {plan.name}, at most {plan.rounds} rounds")
