@@ -44,6 +44,14 @@ target_include_directories(apiary INTERFACE $<BUILD_INTERFACE:${APIARY_HEADERS}>
 target_compile_features(apiary INTERFACE cxx_std_20)
 target_link_libraries(apiary INTERFACE Threads::Threads)
 
+# apiary_find_header(VARIABLE HEADER PACKAGE): the folder of a library of headers that a part of the suite is compiled with.
+function(apiary_find_header variable header package)
+  find_path(${variable} ${header})
+  if(NOT ${variable})
+    message(FATAL_ERROR "${header} is missing. Remedy: scripts/apiary setup, or apt-get install ${package}")
+  endif()
+endfunction()
+
 include(apiary_manifest)
 if(PROJECT_IS_TOP_LEVEL)
   include(apiary_record)

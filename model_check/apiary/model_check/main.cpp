@@ -67,8 +67,8 @@ bool changes(const std::map<std::string, std::string>& sites, const search_optio
 int main(int argc, char** argv) {
     command c = parse(argc, argv);
     c.search.progress = c.search.progress || ::isatty(STDERR_FILENO) == 1;
-    if (c.help) {
-        std::cout << usage;
+    if (!c.help.empty()) {
+        std::cout << c.help;
         return 0;
     }
     if (!c.error.empty()) return nonsense(c.error);

@@ -9,7 +9,8 @@
 namespace apiary::model {
 
 struct command {
-    bool list = false, json_list = false, help = false, show_traces = false;
+    bool list = false, json_list = false, show_traces = false;
+    std::string help;                // not empty: what --help prints
     std::vector<std::string> names;  // empty: all
     unsigned engines = both_engines;
     search_options search;
@@ -24,7 +25,5 @@ struct command {
 std::string bounds_text(const choice_bounds& b);
 
 command parse(int argc, const char* const* argv);
-
-extern const char* const usage;
 
 }  // namespace apiary::model

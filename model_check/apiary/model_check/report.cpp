@@ -1,41 +1,20 @@
 // See report.hpp.
 #include <apiary/model_check/report.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace apiary::model {
 
 namespace {
 
-std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        switch (c) {
-            case '"':
-                out += "\\\"";
-                break;
-            case '\\':
-                out += "\\\\";
-                break;
-            case '\n':
-                out += "\\n";
-                break;
-            case '\t':
-                out += "\\t";
-                break;
-            default:
-                if (static_cast<unsigned char>(c) < 0x20) {
-                    char code[8];
-                    std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
-                    out += code;
-                } else {
-                    out += c;
-                }
-        }
-    }
-    return out + '"';
-}
+using json = nlohmann::ordered_json;
+
+// One line; what is no UTF-8 (a trace may quote any byte) is replaced.
+std::string line(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 std::string seconds_text(double seconds) {
     char text[32];
@@ -43,42 +22,18 @@ std::string seconds_text(double seconds) {
     return text;
 }
 
-std::string engines_json(unsigned engines) {
-    std::string out = "[";
-    if ((engines & relacy_only) != 0) out += "\"relacy\"";
-    if ((engines & explorer_only) != 0) out += std::string(out.size() > 1 ? "," : "") + "\"explorer\"";
-    return out + "]";
-}
-
-std::string list_json(const std::vector<std::string>& list) {
-    std::string out = "[";
-    for (const std::string& text : list) {
-        if (out.size() > 1) out += ',';
-        out += quoted(text);
-    }
-    return out + "]";
-}
-
-template <class Value>
-std::string map_json(const std::map<std::string, Value>& map) {
-    std::string out = "{";
-    for (const auto& [key, value] : map) {
-        if (out.size() > 1) out += ',';
-        out += quoted(key) + ':';
-        if constexpr (std::is_same_v<Value, std::string>)
-            out += quoted(value);
-        else
-            out += std::to_string(value);
-    }
-    return out + "}";
+json engines_json(unsigned engines) {
+    json out = json::array();
+    if ((engines & relacy_only) != 0) out.push_back("relacy");
+    if ((engines & explorer_only) != 0) out.push_back("explorer");
+    return out;
 }
 
 // The threads of a set of bits.
-std::string threads_json(std::uint64_t bits) {
-    std::string out = "[";
+json threads_json(std::uint64_t bits) {
+    json out = json::array();
     for (unsigned t = 0; t != 64; ++t)
-        if ((bits >> t & 1U) != 0) out.append(out.size() > 1 ? "," : "").append(std::to_string(t));
-    out += ']';
+        if ((bits >> t & 1U) != 0) out.push_back(t);
     return out;
 }
 
@@ -110,12 +65,18 @@ std::string list_text(const std::vector<check_entry>& checks) {
 std::string list_json(const std::vector<check_entry>& checks) {
     std::string out;
     for (const check_entry& c : checks)
-        out += "{\"name\":" + quoted(c.name) + ",\"kind\":" + quoted(kind_name(c.kind)) +
-               ",\"engines\":" + engines_json(c.engines) + ",\"must_see\":" + engines_json(c.must_see & c.engines) +
-               ",\"one_engine\":" + quoted(c.one_engine_because) + ",\"threads\":" + std::to_string(c.threads) +
-               ",\"what\":" + quoted(c.what) + ",\"must_reach\":" + list_json(c.must_reach) +
-               ",\"engine_laws\":" + list_json(c.engine_laws) + ",\"exhibit\":" + quoted(c.exhibit) +
-               ",\"too_large\":" + (c.too_large_to_exhaust ? "true" : "false") + "}\n";
+        out += line({{"name", c.name},
+                     {"kind", kind_name(c.kind)},
+                     {"engines", engines_json(c.engines)},
+                     {"must_see", engines_json(c.must_see & c.engines)},
+                     {"one_engine", c.one_engine_because},
+                     {"threads", c.threads},
+                     {"what", c.what},
+                     {"must_reach", c.must_reach},
+                     {"engine_laws", c.engine_laws},
+                     {"exhibit", c.exhibit},
+                     {"too_large", c.too_large_to_exhaust}}) +
+               "\n";
     return out;
 }
 
@@ -140,19 +101,29 @@ std::string verdict_text(const judged& j, const std::string& program, bool alway
 
 std::string verdict_json(const judged& j) {
     const verdict& v = j.found;
-    std::string out =
-        "{\"name\":" + quoted(j.ran.check->name) + ",\"kind\":" + quoted(kind_name(j.ran.check->kind)) +
-        ",\"engine\":" + quoted(engine_name(j.ran.with)) + ",\"mode\":" + quoted(v.mode) +
-        ",\"bound\":" + quoted(v.bound) + ",\"verdict\":" + quoted(j.verdict_word) +
-        ",\"as_expected\":" + (j.as_expected ? "true" : "false") + ",\"executions\":" + std::to_string(v.executions) +
-        ",\"graphs\":" + std::to_string(v.graphs) + ",\"blocked\":" + std::to_string(v.blocked) +
-        (v.estimated_executions == 0 ? "" : ",\"estimated_executions\":" + std::to_string(v.estimated_executions)) +
-        ",\"differs\":" + quoted(j.differs) + ",\"seconds\":" + seconds_text(v.seconds) +
-        ",\"reason\":" + quoted(v.reason) + ",\"replay\":" + quoted(j.replay_line) + ",\"laws\":" + map_json(v.laws) +
-        ",\"acted\":" + threads_json(v.acted) + ",\"reach\":" + map_json(v.reached) +
-        ",\"outcomes\":" + map_json(v.outcomes) + ",\"sites\":" + map_json(v.sites) + ",\"blind\":" + quoted(v.blind) +
-        ",\"trace\":" + quoted(v.trace) + "}";
-    return out;
+    json out = {{"name", j.ran.check->name},
+                {"kind", kind_name(j.ran.check->kind)},
+                {"engine", engine_name(j.ran.with)},
+                {"mode", v.mode},
+                {"bound", v.bound},
+                {"verdict", j.verdict_word},
+                {"as_expected", j.as_expected},
+                {"executions", v.executions},
+                {"graphs", v.graphs},
+                {"blocked", v.blocked},
+                {"differs", j.differs},
+                {"seconds", std::round(v.seconds * 1000) / 1000},
+                {"reason", v.reason},
+                {"replay", j.replay_line},
+                {"laws", v.laws},
+                {"acted", threads_json(v.acted)},
+                {"reach", v.reached},
+                {"outcomes", v.outcomes},
+                {"sites", v.sites},
+                {"blind", v.blind},
+                {"trace", v.trace}};
+    if (v.estimated_executions != 0) out["estimated_executions"] = v.estimated_executions;
+    return line(out);
 }
 
 }  // namespace apiary::model

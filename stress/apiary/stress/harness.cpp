@@ -3,16 +3,17 @@
 
 #include <sched.h>
 
-#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <fstream>
 #include <mutex>
-#include <optional>
-#include <string_view>
 #include <thread>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <apiary/sync/chaos_sync.hpp>
 
@@ -30,52 +31,15 @@ std::string repeat_line(const options& o, std::uint64_t seed) {
            std::to_string(o.threads) + (o.one_cpu ? " --one-cpu" : "");
 }
 
-template <class Number>
-bool parse(std::string_view text, Number& out) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    return error == std::errc{} && end == text.data() + text.size();
-}
-
-constexpr const char* usage =
-    "  --seconds S    how long, at least one round (1)\n"
-    "  --seed N       repeats the decisions of a run (drawn from the clock, and printed)\n"
-    "  --threads T    how many threads work, 2 to 64 (6)\n"
-    "  --watchdog S   seconds without progress that count as a hang (60)\n"
-    "  --one-cpu      all threads on one CPU\n"
-    "  --json FILE    appends the verdict as one JSON line\n"
-    "  --list         what this program stresses\n";
-
-// Nothing when the arguments are bad; the reason has been printed then.
-std::optional<options> parse_arguments(int argc, char** argv) {
-    options o;
-    for (int i = 1; i < argc; ++i) {
-        const std::string_view name = argv[i];
-        if (name == "--one-cpu") {
-            o.one_cpu = true;
-            continue;
-        }
-        const bool known =
-            name == "--seconds" || name == "--seed" || name == "--threads" || name == "--watchdog" || name == "--json";
-        if (!known || i + 1 == argc) {
-            std::fprintf(stderr, "%s: %s '%s'. The options are:\n%s", program,
-                         known ? "no value after" : "unknown option", argv[i], usage);
-            return std::nullopt;
-        }
-        const std::string_view value = argv[++i];
-        bool good = true;
-        if (name == "--seconds") good = parse(value, o.seconds) && o.seconds >= 0;
-        if (name == "--seed") good = parse(value, o.seed);
-        if (name == "--threads") good = parse(value, o.threads) && o.threads >= 2 && o.threads <= 64;
-        if (name == "--watchdog") good = parse(value, o.watchdog_seconds) && o.watchdog_seconds > 0;
-        if (name == "--json") o.json = value;
-        if (!good) {
-            std::fprintf(stderr, "%s: '%s' is no value for %s. The options are:\n%s", program, argv[i], argv[i - 1],
-                         usage);
-            return std::nullopt;
-        }
-    }
-    if (o.seed == 0) o.seed = static_cast<std::uint64_t>(steady::now().time_since_epoch().count()) % 1'000'000'007;
-    return o;
+void declare(CLI::App& app, options& o) {
+    app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->always_capture_default();
+    app.add_option("--seconds", o.seconds, "how long, at least one round")->check(CLI::NonNegativeNumber);
+    app.add_option("--seed", o.seed, "repeats the decisions of a run; 0 draws one from the clock, and prints it");
+    app.add_option("--threads", o.threads, "how many threads work")->check(CLI::Range(2U, 64U));
+    app.add_option("--watchdog", o.watchdog_seconds, "seconds without progress that count as a hang")
+        ->check(CLI::PositiveNumber);
+    app.add_flag("--one-cpu", o.one_cpu, "all threads on one CPU");
+    app.add_option("--json", o.json, "FILE: appends the verdict as one JSON line");
 }
 
 // Aborts the program when a run makes no progress. The limit is wall time, and generous: it separates
@@ -119,17 +83,15 @@ private:
 void write_verdict(const options& o, const char* verdict, std::uint64_t seed, std::uint64_t rounds, std::uint64_t steps,
                    double seconds) {
     if (o.json.empty()) return;
-    std::FILE* f = std::fopen(o.json.c_str(), "a");
-    if (f == nullptr) {
+    const nlohmann::ordered_json line = {{"program", program}, {"verdict", verdict},
+                                         {"seed", seed},       {"rounds", rounds},
+                                         {"steps", steps},     {"seconds", std::round(seconds * 10) / 10}};
+    std::ofstream file(o.json, std::ios::app);
+    file << line.dump() << std::endl;
+    if (!file) {
         std::perror(o.json.c_str());
         std::_Exit(2);
     }
-    std::fprintf(f,
-                 "{\"program\":\"%s\",\"verdict\":\"%s\",\"seed\":%llu,\"rounds\":%llu,\"steps\":%llu,"
-                 "\"seconds\":%.1f}\n",
-                 program, verdict, static_cast<unsigned long long>(seed), static_cast<unsigned long long>(rounds),
-                 static_cast<unsigned long long>(steps), seconds);
-    std::fclose(f);
 }
 
 // The round at work, for laws that break far from it.
@@ -152,14 +114,27 @@ void run::fail(const std::string& what) const {
 }
 
 int main(int argc, char** argv, const char* what, const std::function<void(run&)>& body) {
-    if (const char* slash = std::strrchr(argv[0], '/')) program = slash + 1;
-    if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
+    const std::string path = argv[0], name = path.substr(path.rfind('/') + 1);
+    program = name.c_str();
+    options o;
+    bool list = false;
+    CLI::App app(what, name);
+    declare(app, o);
+    app.add_flag("--list", list, "what this program stresses");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+        std::printf("%s", app.help().c_str());
+        return 0;
+    } catch (const CLI::ParseError& e) {
+        std::fprintf(stderr, "%s: %s\n%s", program, e.what(), app.help().c_str());
+        return 2;
+    }
+    if (list) {
         std::printf("%s: %s\n", program, what);
         return 0;
     }
-    const auto parsed = parse_arguments(argc, argv);
-    if (!parsed) return 2;
-    const options& o = *parsed;
+    if (o.seed == 0) o.seed = static_cast<std::uint64_t>(steady::now().time_since_epoch().count()) % 1'000'000'007;
     if (o.one_cpu) stay_on_one_cpu();
     std::printf("%s: %s; seed %llu, %u threads\n", program, what, static_cast<unsigned long long>(o.seed), o.threads);
     std::fflush(stdout);

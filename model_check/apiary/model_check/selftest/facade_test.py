@@ -444,7 +444,7 @@ class CommandLine(unittest.TestCase):
     def test_unknown_names_print_those_that_exist(self):
         self.nonsense("loses_a_count", "loses_a_cuont")
         self.nonsense("--help lists the options", "--bugdet", "5s")
-        self.nonsense("no value for --mode", "--mode", "fast")
+        self.nonsense("--mode: fast not in {bound,full,pct,random,standard}", "--mode", "fast")
         self.nonsense("no value for --budget", "--budget", "5")
         self.nonsense("no value for --shard", "--shard", "2/2")
         self.nonsense("'wakes' is no bound; there are cas, timeout, spurious, reuse, steps", "--bounds", "wakes=1")
@@ -454,6 +454,14 @@ class CommandLine(unittest.TestCase):
         self.nonsense("'--bounds' is the explorer's", "--bounds", "cas=1", "--engine", "relacy")
         self.nonsense("leave out --mode", "--estimate", "--mode", "pct")
         self.nonsense("name that check", "--replay", "random-1-1-1")
+        self.nonsense("needs a FILE", "--json")
+        self.nonsense("'x.hpp:3' is no value for --mutate", "--mutate", "x.hpp:3")
+
+    def test_help_names_every_option_of_a_call(self):
+        done = run("--help")
+        self.assertEqual(done.returncode, 0)
+        for option in ("--budget", "--bounds", "--replay", "--mutate-all", "--html", "exit: 0"):
+            self.assertIn(option, done.stdout)
 
     def test_a_bad_token_is_an_error(self):
         v, code = verdict("quiet", "--replay", "random-x")
