@@ -15,7 +15,7 @@ from apiary_cli.base import stats
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import metrics, plans, scenarios
 from apiary_cli.analysis import comparing, findings, summary
-from apiary_cli.report import page_sections, splice
+from apiary_cli.report import page_sections, page_summary, splice
 from apiary_cli.report.junit import Part
 from apiary_cli.verbs import nightly
 
@@ -153,10 +153,11 @@ class Judged(unittest.TestCase):
     def test_they_stand_first_wherever_a_batch_is_told(self) -> None:
         rows = raced(BURST)
         env = {"run_id": "r", "env_id": "e", "race": {"rounds": 30, "rounds_of_batches": [30], "expected_findings": []}}
-        text = summary.markdown(env, rows, comparing.compare(rows))
-        self.assertLess(text.index("FINDING: hive in post_throughput"), text.index("## Who wins"))
         made = report(rows)
-        made.findings = findings.of(env, rows, comparing.compare(rows))
+        made.env, made.findings = env, findings.of(env, rows, comparing.compare(rows))
+        made.validity = comparing.validity(made.comparisons)
+        text = page_summary.markdown(made)
+        self.assertLess(text.index("FINDING: hive in post_throughput"), text.index("## Who wins"))
         self.assertIn('class="word bad">FINDING: hive', page_sections.findings(made))
         word, reasons = splice.verdict(env, rows, comparing.compare(rows))
         self.assertNotEqual(word, comparing.VALID)

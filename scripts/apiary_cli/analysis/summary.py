@@ -1,4 +1,4 @@
-"""summary.md and the lines at the end of a race: who wins where, and what may be believed of it."""
+"""What a race says, in sentences: who wins where, and what may be believed of it; and a result folder, read back."""
 
 from __future__ import annotations
 
@@ -7,18 +7,9 @@ from pathlib import Path
 from ..base import repo, stats
 from ..base.errors import Fault, USAGE
 from ..base.say import duration, human
-from ..verify import verification
 from ..race import tables
-from . import comparing, findings, matrix, metg, units
+from . import comparing
 from .comparing import Comparison, Validity
-
-MEANING = {
-    stats.IMPROVED: "faster",
-    stats.REGRESSED: "SLOWER",
-    stats.EQUIVALENT: "the same",
-    stats.INCONCLUSIVE: "undecided",
-}
-
 
 SCHEMA = 1  # of env.json
 
@@ -175,42 +166,3 @@ def comparison_table(comparisons: list[Comparison]) -> list[str]:
             f"{one.verdict}{flags} |"
         )
     return lines
-
-
-def markdown(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison]) -> str:
-    """summary.md: one page."""
-    race, found = env.get("race", {}), comparing.validity(comparisons)
-    lines = [
-        f"# Race {env['run_id']}",
-        "",
-        f"`{race.get('command', '')}`, plan {race.get('plan')}, "
-        f"{race.get('rounds')} rounds, {race.get('workers')} workers, commit {race.get('commit', '')[:12]}"
-        f"{' (dirty)' if race.get('dirty') else ''}, env {env['env_id']}",
-        "",
-        f"**Batch: {found.word}.**",
-        "",
-    ]
-    told = findings.of(env, rows, comparisons)
-    lines += ["## Findings", "", *(f"- {one.line}" for one in told), ""] if told else []
-    lines += ["## Who wins", ""]
-    lines += [f"- {line}" for line in lead(comparisons) or ["nothing was compared"]]
-    bare = bare_lines(rows, comparisons)
-    lines += ["", "## How far from the bare machine", "", *(f"- {line}" for line in bare)] if bare else []
-    each = units.table(rows)
-    lines += ["", "## Time of a fork, a node, a message, a task", "", *each] if each else []
-    smallest = metg.table(rows)
-    lines += ["", "## The smallest task at half of the peak", "", *smallest] if smallest else []
-    lines += ["", "## May it be believed", ""]
-    lines += [f"- {line.strip()}" for line in control_lines(found)]
-    lines += [f"- {status.name}: {status.text}" for status in verification.statuses(env.get("verification"))]
-    disturbed = disturbance_line(rows)
-    lines += [f"- {disturbed}"] if disturbed else []
-    lines += [f"- {rounds_line(race)}", *(f"- {line}" for line in trust_lines(race))]
-    absent = missing(env, rows)
-    lines += ["", "## What has no figure", "", *(f"- {line}" for line in absent)] if absent else []
-    bad = failures(rows) + race.get("problems", []) + race.get("side_failures", [])
-    if bad:
-        lines += ["", "## What went wrong", ""] + [f"- {line}" for line in bad]
-    compared = matrix.of([comparing.to_row(one, env["run_id"]) for one in comparisons], rows)
-    lines += ["", "## Point by point", "", *compared] if compared else []
-    return "\n".join(lines + ["", "## Comparisons", ""] + comparison_table(comparisons)) + "\n"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..race import scenarios
 from ..analysis import comparing, summary
-from . import html, page_curves as curves, page_data, page_matrix, page_notes as notes, page_sections as sections
+from . import html, page_curves as curves, page_matrix, page_notes as notes, page_sections as sections
 from .page_data import Report
 
 MOST_NAMES = 5  # in the title
@@ -62,9 +60,8 @@ CONTENTS = (
 )
 
 
-def render(folder: Path) -> str:
+def render(report: Report) -> str:
     """The whole page."""
-    report = page_data.load(folder)
     points = sorted({comparing.key_of(row) for row in report.rows if row["scenario"] in scenarios.SCENARIOS})
     folds = [
         ("Controls: a program against its copy, and slowed down on purpose", "controls", sections.controls(report)),

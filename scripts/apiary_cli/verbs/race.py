@@ -299,8 +299,7 @@ def perform(
         red = [one.line for one in findings.judged(race.rows, comparisons, listed) if one.red]
         failed = [] if args.no_sidecars else unpaired_runs(arms, out, run_id, args.workers, plan)
         told = describe(race, plan, command, wrong, failed, tree.dirty if tree else repo.dirty())
-        env = record.write(out, run_id, told | {"expected_findings": listed}, probes=probed)
-        (out / "summary.md").write_text(summary.markdown(env, race.rows, comparisons))
+        record.write(out, run_id, told | {"expected_findings": listed}, probes=probed)
         report.write(out)
     return Outcome(repo.RESULTS / run_id, exit_code(plan, race.rows, comparisons, wrong + failed + red), race.rows)
 

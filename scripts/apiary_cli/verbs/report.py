@@ -9,8 +9,7 @@ from ..base import repo
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say
 from ..race import folder, tables
-from ..analysis import summary
-from ..report import index_page, page, splice
+from ..report import index_page, page, page_data, page_summary, splice
 
 SUMMARY = "make report.html again from a result folder"
 DESCRIPTION = """\
@@ -42,8 +41,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def write(folder: Path, poorer: bool = True) -> Path:
-    """Write folder/report.html. Unless `poorer`, a page that shows more than the new one is kept, by a Fault."""
-    path, text = folder / "report.html", page.render(folder)
+    """Write folder/report.html and summary.md. Unless `poorer`, a page that shows more than the new one is kept, by a Fault."""
+    found = page_data.load(folder)
+    path, text = folder / "report.html", page.render(found)
     if path.exists() and not poorer:
         before, after = contents(path.read_text(errors="replace")), contents(text)
         less = [f"{after[name]} {name} in place of {before[name]}" for name in before if after[name] < before[name]]
@@ -52,6 +52,7 @@ def write(folder: Path, poorer: bool = True) -> Path:
             remedy = "bring back what is missing, or --poorer to replace the page all the same; it was left as it is"
             raise Fault(f"the new page would be poorer: {', '.join(less)}", absent, remedy, USAGE)
     repo.write_text(path, text)
+    repo.write_text(folder / "summary.md", page_summary.markdown(found))
     return path
 
 
@@ -90,6 +91,5 @@ def run(args: argparse.Namespace) -> int:
         say(f"{args.splice}: what stands between <!-- {name} --> and <!-- /{name} --> is that of {folder.name}")
         return 0
     path = write(folder, args.poorer).resolve()
-    repo.write_text(folder / "summary.md", summary.markdown(*summary.load(folder)))
     say(f"report: {path.relative_to(repo.ROOT) if path.is_relative_to(repo.ROOT) else path}")
     return 0

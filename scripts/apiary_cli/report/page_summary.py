@@ -1,0 +1,36 @@
+"""summary.md: the same report as the page, as text."""
+
+from __future__ import annotations
+
+from ..analysis import comparing, matrix, metg, summary, units
+from . import page_sections as sections
+from .html import render
+from .page_data import Report
+
+RACE = dict.fromkeys(("command", "commit"), "") | dict.fromkeys(("plan", "rounds", "workers", "dirty"))  # of an old folder
+
+
+def markdown(report: Report) -> str:
+    """One page: what the batch says against itself first, the tables last."""
+
+    def bullets(*lines: str) -> list[str]:
+        return [f"- {line}" for line in lines if line]
+
+    rows, comparisons = report.rows, report.comparisons
+    proofs = (f"{status.name}: {status.text}" for status in report.statuses)
+    controls = (line.strip() for line in summary.control_lines(report.validity))
+    told = (summary.disturbance_line(rows), summary.rounds_line(report.race), *summary.trust_lines(report.race))
+    compared = [comparing.to_row(one, report.env["run_id"]) for one in comparisons]
+    parts = [
+        ("Findings", bullets(*(one.line for one in report.findings))),
+        ("Who wins", bullets(*(summary.lead(comparisons) or ["nothing was compared"]))),
+        ("How far from the bare machine", bullets(*summary.bare_lines(rows, comparisons))),
+        ("Time of a fork, a node, a message, a task", units.table(rows)),
+        ("The smallest task at half of the peak", metg.table(rows)),
+        ("May it be believed", bullets(*controls, *proofs, *told)),
+        ("What has no figure", bullets(*summary.missing(report.env, rows))),
+        ("What went wrong", bullets(*sections.failures(report))),
+        ("Point by point", matrix.of(compared, rows)),
+        ("Comparisons", summary.comparison_table(comparisons)),
+    ]
+    return render("summary.md", env=report.env, race=RACE | report.race, batch=report.validity.word, sections=parts)
