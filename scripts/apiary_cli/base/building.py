@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
@@ -172,10 +171,3 @@ def compile_flags(preset: str) -> str:
     except OSError:
         return ""
     return " ".join(line.split("=", 1)[1] for line in lines if line.startswith(wanted)).strip()
-
-
-def compile_commands(preset: str) -> list[dict]:
-    try:
-        return json.loads((repo.BUILD / preset / "compile_commands.json").read_text())
-    except (OSError, ValueError):
-        return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Iterable
 
-OK, INCORRECT, USAGE, HARNESS, INVALID_BATCH = 0, 1, 2, 3, 4
+INCORRECT, USAGE, HARNESS, INVALID_BATCH = 1, 2, 3, 4
 
 
 class Fault(Exception):

@@ -16,7 +16,6 @@ from .plans import RUNNERS, Point
 from .scenarios import Scenario
 
 GOOD_STATUS = "ok"
-BAD_STATUSES = ("wrong", "crash", "hang", "malformed")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
 SCENARIO = re.compile(r"[a-z][a-z0-9_]{0,39}")
 ARMS = ("-aa", "-base", "-slow5", "-slow10")  # what the runner puts behind the names of its own arms

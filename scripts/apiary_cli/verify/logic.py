@@ -123,7 +123,6 @@ HEAD = re.compile(r"(?:else\b|do\b|(?:if|while|for|switch)\s*\(|if\s+constexpr\s
 NO_STATEMENT = re.compile(r"(?:return|break|continue|throw|using|static_assert|struct|class|enum|const|constexpr|auto|goto|static|"
                           r"alignas|typename|template|case|friend|typedef|public|private|protected|namespace|delete|try)\b")
 EFFECTLESS = re.compile(r"[Ss]ync::(reach|relax|fail)|__builtin_prefetch|std::this_thread::yield|\bfence(_light|_heavy)?\s*\(|trace_\.")
-MEMBER = re.compile(r"\b(?:class|struct|union|enum)\b[^()]*$")
 
 
 @dataclass(frozen=True)
