@@ -143,15 +143,15 @@ command parse(int argc, const char* const* argv) {
     app.add_option("--loop-seconds", o.loop_seconds,
                    "of code as it is: seconds of processor time that a thread may spend in plain instructions and "
                    "nothing else; one that takes longer is in a loop without end; default 5")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1U, 1'000'000U));
     const CLI::Option* const estimate =
         on("--estimate", o.estimate, "explorer: guesses the size of the exhaustive search on stderr, then starts it");
     const CLI::Option* const progress =
         on("--progress", o.progress, "explorer: a line on stderr every two seconds; a terminal gets it unasked");
     app.add_option("--timeout", c.timeout_seconds, "seconds until a simulation that says nothing is stopped")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(0.001, 1e9));
     read("--shard", shard, o, "I/N: the I-th of N parts, I from 0");
-    app.add_option("--jobs", o.jobs, "simulations at a time; default 1")->check(CLI::PositiveNumber);
+    app.add_option("--jobs", o.jobs, "simulations at a time; default 1")->check(CLI::Range(1U, 10'000U));
     read("--mutate", mutation, o,
          "SITE=ORDER: weakens one operation: SITE is FILE:LINE[:COLUMN[:OPERATION]]; ORDER also dropped. recheck:NAME "
          "leaves one source out of a sleeper's last look");

@@ -455,6 +455,7 @@ class CommandLine(unittest.TestCase):
         self.nonsense("leave out --mode", "--estimate", "--mode", "pct")
         self.nonsense("name that check", "--replay", "random-1-1-1")
         self.nonsense("needs a FILE", "--json")
+        self.nonsense("--jobs: Value 0 not in range 1 to", "--jobs", "0")
         self.nonsense("'x.hpp:3' is no value for --mutate", "--mutate", "x.hpp:3")
 
     def test_help_names_every_option_of_a_call(self):
