@@ -52,7 +52,7 @@ def build(preset: str, jobs: int | None = None, only: str | None = None) -> floa
     """Configure if needed and build: everything, or only the programs of one manifest. Ninja goes by
     time stamps; what differs from the source is made anew whatever they say, and what comes out is
     of this source. Returns seconds."""
-    packages.require("cmake", "ninja", "g++")
+    packages.require("cmake", "ninja", "clang++-19" if preset == "clang" else "g++")
     repo.check_preset(preset)
     folder, started = repo.BUILD / preset, time.monotonic()
     with repo.locked(preset):
