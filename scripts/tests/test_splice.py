@@ -121,6 +121,12 @@ class Race(TreeCase):
         code, err, text = self.splice(folder)
         self.assertEqual(code, 0, err)
         self.assertEqual(self.splice(folder), (code, err, text), "again changes nothing")
+        deeper = self.root / "impl" / "room" / "README.md"
+        deeper.parent.mkdir(parents=True)
+        deeper.write_text(PAGE)
+        apiary(self.root, "report", folder.name, "--splice", str(deeper))
+        for linked in re.findall(r'(?:src="|srcset="|\]\()([^")]+)', deeper.read_text()):
+            self.assertTrue((deeper.parent / linked).exists(), linked)
         self.assertTrue(text.startswith("before\n<!-- race -->\n**Batch: VALID.**"), text)
         self.assertTrue(text.endswith("<!-- /race -->\nafter\n"))
         plain = " ".join(text.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ..base import repo, stats
@@ -49,9 +50,14 @@ def write(folder: Path) -> None:
         repo.write_text(folder / name, html.render("matrix.svg", c=COLOURS[theme], **told))
 
 
-def reference(folder: Path) -> list[str]:
+def seen_from(page: Path, folder: Path) -> str:
+    """The way from a page to a result folder, as its links need it."""
+    return os.path.relpath(folder.resolve(), page.resolve().parent)
+
+
+def reference(folder: Path, page: Path) -> list[str]:
     """What a page shows it by: the dark one where the reader's pages are dark."""
-    where = folder.resolve().relative_to(repo.ROOT) if folder.resolve().is_relative_to(repo.ROOT) else Path(folder.name)
+    where = seen_from(page, folder)
     return [
         '<picture><source media="(prefers-color-scheme: dark)"',
         f'srcset="{where}/{NAMES["dark"]}"><img alt="ratio by scenario and runtime"',

@@ -44,7 +44,7 @@ def into(path: Path, folder: Path, weak: bool = False) -> str:
     elif (folder / "ablation.csv").exists():
         name, body = "ablation", ablated(folder, weak)
     else:
-        name, body = "race", race(folder, weak)
+        name, body = "race", race(folder, path, weak)
     try:
         text = path.read_text()
     except OSError as error:
@@ -88,7 +88,7 @@ def verdict(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison]
     return word, reasons + list(found.reasons)
 
 
-def race(folder: Path, weak: bool = False) -> str:
+def race(folder: Path, page: Path, weak: bool = False) -> str:
     if not (folder / "rows.csv").exists() or not (folder / "env.json").exists():
         raise Fault(f"{folder.name} is no race", "rows.csv or env.json is absent", "scripts/apiary race leaves one", USAGE)
     env, rows, comparisons = summary.load(folder)
@@ -104,11 +104,11 @@ def race(folder: Path, weak: bool = False) -> str:
         f"**Where {ours} loses:** {losses(claims)}",
         f"**What may be believed:** {summary.rounds_line(env['race'])}. {controls(comparisons)}",
         f"{preamble(env)}. "
-        + f"Source: {verification.word(verification.statuses(env.get('verification')))[1]}. Every row: [results/{folder.name}](results/{folder.name}/summary.md).",
+        + f"Source: {verification.word(verification.statuses(env.get('verification')))[1]}. Every row: [results/{folder.name}]({picture.seen_from(page, folder)}/summary.md).",
     ]
     wrong = summary.failures(rows)
     told += [f"**Wrong work:** {'; '.join(wrong)}."] if wrong else []
-    shown = "\n".join(picture.reference(folder))
+    shown = "\n".join(picture.reference(folder, page))
     return "\n\n".join([filled(batch_line(word, reasons, more)), shown, *map(filled, told)])
 
 
