@@ -4,11 +4,12 @@
 //
 // When to use it. For a handful of stores that change together, on a path where a mutex would be
 // most of the price: its release is a plain store, so a pass has one locked instruction and no call.
-// When not: where the holder may block, call foreign code, or hold it for long; a mutex is for that.
+// When not: where the holder may block, call code that may take it again, or hold it for long; a mutex
+// is for that.
 //
 // Threads.   All: any; not again by the thread that holds it. Progress.  One compare-exchange when it
-// is free. Otherwise the thread spins, and then yields, until it is: a holder that has lost its
-// processor is waited for, so threads of real-time priority do not share one with others.
+// is free. Otherwise the thread spins, then yields, then sleeps 50 us at a time, until it is: a
+// holder that has lost its processor is waited for.
 // Lifetime.  The release is the last that touches it: a thread that takes it behind that may destroy
 // it.
 //

@@ -9,17 +9,18 @@
 // not: between threads; for work as such (a pool has queues); for one value.
 //
 // Threads.   all: any; any number of senders and receivers.
-// Progress.  A brief_lock, held for a few steps and one move of a value, and never while a coroutine
-//            runs: a value that takes long to move is better sent by a pointer.
+// Progress.  A brief_lock, held for a few steps and at most four moves of a value, and never while a
+//            coroutine runs: a value that takes long to move is better sent by a pointer. A close
+//            holds it for a few steps for each coroutine that waits.
 // Order.     Values come out in the order in which sends were made, those of waiting senders too; so
 //            those of one sender come out in its order. Receivers that wait are served in theirs.
 // Capacity.  0: a send waits for its receive.
-// Values.    T moves without throwing, under the lock. send takes its value from where the caller
+// Values.    T moves without throwing, under the lock: its moves and its destructor do not use the
+//            channel. send takes its value from where the caller
 //            holds it, and only when it answers `done`: what was not sent is still the caller's. A
 //            value handed to a receiver whose frame goes before it has gone on goes with it.
 // Bad input. Destroyed while a coroutine waits: ends the program. Closed twice: the second call
-// answers
-//            false and does nothing. Sends behind a close answer `closed`.
+//            answers false and does nothing. Sends behind a close answer `closed`.
 //
 // Invariants
 //   I1  Receivers wait only while nothing lies in it and no sender waits; senders only while it

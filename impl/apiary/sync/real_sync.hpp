@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <condition_variable>
 #include <cstddef>
@@ -169,8 +170,10 @@ struct real_sync {
             if (done(value)) return value;
             if (spins < 64)
                 relax();
-            else
+            else if (spins < 1024)
                 std::this_thread::yield();
+            else  // a thread that has no processor is waited for: a yield gives it none where priorities differ
+                std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
     }
 

@@ -24,6 +24,7 @@ class co_sources : public no_sources<Crew, Worker> {
 
 public:
     using task_type = typename Crew::task_type;
+    static constexpr bool takes_inside_run_some = false;  // a helper knows no lanes
 
     bool run_some() {
         const bool kept = this->run_kept();
