@@ -14,7 +14,7 @@ from apiary_cli.analysis import summary
 from apiary_cli.base import building, packages, repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import plans
-from apiary_cli.verbs import entrants, race, setup
+from apiary_cli.verbs import build, entrants, race, setup
 from apiary_cli.verify import verification
 
 from . import fakes
@@ -37,10 +37,7 @@ class System(unittest.TestCase):
             for text, name in (
                 (DEBIAN_12, "cargo-web"),
                 (DEBIAN_13, "cargo"),
-                (DEBIAN_12.replace("12", "14"), "cargo"),
-                ("ID=debian\n", "cargo"),
                 (UBUNTU, "cargo-1.85"),
-                (UBUNTU.replace("24.04", "24.10"), "cargo-1.85"),
             ):
                 path = Path(folder) / "os-release"
                 path.write_text("# a comment\n" + text)
@@ -50,7 +47,8 @@ class System(unittest.TestCase):
                     self.assertEqual(setup.needed(False, names), [name])
 
     def test_other_systems_are_not_known(self) -> None:
-        for text in (FEDORA, DEBIAN_12.replace("12", "11"), UBUNTU.replace("24.04", "22.04"), UBUNTU.replace("=ubuntu", "=mint"), ""):
+        for text in (FEDORA, DEBIAN_12.replace("12", "11"), DEBIAN_12.replace("12", "14"), "ID=debian\n",
+                     UBUNTU.replace("24.04", "22.04"), UBUNTU.replace("24.04", "24.10"), UBUNTU.replace("=ubuntu", "=mint"), ""):
             with self.subTest(text):
                 self.assertIsNone(packages.names_of_system(release(text)))
 
@@ -72,6 +70,29 @@ class Missing(unittest.TestCase):
             packages.require("cmake", "ninja")
         self.assertIn("cmake, ninja not found", caught.exception.text())
         self.assertIn("apt-get install cmake ninja-build", caught.exception.text())
+
+
+    def test_the_remedy_for_clang_is_the_setup_that_brings_it(self) -> None:
+        for command, remedy in (("clang++-19", "scripts/apiary setup --with-lint   (or"), ("cmake", "scripts/apiary setup   (or")):
+            with mock.patch("shutil.which", return_value=None), self.assertRaises(Fault) as caught:
+                packages.require(command)
+            self.assertIn(remedy, caught.exception.text())
+
+    def test_all_leaves_out_the_second_compiler_where_it_is_missing_and_says_so(self) -> None:
+        built: list[str] = []
+        for found, left_out in (("/usr/bin/clang++-19", 0), (None, 1)):
+            built.clear()
+            with mock.patch("shutil.which", side_effect=lambda name, f=found: f if name == "clang++-19" else "/bin/" + name), \
+                    mock.patch.object(building, "build", side_effect=lambda name, jobs: built.append(name)), \
+                    mock.patch.object(building, "build_rust"), contextlib.redirect_stdout(io.StringIO()) as out:
+                build.run(argparse.Namespace(preset=["all"], jobs=None))
+            self.assertEqual(built, [name for name in repo.presets() if found or name != "clang"])
+            self.assertEqual(out.getvalue().count("clang++-19 was not found; scripts/apiary setup --with-lint"), left_out)
+
+    def test_clang_asked_for_by_name_is_not_left_out(self) -> None:
+        with mock.patch("shutil.which", side_effect=lambda name: None if name == "clang++-19" else "/bin/" + name), \
+                self.assertRaises(Fault):
+            build.run(argparse.Namespace(preset=["clang"], jobs=None))
 
 
 class Peers(unittest.TestCase):

@@ -48,11 +48,15 @@ def failing_part(lines: list[str], limit: int = 150) -> str:
     return "\n".join(kept[:limit] + cut)
 
 
+def compiler(preset: str) -> str:
+    return "clang++-19" if preset == "clang" else "g++"
+
+
 def build(preset: str, jobs: int | None = None, only: str | None = None) -> float:
     """Configure if needed and build: everything, or only the programs of one manifest. Ninja goes by
     time stamps; what differs from the source is made anew whatever they say, and what comes out is
     of this source. Returns seconds."""
-    packages.require("cmake", "ninja", "clang++-19" if preset == "clang" else "g++")
+    packages.require("cmake", "ninja", compiler(preset))
     repo.check_preset(preset)
     folder, started = repo.BUILD / preset, time.monotonic()
     with repo.locked(preset):

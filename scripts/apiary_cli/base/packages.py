@@ -14,13 +14,14 @@ from typing import Iterable
 from .errors import Fault
 
 RUST_AT_LEAST = (1, 85)
-# The systems on which setup installs: os-release's ID, the versions from which on, and what is called otherwise there
-# than below. Debian 12's own cargo is 0.66, that of Ubuntu 24.04 is 1.75; both have a newer one under another name.
+# The systems on which setup installs: os-release's ID, its versions, and what is called otherwise there than below. Debian 12's
+# own cargo is 0.66, that of Ubuntu 24.04 is 1.75; both have a newer one under another name. The names were tried on Debian 12
+# and looked up for Debian 13; Ubuntu 24.04: names not tried.
 SYSTEMS = {
     "debian": {(12,): {"cargo": "cargo-web"}, (13,): {}},
     "ubuntu": {(24, 4): {"cargo": "cargo-1.85"}},
 }
-SYSTEMS_TEXT = "Debian 12 or newer, or Ubuntu 24.04 or newer"
+SYSTEMS_TEXT = "Debian 12 and 13 and Ubuntu 24.04 (names not tried)"
 ELSEWHERE = ("/usr/local/go/bin", "/usr/lib/go/bin")  # where CMake looks for programs, too
 
 
@@ -54,8 +55,8 @@ REQUIRED = (
     Package("libgtest-dev", "unit tests", files=("/usr/include/gtest/gtest.h",)),
     Package("libbenchmark-dev", "micro-benchmarks", files=("/usr/include/benchmark/benchmark.h",)),
     Package("nettle-dev", "SHA-1 of the scenario uts", files=("/usr/include/nettle/sha1.h",)),
-    Package("libcli11-dev", "the subjects' command line", files=("/usr/include/CLI/CLI.hpp",)),
-    Package("nlohmann-json3-dev", "tests read the golden vectors", files=("/usr/include/nlohmann/json.hpp",)),
+    Package("libcli11-dev", "command lines of subjects, checks and stresses", files=("/usr/include/CLI/CLI.hpp",)),
+    Package("nlohmann-json3-dev", "JSON that checks and stresses write, golden vectors", files=("/usr/include/nlohmann/json.hpp",)),
     Package("valgrind", "callgrind: exact counts of instructions", commands=("valgrind",)),
     Package("hyperfine", "whole-process times", commands=("hyperfine",)),
 )
@@ -114,10 +115,9 @@ def parse_os_release(text: str) -> dict[str, str]:
 
 
 def names_of_system(os_release: dict[str, str]) -> dict[str, str] | None:
-    """What is called otherwise on this system; None where setup does not know its packages (derivatives, older ones)."""
-    version = tuple(map(int, re.findall(r"\d+", os_release.get("VERSION_ID", "")))) or (99,)  # testing has no number
-    known = SYSTEMS.get(os_release.get("ID", ""), {})
-    return known.get(max((least for least in known if least <= version), default=None))
+    """What is called otherwise on this system; None where setup does not know its packages (derivatives, other versions)."""
+    version = tuple(map(int, re.findall(r"\d+", os_release.get("VERSION_ID", ""))))
+    return SYSTEMS.get(os_release.get("ID", ""), {}).get(version)
 
 
 def read_os_release(path: str = "/etc/os-release") -> dict[str, str]:
@@ -187,8 +187,9 @@ def require(*commands: str) -> None:
     absent = [command for command in commands if not shutil.which(command)]
     if absent:
         names = " ".join(dict.fromkeys(TOOL_FOR.get(command, command) for command in absent))
+        lint = " --with-lint" if any(command in package.commands for package in LINT for command in absent) else ""
         raise Fault(
             f"{', '.join(absent)} not found",
             "the toolchain is not complete",
-            f"scripts/apiary setup   (or: sudo apt-get install {names})",
+            f"scripts/apiary setup{lint}   (or: sudo apt-get install {names})",
         )
