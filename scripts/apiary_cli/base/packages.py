@@ -56,7 +56,7 @@ REQUIRED = (
     Package("libbenchmark-dev", "micro-benchmarks", files=("/usr/include/benchmark/benchmark.h",)),
     Package("nettle-dev", "SHA-1 of the scenario uts", files=("/usr/include/nettle/sha1.h",)),
     Package("libcli11-dev", "command lines of subjects, checks and stresses", files=("/usr/include/CLI/CLI.hpp",)),
-    Package("nlohmann-json3-dev", "JSON that checks and stresses write, golden vectors", files=("/usr/include/nlohmann/json.hpp",)),
+    Package("nlohmann-json3-dev", "JSON of checks and stresses, golden vectors", files=("/usr/include/nlohmann/json.hpp",)),
     Package("valgrind", "callgrind: exact counts of instructions", commands=("valgrind",)),
     Package("hyperfine", "whole-process times", commands=("hyperfine",)),
 )
