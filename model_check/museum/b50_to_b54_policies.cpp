@@ -21,8 +21,6 @@ namespace {
 using namespace apiary;
 using namespace apiary::model;
 
-constexpr auto relaxed = std::memory_order_relaxed;
-
 // Stands still until a task moves it. `Latched`: tells the time at which the turn began.
 template <bool Latched>
 class work_clock {

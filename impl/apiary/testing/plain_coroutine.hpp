@@ -72,10 +72,10 @@ struct plain_coroutine {
             Sync::deallocate(p, bytes, alignof(std::max_align_t));
         }
         plain_coroutine get_return_object() {
-            const auto frame = std::coroutine_handle<promise_type>::from_promise(*this);
-            if (frame.address() != Sync::template current<promise_type>())
+            const auto self = std::coroutine_handle<promise_type>::from_promise(*this);
+            if (self.address() != Sync::template current<promise_type>())
                 Sync::fail("g++ 12 has misplaced this coroutine's promise: give the result of co_await a name");
-            return {frame};
+            return {self};
         }
         std::suspend_never initial_suspend() noexcept { return {}; }
         std::suspend_never final_suspend() noexcept { return {}; }

@@ -9,7 +9,6 @@ namespace {
 using namespace apiary;
 
 constexpr auto relaxed = std::memory_order_relaxed;
-constexpr auto acquire = std::memory_order_acquire;
 constexpr auto release = std::memory_order_release;
 
 template <class Sync>
