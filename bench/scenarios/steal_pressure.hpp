@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <apiary/bench/closed_loop.hpp>
 
@@ -83,10 +85,9 @@ public:
     // begin(ops) has somebody run the children of a block.
     template <class Runtime, class Begin>
     static report measure_family(family& f, Runtime& runtime, const run_options& options, Begin begin) {
-        busy_wait_ns(1);  // calibrates its loop, for the first child should not
-        histogram first_steals;
-        std::uint64_t first_steals_ns = 0;                // of all of them: a histogram has no mean
-        std::map<std::int64_t, std::uint64_t> elsewhere;  // by the wall time of the block
+        busy_wait_ns(1);                                         // calibrates its loop, for the first child should not
+        std::vector<std::optional<std::uint64_t>> first_steals;  // of each block: when, after the root's begin
+        std::map<std::int64_t, std::uint64_t> elsewhere;         // by the wall time of the block
         const std::uint64_t before = peak_resident_bytes();
         std::optional<std::uint64_t> bytes_each;  // of the first block, in which the most that wait are made
         report result = measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
@@ -94,21 +95,26 @@ public:
             const block b = run_iterations(f.account, ops, ops, [&](std::uint64_t) { begin(ops); });
             if (!bytes_each) bytes_each = (peak_resident_bytes() - before) / ops;
             elsewhere[b.wall_ns] = f.elsewhere.load(std::memory_order_relaxed);
-            if (const std::int64_t first = f.first_elsewhere_ns.load(std::memory_order_relaxed); first != 0) {
-                const auto took = static_cast<std::uint64_t>(first - f.root_ns);
-                first_steals.record(took);
-                first_steals_ns += took;
-            }
+            const std::int64_t first = f.first_elsewhere_ns.load(std::memory_order_relaxed);
+            first_steals.emplace_back();
+            if (first != 0) first_steals.back() = static_cast<std::uint64_t>(first - f.root_ns);
             return b;
         });
         row& r = result.measured;
         const std::uint64_t away = elsewhere.at(static_cast<std::int64_t>(*r.wall_ns));
         r.flags = "elsewhere_ppm=" + std::to_string(away * 1'000'000 / *r.ops);
         r.add_flag("bytes_each=" + std::to_string(*bytes_each));
-        if (const std::uint64_t n = first_steals.count(); n != 0)
-            r.add_flag("lat_mean_ns=" + std::to_string(first_steals_ns / n));
-        r.set_latency(first_steals);
-        result.latency = first_steals;
+        histogram measured;
+        std::uint64_t sum_ns = 0;  // a histogram has no mean
+        // The warm-up's blocks came first.
+        for (const std::optional<std::uint64_t> took : std::span(first_steals).last(options.blocks.blocks)) {
+            if (!took) continue;
+            measured.record(*took);
+            sum_ns += *took;
+        }
+        if (const std::uint64_t n = measured.count(); n != 0) r.add_flag("lat_mean_ns=" + std::to_string(sum_ns / n));
+        r.set_latency(measured);
+        result.latency = measured;
         return result;
     }
 

@@ -219,7 +219,7 @@ class Blocks(Case):
             if row["lat_count"] == "2":
                 self.assertEqual(mean, (int(row["lat_min_ns"]) + int(row["lat_max_ns"])) // 2)
         self.assertLessEqual(int(re.match(r"elsewhere_ppm=(\d+)", row["flags"])[1]), 1_000_000)
-        self.assertIn(row["lat_count"], ("0", "1", "2", "3"), "at most one sample per block")
+        self.assertIn(row["lat_count"], ("0", "1", "2"), "at most one sample per measured block")
         # By the wall, for the system brings the time of a thread that runs elsewhere up to date at its ticks. Three threads at most.
         self.assertGreaterEqual(3 * int(row["wall_ns"]), 500 * 1000 // 2, "the children do work")
 

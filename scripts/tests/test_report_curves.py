@@ -73,8 +73,10 @@ class Curves(unittest.TestCase):
 
     def test_the_mean_time_until_a_task_ran_elsewhere_is_shown_where_one_did(self) -> None:
         flags = ("elsewhere_ppm=9;bytes_each=8;lat_mean_ns=17980", "elsewhere_ppm=0;bytes_each=8", "lat_mean_ns=18020")
-        text = page_curves.figures(report([row("hive", "steal_pressure", "work_ns=100", n, flags=f) for n, f in enumerate(flags)]))
-        self.assertIn('first task ran elsewhere</td><td class="">hive</td><td class="n">18.0 us</td>', text)
+        counts = ("3", "0", "1")
+        rows = [row("hive", "steal_pressure", "work_ns=100", n, flags=f, lat_count=counts[n], blocks="3") for n, f in enumerate(flags)]
+        text = page_curves.figures(report(rows))
+        self.assertIn('first task ran elsewhere, where one did (4 of 9 blocks)</td><td class="">hive</td><td class="n">18.0 us</td>', text)
         self.assertIn("18.0 us to 18.0 us", text)
 
     def test_memory_is_shown_of_a_task_that_waits_and_of_programs_that_fork(self) -> None:

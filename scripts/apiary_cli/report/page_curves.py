@@ -171,7 +171,7 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "compute_lost_ppm": ("compute throughput lost to the posts", lambda ppm: f"{ppm / 1e4:.1f} %"),
     "starved_ppm": ("posts that ran only when the other tasks had ended", lambda ppm: f"{ppm / 1e4:.1f} %"),
     "idle_switches": ("context switches while idle", lambda n: f"{n:.0f}"),
-    "lat_mean_ns": ("mean time until the first task ran elsewhere", lambda ns: f"{ns / 1000:.1f} us"),
+    "lat_mean_ns": ("mean time until the first task ran elsewhere, where one did", lambda ns: f"{ns / 1000:.1f} us"),
     "bytes_each": ("bytes of memory for each that waits", lambda n: f"{n:.0f}"),
     "maxrss_kib": ("memory of the process at its most", lambda kib: f"{kib / 1024:.1f} MiB"),
     "elsewhere_ppm": ("tasks that another thread than the root's ran", lambda ppm: f"{ppm / 1e4:.1f} %"),
@@ -189,15 +189,21 @@ def figure_of(row: dict[str, str], name: str) -> float | None:
 def figures(report: Report) -> str:
     """What scenarios say in `flags` beside their columns."""
     groups: dict[tuple, list[float]] = defaultdict(list)
+    blocks: dict[tuple, list[int]] = defaultdict(lambda: [0, 0])  # those in which a task ran elsewhere, and all
     for row in comparing.good(report.rows):
         for name in FIGURES if row["row_kind"] == "measure" else ():
-            value = figure_of(row, name)
+            value, place_of = figure_of(row, name), (comparing.key_of(row), name, row["subject"])
             if value is not None:
-                groups[comparing.key_of(row), name, row["subject"]].append(value)
+                groups[place_of].append(value)
+            if name == "lat_mean_ns":
+                for n, column in enumerate(("lat_count", "blocks")):
+                    blocks[place_of][n] += int(row[column] or 0)
     rows = []
     order = sorted(groups.items(), key=lambda one: (*one[0][:2], page_data.rank(report, one[0][2])))
     for (key, name, subject), values in order:
         words, write = FIGURES[name]
+        if name == "lat_mean_ns":
+            words += " ({} of {} blocks)".format(*blocks[key, name, subject])
         span = f"{write(min(values))} to {write(max(values))}"
         rows.append(("", [place(key), words, subject, write(stats.median(values)), span]))
     if not rows:

@@ -133,8 +133,7 @@ fn measure_family<R: Start>(run: &RunArgs, begin: impl Fn(&R, &'static Family, u
         away: Away::default(),
     }));
     let runtime = R::start(run.workers)?;
-    let mut first_steals = Histogram::new();
-    let mut first_steals_ns = 0; // of all of them: a histogram has no mean
+    let mut first_steals = Vec::new(); // of each block: when, after the root's begin; none if no child ran elsewhere
     let mut away_of_block = BTreeMap::new(); // by the wall time of the block
     let before = host::peak_resident_bytes();
     let mut bytes_each = None; // of the first block, in which the most that wait are made
@@ -144,24 +143,27 @@ fn measure_family<R: Start>(run: &RunArgs, begin: impl Fn(&R, &'static Family, u
         let block = closed_loop::iterations(family.ledger, ops, ops, |_| begin(&runtime, family, ops));
         bytes_each.get_or_insert_with(|| (host::peak_resident_bytes() - before) / ops);
         away_of_block.insert(block.wall_ns, family.away.children.load(Ordering::Relaxed));
-        match family.away.first_ns.load(Ordering::Relaxed) {
-            0 => (),
-            first => {
-                let took = first.saturating_sub(family.root_ns.load(Ordering::Relaxed));
-                first_steals.record(took);
-                first_steals_ns += took;
-            }
-        }
+        first_steals.push(match family.away.first_ns.load(Ordering::Relaxed) {
+            0 => None,
+            first => Some(first.saturating_sub(family.root_ns.load(Ordering::Relaxed))),
+        });
         block
     });
     let away = away_of_block[&median.wall_ns];
     report.row.put_flag(&format!("elsewhere_ppm={}", away * 1_000_000 / median.ops));
     report.row.put_flag(&format!("bytes_each={}", bytes_each.unwrap_or_default()));
-    if let Some(mean) = first_steals_ns.checked_div(first_steals.count()) {
+    let mut measured = Histogram::new();
+    let mut sum_ns = 0; // a histogram has no mean
+    // The warm-up's blocks came first.
+    for took in first_steals.into_iter().rev().take(run.blocks as usize).flatten() {
+        measured.record(took);
+        sum_ns += took;
+    }
+    if let Some(mean) = sum_ns.checked_div(measured.count()) {
         report.row.put_flag(&format!("lat_mean_ns={mean}"));
     }
-    report.row.put_latency(&first_steals);
-    report.hist = first_steals;
+    report.row.put_latency(&measured);
+    report.hist = measured;
     report.row.put_counters(&runtime.counters());
     Ok(report)
 }
