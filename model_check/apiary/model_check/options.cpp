@@ -3,9 +3,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include <charconv>
+#include <limits>
 #include <map>
 
+#include <apiary/model_check/number.hpp>
 #include <apiary/model_check/orders.hpp>
 
 namespace apiary::model {
@@ -20,11 +21,7 @@ const std::map<std::string, search_mode> modes = {{"standard", search_mode::stan
 const std::map<std::string, unsigned> engines = {
     {"relacy", relacy_only}, {"explorer", explorer_only}, {"all", both_engines}};
 
-template <class N>
-bool number(std::string_view text, N& out) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    return error == std::errc{} && end == text.data() + text.size();
-}
+constexpr double most_seconds = 1e9;
 
 CLI::ValidationError no_value(const std::string& option, const std::string& seen, const std::string& form) {
     return CLI::ValidationError("'" + seen + "' is no value for " + option + "; it is " + form);
@@ -32,16 +29,17 @@ CLI::ValidationError no_value(const std::string& option, const std::string& seen
 
 void budget(const std::string& text, search_options& o) {
     const std::string_view amount = std::string_view(text).substr(0, text.empty() ? 0 : text.size() - 1);
-    const bool good = text.ends_with('x')   ? number(amount, o.max_executions) && o.max_executions != 0
-                      : text.ends_with('s') ? number(amount, o.max_seconds) && o.max_seconds > 0
-                                            : false;
+    const bool good = text.ends_with('x') ? read_number(amount, o.max_executions) && o.max_executions != 0
+                      : text.ends_with('s')
+                          ? read_number(amount, o.max_seconds) && o.max_seconds > 0 && o.max_seconds <= most_seconds
+                          : false;
     if (!good) throw no_value("--budget", text, "seconds, as 5s, or executions, as 20000x");
 }
 
 void shard(const std::string& text, search_options& o) {
     const std::size_t slash = text.find('/');
-    if (slash == std::string::npos || !number(std::string_view(text).substr(0, slash), o.shard) ||
-        !number(std::string_view(text).substr(slash + 1), o.shards) || o.shards == 0 || o.shard >= o.shards)
+    if (slash == std::string::npos || !read_number(std::string_view(text).substr(0, slash), o.shard) ||
+        !read_number(std::string_view(text).substr(slash + 1), o.shards) || o.shards == 0 || o.shard >= o.shards)
         throw no_value("--shard", text, "I/N, with I from 0 to N - 1");
 }
 
@@ -70,7 +68,7 @@ void bound(const std::string& part, choice_bounds& b) {
         if (name == n.name) known = &n;
     if (known == nullptr) throw CLI::ValidationError("'" + name + "' is no bound; there are " + names);
     unsigned n = 0;
-    if (!number(std::string_view(value), n) || n < known->least || n > most_of_a_bound)
+    if (!read_number(std::string_view(value), n) || n < known->least || n > most_of_a_bound)
         throw no_value("the bound " + name, value,
                        "a number from " + std::to_string(known->least) + " to " + std::to_string(most_of_a_bound));
     b.*known->value = n;
@@ -104,6 +102,9 @@ command parse(int argc, const char* const* argv) {
     CLI::App app("Runs the checks named, or all of this program.", "PROGRAM");
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     const auto on = [&](const char* name, bool& set, const char* what) { return app.add_flag(name, set, what); };
+    const auto number = [&](const char* name, auto& into, auto least, auto most, const char* what) {
+        app.add_option(name, into, what)->transform(CLI::Validator(number_within<decltype(least)>(least, most), ""));
+    };
     const auto one_of = [&](const char* name, const auto& known, auto& into, const char* what) {
         app.add_option_function<std::string>(
                name, [&known, &into](const std::string& seen) { into = known.at(seen); }, what)
@@ -126,9 +127,10 @@ command parse(int argc, const char* const* argv) {
     one_of("--mode", modes, o.mode,
            "relacy: standard varies uniform, burst and pct executions; bound and full are systematic. explorer: "
            "standard and full are exhaustive; random, pct and bound hunt");
-    app.add_option("--seed", o.seed, "of the random modes; default 1");
+    number("--seed", o.seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(),
+           "of the random modes; default 1");
     read("--budget", budget, o, "5s or 20000x: seconds or executions; given twice, the first to end counts");
-    app.add_option("--bound", o.bound, "preemptions (bound), depth (pct)");
+    number("--bound", o.bound, 0U, std::numeric_limits<unsigned>::max(), "preemptions (bound), depth (pct)");
     const CLI::Option* const bounds =
         read("--bounds", bound, o.bounds,
              "explorer: NAME=N,...: what an execution may contain at most; default "
@@ -140,18 +142,17 @@ command parse(int argc, const char* const* argv) {
            "of code as it is: goes on from a data race, as if both accesses were relaxed atomics; the verdict is then "
            "not called exhaustive")
         ->check(CLI::IsMember({"as-relaxed"}));
-    app.add_option("--loop-seconds", o.loop_seconds,
-                   "of code as it is: seconds of processor time that a thread may spend in plain instructions and "
-                   "nothing else; one that takes longer is in a loop without end; default 5")
-        ->check(CLI::Range(1U, 1'000'000U));
+    number("--loop-seconds", o.loop_seconds, 1U, 1'000'000U,
+           "of code as it is: seconds of processor time that a thread may spend in plain instructions and "
+           "nothing else; one that takes longer is in a loop without end; default 5");
     const CLI::Option* const estimate =
         on("--estimate", o.estimate, "explorer: guesses the size of the exhaustive search on stderr, then starts it");
     const CLI::Option* const progress =
         on("--progress", o.progress, "explorer: a line on stderr every two seconds; a terminal gets it unasked");
-    app.add_option("--timeout", c.timeout_seconds, "seconds until a simulation that says nothing is stopped")
-        ->check(CLI::Range(0.001, 1e9));
+    number("--timeout", c.timeout_seconds, 0.001, most_seconds,
+           "seconds until a simulation that says nothing is stopped");
     read("--shard", shard, o, "I/N: the I-th of N parts, I from 0");
-    app.add_option("--jobs", o.jobs, "simulations at a time; default 1")->check(CLI::Range(1U, 10'000U));
+    number("--jobs", o.jobs, 1U, 10'000U, "simulations at a time; default 1");
     read("--mutate", mutation, o,
          "SITE=ORDER: weakens one operation: SITE is FILE:LINE[:COLUMN[:OPERATION]]; ORDER also dropped. recheck:NAME "
          "leaves one source out of a sleeper's last look");

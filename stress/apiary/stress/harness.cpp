@@ -9,12 +9,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <mutex>
 #include <thread>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <apiary/model_check/number.hpp>
 #include <apiary/sync/chaos_sync.hpp>
 
 namespace apiary::stress {
@@ -33,11 +35,15 @@ std::string repeat_line(const options& o, std::uint64_t seed) {
 
 void declare(CLI::App& app, options& o) {
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->always_capture_default();
-    app.add_option("--seconds", o.seconds, "how long, at least one round")->check(CLI::NonNegativeNumber);
-    app.add_option("--seed", o.seed, "repeats the decisions of a run; 0 draws one from the clock, and prints it");
-    app.add_option("--threads", o.threads, "how many threads work")->check(CLI::Range(2U, 64U));
-    app.add_option("--watchdog", o.watchdog_seconds, "seconds without progress that count as a hang")
-        ->check(CLI::PositiveNumber);
+    const auto number = [&](const char* name, auto& into, auto least, auto most, const char* what) {
+        app.add_option(name, into, what)
+            ->transform(CLI::Validator(model::number_within<decltype(least)>(least, most), ""));
+    };
+    number("--seconds", o.seconds, 0.0, 1e9, "how long, at least one round");
+    number("--seed", o.seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(),
+           "repeats the decisions of a run; 0 draws one from the clock, and prints it");
+    number("--threads", o.threads, 2U, 64U, "how many threads work");
+    number("--watchdog", o.watchdog_seconds, 0.001, 1e9, "seconds without progress that count as a hang");
     app.add_flag("--one-cpu", o.one_cpu, "all threads on one CPU");
     app.add_option("--json", o.json, "FILE: appends the verdict as one JSON line");
 }

@@ -455,8 +455,21 @@ class CommandLine(unittest.TestCase):
         self.nonsense("leave out --mode", "--estimate", "--mode", "pct")
         self.nonsense("name that check", "--replay", "random-1-1-1")
         self.nonsense("needs a FILE", "--json")
-        self.nonsense("--jobs: Value 0 not in range 1 to", "--jobs", "0")
+        self.nonsense("--jobs: '0' is no whole number from 1 to 10000", "--jobs", "0")
         self.nonsense("'x.hpp:3' is no value for --mutate", "--mutate", "x.hpp:3")
+
+    def test_numbers_are_decimal_and_within_a_range(self):
+        whole = "is no whole number from 0 to 18446744073709551615"
+        for seen in ("-1", "18446744073709551616", "0x10", "+1", "1e3", "nan"):
+            self.nonsense(f"--seed: '{seen}' {whole}", "--seed", seen)
+        for option in ("--bound", "--jobs", "--loop-seconds"):
+            for seen in ("-1", "4294967296", "0x10"):
+                self.nonsense(f"{option}: '{seen}' is no whole number from", option, seen)
+        for seen in ("nan", "inf", "-1", "0"):
+            self.nonsense(f"--timeout: '{seen}' is no number from 0.001 to 1e+09", "--timeout", seen)
+            self.nonsense("no value for --budget", "--budget", f"{seen}s")
+        # Ten, and not the eight that it is in octal.
+        self.assertIn("seed 10", verdict("quiet", "--mode", "random", "--seed", "010", "--budget", "100x")[0]["bound"])
 
     def test_help_names_every_option_of_a_call(self):
         done = run("--help")
