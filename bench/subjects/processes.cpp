@@ -23,17 +23,13 @@ public:
     static constexpr std::string_view name = "processes";
     static std::string version() { return APIARY_VERSION; }
 
-    // The seed's two choices, against those that ship: off unless told. And how many letters a step sends before others run.
+    // The seed's two choices, against those that ship: off unless told.
     static constexpr std::array tunables{
         apiary::bench::parameter{.name = "wakes_into_pool", .standard = 0, .least = 0, .most = 1},
         apiary::bench::parameter{.name = "seed_spinning", .standard = 0, .least = 0, .most = 1},
-        apiary::bench::parameter{.name = "sends_at_once", .standard = 512, .least = 0, .most = 1'000'000'000},
     };
     static void tune(std::string_view which, std::uint64_t value) {
-        if (which == "sends_at_once")
-            sends_at_once = value;
-        else
-            (which == "wakes_into_pool" ? into_pool : spins) = value != 0;
+        (which == "wakes_into_pool" ? into_pool : spins) = value != 0;
     }
 
     explicit processes(unsigned workers)
@@ -51,13 +47,7 @@ public:
         address spawn(P process) {
             return out_.spawn(std::make_unique<body<P>>(std::move(process))).id;
         }
-        void send(const address& to, letter message) {
-            (void)out_.send(to, message);
-            if (++sent_ == sends_at_once) {
-                sent_ = 0;
-                (void)out_.let_others_run();
-            }
-        }
+        void send(const address& to, letter message) { (void)out_.send(to, message); }
         [[nodiscard]] address me() const { return out_.self(); }
         void stop() {
             out_.finish();
@@ -68,7 +58,6 @@ public:
     private:
         apiary::step_output& out_;
         bool stopped_ = false;
-        std::uint64_t sent_ = 0;
     };
 
     template <class P>
@@ -103,7 +92,6 @@ private:
     };
 
     static inline bool into_pool = false, spins = false;
-    static inline std::uint64_t sends_at_once = 512;
 
     apiary::processes all_;
 };

@@ -16,10 +16,7 @@
 // down when it is dropped, too. What nobody runs or drops, such as what lies with a worker without a
 // thread, is waited for for ever.
 //
-// A job that waits for nothing may let others run, too (some): what its own tasks have posted, the
-// newest first, then of the pool. It steals nothing, and it never sleeps.
-//
-// Progress.  until: blocks until the latch is open. some: what so many jobs need.
+// Progress.  Blocks until the latch is open.
 // Invariants
 //   I1  The worker that sleeps here is a sleeper like any other: its last look is at every shared
 //       source, and a post may claim it. The announcement at the latch comes before that look, so that
@@ -29,8 +26,6 @@
 //
 // Checked by model_check/workers/help_check.cpp. Tested by help_test.cpp.
 #pragma once
-
-#include <cstddef>
 
 #include <apiary/workers/latch.hpp>
 
@@ -55,20 +50,6 @@ public:
                 w.sleep_unless([&w] { return w.sources().visible() || w.shared_work_visible(); });
         }
         pass_the_search_on(w);
-    }
-
-    // At most so many; returns how many. The job that calls is no search that posts count on:
-    // run_task has ended that before it.
-    static std::size_t some(Worker& w, std::size_t most) {
-        std::size_t ran = 0;
-        for (; ran != most; ++ran) {
-            bool left_more = false;
-            auto* t = w.next_own();
-            if (t == nullptr && (t = w.crew_.pool().take_one()) != nullptr) left_more = !w.crew_.pool().looks_empty();
-            if (t == nullptr) break;
-            w.run_task(t, left_more);
-        }
-        return ran;
     }
 
 private:

@@ -38,8 +38,8 @@
 // The sources are a base of the worker: they reach the loop's members without another pointer on the
 // way (D71 has what that costs).
 //
-// Threads. run, post_local, help_until, run_others and the sources' calls: the thread that runs this
-//          worker. wake, counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table,
+// Threads. run, post_local, help_until and the sources' calls: the thread that runs this worker. wake,
+//          counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table,
 //          with the owner's mutex held. drop_all: any, when no worker of the crew runs any more.
 // Progress. A turn runs a bounded number of tasks (parameters.hpp); wake and counters never block.
 // Invariants
@@ -148,9 +148,6 @@ public:
     void help_until(latch<worker>& l, MayHelp may_help) {
         helping<worker>::until(*this, l, may_help);
     }
-
-    // From a task on this worker that waits for nothing: others run, at most so many, on top of it. Returns how many.
-    std::size_t run_others(std::size_t most) { return helping<worker>::some(*this, most); }
 
     unsigned index() const { return index_; }
     unsigned id() const { return sources().id(); }

@@ -303,41 +303,6 @@ struct spawn_watched_against_end : processes_scenario<Sync, 2, 0> {
 };
 APIARY_CHECK(spawn_watched_against_end);
 
-// A step lets others run upon it; the other worker may steal them first. What runs upon it sends to it.
-template <class Sync>
-struct others_upon_a_step : processes_scenario<Sync, 2, 0> {
-    static constexpr const char* what =
-        "a step lets the receiver of its message run upon it, or that is stolen; it answers";
-    static constexpr std::array must_reach{"processes.ran_upon_it", "processes.was_stolen"};
-    pid outer;
-    void before() {
-        this->make();
-        const pid upon = this->spawn(1, {}, [this](event&, auto& out) {
-            Sync::law(out.send(outer, 2) == send_answer::accepted, "a process in its step was not found");
-            out.finish();
-        });
-        this->turn();  // it waits
-        outer = this->spawn(
-            0,
-            [this, upon](event&, auto& out) {
-                const unsigned before = this->of[0].steps;
-                Sync::law(out.send(upon, 1) == send_answer::accepted, "a living process was not found");
-                Sync::reach(out.let_others_run() ? "processes.ran_upon_it" : "processes.was_stolen");
-                Sync::law(this->of[0].steps == before, "a process was stepped upon its own step");
-            },
-            [](event&, auto& out) { out.finish(); });
-        this->core->close_the_door();
-    }
-    void thread(unsigned i) { (void)this->turn_on(i); }
-    void after() {
-        for (unsigned n = 0; n != 6 && !this->core->over(); ++n) (void)this->turn_on(n % 2);
-        this->end();
-        for (const seen& s : this->of)
-            Sync::law(s.messages == 1 && s.closed == 1, "a message was lost, or a process not closed once");
-    }
-};
-APIARY_CHECK(others_upon_a_step);
-
 // Two workers; a process that was woken lies in the slot of the one, and the other may steal it.
 template <class Sync>
 struct last_one_out : processes_scenario<Sync, 2, 0> {

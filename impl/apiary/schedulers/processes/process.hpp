@@ -156,12 +156,6 @@ public:
     // Told by an event of that tag, not sooner.
     void sleep(std::int64_t ns, std::uint64_t tag);
 
-    // Others that are ready run now, on this thread, in the midst of this step: for a step that
-    // sends or spawns a great many, all of which would lie in memory until it returns. Not while it
-    // holds a lock that another process takes: that one would run upon it. In a step that runs so
-    // itself it does nothing. True: another has run.
-    bool let_others_run() noexcept;
-
     void wait() { waits_ = process_state::idle; }  // for any event
     void block() {
         waits_ = process_state::blocked;

@@ -232,7 +232,6 @@ private:
     void run(place& p, worker_type& w);
     void step(place& p, worker_type& w, event_list<Sync>&& events, bool cancelled);
     void settle(place& p, worker_type& w);
-    bool let_others_run(worker_type& w, pid id) noexcept;
     std::uint64_t close_mailbox(place& p, worker_type* here, process_end how);
     void tell_end(worker_type* here, pid to, pid ended, event_type what, process_end how);
     bool dispatch(place& p, worker_type& w);

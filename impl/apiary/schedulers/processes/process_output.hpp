@@ -70,10 +70,6 @@ spawn_answer basic_step_output<Sync>::spawn_watched(std::unique_ptr<basic_proces
     return core_.spawn_by(&worker_, std::move(child), method, std::move(input), self_, true);
 }
 template <class Sync>
-bool basic_step_output<Sync>::let_others_run() noexcept {
-    return core_.let_others_run(worker_, self_);
-}
-template <class Sync>
 void basic_step_output<Sync>::call(std::uint32_t id, std::uint64_t tag, payload arguments) {
     worker_.sources().commands().push_back({self_, tag, id, std::move(arguments)});
 }

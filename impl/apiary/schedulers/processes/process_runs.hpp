@@ -91,17 +91,6 @@ void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& event
     settle(p, w);
 }
 
-// In the midst of a step. Its process is running, so nobody queues it, and no run upon it is its own.
-// What leaves a handler ends the program, as it does below the worker's loop.
-template <class Sync>
-bool process_core<Sync>::let_others_run(worker_type& w, pid id) noexcept {
-    auto& sources = w.sources();
-    if (!sources.set_aside()) return false;
-    const bool ran = w.run_others(crew_.parameters().local_budget) != 0;
-    sources.take_up(id);
-    return ran;
-}
-
 template <class Sync>
 void process_core<Sync>::settle(place& p, worker_type& w) {
     const process_state waits = p.suspended ? process_state::blocked : p.waits;

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <apiary/queues/fifo_list.hpp>
@@ -54,17 +53,6 @@ public:
 
     // Whose step runs. Relaxed: a hint for another thread that looks twice.
     void in_step(pid id) { running_.store(id.value, std::memory_order_relaxed); }
-    // The step that runs stays where it is while others run upon it. False: it runs upon one that does so.
-    [[nodiscard]] bool set_aside() {
-        if (std::exchange(aside_, true)) return false;
-        commands_.swap(commands_aside_);
-        return true;
-    }
-    void take_up(pid id) {
-        aside_ = false;
-        commands_.swap(commands_aside_);
-        in_step(id);
-    }
     pid running() const { return {running_.load(std::memory_order_relaxed)}; }
 
     // For the worker.
@@ -105,10 +93,8 @@ private:
 
     typename sync::template atomic<std::uint64_t> running_;
     timer_heap<sleeping, sync> timers_;
-    fifo_list<job<sync>> spare_;                       // free places of the table
-    std::vector<basic_command<sync>> commands_;        // of the step that runs
-    std::vector<basic_command<sync>> commands_aside_;  // of the step below it
-    bool aside_ = false;                               // there is one
+    fifo_list<job<sync>> spare_;                 // free places of the table
+    std::vector<basic_command<sync>> commands_;  // of the step that runs
 };
 
 }  // namespace apiary
