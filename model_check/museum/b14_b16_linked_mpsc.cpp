@@ -9,13 +9,15 @@
 //
 // Seen by: both engines. Interleaving; B16 needs nodes that are used again, here without ever being freed.
 // Fixed twins: nil is cut before it is pushed, and the shipped inbox; emptiness from one word that counts, as
-// the shipped inbox decides it from its head word, and never from a node.
+// the shipped inbox decides it from its head word, and never from a node; and the shipped word of a process, likewise.
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include <apiary/contract/laws.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
+#include <apiary/schedulers/processes/process_word.hpp>
 
 namespace {
 
@@ -85,6 +87,37 @@ private:
     fifo_list<node> ready_;
 };
 
+// A process's mailbox, which is a list by its word: the receiver takes all of it by one exchange.
+template <class Sync>
+class shipped_mailbox {
+public:
+    struct alignas(16) node {
+        typename Sync::template cell<node*> next;
+        std::size_t id = 0;
+    };
+    shipped_mailbox() { word_.open(1); }
+    void push(node* n) {
+        Sync::law(word_.push(1, n, false) == push_answer::accepted, "a process that is ready was queued, or has ended");
+    }
+    node* pop() {
+        if (taken_ == nullptr) {
+            for (node* n = word_.start(1).newest; n != nullptr;) {
+                node* const older = n->next.read();
+                n->next.write(std::exchange(taken_, n));
+                n = older;
+            }
+            (void)word_.settle(1, process_state::ready);
+        }
+        node* const n = taken_;
+        if (n != nullptr) taken_ = n->next.read();
+        return n;
+    }
+
+private:
+    process_word<node, Sync> word_;
+    node* taken_ = nullptr;  // the receiver's, oldest first
+};
+
 template <class Sync, class Queue>
 struct two_pushes_three_pops {
     static constexpr unsigned threads = 2;
@@ -135,6 +168,13 @@ struct b14_fixed : two_pushes_three_pops<Sync, shipped_queue<Sync>> {
     static constexpr const char* exhibit = "b14_nil_never_cut";
 };
 APIARY_CHECK(b14_fixed);
+
+template <class Sync>
+struct b14_process_fixed : two_pushes_three_pops<Sync, shipped_mailbox<Sync>> {
+    static constexpr const char* what = "twin of B14: a process's mailbox, which has no such node either";
+    static constexpr const char* exhibit = "b14_nil_never_cut";
+};
+APIARY_CHECK(b14_process_fixed);
 
 template <class Sync, bool AsksANode>
 class probed_queue {
@@ -202,5 +242,54 @@ struct b16_fixed : probe_against_reuse<Sync, false> {
     static constexpr const char* exhibit = "b16_recycled_node_asked";
 };
 APIARY_CHECK(b16_fixed);
+
+// A process's mailbox is asked by the compare-exchange that ends its run: whether its word has a node, and no node of it.
+// Node 0 was received before that run ends, and is sent again meanwhile.
+template <class Sync>
+struct b16_process_fixed {
+    static constexpr unsigned threads = 3;
+    static constexpr const char* what =
+        "twin of B16: a process waits only when its word has no node, used again or not";
+    static constexpr const char* exhibit = "b16_recycled_node_asked";
+    struct alignas(16) node {
+        typename Sync::template cell<node*> next;
+    };
+    process_word<node, Sync> word;
+    std::array<node, 2> nodes;
+    typename Sync::template atomic<node*> free{nullptr};
+    typename Sync::template cell<unsigned> received{0};
+    typename Sync::template atomic<unsigned> sent{0};
+
+    void before() {
+        word.open(1);
+        send(&nodes[0]);
+    }
+    // True: this thread runs the process, and stands for the worker that would.
+    bool send(node* n) {
+        sent.fetch_add(1, std::memory_order_relaxed);
+        return word.push(1, n, false) == push_answer::woke;
+    }
+    void run() {
+        do {
+            for (node* n = word.start(1).newest; n != nullptr;) {
+                node* const older = n->next.read();
+                received.write(received.read() + 1);
+                if (n == &nodes[0]) free.store(n, std::memory_order_release);
+                n = older;
+            }
+        } while (word.settle(1, process_state::idle));
+    }
+    void thread(unsigned i) {
+        if (i == 0) run();
+        if (i == 1 && send(&nodes[1])) run();
+        if (i == 2)
+            if (node* n = free.exchange(nullptr, std::memory_order_acquire); n != nullptr && send(n)) run();
+    }
+    void after() {
+        Sync::law(received.read() == sent.load(std::memory_order_relaxed),
+                  "a mailbox that holds a message read as empty, and its process waits");
+    }
+};
+APIARY_CHECK(b16_process_fixed);
 
 }  // namespace

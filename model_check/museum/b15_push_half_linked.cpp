@@ -3,9 +3,10 @@
 //
 // From: helio #215, Vyukov's intrusive MPSC queue.
 // Seen by: both engines. Plain interleaving.
-// Fixed twin: the shipped inbox, where a push is one compare-exchange.
+// Fixed twins: the shipped inbox and the shipped word of a process, where a push is one compare-exchange.
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
+#include <apiary/schedulers/processes/process_word.hpp>
 
 namespace {
 
@@ -55,6 +56,25 @@ private:
     node nodes_[2];
 };
 
+// A process's mailbox: the push that has returned is in its word, where the run takes it from.
+template <class Sync>
+class shipped_mailbox {
+    struct alignas(16) node {
+        typename Sync::template cell<node*> next;
+    };
+
+public:
+    shipped_mailbox() { word_.open(1); }
+    void push(unsigned producer) {
+        Sync::law(word_.push(1, &nodes_[producer], false) == push_answer::accepted, "a ready process was queued again");
+    }
+    bool pop_any() { return word_.start(1).newest != nullptr; }
+
+private:
+    process_word<node, Sync> word_;
+    node nodes_[2];
+};
+
 // Producer 1 says when its push has returned; from then on the receiver must find something.
 template <class Sync, class Queue>
 struct completed_push_is_visible {
@@ -85,5 +105,12 @@ struct b15_fixed : completed_push_is_visible<Sync, shipped_queue<Sync>> {
     static constexpr const char* exhibit = "b15_push_half_linked";
 };
 APIARY_CHECK(b15_fixed);
+
+template <class Sync>
+struct b15_process_fixed : completed_push_is_visible<Sync, shipped_mailbox<Sync>> {
+    static constexpr const char* what = "twin of B15: a send to a process is one compare-exchange of its word";
+    static constexpr const char* exhibit = "b15_push_half_linked";
+};
+APIARY_CHECK(b15_process_fixed);
 
 }  // namespace
