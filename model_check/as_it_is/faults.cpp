@@ -1,5 +1,6 @@
 // What ends an execution from within: each must give its verdict, and the other scenarios go on.
 #include <apiary/check.hpp>
+#include <apiary/specifications.hpp>
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <stdexcept>
 #include <thread>
@@ -149,6 +151,49 @@ APIARY_FAILING_SCENARIO(a_page_leaks, "memory leak: block of memory (216 bytes)"
     std::thread a([] { word.store(*static_cast<int*>(::valloc(200))); });
     a.join();
 }
+// The same within a call of a generated scenario, which the verdict names.
+namespace {
+struct stack_that_throws {
+    void push(int) { throw std::runtime_error("full"); }
+    std::optional<int> pop() { return {}; }
+};
+struct stack_that_exits {
+    void push(int) { std::exit(0); }
+    std::optional<int> pop() { return {}; }
+};
+struct stack_that_crashes {
+    void push(int v) { *nowhere = v; }
+    std::optional<int> pop() { return {}; }
+};
+struct stack_that_waits {
+    void push(int v) { word.store(v); }
+    int pop() {
+        while (word.load() == 0) {
+        }
+        return word.exchange(0);
+    }
+};
+struct stack_without_end {
+    void push(int) {
+        for (volatile int i = 0; i >= 0;) i = 0;
+    }
+    std::optional<int> pop() { return {}; }
+};
+using eight_threads = stack_that_throws;
+using too_many = stack_that_throws;
+}  // namespace
+APIARY_NOT_LINEARIZABLE(stack_that_throws, apiary::stack_spec<int>, "an exception left the thread: full [in push(1)]");
+APIARY_NOT_LINEARIZABLE(stack_that_exits, apiary::stack_spec<int>, "exit() was called");
+APIARY_NOT_LINEARIZABLE(stack_that_crashes, apiary::stack_spec<int>,
+                        "crash: SIGSEGV at model_check/as_it_is/faults.cpp");
+APIARY_NOT_LINEARIZABLE(stack_that_waits, apiary::stack_spec<int>, "deadlock");
+APIARY_NOT_LINEARIZABLE(stack_without_end, apiary::stack_spec<int>,
+                        "seconds of processor time nothing but plain instructions");
+APIARY_NOT_LINEARIZABLE(eight_threads, apiary::stack_spec<int>, "refused: there must be one to seven threads",
+                        apiary::scenarios{.threads = 8});
+APIARY_NOT_LINEARIZABLE(too_many, apiary::stack_spec<int>, "refused: these are more than 100000 scenarios",
+                        apiary::scenarios{.threads = 7, .operations = 3});
+
 // The others go on.
 APIARY_SCENARIO(nothing_is_wrong_after_all_that, "leaks") {
     touched_by_two([] { word.store(3); });

@@ -85,6 +85,9 @@ std::string verdict_text(const judged& j, const std::string& program, bool alway
     std::string out = padded(heading(j), 6) + padded(j.ran.check->name, 34) + padded(engine_name(j.ran.with), 8) +
                       padded(v.mode, 10) + std::to_string(v.executions) + " executions";
     if (v.graphs != 0) out += ", " + std::to_string(v.graphs) + " graphs";
+    // Where they are generated, how many, and how many of them were exhausted and cut.
+    if (const std::size_t at = v.bound.find("; scenarios: "); at != std::string::npos)
+        out += ", " + v.bound.substr(at + 2);
     out += ", " + seconds_text(v.seconds) + " s";
     if (!v.reason.empty())
         out += ": " + v.reason;

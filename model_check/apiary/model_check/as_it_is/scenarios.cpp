@@ -15,6 +15,15 @@ namespace apiary::model::as_it_is {
 void heap_is_linked();
 void threads_are_linked();
 
+verdict not_instrumented() {
+    verdict v;
+    v.result = outcome::fail;
+    v.reason =
+        "refused: the scenario was compiled without -fsanitize=thread. Remedy: name its source in "
+        "apiary_check_as_is(NAME SOURCES …)";
+    return v;
+}
+
 verdict run(const scenario& s, const search_options& options) {
     longest_loop = options.loop_seconds;
     heap_is_linked();
@@ -70,14 +79,7 @@ bool add_scenario(scenario_text text, void (*body)(), bool instrumented, std::so
     if (text.fails_with[0] != '\0') entry.kind = model::check_kind::exhibit;
     entry.engine_laws = {"race"};
     entry.run_explorer = [name = text.name, body, instrumented](const model::search_options& options) {
-        if (!instrumented) {
-            model::verdict v;
-            v.result = model::outcome::fail;
-            v.reason =
-                "refused: the scenario was compiled without -fsanitize=thread. Remedy: name its source in "
-                "apiary_check_as_is(NAME SOURCES …)";
-            return v;
-        }
+        if (!instrumented) return model::as_it_is::not_instrumented();
         const model::as_it_is::scenario s{name, body};
         return model::as_it_is::run(s, options);
     };
