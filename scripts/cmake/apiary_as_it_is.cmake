@@ -15,7 +15,9 @@ function(apiary_as_is_program name)
   set_source_files_properties(${arg_SOURCES} PROPERTIES COMPILE_OPTIONS
     "${APIARY_AS_IT_IS_OPTIONS};-include;${APIARY_AS_IT_IS_DIR}/instrumented.hpp;${arg_COMPILE_OPTIONS}")
   target_link_libraries(${name} PRIVATE apiary::apiary apiary::as_it_is $<TARGET_NAME_IF_EXISTS:apiary_warnings>)
-  target_compile_options(${name} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  # In debugging information a name without a folder would lie in the folder of the build: hence "./" (places.cpp drops it).
+  target_compile_options(${name} PRIVATE
+    -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -fdebug-prefix-map=${PROJECT_SOURCE_DIR}/=./)
   target_compile_definitions(${name} PRIVATE APIARY_SOURCE_ROOT="${PROJECT_SOURCE_DIR}")
   target_link_options(${name} PRIVATE -no-pie)
 endfunction()

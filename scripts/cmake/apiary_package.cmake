@@ -5,7 +5,8 @@
 # The package holds what the configuration builds: headers always; the checkers, the stress harness and the subjects'
 # harness where APIARY_MODEL_CHECKS, APIARY_STRESS and APIARY_BENCH are on. model_check/outside_example uses it.
 set(APIARY_PACKAGE_PARTS apiary apiary_warnings apiary_sanitizers)
-foreach(part apiary_relacy apiary_trace_table apiary_job apiary_explorer apiary_model_engine apiary_stress_harness apiary_bench_harness)
+foreach(part apiary_relacy apiary_trace_table apiary_job apiary_explorer apiary_model_engine apiary_as_it_is apiary_stress_harness
+    apiary_bench_harness)
   if(TARGET ${part})
     list(APPEND APIARY_PACKAGE_PARTS ${part})
   endif()
@@ -34,7 +35,10 @@ install(DIRECTORY bench/apiary DESTINATION ${include} FILES_MATCHING PATTERN "*.
 install(DIRECTORY bench/scenarios DESTINATION ${data}/bench)
 install(FILES bench/apiary/bench/allocation_count_on.cpp bench/apiary/bench/allocation_count_off.cpp
   DESTINATION ${data}/bench/apiary/bench)
-foreach(kind manifest model stress bench)
+# What a program of code as it is begins and ends with, and what each of its sources includes first.
+install(FILES model_check/apiary/model_check/as_it_is/image_begin.cpp model_check/apiary/model_check/as_it_is/image_end.cpp
+  model_check/apiary/model_check/as_it_is/instrumented.hpp DESTINATION ${data}/as_it_is)
+foreach(kind manifest model as_it_is stress bench)
   install(FILES scripts/cmake/apiary_${kind}.cmake DESTINATION ${package})
 endforeach()
 
@@ -44,10 +48,13 @@ write_basic_package_version_file(${version} COMPATIBILITY SameMinorVersion)
 set(config ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cmake/apiaryConfig.cmake.in)
 set(APIARY_FUNCTIONS_DIR ${CMAKE_CURRENT_SOURCE_DIR}/scripts/cmake)
 set(APIARY_BENCH_FILES ${CMAKE_CURRENT_SOURCE_DIR}/bench)
+set(APIARY_AS_IT_IS_FILES ${CMAKE_CURRENT_SOURCE_DIR}/model_check/apiary/model_check/as_it_is)
 configure_file(${config} ${CMAKE_BINARY_DIR}/apiaryConfig.cmake @ONLY)
 set(APIARY_FUNCTIONS_DIR "\${CMAKE_CURRENT_LIST_DIR}")
 file(RELATIVE_PATH up /prefix/${package} /prefix/${data}/bench)
 set(APIARY_BENCH_FILES "\${CMAKE_CURRENT_LIST_DIR}/${up}")
+file(RELATIVE_PATH up /prefix/${package} /prefix/${data}/as_it_is)
+set(APIARY_AS_IT_IS_FILES "\${CMAKE_CURRENT_LIST_DIR}/${up}")
 configure_file(${config} ${CMAKE_BINARY_DIR}/installed/apiaryConfig.cmake @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/installed/apiaryConfig.cmake ${version} DESTINATION ${package})
 

@@ -98,6 +98,7 @@ std::uintptr_t program_caller(std::uintptr_t pc) {
 // A file is named once, so that places compare by pointer.
 const char* one_name(std::string_view file) {
     static std::deque<std::string> names;
+    if (file.starts_with("./")) file.remove_prefix(2);  // as apiary_as_is_program() names what lies in the project
     for (const std::string& n : names)
         if (n == file) return n.c_str();
     return names.emplace_back(file).c_str();

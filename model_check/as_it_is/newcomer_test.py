@@ -1,0 +1,68 @@
+"""The five minutes of README.md: every file and command of that page, in an empty folder, against an installed package.
+
+    newcomer_test.py BUILD_FOLDER CXX_COMPILER"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parent / "README.md"
+SOURCE_NAME = re.compile(r"(?:// |# )(\S+\.(?:hpp|cpp|txt))\n")
+
+
+def must(condition: object, what: str, shown: str = "") -> None:
+    if not condition:
+        sys.exit(f"{what}\n{shown}")
+
+
+def run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess:
+    began = time.monotonic()
+    done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    print(f"{time.monotonic() - began:6.1f} s, status {done.returncode}: {command.strip()}\n{done.stdout[-1500:]}", flush=True)
+    return done
+
+
+def main() -> None:
+    build, compiler = sys.argv[1:3]
+    section = PAGE.read_text().split("## Five minutes")[1].split("\n## ")[0]
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", section, re.M | re.S)
+    with tempfile.TemporaryDirectory() as parent:
+        prefix, folder = Path(parent) / "prefix", Path(parent) / "my_stack"
+        folder.mkdir()
+        environment = {k: v for k, v in os.environ.items() if k != "APIARY_SOURCE_ROOT"}
+        environment |= {"PREFIX": str(prefix), "CXX": compiler}
+        done = run(f"cmake --install {build} --prefix {prefix} > installed.txt", Path(parent), environment)
+        must(done.returncode == 0, "cmake --install", done.stdout)
+        said = []
+        for kind, text in blocks:
+            named = SOURCE_NAME.match(text)
+            if kind == "diff":
+                (folder / "fix.diff").write_text(text)
+                must(run("git apply -p0 --unidiff-zero fix.diff", folder, environment).returncode == 0, "the page's diff")
+            elif kind == "sh":
+                said.append(run(text, folder, environment))
+            else:
+                must(named, "a file of the page without its name", text)
+                (folder / named[1]).write_text(text)
+        must(len(said) == 3, f"the page has {len(said)} blocks of commands, not 3")
+        buggy, fixed, weakened = said
+        must(buggy.returncode == 1 and re.search(r"FAIL +my_stack .*freed memory.*\[in .*pop\(\)", buggy.stdout),
+             "the stack that deletes is caught", buggy.stdout)
+        replay = re.search(r"replay: (\S+my_stack_check my_stack --engine explorer --replay \d+\.\S+)", buggy.stdout)
+        must(replay, "its verdict has a line that replays it", buggy.stdout)
+        counts = re.search(r"pass +my_stack .*exhaustive.* (\d+) generated, (\d+) exhausted, 0 cut", fixed.stdout)
+        must(fixed.returncode == 0 and counts and counts[1] == counts[2] and int(counts[1]) > 100,
+             "the stack that buries is proved", fixed.stdout)
+        must(weakened.returncode == 1 and "data race" in weakened.stdout and "my_stack.hpp:15" in weakened.stdout,
+             "the weakened order is caught", weakened.stdout)
+        done = run("build/my_stack_check --budget 100x", folder, environment)
+        must(done.returncode == 1 and re.search(r"FAIL +my_stack .* [1-9]\d* cut.*not finished", done.stdout),
+             "a search that was cut is no pass", done.stdout)
+
+
+main()
