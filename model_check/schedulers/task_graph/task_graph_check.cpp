@@ -298,6 +298,31 @@ struct consumer_is_added_behind_a_wait : window_scenario<Sync, 4, 2> {
 };
 APIARY_CHECK(consumer_is_added_behind_a_wait);
 
+// What basic_task_graph::close does before it stops its workers.
+template <class Sync>
+struct close_meets_the_last_consumer : window_scenario<Sync, 4, 2> {
+    static constexpr const char* what =
+        "a graph is closed, with a scope open, while the last consumer gives its input back: all is consumed then";
+    static constexpr std::array must_reach{"window.waited", "window.read_an_input"};
+    static constexpr std::array engine_laws{"deadlock"};
+    void before() {
+        this->submit({});
+        this->window.begin_scope();
+        this->submit({0});
+    }
+    void thread(unsigned i) {
+        if (i == 1) return this->run(1, 0);
+        this->window.wait_for_all([this](auto& s) { this->wait(s); });
+        this->window.end_scope();
+        this->window.reclaim();
+        Sync::law(this->window.reclaimed() == this->window.submitted(),
+                  "a task was not consumed as the graph was closed");
+        Sync::law(this->window.ring().in_use() == 0, "an output was left as the graph was closed");
+    }
+    void after() { this->ran.settle(); }
+};
+APIARY_CHECK(close_meets_the_last_consumer);
+
 template <class Sync>
 struct output_is_read_as_it_completes : window_scenario<Sync, 2, 2> {
     static constexpr const char* what = "the submitter asks for an output while the task ends: none, or all of it";
