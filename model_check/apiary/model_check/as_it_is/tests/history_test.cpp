@@ -191,6 +191,14 @@ void scenarios_generated() {
         owners += std::ranges::count(g.threads[0], 0U) != 0 ? 1U : 0U;
     }
     must(owners > 0, "the owner does its operation");
+    plan.handovers = true;
+    bool to_owner = false, from_owner = false;
+    for (const generated& g : generate(plan, {{0, true, 1, 0}, {1, false, 0, -1}}, why)) {
+        to_owner = to_owner || g.waits.to == 0;
+        from_owner = from_owner || g.waits.from == 0;
+    }
+    must(to_owner && from_owner, "the owner hands over, and waits");
+    plan.handovers = false;
 
     for (const apiary::scenarios wrong :
          {apiary::scenarios{.threads = 1, .operations = 20, .values_alike = true}, apiary::scenarios{.threads = 0},
