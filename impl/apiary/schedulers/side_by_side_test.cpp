@@ -109,22 +109,27 @@ TEST(side_by_side, a_hive_that_is_stopped_computes_nothing) {
     EXPECT_THROW(sync_wait(pool, asks_one_that_is_stopped(h)), apiary::wait_cancelled);
 }
 
-co_task<> waits_for_its_turn(apiary::hive& h, std::atomic<bool>& began) {
-    began = true;
+co_task<> tells(std::atomic<bool>& told) {
+    told = true;
+    co_return;
+}
+// The pool's only worker runs what is spawned here when this waits.
+co_task<> waits_for_its_turn(apiary::coro_pool& pool, apiary::hive& h, std::atomic<bool>& waits) {
+    EXPECT_TRUE(pool.spawn(tells(waits)));
     co_await apiary::on_compute(h, [] { ADD_FAILURE(); });
 }
 
 TEST(side_by_side, a_stop_cancels_what_the_hive_has_not_begun) {
     running_hive r;
-    std::atomic<bool> busy = false, over = false, began = false;
+    std::atomic<bool> busy = false, over = false, waits = false;
     EXPECT_TRUE(r.h.post_compute([&] {
         busy = true;
         while (!over) std::this_thread::yield();
     }));
     while (!busy) std::this_thread::yield();
     running_pool pool(1);
-    EXPECT_TRUE(pool.spawn(waits_for_its_turn(r.h, began)));
-    while (!began) std::this_thread::yield();
+    EXPECT_TRUE(pool.spawn(waits_for_its_turn(pool, r.h, waits)));
+    while (!waits) std::this_thread::yield();
     pool.request_stop(apiary::co_stop::cancel);
     over = true;
     pool.stop();
