@@ -299,12 +299,12 @@ class Order(unittest.TestCase):
         built = [subjects.Subject(name, "1", "c++", "", Path(name), (), name != "tokio") for name in ("hive", "task_graph", "tokio")]
         for words, first in (([], "task_graph"), (["--subject", "hive", "--subject", "task_graph"], "hive")):
             with (
-                mock.patch.object(race_verb, "existing_programs", return_value=[]),
+                mock.patch.object(entrants, "existing_programs", return_value=[]),
                 mock.patch.object(subjects, "discover", return_value=(built, [])),
-                mock.patch.object(race_verb, "refuse_other_source"),
+                mock.patch.object(entrants, "refuse_other_source"),
             ):
-                found, _ = race_verb.gather(main.parse("race", ["--no-build", *words]), ("task_graph", "tokio", "hive"))
-            self.assertEqual(race_verb.line_up(found, None, True)[-1][2], f"{first}-slow10")
+                found, _ = entrants.gather(main.parse("race", ["--no-build", *words]), ("task_graph", "tokio", "hive"))
+            self.assertEqual(entrants.line_up(found, None, True)[-1][2], f"{first}-slow10")
 
     def test_what_is_given_by_name_is_on_trial(self) -> None:
         ours = subjects.Subject("hive", "1", "c++", "", Path("x"), (), True)
