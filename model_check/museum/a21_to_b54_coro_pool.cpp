@@ -188,6 +188,7 @@ template <class Sync>
 struct b25_root_read_behind_its_latch : root_on_a_stack<Sync, false> {
     static constexpr const char* what =
         "the end of a root opens its latch and then reads it: the waiting thread's stack is gone";
+    static constexpr const char* one_engine = "Relacy found it in none of 20,000 executions";
 };
 APIARY_EXHIBIT(b25_root_read_behind_its_latch, "access to freed memory", model::explorer_only);
 template <class Sync>

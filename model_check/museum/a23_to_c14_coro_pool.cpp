@@ -105,6 +105,7 @@ template <class Sync>
 struct c06_awaiter_touched_behind_its_hand_over : waits_once<Sync, touch::awaiter> {
     static constexpr const char* what =
         "await_suspend writes into its awaiter when it has told others of the coroutine";
+    static constexpr const char* one_engine = "Relacy found it in none of 20,000 executions";
 };
 APIARY_EXHIBIT(c06_awaiter_touched_behind_its_hand_over, "access to freed memory", model::explorer_only);
 template <class Sync>
