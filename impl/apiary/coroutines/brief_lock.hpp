@@ -7,11 +7,11 @@
 // When not: where the holder may block, call code that may take it again, or hold it for long; a mutex
 // is for that.
 //
-// Threads.   All: any; not again by the thread that holds it. Progress.  One compare-exchange when it
-// is free. Otherwise the thread spins, then yields, then sleeps 50 us at a time, until it is: a
-// holder that has lost its processor is waited for.
+// Threads.   All: any; not again by the thread that holds it.
+// Progress.  One compare-exchange when it is free. Otherwise the thread spins, then yields, then
+//            sleeps 50 us at a time, until it is: a holder that has lost its processor is waited for.
 // Lifetime.  The release is the last that touches it: a thread that takes it behind that may destroy
-// it.
+//            it.
 //
 // Synchronisation
 //   S1  ~held: store (release) -> held: compare-exchange (acquire). Each pass sees those before it.

@@ -31,8 +31,8 @@
 // Why a lock: a value, the two lists and the close change together, and a cancel takes a waiter from
 // the middle of its list. A ring without a lock would need one beside it for all of that.
 //
-// An await tries once before its coroutine is suspended (at_once), and again when it is put into the
-// list (wait): what came in between is not waited for. Exhibit C30.
+// An await tries once before its coroutine is suspended (await_ready), and again when it is put into
+// the list (wait): what came in between is not waited for. Exhibit C30.
 //
 // Synchronisation. By the lock. Behind it a waiter's own: what was put into a waiting receiver
 // before finish is seen behind suspend (waiter S1, S2).
@@ -74,12 +74,12 @@ public:
             if (this->left()) (void)to_.forget(to_.senders_, *this);
         }
 
-        [[gnu::always_inline]] bool await_ready() { return to_.at_once(*this); }
+        [[gnu::always_inline]] bool await_ready() { return to_.template settle<false>(*this, to_.senders_); }
         // done, closed or cancelled.
         awaited await_resume() { return this->resumed(); }
 
         // For awaiter.
-        bool wait() { return to_.wait(*this); }
+        bool wait() { return !to_.template settle<true>(*this, to_.senders_); }
         void cancel() noexcept { to_.cancel(to_.senders_, *this); }
 
     private:
@@ -95,7 +95,7 @@ public:
             if (this->left()) (void)from_.forget(from_.receivers_, *this);
         }
 
-        [[gnu::always_inline]] bool await_ready() { return from_.at_once(*this); }
+        [[gnu::always_inline]] bool await_ready() { return from_.template settle<false>(*this, from_.receivers_); }
         // A value, closed or cancelled.
         received<T> await_resume() {
             const awaited end = this->resumed();
@@ -103,7 +103,7 @@ public:
         }
 
         // For awaiter.
-        bool wait() { return from_.wait(*this); }
+        bool wait() { return !from_.template settle<true>(*this, from_.receivers_); }
         void cancel() noexcept { from_.cancel(from_.receivers_, *this); }
 
     private:
@@ -215,64 +215,24 @@ private:
         ++size_;
     }
 
-    // True: it need not wait, and its end is there.
-    [[gnu::always_inline]] bool at_once(sending& w) {
-        receiving* to = nullptr;
-        awaited how;
-        {
-            const inside_it inside(lock_);
-            how = put(*w.value_, to);
-        }
-        if (how == awaited::would_wait) return false;
-        w.how.write(how);
-        if (to != nullptr) to->finish();
-        return true;
-    }
-    [[gnu::always_inline]] bool at_once(receiving& w) {
-        sending* from = nullptr;
-        awaited how;
-        {
-            const inside_it inside(lock_);
-            how = get(w.value_, from);
-        }
-        if (how == awaited::would_wait) return false;
-        w.how.write(how);
-        if (from != nullptr) from->finish();
-        return true;
-    }
+    [[gnu::always_inline]] awaited attempt(sending& w, receiving*& to) { return put(*w.value_, to); }
+    [[gnu::always_inline]] awaited attempt(receiving& w, sending*& from) { return get(w.value_, from); }
 
-    // The same behind a second try; one that must wait does so from here on. False: it need not.
-    bool wait(sending& w) {
-        receiving* to = nullptr;
+    // True: its end is there. False: it would have to wait; with Joins it does from here on, and is no longer this thread's.
+    template <bool Joins, class Waiter>
+    [[gnu::always_inline]] bool settle(Waiter& w, wait_list<Waiter>& list) {
+        std::conditional_t<std::is_same_v<Waiter, sending>, receiving, sending>* served = nullptr;
         awaited how;
         {
             const inside_it inside(lock_);
-            how = put(*w.value_, to);
-            if (how == awaited::would_wait) {
-                senders_.append(w);
-                return true;
-            }
+            how = attempt(w, served);
+            if (Joins && how == awaited::would_wait) list.append(w);
         }
-        Sync::reach("channel.need_not_wait");
+        if (how == awaited::would_wait) return false;
+        if constexpr (Joins) Sync::reach("channel.need_not_wait");
         w.how.write(how);
-        if (to != nullptr) to->finish();
-        return false;
-    }
-    bool wait(receiving& w) {
-        sending* from = nullptr;
-        awaited how;
-        {
-            const inside_it inside(lock_);
-            how = get(w.value_, from);
-            if (how == awaited::would_wait) {
-                receivers_.append(w);
-                return true;
-            }
-        }
-        Sync::reach("channel.need_not_wait");
-        w.how.write(how);
-        if (from != nullptr) from->finish();
-        return false;
+        if (served != nullptr) served->finish();
+        return true;
     }
 
     template <class Waiter>

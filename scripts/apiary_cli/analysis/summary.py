@@ -1,4 +1,4 @@
-"""What a race says, in sentences: who wins where, and what may be believed of it; and a result folder, read back."""
+"""What a race says, in sentences: which runtime wins where, what may be believed of it; and a result folder, read back."""
 
 from __future__ import annotations
 
