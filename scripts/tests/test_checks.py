@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import unittest
 from pathlib import Path
+from unittest import mock
 
-from apiary_cli.base import repo
+from apiary_cli.base import proc, repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.verify import checks, stressing, verdicts, verification
 
@@ -159,6 +162,26 @@ class Stress(TreeCase):
         record = stressing.merge_record(None, stamp, [bad])
         self.assertFalse(stressing.merge_record(record, stamp, [bad | {"seed": 2, "passed": True}])["passed"])
         self.assertTrue(stressing.merge_record(record, {"source_hash": "i"}, [bad | {"passed": True}])["passed"])
+
+
+class Addresses(unittest.TestCase):
+    def words(self, bits: str, allowed: bool) -> tuple[list[str], str]:
+        err = io.StringIO()
+        done = proc.Done([], 0 if allowed else 1, "", "", 0.0)
+        with (
+            mock.patch.object(stressing, "read", lambda _: bits),
+            mock.patch.object(proc, "run", lambda *_, **__: done),
+            contextlib.redirect_stderr(err),
+        ):
+            return stressing.without_randomisation(), err.getvalue()
+
+    def test_they_vary_by_no_more_than_thread_sanitizer_can_take(self) -> None:
+        for bits in ("28\n", "", "none"):
+            self.assertEqual(self.words(bits, True), ([], ""))
+        self.assertEqual(self.words("32\n", True), (["setarch", "--addr-no-randomize"], ""))
+        words, told = self.words("32\n", False)
+        self.assertEqual(words, [])
+        self.assertIn("sysctl vm.mmap_rnd_bits=28", told)
 
 
 class Verification(unittest.TestCase):

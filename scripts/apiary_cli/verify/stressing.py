@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..base import proc, repo
+from ..base.environment import read
 from ..base.errors import Fault, tail, unknown
-from ..base.say import Progress, colour, say, table
+from ..base.say import Progress, colour, say, table, warn
 
 PRESETS = ("tsan", "asan-ubsan")
 RECORD = repo.BUILD / "stress.json"
@@ -21,6 +23,8 @@ SANITIZER_ENV = {
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
 }
 MAPPING_TROUBLE = "unexpected memory mapping"  # TSan with too much address randomisation
+RANDOM_BITS = 28  # of an address, which g++ 12's TSan can do with
+STEADY = ("setarch", "--addr-no-randomize")  # before a program's words
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,20 @@ def attempt(words: list[str], seconds: float) -> proc.Done:
     options = {"cwd": repo.ROOT, "env": os.environ | SANITIZER_ENV, "timeout": 3 * seconds + 120}
     done = proc.run(words, **options)
     if not done.ok and MAPPING_TROUBLE in done.err + done.out:
-        done = proc.run(["setarch", "--addr-no-randomize", *words], **options)
+        done = proc.run([*STEADY, *words], **options)
     return done
+
+
+def without_randomisation() -> list[str]:
+    """Words before those of a program that runs others under TSan: none where the kernel's randomisation does not defeat it."""
+    bits = read("/proc/sys/vm/mmap_rnd_bits").strip()
+    if not bits.isdigit() or int(bits) <= RANDOM_BITS:
+        return []
+    if shutil.which(STEADY[0]) and proc.run([*STEADY, "true"]).ok:
+        return list(STEADY)
+    warn(f"vm.mmap_rnd_bits is {bits}, and setarch may not switch it off: TSan may end with '{MAPPING_TROUBLE}'. Remedy: "
+         f"sysctl vm.mmap_rnd_bits={RANDOM_BITS}")
+    return []
 
 
 def outcome(run: Run, done: proc.Done, detail: object, replay: list[str]) -> dict:
