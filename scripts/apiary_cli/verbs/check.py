@@ -5,16 +5,21 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import platform
 import re
+import resource
+import shutil
 import sys
 import time
+import traceback
 from dataclasses import dataclass, field
 
 from ..analysis import comparing
-from ..base import building, commits, decided, packages, proc, repo, sources
-from ..base.errors import Fault, unknown
+from ..base import building, commits, decided, environment, packages, proc, repo, sources
+from ..base.errors import Fault, Stopped, unknown
 from ..base.say import Progress, colour, duration, heading, say, table
-from . import compare, setup
+from ..verify import stressing
+from . import compare, failures, setup
 
 SUMMARY = "set up, build, run all tests"
 DESCRIPTION = """\
@@ -22,8 +27,9 @@ Runs set-up, then builds and runs the unit tests (ci), the tests and stresses un
 sanitizers (asan-ubsan, tsan), the model checks (model), the Rust twin's tests (rust) and the
 tests of these scripts (python). Where impl/ differs from the commit in results/baseline it races
 the hive against that commit's (gate, as `compare` does): a regression that a second batch confirms
-fails, an invalid batch is a warning. Prints each tool's own closing lines and a summary.
-A part that has no tests fails.
+fails, an invalid batch is a warning. Prints each tool's own closing lines and a summary; where
+something failed, the last 30 lines name each failed part and test, with its first error, and the
+machine. A part that has no tests fails.
 
 writes:  build/ci, build/asan-ubsan, build/tsan and build/model, each with a junit.xml; build/compare,
          tokio_baseline/target, a folder in results/ for the gate, and in a job of GitHub its summary
@@ -42,16 +48,19 @@ CTEST_CLOSING = re.compile(
 CARGO_CLOSING = re.compile(r"^test result: ")
 CARGO_COUNTS = re.compile(r"(\d+) passed; (\d+) failed")
 UNITTEST_CLOSING = re.compile(r"^(Ran (\d+) tests?|OK|FAILED)\b")
+RAN_SOME = re.compile(r"^Ran [1-9]", re.MULTILINE)
+TOLD_AT_END = 14  # lines about failures: with the table and the machine they fit into the last 30 of a log
 
 
 @dataclass
 class Part:
-    """How one part of the tests went."""
+    """How one part of the tests went. `failed`: a line for each test that did."""
 
     name: str
     passed: bool
     seconds: float
     closing: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,15 +81,19 @@ def closing_lines(text: str, pattern: re.Pattern[str]) -> list[str]:
 
 
 def ctest(preset: str, extra: list[str] | None = None) -> tuple[bool, str]:
-    """Run a preset's tests; returns whether all passed and what CTest printed."""
+    """Run a preset's tests; returns whether all passed and what CTest printed. Stopped, it says what was running."""
+    running: dict[str, None] = {}
     with Progress(f"ctest {preset}", 0) as progress:
 
         def on_line(line: str) -> None:
-            match = CTEST_LINE.match(line)
-            if match:
+            if match := failures.CTEST_START.match(line):
+                running[match[1]] = None
+            if match := CTEST_LINE.match(line):
+                running.pop(match[3], None)
                 progress.update(int(match[1]), int(match[2]), match[3])
 
         command = [
+            *(stressing.without_randomisation() if preset == "tsan" else []),
             "ctest",
             "--preset",
             preset,
@@ -92,20 +105,25 @@ def ctest(preset: str, extra: list[str] | None = None) -> tuple[bool, str]:
             str(os.cpu_count() or 1),
             *(extra or []),
         ]
-        done = proc.run(command, cwd=repo.ROOT, merge=True, on_line=on_line)
+        try:
+            done = proc.run(command, cwd=repo.ROOT, merge=True, on_line=on_line)
+        except Stopped:
+            names = " ".join(running) or "none"
+            say(f"ctest {preset}: stopped after {progress.done} of {progress.total} tests; running: {names}")
+            raise
     return done.ok, done.out
 
 
-def run_preset(name: str) -> tuple[bool, list[str]]:
+def run_preset(name: str) -> tuple[bool, list[str], list[str]]:
     building.build(name)
     passed, text = ctest(name)
     (repo.BUILD / name / "apiary-ctest.log").write_text(text)
     if not passed:
         say(text.rstrip())
-    return passed, closing_lines(text, CTEST_CLOSING)
+    return passed, closing_lines(text, CTEST_CLOSING), [] if passed else failures.of_ctest(text)
 
 
-def run_rust() -> tuple[bool, list[str]]:
+def run_rust() -> tuple[bool, list[str], list[str]]:
     building.crate()
     with repo.locked("rust"), Progress("cargo test", 0) as progress:
 
@@ -126,13 +144,13 @@ def run_rust() -> tuple[bool, list[str]]:
             tested.touch()
             sources.write_beside(tested, files)
     closing = closing_lines(done.out, CARGO_CLOSING)
-    counted = any(not line.startswith("test result: ok. 0 passed") for line in closing)
-    if not (done.ok and counted):
+    passed = done.ok and any(not line.startswith("test result: ok. 0 passed") for line in closing)
+    if not passed:
         say(done.out.rstrip())
-    return done.ok and counted, closing or ["cargo test ran no tests"]
+    return passed, closing or ["cargo test ran no tests"], [] if passed else failures.of_cargo(done.out)
 
 
-def run_python() -> tuple[bool, list[str]]:
+def run_python() -> tuple[bool, list[str], list[str]]:
     """Each file of tests in a process of its own, as many at a time as there are processors."""
     specs = [
         proc.Spec(
@@ -149,10 +167,12 @@ def run_python() -> tuple[bool, list[str]]:
         for done in proc.run_many(specs, os.cpu_count() or 1):
             ended.append((done.tag, done.ok, done.out))
             progress.advance(done.tag)
-    for _, passed, text in ended:
-        if not passed:
+    failed = []
+    for file, passed, text in sorted(ended):
+        if not (passed and RAN_SOME.search(text)):
             say(text.rstrip())
-    return unittest_closing(ended)
+            failed += failures.of_unittest(file, text)
+    return *unittest_closing(ended), failed
 
 
 def unittest_closing(ended: list[tuple[str, bool, str]]) -> tuple[bool, list[str]]:
@@ -193,17 +213,24 @@ def run_gate() -> tuple[bool, list[str]]:
 
 
 def run_part(name: str) -> Part:
+    """Whatever goes wrong in it is said, and the next part begins."""
     started = time.monotonic()
     heading(f"check {name}")
+    work = {"rust": run_rust, "python": run_python, "gate": lambda: (*run_gate(), [])}.get(name, lambda: run_preset(name))
     try:
-        work = {"rust": run_rust, "python": run_python, "gate": run_gate}.get(name)
-        passed, closing = work() if work else run_preset(name)
+        passed, closing, failed = work()
+        failed = [] if passed else failed or list(map(failures.line, closing))
     except Fault as fault:
         say(fault.text())
-        passed, closing = False, [f"{fault.seen}"]
+        cause = f": {failures.first_error(fault.cause.splitlines())}" if fault.cause else ""
+        passed, closing, failed = False, [f"{fault.seen}"], [failures.line(fault.seen + cause)]
+    except Exception as error:  # of these scripts, or the system's: no reason to leave out the other parts
+        say(traceback.format_exc().rstrip())
+        told = failures.line(f"{type(error).__name__}: {error}")
+        passed, closing, failed = False, [told], [told]
     for line in closing:
         say(line)
-    return Part(name, passed, time.monotonic() - started, closing)
+    return Part(name, passed, time.monotonic() - started, closing, failed)
 
 
 def in_short(closing: list[str]) -> str:
@@ -232,21 +259,72 @@ def summary(parts: list[Part]) -> str:
 def job_summary(parts: list[Part]) -> str:
     """The same in Markdown, for the page of a CI job."""
     rows = [f"| {one.name} | {'passed' if one.passed else '**FAILED**'} | {duration(one.seconds)} | {in_short(one.closing)} |" for one in parts]
-    return "\n".join(["| part | result | time | in short |", "|---|---|---|---|", *rows]) + "\n"
+    told = [f"    {line}" for line in failed_lines(parts)]
+    return "\n".join(["| part | result | time | in short |", "|---|---|---|---|", *rows, *[""] * bool(told), *told]) + "\n"
+
+
+def failed_lines(parts: list[Part]) -> list[str]:
+    """A line for each test that failed, the same number at most for each part."""
+    red, lines = [part for part in parts if not part.passed], []
+    most = max(2, TOLD_AT_END // max(1, len(red)))
+    for part in red:
+        left_out = len(part.failed) - most + 1 if len(part.failed) > most else 0
+        lines += [f"{part.name}: {line}" for line in part.failed[: most - bool(left_out)]]
+        lines += [f"{part.name}: … and {left_out} more, above"] if left_out else []
+    return lines
+
+
+def machine() -> str:
+    """What a reader of the log asks about a machine that is gone."""
+    gib = lambda n: f"{n / (1 << 30):.1f}"  # noqa: E731
+    memory = dict(re.findall(r"^(Mem\w+): +(\d+) kB", environment.read("/proc/meminfo"), re.MULTILINE))
+    free, whole = (gib(int(memory.get(name, 0)) << 10) for name in ("MemAvailable", "MemTotal"))
+    disk, files = shutil.disk_usage(repo.ROOT), resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    cpu = environment.cpu_fields(environment.read("/proc/cpuinfo")).get("model name") or platform.machine()
+    return (
+        f"machine: {cpu}, {os.cpu_count()} CPUs ({len(os.sched_getaffinity(0))} usable), "
+        f"load {environment.first('/proc/loadavg')[:14]}; {free} of {whole} GiB of memory and {gib(disk.free)} of "
+        f"{gib(disk.total)} GiB of disk free; Linux {platform.release()}, Python {platform.python_version()}, "
+        f"{files} files, user {os.geteuid()}; commit {repo.commit()[:12]}{', changed' if repo.dirty() else ''}"
+    )
 
 
 def run_parts(names: list[str]) -> list[Part]:
-    return [run_part(name) for name in names]
+    """All of them; stopped, it says how far it came."""
+    parts: list[Part] = []
+    started = time.monotonic()
+    for name in names:
+        began = time.monotonic()
+        try:
+            parts.append(run_part(name))
+        except Stopped as stopped:
+            told = f"stopped by signal {stopped.signum} after {duration(time.monotonic() - began)}"
+            close([*parts, Part(name, False, time.monotonic() - began, [told], [told])], time.monotonic() - started)
+            raise
+    return parts
+
+
+def close(parts: list[Part], seconds: float) -> None:
+    """The last lines: how each part went, and where one failed what did, on which machine."""
+    heading("check: summary")
+    say(summary(parts))
+    red = [part.name for part in parts if not part.passed]
+    if red:
+        heading("check: what failed")
+        for line in failed_lines(parts):
+            say(line)
+        say(machine())
+        say(colour(f"check: FAILED in {', '.join(red)}, after {duration(seconds)}", "red"))
 
 
 def run(args: argparse.Namespace) -> int:
-    names = chosen(args.only)
+    names, started = chosen(args.only), time.monotonic()
+    say(machine())
     if not args.no_setup:
         setup.ensure()
     parts = run_parts(names)
     decided.note(parts=[dataclasses.asdict(part) for part in parts])
-    heading("check: summary")
-    say(summary(parts))
+    close(parts, time.monotonic() - started)
     if os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(os.environ["GITHUB_STEP_SUMMARY"], "a") as handle:
             handle.write(job_summary(parts))
