@@ -14,6 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 from apiary_cli.base import repo
+from apiary_cli.base.errors import Stopped
 from apiary_cli.race import folder, tables
 
 from .support import TreeCase, apiary, comes_true, processes_of, start
@@ -65,6 +66,12 @@ class Names(unittest.TestCase):
                     (out / folder.STATE).write_text("{}")
                 raise RuntimeError
             self.assertEqual(len(list(self.results.iterdir())), int(state))
+
+    def test_what_is_stopped_at_the_very_end_can_be_resumed(self) -> None:
+        stopped = mock.patch.object(folder, "finish", side_effect=Stopped(2))
+        with stopped, self.assertRaises(Stopped), folder.begun(self.results) as (_, out, _scratch):
+            (out / folder.STATE).write_text("{}")
+        self.assertEqual([path.name for path in folder.unfinished(self.results)], [out.name])
 
     def test_one_process_fills_a_folder(self) -> None:
         from apiary_cli.base.errors import Fault

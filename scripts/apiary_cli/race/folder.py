@@ -101,9 +101,9 @@ def begun(results: Path | None = None, resumed: Path | None = None) -> Iterator[
             mine = True
             scratch.mkdir()
             yield run_id, filling, scratch
+            finish(filling, results / run_id)  # first: what is stopped before is unfinished, and can be resumed
             for name in (STATE, LOCK):
-                (filling / name).unlink(missing_ok=True)
-            finish(filling, results / run_id)
+                (results / run_id / name).unlink(missing_ok=True)
     except BaseException:
         if mine and not (filling / STATE).exists():
             shutil.rmtree(filling, ignore_errors=True)
