@@ -194,9 +194,21 @@ def of_system(error: OSError) -> Fault:
     )
 
 
-def main(words: list[str]) -> int:
+def settle() -> None:
+    """What this process has from its parent and should not: git's variables of a hook name another repository; a stream that
+    cannot say a word says it otherwise."""
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX"):
+        os.environ.pop(name, None)
+    for stream in (sys.stdout, sys.stderr):
+        if stream:  # it may be closed
+            stream.reconfigure(errors="backslashreplace")
+    proc.usual_limits()
     proc.install_signals()
     proc.become_subreaper()
+
+
+def main(words: list[str]) -> int:
+    settle()
     try:
         code = dispatch(words)
         sys.stdout.flush()
@@ -217,6 +229,7 @@ def main(words: list[str]) -> int:
         print(of_system(error).text(), file=sys.stderr)
         return HARNESS
     finally:
+        proc.deafen()
         proc.kill_all()
 
 

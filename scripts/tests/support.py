@@ -22,7 +22,7 @@ def environment(root: Path) -> dict[str, str]:
     return kept | {"APIARY_ROOT": str(root), "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def start(root: Path, *words: str) -> subprocess.Popen:
+def start(root: Path, *words: str, **options) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, str(APIARY), *words],
         env=environment(root),
@@ -30,6 +30,7 @@ def start(root: Path, *words: str) -> subprocess.Popen:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        **options,
     )
 
 

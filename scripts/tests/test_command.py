@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 from apiary_cli import main
 from apiary_cli.base import repo
@@ -58,6 +60,38 @@ class Completion(unittest.TestCase):
         parser = main.Parser()
         main.arguments(verb, parser)
         return parser._actions
+
+
+class Surroundings(TreeCase):
+    """What a parent leaves to the command, and the command does not take over."""
+
+    def test_git_s_variables_of_a_hook(self) -> None:
+        usual = apiary(repo.ROOT, "--version").stdout
+        with mock.patch.dict(os.environ, GIT_DIR=str(self.root), GIT_WORK_TREE=str(self.root), GIT_INDEX_FILE="/nowhere"):
+            self.assertEqual(apiary(repo.ROOT, "--version").stdout, usual)
+
+    def test_a_stream_that_takes_plain_letters_alone_and_none_to_read(self) -> None:
+        words, env = [sys.executable, str(APIARY), "help", "tune"], environment(self.root)
+        for told, options in (("V,V,\\u2026", dict(env=env | {"PYTHONIOENCODING": "ascii"})),
+                              ("V,V,…", dict(env=env | {"PYTHONIOENCODING": "utf-8"}, preexec_fn=lambda: os.close(0)))):
+            done = subprocess.run(words, capture_output=True, encoding="utf-8", check=False, **options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(told, done.stdout)
+
+    def test_limits_that_are_too_low_or_have_no_end(self) -> None:
+        def narrow() -> None:
+            for which, soft in ((resource.RLIMIT_NOFILE, 256), (resource.RLIMIT_STACK, 1 << 20)):
+                resource.setrlimit(which, (soft, resource.getrlimit(which)[1]))
+
+        code = (
+            "import resource as r, sys; sys.path.insert(0, sys.argv[1]); from apiary_cli.base import proc; "
+            "proc.usual_limits(); print(r.getrlimit(r.RLIMIT_NOFILE)[0], r.getrlimit(r.RLIMIT_STACK)[0])"
+        )
+        words = [sys.executable, "-c", code, str(APIARY.parent)]
+        told = subprocess.run(words, preexec_fn=narrow, capture_output=True, text=True, check=True).stdout
+        hard = [resource.getrlimit(which)[1] for which in (resource.RLIMIT_NOFILE, resource.RLIMIT_STACK)]
+        wanted = [n if most == resource.RLIM_INFINITY else min(n, most) for n, most in zip((4096, 8 << 20), hard)]
+        self.assertEqual(told.split(), list(map(str, wanted)))
 
 
 class Json(TreeCase):

@@ -30,9 +30,9 @@ class Interrupted(TreeCase):
         """What was killed may still be there for a moment; what was not sleeps for minutes."""
         self.assertTrue(comes_true(lambda: not processes_of(self.root)), f"{why}: {processes_of(self.root)}")
 
-    def race_is_stopped_by(self, number: int) -> None:
+    def race_is_stopped_by(self, number: int, **options) -> None:
         self.subjects({"name": "hive", "behaviour": "hang"})
-        process = start(self.root, "race", "--no-build", "--plan", "smoke", "--no-sidecars")
+        process = start(self.root, "race", "--no-build", "--plan", "smoke", "--no-sidecars", **options)
         self.wait_for(process, "arm00/subject")
         self.assertTrue(list((self.root / "results").glob(".tmp-*")))
         self.stop(process, number)
@@ -43,6 +43,17 @@ class Interrupted(TreeCase):
 
     def test_race_and_sigterm(self) -> None:
         self.race_is_stopped_by(signal.SIGTERM)
+
+    def test_whatever_its_parent_ignores_or_blocks(self) -> None:
+        """A script's job in the background has SIGINT ignored; a service may have any of them blocked."""
+        def deaf() -> None:
+            for number in (signal.SIGINT, signal.SIGCHLD):
+                signal.signal(number, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                self.race_is_stopped_by(number, preexec_fn=deaf)
 
     def test_killed_outright_the_next_race_sweeps_up(self) -> None:
         self.subjects({"name": "hive", "behaviour": "sleep"})

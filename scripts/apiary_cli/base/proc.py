@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import resource
 import selectors
@@ -18,6 +19,8 @@ from .errors import Fault, Stopped
 _libc = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 LIVE: set["Child"] = set()
+# What a parent may have ignored (a script of its jobs in the background, a service) or blocked, and children inherit.
+HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD, signal.SIGUSR1, signal.SIGUSR2)
 KEPT = 64 << 20  # bytes of a stream that are kept; what comes behind is read and dropped
 
 
@@ -97,8 +100,9 @@ class Child:
                 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]  # this process may be held to less
                 most = spec.file_size if hard == resource.RLIM_INFINITY else min(hard, spec.file_size)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for number in HEARD:
                 signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
         self.started = time.monotonic()
         try:
@@ -375,13 +379,35 @@ def _reap() -> None:
         pass
 
 
+def usual_limits() -> None:
+    """Where this machine has others: tests open thousands of sockets, and one fills a stack up to its limit."""
+    for which, least, most in ((resource.RLIMIT_NOFILE, 4096, math.inf), (resource.RLIMIT_STACK, 8 << 20, 64 << 20)):
+        limits = resource.getrlimit(which)
+        soft, hard = (math.inf if n == resource.RLIM_INFINITY else n for n in limits)
+        wanted = min(max(soft, least), most, hard)
+        if wanted != soft:
+            resource.setrlimit(which, (int(wanted), limits[1]))
+
+
+def deafen() -> None:
+    """Nothing stops this process any more: it ends, by the status that it has."""
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+    except Stopped:  # it came just before; its handler has done the same
+        pass
+
+
 def install_signals() -> None:
-    """Ctrl-C, SIGTERM and SIGHUP raise Stopped once; later ones are ignored while it cleans up."""
+    """Ctrl-C, SIGTERM and SIGHUP raise Stopped once; later ones are ignored while it cleans up. They come, whatever the
+    parent has ignored or blocked."""
 
     def stop(signum: int, _frame: object) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         raise Stopped(signum)
 
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, children would leave no exit status
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
