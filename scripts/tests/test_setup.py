@@ -11,7 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 from apiary_cli.analysis import summary
-from apiary_cli.base import building, packages, repo
+from apiary_cli.base import building, packages, proc, repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import plans
 from apiary_cli.verbs import build, entrants, race, setup
@@ -224,6 +224,35 @@ class Ensure(unittest.TestCase):
         self.assertIn("-y", install)
         self.assertIn("--no-install-recommends", install)
         self.assertEqual(setup.install_commands(["cmake"], 1000, "/usr/bin/sudo")[0][:2], ["/usr/bin/sudo", "-n"])
+
+    def installed(self, *statuses: int) -> tuple[list[str], str]:
+        """What apt-get was asked to do, each with its status, and what was said."""
+        left, asked, told = list(statuses), [], io.StringIO()
+
+        def run(command: list[str], **_: object) -> proc.Done:
+            asked.append(next(word for word in command if word in ("update", "install")))
+            return proc.Done(command, left.pop(0), "E: no", "", 0.0)
+
+        with (
+            mock.patch.object(proc, "run", run), mock.patch("os.geteuid", return_value=0), mock.patch("time.sleep"),
+            contextlib.redirect_stdout(told), contextlib.redirect_stderr(told),
+        ):
+            setup.install(["cmake"], release(DEBIAN_12), False, lambda: [])
+        return asked, told.getvalue()
+
+    def test_a_server_or_a_lock_that_refuses_is_asked_again(self) -> None:
+        self.assertEqual(self.installed(0, 0)[0], ["update", "install"])
+        self.assertEqual(self.installed(100, 0, 100, 0)[0], ["update", "update", "install", "install"])
+        for words in setup.install_commands(["cmake"], 0, None):
+            self.assertIn("DPkg::Lock::Timeout=600", words)
+
+    def test_lists_that_cannot_be_fetched_may_be_there(self) -> None:
+        asked, told = self.installed(100, 100, 100, 0)
+        self.assertEqual(asked, ["update"] * 3 + ["install"])
+        self.assertIn("warning: apt-get update exited with status 100: E: no", told)
+        with self.assertRaises(Fault) as caught:
+            self.installed(0, 100, 100, 100)
+        self.assertIn("apt-get install cmake exited with status 100", caught.exception.text())
 
     def test_without_root_or_sudo_it_says_so(self) -> None:
         with mock.patch("os.geteuid", return_value=1000), mock.patch(

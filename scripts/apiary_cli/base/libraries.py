@@ -58,7 +58,7 @@ def install(where: Path = LIBRARIES) -> None:
         with tempfile.TemporaryDirectory(prefix=".tmp-", dir=where.parent) as folder:
             made = Path(folder) / "made"
             command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "--only-binary", ":all:"]
-            done = proc.run([*command, "--target", made, "--requirement", REQUIREMENTS], merge=True)
+            done = proc.run([*command, "--retries", "10", "--target", made, "--requirement", REQUIREMENTS], merge=True)
             if not done.ok:
                 raise Fault(f"the Python libraries could not be fetched (pip {done.how()})", tail(done.out, 600), BY_HAND)
             (made / STAMP).write_text(wanted())

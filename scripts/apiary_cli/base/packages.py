@@ -177,9 +177,9 @@ def cargo() -> str:
 
 
 def cargo_env() -> dict[str, str]:
-    """The environment in which cargo finds its own rustc before any other."""
+    """The environment in which cargo finds its own rustc before any other, and asks a registry that fails once more."""
     folder = str(Path(cargo()).parent)
-    return os.environ | {"PATH": folder + os.pathsep + os.environ.get("PATH", "")}
+    return {"CARGO_NET_RETRY": "10"} | os.environ | {"PATH": folder + os.pathsep + os.environ.get("PATH", "")}
 
 
 def require(*commands: str) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import time
 from typing import Callable, Iterable
 
 from ..base import libraries, packages, proc
 from ..base.errors import Fault, tail
-from ..base.say import say
+from ..base.say import say, warn
 from ..race import plans
 
 SUMMARY = "install from Debian packages what is missing (asks nothing)"
@@ -24,6 +25,9 @@ The Python libraries of scripts/requirements.txt come by pip, in the versions na
 
 writes:  system packages; build/python
 takes:   under a second when all is there; a minute or two on a bare system"""
+
+
+PAUSES = (5, 20)  # seconds before apt-get is run once more, and again
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +50,8 @@ def needed(with_lint: bool, names: dict[str, str] | None, peers: Iterable[str] |
 def install_commands(names: list[str], euid: int, sudo: str | None) -> list[list[str]]:
     """The two apt-get commands, with sudo where this is not root."""
     prefix = [] if euid == 0 else [sudo or "sudo", "-n"]
-    base = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y"]
+    patient = ["-o", "Acquire::Retries=5", "-o", "DPkg::Lock::Timeout=600"]  # a machine that boots updates itself, too
+    base = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y", *patient]
     return [[*base, "update"], [*base, "install", "--no-install-recommends", *names]]
 
 
@@ -111,10 +116,13 @@ def install(names: list[str], os_release: dict[str, str], dry_run: bool, still: 
     by_hand = f"sudo apt-get update && sudo apt-get install -y {' '.join(names)}"
     if euid != 0 and not sudo:
         raise Fault("setup needs root, and there is no sudo", "", f"as root: {by_hand.replace('sudo ', '')}")
-    for command in install_commands(names, euid, sudo):
-        done = proc.run(command, merge=True)
-        if not done.ok:
-            raise Fault(f"{' '.join(command[-len(names) - 4:])} {done.how()}", tail(done.out, 2000), by_hand)
+    update, add = install_commands(names, euid, sudo)
+    done = again(update)
+    if not done.ok:  # one source of several is enough, and the lists that are there may do
+        warn(f"apt-get update {done.how()}: {tail(done.out)}")
+    done = again(add)
+    if not done.ok:
+        raise Fault(f"apt-get install {' '.join(names)} {done.how()}", tail(done.out, 2000), by_hand)
     left = still()
     if left:
         raise Fault(
@@ -122,6 +130,18 @@ def install(names: list[str], os_release: dict[str, str], dry_run: bool, still: 
             "the packages installed, but what they should bring was not found",
             "scripts/apiary doctor shows what is seen",
         )
+
+
+def again(command: list[str]) -> proc.Done:
+    """Run it until it ends well: the lists may be locked by another apt-get, a server may not answer for a moment."""
+    done = proc.run(command, merge=True)
+    for seconds in PAUSES:
+        if done.ok:
+            break
+        say(f"setup: apt-get {done.how()}; once more in {seconds} s")
+        time.sleep(seconds)
+        done = proc.run(command, merge=True)
+    return done
 
 
 def run(args: argparse.Namespace) -> int:
