@@ -4,6 +4,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -36,7 +37,8 @@ def main() -> None:
         folder.mkdir()
         environment = {k: v for k, v in os.environ.items() if k != "APIARY_SOURCE_ROOT"}
         environment |= {"PREFIX": str(prefix), "CXX": compiler}
-        done = run(f"cmake --install {build} --prefix {prefix} > installed.txt", Path(parent), environment)
+        install = shlex.join(["cmake", "--install", build, "--prefix", str(prefix)])
+        done = run(f"{install} > installed.txt", Path(parent), environment)
         must(done.returncode == 0, "cmake --install", done.stdout)
         said = []
         for kind, text in blocks:

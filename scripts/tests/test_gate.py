@@ -8,12 +8,10 @@ from pathlib import Path
 from unittest import mock
 
 from apiary_cli.analysis import comparing
-from apiary_cli.base import repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.verbs import check, compare
 
-HEAD = repo.git("rev-parse", "HEAD") or ""
-NOBODYS = "0" * 40
+HEAD, NOBODYS = "1" * 40, "0" * 40
 
 
 def answer(
@@ -28,10 +26,10 @@ class Gate(unittest.TestCase):
     ) -> tuple[bool, str, int]:
         """Whether it passed, what it said, and how often it raced; impl/ differs in the files `differs`, and has the files
         `fresh` that git does not know yet."""
-        real = repo.git
+        known = HEAD if HEAD in text else None
 
         def git(*words: str) -> str | None:
-            return {"diff": differs, "ls-files": fresh}[words[0]] if words[0] in ("diff", "ls-files") else real(*words)
+            return {"diff": differs, "ls-files": fresh, "rev-parse": known}[words[0]]
 
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "baseline"

@@ -16,17 +16,21 @@ from .support import TreeCase
 
 
 class Rivals(TreeCase):
-    COUNT = """import os
+    COUNT = """import os, sys, time
 def read(pid, name):
     try: return open(f"/proc/{pid}/{name}").read()
     except OSError: return ""
-rivals = [pid for pid in os.listdir("/proc") if pid.isdigit() and read(pid, "cmdline").endswith("\\0while True: pass\\0")]
-print(sum(f") R {os.getppid()} " in read(pid, "stat") for pid in rivals))"""
+def running():
+    rivals = [pid for pid in os.listdir("/proc") if pid.isdigit() and read(pid, "cmdline").endswith("\\0while True: pass\\0")]
+    return sum(f") R {os.getppid()} " in read(pid, "stat") for pid in rivals)
+limit = time.monotonic() + 60  # one that begins may wait for the disk
+while (seen := running()) < int(sys.argv[1]) and time.monotonic() < limit: pass
+print(seen)"""
 
     def beside(self, rivals: int) -> str:
         point = points.with_rivals(points.POSTS, rivals)
         state = rounds.Race(plans.plan("gate"), [], 2, 1, "", "", "", self.root)
-        done = rounds.run_subject(state, point, [sys.executable, "-ISc", self.COUNT], self.root)
+        done = rounds.run_subject(state, point, [sys.executable, "-ISc", self.COUNT, str(rivals)], self.root)
         self.assertEqual(proc.descendants(os.getpid()), [], "none outlives the run")
         return done.out.strip()
 
