@@ -104,7 +104,8 @@ def crate() -> dict:
 
 
 def cargo_command(*words: str) -> list[str]:
-    return [packages.cargo(), *words, "--locked", "--manifest-path", str(repo.RUST / "Cargo.toml")]
+    places = ["--manifest-path", str(repo.RUST / "Cargo.toml"), "--target-dir", str(repo.RUST / "target")]
+    return [packages.cargo(), *words, "--locked", *places]
 
 
 def rust_programs() -> list[Path]:
@@ -144,7 +145,7 @@ def build_rust() -> list[Path]:
         touch_differing(programs, files)
         before = {path: sources.digest(path) for path in files}
         done = proc.run(
-            [*cargo_command("build", "--release"), "--target-dir", str(repo.RUST / "target")],
+            cargo_command("build", "--release"),
             cwd=repo.RUST,
             merge=True,
             on_line=on_line,
