@@ -106,7 +106,8 @@ def ctest(preset: str, extra: list[str] | None = None) -> tuple[bool, str]:
             *(extra or []),
         ]
         try:
-            done = proc.run(command, cwd=repo.ROOT, merge=True, on_line=on_line)
+            plain = os.environ | {"CLICOLOR_FORCE": "0", "GTEST_COLOR": "no"}  # its lines are read here
+            done = proc.run(command, cwd=repo.ROOT, merge=True, on_line=on_line, env=plain)
         except Stopped:
             names = " ".join(running) or "none"
             say(f"ctest {preset}: stopped after {progress.done} of {progress.total} tests; running: {names}")
