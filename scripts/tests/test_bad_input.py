@@ -21,8 +21,9 @@ POINT = '[[point]]\nscenario = "successor"\n'
 
 def mounts() -> bool:
     """Whether a test may mount file systems for itself, as below."""
-    script = f"mount -t tmpfs apiary-test {REAL_ROOT} && mount -o remount,ro,bind {REAL_ROOT}"
-    return subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, check=False).returncode == 0
+    script = 'mount -t tmpfs apiary-test "$1" && mount -o remount,ro,bind "$1"'
+    words = ["unshare", "-m", "sh", "-c", script, "sh", str(REAL_ROOT)]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
 class Case(TreeCase):

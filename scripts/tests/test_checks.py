@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import shlex
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -117,7 +118,7 @@ class Listing(unittest.TestCase):
     def test_replay_lines(self) -> None:
         self.assertEqual(checks.replay_line(Path("/x/bin/c"), "d --replay 7"), "/x/bin/c d --replay 7")
         program = repo.ROOT / "build/model/bin/c"
-        for replay in ("d --replay 7", "./c d --replay 7", f"{program} d --replay 7"):
+        for replay in ("d --replay 7", "./c d --replay 7", f"{shlex.quote(str(program))} d --replay 7"):
             self.assertEqual(checks.replay_line(program, replay), "build/model/bin/c d --replay 7")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shlex
 import subprocess
 import sys
 import unittest
@@ -24,7 +25,7 @@ class Completion(unittest.TestCase):
         """What the shell gets for this line; argcomplete writes it to descriptor 8."""
         read, write = os.pipe()
         asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_SUPPRESS_SPACE": "1", "IFS": "\v"}
-        command = f"exec 8>&{write} 9>&2; exec {sys.executable} {APIARY}"
+        command = f"exec 8>&{write} 9>&2; exec {shlex.join([sys.executable, str(APIARY)])}"
         with os.fdopen(read) as answer:
             subprocess.run(["bash", "-c", command], env=environment(repo.ROOT) | asked, pass_fds=[write], capture_output=True, check=False)
             os.close(write)
@@ -74,7 +75,7 @@ class Surroundings(TreeCase):
         words, env = [sys.executable, str(APIARY), "help", "tune"], environment(self.root)
         for told, options in (("V,V,\\u2026", dict(env=env | {"PYTHONIOENCODING": "ascii"})),
                               ("V,V,…", dict(env=env | {"PYTHONIOENCODING": "utf-8"}, preexec_fn=lambda: os.close(0)))):
-            done = subprocess.run(words, capture_output=True, encoding="utf-8", check=False, **options)
+            done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False, **options)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(told, done.stdout)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 
@@ -72,7 +73,7 @@ class Interrupted(TreeCase):
             self.root / "build/model/bin/c",
             "#!/bin/sh\n"
             'if [ "$1" = --list ]; then echo \'{"name":"x","kind":"check","engines":["relacy"]}\'; exit; fi\n'
-            f'(trap "" TERM; setsid sleep 600 {self.root}) 2>/dev/null & sh -c "exec tail -f {__file__} {self.root}" &\nwait\n',
+            f'(trap "" TERM; setsid sleep 600 {self.root}) 2>/dev/null & sh -c "exec tail -f {shlex.quote(__file__)} {self.root}" &\nwait\n',
         )
         fakes.manifest(self.root, "model", "checks", [program])
         process = start(self.root, "prove", "--no-build")
