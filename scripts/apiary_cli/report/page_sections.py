@@ -8,7 +8,7 @@ from ..base import stats
 from ..base.say import human
 from ..verify import verification
 from ..race import metrics, scenarios
-from ..analysis import comparing, summary
+from ..analysis import comparing, standing as standings, summary
 from ..analysis.comparing import Comparison
 from . import html, page_data, svg
 from .html import macro, place, section, table
@@ -79,11 +79,8 @@ def split(found: list[Comparison]) -> tuple[list[Comparison], list[Comparison]]:
 def standing(report: Report) -> str:
     """The answer in one table: against each other program, at how many comparisons ours is faster or slower, and
     from which factor to which. No average: no weights would be right for everybody."""
-    groups: dict[tuple[str, str], list[Comparison]] = {}
-    for one in report.comparisons:
-        if one.claim:
-            groups.setdefault((one.pairing.candidate, one.pairing.baseline), []).append(one)
-    if not groups:
+    every = standings.of(report.comparisons)
+    if not every:
         return ""
 
     def cell(found: list[Comparison], cls: str):
@@ -92,15 +89,12 @@ def standing(report: Report) -> str:
         span = " to ".join(dict.fromkeys((ends[0], ends[-1]))) if len(ends) > 1 else "".join(ends)
         return macro("count", {"n": len(found), "cls": cls, "span": span})
 
-    alone, rows = len({ours for ours, _ in groups}) == 1, []
-    name = next(iter(groups))[0] if alone else ""
-    for (ours, other), found in sorted(groups.items()):
-        won, less = split([one for one in found if one.verdict == stats.IMPROVED])
-        lost, more = split([one for one in found if one.verdict == stats.REGRESSED])
-        unranked = sum("not_ranked" in one.flags for one in found)
-        rest = len(found) - len(won) - len(lost) - len(less) - len(more) - unranked
-        counts = [cell(lost, "bad"), cell(won, "good"), cell(more, "bad"), cell(less, "good")]
-        rows.append(("", [other if alone else f"{ours} / {other}", *counts, rest, unranked]))
+    alone, rows, name = len({one.ours for one in every}) == 1, [], every[0].ours
+    for one in every:
+        unranked = one.time.unranked + one.spent.unranked
+        counts = [cell(one.time.lost, "bad"), cell(one.time.won, "good"), cell(one.spent.lost, "bad"), cell(one.spent.won, "good")]
+        rest = one.time.unresolved + one.spent.unresolved - unranked
+        rows.append(("", [one.other if alone else f"{one.ours} / {one.other}", *counts, rest, unranked]))
     head = [(f"{name} against" if alone else "", ""), ("slower", ""), ("faster", ""), ("spends more", ""), ("spends less", ""),
             ("undecided, equal", "n"), ("not ranked", "n")]
     void = "The batch is invalid: hints, no results. " if report.validity.word == comparing.INVALID else ""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from ..analysis import comparing, matrix, metg, summary, units
+from ..analysis import comparing, matrix, metg, standing, summary, units
 from . import page_sections as sections
 from .html import render
 from .page_data import Report
 
 RACE = dict.fromkeys(("command", "commit"), "") | dict.fromkeys(("plan", "rounds", "workers", "dirty"))  # of an old folder
+
+
+def counted(claims: list[comparing.Comparison]) -> list[str]:
+    return [standing.LEGEND, "", *standing.table(standing.of(claims))] if claims else []
 
 
 def markdown(report: Report) -> str:
@@ -23,6 +27,7 @@ def markdown(report: Report) -> str:
     compared = [comparing.to_row(one, report.env["run_id"]) for one in comparisons]
     parts = [
         ("Findings", bullets(*(one.line for one in report.findings))),
+        ("Against each peer", counted([one for one in comparisons if one.claim])),
         ("Who wins", bullets(*(summary.lead(comparisons) or ["nothing was compared"]))),
         ("How far from the bare machine", bullets(*summary.bare_lines(rows, comparisons))),
         ("Time of a fork, a node, a message, a task", units.table(rows)),

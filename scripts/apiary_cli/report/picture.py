@@ -6,12 +6,13 @@ import os
 from pathlib import Path
 
 from ..base import repo, stats
-from ..race import scenarios
-from ..analysis import summary
+from ..race import scenarios, tables
+from ..analysis import comparing, summary
 from . import html, page_matrix
 from .page_data import Report
 
-NAMES = {"light": "matrix.svg", "dark": "matrix-dark.svg"}
+THEMES = ("light", "dark")
+LEFT, LETTER = 176, 6.4  # the width of the first column: at least, and by the letter
 COLOURS = {
     "light": {"ink": "#22231f", "soft": "#66665e", "rule": "#dedbd1", "good": "#2c7a4b", "bad": "#b3261e", "open": "#66665e",
               "good_fill": "#e2efe6", "bad_fill": "#f7dedc", "open_fill": "#f1efe8"},
@@ -32,22 +33,42 @@ def cell(found: list) -> dict | None:
     return {"kind": kind, "text": f"{mark} ×{'–'.join(ends)}"}
 
 
-def view(report: Report) -> dict:
-    by: dict[str, dict[str, list]] = {}
-    for (key, _), others in page_matrix.grouped(report).items():
+def row_of(key: comparing.Key) -> str:
+    """The scenario, and its parameters that are words: the pattern of a graph makes another scenario of it."""
+    given = tables.params_of(key[1])
+    return " ".join([key[0], *(given[name] for name in scenarios.SCENARIOS[key[0]].words if name in given)])
+
+
+def view(report: Report, ours: list[str]) -> dict:
+    """What these of ours say; where they are several, each has rows of its own."""
+    by: dict[tuple[str, str, str], dict[str, list]] = {}
+    for (key, own), others in page_matrix.grouped(report).items():
         for other, found in others.items():
-            by.setdefault(key[0], {}).setdefault(other, []).append(found[0])
+            if own in ours:
+                by.setdefault((key[0], row_of(key), own), {}).setdefault(other, []).append(found[0])
     names = sorted({other for found in by.values() for other in found})
-    rows = [(name, [cell(by[name].get(other, [])) for other in names]) for name in scenarios.SCENARIOS if name in by]
-    return {"ours": " and ".join(report.ours), "others": names, "rows": rows}
+    known = list(scenarios.SCENARIOS)
+    order = sorted(by, key=lambda row: (known.index(row[0]), row))
+    rows = [(f"{own}: {name}" if len(ours) > 1 else name, [cell(by[row].get(other, [])) for other in names])
+            for row in order for _, name, own in [row]]
+    head = f"time of {' and '.join(ours)} over that of"
+    left = max(LEFT, *(round(LETTER * len(name)) + 12 for name in (head, *(name for name, _ in rows))))
+    return {"ours": " and ".join(ours), "head": head, "others": names, "rows": rows, "left": left}
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, ours: list[str]) -> None:
     env, rows, comparisons = summary.load(folder)
     roles = {row["subject"]: row["role"] for row in rows}
-    told = view(Report(folder, env, rows, comparisons, {}, [], [], roles=roles))
-    for theme, name in NAMES.items():
-        repo.write_text(folder / name, html.render("matrix.svg", c=COLOURS[theme], **told))
+    report = Report(folder, env, rows, comparisons, {}, [], [], roles=roles)
+    told = view(report, ours)
+    for theme in THEMES:
+        repo.write_text(folder / file(theme, ours, report.ours), html.render("matrix.svg", c=COLOURS[theme], **told))
+
+
+def file(theme: str, ours: list[str], every: list[str]) -> str:
+    """One that shows some of ours alone bears their names."""
+    some = [] if set(ours) == set(every) else ours
+    return "-".join(["matrix", *some, *(["dark"] if theme == "dark" else [])]) + ".svg"
 
 
 def seen_from(page: Path, folder: Path) -> str:
@@ -55,11 +76,12 @@ def seen_from(page: Path, folder: Path) -> str:
     return os.path.relpath(folder.resolve(), page.resolve().parent)
 
 
-def reference(folder: Path, page: Path) -> list[str]:
+def reference(folder: Path, page: Path, ours: list[str], every: list[str]) -> list[str]:
     """What a page shows it by: the dark one where the reader's pages are dark."""
     where = seen_from(page, folder)
+    light, dark = (file(theme, ours, every) for theme in THEMES)
     return [
         '<picture><source media="(prefers-color-scheme: dark)"',
-        f'srcset="{where}/{NAMES["dark"]}"><img alt="ratio by scenario and runtime"',
-        f'src="{where}/{NAMES["light"]}"></picture>',
+        f'srcset="{where}/{dark}"><img alt="ratio by scenario and runtime"',
+        f'src="{where}/{light}"></picture>',
     ]

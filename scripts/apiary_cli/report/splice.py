@@ -1,6 +1,7 @@
 """What a page of this repository shows of a result folder: the text between two marks, made by a command.
 
-  <!-- race -->     what a race says, in a few lines, its verdict first; the tables are in the folder's summary.md
+  <!-- race -->     what a race says, its verdict first, a line for each other program; the rest is in the folder's summary.md.
+                    The page in the room of one that raced speaks of that one, and names every loss
   <!-- qualify -->  what `qualify` found, from qualify.csv and env.json; of one CPU: <!-- qualify one_cpu -->
   <!-- ablation --> what `tune --ablate` found, rule by rule, from ablation.csv and its controls in rows.csv
 """
@@ -14,12 +15,12 @@ from ..base import repo, stats
 from ..base.errors import Fault, USAGE
 from ..verify import verification
 from ..race import plans, scenarios, tables
-from ..analysis import ablation, comparing, findings, qualification, summary
+from ..analysis import ablation, comparing, findings, metg, qualification, standing, summary
 from ..analysis.comparing import Comparison
 from . import picture
 
-TOKIO = ("tokio", "tokio-mimalloc")
 WIDTH = 100  # of prose
+FEW = 2  # losses that a page names, unless it is the page of a room
 
 
 def between(text: str, name: str, body: str, where: str) -> str:
@@ -44,7 +45,7 @@ def into(path: Path, folder: Path, weak: bool = False) -> str:
     elif (folder / "ablation.csv").exists():
         name, body = "ablation", ablated(folder, weak)
     else:
-        name, body = "race", race(folder, path, weak)
+        name, (body, drawn) = "race", race(folder, path, weak)
     try:
         text = path.read_text()
     except OSError as error:
@@ -52,7 +53,7 @@ def into(path: Path, folder: Path, weak: bool = False) -> str:
         raise Fault(f"{path} cannot be read", str(error.strerror), remedy, USAGE) from error
     repo.write_text(path, between(text, name, body, path.name))
     if name == "race":
-        picture.write(folder)
+        picture.write(folder, drawn)
     return name
 
 
@@ -88,32 +89,40 @@ def verdict(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison]
     return word, reasons + list(found.reasons)
 
 
-def race(folder: Path, page: Path, weak: bool = False) -> str:
+def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, list[str]]:
+    """The text, and which of ours its drawing is of."""
     if not (folder / "rows.csv").exists() or not (folder / "env.json").exists():
         raise Fault(f"{folder.name} is no race", "rows.csv or env.json is absent", "scripts/apiary race leaves one", USAGE)
     env, rows, comparisons = summary.load(folder)
-    claims = [one for one in comparisons if one.claim]
-    if not claims:
+    every = sorted({one.pairing.candidate for one in comparisons if one.claim})
+    if not every:
         raise Fault(f"{folder.name} compares nothing", "no pair of subjects was raced", "", USAGE)
     word, reasons = verdict(env, rows, comparisons)
     refuse_unborne(folder, word, reasons, weak)
-    ours = " and ".join(sorted({one.pairing.candidate for one in claims}))
+    room = page.resolve().parent.name in every
+    ours = [page.resolve().parent.name] if room else every
+    told = [one for one in comparisons if one.claim and one.pairing.candidate in ours]
     more = f", and {len(reasons) - 1} more reasons" if len(reasons) > 2 else f"; {reasons[1]}" if len(reasons) == 2 else ""
-    told = [
-        f"**Faster than Tokio?** {against(claims, TOKIO, ours)}",
-        f"**Where {ours} loses:** {losses(claims)}",
-        f"**What may be believed:** {summary.rounds_line(env['race'])}. {controls(comparisons)}",
-        f"{preamble(env)}. "
-        + f"Source: {verification.word(verification.statuses(env.get('verification')))[1]}. Every row: [results/{folder.name}]({picture.seen_from(page, folder)}/summary.md).",
-    ]
+    beside = " and ".join(name for name in every if name not in ours)
     wrong = summary.failures(rows)
-    told += [f"**Wrong work:** {'; '.join(wrong)}."] if wrong else []
-    shown = "\n".join(picture.reference(folder, page))
-    return "\n\n".join([filled(batch_line(word, reasons, more)), shown, *map(filled, told)])
+    source = verification.word(verification.statuses(env.get("verification")))[1]
+    parts = [
+        filled(f"{batch_line(word, reasons, more)} {controls(comparisons)}"),
+        "\n".join(picture.reference(folder, page, ours, every)),
+        filled(f"Time of {' and '.join(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {standing.LEGEND}"),
+        "\n".join(standing.table(standing.of(told))),
+        lost(told, " and ".join(ours), room),
+        "\n".join(metg.table(rows)) if room else "",
+        filled(f"**Wrong work:** {'; '.join(wrong)}.") if wrong else "",
+        filled(f"**To repeat it:** {preamble(env)}; {summary.rounds_line(env['race'])}. Source: {source}. Every row: "
+               f"[results/{folder.name}]({picture.seen_from(page, folder)}/summary.md)."),
+    ]
+    return "\n\n".join(filter(None, parts)), ours
 
 
-def filled(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+def filled(text: str, begin: str = "") -> str:
+    later = " " * len(begin)
+    return textwrap.fill(text, WIDTH, initial_indent=begin, subsequent_indent=later, break_long_words=False, break_on_hyphens=False)
 
 
 def batch_line(word: str, reasons: list[str], more: str = "") -> str:
@@ -128,51 +137,16 @@ def refuse_unborne(folder: Path, word: str, reasons: list[str], weak: bool) -> N
         raise Fault(f"{folder.name} is {word}", "; ".join(reasons[:3]), remedy, USAGE)
 
 
-def span(found: list[Comparison]) -> str:
-    """From which to which factor of the other's time."""
-    ratios = sorted(one.found.ratio for one in found)
-    texts = list(dict.fromkeys(f"×{stats.ratio_text(ratio)}" for ratio in (ratios[0], ratios[-1])))
-    return " to ".join(texts)
-
-
-def against(claims: list[Comparison], peers: tuple[str, ...], ours: str) -> str:
-    """The answer in a sentence, for these peers together."""
-    found = [one for one in claims if one.pairing.baseline in peers]
+def lost(told: list[Comparison], ours: str, room: bool) -> str:
+    """The losses by name: in a room all, elsewhere the worst."""
+    found = standing.losses(told)
+    count = sum(one.verdict == stats.REGRESSED for one in told)
+    begin = f"**Where {ours} loses:** {count} of {len(told)} comparisons"
     if not found:
-        return f"{' and '.join(peers)} did not race."
-    cost = [one for one in found if one.metric.column.startswith("cpu_")]
-    time = [one for one in found if one not in cost]
-    told = [
-        counted(f"In time {ours} is", time, "faster", "slower") if time else "",
-        counted(f"In processor time {'it is' if time else f'{ours} is'}", cost, "cheaper", "dearer") if cost else "",
-    ]
-    return " ".join(filter(None, told))
-
-
-def counted(begin: str, found: list[Comparison], better: str, worse: str) -> str:
-    """How the comparisons of one kind came out, in a sentence."""
-    won = [one for one in found if one.verdict == stats.IMPROVED]
-    lost = [one for one in found if one.verdict == stats.REGRESSED]
-    wins = f"{better} in {len(won)} ({span(won)})" if won else f"{better} in none"
-    losses = f"{worse} in {len(lost)} ({span(lost)})" if lost else f"{worse} in none"
-    return f"{begin} {wins} of {len(found)} comparisons, {losses}, undecided in {len(found) - len(won) - len(lost)}."
-
-
-def losses(claims: list[Comparison]) -> str:
-    """How often each peer wins, and by how much where one wins most."""
-    lost: dict[str, list[Comparison]] = {}
-    for one in claims:
-        if one.verdict == stats.REGRESSED:
-            lost.setdefault(one.pairing.baseline, []).append(one)
-    if not lost:
-        return "nowhere in these comparisons."
-    counts = ", ".join(f"{len(found)} to {peer}" for peer, found in sorted(lost.items()))
-    worst = max((one for found in lost.values() for one in found), key=lambda one: one.found.ratio)
-    return (
-        f"{counts}, of {len(claims)} comparisons. Most to {worst.pairing.baseline} in `{comparing.place_name(worst)}`, "
-        f"{worst.metric.what}: {summary.ratio_text(worst)} of what {worst.pairing.baseline} takes"
-        f"{summary.at_cost(worst, claims)}."
-    )
+        return filled(f"{begin}.")
+    if room:
+        return "\n".join([f"{begin}.", "", *(filled(one, "- ") for one in found)])
+    return filled(f"{begin}{', the worst' if len(found) > FEW else ''}: {'; '.join(found[:FEW])}.")
 
 
 def controls(comparisons: list[Comparison]) -> str:
@@ -182,7 +156,8 @@ def controls(comparisons: list[Comparison]) -> str:
         return "No A/A pair was run."
     widths = [100 * one.found.half_width for one in aa]
     text = (
-        f"A program differs from its own copy in {sum(map(comparing.differs, aa))} of {len(aa)} comparisons; half-width "
+        f"{' and '.join(sorted({one.pairing.baseline for one in aa}))} differs from its own copy in "
+        f"{sum(map(comparing.differs, aa))} of {len(aa)} comparisons; half-width "
         f"{stats.median(widths):.1f} % in the median, {max(widths):.1f} % at most."
     )
     slow = [one for one in comparisons if one.pairing.kind == "slow10"]

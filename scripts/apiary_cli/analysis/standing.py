@@ -1,0 +1,119 @@
+"""How one of ours stands against each other program of a race, as counts: for report.html, summary.md and what is spliced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..base import stats
+from ..race import metrics
+from . import comparing, summary
+from .comparing import Comparison
+
+LEGEND = "Faster and slower: the whole 95 % interval lies beyond the margin of the controls; all else is unresolved."
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Comparisons, by how they came out. Ranked means that the injector made neither figure."""
+
+    every: list[Comparison]
+
+    def that_are(self, verdict: str) -> list[Comparison]:
+        return [one for one in self.every if one.verdict == verdict]
+
+    @property
+    def won(self) -> list[Comparison]:
+        return self.that_are(stats.IMPROVED)
+
+    @property
+    def lost(self) -> list[Comparison]:
+        return self.that_are(stats.REGRESSED)
+
+    @property
+    def unresolved(self) -> int:
+        return len(self.every) - len(self.won) - len(self.lost)
+
+    @property
+    def unranked(self) -> int:
+        return sum(not one.ranked for one in self.every)
+
+    def ends(self) -> tuple[Comparison, ...]:
+        """The worst and the best ratio, of what the controls and the injector leave."""
+        kept = sorted((one for one in self.every if one.ranked and "control_failed" not in one.flags), key=ratio)
+        return (kept[-1], kept[0]) if kept else ()
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One of ours against one other: how long it takes, and what it takes."""
+
+    ours: str
+    other: str
+    time: Outcome
+    spent: Outcome
+
+
+def ratio(one: Comparison) -> float:
+    return one.found.ratio
+
+
+def of(comparisons: list[Comparison]) -> list[Standing]:
+    groups: dict[tuple[str, str], list[Comparison]] = {}
+    for one in comparisons:
+        if one.claim:
+            groups.setdefault((one.pairing.candidate, one.pairing.baseline), []).append(one)
+    return [
+        Standing(*names, *(Outcome([one for one in found if one.metric.spent == spent]) for spent in (False, True)))
+        for names, found in sorted(groups.items())
+    ]
+
+
+def where(one: Comparison) -> str:
+    """The point as `race --point` takes it, and the metric where it is not the time of an operation."""
+    metric = "" if one.metric.column == metrics.THROUGHPUT[0].column else f", {one.metric.what}"
+    return f"`{comparing.place_name(one)}`{metric}"
+
+
+def end(one: Comparison) -> str:
+    """Bold where the other is faster, in parentheses where nothing is decided, as in the table point by point."""
+    ratio = f"×{stats.ratio_text(one.found.ratio, one.found.lo, one.found.hi)}"
+    shown = {stats.REGRESSED: f"**{ratio}**", stats.IMPROVED: ratio}.get(one.verdict, f"({ratio})")
+    return f"{shown} {where(one)}"
+
+
+def table(found: list[Standing]) -> list[str]:
+    """A line for each other program; nothing where nothing was compared."""
+    if not found:
+        return []
+    alone, spent = len({one.ours for one in found}) == 1, any(one.spent.every for one in found)
+    head = [f"{found[0].ours} against" if alone else "against", "faster", "slower", "unresolved"]
+    head += ["spends less, more, unresolved"] if spent else []
+    out = [f"| {' | '.join([*head, 'worst', 'best'])} |", "|---" + "|--:" * (len(head) - 1) + "|---|---|"]
+    for one in found:
+        cells = [one.other if alone else f"{one.ours} / {one.other}", *counts(one.time)]
+        cells += [", ".join(counts(one.spent)) if one.spent.every else "–"] if spent else []
+        ends = [end(each) for each in one.time.ends()] or ["–", "–"]
+        out.append(f"| {' | '.join([*cells, *ends])} |")
+    return out
+
+
+def counts(found: Outcome) -> list[str]:
+    return [str(number) for number in (len(found.won), len(found.lost), found.unresolved)]
+
+
+def losses(comparisons: list[Comparison]) -> list[str]:
+    """Each point at which others are better: to which, by how much, and what a latency was bought with. The worst first."""
+    groups: dict[tuple, list[Comparison]] = {}
+    for one in sorted(comparisons, key=ratio, reverse=True):
+        if one.claim and one.verdict == stats.REGRESSED:
+            groups.setdefault((one.key, one.metric.what, one.pairing.candidate), []).append(one)
+    many = len({ours for _, _, ours in groups}) > 1
+    return [
+        f"{f'{ours} in ' if many else ''}{where(found[0])}: {', '.join(loss(one, comparisons) for one in found)}"
+        for (_, _, ours), found in groups.items()
+    ]
+
+
+def loss(one: Comparison, comparisons: list[Comparison]) -> str:
+    times = stats.ratio_text(one.found.ratio, one.found.lo, one.found.hi)
+    return f"×{times} of {one.pairing.baseline}{summary.at_cost(one, comparisons)}"

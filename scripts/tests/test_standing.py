@@ -1,0 +1,101 @@
+"""How one of ours stands against each peer: counts, the worst and the best point, the losses by name."""
+
+from __future__ import annotations
+
+import unittest
+
+from apiary_cli.analysis import comparing, standing
+from apiary_cli.report import picture
+
+from .test_cost import rows as costs
+from .test_injector import rows as injected
+from .test_report_curves import report, row
+
+TIMES = {  # of a computation: fork_join is faster than go everywhere, and than rayon at one worker alone; equal to libomp
+    "fork_join": (100, 100), "go": (400, 500), "libomp": (100, 100), "rayon": (200, 50), "hive": (1000, 1000),
+}
+
+
+def rows() -> list[dict[str, str]]:
+    return [
+        row(name, "fib", f"n=27;workers={workers}", n, ns_per_op=str(ns),
+            role="candidate" if name in ("fork_join", "hive") else "peer")
+        for name, times in TIMES.items() for workers, ns in enumerate(times, 1) for n in range(10)
+    ]
+
+
+def against(found: list[standing.Standing], ours: str, other: str) -> standing.Standing:
+    return next(one for one in found if (one.ours, one.other) == (ours, other))
+
+
+class Counts(unittest.TestCase):
+    def test_each_peer_has_its_line_with_the_worst_and_the_best_point(self) -> None:
+        claims = [one for one in comparing.compare(rows()) if one.claim and one.pairing.candidate == "fork_join"]
+        self.assertEqual(standing.table(standing.of(claims)), [
+            "| fork_join against | faster | slower | unresolved | worst | best |",
+            "|---|--:|--:|--:|---|---|",
+            "| go | 2 | 0 | 0 | ×0.25 [0.25, 0.25] `fib n=27;workers=1` | ×0.20 [0.20, 0.20] `fib n=27;workers=2` |",
+            "| libomp | 0 | 0 | 2 | (×1.00 [1.00, 1.00]) `fib n=27;workers=2` | (×1.00 [1.00, 1.00]) `fib n=27;workers=1` |",
+            "| rayon | 1 | 1 | 0 | **×2.00 [2.00, 2.00]** `fib n=27;workers=2` | ×0.50 [0.50, 0.50] `fib n=27;workers=1` |",
+        ])
+        self.assertEqual(standing.table([]), [])
+
+    def test_several_of_ours_have_lines_of_their_own(self) -> None:
+        found = standing.of(comparing.compare(rows()))
+        self.assertEqual(len(found), 6)
+        self.assertEqual(standing.table(found)[0].split(" | ")[0], "| against")
+        self.assertEqual(len(against(found, "hive", "rayon").time.lost), 2)
+
+    def test_processor_time_is_counted_apart(self) -> None:
+        (found,) = standing.of(comparing.compare(costs()))
+        head, _, line = standing.table([found])
+        self.assertIn("| spends less, more, unresolved |", head)
+        self.assertIn("| spinner | 0 | 1 | 0 | 1, 0, 0 | **×5.00 [5.00, 5.00]** `post_latency rate=1000`, latency p50 |", line)
+
+    def test_what_the_injector_made_is_unresolved_and_no_end(self) -> None:
+        (found,) = standing.of([one for one in comparing.compare(injected(11)) if one.metric.column == "lat_p50_ns"])
+        self.assertEqual((found.time.unresolved, found.time.unranked, found.time.ends()), (1, 1, ()))
+        self.assertTrue(standing.table([found])[2].endswith("| 0 | 0 | 1 | – | – |"))
+
+    def test_where_the_control_failed_nothing_is_an_end(self) -> None:
+        control = [row("fork_join-aa", "fib", "n=27;workers=2", n, ns_per_op="200", role="aa", row_kind="control") for n in range(10)]
+        found = against(standing.of(comparing.compare(rows() + control)), "fork_join", "rayon")
+        self.assertEqual((len(found.time.lost), found.time.unresolved), (0, 1))
+        self.assertEqual([one.key[1] for one in found.time.ends()], ["n=27;workers=1"] * 2)
+
+
+class Losses(unittest.TestCase):
+    def test_they_are_named_by_point_the_worst_first(self) -> None:
+        told = standing.losses(comparing.compare(rows()))
+        self.assertEqual(told, [
+            "hive in `fib n=27;workers=2`: ×20.00 [20.00, 20.00] of rayon, ×10.00 [10.00, 10.00] of libomp, ×2.00 [2.00, 2.00] of go",
+            "hive in `fib n=27;workers=1`: ×10.00 [10.00, 10.00] of libomp, ×5.00 [5.00, 5.00] of rayon, ×2.50 [2.50, 2.50] of go",
+            "fork_join in `fib n=27;workers=2`: ×2.00 [2.00, 2.00] of rayon",
+        ])
+
+    def test_what_a_latency_was_bought_with_stands_behind_it(self) -> None:
+        self.assertEqual(standing.losses(comparing.compare(costs())), [
+            "`post_latency rate=1000`, latency p50: ×5.00 [5.00, 5.00] of spinner; processor time of hive ×0.25"
+        ])
+
+
+class Picture(unittest.TestCase):
+    def test_a_pattern_makes_a_row_of_its_own(self) -> None:
+        self.assertEqual(picture.row_of(("graph", "iterations=64;pattern=fft;workers=2", "free")), "graph fft")
+        self.assertEqual(picture.row_of(("fib", "n=27;workers=2", "free")), "fib")
+
+    def test_one_of_several_is_drawn_alone_or_each_in_rows_of_its_own(self) -> None:
+        made = report(rows())
+        made.comparisons = comparing.compare(made.rows)
+        alone = picture.view(made, ["fork_join"])
+        self.assertEqual([name for name, _ in alone["rows"]], ["fib"])
+        self.assertEqual([cell["text"] for cell in alone["rows"][0][1]], ["+ ×0.20–0.25", "= ×1.00", "− ×0.50–2.00"])
+        both = picture.view(made, ["fork_join", "hive"])
+        self.assertEqual([name for name, _ in both["rows"]], ["fork_join: fib", "hive: fib"])
+        self.assertEqual([cell["kind"] for cell in both["rows"][1][1]], ["bad"] * 3)
+        self.assertEqual(picture.file("dark", ["fork_join"], ["fork_join", "hive"]), "matrix-fork_join-dark.svg")
+        self.assertEqual(picture.file("light", ["hive"], ["hive"]), "matrix.svg")
+
+
+if __name__ == "__main__":
+    unittest.main()
