@@ -6,7 +6,7 @@ import unittest
 
 from apiary_cli.base import stats
 from apiary_cli.race import metrics, plans
-from apiary_cli.analysis import comparing, matrix, summary
+from apiary_cli.analysis import comparing, matrix
 from apiary_cli.report import page_sections
 
 from .test_report_curves import report, row
@@ -53,13 +53,6 @@ class Cost(unittest.TestCase):
 
     def test_it_decides_over_no_change(self) -> None:
         self.assertFalse(metrics.POST_COST.gates or metrics.TIMER_COST.gates)
-
-    def test_a_sentence_about_a_latency_says_what_it_cost(self) -> None:
-        lines = summary.lead(comparing.compare(rows()))
-        self.assertIn("spinner beats hive in post_latency rate=1000, latency p50: hive takes ×5.000 [5.000, 5.000]; "
-                      "processor time of hive ×0.25", lines)
-        self.assertIn("hive spends less than spinner in post_latency rate=1000, processor time per post: "
-                      "×0.250 [0.250, 0.250]", lines)
 
     def test_the_page_shows_both_in_one_row_and_counts_them_apart(self) -> None:
         made = report(rows())

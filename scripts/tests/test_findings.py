@@ -157,7 +157,7 @@ class Judged(unittest.TestCase):
         made.env, made.findings = env, findings.of(env, rows, comparing.compare(rows))
         made.validity = comparing.validity(made.comparisons)
         text = page_summary.markdown(made)
-        self.assertLess(text.index("FINDING: hive in post_throughput"), text.index("## Who wins"))
+        self.assertLess(text.index("FINDING: hive in post_throughput"), text.index("## Against each peer"))
         self.assertIn('class="word bad">FINDING: hive', page_sections.findings(made))
         word, reasons = splice.verdict(env, rows, comparing.compare(rows))
         self.assertNotEqual(word, comparing.VALID)

@@ -57,6 +57,14 @@ class Counts(unittest.TestCase):
         self.assertEqual((found.time.unresolved, found.time.unranked, found.time.ends()), (1, 1, ()))
         self.assertTrue(standing.table([found])[2].endswith("| 0 | 0 | 1 | – | – |"))
 
+    def test_a_terminal_is_told_the_same_without_marks(self) -> None:
+        told = standing.told(comparing.compare(costs()))
+        self.assertEqual(told[0].split(), "hive against faster slower unresolved spends less, more, unresolved worst best".split())
+        self.assertEqual(told[2].split()[:8], ["spinner", "0", "1", "0", "1,", "0,", "0", "×5.00"])
+        self.assertEqual(told[3:], ["slower, or spends more, in post_latency rate=1000, latency p50: ×5.00 [5.00, 5.00] of spinner; "
+                                    "processor time of hive ×0.25"])
+        self.assertEqual(standing.told([]), ["nothing was compared"])
+
     def test_where_the_control_failed_nothing_is_an_end(self) -> None:
         control = [row("fork_join-aa", "fib", "n=27;workers=2", n, ns_per_op="200", role="aa", row_kind="control") for n in range(10)]
         found = against(standing.of(comparing.compare(rows() + control)), "fork_join", "rayon")

@@ -395,11 +395,6 @@ def bare_median(rows: list[Row], key: Key, metric: Metric) -> float:
     return stats.median([value for value in own if value])
 
 
-def peers_that_win(comparisons: list[Comparison]) -> list[Comparison]:
-    """Where somebody else is better than ours: said first."""
-    return [one for one in comparisons if one.pairing.kind == "peer" and one.verdict == stats.REGRESSED]
-
-
 def regressions(comparisons: list[Comparison]) -> list[Comparison]:
     """Against our own baseline, by what gates, confirmed by a second batch."""
     return [

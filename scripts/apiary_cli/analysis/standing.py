@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..base import stats
+from ..base import say, stats
 from ..race import metrics
 from . import comparing, summary
 from .comparing import Comparison
@@ -81,20 +81,31 @@ def end(one: Comparison) -> str:
     return f"{shown} {where(one)}"
 
 
-def table(found: list[Standing]) -> list[str]:
-    """A line for each other program; nothing where nothing was compared."""
+def lines(found: list[Standing]) -> list[list[str]]:
+    """The head, and a line for each other program; nothing where nothing was compared."""
     if not found:
         return []
     alone, spent = len({one.ours for one in found}) == 1, any(one.spent.every for one in found)
     head = [f"{found[0].ours} against" if alone else "against", "faster", "slower", "unresolved"]
-    head += ["spends less, more, unresolved"] if spent else []
-    out = [f"| {' | '.join([*head, 'worst', 'best'])} |", "|---" + "|--:" * (len(head) - 1) + "|---|---|"]
+    out = [[*head, *(["spends less, more, unresolved"] if spent else []), "worst", "best"]]
     for one in found:
         cells = [one.other if alone else f"{one.ours} / {one.other}", *counts(one.time)]
         cells += [", ".join(counts(one.spent)) if one.spent.every else "–"] if spent else []
-        ends = [end(each) for each in one.time.ends()] or ["–", "–"]
-        out.append(f"| {' | '.join([*cells, *ends])} |")
+        out.append([*cells, *([end(each) for each in one.time.ends()] or ["–", "–"])])
     return out
+
+
+def table(found: list[Standing]) -> list[str]:
+    """For a page."""
+    head, *rows = [f"| {' | '.join(cells)} |" for cells in lines(found)] or [""]
+    return [head, "|---" + "|--:" * (head.count("|") - 4) + "|---|---|", *rows] if head else []
+
+
+def told(comparisons: list[Comparison]) -> list[str]:
+    """For a terminal: the same, then the losses."""
+    head, *rows = [[cell.replace("*", "").replace("`", "") for cell in cells] for cells in lines(of(comparisons))] or [[]]
+    lost = [f"slower, or spends more, in {one.replace('`', '')}" for one in losses(comparisons)]
+    return [*say.table(head, rows, right=set(range(1, len(head) - 2))).splitlines(), *lost] if head else ["nothing was compared"]
 
 
 def counts(found: Outcome) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..base import repo, stats
+from ..base import repo
 from ..base.errors import Fault, USAGE
 from ..base.say import duration, human
 from ..race import tables
@@ -52,26 +52,6 @@ def at_cost(one: Comparison, comparisons: list[Comparison]) -> str:
     """Behind a latency: what it was bought with."""
     cost = comparing.cost_beside(one, comparisons)
     return f"; processor time of {cost.pairing.candidate} ×{cost.found.ratio:.2f}" if cost else ""
-
-
-def lead(comparisons: list[Comparison]) -> list[str]:
-    """The first sentences: where a peer wins, it says so first."""
-    losses = comparing.peers_that_win(comparisons)
-    lines = [
-        f"{one.pairing.baseline} {won(one)} {one.pairing.candidate} in {comparing.place_name(one)}, "
-        f"{one.metric.what}: {one.pairing.candidate} takes {ratio_text(one)}{at_cost(one, comparisons)}"
-        for one in losses
-    ]
-    wins = [one for one in comparisons if one.pairing.kind == "peer" and one.verdict == stats.IMPROVED]
-    lines += [
-        f"{one.pairing.candidate} {won(one)} {one.pairing.baseline} in {comparing.place_name(one)}, "
-        f"{one.metric.what}: {ratio_text(one)}{at_cost(one, comparisons)}"
-        for one in wins
-    ]
-    rest = sum(one.pairing.kind == "peer" for one in comparisons) - len(losses) - len(wins)
-    if rest:
-        lines.append(f"{rest} {'further ' if lines else ''}comparisons with peers are undecided or equivalent")
-    return lines
 
 
 def bare_lines(rows: list[dict[str, str]], comparisons: list[Comparison]) -> list[str]:

@@ -11,7 +11,7 @@ RACE = dict.fromkeys(("command", "commit"), "") | dict.fromkeys(("plan", "rounds
 
 
 def counted(claims: list[comparing.Comparison]) -> list[str]:
-    return [standing.LEGEND, "", *standing.table(standing.of(claims))] if claims else []
+    return [standing.LEGEND, "", *standing.table(standing.of(claims))] if claims else ["nothing was compared"]
 
 
 def markdown(report: Report) -> str:
@@ -28,7 +28,7 @@ def markdown(report: Report) -> str:
     parts = [
         ("Findings", bullets(*(one.line for one in report.findings))),
         ("Against each peer", counted([one for one in comparisons if one.claim])),
-        ("Who wins", bullets(*(summary.lead(comparisons) or ["nothing was compared"]))),
+        ("Losses", bullets(*standing.losses(comparisons))),
         ("How far from the bare machine", bullets(*summary.bare_lines(rows, comparisons))),
         ("Time of a fork, a node, a message, a task", units.table(rows)),
         ("The smallest task at half of the peak", metg.table(rows)),

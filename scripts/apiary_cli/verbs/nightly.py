@@ -17,7 +17,7 @@ from ..base.say import duration, heading, say
 from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutation, stressing
 from ..verify.verdicts import closing, cut, how_far, wrong
 from ..race import plans, rounds
-from ..analysis import comparing, findings, summary
+from ..analysis import comparing, findings, standing, summary
 from ..report import junit
 from ..report.junit import FAILED, PASSED, SKIPPED, Case, Part
 from . import check, entrants, museum, prove, race, setup, stress
@@ -256,7 +256,7 @@ def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, unp
     lines = [
         f"plan {plan.name}",
         *(one.line for one in found_so),
-        *summary.lead(comparisons),
+        *standing.told(comparisons),
         *summary.control_lines(validity),
         f"report: {outcome.folder.name}/report.html",
     ]

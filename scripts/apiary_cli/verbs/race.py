@@ -18,7 +18,7 @@ from ..base.say import Progress, colour, duration, heading, say, warn
 from ..verify import checks, stressing, verification
 from ..verify.verdicts import closing, wrong as deviates
 from ..race import audit, eta, folder, ledger, plans, probes, resuming, rounds, subjects, tables, unpaired
-from ..analysis import comparing, findings, summary
+from ..analysis import comparing, findings, standing, summary
 from . import entrants, prove, report, setup, stress
 
 SUMMARY = "race the schedulers against each other; leaves a report"
@@ -369,13 +369,13 @@ def note(where: Path, env: dict, rows: list[dict[str, str]], comparisons: list[c
 
 
 def tell(outcome: Outcome) -> None:
-    """The closing lines: who wins, may it be believed, where is the report."""
+    """The closing lines: how it stands, may it be believed, where is the report."""
     env, rows, comparisons = summary.load(outcome.folder)
     heading("result")
     note(outcome.folder, env, rows, comparisons)
     for one in findings.of(env, rows, comparisons):
         say(colour(one.line, "red" if one.red else "yellow"))
-    for line in [*summary.lead(comparisons), *summary.bare_lines(rows, comparisons)]:
+    for line in [*standing.told(comparisons), *summary.bare_lines(rows, comparisons)]:
         say(line)
     for line in summary.control_lines(comparing.validity(comparisons)):
         say(line)
