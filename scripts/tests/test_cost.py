@@ -73,16 +73,14 @@ class Cost(unittest.TestCase):
 
 class Spliced(unittest.TestCase):
     def test_what_a_latency_costs_stands_below_it_where_a_peer_wins(self) -> None:
-        given = [comparing.to_row(one, "r") for one in comparing.compare(rows() + rows("targeted_latency"))]
-        found = matrix.lines_of(given)
-        line = next(line for line in found if line.metric == "lat_p50_ns")
-        cost = next(line for line in found if line.metric == "cpu_ns_per_post")
+        found = matrix.lines_of(comparing.compare(rows() + rows("targeted_latency")))
+        cost = next(line for line in found if line[2].column == "cpu_ns_per_post")
         self.assertEqual(matrix.name_of(cost, False), "`post_latency` · rate 1000 · processor time per post")
-        names = [(line.scenario, line.metric) for line in matrix.listed(found)]
+        names = [(key[0], metric.column) for key, _, metric in matrix.listed(found)]
         self.assertEqual(names[:2], [("post_latency", "lat_p50_ns"), ("post_latency", "cpu_ns_per_post")])
 
     def test_a_lateness_is_called_so(self) -> None:
-        line = matrix.Line("timer_lateness", "", "free", "lat_p50_ns", "hive")
+        line = (("timer_lateness", "", "free"), "hive", metrics.LATENESS[0])
         self.assertIn("lateness p50", matrix.name_of(line, False))
 
 

@@ -70,10 +70,9 @@ class Injector(unittest.TestCase):
         self.assertEqual((found.found.n, found.flags, found.verdict), (20, ["overloaded=5/40"], stats.IMPROVED))
 
     def test_a_table_says_how_many_pairs_a_line_left_out(self) -> None:
-        lines = [{"flags": "pairs_dropped=2/20;injector_limited_tokio=2/20"}, {"flags": "pairs_dropped=3/20"},
-                 {"flags": "not_ranked;pairs_dropped=19/20"}]
-        self.assertEqual(matrix.left_out(lines), " · at most 3 of 20 pairs left out")
-        self.assertEqual(matrix.left_out([{"flags": ""}]), "")
+        self.assertEqual(matrix.left_out([one(rows(n)) for n in (2, 3, 11)]), " · at most 3 of 20 pairs left out")
+        self.assertFalse(one(rows(11)).ranked)
+        self.assertEqual(matrix.left_out([one(rows(0))]), "")
 
 
 if __name__ == "__main__":

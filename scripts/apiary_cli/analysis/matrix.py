@@ -2,143 +2,116 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Iterable
 
 from ..base import stats
 from ..base.say import human
 from ..race import metrics, scenarios
+from ..race.metrics import Metric
 from . import comparing
+from .comparing import Comparison, Key
 
 # Of several percentiles the median and the deepest are shown, and each at which a peer wins.
 DEEPER = ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")
 NOT_RANKED, CONTROL_FAILED = "not ranked", "A/A differs"
+Line = tuple[Key, str, Metric]  # a point, one of ours (nobody where all stand against the bare control), a metric
 
 
-@dataclass(frozen=True)
-class Line:
-    """A row of the table: one point by one metric, for one of ours."""
-
-    scenario: str
-    params: str
-    placement: str
-    metric: str
-    ours: str
-
-
-def kind(row: dict[str, str]) -> str:
-    """control, bare, or nothing where the other is a peer."""
-    return next((flag for flag in row["flags"].split(";") if flag in ("control", "bare")), "")
-
-
-def lines_of(
-    rows: list[dict[str, str]], wanted: str = "", ours: str = "candidate", other: str = "baseline"
-) -> dict[Line, dict[str, dict[str, str]]]:
-    """Line -> peer -> its row of compare.csv; of latencies those of DEEPER stay."""
-    out: dict[Line, dict[str, dict[str, str]]] = {}
-    for row in rows:
-        if kind(row) == wanted:
-            key = (row[name] for name in ("scenario", "scenario_params", "placement", "metric", ours))
-            out.setdefault(Line(*key), {})[row[other]] = row
-    deepest: dict[tuple, str] = {}
-    for line in out:
-        if line.metric in DEEPER:
-            deepest[place_of(line)] = max(deepest.get(place_of(line), ""), line.metric)
-    shown = {(*place, metric) for place, metric in deepest.items()} | {(*place, DEEPER[0]) for place in deepest}
+def lines_of(comparisons: list[Comparison], bare: bool = False) -> dict[Line, dict[str, Comparison]]:
+    """Each line's comparisons by the other program; of latencies those of DEEPER stay."""
+    out: dict[Line, dict[str, Comparison]] = {}
+    for one in comparisons:
+        if one.bare if bare else one.claim:
+            ours, other = ("", one.pairing.candidate) if bare else (one.pairing.candidate, one.pairing.baseline)
+            out.setdefault((one.key, ours, one.metric), {})[other] = one
+    deepest: dict[tuple[Key, str], str] = {}
+    for key, ours, metric in out:
+        if metric.column in DEEPER:
+            deepest[key, ours] = max(deepest.get((key, ours), ""), metric.column)
     return {
-        line: found
-        for line, found in out.items()
-        if line.metric not in DEEPER or (*place_of(line), line.metric) in shown or any(map(lost, found.values()))
+        (key, ours, metric): found
+        for (key, ours, metric), found in out.items()
+        if metric.column not in DEEPER or metric.column in (DEEPER[0], deepest[key, ours]) or any(map(lost, found.values()))
     }
 
 
-def order(line: Line) -> tuple:
+def place_order(key: Key) -> tuple:
+    """As the list of scenarios has them, numbers by size."""
     known = list(scenarios.SCENARIOS)
-    place = known.index(line.scenario) if line.scenario in known else len(known)
-    words = line.params.replace("=", ";").split(";")
+    words = key[1].replace("=", ";").split(";")
     sortable = [(False, int(word)) if word.isdigit() else (True, word) for word in words]
-    metrics = [metric.column for metric in scenarios.METRICS]
-    return place, sortable, line.placement, metrics.index(line.metric) if line.metric in metrics else len(metrics)
+    return known.index(key[0]) if key[0] in known else len(known), sortable, key[2]
 
 
-def place_of(line: Line) -> tuple[str, str, str, str]:
-    return line.scenario, line.params, line.placement, line.ours
+def order(line: Line) -> tuple:
+    return place_order(line[0]), scenarios.METRICS.index(line[2])
 
 
-def lost(row: dict[str, str]) -> bool:
-    return row["verdict"] == stats.REGRESSED
+def lost(one: Comparison) -> bool:
+    return one.verdict == stats.REGRESSED
 
 
-def listed(found: dict[Line, dict[str, dict[str, str]]]) -> list[Line]:
+def listed(found: dict[Line, dict[str, Comparison]]) -> list[Line]:
     """The points where a peer wins first; what a latency costs stands below it."""
-    beaten = {place_of(line) for line, at in found.items() if any(map(lost, at.values()))}
-    return sorted(found, key=lambda line: (place_of(line) not in beaten, order(line)))
+    beaten = {line[:2] for line, at in found.items() if any(map(lost, at.values()))}
+    return sorted(found, key=lambda line: (line[:2] not in beaten, order(line)))
 
 
-def figure(row: dict[str, str]) -> str:
-    values = [float(row[name]) for name in ("ratio", "ci_lo", "ci_hi")]
-    return stats.ratio_text(*values)
-
-
-def cell(row: dict[str, str] | None) -> str:
+def cell(one: Comparison | None) -> str:
     """Bold where the peer is faster, in parentheses where nothing is decided."""
-    if row is None:
+    if one is None:
         return "–"
-    flags = row["flags"].split(";")
-    if "not_ranked" in flags:
+    if not one.ranked:
         return NOT_RANKED
-    if "control_failed" in flags:
+    if "control_failed" in one.flags:
         return CONTROL_FAILED
-    if "bare" in flags:
-        return figure(row)
-    if lost(row):
-        return f"**{figure(row)}**"
-    return figure(row) if row["verdict"] == stats.IMPROVED else f"({figure(row)})"
+    figure = stats.ratio_text(one.found.ratio, one.found.lo, one.found.hi)
+    if lost(one):
+        return f"**{figure}**"
+    return figure if one.bare or one.verdict == stats.IMPROVED else f"({figure})"
 
 
 def name_of(line: Line, many: bool) -> str:
-    words = line.params.replace("=", " ").replace(";", ", ")
-    known = scenarios.SCENARIOS[line.scenario].metrics_at(line.placement) if line.scenario in scenarios.SCENARIOS else ()
-    found = next((m.what for m in known if m.column == line.metric), line.metric)
-    metric = "" if found == metrics.THROUGHPUT[0].what else found
-    place = "" if line.placement == "free" else "all on one CPU"
-    return " · ".join(filter(None, (line.ours if many else "", f"`{line.scenario}`", words, place, metric)))
+    (scenario, params, placement), ours, metric = line
+    words = params.replace("=", " ").replace(";", ", ")
+    what = "" if metric.what == metrics.THROUGHPUT[0].what else metric.what
+    place = "" if placement == "free" else "all on one CPU"
+    return " · ".join(filter(None, (ours if many else "", f"`{scenario}`", words, place, what)))
 
 
-def left_out(rows: Iterable[dict[str, str]]) -> str:
+def left_out(found: Iterable[Comparison]) -> str:
     """The greatest share of pairs that a ranked comparison of the line left out."""
-    flags = [row["flags"].split(";") for row in rows if "not_ranked" not in row["flags"].split(";")]
-    shares = [tuple(map(int, f.split("=")[1].split("/"))) for own in flags for f in own if f.startswith("pairs_dropped=")]
+    flags = [flag for one in found if one.ranked for flag in one.flags if flag.startswith("pairs_dropped=")]
+    shares = [tuple(map(int, flag.split("=")[1].split("/"))) for flag in flags]
     return " · at most {} of {} pairs left out".format(*max(shares, key=lambda s: s[0] / s[1])) if shares else ""
 
 
-def of(rows: list[dict[str, str]], measured: list[dict[str, str]]) -> list[str]:
-    """The lines of the table, from the rows of compare.csv and of rows.csv; none where nothing was compared."""
-    found = lines_of(rows)
+def of(comparisons: list[Comparison], measured: list[dict[str, str]]) -> list[str]:
+    """The lines of the table, from a race's comparisons and its rows; none where nothing was compared."""
+    found = lines_of(comparisons)
     if not found:
         return []
     peers = sorted({peer for one in found.values() for peer in one})
-    many = len({line.ours for line in found}) > 1
-    ours = " and ".join(sorted({line.ours for line in found}))
+    ours = sorted({line[1] for line in found})
     out = [
-        f"Time of {ours} over that of the other, with 95 % intervals: below 1, {ours} is faster, or spends less where the "
-        "line is one of processor time. (A runtime that spins is quick and costs a processor: read both lines.) Bold: the "
-        "other is faster, or spends less; in parentheses: undecided, or equal within the margin; “–”: the other cannot express it; “not "
-        "ranked”: the injector was too late in more than half of the pairs; where it was in fewer, they are left "
-        "out and counted.",
+        f"Time of {' and '.join(ours)} over that of the other, with 95 % intervals: below 1, {' and '.join(ours)} is faster, or "
+        "spends less where the line is one of processor time. (A runtime that spins is quick and costs a processor: read both "
+        "lines.) Bold: the other is faster, or spends less; in parentheses: undecided, or equal within the margin; “–”: the "
+        "other cannot express it; “not ranked”: the injector was too late in more than half of the pairs; where it was in "
+        "fewer, they are left out and counted.",
         "",
         f"| scenario | {' | '.join(peers)} |",
         "|---" * (len(peers) + 1) + "|",
     ]
     for line in listed(found):
         cells = " | ".join(cell(found[line].get(peer)) for peer in peers)
-        out.append(f"| {name_of(line, many)}{left_out(found[line].values())} | {cells} |")
-    return out + bare_table(rows, measured, [*sorted({line.ours for line in found}), *peers])
+        out.append(f"| {name_of(line, len(ours) > 1)}{left_out(found[line].values())} | {cells} |")
+    return out + bare_table(comparisons, measured, [*ours, *peers])
 
 
-def bare_table(rows: list[dict[str, str]], measured: list[dict[str, str]], subjects: list[str]) -> list[str]:
+def bare_table(comparisons: list[Comparison], measured: list[dict[str, str]], subjects: list[str]) -> list[str]:
     """Everybody over the bare control."""
-    found = lines_of(rows, "bare", "baseline", "candidate")
+    found = lines_of(comparisons, bare=True)
     if not found:
         return []
     out = [
@@ -151,8 +124,6 @@ def bare_table(rows: list[dict[str, str]], measured: list[dict[str, str]], subje
         "|---" * (len(subjects) + 2) + "|",
     ]
     for line in sorted(found, key=order):
-        metric = next(m for m in scenarios.METRICS if m.column == line.metric)
-        median = human(comparing.bare_median(measured, (line.scenario, line.params, line.placement), metric))
         cells = (cell(found[line].get(name)) for name in subjects)
-        out.append(f"| {name_of(line, False)} | {median} | {' | '.join(cells)} |")
+        out.append(f"| {name_of(line, False)} | {human(comparing.bare_median(measured, line[0], line[2]))} | {' | '.join(cells)} |")
     return out

@@ -72,7 +72,7 @@ def view(report: Report) -> dict | None:
     others = sorted({name for row in found.values() for name in row})
     ours = list(dict.fromkeys(name for _, name in found))
     rows, last = [], None
-    for key, own in sorted(found, key=lambda one: (matrix.order(matrix.Line(*one[0], "", one[1])), one[1])):
+    for key, own in sorted(found, key=lambda one: (matrix.place_order(one[0]), one[1])):
         where = ", ".join(filter(None, (params(key[1]), "" if key[2] == "free" else "one CPU")))
         known = scenarios.known_by(key[0], key[2])
         said = ", ".join(filter(None, (own if len(ours) > 1 else "", where)))

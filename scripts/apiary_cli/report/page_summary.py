@@ -24,7 +24,6 @@ def markdown(report: Report) -> str:
     proofs = (f"{status.name}: {status.text}" for status in report.statuses)
     controls = (line.strip() for line in summary.control_lines(report.validity))
     told = (summary.disturbance_line(rows), summary.rounds_line(report.race), *summary.trust_lines(report.race))
-    compared = [comparing.to_row(one, report.env["run_id"]) for one in comparisons]
     parts = [
         ("Findings", bullets(*(one.line for one in report.findings))),
         ("Against each peer", counted([one for one in comparisons if one.claim])),
@@ -35,7 +34,7 @@ def markdown(report: Report) -> str:
         ("May it be believed", bullets(*controls, *proofs, *told)),
         ("What has no figure", bullets(*summary.missing(report.env, rows))),
         ("What went wrong", bullets(*sections.failures(report))),
-        ("Point by point", matrix.of(compared, rows)),
+        ("Point by point", matrix.of(comparisons, rows)),
         ("Comparisons", summary.comparison_table(comparisons)),
     ]
     return render("summary.md", env=report.env, race=RACE | report.race, batch=report.validity.word, sections=parts)
