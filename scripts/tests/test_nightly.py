@@ -72,6 +72,8 @@ class Outcome(unittest.TestCase):
         text = nightly.page(parts, "2m", 100)
         for words in ("RED", "failed: deque: thread 0 lost a task", "not run or cut short: inbox: no time"):
             self.assertIn(words, text)
+        for part, word in ((Part("race", [Case("x", PASSED)], invalid=True), "the race is invalid"), (Part("a", [Case("x", PASSED)]), ": fine")):
+            self.assertIn(word, nightly.page([part], "2m", 100).splitlines()[0])
 
     def test_junit(self) -> None:
         parts = [

@@ -323,7 +323,7 @@ def build_part(no_build: bool) -> Part:
 def page(parts: list[Part], budget: str, seconds: float) -> str:
     """One page of Markdown."""
     code = exit_code(parts)
-    word = {0: "fine", 1: "RED", 2: "the race is invalid, all else is fine"}[code]
+    word = {0: "fine", 1: "RED", INVALID_BATCH: "the race is invalid, all else is fine"}[code]
     lines = [
         f"# Night of {repo.utc_stamp()}: {word}",
         "",
