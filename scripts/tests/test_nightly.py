@@ -75,6 +75,10 @@ class Outcome(unittest.TestCase):
         for part, word in ((Part("race", [Case("x", PASSED)], invalid=True), "the race is invalid"), (Part("a", [Case("x", PASSED)]), ": fine")):
             self.assertIn(word, nightly.page([part], "2m", 100).splitlines()[0])
 
+    def test_what_does_not_fit_is_not_run_and_says_what_runs_it(self) -> None:
+        part = nightly.guarded("mutation", self.fail, False, "mutate")
+        self.assertEqual((part.status, part.cases[0].message), (SKIPPED, "did not fit the budget; scripts/apiary mutate"))
+
     def test_junit(self) -> None:
         parts = [
             Part(
@@ -129,11 +133,10 @@ class Parts(TreeCase):
         for killed, status in ((["impl/box.hpp:1:38:load=relaxed"], "passed"), ([], "failed")):
             program = fakes.mutable(self.root / "build/model/bin/c", "box_small", site, killed)
             fakes.manifest(self.root, "model", "checks", [program])
-            self.assertIn(f"PART {status} ['{len(killed)} of 1 mutants killed", self.part("mutation_part(True)")[0])
-        self.assertIn("PART skipped", self.part("mutation_part(False)")[0])
+            self.assertIn(f"PART {status} ['{len(killed)} of 1 mutants killed", self.part("mutation_part()")[0])
 
     def test_exact_counts_are_held_to_those_recorded(self) -> None:
-        self.assertIn("PART skipped", self.part("exact_part(True)")[0], "no drivers")
+        self.assertIn("PART skipped", self.part("exact_part()")[0], "no drivers")
         fakes.script(self.root / "tools/valgrind", VALGRIND.format(python=sys.executable))
         program = self.root / "build/release/bin/queue_exact"
         with mock.patch.dict("os.environ", {"PATH": f"{self.root / 'tools'}{os.pathsep}{os.environ['PATH']}"}):
@@ -143,13 +146,12 @@ class Parts(TreeCase):
                 if update:
                     self.assertEqual(apiary(self.root, "exact", "--no-build", "--update").returncode, 0)
                 with self.subTest(cost=cost, update=update):
-                    self.assertIn(f"PART {status}", self.part("exact_part(True)")[0])
+                    self.assertIn(f"PART {status}", self.part("exact_part()")[0])
 
     def test_smoke_races_each_subject_once_and_holds_its_work(self) -> None:
-        self.assertIn("PART skipped", self.part("smoke_part(2, False)")[0])
         for behaviour, status in (("ok", "passed"), ("wrong_check", "failed")):
             self.subjects({"name": "hive"}, {"name": "tokio", "behaviour": behaviour})
-            self.assertIn(f"PART {status} ['plan smoke'", self.part("smoke_part(2, True)")[0])
+            self.assertIn(f"PART {status} ['plan smoke'", self.part("smoke_part(2)")[0])
 
     def test_museum(self) -> None:
         (self.root / "model_check/museum").mkdir()
@@ -158,19 +160,18 @@ class Parts(TreeCase):
         (self.root / "model_check/museum/catalogue.csv").write_text(text)
         program = fakes.engines(self.root / "build/model/bin/c", [dict(name="a01_x", kind="exhibit")])
         fakes.manifest(self.root, "model", "checks", [program])
-        self.assertIn("PART failed", self.part("museum_part(True)")[0], "nothing is recorded")
+        self.assertIn("PART failed", self.part("museum_part()")[0], "nothing is recorded")
         recorded = "exhibit,engine,executions,seeds\na01_x,explorer,10,1\na01_x,relacy,10,21\n"
         (self.root / "model_check/museum/detection.csv").write_text(recorded)
-        self.assertIn("PART passed ['1 exhibits, 86 of 87 defects not yet seen']", self.part("museum_part(True)")[0])
+        self.assertIn("PART passed ['1 exhibits, 86 of 87 defects not yet seen']", self.part("museum_part()")[0])
 
 
     def test_the_echo(self) -> None:
-        self.assertIn("PART skipped", self.part("echo_part(False)")[0])
         program = self.root / "build/tsan/bin/hive_echo"
         for status, seen in ((0, "passed"), (1, "failed"), (66, "failed"), (77, "skipped")):
             fakes.script(program, f"#!/bin/sh\necho \"hive_echo: 7 came back $*\"\nexit {status}\n")
             fakes.of_this_source(self.root, program)
-            self.assertIn(f"PART {seen} ['hive_echo: 7 came back --connections 1000", self.part("echo_part(True)")[0])
+            self.assertIn(f"PART {seen} ['hive_echo: 7 came back --connections 1000", self.part("echo_part()")[0])
 
 
 class Closing(unittest.TestCase):

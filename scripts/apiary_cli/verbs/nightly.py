@@ -96,6 +96,10 @@ def race_seconds(budget: float, spent: float) -> float:
 # ------------------------------------------------------------------------------------------------- the parts
 
 
+def reds(sentences: list[str]) -> list[Case]:
+    return [Case(one[:80], FAILED, 0.0, one) for one in sentences]
+
+
 def tests_part(names: list[str]) -> Part:
     done = check.run_parts(names)
     cases = [Case(p.name, PASSED if p.passed else FAILED, p.seconds, "\n".join(p.closing)) for p in done]
@@ -117,50 +121,44 @@ def prove_part(seconds: float) -> Part:
         )
         for v in verdicts
     ]
-    cases += [Case(sentence[:80], FAILED, 0.0, sentence) for sentence in engine_agreement.report(verdicts, proved)[1]]
+    cases += reds(engine_agreement.report(verdicts, proved)[1])
     ran = {v["name"] for v in verdicts}
     cases += [Case(entry.name, SKIPPED, 0.0, "a litmus test deviates") for entry in entries if entry.name not in ran]
     return Part("prove", cases, lines=[closing(verdicts), f"{each} s for each check, source {record['source_hash']}"])
 
 
-def museum_part(fits: bool) -> Part:
+def museum_part() -> Part:
     """The catalogue, and the time to detect against what is recorded."""
-    if not fits:
-        return Part("museum", [Case("museum", SKIPPED, 0.0, "the time to detect did not fit the budget")])
     exhibits = [entry for entry in checks.all_entries() if entry.kind == "exhibit"]
     defects = catalogue.read()
     red = catalogue.filed(defects, [entry.name for entry in exhibits])
     red += museum.times(exhibits, os.cpu_count() or 1, update=False, whole=True)
     cases = [Case(entry.name, FAILED if any(entry.name in one.split() for one in red) else PASSED) for entry in exhibits]
-    cases += [Case(one[:80], FAILED, 0.0, one) for one in red]
+    cases += reds(red)
     unseen = sum(not defect.exhibits for defect in defects)
     return Part("museum", cases, lines=[f"{len(exhibits)} exhibits, {unseen} of {len(defects)} defects not yet seen"])
 
 
-def mutation_part(fits: bool) -> Part:
-    if not fits:
-        return Part("mutation", [Case("mutation", SKIPPED, 0.0, "did not fit the budget; scripts/apiary mutate")])
+def mutation_part() -> Part:
     reviewed = mutation.reviewed()
     found = mutation.run([], mutation.SHORT, mutation.LONG, os.cpu_count() or 1)
     mutation.write_table(found.results)
     red = mutation.judged(found, reviewed)
     killed = sum(r.verdict == "killed" for r in found.results)
     cases = [Case("mutants", FAILED if red else PASSED, sum(r.seconds for r in found.results))]
-    cases += [Case(one[:80], FAILED, 0.0, one) for one in red]
+    cases += reds(red)
     return Part("mutation", cases, lines=[
         f"{killed} of {len(found.results)} mutants killed, {sum(r.verdict == 'survived' for r in found.results)} survive"])
 
 
-def logic_part(fits: bool) -> Part:
+def logic_part() -> Part:
     """The slips that are no memory order; the score stands beside the orders'."""
-    if not fits:
-        return Part("logic", [Case("logic", SKIPPED, 0.0, "did not fit the budget; scripts/apiary mutate --logic")])
     mutants, listed = logic.catalogue(), logic_run.reviewed()
     found = logic_run.run([], os.cpu_count() or 1, mutants)
     logic_run.write_record(found, listed)
     red = logic_run.judged(found, listed, mutants)
     cases = [Case("logic mutants", FAILED if red else PASSED, sum(r.seconds for r in found.results))]
-    cases += [Case(one[:80], FAILED, 0.0, one) for one in red]
+    cases += reds(red)
     return Part("logic", cases, lines=[f"{logic_run.score(found.results)}, {len(logic_run.unexplained(found, listed))} survive without a reason"])
 
 
@@ -189,11 +187,9 @@ def stress_part(seconds: float) -> Part:
     )
 
 
-def echo_part(fits: bool) -> Part:
+def echo_part() -> Part:
     """The hive's echo server and its clients over real sockets under ThreadSanitizer, each byte compared."""
     program = repo.BUILD / "tsan" / "bin" / "hive_echo"
-    if not fits:
-        return Part("echo", [Case("echo", SKIPPED, 0.0, "did not fit the budget")])
     if not program.exists():
         raise Fault(f"{program} is not there", "the preset tsan is not built", "scripts/apiary build tsan")
     sources.refuse_other(repo.BUILD / "tsan", [program], "scripts/apiary build tsan")
@@ -233,14 +229,9 @@ def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, unp
         )
         for s in found
     ]
-    cases += [Case(text[:60], FAILED, 0.0, text) for text in wrong]
+    cases += reds(wrong)
     cases += [
-        Case(
-            f"{comparing.place_name(one)} {one.metric.what} against the baseline",
-            FAILED,
-            0.0,
-            summary.ratio_text(one),
-        )
+        Case(f"{comparing.place_name(one)} {one.metric.what} against the baseline", FAILED, 0.0, summary.ratio_text(one))
         for one in comparing.regressions(comparisons)
     ]
     found_so = findings.of(repo.read_json(outcome.folder / "env.json") or {}, rows, comparisons)
@@ -263,18 +254,15 @@ def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, unp
     return Part(name, cases, lines=lines, invalid=outcome.code == INVALID_BATCH)
 
 
-def smoke_part(workers: int, fits: bool) -> Part:
+def smoke_part(workers: int) -> Part:
     """Each scenario and subject once: is the work right?"""
-    if not fits:
-        return Part("smoke", [Case("smoke", SKIPPED, 0.0, "did not fit the budget; scripts/apiary race --plan smoke")])
     return raced("smoke", plans.plan("smoke"), None, workers, unpaired=False)
 
 
-def exact_part(fits: bool) -> Part:
+def exact_part() -> Part:
     """Instructions per operation, against those recorded for this compiler."""
-    programs = repo.manifest("release", "exact")
-    if not fits or not programs:
-        return Part("exact", [Case("exact", SKIPPED, 0.0, "no drivers are built" if fits else "did not fit the budget")])
+    if not repo.manifest("release", "exact"):
+        return Part("exact", [Case("exact", SKIPPED, 0.0, "no drivers are built")])
     packages.require("valgrind")
     figures, path = exact.count(), exact.baseline()
     if not path.exists():
@@ -288,8 +276,10 @@ def exact_part(fits: bool) -> Part:
     return Part("exact", cases, lines=[f"{len(found)} counts, {sum(c.red for c in found)} grew or are gone"])
 
 
-def guarded(name: str, work: Callable[[], Part]) -> Part:
-    """A part that cannot run is a failed part; the others go on."""
+def guarded(name: str, work: Callable[[], Part], fits: bool = True, verb: str = "") -> Part:
+    """A part that cannot run is a failed part; the others go on. `verb` runs what did not fit."""
+    if not fits:
+        return Part(name, [Case(name, SKIPPED, 0.0, "did not fit the budget" + (f"; scripts/apiary {verb}" if verb else ""))])
     heading(f"nightly: {name}")
     started = time.monotonic()
     try:
@@ -382,13 +372,14 @@ def run(args: argparse.Namespace) -> int:
     rest, words = remainder(budget, time.monotonic() - started + mutants)
     say(f"nightly: {words}")
     parts.append(guarded("prove", lambda: prove_part(SHARES["prove"] * rest)))
-    parts.append(guarded("museum", lambda: museum_part(budget >= ALL_TESTS_FROM)))
-    parts.append(guarded("mutation", lambda: mutation_part(budget >= MUTATION_FROM)))
-    parts.append(guarded("logic", lambda: logic_part(budget >= LOGIC_FROM)))
+    whole = budget >= ALL_TESTS_FROM
+    parts.append(guarded("museum", museum_part, whole, "museum --times"))
+    parts.append(guarded("mutation", mutation_part, budget >= MUTATION_FROM, "mutate"))
+    parts.append(guarded("logic", logic_part, budget >= LOGIC_FROM, "mutate --logic"))
     parts.append(guarded("stress", lambda: stress_part(SHARES["stress"] * rest)))
-    parts.append(guarded("echo", lambda: echo_part(budget >= ALL_TESTS_FROM)))
-    parts.append(guarded("exact", lambda: exact_part(budget >= ALL_TESTS_FROM)))
-    parts.append(guarded("smoke", lambda: smoke_part(args.workers, budget >= ALL_TESTS_FROM)))
+    parts.append(guarded("echo", echo_part, whole))
+    parts.append(guarded("exact", exact_part, whole, "exact"))
+    parts.append(guarded("smoke", lambda: smoke_part(args.workers), whole, "race --plan smoke"))
     left = race_seconds(budget, time.monotonic() - started)
     parts.append(guarded("race", lambda: race_part(left, args.workers)))
     say(publish(parts, args, time.monotonic() - started).rstrip())
