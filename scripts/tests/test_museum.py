@@ -36,9 +36,10 @@ class Detections(unittest.TestCase):
             file, rows = Path(folder) / "detection.csv", found(("b", "relacy", 5), ("a", "explorer", 3))
             detection.write(rows, file)
             self.assertEqual(detection.read(file), rows)
-            file.write_text("exhibit,engine\n")
-            with self.assertRaises(Fault):
-                detection.read(file)
+            for text in ("exhibit,engine\n", ",".join(detection.COLUMNS) + "\na,explorer\n"):
+                file.write_text(text)
+                with self.subTest(text), self.assertRaises(Fault):
+                    detection.read(file)
 
 
 class EndToEnd(TreeCase):

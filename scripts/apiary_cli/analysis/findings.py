@@ -6,7 +6,6 @@ batch that could have shown it is red as well: its line is to be removed.
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,19 +50,15 @@ def path() -> Path:
 def expected(given: str | None = None) -> list[Row]:
     """The lines of the file, or of a `given` one; none where there is no file of ours."""
     file = Path(given) if given else path()
+    remedy = f"its columns are {','.join(COLUMNS)}; a finding is {' or '.join(KINDS)}, with a reason"
     try:
-        with file.open(newline="") as handle:
-            reader = csv.DictReader(handle)
-            rows = list(reader)
+        rows = repo.read_csv(file, COLUMNS, remedy, USAGE)
     except OSError as error:
         if isinstance(error, FileNotFoundError) and not given:
             return []
         raise Fault(f"{file} cannot be read", str(error.strerror), f"a file like {path().name}", USAGE) from error
-    remedy = f"its columns are {','.join(COLUMNS)}; a finding is {' or '.join(KINDS)}, with a reason"
-    if reader.fieldnames != COLUMNS:
-        raise Fault(f"{file} has other columns", str(reader.fieldnames), remedy, USAGE)
     for row in rows:
-        if None in row or None in row.values() or row["finding"] not in KINDS or not row["reason"].strip():
+        if row["finding"] not in KINDS or not row["reason"].strip():
             raise Fault(f"{file}: a line is no expected finding", str(list(row.values())), remedy, USAGE)
     return rows
 

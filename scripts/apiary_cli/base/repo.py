@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import fcntl
 import hashlib
+import io
 import json
 import os
 import re
@@ -12,9 +14,9 @@ import socket
 import subprocess
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Iterator
+from typing import Iterable, Iterator
 
-from .errors import Fault, unknown
+from .errors import Fault, HARNESS, unknown
 from .say import say
 
 ROOT = Path(os.environ.get("APIARY_ROOT") or Path(__file__).resolve().parents[3])
@@ -151,6 +153,24 @@ def write_text(path: Path, text: str) -> None:
         temporary.unlink(missing_ok=True)
         error.filename = str(path)
         raise
+
+
+def write_csv(path: Path, columns: list[str], rows: Iterable[list]) -> None:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+    write_text(path, text.getvalue())
+
+
+def read_csv(path: Path, columns: list[str], remedy: str = "", code: int = HARNESS) -> list[dict[str, str]]:
+    """The lines of a table that has these columns, each with every cell."""
+    with path.open(newline="") as handle:
+        reader = csv.DictReader(handle)
+        rows = list(reader)
+    torn = next((list(row.values()) for row in rows if None in row or None in row.values()), None)
+    if reader.fieldnames != columns or torn:
+        seen = f"{path} has other columns" if not torn else f"{path}: a line has not its columns"
+        raise Fault(seen, str(torn or reader.fieldnames), remedy or "columns: " + ",".join(columns), code)
+    return rows
 
 
 def write_json(path: Path, data: object) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import textwrap
 
 from ..base import building, decided, given, known, repo, sources
@@ -79,15 +78,11 @@ def page(defects: list[catalogue.Defect], verdicts: list[dict], whole: bool) -> 
 
 
 def write_table(defects: list[catalogue.Defect], verdicts: list[dict]) -> None:
-    with TABLE.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for d in defects:
-            seen = [v for name in d.exhibits for v in verdicts if v["name"] == name]
-            for v in seen or [{}]:
-                writer.writerow([1, d.id, d.tag, d.defect, d.source, v.get("name", ""), v.get("engine", ""),
-                                 result(v) if v else "", v.get("executions") or "", v.get("seconds", ""),
-                                 v.get("reason", ""), d.shown_by, d.not_yet_seen])
+    repo.write_csv(TABLE, COLUMNS, (
+        [1, d.id, d.tag, d.defect, d.source, v.get("name", ""), v.get("engine", ""), result(v) if v else "",
+         v.get("executions") or "", v.get("seconds", ""), v.get("reason", ""), d.shown_by, d.not_yet_seen]
+        for d in defects for v in [v for name in d.exhibits for v in verdicts if v["name"] == name] or [{}]
+    ))
 
 
 def times(exhibits: list[checks.Entry], jobs: int, update: bool, whole: bool) -> list[str]:

@@ -7,7 +7,6 @@ stands there with the reason, and is reported as not yet seen."""
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,16 +38,10 @@ class Defect:
 
 def read(file: Path = FILE) -> list[Defect]:
     """Every row; a row that does not make sense is refused."""
-    with file.open(newline="") as handle:
-        reader = csv.DictReader(handle)
-        rows = list(reader)
-    if reader.fieldnames != COLUMNS:
-        raise Fault(f"{file.name}: the header is {reader.fieldnames}", "", "columns: " + ",".join(COLUMNS))
     found = []
-    for row in rows:
-        tags = (row["tag"] or "").split()
-        whole = None not in row and None not in row.values() and row["defect"] and row["source"]
-        if not (whole and tags and set(tags) <= set(TAGS)):
+    for row in repo.read_csv(file, COLUMNS):
+        tags = row["tag"].split()
+        if not (row["defect"] and row["source"] and tags and set(tags) <= set(TAGS)):
             raise Fault(f"{file.name}: {row['id']} is incomplete", "it needs a defect, a source, and tags of " +
                         ", ".join(TAGS), "")
         found.append(Defect(row["id"], row["defect"], row["source"], row["tag"], row["exhibits"].split(),

@@ -5,14 +5,12 @@ unnoticed; Relacy draws, so the median over many seeds is compared, and may not 
 
 from __future__ import annotations
 
-import csv
 import statistics
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..base import proc, repo
-from ..base.errors import Fault
 from ..base.say import Progress
 from . import checks
 
@@ -34,20 +32,14 @@ def read(file: Path | None = None) -> dict[tuple[str, str], Detection]:
     file = file or FILE
     if not file.exists():
         return {}
-    with file.open(newline="") as handle:
-        reader = csv.DictReader(handle)
-        rows = list(reader)
-    if reader.fieldnames != COLUMNS:
-        raise Fault(f"{file.name}: the header is {reader.fieldnames}", "", "columns: " + ",".join(COLUMNS))
+    rows = repo.read_csv(file, COLUMNS)
     found = [Detection(row["exhibit"], row["engine"], int(row["executions"]), int(row["seeds"])) for row in rows]
     return {(one.exhibit, one.engine): one for one in found}
 
 
 def write(found: dict[tuple[str, str], Detection], file: Path | None = None) -> None:
-    with (file or FILE).open("w", newline="") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([one.exhibit, one.engine, one.executions, one.seeds] for _, one in sorted(found.items()))
+    rows = ([one.exhibit, one.engine, one.executions, one.seeds] for _, one in sorted(found.items()))
+    repo.write_csv(file or FILE, COLUMNS, rows)
 
 
 def measure(exhibits: list[checks.Entry], jobs: int, seeds: int = SEEDS) -> tuple[dict, list[str]]:

@@ -5,10 +5,10 @@ check itself (relacy_passes, explorer_passes, one_engine: <apiary/model_check/ch
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..base import repo
 from ..base.say import colour, table
 from . import checks
 from .verdicts import count, expected, names, verdict_word
@@ -154,16 +154,15 @@ CSV = checks.RECORD.with_suffix(".csv")
 def write_csv(verdicts: list[dict], entries: list[checks.Entry], path: Path | None = None) -> None:
     known = {entry.name: entry for entry in entries}
     explained = {d.name: d.explanation for d in disagreements(verdicts, entries)}
-    with (path or CSV).open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(CSV_COLUMNS)
-        for v in verdicts:
-            entry = known.get(v["name"])
-            reached = ";".join(f"{what}={n}" for what, n in sorted((v.get("reach") or {}).items()))
-            writer.writerow([
-                1, v["name"], v["kind"], entry.threads if entry else "", v.get("engine", ""), v.get("mode", ""),
-                v.get("bound", ""), v.get("executions") or "", v.get("graphs") or "", v.get("blocked") or "",
-                f"{float(v.get('seconds') or 0):.3f}", v.get("verdict", ""), "yes" if expected(v) else "no", reached,
-                ";".join(entry.must_reach) if entry else "", v.get("differs") or explained.get(v["name"], ""),
-                v.get("reason", ""), v.get("replay", ""),
-            ])
+    rows = []
+    for v in verdicts:
+        entry = known.get(v["name"])
+        reached = ";".join(f"{what}={n}" for what, n in sorted((v.get("reach") or {}).items()))
+        rows.append([
+            1, v["name"], v["kind"], entry.threads if entry else "", v.get("engine", ""), v.get("mode", ""),
+            v.get("bound", ""), v.get("executions") or "", v.get("graphs") or "", v.get("blocked") or "",
+            f"{float(v.get('seconds') or 0):.3f}", v.get("verdict", ""), "yes" if expected(v) else "no", reached,
+            ";".join(entry.must_reach) if entry else "", v.get("differs") or explained.get(v["name"], ""),
+            v.get("reason", ""), v.get("replay", ""),
+        ])
+    repo.write_csv(path or CSV, CSV_COLUMNS, rows)

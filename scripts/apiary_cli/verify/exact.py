@@ -7,10 +7,8 @@ A driver is a deterministic single-threaded program (manifest exact.txt): `--lis
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import hashlib
-import os
 import platform
 import re
 import shutil
@@ -110,22 +108,13 @@ def baseline(name: str | None = None) -> Path:
 
 
 def read(path: Path) -> dict[tuple[str, str, str], float]:
-    with path.open(newline="") as handle:
-        reader = csv.DictReader(handle)
-        if reader.fieldnames != COLUMNS:
-            seen = ",".join(reader.fieldnames or [])
-            raise Fault(f"{path.name} has another header", seen, "scripts/apiary exact --update")
-        return {(r["driver"], r["operation"], r["count"]): float(r["per_operation"]) for r in reader}
+    rows = repo.read_csv(path, COLUMNS, "scripts/apiary exact --update")
+    return {(r["driver"], r["operation"], r["count"]): float(r["per_operation"]) for r in rows}
 
 
 def write(path: Path, figures: list[Figure]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("w", newline="") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([*f.key, f"{f.per_operation:.4f}"] for f in sorted(figures, key=lambda f: f.key))
-    temporary.replace(path)
+    rows = ([*f.key, f"{f.per_operation:.4f}"] for f in sorted(figures, key=lambda f: f.key))
+    repo.write_csv(path, COLUMNS, rows)
 
 
 def count() -> list[Figure]:

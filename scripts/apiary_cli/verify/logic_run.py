@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
@@ -284,14 +283,11 @@ def judged(found: Run, listed: dict[Key, str], mutants: list[Mutant]) -> list[st
 
 
 def write_table(results: list[Result]) -> None:
-    TABLE.parent.mkdir(parents=True, exist_ok=True)
-    with TABLE.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(TABLE_COLUMNS)
-        for r in results:
-            m = r.mutant
-            writer.writerow([1, r.number, m.file, m.line, m.function, m.code, m.rule, m.put, "written" if m.reason else "drawn",
-                             r.verdict, r.killed_by, r.engine, r.how, r.tries, f"{r.seconds:.1f}", r.reason])
+    repo.write_csv(TABLE, TABLE_COLUMNS, (
+        [1, r.number, m.file, m.line, m.function, m.code, m.rule, m.put, "written" if m.reason else "drawn", r.verdict,
+         r.killed_by, r.engine, r.how, r.tries, f"{r.seconds:.1f}", r.reason]
+        for r in results for m in [r.mutant]
+    ))
 
 
 def write_record(found: Run, listed: dict[Key, str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
@@ -207,13 +206,10 @@ def read_reasons(path: Path, columns: list[str]) -> dict[tuple[str, ...], str]:
     """The reviewed survivors of a file: all columns but the last name one, the last is its reason."""
     if not path.exists():
         return {}
-    with path.open(newline="") as file:
-        reader = csv.DictReader(file)
-        rows = list(reader)
     found: dict[tuple[str, ...], str] = {}
-    for row in rows:
-        of = tuple(row.get(column) or "" for column in columns[:-1])
-        if reader.fieldnames != columns or not (row["reason"] or "").strip() or of in found:
+    for row in repo.read_csv(path, columns):
+        of = tuple(row[column] for column in columns[:-1])
+        if not row["reason"].strip() or of in found:
             raise Fault(f"{path.name}: {row}", "every survivor needs all columns and a reason, and stands there once",
                         "columns: " + ",".join(columns))
         found[of] = row["reason"]
@@ -246,11 +242,8 @@ def unexplained(found: Run, listed: dict[Key, str]) -> list[Result]:
 
 
 def write_table(results: list[Result]) -> None:
-    with TABLE.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(TABLE_COLUMNS)
-        for r in results:
-            s = r.site
-            writer.writerow([2, s.file, s.line, s.column, s.function, s.code, s.operation, s.order, r.mutant, r.verdict,
-                             r.killed_by, r.engine, r.mode, "" if r.executions is None else r.executions,
-                             f"{r.seconds:.3f}", r.reason])
+    repo.write_csv(TABLE, TABLE_COLUMNS, (
+        [2, s.file, s.line, s.column, s.function, s.code, s.operation, s.order, r.mutant, r.verdict, r.killed_by, r.engine,
+         r.mode, "" if r.executions is None else r.executions, f"{r.seconds:.3f}", r.reason]
+        for r in results for s in [r.site]
+    ))
