@@ -60,7 +60,7 @@ class Cost(unittest.TestCase):
         made.validity = comparing.validity(made.comparisons)
         self.assertRegex(page_sections.costs(made), r"spinner</td>.*10.0 µs</td>.*<b>128 µs</b>")
         lost = page_sections.losses(made)
-        self.assertIn('which takes <span class="num">×5.00</span>', lost)
+        self.assertIn('hive takes <span class="num">×5.00</span>', lost)
         self.assertIn('and <span class="num">×0.25</span>', lost)
         self.assertIn("slower in 1 of 2 comparisons", lost)
         self.assertNotIn("spends more in", lost)

@@ -104,25 +104,31 @@ def table(found: list[Standing]) -> list[str]:
 def told(comparisons: list[Comparison]) -> list[str]:
     """For a terminal: the same, then the losses."""
     head, *rows = [[cell.replace("*", "").replace("`", "") for cell in cells] for cells in lines(of(comparisons))] or [[]]
-    lost = [f"slower, or spends more, in {one.replace('`', '')}" for one in losses(comparisons)]
-    return [*say.table(head, rows, right=set(range(1, len(head) - 2))).splitlines(), *lost] if head else ["nothing was compared"]
+    if not head:
+        return ["nothing was compared"]
+    named = [f"slower, or spends more, in {one.replace('`', '')}" for one in losses(comparisons)]
+    return [*say.table(head, rows, right=set(range(1, len(head) - 2))).splitlines(), *named]
 
 
 def counts(found: Outcome) -> list[str]:
     return [str(number) for number in (len(found.won), len(found.lost), found.unresolved)]
 
 
-def losses(comparisons: list[Comparison]) -> list[str]:
-    """Each point at which others are better: to which, by how much, and what a latency was bought with. The worst first."""
+def lost(comparisons: list[Comparison]) -> list[list[Comparison]]:
+    """The losses by point, metric and ours. The worst first."""
     groups: dict[tuple, list[Comparison]] = {}
     for one in sorted(comparisons, key=ratio, reverse=True):
         if one.claim and one.verdict == stats.REGRESSED:
-            groups.setdefault((one.key, one.metric.what, one.pairing.candidate), []).append(one)
-    many = len({ours for _, _, ours in groups}) > 1
-    return [
-        f"{f'{ours} in ' if many else ''}{where(found[0])}: {', '.join(loss(one, comparisons) for one in found)}"
-        for (_, _, ours), found in groups.items()
-    ]
+            groups.setdefault((one.key, one.metric, one.pairing.candidate), []).append(one)
+    return list(groups.values())
+
+
+def losses(comparisons: list[Comparison]) -> list[str]:
+    """Each in a line: at which point, by how much, to which, and what a latency was bought with."""
+    groups = lost(comparisons)
+    many = len({found[0].pairing.candidate for found in groups}) > 1
+    begin = (f"{found[0].pairing.candidate} in " if many else "" for found in groups)
+    return [f"{own}{where(found[0])}: {', '.join(loss(one, comparisons) for one in found)}" for own, found in zip(begin, groups)]
 
 
 def loss(one: Comparison, comparisons: list[Comparison]) -> str:

@@ -44,10 +44,6 @@ def ratio_text(one: Comparison) -> str:
     return f"×{one.found.ratio:.3f} [{one.found.lo:.3f}, {one.found.hi:.3f}]"
 
 
-def won(one: Comparison) -> str:
-    return "spends less than" if one.metric.spent else "beats"
-
-
 def at_cost(one: Comparison, comparisons: list[Comparison]) -> str:
     """Behind a latency: what it was bought with."""
     cost = comparing.cost_beside(one, comparisons)

@@ -118,24 +118,13 @@ def ratio_of(one: Comparison) -> dict:
     return {"ratio": ratio, "interval": interval}
 
 
-def lost_item(one: Comparison, report: Report) -> dict:
-    """A peer that wins gets a line of its own, with what a latency was bought with."""
-    cost = comparing.cost_beside(one, report.comparisons)
-    return ratio_of(one) | {
-        "where": f"{place(one.key)}, {one.metric.what}", "ours": one.pairing.candidate, "other": one.pairing.baseline,
-        "won": summary.won(one), "of": "processor time" if one.metric.spent else "time", "cost": ratio_of(cost) if cost else None,
-    }
-
-
-def dearer_items(lost: list[Comparison]) -> list[dict]:
-    """Who spends less is gathered: one line for each point and metric."""
-    groups: dict[tuple, list[Comparison]] = {}
-    for one in lost:
-        groups.setdefault((one.key, one.metric.what, one.pairing.candidate), []).append(one)
-    return [
-        {"where": f"{place(key)}, {what}", "ours": ours, "others": [ratio_of(one) | {"other": one.pairing.baseline} for one in group]}
-        for (key, what, ours), group in groups.items()
-    ]
+def loss_item(found: list[Comparison], report: Report) -> dict:
+    """A line for each point and metric, with what a latency was bought with."""
+    others = []
+    for one in found:
+        cost = comparing.cost_beside(one, report.comparisons)
+        others.append(ratio_of(one) | {"other": one.pairing.baseline, "cost": ratio_of(cost) if cost else None})
+    return {"where": f"{place(found[0].key)}, {found[0].metric.what}", "ours": found[0].pairing.candidate, "others": others}
 
 
 def lost(report: Report) -> dict | None:
@@ -155,16 +144,13 @@ def losses(report: Report) -> str:
     if not claims:
         return section("Losses", "<p>Nothing was compared.</p>", "losses")
     void = html.raw(VOID if report.validity.word == comparing.INVALID else "")
-    lost = [one for one in claims if one.verdict == stats.REGRESSED]
-    if not lost:
-        return section("Losses", void + html.raw(f"<p>None of {len(claims)} comparisons.</p>"), "losses")
-    slower, dearer = split(lost)
     groups = []
-    if slower:
-        groups.append((f"slower in {len(slower)} of {len(claims)} comparisons", [lost_item(one, report) for one in slower], []))
-    if dearer:
-        groups.append((f"spends more in {len(dearer)} of {len(claims)} comparisons", [], dearer_items(dearer)))
-    return section("Losses", void + macro("losses", groups), "losses")
+    for word, found in zip(("slower", "spends more"), map(standings.lost, split(claims))):
+        if found:
+            heading = f"{word} in {sum(map(len, found))} of {len(claims)} comparisons"
+            groups.append((heading, [loss_item(one, report) for one in found]))
+    body = macro("losses", groups) if groups else html.raw(f"<p>None of {len(claims)} comparisons.</p>")
+    return section("Losses", void + body, "losses")
 
 
 def costs(report: Report) -> str:
