@@ -63,6 +63,12 @@ public:
         return join_offered(j);
     }
 
+    // Between two jobs that do not fork: a worker that has asked since the last fork gets the oldest private one.
+    [[gnu::always_inline]] void share() {
+        if (asked()) [[unlikely]]
+            offer_oldest();
+    }
+
     // Takes and runs one job that another worker offers, or asks all of them for one. `found()` is called before the job runs.
     template <class Found>
     bool look_for_offers(unsigned start, Found found) {
@@ -103,6 +109,10 @@ private:
             throw fork_too_deep(
                 "fork_join: the stack of this worker nears its end; recursion is too deep for the function form");
         }
+        offer_oldest();
+    }
+
+    [[gnu::noinline, gnu::cold]] void offer_oldest() {
         if (!list_.hand_out()) return;
         handed_out_.add();
         // A joiner that sleeps until this worker has ended its job can take nothing but this offer: it comes first.

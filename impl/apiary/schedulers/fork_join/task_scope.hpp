@@ -123,6 +123,7 @@ private:
 
     template <class F>
     void run_now(F& f) {
+        w_.share();
         if (stop_.stop_requested()) {
             whole_ = false;
             return;
@@ -138,12 +139,16 @@ private:
     // Whether it has begun, here or on a thief.
     bool end_newest() {
         entry& e = room_[count_ - 1].of;
-        const bool failed = w_.join(e) ? e.run.read()(e, &w_) : W::list::over(e).is() == fork_progress::failed;
+        const bool failed = w_.join(e) ? run_own(e) : W::list::over(e).is() == fork_progress::failed;
         if (failed) [[unlikely]]
             keep(std::move(e.exception));  // which is null then, and needs no end
         const bool began = e.began;
         forget_newest();
         return began;
+    }
+    bool run_own(entry& e) {
+        w_.share();
+        return e.run.read()(e, &w_);
     }
     void forget_newest() { room_[--count_].of.~entry(); }
     void keep(std::exception_ptr thrown) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <stdexcept>
@@ -59,6 +60,53 @@ TEST(when_all, gives_the_results_of_all) {
         EXPECT_EQ(sync_wait(pool, fib_with_rests(17)), 1597U) << workers;
         EXPECT_EQ(sync_wait(pool, fib_by_scope(20)), 6765U) << workers;
     }
+}
+
+// What is true at last, or after ten seconds not.
+template <class Condition>
+bool comes_true(Condition condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::yield();
+    }
+    return true;
+}
+struct four_branches {
+    std::atomic<bool> fourth_runs = false, second_ran = false;
+
+    co_task<> first() {  // stolen
+        while (!fourth_runs) std::this_thread::yield();
+        co_return;
+    }
+    co_task<> second() {
+        second_ran = true;
+        co_return;
+    }
+    co_task<> third() {
+        EXPECT_TRUE(comes_true([this] { return second_ran.load(); })) << "nobody was given the second";
+        co_return;
+    }
+    co_task<> fourth() {
+        fourth_runs = true;
+        EXPECT_TRUE(comes_true([] { return apiary::co_context<apiary::real_sync>::here()->asked(); })) << "the thief is hungry again";
+        co_return;
+    }
+    co_task<> all() {
+        co_scope<> branches(co_await this_frame());
+        branches.fork(first());
+        branches.fork(second());
+        branches.fork(third());
+        branches.fork(fourth());
+        co_await branches.join();
+    }
+};
+
+// No branch forks, and the request comes when all of them are forked already.
+TEST(when_all, hands_branches_to_a_worker_that_asks_behind_the_last_fork) {
+    four_branches four;
+    running_pool pool(2);
+    sync_wait(pool, four.all());
 }
 
 co_task<std::string> text() { co_return "text"; }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <stop_token>
@@ -48,6 +49,50 @@ TEST(task_scope, hands_jobs_to_idle_workers) {
             s.wait();
         });
     }
+}
+
+// What is true at last, or after ten seconds not.
+template <class Condition>
+bool comes_true(Condition condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::yield();
+    }
+    return true;
+}
+
+// No job forks, and the request comes when all of them are in the scope already.
+TEST(task_scope, hands_jobs_to_a_worker_that_asks_while_it_waits) {
+    fork_join_pool pool({.workers = 2});
+    std::atomic<bool> fourth_runs = false, second_ran = false;
+    pool.run([&](context& w) {
+        scope s(w);
+        s.run([&] { wait_for(fourth_runs); });  // stolen
+        s.run([&] { second_ran = true; });
+        s.run([&] { EXPECT_TRUE(comes_true([&] { return second_ran.load(); })) << "nobody was given it"; });
+        s.run([&](context& v) {
+            fourth_runs = true;
+            EXPECT_TRUE(comes_true([&] { return v.asked(); })) << "the thief is hungry again";
+        });
+        s.wait();
+    });
+}
+
+TEST(task_scope, hands_jobs_to_a_worker_that_asks_while_it_has_no_room) {
+    fork_join_pool pool({.workers = 2});
+    std::atomic<bool> no_room = false, second_ran = false;
+    pool.run([&](context& w) {
+        apiary::task_scope<context, 2> s(w);
+        s.run([&] { wait_for(no_room); });  // stolen
+        s.run([&] { second_ran = true; });
+        s.run([&](context& v) {
+            no_room = true;
+            EXPECT_TRUE(comes_true([&] { return v.asked(); })) << "the thief is hungry again";
+        });
+        s.run([&] { EXPECT_TRUE(comes_true([&] { return second_ran.load(); })) << "nobody was given it"; });
+        s.wait();
+    });
 }
 
 int nested(context& w, int depth) {
