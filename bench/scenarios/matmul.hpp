@@ -41,8 +41,9 @@ public:
     };
     [[nodiscard]] product whole() const noexcept { return {0, 0, 0, n_}; }
 
-    // Rows by pointers that say what their twins' types say: nobody else writes this part of C, and n does not change meanwhile.
-    void multiply_leaf(const product p) noexcept {
+    // Out of line, so that every runtime runs the same code of it. Rows by pointers that say what their twins' types say: nobody
+    // else writes this part of C, and n does not change meanwhile.
+    [[gnu::noinline]] void multiply_leaf(const product p) noexcept {
         for (std::uint32_t i = p.i; i < p.i + p.size; ++i) {
             std::uint32_t* __restrict const c = &c_[at(i, p.j)];
             const std::uint32_t* const of_a = &a_[at(i, p.k)];
