@@ -61,6 +61,82 @@ APIARY_FAILING_SCENARIO(expected_is_shared, "data race") {
     b.join();
 }
 
+// ---- an access like the latest one to the same bytes --------------------------------------------------------------
+
+// Each lies alone in its eight bytes, so that nothing else comes between.
+namespace {
+struct alone {
+    alignas(8) int value = 0;
+};
+}  // namespace
+
+APIARY_SCENARIO(read_again_and_again, "written_again_behind_the_release") {
+    alone data;
+    alignas(8) std::atomic<bool> ready{false};
+    std::thread a([&] {
+        data.value = 1;
+        data.value = 2;
+        ready.store(true, std::memory_order_release);
+    });
+    if (ready.load(std::memory_order_acquire)) apiary::check(data.value == 2, "stale");
+    a.join();
+}
+
+APIARY_FAILING_SCENARIO(written_again_behind_the_release, "data race") {
+    alone data;
+    alignas(8) std::atomic<bool> ready{false};
+    std::thread a([&] {
+        data.value = 1;
+        ready.store(true, std::memory_order_release);
+        data.value = 2;
+    });
+    if (ready.load(std::memory_order_acquire)) apiary::check(data.value != 0, "stale");
+    a.join();
+}
+
+APIARY_FAILING_SCENARIO(read_again_behind_the_release, "data race") {
+    alone data;
+    alignas(8) std::atomic<bool> ready{false};
+    alignas(8) int sum = 0;
+    std::thread a([&] {
+        sum = data.value;
+        ready.store(true, std::memory_order_release);
+        sum += data.value;
+    });
+    if (ready.load(std::memory_order_acquire)) data.value = 1;
+    a.join();
+}
+
+APIARY_FAILING_SCENARIO(same_write_by_another_thread, "data race") {
+    alone data;
+    std::thread a([&] { data.value = 1; }), b([&] { data.value = 2; });
+    a.join();
+    b.join();
+}
+
+APIARY_FAILING_SCENARIO(byte_beside_the_one_just_written, "data race") {
+    alignas(8) char bytes[8] = {};
+    std::thread a([&] {
+        bytes[0] = 1;
+        bytes[1] = 2;
+    });
+    std::thread b([&] { bytes[1] = 3; });
+    a.join();
+    b.join();
+}
+
+APIARY_FAILING_SCENARIO(write_behind_a_read, "data race") {
+    alone data;
+    alignas(8) int seen = 0;
+    std::thread a([&] {
+        seen = data.value;
+        data.value = 1;
+    });
+    std::thread b([&] { apiary::check(data.value < 2); });
+    a.join();
+    b.join();
+}
+
 // ---- futexes ------------------------------------------------------------------------------------------------------
 
 namespace {
