@@ -41,9 +41,11 @@ bool is_wrapper(std::string_view file) {
     for (const std::string_view name :
          {"/bits/atomic_base.h", "/bits/atomic_wait.h", "/bits/atomic_timed_wait.h", "/bits/std_mutex.h",
           "/bits/unique_lock.h", "/bits/gthr-default.h", "/bits/std_thread.h", "/bits/new_allocator.h",
-          "/bits/alloc_traits.h", "/bits/allocator.h", "/bits/this_thread_sleep.h", "/bits/semaphore_base.h"})
+          "/bits/alloc_traits.h", "/bits/allocator.h", "/bits/this_thread_sleep.h", "/bits/semaphore_base.h",
+          "/apiary/sync/real_sync.hpp"})
         if (file.ends_with(name)) return true;
-    for (const std::string_view name : {"/atomic", "/mutex", "/condition_variable", "/thread", "/semaphore"})
+    for (const std::string_view name :
+         {"/atomic", "/mutex", "/condition_variable", "/thread", "/semaphore"})
         if (file.ends_with(name) && file.find("/c++/") != std::string_view::npos) return true;
     return false;
 }

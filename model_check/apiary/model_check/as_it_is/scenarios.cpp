@@ -59,6 +59,32 @@ verdict run(const scenario& s, const search_options& options) {
     }
 }
 
+namespace {
+check_entry entry_of(const scenario& s, bool instrumented) {
+    check_entry entry;
+    entry.name = s.name;
+    entry.what = "code as it is";
+    entry.threads = 1;
+    entry.engines = entry.must_see = explorer_only;
+    entry.one_engine_because = "only the explorer stands behind the compiler's instrumentation";
+    entry.engine_laws = {"race"};
+    entry.run_explorer = [s, instrumented](const search_options& options) {
+        return instrumented ? run(s, options) : not_instrumented();
+    };
+    return entry;
+}
+}  // namespace
+
+void reached(const char* name) {
+    const outside_program now;
+    explorer::reach(name);
+}
+
+bool add_twin(const char* name, void (*body)(), std::string_view (*outcome)(std::array<char, 128>& buffer)) {
+    registry().push_back(entry_of({name, body, nullptr, outcome}, true));
+    return true;
+}
+
 }  // namespace apiary::model::as_it_is
 
 namespace apiary {
@@ -67,22 +93,11 @@ namespace as_it_is {
 
 bool add_scenario(scenario_text text, void (*body)(), bool instrumented, std::source_location at) {
     namespace model = apiary::model;
-    model::check_entry entry;
-    entry.name = text.name;
-    entry.what = "code as it is";
+    model::check_entry entry = model::as_it_is::entry_of({text.name, body}, instrumented);
     entry.file = at.file_name();
-    entry.threads = 1;
-    entry.engines = entry.must_see = model::explorer_only;
-    entry.one_engine_because = "only the explorer stands behind the compiler's instrumentation";
     entry.exhibit = text.exhibit;
     entry.expected_reason = text.fails_with;
     if (text.fails_with[0] != '\0') entry.kind = model::check_kind::exhibit;
-    entry.engine_laws = {"race"};
-    entry.run_explorer = [name = text.name, body, instrumented](const model::search_options& options) {
-        if (!instrumented) return model::as_it_is::not_instrumented();
-        const model::as_it_is::scenario s{name, body};
-        return model::as_it_is::run(s, options);
-    };
     model::registry().push_back(std::move(entry));
     return true;
 }
