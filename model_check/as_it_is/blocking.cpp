@@ -2,10 +2,13 @@
 #include <apiary/check.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+
+using namespace std::chrono_literals;
 
 // ---- mutex, condition variable ------------------------------------------------------------------------------
 
@@ -73,6 +76,66 @@ APIARY_FAILING_SCENARIO(condition_without_predicate, "deadlock") {
     });
     posted.notify_one();
     waiter.join();
+}
+
+// ---- deadlines ------------------------------------------------------------------------------------------------
+
+namespace {
+struct awaited {
+    std::mutex m;
+    std::condition_variable posted;
+    bool is_posted = false;
+    void post() {
+        const std::lock_guard held(m);
+        is_posted = true;
+        posted.notify_one();
+    }
+};
+}  // namespace
+
+APIARY_FAILING_SCENARIO(wait_for_gives_up, "nobody came") {
+    awaited it;
+    std::thread poster([&] { it.post(); });
+    bool came = false;
+    {
+        std::unique_lock held(it.m);
+        came = it.posted.wait_for(held, 10ms, [&] { return it.is_posted; });
+    }
+    poster.join();
+    apiary::check(came, "nobody came");
+}
+
+APIARY_FAILING_SCENARIO(wait_for_is_told, "somebody came") {
+    awaited it;
+    std::thread poster([&] { it.post(); });
+    bool came = false;
+    {
+        std::unique_lock held(it.m);
+        came = it.posted.wait_for(held, 10ms, [&] { return it.is_posted; });
+    }
+    poster.join();
+    apiary::check(!came, "somebody came");
+}
+
+// More such waits than may give up: none of them sleeps.
+APIARY_SCENARIO(deadlines_that_have_passed, "wait_for_gives_up") {
+    awaited it;
+    std::thread poster([&] { it.post(); });
+    const auto long_ago = std::chrono::steady_clock::now() - 1s;
+    for (int i = 0; i < 3; ++i) {
+        std::unique_lock held(it.m);
+        apiary::check(it.posted.wait_until(held, long_ago) == std::cv_status::timeout, "woken from no sleep");
+    }
+    poster.join();
+}
+
+APIARY_SCENARIO(clock_moves_by_what_is_slept, "wait_for_gives_up") {
+    std::thread a([] {
+        const auto since = std::chrono::system_clock::now();
+        std::this_thread::sleep_until(since + 1h);
+        apiary::check(std::chrono::system_clock::now() - since >= 1h, "slept for less");
+    });
+    a.join();
 }
 
 APIARY_SCENARIO(call_once_is_once, "mutex_left_out") {

@@ -14,6 +14,7 @@ namespace apiary::model::as_it_is {
 
 void heap_is_linked();
 void threads_are_linked();
+void kernel_is_linked();
 
 verdict not_instrumented() {
     verdict v;
@@ -28,6 +29,7 @@ verdict run(const scenario& s, const search_options& options) {
     longest_loop = options.loop_seconds;
     heap_is_linked();
     threads_are_linked();
+    kernel_is_linked();
     explorer::program p{};
     p.name = s.name;
     p.size = p.alignment = 1;

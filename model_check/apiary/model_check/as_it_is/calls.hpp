@@ -1,0 +1,39 @@
+// calls: what stands in front of the threads' library and of the kernel has in common (threads.cpp,
+// kernel.cpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+
+#include <apiary/model_check/as_it_is/runtime.hpp>
+
+namespace apiary::model::as_it_is {
+
+inline std::uintptr_t number(const volatile void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+
+// A lock, by its first bytes: whatever is written there begins another one.
+inline explorer::object& lock_at(const void* p, void* pc, std::size_t bytes = 8) {
+    return the_runtime().locate(number(p), bytes, role::mutex, access_kind::atomic_write, pc);
+}
+inline explorer::object& queue_at(const void* p, std::size_t bytes, void* pc) {
+    return the_runtime().locate(number(p), bytes, role::queue, access_kind::atomic_write, pc);
+}
+
+// A lock inside a library guards what is not watched; modelled threads change places at the
+// program's own operations only.
+inline bool is_librarys(const void* p) { return !in_program || !the_runtime().may_be_touched(number(p)); }
+
+// Whether the thread that runs holds it, alone.
+inline bool holds(const explorer::object& o) {
+    return runtime::engine().heap().objects[o.id].holder == 1 + runtime::engine().current_thread();
+}
+
+// Time: every clock is the thread's own.
+inline constexpr std::int64_t never = INT64_MAX;
+std::int64_t deadline_at(const timespec* t);  // null: never
+std::int64_t deadline_after(const timespec* t);
+bool has_passed(std::int64_t deadline);
+void sleep_until(std::int64_t deadline);
+
+}  // namespace apiary::model::as_it_is
