@@ -3,14 +3,11 @@
 #include <apiary/specifications.hpp>
 
 #include <pthread.h>
-#include <semaphore.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -113,22 +110,6 @@ APIARY_FAILING_SCENARIO(writes_what_is_not_put_back, "refused: a write to memory
 APIARY_FAILING_SCENARIO(thread_of_a_thread, "refused: a thread that was started starts another one") {
     std::thread a([] { std::thread([] { word.store(1); }).join(); });
     a.join();
-}
-APIARY_FAILING_SCENARIO(shared_mutex_is_not_followed, "refused: pthread_rwlock") {
-    std::shared_mutex m;
-    std::thread a([&] { const std::lock_guard held(m); });
-    a.join();
-}
-APIARY_FAILING_SCENARIO(semaphore_of_the_c_library, "refused: sem_init") {
-    sem_t s;
-    ::sem_init(&s, 0, 1);
-}
-APIARY_FAILING_SCENARIO(semaphore_with_a_deadline, "refused: sem_timedwait") {
-    static sem_t s;
-    touched_by_two([] {
-        const timespec at{};
-        ::sem_timedwait(&s, &at);
-    });
 }
 APIARY_FAILING_SCENARIO(spin_lock_of_the_c_library, "refused: pthread_spin_trylock") {
     static pthread_spinlock_t l;

@@ -1,5 +1,5 @@
 // calls: what stands in front of the threads' library and of the kernel has in common (threads.cpp,
-// kernel.cpp).
+// shared_locks.cpp, kernel.cpp).
 #pragma once
 
 #include <cstddef>
@@ -35,5 +35,7 @@ std::int64_t deadline_at(const timespec* t);  // null: never
 std::int64_t deadline_after(const timespec* t);
 bool has_passed(std::int64_t deadline);
 void sleep_until(std::int64_t deadline);
+// False: it has passed, and the lock was not free.
+bool lock_until(explorer::object& lock, std::int64_t deadline, const explorer::code_place& at);
 
 }  // namespace apiary::model::as_it_is

@@ -2,7 +2,6 @@
 // says what happened, where, and how to see it again; and what is not followed is refused with its name.
 #include <dlfcn.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -161,21 +160,6 @@ int fork() noexcept {
 // Not followed.
 #define NOT_FOLLOWED(name, parameters) \
     int name parameters { refused(#name, CALLER); }
-NOT_FOLLOWED(pthread_rwlock_rdlock, (pthread_rwlock_t*) noexcept)
-NOT_FOLLOWED(pthread_rwlock_wrlock, (pthread_rwlock_t*) noexcept)
-NOT_FOLLOWED(pthread_rwlock_tryrdlock, (pthread_rwlock_t*) noexcept)
-NOT_FOLLOWED(pthread_rwlock_trywrlock, (pthread_rwlock_t*) noexcept)
-NOT_FOLLOWED(pthread_rwlock_timedrdlock, (pthread_rwlock_t*, const timespec*) noexcept)
-NOT_FOLLOWED(pthread_rwlock_timedwrlock, (pthread_rwlock_t*, const timespec*) noexcept)
-NOT_FOLLOWED(pthread_rwlock_clockrdlock, (pthread_rwlock_t*, clockid_t, const timespec*) noexcept)
-NOT_FOLLOWED(pthread_rwlock_clockwrlock, (pthread_rwlock_t*, clockid_t, const timespec*) noexcept)
-NOT_FOLLOWED(pthread_rwlock_unlock, (pthread_rwlock_t*) noexcept)
-NOT_FOLLOWED(sem_init, (sem_t*, int, unsigned) noexcept)
-NOT_FOLLOWED(sem_wait, (sem_t*))
-NOT_FOLLOWED(sem_timedwait, (sem_t*, const timespec*))
-NOT_FOLLOWED(sem_clockwait, (sem_t*, clockid_t, const timespec*))
-NOT_FOLLOWED(sem_post, (sem_t*) noexcept)
-NOT_FOLLOWED(sem_trywait, (sem_t*) noexcept)
 NOT_FOLLOWED(pthread_spin_lock, (pthread_spinlock_t*) noexcept)
 NOT_FOLLOWED(pthread_spin_trylock, (pthread_spinlock_t*) noexcept)
 NOT_FOLLOWED(pthread_spin_unlock, (pthread_spinlock_t*) noexcept)

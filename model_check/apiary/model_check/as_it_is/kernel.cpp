@@ -48,6 +48,13 @@ void sleep_until(std::int64_t deadline) {
     if (!has_passed(deadline)) clock_of_this_thread() = deadline;
 }
 
+bool lock_until(explorer::object& lock, std::int64_t deadline, const explorer::code_place& at) {
+    if (has_passed(deadline)) return explorer::try_lock(lock, at);
+    if (explorer::lock_or_give_up(lock, at)) return true;
+    sleep_until(deadline);
+    return false;
+}
+
 void kernel_is_linked() {}
 
 }  // namespace apiary::model::as_it_is

@@ -45,7 +45,7 @@ bool is_wrapper(std::string_view file) {
           "/apiary/sync/real_sync.hpp"})
         if (file.ends_with(name)) return true;
     for (const std::string_view name :
-         {"/atomic", "/mutex", "/condition_variable", "/thread", "/semaphore"})
+         {"/atomic", "/mutex", "/shared_mutex", "/condition_variable", "/thread", "/semaphore"})
         if (file.ends_with(name) && file.find("/c++/") != std::string_view::npos) return true;
     return false;
 }

@@ -15,6 +15,7 @@ namespace apiary::model::as_it_is {
 void heap_is_linked();
 void threads_are_linked();
 void kernel_is_linked();
+void shared_locks_are_linked();
 
 verdict not_instrumented() {
     verdict v;
@@ -30,6 +31,7 @@ verdict run(const scenario& s, const search_options& options) {
     heap_is_linked();
     threads_are_linked();
     kernel_is_linked();
+    shared_locks_are_linked();
     explorer::program p{};
     p.name = s.name;
     p.size = p.alignment = 1;

@@ -22,6 +22,21 @@ struct once_state {
     static constexpr std::uint64_t done = 2;
 };
 
+// A lock that the thread holds already is counted, where the mutex is a recursive one.
+bool takes_again(pthread_mutex_t* m, const ex::object& o) {
+    if (!holds(o) || !is_recursive(m)) return false;
+    ++m->__data.__count;
+    return true;
+}
+
+int lock_mutex_until(pthread_mutex_t* m, const timespec* t, void* pc) {
+    if (is_librarys(m)) return 0;
+    const outside_program now;
+    the_runtime().effect();
+    ex::object& o = lock_at(m, pc);
+    return takes_again(m, o) || lock_until(o, deadline_at(t), place_of_call(pc)) ? 0 : ETIMEDOUT;
+}
+
 int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, std::int64_t deadline, void* pc) {
     the_runtime().effect();
     const ex::code_place& at = place_of_call(pc);
@@ -97,11 +112,7 @@ int pthread_mutex_lock(pthread_mutex_t* m) {
     const outside_program now;
     the_runtime().effect();
     ex::object& o = lock_at(m, CALLER);
-    if (holds(o) && is_recursive(m)) {
-        ++m->__data.__count;
-        return 0;
-    }
-    ex::lock(o, place_of_call(CALLER));
+    if (!takes_again(m, o)) ex::lock(o, place_of_call(CALLER));
     return 0;
 }
 int pthread_mutex_trylock(pthread_mutex_t* m) {
@@ -109,11 +120,7 @@ int pthread_mutex_trylock(pthread_mutex_t* m) {
     const outside_program now;
     the_runtime().effect();
     ex::object& o = lock_at(m, CALLER);
-    if (holds(o) && is_recursive(m)) {
-        ++m->__data.__count;
-        return 0;
-    }
-    return ex::try_lock(o, place_of_call(CALLER)) ? 0 : EBUSY;
+    return takes_again(m, o) || ex::try_lock(o, place_of_call(CALLER)) ? 0 : EBUSY;
 }
 int pthread_mutex_unlock(pthread_mutex_t* m) {
     if (is_librarys(m)) return 0;
@@ -127,14 +134,8 @@ int pthread_mutex_unlock(pthread_mutex_t* m) {
     ex::unlock(o, place_of_call(CALLER));
     return 0;
 }
-int pthread_mutex_timedlock(pthread_mutex_t*, const timespec*) {
-    const outside_program now;
-    the_runtime().refuse("a mutex that is waited for with a deadline", CALLER);
-}
-int pthread_mutex_clocklock(pthread_mutex_t*, clockid_t, const timespec*) {
-    const outside_program now;
-    the_runtime().refuse("a mutex that is waited for with a deadline", CALLER);
-}
+int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* t) { return lock_mutex_until(m, t, CALLER); }
+int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t, const timespec* t) { return lock_mutex_until(m, t, CALLER); }
 
 int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
     const outside_program now;

@@ -77,6 +77,19 @@ std::uint64_t wait_until(const object& o, predicate done, std::memory_order orde
 // The thread goes on no more, unless a later store serves one of its reads. `none` is asked at the end: whether the
 // execution is none; else it is a deadlock.
 [[noreturn]] void stall(predicate none, const code_place& at, const char* operation);
+// A lock that may give up: false when it did.
+bool lock_or_give_up(object& mutex, const code_place& at);
+// A lock that readers share, at most fifteen times a thread; a writer has it by lock() and unlock().
+void lock_shared(object& rwlock, const code_place& at);
+bool lock_shared_or_give_up(object& rwlock, const code_place& at);
+bool try_lock_shared(object& rwlock, const code_place& at);
+void unlock_shared(object& rwlock, const code_place& at);
+// A semaphore; its location begins with semaphore_word(count). False: it gave up, or it was 0.
+std::uint64_t semaphore_word(std::uint64_t count);
+bool semaphore_wait(object& semaphore, bool may_time_out, const code_place& at);
+bool semaphore_try_wait(object& semaphore, const code_place& at);
+void semaphore_post(object& semaphore, const code_place& at);
+std::uint64_t semaphore_count(const object& semaphore, const code_place& at);
 // A condition variable's wait that may give up: false when it did.
 bool wait_or_give_up(object& condvar, object& mutex, const code_place& at);
 // A queue of waiters apart from any word: to enter it, and to block in it until notify_one or notify_all.

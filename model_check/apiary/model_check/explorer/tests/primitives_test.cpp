@@ -1,6 +1,6 @@
-// Two searches against each other on random programs with mutexes, condition variables, parkers, futexes, awaits, spurious
-// failures, heap objects and scopes: whatever random runs show, revisits included nowhere, the exhaustive search must
-// have found.
+// Two searches against each other on random programs with mutexes, locks that readers share,
+// semaphores, condition variables, parkers, futexes, awaits, spurious failures, heap objects and
+// scopes: whatever random runs show, revisits included nowhere, the exhaustive search must have found.
 //
 // Usage: explorer_primitives_test [--programs N] [--seed S] [--runs N] [--more STEPS]
 #include <cstdio>
@@ -39,9 +39,18 @@ enum class act {
     futex_change,
     wake_one,
     wake_all,
-    frame
+    frame,
+    reads,
+    reads_until,
+    tries_to_read,
+    writes,
+    writes_until,
+    takes,
+    takes_until,
+    tries_to_take,
+    posts
 };
-constexpr unsigned acts = 22;
+constexpr unsigned acts = 31;
 
 struct step {
     act what = act::load;
@@ -54,6 +63,34 @@ struct node {
     sync::atomic<int> value{7};
 };
 
+// What stands behind pthread_rwlock_* and sem_* of code as it is.
+struct rwlock {
+    explorer::object o;
+    rwlock() { explorer::construct_blocker(o); }
+    bool lock_shared(act how) {
+        const auto at = explorer::code_place::current();
+        if (how == act::reads_until) return explorer::lock_shared_or_give_up(o, at);
+        if (how == act::tries_to_read) return explorer::try_lock_shared(o, at);
+        explorer::lock_shared(o, at);
+        return true;
+    }
+    bool lock(act how) {
+        const auto at = explorer::code_place::current();
+        if (how == act::writes_until) return explorer::lock_or_give_up(o, at);
+        explorer::lock(o, at);
+        return true;
+    }
+};
+struct semaphore {
+    explorer::object o;
+    semaphore() { explorer::construct_atomic(o, true, explorer::semaphore_word(1)); }
+    bool take(act how) {
+        const auto at = explorer::code_place::current();
+        return how == act::tries_to_take ? explorer::semaphore_try_wait(o, at)
+                                         : explorer::semaphore_wait(o, how == act::takes_until, at);
+    }
+};
+
 struct interpreted {
     static constexpr unsigned threads = 3;
     sync::atomic<int> x{0}, y{0};
@@ -63,7 +100,9 @@ struct interpreted {
     sync::condvar cv;
     sync::parker parkers[3];
     sync::futex word{0};
-    sync::cell<int> guarded{0};
+    sync::cell<int> guarded{0}, shared_value{0};
+    rwlock rw;
+    semaphore places;
     bool posted = false;  // guarded by m
     std::vector<int> seen[3];
 
@@ -187,6 +226,34 @@ struct interpreted {
                     }
                     break;
                 }
+                case act::reads:
+                case act::reads_until:
+                case act::tries_to_read: {
+                    const bool mine = rw.lock_shared(s.what);
+                    put(mine ? shared_value.read() : -2);
+                    if (s.order == 1) put(a.load(std::memory_order_acquire));
+                    if (s.order == 2) a.store(static_cast<int>(t) + 1, std::memory_order_release);
+                    if (mine) explorer::unlock_shared(rw.o, explorer::code_place::current());
+                    break;
+                }
+                case act::writes:
+                case act::writes_until: {
+                    const bool mine = rw.lock(s.what);
+                    if (mine) shared_value.write(shared_value.read() * 3 + static_cast<int>(t) + 1);
+                    put(mine ? shared_value.read() : -2);
+                    if (s.order == 1) put(a.load(std::memory_order_acquire));
+                    if (s.order == 2) a.store(static_cast<int>(t) + 1, std::memory_order_release);
+                    if (mine) explorer::unlock(rw.o, explorer::code_place::current());
+                    break;
+                }
+                case act::takes:
+                case act::takes_until:
+                case act::tries_to_take:
+                    put(places.take(s.what) ? 1 : 0);
+                    break;
+                case act::posts:
+                    explorer::semaphore_post(places.o, explorer::code_place::current());
+                    break;
                 case act::frame: {  // the other may look into it when it has ended
                     sync::scoped<node> mine;
                     put(&*mine == std::exchange(last_frame[t], &*mine) ? 1 : 0);
@@ -224,6 +291,9 @@ void make(unsigned more) {
     // A few kinds for each program, so that they meet.
     unsigned kinds[] = {below(acts), below(acts), below(acts), below(4)};
     if (below(3) == 0) kinds[0] = kinds[1] = static_cast<unsigned>(act::critical);
+    constexpr auto reads = static_cast<unsigned>(act::reads), takes = static_cast<unsigned>(act::takes);
+    if (below(4) == 0) kinds[0] = reads + below(3), kinds[1] = static_cast<unsigned>(act::writes) + below(2);
+    if (below(6) == 0) kinds[0] = takes + below(3), kinds[1] = static_cast<unsigned>(act::posts);
     for (unsigned i = 0; i < steps; ++i)
         code[below(static_cast<unsigned>(code.size()))].push_back(
             {static_cast<act>(kinds[below(4)]), below(2), static_cast<int>(below(3))});
@@ -231,10 +301,12 @@ void make(unsigned more) {
 
 std::string print() {
     static constexpr const char* names[] = {
-        "load",         "store",      "add",      "weak",   "critical",   "trial",
-        "park",         "park_until", "unpark",   "wait",   "notify_one", "notify_all",
-        "spin_until",   "below",      "create",   "nested", "futex_wait", "futex_wait_until",
-        "futex_change", "wake_one",   "wake_all", "frame"};
+        "load",          "store",      "add",          "weak",   "critical",    "trial",
+        "park",          "park_until", "unpark",       "wait",   "notify_one",  "notify_all",
+        "spin_until",    "below",      "create",       "nested", "futex_wait",  "futex_wait_until",
+        "futex_change",  "wake_one",   "wake_all",     "frame",  "reads",       "reads_until",
+        "tries_to_read", "writes",     "writes_until", "takes",  "takes_until", "tries_to_take",
+        "posts"};
     std::string text;
     for (const auto& t : code) {
         text += "  T:";
