@@ -254,6 +254,14 @@ class Verification(unittest.TestCase):
             worse = record | {"headers": {"a.hpp": header | {key: value}}}
             self.assertEqual(verification.mutation_status(worse, "h").level, "note", key)
 
+    def test_a_race_keeps_a_record_without_its_bulk(self) -> None:
+        record = {"source_hash": "h", "complete": True, "verdicts": [self.VERDICT | {"trace": "long"}], "table": "long"}
+        found = verification.brief(record, "verdicts", verification.OF_VERDICT)
+        self.assertEqual(set(found), {"source_hash", "complete", "verdicts"})
+        self.assertEqual(set(found["verdicts"][0]), set(verification.OF_VERDICT.split()))
+        self.assertEqual(verification.prove_status(found, "h"), verification.prove_status(record, "h"))
+        self.assertIsNone(verification.brief(None, "verdicts", verification.OF_VERDICT))
+
     def test_stress_needs_both_sanitizers(self) -> None:
         run = {"program": "p", "preset": "tsan", "seed": 1, "seconds": 2.0, "passed": True}
         self.assertEqual(verification.stress_status({"source_hash": "h", "runs": [run]}, "h").level, "note")

@@ -193,13 +193,7 @@ def markdown(command: str, run_id: str, told: list[str], batches: list[list[Comp
     lines = [f"# Tuning {run_id}", "", f"`{command}`", "", *(f"- {line}" for line in told)]
     for number, comparisons in enumerate(batches, start=1):
         lines += ["", f"## Batch {number}", "", "Ratios are setting over defaults; below 1 the setting takes less.", ""]
-        lines += ["| setting | point | metric | ratio | 95 % interval | margin | verdict |", "|---|---|---|---|---|---|---|"]
-        lines += [
-            f"| {one.pairing.candidate} | {comparing.place_name(one)} | {one.metric.what} | ×{one.found.ratio:.3f} | "
-            f"[{one.found.lo:.3f}, {one.found.hi:.3f}] | {100 * one.margin:.1f} % | "
-            f"{one.verdict}{'' if ranked(one) else ' (not ranked)'} |"
-            for one in comparisons
-        ]
+        lines += summary.comparison_table(comparisons)
     return "\n".join(lines) + "\n"
 
 

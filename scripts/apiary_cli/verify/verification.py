@@ -11,6 +11,9 @@ from . import checks, exact, logic_run, mutation, stressing
 from .verdicts import cut, expected, named_cuts, names, searches, unfinished, wrong
 
 GOOD, NOTE, BAD = "good", "note", "bad"
+OF_RECORD = "utc commit dirty source_hash as_expected complete listed passed"
+OF_VERDICT = "name kind engine mode bound verdict as_expected executions seconds blind"
+OF_RUN = "program preset seed seconds passed reason"
 
 
 @dataclass(frozen=True)
@@ -47,50 +50,21 @@ def snapshot(
         "prove_hash": proved,
         "stress_hash": stressed,
         "source_changed": not exported and (proved, stressed) != now,
-        "prove": brief_prove(repo.read_json(checks.RECORD)),
+        "prove": brief(repo.read_json(checks.RECORD), "verdicts", OF_VERDICT),
         "of_other_source": of_other_source(programs or []),
-        "stress": brief_stress(repo.read_json(stressing.RECORD)),
+        "stress": brief(repo.read_json(stressing.RECORD), "runs", OF_RUN),
         "mutation": repo.read_json(mutation.RECORD),
         "logic": repo.read_json(logic_run.RECORD),
         "exact": None if exported else exact.recorded(),
     }
 
 
-def brief_prove(record: dict | None) -> dict | None:
-    """The record without its bulk."""
+def brief(record: dict | None, many: str, of_each: str) -> dict | None:
+    """The record without its bulk: of its runs or verdicts these words."""
     if not record:
         return None
-    verdicts = [
-        {
-            key: v.get(key)
-            for key in (
-                "name",
-                "kind",
-                "engine",
-                "mode",
-                "bound",
-                "verdict",
-                "as_expected",
-                "executions",
-                "seconds",
-                "blind",
-            )
-        }
-        for v in record.get("verdicts", [])
-    ]
-    return {
-        key: record.get(key) for key in ("utc", "commit", "dirty", "source_hash", "as_expected", "complete", "listed")
-    } | {"verdicts": verdicts}
-
-
-def brief_stress(record: dict | None) -> dict | None:
-    if not record:
-        return None
-    runs = [
-        {key: r.get(key) for key in ("program", "preset", "seed", "seconds", "passed", "reason")}
-        for r in record.get("runs", [])
-    ]
-    return {key: record.get(key) for key in ("utc", "commit", "dirty", "source_hash", "passed")} | {"runs": runs}
+    kept = [{key: one.get(key) for key in of_each.split()} for one in record.get(many, [])]
+    return {key: record.get(key) for key in OF_RECORD.split() if key in record} | {many: kept}
 
 
 def stale(name: str, record: dict | None, wanted: str) -> Status | None:
