@@ -16,21 +16,20 @@
 // A stop that was asked for before the await begins cancels it, unless it need not wait: what can
 // be had at once is had.
 //
-// Threads.   cancel: the thread that asks for the stop; any. The rest: the awaiting thread, and the
-// one
+// Threads.   cancel: the thread that asks for the stop; any. The rest: the awaiting thread, and the one
 //            on which the coroutine goes on.
-// Lifetime.  An awaiter is awaited once. The callback is destroyed first thing when the coroutine
-// goes
+// Lifetime.  An awaiter is awaited once. The callback is destroyed first thing when the coroutine goes
 //            on; that waits until a cancel under way on another thread has returned.
 // Destruction of a frame that waits: by a thread that knows that nobody brings it back meanwhile
-// (no
-//            hand-over and no cancel is under way), or whose home has dropped the job.
+// (no hand-over and no cancel is under way), or whose home has dropped the job.
 //
 // Checked by model_check/coroutines/.
 #pragma once
 
 #include <coroutine>
-#include <optional>
+#include <cstdint>
+#include <memory>
+#include <new>
 #include <stop_token>
 #include <utility>
 
@@ -55,16 +54,20 @@ public:
         auto& promise = coroutine.promise();
         this->begin(promise.suspended_here());
         if (!mine().wait()) return false;
-        began_.write(true);
+        stage_.write(stage::waits);
         {
             typename Stop::token token = promise.stop_token();
-            if (token.stop_possible()) stop_.emplace(std::move(token), asked{&mine()});
+            if (token.stop_possible()) {
+                ::new (static_cast<void*>(&stop_)) callback(std::move(token), asked{&mine()});
+                stage_.write(stage::waits_with_callback);
+            }
         }
         return this->suspend();  // the last: the frame may be gone
     }
 
 protected:
-    ~awaiter() = default;
+    [[gnu::always_inline]] awaiter() {}
+    [[gnu::always_inline]] ~awaiter() { (void)left(); }
 
     // First thing on the way out.
     [[gnu::always_inline]] awaited resumed() {
@@ -73,10 +76,11 @@ protected:
     }
     // True once: it waited, and has not come back by await_resume.
     [[gnu::always_inline]] bool left() {
-        if (!began_.read()) [[likely]]
-            return false;  // and no callback was made
-        stop_.reset();
-        began_.write(false);
+        const stage s = stage_.read();
+        if (s == stage::fresh) [[likely]]
+            return false;
+        if (s == stage::waits_with_callback) std::destroy_at(&stop_);
+        stage_.write(stage::fresh);
         return true;
     }
 
@@ -85,10 +89,16 @@ private:
         Mine* of;
         void operator()() const noexcept { of->cancel(); }
     };
+    using callback = typename Stop::template callback<asked>;
+    enum class stage : std::uint8_t { fresh, waits, waits_with_callback };
+
     Mine& mine() { return static_cast<Mine&>(*this); }
 
-    typename Sync::template cell<bool> began_{false};
-    std::optional<typename Stop::template callback<asked>> stop_;
+    typename Sync::template cell<stage> stage_{stage::fresh};
+    // By its stage, not by an optional: a coroutine that need not wait asks once on its way out.
+    union {
+        callback stop_;
+    };
 };
 
 }  // namespace apiary

@@ -69,14 +69,14 @@ class channel {
 public:
     class [[nodiscard]] sending : public awaiter<sending, Sync, Stop> {
     public:
-        sending(channel& to, T& value) : to_(to), value_(&value) {}
+        [[gnu::always_inline]] sending(channel& to, T& value) : to_(to), value_(&value) {}
         [[gnu::always_inline]] ~sending() {
             if (this->left()) (void)to_.forget(to_.senders_, *this);
         }
 
         [[gnu::always_inline]] bool await_ready() { return to_.template settle<false>(*this, to_.senders_); }
         // done, closed or cancelled.
-        awaited await_resume() { return this->resumed(); }
+        [[gnu::always_inline]] awaited await_resume() { return this->resumed(); }
 
         // For awaiter.
         bool wait() { return !to_.template settle<true>(*this, to_.senders_); }
@@ -90,14 +90,14 @@ public:
 
     class [[nodiscard]] receiving : public awaiter<receiving, Sync, Stop> {
     public:
-        explicit receiving(channel& from) : from_(from) {}
+        [[gnu::always_inline]] explicit receiving(channel& from) : from_(from) {}
         [[gnu::always_inline]] ~receiving() {
             if (this->left()) (void)from_.forget(from_.receivers_, *this);
         }
 
         [[gnu::always_inline]] bool await_ready() { return from_.template settle<false>(*this, from_.receivers_); }
         // A value, closed or cancelled.
-        received<T> await_resume() {
+        [[gnu::always_inline]] received<T> await_resume() {
             const awaited end = this->resumed();
             return {value_.take(), end};
         }
@@ -112,6 +112,18 @@ public:
         typename Sync::template cell<std::optional<T>> value_{std::optional<T>()};
     };
 
+    // What send and receive give. co_await makes the awaiter of it, in place: what the compiler
+    // knows of an awaiter that it has made itself it need not read again.
+    struct [[nodiscard]] send_call {
+        channel& to;
+        T& value;
+        [[gnu::always_inline]] sending operator co_await() const { return sending(to, value); }
+    };
+    struct [[nodiscard]] receive_call {
+        channel& from;
+        [[gnu::always_inline]] receiving operator co_await() const { return receiving(from); }
+    };
+
     explicit channel(std::size_t capacity)
         : capacity_(capacity), ring_(capacity == 0 ? nullptr : Sync::template create_array<place>(capacity)) {}
     ~channel() {
@@ -123,9 +135,9 @@ public:
     channel& operator=(const channel&) = delete;
 
     // The value stays with the caller until the await ends, and longer unless it was sent.
-    sending send(T& value) { return sending(*this, value); }
-    sending send(T&& value) { return sending(*this, value); }
-    receiving receive() { return receiving(*this); }
+    send_call send(T& value) { return {*this, value}; }
+    send_call send(T&& value) { return {*this, value}; }
+    receive_call receive() { return {*this}; }
 
     // done, closed, or would_wait.
     awaited try_send(T& value) {
@@ -197,7 +209,7 @@ private:
     [[gnu::always_inline]] awaited get(place& into, sending*& from) {
         if (size_ != 0) {
             into.write(ring_[first_].take());
-            first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
+            first_ = behind(first_);
             --size_;
             from = senders_.take_first();
             if (from != nullptr) lay_down(*from->value_);
@@ -209,11 +221,12 @@ private:
         return awaited::done;
     }
 
-    void lay_down(T& value) {
-        const std::size_t at = first_ + size_;
-        ring_[at < capacity_ ? at : at - capacity_].write(std::optional<T>(std::move(value)));
+    [[gnu::always_inline]] void lay_down(T& value) {
+        ring_[vacant_].write(std::optional<T>(std::move(value)));
+        vacant_ = behind(vacant_);
         ++size_;
     }
+    std::size_t behind(std::size_t at) const { return at + 1 == capacity_ ? 0 : at + 1; }
 
     [[gnu::always_inline]] awaited attempt(sending& w, receiving*& to) { return put(*w.value_, to); }
     [[gnu::always_inline]] awaited attempt(receiving& w, sending*& from) { return get(w.value_, from); }
@@ -230,7 +243,7 @@ private:
         }
         if (how == awaited::would_wait) return false;
         if constexpr (Joins) Sync::reach("channel.need_not_wait");
-        w.how.write(how);
+        if (how != awaited::done) w.how.write(how);  // it begins as that
         if (served != nullptr) served->finish();
         return true;
     }
@@ -262,7 +275,7 @@ private:
     place* const ring_;
     mutable brief_lock<Sync> lock_;
     // By lock_.
-    std::size_t first_ = 0, size_ = 0;
+    std::size_t first_ = 0, vacant_ = 0, size_ = 0;
     bool closed_ = false;
     wait_list<sending> senders_;
     wait_list<receiving> receivers_;

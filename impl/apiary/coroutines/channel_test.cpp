@@ -217,6 +217,24 @@ TEST(channel, frames_that_go_while_they_wait_leave_the_lists) {
     EXPECT_EQ(*box, 1);
 }
 
+TEST(channel, a_frame_that_goes_while_it_waits_takes_its_stop_callback_with_it) {
+    resume_later home;
+    boxes c(0);
+    std::stop_source stop;
+    receives_a_box({home, stop.get_token()}, c).frame.destroy();
+    stop.request_stop();
+    EXPECT_EQ(home.run_all(), 0U);
+}
+
+TEST(channel, what_is_not_awaited_does_nothing) {
+    ints c(1);
+    (void)c.send(1);
+    EXPECT_EQ(c.size(), 0U);
+    EXPECT_EQ(c.try_send(2), awaited::done);
+    (void)c.receive();
+    EXPECT_EQ(c.size(), 1U);
+}
+
 TEST(channel, frames_that_go_behind_the_hand_over_take_their_value_with_them) {
     resume_later home;
     boxes c(0);
