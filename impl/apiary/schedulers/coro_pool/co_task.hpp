@@ -93,7 +93,7 @@ private:
     [[noreturn, gnu::noinline, gnu::cold]] static void throw_begun() {
         throw std::logic_error("co_task: awaited or forked a task that was awaited before, or moved from");
     }
-    [[gnu::noinline]] void drop() { begins_->handle().destroy(); }
+    [[gnu::noinline, gnu::cold]] void drop() { begins_->handle().destroy(); }
 
     promise_type* begins_ = nullptr;
 };
@@ -140,7 +140,7 @@ concept has_member_await = requires(A&& a) { std::forward<A>(a).operator co_awai
 template <class A>
 concept has_free_await = requires(A&& a) { operator co_await(std::forward<A>(a)); };
 template <class A>
-decltype(auto) awaiter_of(A&& a) {
+[[gnu::always_inline]] inline decltype(auto) awaiter_of(A&& a) {
     if constexpr (has_member_await<A>)
         return std::forward<A>(a).operator co_await();
     else if constexpr (has_free_await<A>)
@@ -191,7 +191,10 @@ template <class Sync>
 struct co_final {
     co_frame<Sync>& frame;
     [[gnu::always_inline]] bool await_ready() const noexcept { return frame.over(); }
-    void await_suspend(std::coroutine_handle<>) const noexcept { frame.go_home(); }
+    template <class P>
+    bool await_suspend(std::coroutine_handle<P> h) const noexcept {
+        return h.promise().goes_home_first();
+    }
     void await_resume() const noexcept {}
 };
 
@@ -200,7 +203,7 @@ template <class T, class Sync>
 class co_result_of : public co_frame<Sync> {
 public:
     void result_goes_to(co_outcome<T>* out) { out_ = out; }
-    void unhandled_exception() noexcept { out_->fail(std::current_exception()); }
+    [[gnu::noinline, gnu::cold]] void unhandled_exception() noexcept { out_->fail(std::current_exception()); }
 
 protected:
     co_outcome<T>* out_;
@@ -224,7 +227,7 @@ public:
     void return_void() {
         if (this->out_ != nullptr) this->out_->set();
     }
-    void unhandled_exception() noexcept {
+    [[gnu::noinline, gnu::cold]] void unhandled_exception() noexcept {
         if (this->out_ != nullptr) return this->out_->fail(std::current_exception());
         if (!static_cast<co_error_group<Sync>&>(this->group_of()).keep(std::current_exception()))
             co_context<Sync>::here()->lost_exceptions.add();
@@ -245,12 +248,15 @@ public:
                 Sync::fail("the promise of a coroutine does not begin with its frame");
     }
 
-    static void* operator new(std::size_t bytes) { return frame_storage<Sync>::allocate(bytes); }
+    // The compiler is told, so that it decides itself whether a promise is misplaced.
+    static void* operator new(std::size_t bytes) {
+        return __builtin_assume_aligned(frame_storage<Sync>::allocate(bytes), alignof(std::max_align_t));
+    }
     static void operator delete(void* p, std::size_t bytes) noexcept { frame_storage<Sync>::release(p, bytes); }
 
     co_task<T, Sync> get_return_object() noexcept { return co_task<T, Sync>(*this); }
     std::suspend_always initial_suspend() const noexcept { return {}; }
-    detail::co_final<Sync> final_suspend() noexcept { return {*this}; }
+    [[gnu::always_inline]] detail::co_final<Sync> final_suspend() noexcept { return {*this}; }
 
     template <class U>
     [[gnu::always_inline]] detail::co_call<U, Sync> await_transform(co_task<U, Sync>&& child) {

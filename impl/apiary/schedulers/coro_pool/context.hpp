@@ -7,8 +7,8 @@
 // offers, its deque. A branch is private until a hungry worker asks; then the oldest is offered to
 // all, and its thief runs it as it runs any stolen job.
 //
-// From one coroutine to the next: symmetric transfer, up to `most_transfers` times; then the worker's
-// stack is unwound, and go() resumes the next. Where the compiler makes no tail calls (g++ without
+// From one coroutine to the next: symmetric transfer. Every `most_transfers`th unwinds the worker's
+// stack instead, and go() resumes the next. Where the compiler makes no tail calls (g++ without
 // optimisation, or under ThreadSanitizer) each transfer is a call, so this bounds the stack in every build.
 //
 // A coroutine of high priority (lanes.hpp) makes what runs here stand back at its next resumption: it goes
@@ -68,7 +68,6 @@ public:
     // Resumes the coroutine, and those that it leads to, until one of them leaves this worker.
     void go(frame* next) noexcept {
         for (;;) {
-            transfers_ = most_transfers;
             next_ = nullptr;
             next->handle().resume();
             next = next_;
@@ -90,6 +89,7 @@ public:
     [[nodiscard, gnu::always_inline]] std::coroutine_handle<> transfer(frame& to) noexcept {
         if (--transfers_ != 0) [[likely]]
             return to.handle();
+        transfers_ = most_transfers;
         next_ = &to;
         return std::noop_coroutine();
     }
@@ -129,7 +129,7 @@ public:
             next->as_.done = group::all - forked;
             return transfer(*next);
         }
-        if (frame* const mine = chain_over(g, group::all - forked)) return mine->handle();
+        if (frame* const mine = chain_over(g, group::all - forked)) return transfer(*mine);
         return std::noop_coroutine();
     }
 
@@ -284,23 +284,21 @@ void co_frame<Sync>::run_unusual(context& here) {
 template <class Sync>
 [[gnu::always_inline]] inline bool co_frame<Sync>::over() noexcept {
     if (as_.kind > branch) [[unlikely]]
-        return over_unusually();
+        return false;
     leave_to(*context::here());
     return true;
 }
 template <class Sync>
-bool co_frame<Sync>::over_unusually() noexcept {
-    if (as_.kind != root_role) return false;
-    context::here()->then(*root_);
-    return true;
-}
-
-template <class Sync>
-void co_frame<Sync>::go_home() noexcept {
+bool co_frame<Sync>::goes_home_first() noexcept {
+    if (as_.kind == root_role) {
+        context::here()->then(*root_);
+        return false;
+    }
     co_host<Sync>* const guest_of = is(away) ? at_ : nullptr;
     is_unusual(ending);
     origin_->bring(*this);  // I2
     if (guest_of != nullptr) guest_of->leave();
+    return true;
 }
 
 template <class Sync>

@@ -184,9 +184,10 @@ public:
     // resume_on. False: it is there already, or the pool refuses (refused is set). True: it is on its way; see I2.
     [[nodiscard]] bool move_to(co_host<Sync>& x, bool& refused) noexcept;
 
-    // The end. True: the frame goes at once, and its context knows what comes then. False: it must go home first.
+    // The end. True: the frame goes at once, and its context knows what comes then. False: ask
     [[nodiscard]] bool over() noexcept;
-    void go_home() noexcept;
+    // this. True: the frame is on its way home, to end there (I2). False: it goes at once.
+    [[nodiscard, gnu::noinline, gnu::cold]] bool goes_home_first() noexcept;
 
 protected:
     [[gnu::always_inline]] co_frame() : job<Sync>(&run_it) {}
@@ -204,7 +205,6 @@ private:
 
     static bool run_it(job<Sync>& j, job_end how, any_worker*);
     [[gnu::noinline, gnu::cold]] void run_unusual(context& here);
-    [[gnu::noinline, gnu::cold]] bool over_unusually() noexcept;
     void leave_to(context& here) noexcept;
 
     // Written at once, when it is known what it will be; before that it is none of them.

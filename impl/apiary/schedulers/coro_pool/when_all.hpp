@@ -50,6 +50,41 @@ void count_lost(std::size_t failed) {
 }
 
 template <class Sync, class... T>
+class co_all;
+
+// What when_all gives: branches that have not begun. co_await makes the awaiter of it, in place:
+// what the compiler knows of an awaiter that it has made itself it need not read again.
+template <class Sync, class... T>
+class [[nodiscard]] co_branches {
+public:
+    // None of them is empty.
+    [[gnu::always_inline]] explicit co_branches(co_task<T, Sync>&&... children) noexcept
+        : children_(children.release()...) {}
+    co_branches(const co_branches&) = delete;
+    co_branches& operator=(const co_branches&) = delete;
+    [[gnu::always_inline]] ~co_branches() {
+        if (std::get<0>(children_) != nullptr) [[unlikely]]
+            std::apply(&drop, children_);
+    }
+
+    // Once; std::logic_error behind that.
+    [[gnu::always_inline]] co_all<Sync, T...> operator co_await() {
+        if (std::get<0>(children_) == nullptr) [[unlikely]]
+            throw_empty_task();
+        return co_all<Sync, T...>(*this);
+    }
+
+private:
+    friend co_all<Sync, T...>;
+    // Nobody has awaited them.
+    [[gnu::noinline, gnu::cold]] static void drop(co_promise<T, Sync>*... child) {
+        (child->handle().destroy(), ...);
+    }
+
+    std::tuple<co_promise<T, Sync>*...> children_;  // the first is null when they have begun
+};
+
+template <class Sync, class... T>
 class co_all {
     static constexpr std::size_t n = sizeof...(T);
     static_assert(n != 0);
@@ -57,15 +92,9 @@ class co_all {
 public:
     using comes_home = void;
 
-    // None of them is empty.
-    [[gnu::always_inline]] explicit co_all(co_task<T, Sync>&&... children) noexcept
-        : children_(children.release()...) {}
+    [[gnu::always_inline]] explicit co_all(co_branches<Sync, T...>& of) noexcept : of_(of) {}
     co_all(const co_all&) = delete;
     co_all& operator=(const co_all&) = delete;
-    [[gnu::always_inline]] ~co_all() {
-        if (group_.waiter == nullptr) [[unlikely]]
-            drop();
-    }
 
     bool await_ready() const noexcept { return false; }
     template <class P>
@@ -76,6 +105,7 @@ public:
         fork_rest(here, parent, std::make_index_sequence<n - 1>());
         auto& first = begin<0>();
         first.branch_of(group_, &parent.root(), co_group<Sync>::all - n);
+        std::get<0>(of_.children_) = nullptr;
         return here.transfer_behind_forks(first);
     }
     [[gnu::always_inline]] std::tuple<typename co_outcome<T>::value_type...> await_resume() {
@@ -85,7 +115,7 @@ public:
 private:
     template <std::size_t I>
     [[gnu::always_inline]] auto& begin() {
-        auto& child = *std::get<I>(children_);
+        auto& child = *std::get<I>(of_.children_);
         child.result_goes_to(&std::get<I>(outcomes_));
         return child;
     }
@@ -113,14 +143,10 @@ private:
             outcomes_);
         std::terminate();  // one of them has failed
     }
-    // Nobody has awaited them.
-    [[gnu::noinline, gnu::cold]] void drop() {
-        std::apply([](auto*... child) { (child->handle().destroy(), ...); }, children_);
-    }
 
-    co_group<Sync> group_;  // its waiter is null until they have begun
+    co_branches<Sync, T...>& of_;
+    co_group<Sync> group_;
     std::tuple<co_outcome<T>...> outcomes_;
-    const std::tuple<co_promise<T, Sync>*...> children_;
 };
 
 template <class Sync, class T>
@@ -171,10 +197,10 @@ private:
 }  // namespace detail
 
 template <class Sync, class... T>
-[[nodiscard, gnu::always_inline]] inline detail::co_all<Sync, T...> when_all(co_task<T, Sync>... children) {
+[[nodiscard, gnu::always_inline]] inline detail::co_branches<Sync, T...> when_all(co_task<T, Sync>... children) {
     if ((children.empty() || ...)) [[unlikely]]
         detail::throw_empty_task();
-    return detail::co_all<Sync, T...>(std::move(children)...);
+    return detail::co_branches<Sync, T...>(std::move(children)...);
 }
 template <class T, class Sync>
 [[nodiscard]] detail::co_all_of<Sync, T> when_all(std::vector<co_task<T, Sync>> children) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -310,6 +311,36 @@ co_task<> empty_branch() {
 TEST(when_all, an_empty_task_throws_before_any_branch_runs) {
     running_pool pool(1);
     EXPECT_THROW(sync_wait(pool, empty_branch()), std::logic_error);
+}
+
+co_task<> awaits_twice(int& sum) {
+    auto both = when_all(number(1), number(2));
+    const auto [one, two] = co_await both;
+    sum = one + two;
+    (void)co_await both;
+}
+
+TEST(when_all, is_awaited_once) {
+    int sum = 0;
+    running_pool pool(1);
+    EXPECT_THROW(sync_wait(pool, awaits_twice(sum)), std::logic_error);
+    EXPECT_EQ(sum, 3);
+}
+
+co_task<> keeps(std::shared_ptr<int>) { co_return; }
+co_task<> never_awaits(std::shared_ptr<int> kept, bool& all_there) {
+    [[maybe_unused]] const auto branches = when_all(keeps(kept), keeps(kept));
+    all_there = kept.use_count() == 4;
+    co_return;
+}
+
+TEST(when_all, that_nobody_awaits_takes_its_branches_with_it) {
+    const auto kept = std::make_shared<int>(1);
+    bool all_there = false;
+    running_pool pool(1);
+    sync_wait(pool, never_awaits(kept, all_there));
+    EXPECT_TRUE(all_there);
+    EXPECT_EQ(kept.use_count(), 1);
 }
 
 TEST(when_all, several_roots_at_a_time_from_several_threads) {
