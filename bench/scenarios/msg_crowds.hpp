@@ -3,6 +3,7 @@
 // What a poor result means stands in contract/scenarios.toml. Twins: as in msg_pairs.hpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -50,13 +51,14 @@ struct create_program {
 
 struct throughput_program {
     static constexpr std::string_view name = "msg_throughput", unit = "messages_per_op";
-    static constexpr std::array parameters{parameter{.name = "processes", .standard = 60, .most = 1'000'000},
-                                           parameter{.name = "messages", .standard = 10'000, .most = 1'000'000'000},
-                                           calibrated_ops};
-    std::uint64_t processes, messages;
+    static constexpr std::array parameters{
+        parameter{.name = "processes", .standard = 60, .most = 1'000'000},
+        parameter{.name = "messages", .standard = 10'000, .most = 1'000'000'000},
+        parameter{.name = "rounds", .standard = 0, .least = 0, .most = 1'000'000'000}, calibrated_ops};
+    std::uint64_t processes, messages, rounds;
 
     explicit throughput_program(const run_options& o)
-        : processes(o.param("processes")), messages(o.param("messages")) {}
+        : processes(o.param("processes")), messages(o.param("messages")), rounds(o.param("rounds")) {}
     [[nodiscard]] std::uint64_t ends() const { return processes + 1; }
     [[nodiscard]] std::uint64_t answer() const { return processes * (messages * (messages - 1) / 2); }
     [[nodiscard]] std::uint64_t units() const { return processes * messages; }
@@ -78,16 +80,25 @@ struct throughput_program {
         struct root {
             operation<R>* all;
             const throughput_program* program;
+            std::vector<typename R::address> children = {};
+            std::uint64_t next = 0;
 
             void start(self& me) {
-                std::vector<typename R::address> children;
                 for (std::uint64_t i = 0; i < program->processes; ++i)
                     children.push_back(me.spawn(child{all, program->messages}));
-                for (std::uint64_t k = 0, n = program->messages; k < n; ++k)
-                    for (const auto& to : children) me.send(to, {0, k});
+                go_on(me);
+            }
+            void receive(self& me, letter) { go_on(me); }
+
+            void go_on(self& me) {
+                const std::uint64_t left = program->messages - next;
+                const std::uint64_t until = next + (program->rounds == 0 ? left : std::min(program->rounds, left));
+                for (; next < until; ++next)
+                    for (const auto& to : children) me.send(to, {0, next});
+                if (next < program->messages) return me.send(me.me(), {0, 0});
+                children = {};
                 all->end(me, 0);
             }
-            void receive(self&, letter) {}
         };
     };
 };

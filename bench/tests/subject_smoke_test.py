@@ -515,6 +515,23 @@ class Messages(Case):
             with self.subTest(scenario=scenario):
                 self.program(scenario, flag, *params)
 
+    def test_rounds_with_a_message_to_itself_between_them(self) -> None:
+        for rounds in (7, 1000, 5000):
+            with self.subTest(rounds=rounds):
+                self.program("msg_throughput", "messages_per_op=3000", "processes=3", "messages=1000", f"rounds={rounds}")
+
+    def test_what_was_woken_runs_before_the_message_to_itself(self) -> None:
+        # Of those that promise it. Else all letters lie in memory before the first is read.
+        if Path(PROGRAM).name not in ("subject_machine", "subject_processes"):
+            self.skipTest("not promised")
+        for processes in (60, 200):
+            sizes = []
+            for rounds in (0, 16):
+                params = (f"processes={processes}", f"messages={1_200_000 // processes}", f"rounds={rounds}", "ops=1")
+                words = [word for param in params for word in ("--param", param)]
+                sizes.append(int(self.run_ok("msg_throughput", 1, *words, *ONE_BLOCK, workers=1)["maxrss_kib"]))
+            self.assertLess(4 * sizes[1], sizes[0], f"{processes} processes")
+
     def test_a_crowd_that_waits_takes_memory(self) -> None:
         row = self.program("idle_processes", r"spawns_per_op=20000;bytes_each=\d+", "processes=20000")
         self.assertIn(int(row["flags"].partition("bytes_each=")[2]), range(16, 20_000))

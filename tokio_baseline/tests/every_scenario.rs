@@ -60,6 +60,7 @@ const RUNS: &[(&str, &str, u64)] = &[
     ("msg_ring", "processes=2 hops=1 ops=1", 1),
     ("msg_create", "processes=100 ops=3", 3),
     ("msg_throughput", "processes=7 messages=50 ops=3", 3),
+    ("msg_throughput", "processes=7 messages=50 rounds=8 ops=3", 3),
     ("chameneos", "processes=5 meetings=100 ops=3", 3),
     ("big", "processes=30 pings=10 ops=3", 3),
     ("bounded_buffer", "capacity=3 producers=4 consumers=5 items=20 ops=3", 3),

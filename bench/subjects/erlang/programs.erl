@@ -16,7 +16,8 @@ list() ->
      {"msg_count", [{"messages", 1000000, 1, 1000000000}]},
      {"msg_ring", [{"processes", 100, 2, 1000000}, {"hops", 100000, 1, 1000000000}]},
      {"msg_create", [{"processes", 40000, 1, 2000000}]},
-     {"msg_throughput", [{"processes", 60, 1, 1000000}, {"messages", 10000, 1, 1000000000}]},
+     {"msg_throughput", [{"processes", 60, 1, 1000000}, {"messages", 10000, 1, 1000000000},
+                         {"rounds", 0, 0, 1000000000}]},
      {"chameneos", [{"processes", 100, 2, 1000000}, {"meetings", 200000, 1, 1000000000}]},
      {"big", [{"processes", 20000, 1, 1000000}, {"pings", 120, 1, 1000000}]},
      {"bounded_buffer", [{"capacity", 50, 1, 1000000}, {"producers", 40, 1, 1000000}, {"consumers", 40, 1, 1000000},
@@ -55,11 +56,10 @@ program("msg_create", #{"processes" := N}) ->
         each(0, N, fun(I) -> spawn(fun() -> once(O, I) end) ! {item, I} end),
         ended(O, 0)
     end};
-program("msg_throughput", #{"processes" := N, "messages" := Messages}) ->
+program("msg_throughput", #{"processes" := N, "messages" := Messages, "rounds" := Rounds}) ->
     {N + 1, N * below(Messages), "messages_per_op", N * Messages, fun(O) ->
         Children = [spawn(fun() -> add(O, Messages, 0) end) || _ <- lists:seq(1, N)],
-        each(0, Messages, fun(K) -> [To ! {item, K} || To <- Children] end),
-        ended(O, 0)
+        to_all(O, Children, 0, Messages, Rounds)
     end};
 program("chameneos", #{"processes" := N, "meetings" := Meetings}) ->
     {N + 1, 2 * Meetings, "messages_per_op", 4 * Meetings, fun(O) ->
@@ -125,6 +125,17 @@ ring(O, Processes, Next, Sum) ->
     end.
 
 once(O, Number) -> receive {item, N} -> heard(O), ended(O, Number + N) end.
+
+%% Behind so many rounds, a message to itself.
+to_all(O, Children, From, Messages, Rounds) ->
+    Until = case Rounds of 0 -> Messages; _ -> min(Messages, From + Rounds) end,
+    each(From, Until, fun(K) -> [To ! {item, K} || To <- Children] end),
+    case Until of
+        Messages -> ended(O, 0);
+        _ ->
+            self() ! {go_on, 0},
+            receive {go_on, 0} -> heard(O), to_all(O, Children, Until, Messages, Rounds) end
+    end.
 
 add(O, 0, Sum) -> ended(O, Sum);
 add(O, Left, Sum) -> receive {item, N} -> heard(O), add(O, Left - 1, Sum + N) end.

@@ -184,7 +184,7 @@ func msgCreate(c *call) (*report, error) {
 }
 
 func msgThroughput(c *call) (*report, error) {
-	n, messages := c.param("processes"), c.param("messages")
+	n, messages, rounds := c.param("processes"), c.param("messages"), c.param("rounds")
 	return measureMessages(c, program{n + 1, n * (messages * (messages - 1) / 2), n * messages, "messages_per_op", func(o *operation) {
 		var children []mailbox
 		for i := uint64(0); i < n; i++ {
@@ -198,7 +198,12 @@ func msgThroughput(c *call) (*report, error) {
 				o.end(sum)
 			}()
 		}
+		myself := oneLetter()
 		for k := uint64(0); k < messages; k++ {
+			if rounds > 0 && k > 0 && k%rounds == 0 {
+				myself <- letter{}
+				o.heard(<-myself)
+			}
 			for _, to := range children {
 				to <- letter{0, k}
 			}

@@ -8,6 +8,7 @@ namespace {
 using namespace apiary;
 using model::processes_scenario;
 using model::seen;
+using model::watched;
 
 // One worker, one process, one thread that sends and then stops it all.
 template <class Sync>
@@ -302,6 +303,40 @@ struct spawn_watched_against_end : processes_scenario<Sync, 2, 0> {
     }
 };
 APIARY_CHECK(spawn_watched_against_end);
+
+// A process has started two others, sent itself a message, and lets them run; a thief takes what it can get meanwhile.
+template <class Sync>
+struct others_run_first : processes_scenario<Sync, 2, 0> {
+    static constexpr const char* what =
+        "a process that sends to itself waits behind what is ready on its worker, of which a thief takes some: all run";
+    static constexpr std::array must_reach{"process_sources.others_first", "process_sources.thieves_have_the_others"};
+    seen second;
+    void before() {
+        this->make();
+        const auto ends = [](event&, auto& out) { out.finish(); };
+        (void)this->spawn(
+            0,
+            [this, ends](event&, auto& out) {
+                Sync::law(static_cast<bool>(out.spawn(this->process(1, ends))), "living work was refused");
+                auto other = std::make_unique<watched<Sync>>(second, ends, typename others_run_first::body{});
+                Sync::law(static_cast<bool>(out.spawn(std::move(other))), "living work was refused");
+                Sync::law(out.send(out.self(), 1) == send_answer::accepted, "a process does not find itself");
+            },
+            ends);
+        this->core->close_the_door();
+        this->turn();
+        Sync::law(this->of[0].steps == 1 && this->of[0].messages == 0, "it did not let others run");
+    }
+    void thread(unsigned i) { (void)this->turn_on(i); }
+    void after() {
+        for (unsigned n = 0; n != 8 && !this->core->over(); ++n) (void)this->turn_on(n % 2);
+        this->end();
+        Sync::law(this->of[0].messages == 1, "a message to itself was lost");
+        for (const seen* s : {&this->of[0], &this->of[1], &second})
+            Sync::law(s->closed == 1, "a process was not closed once");
+    }
+};
+APIARY_CHECK(others_run_first);
 
 // Two workers; a process that was woken lies in the slot of the one, and the other may steal it.
 template <class Sync>

@@ -126,7 +126,8 @@ public:
     pid self() const { return self_; }
     core& scheduler() const { return core_; }
 
-    // At once; the answer tells what became of it. Refused, a payload that is given is still there.
+    // At once; the answer tells what became of it. Refused, a payload that is given is still there. To itself: a later step gets
+    // it, and others run first, as by again(). So a long loop is cut into steps.
     template <class T>
     send_answer send(pid to, T&& data);
     // The answer, or that there will be none, comes as the end of a call of that tag (below), from whatever the receiver gives to
@@ -161,7 +162,7 @@ public:
         waits_ = process_state::blocked;
     }  // for the end of something called for, or a cancel; messages wait.
     // Called for nothing, it ends with process_end::misused
-    void again() { waits_ = process_state::ready; }  // for nothing: others run first
+    void again() { waits_ = process_state::ready; }  // for nothing: what is ready on this worker runs first
     void finish() { finished_ = true; }              // close follows
 
 private:
@@ -174,7 +175,7 @@ private:
     process_place<Sync>& place_;
     const pid self_;
     process_state waits_ = process_state::idle;
-    bool finished_ = false, misused_ = false;
+    bool finished_ = false, misused_ = false, sent_to_itself_ = false;
 };
 
 using process = basic_process<>;

@@ -9,7 +9,8 @@
 //           mutex. request_stop: a walk over all places.
 //
 // Invariants
-//   I1  The thread that is told that a process is ready (process_word I2) queues it: on its own worker, or in the crew's pool.
+//   I1  The thread that is told that a process is ready (process_word I2) queues it: on its own worker, next or behind what is
+//       ready there, or in the crew's pool.
 //   I2  What lives is counted by two_doors from before the place is open until the process is destroyed: so the crew that
 //       a wake finds is there.
 //   I3  Every message that was accepted is taken by a step, or is a dead letter.
@@ -197,6 +198,10 @@ private:
         const bool posted = here != nullptr && !config_.wakes_into_pool ? here->post_local(&p) : crew_.post(&p);
         Sync::law(posted, "processes: the crew has ended, and a process lives");
     }
+    // Behind what is ready on that worker, which is this thread's.
+    void queue_behind(place& p, worker_type& here) {
+        if (!here.sources().put_behind(&p)) queue(p, nullptr);
+    }
     send_answer queued(push_answer a, place& p, worker_type* here) {
         if (a == push_answer::woke) queue(p, here);
         if (a == push_answer::no_such_process) return send_answer::no_such_process;
@@ -231,7 +236,7 @@ private:
     // process_runs.hpp
     void run(place& p, worker_type& w);
     void step(place& p, worker_type& w, event_list<Sync>&& events, bool cancelled);
-    void settle(place& p, worker_type& w);
+    void settle(place& p, worker_type& w, bool lets_others_run = false);
     std::uint64_t close_mailbox(place& p, worker_type* here, process_end how);
     void tell_end(worker_type* here, pid to, pid ended, event_type what, process_end how);
     bool dispatch(place& p, worker_type& w);

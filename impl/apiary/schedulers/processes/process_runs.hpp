@@ -88,14 +88,15 @@ void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& event
     p.waits = out.waits_;
     if (p.waits == process_state::blocked && !p.calls.any())
         return end(p, w, process_end::misused, std::move(batch.rest()));
-    settle(p, w);
+    settle(p, w, out.sent_to_itself_);
 }
 
 template <class Sync>
-void process_core<Sync>::settle(place& p, worker_type& w) {
+void process_core<Sync>::settle(place& p, worker_type& w, bool lets_others_run) {
     const process_state waits = p.suspended ? process_state::blocked : p.waits;
     if (!p.word.settle(p.generation, waits)) return;
-    queue(p, waits == process_state::ready ? nullptr : &w);  // again(): behind others
+    if (waits == process_state::ready || lets_others_run) return queue_behind(p, w);
+    queue(p, &w);
 }
 
 // What is left is buried, and those that wait for its end, its answers or its mailbox are told. Returns how many messages were left.

@@ -1,10 +1,11 @@
-// process_sources: what a worker of processes has beside its ready work: timers of the processes that sleep, free places, and the
-// commands of the step that runs.
+// process_sources: what a worker of processes has beside its ready work: timers of the processes that sleep, those that let others
+// run first, free places, and the commands of the step that runs.
 //
 // When to use it. In the kind of process_core. Its crew has no post_to, and its workers stay until its end.
 // Threads.  enter, open, leave, id: the worker table, with the owner's mutex held. pending: any. The rest: the thread that
 //           runs the worker.
-// Progress. run_some fires at most local_budget timers.
+// Progress. run_some fires at most local_budget timers, and runs at most so many that others are behind.
+// Invariant. in_front_ is 0 exactly when behind_ is empty. So while a process is kept here there was other work that a thief could take.
 // The concept that this meets: workers/worker.hpp. Tested by the processes' tests.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include <apiary/queues/fifo_list.hpp>
+#include <apiary/queues/steal_result.hpp>
 #include <apiary/schedulers/processes/process.hpp>
 #include <apiary/tasks/job.hpp>
 #include <apiary/timers/timer_heap.hpp>
@@ -48,6 +50,14 @@ public:
             throw;
         }
     }
+    // A process that lets others run first: what is ready here by now, the oldest first. Then it goes to the crew's pool, and those
+    // that came meanwhile with it. False: nothing is ready here, and it is the caller's.
+    [[nodiscard]] bool put_behind(task_type* p) {
+        if (behind_.empty()) in_front_ = self().ready().in_deque();
+        if (in_front_ == 0) return false;
+        behind_.push_back(p);
+        return true;
+    }
     fifo_list<job<sync>>& spare_places() { return spare_; }
     std::vector<basic_command<sync>>& commands() { return commands_; }
 
@@ -57,10 +67,12 @@ public:
 
     // For the worker.
     bool run_some() {
-        const bool fired = fire();
-        return this->run_kept() || fired;
+        const bool fired = fire(), ran = run_in_front();
+        return this->run_kept() || fired || ran;
     }
-    bool call() const { return !timers_.empty() && timers_.next_deadline() <= self().owner().now_ns(); }
+    bool call() const {
+        return in_front_ != 0 || (!timers_.empty() && timers_.next_deadline() <= self().owner().now_ns());
+    }
     std::int64_t next_deadline() const { return timers_.next_deadline(); }
     std::size_t pending() const { return timers_.size(); }
 
@@ -91,9 +103,28 @@ private:
         return left != most;
     }
 
+    bool run_in_front() {
+        if (in_front_ == 0) return false;
+        for (std::size_t left = self().crew().parameters().local_budget; in_front_ != 0 && left != 0; --left) {
+            const auto oldest = self().ready().steal_oldest();
+            const bool taken = oldest.status == steal_status::taken;
+            sync::reach(taken ? "process_sources.others_first" : "process_sources.thieves_have_the_others");
+            in_front_ = taken ? in_front_ - 1 : 0;
+            if (in_front_ == 0) post_behind();  // before the last of them runs: it may take long
+            if (taken) self().run_task(oldest.value);
+        }
+        return true;
+    }
+    void post_behind() {
+        const bool posted = self().crew().post_list(behind_);
+        sync::law(posted, "processes: the crew has ended, and a process lives");
+    }
+
     typename sync::template atomic<std::uint64_t> running_;
     timer_heap<sleeping, sync> timers_;
     fifo_list<job<sync>> spare_;                 // free places of the table
+    fifo_list<job<sync>> behind_;                // ready, and let others run first:
+    std::size_t in_front_ = 0;                   // so many of this worker's
     std::vector<basic_command<sync>> commands_;  // of the step that runs
 };
 

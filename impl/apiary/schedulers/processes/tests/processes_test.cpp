@@ -1,6 +1,7 @@
 // Spawn, send, receive, end: what processes promise, on real workers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <stdexcept>
@@ -285,6 +286,35 @@ TEST(processes, one_that_runs_again_and_again_starves_nobody) {
     EXPECT_EQ(all.send(late.id, 1), send_answer::accepted);
     all.join();
     EXPECT_TRUE(over);
+}
+
+// More than a worker runs of its own before it looks elsewhere; and more than its queue holds.
+TEST(processes, all_that_was_ready_on_a_worker_runs_before_one_that_lets_others_run) {
+    constexpr int rounds = 5;
+    for (const bool by_a_message : {true, false})
+        for (const std::ptrdiff_t others : {2, 60, 200, 1000}) {
+            // What its queue does not hold waits in the pool; of a batch from there the old end may have its turn early.
+            const std::ptrdiff_t late = others > 256 ? 16 : 0;
+            processes all({.workers = 1});
+            std::vector<pid> ids;
+            std::vector<int> heard(static_cast<std::size_t>(others));
+            int steps = 0;
+            (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                while (batch.next() != nullptr) {
+                }
+                for (std::size_t i = ids.size(); i != heard.size(); ++i)
+                    ids.push_back(out.spawn(on_events([&, i](event&, step_output& o) {
+                                         if (++heard[i] == rounds) o.finish();
+                                     }))
+                                      .id);
+                EXPECT_GE(std::count(heard.begin(), heard.end(), steps) + late, others) << by_a_message;
+                if (steps++ == rounds) return out.finish();
+                for (const pid id : ids) EXPECT_EQ(out.send(id, 1), send_answer::accepted);
+                by_a_message ? (void)out.send(out.self(), 1) : out.again();
+            }));
+            all.join();
+            EXPECT_EQ(steps, rounds + 1);
+        }
 }
 
 TEST(processes, a_killed_one_is_not_stepped_any_more_and_is_closed) {
