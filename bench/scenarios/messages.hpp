@@ -5,6 +5,7 @@
 //     std::uint64_t answer() const;    // the sum of their values
 //     static constexpr std::string_view unit;  std::uint64_t units() const;   // the flag: what an operation has how many of
 //     template <messenger R> struct on { struct root; };   // the first process, made from {operation*, program*}
+//     template <messenger R> static constexpr bool suits;   // optional: not every R can do it
 //
 // Threads.  open: the main thread. All else: processes; `end` is the last thing that a process does, for after the last one
 // the main thread may open the next operation.
@@ -63,12 +64,23 @@ public:
     static constexpr bool open_loop = false;
     static constexpr auto parameters = Program::parameters;
     template <class Runtime>
-    static constexpr bool expressible = messenger<Runtime>;
+    static constexpr bool expressible = [] {
+        if constexpr (!messenger<Runtime>)
+            return false;
+        else if constexpr (requires { Program::template suits<Runtime>; })
+            return Program::template suits<Runtime>;
+        else
+            return true;
+    }();
 
     template <messenger Runtime>
     static report measure(const run_options& options) {
         using root = typename Program::template on<Runtime>::root;
         const Program program(options);
+        if constexpr (requires { Runtime::most_processes; })
+            if (program.ends() - 1 > Runtime::most_processes)
+                throw unsupported_here("more than " + std::to_string(Runtime::most_processes) +
+                                       " processes would take too much memory");
         letter_slowdown_ns = options.slowdown_ns;
         ledger account(0);
         std::optional<operation<Runtime>> all;  // outlives the processes; its addresses go before the runtime does

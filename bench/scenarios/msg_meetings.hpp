@@ -96,6 +96,8 @@ struct big_program {
         return pings * (processes * (processes - 1) / 2) + processes * (pings * (pings - 1) / 2);
     }
     [[nodiscard]] std::uint64_t units() const { return 2 * processes * pings; }
+    template <messenger R>
+    static constexpr bool suits = !requires { R::sends_wait; };
 
     template <messenger R>
     struct on {

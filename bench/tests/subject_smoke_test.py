@@ -536,6 +536,12 @@ class Messages(Case):
         row = self.program("idle_processes", r"spawns_per_op=20000;bytes_each=\d+", "processes=20000")
         self.assertIn(int(row["flags"].partition("bytes_each=")[2]), range(16, 20_000))
 
+    def test_fibers_of_full_channels_or_without_end_are_refused(self) -> None:
+        if Path(PROGRAM).name == "subject_boost_fiber":
+            self.assertNotIn("big", listed())
+            self.assert_unsupported("big")
+            self.assert_unsupported("idle_processes", "--param", "processes=262145", "--param", "ops=1")
+
     def test_one_worker(self) -> None:
         for scenario in ("msg_ping_pong", "big"):
             if scenario in listed():

@@ -107,7 +107,7 @@ class Peers(unittest.TestCase):
         self.assertIn("libtbb-dev", names)
         self.assertLessEqual({package.name for package in packages.REQUIRED}, set(names))
         self.assertFalse({"libboost-dev", "libconcurrentqueue-dev", "golang-go", "clang-19", "libomp-19-dev", "libcaf-dev", "erlang-base",
-                          "libstarpu-dev"}
+                          "libstarpu-dev", "libboost-fiber-dev"}
                          & set(names))
 
     def test_a_plan_gets_what_its_peers_need(self) -> None:

@@ -8,6 +8,8 @@
 //         void stop();                           // this process ends when the call that it is in returns
 //     };
 //     template <class P> void begin(P process);  // from outside: starts the first process of an operation
+//     static constexpr bool sends_wait = true;   // optional: a send waits while the receiver's mailbox is full
+//     static constexpr std::uint64_t most_processes = …;  // optional: of more at a time memory may not be enough
 //
 // Programs (scenarios/messages.hpp) are written once for all of them. A process P is a small movable value with
 //
@@ -16,7 +18,8 @@
 //
 // and the adapter calls both by `start_process` and `deliver`, so that all of them do the same beside. A process that has
 // stopped gets no further call; the programs send nothing to one that they know to be gone. Mailboxes are unbounded, or
-// hold back the sender where the runtime's do: no program waits in a circle but `big`, and BIAS.md tells which are bounded.
+// hold back the sender where the runtime's do: no program waits in a circle but `big`, which is unsupported there; BIAS.md
+// tells which are bounded.
 //
 // Threads.  begin: the main thread. All else: the process that `self` is of.
 #pragma once

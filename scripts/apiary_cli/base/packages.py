@@ -80,6 +80,9 @@ PEERS = {
         ),
     ),
     "caf": (Package("libcaf-dev", "the peer CAF", files=("/usr/include/caf/all.hpp",)),),
+    "boost_fiber": (
+        Package("libboost-fiber-dev", "the peer Boost.Fiber", files=("/usr/lib/*/libboost_fiber.so",)),
+    ),
     "erlang": (Package("erlang-base", "the peer Erlang/OTP", commands=("erl", "erlc")),),
     "starpu": (Package("libstarpu-dev", "the peer StarPU", files=("/usr/include/starpu/*/starpu.h",)),),
     "go": (Package("golang-go", "the peer Go", commands=("go",)),),
