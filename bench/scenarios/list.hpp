@@ -16,6 +16,7 @@
 #include "scenarios/ping_pong.hpp"
 #include "scenarios/post_latency.hpp"
 #include "scenarios/post_throughput.hpp"
+#include "scenarios/restart_storm.hpp"
 #include "scenarios/spawn_many.hpp"
 #include "scenarios/steal_pressure.hpp"
 #include "scenarios/successor.hpp"
@@ -63,6 +64,7 @@ inline constexpr std::array scenarios_of{
     entry_of<big, Runtime>(),
     entry_of<bounded_buffer, Runtime>(),
     entry_of<idle_processes, Runtime>(),
+    entry_of<restart_storm, Runtime>(),
     entry_of<graph, Runtime>(),
     entry_of<graph_again, Runtime>(),
     entry_of<wake_chain, Runtime>(),

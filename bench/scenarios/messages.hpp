@@ -40,9 +40,11 @@ public:
         mark_ = mark;
     }
 
+    // By one that goes on, or fails.
+    void add(std::uint64_t value) { sum_.fetch_add(value, std::memory_order_relaxed); }
     void end(typename R::self& me, std::uint64_t value) {
         me.stop();
-        sum_.fetch_add(value, std::memory_order_relaxed);
+        add(value);
         if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1)
             account_.complete(mark_ + sum_.load(std::memory_order_relaxed));
     }

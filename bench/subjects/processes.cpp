@@ -1,7 +1,7 @@
 // Subject `processes`: this project's own scheduler of message-driven processes, with N workers.
 //
 // A process of a program is one process; a letter is a message that lies in its event. The first step runs `start`. It has
-// nothing else: tasks cannot be posted to it.
+// nothing else: tasks cannot be posted to it. One that fails throws out of its step.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -9,8 +9,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <apiary/schedulers/processes/processes.hpp>
+#include <apiary/schedulers/processes/supervisor.hpp>
 
 #include "scenarios/list.hpp"
 
@@ -55,7 +57,20 @@ public:
         }
         [[nodiscard]] bool stopped() const { return stopped_; }
 
+        template <class Make>
+        void supervise(std::uint64_t count, std::uint64_t restarts, Make make) {
+            std::vector<apiary::supervisor::child> children;
+            for (std::uint64_t i = 0; i != count; ++i)
+                children.push_back({[make, i] { return std::make_unique<body<decltype(make(i))>>(make(i)); }});
+            const apiary::supervisor::options limit{.restarts = static_cast<unsigned>(restarts),
+                                                    .within_ns = 1'000'000'000};
+            (void)out_.spawn(std::make_unique<apiary::supervisor>(std::move(children), limit));
+        }
+        [[noreturn]] void fail() { throw failed(); }
+
     private:
+        struct failed {};
+
         apiary::step_output& out_;
         bool stopped_ = false;
     };

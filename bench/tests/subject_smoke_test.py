@@ -511,7 +511,8 @@ class Messages(Case):
                 ("msg_throughput", "messages_per_op=1", "processes=1", "messages=1"),
                 ("chameneos", "messages_per_op=4", "processes=2", "meetings=1"),
                 ("big", "messages_per_op=2", "processes=1", "pings=1"),
-                ("bounded_buffer", "messages_per_op=4", "capacity=1", "producers=1", "consumers=1", "items=1")):
+                ("bounded_buffer", "messages_per_op=4", "capacity=1", "producers=1", "consumers=1", "items=1"),
+                ("restart_storm", "restarts_per_op=1", "processes=1", "restarts=1")):
             with self.subTest(scenario=scenario):
                 self.program(scenario, flag, *params)
 
@@ -563,6 +564,7 @@ for _name, _flag, *_params in (
         ("chameneos", "messages_per_op=2000", "processes=9", "meetings=500"),
         ("big", "messages_per_op=2000", "processes=50", "pings=20"),
         ("bounded_buffer", "messages_per_op=1600", "capacity=3", "producers=8", "consumers=5", "items=50"),
+        ("restart_storm", "restarts_per_op=300", "processes=7", "restarts=300"),
         ("idle_processes", r"spawns_per_op=500;bytes_each=\d+", "processes=500")):
     setattr(Messages, f"test_{_name}", lambda self, n=_name, f=_flag, p=tuple(_params): self.program(n, f, *p))
 

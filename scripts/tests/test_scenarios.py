@@ -145,8 +145,8 @@ class Ours(unittest.TestCase):
 
     def test_messages_are_raced_by_those_that_have_processes_at_one_worker_and_two(self) -> None:
         plan = plans.plan("messages")
-        savina = {"chameneos", "big", "bounded_buffer", "idle_processes"}
-        names = {name for name in scenarios.SCENARIOS if name.startswith("msg_")} | savina
+        others = {"chameneos", "big", "bounded_buffer", "idle_processes", "restart_storm"}
+        names = {name for name in scenarios.SCENARIOS if name.startswith("msg_")} | others
         self.assertEqual({(p.scenario.name, p.workers) for p in plan.points}, {(name, n) for name in names for n in (1, 2)})
         self.assertLessEqual({"caf", "boost_fiber", "erlang", "go", "tokio", "ractor", "machine"}, set(plan.subjects))
         idle = {p.workers: dict(p.params)["processes"] for p in plan.points if p.scenario.name == "idle_processes"}

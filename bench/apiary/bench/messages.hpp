@@ -10,6 +10,11 @@
 //     template <class P> void begin(P process);  // from outside: starts the first process of an operation
 //     static constexpr bool sends_wait = true;   // optional: a send waits while the receiver's mailbox is full
 //     static constexpr std::uint64_t most_processes = …;  // optional: of more at a time memory may not be enough
+//     // optional, of self:
+//     template <class Make>                      // starts make(0) … make(count - 1) under a supervisor of the library's own. It
+//     void supervise(std::uint64_t count, std::uint64_t restarts, Make make);  // starts make(i) again where that one has failed,
+//                                                // up to `restarts` times within a second, and goes when all have stopped
+//     [[noreturn]] void fail();                  // this process fails at once, as its users' do
 //
 // Programs (scenarios/messages.hpp) are written once for all of them. A process P is a small movable value with
 //
@@ -65,5 +70,16 @@ concept messenger = runtime_adapter<R> && std::copyable<typename R::address> &&
                         me.send(to, letter{});
                         me.stop();
                     };
+
+// Stands for what makes them.
+struct example_maker {
+    example_process operator()(std::uint64_t) const { return {}; }
+};
+
+template <class R>
+concept supervising = messenger<R> && requires(typename R::self& me) {
+    me.supervise(1, 1, example_maker());
+    me.fail();
+};
 
 }  // namespace apiary::bench

@@ -1,7 +1,7 @@
 %% Subject `erlang`: the BEAM with N schedulers behind bench/contract/CLI.md. This is the command line, the ledger, the blocks and
 %% the row; programs.erl has the programs. subject.sh starts the machine, for the number of schedulers is one of its own words.
 -module(harness).
--export([main/0, ended/2, heard/1, peak_resident_bytes/0]).
+-export([main/0, added/2, ended/2, heard/1, peak_resident_bytes/0]).
 
 -define(MASK, 16#FFFFFFFFFFFFFFFF).
 
@@ -12,12 +12,14 @@ treaty() ->
         "ping_pong yield_many chained_spawn remote_spawn fib tree_sum skynet nqueens uts matmul graph graph_again wake_chain idle_cpu", " ").
 
 %% By a process as its last act. The operation's cells: the sum of the values, and how many processes are left.
-ended({Cells, Main, _}, Value) ->
-    atomics:add(Cells, 1, Value),
+ended({Cells, Main, _} = O, Value) ->
+    added(O, Value),
     case atomics:sub_get(Cells, 2, 1) of
         0 -> Main ! {ended, now_ns()};
         _ -> ok
     end.
+
+added({Cells, _, _}, Value) -> atomics:add(Cells, 1, Value).
 
 %% For each letter: the built-in slow-down, every 64th of a scheduler.
 heard({_, _, none}) -> ok;

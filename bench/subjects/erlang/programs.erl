@@ -2,10 +2,14 @@
 %%
 %% The machine has room for two million processes (subject.sh.in).
 %%
+%% Its library has supervisors: one of them starts the processes of restart_storm.
+%%
 %% A program is {how many processes end, the sum of their values, unit, units, the root}; a letter is {What, Number}.
 -module(programs).
+-behaviour(supervisor).
 -export([names/0, parameters/1, program/2, forget/0]).
--import(harness, [ended/2, heard/1]).
+-export([init/1, start_storm/3]).
+-import(harness, [added/2, ended/2, heard/1]).
 
 names() -> [Name || {Name, _} <- list()].
 
@@ -22,7 +26,8 @@ list() ->
      {"big", [{"processes", 20000, 1, 1000000}, {"pings", 120, 1, 1000000}]},
      {"bounded_buffer", [{"capacity", 50, 1, 1000000}, {"producers", 40, 1, 1000000}, {"consumers", 40, 1, 1000000},
                          {"items", 1000, 1, 1000000}]},
-     {"idle_processes", [{"processes", 100000, 1, 2000000}]}].
+     {"idle_processes", [{"processes", 100000, 1, 2000000}]},
+     {"restart_storm", [{"processes", 100, 1, 100000}, {"restarts", 1000, 1, 1000000}]}].
 
 below(N) -> N * (N - 1) div 2.
 
@@ -96,6 +101,12 @@ program("idle_processes", #{"processes" := N}) ->
         atomics:put(Cells, 3, harness:peak_resident_bytes()),
         lists:foldl(fun(To, I) -> To ! {item, I}, I + 1 end, 0, Children),
         ended(O, 0)
+    end};
+program("restart_storm", #{"processes" := N, "restarts" := Restarts}) ->
+    logger:set_primary_config(level, none), % a report of each failure would go to standard output
+    {N + 1, below(Restarts) + Restarts + N, "restarts_per_op", Restarts, fun(O) ->
+        {ok, _} = supervisor:start_link(?MODULE, {O, self(), N, Restarts}),
+        storm(O, N, Restarts, 0, 0)
     end}.
 
 ping(O, Partner, End, Sum) ->
@@ -125,6 +136,30 @@ ring(O, Processes, Next, Sum) ->
     end.
 
 once(O, Number) -> receive {item, N} -> heard(O), ended(O, Number + N) end.
+
+%% The supervisor's; it goes with the root, which is its parent.
+init({O, Root, N, Restarts}) ->
+    Children = [#{id => I, start => {?MODULE, start_storm, [O, Root, I]}, restart => transient} || I <- lists:seq(1, N)],
+    {ok, {#{strategy => one_for_one, intensity => Restarts, period => 1}, Children}}.
+
+start_storm(O, Root, _) -> {ok, spawn_link(fun() -> in_storm(O, Root) end)}.
+
+in_storm(O, Root) ->
+    Root ! {started, self()},
+    receive
+        {fail, K} -> heard(O), added(O, K), exit(failed);
+        {'end', _} -> heard(O), Root ! {gone, 0}, ended(O, 0)
+    end.
+
+storm(O, N, Restarts, Starts, _) when Starts =:= N + Restarts ->
+    each(0, N, fun(_) -> receive {gone, 0} -> heard(O) end end),
+    ended(O, Starts);
+storm(O, N, Restarts, Starts, Failures) ->
+    receive
+        {started, Child} when Failures < Restarts ->
+            heard(O), Child ! {fail, Failures}, storm(O, N, Restarts, Starts + 1, Failures + 1);
+        {started, Child} -> heard(O), Child ! {'end', 0}, storm(O, N, Restarts, Starts + 1, Failures)
+    end.
 
 %% Behind so many rounds, a message to itself.
 to_all(O, Children, From, Messages, Rounds) ->

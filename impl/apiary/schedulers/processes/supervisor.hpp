@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -118,7 +119,7 @@ private:
     // A failure more: whether it is one too many.
     bool may_restart(output& out) {
         const std::int64_t now = out.scheduler().now_ns();
-        std::erase_if(failures_, [&](std::int64_t at) { return now - at > options_.within_ns; });
+        while (!failures_.empty() && now - failures_.front() > options_.within_ns) failures_.pop_front();
         failures_.push_back(now);
         return failures_.size() <= options_.restarts;
     }
@@ -140,7 +141,7 @@ private:
 
     const options options_;
     std::vector<supervised> children_;
-    std::vector<std::int64_t> failures_;  // when, within the window
+    std::deque<std::int64_t> failures_;  // when, within the window, ascending
     std::size_t living_ = 0;
     std::uint64_t patience_ = 0;  // the tag of the last sleep
     phase now_ = running;
