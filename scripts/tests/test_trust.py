@@ -14,6 +14,7 @@ from .support import REAL_ROOT
 
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| (caught|believed) \|", re.MULTILINE)
 LISTED = ROW.findall((REAL_ROOT / "bench" / "contract" / "TRUST.md").read_text(encoding="utf-8"))
+TRIES = 20  # beside other work an audit may prove nothing, and a lie is believed: a busy machine hides what it is about
 POINTS = {"post_throughput": points.throughput(1), "post_latency": points.latency(300, 1.0)}
 
 
@@ -34,7 +35,9 @@ class Trust(unittest.TestCase):
         return race
 
     def status(self, lie: str, scenario: str) -> tuple[str, str]:
-        (row,) = self.race(lie, scenario).rows
+        with tempfile.TemporaryDirectory(prefix="apiary-trust-") as folder:
+            self.folder = Path(folder)
+            (row,) = self.race(lie, scenario).rows
         return row["status"], row["error"]
 
     def test_an_honest_subject_is_believed(self) -> None:
@@ -53,7 +56,10 @@ class Trust(unittest.TestCase):
 
 def case(lie: str, scenario: str, verdict: str):
     def test(self: Trust) -> None:
-        status, error = self.status(lie, scenario)
+        for _ in range(TRIES if verdict == "caught" else 1):
+            status, error = self.status(lie, scenario)
+            if status != "ok":
+                break
         self.assertEqual("believed" if status == "ok" else "caught", verdict, f"{status}: {error}")
         self.assertTrue(status in ("ok", "malformed", "wrong"), status)
 
