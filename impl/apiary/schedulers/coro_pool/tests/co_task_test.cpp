@@ -158,8 +158,10 @@ TEST(co_task, a_long_loop_of_awaits_does_not_grow_the_stack) {
 }
 
 co_task<> thrown_from_below(int levels) {
-    if (levels == 0) co_await throws("from below");
-    co_await thrown_from_below(levels - 1);
+    if (levels == 0)
+        co_await throws("from below");
+    else
+        co_await thrown_from_below(levels - 1);
 }
 
 TEST(co_task, an_exception_climbs_from_a_thousand_levels) {
