@@ -2,6 +2,7 @@
 // Subject `coro_pool_heap`: the same with every frame from the heap (APIARY_CORO_HEAP).
 //
 // Its kernels are in coroutine form: a frame for every node, leaves too. A post is the spawn of a coroutine, as in seed 003.
+// With urgent=1 those from outside are of high priority: what priorities bring where they are used.
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 
 #include <array>
@@ -37,12 +38,14 @@ public:
         apiary::bench::parameter{
             .name = "linger_ns", .standard = apiary::co_config::usual_linger_ns, .least = 0, .most = 10'000'000},
         apiary::bench::parameter{.name = "priorities", .standard = 1, .least = 0, .most = 1},
+        apiary::bench::parameter{.name = "urgent", .standard = 0, .least = 0, .most = 1},
         apiary::bench::parameter{.name = "pinned", .standard = 0, .least = 0, .most = 1}};
     static void tune(std::string_view which, std::uint64_t value) {
         if (which == "batch") config_.batch = value;
         if (which == "stealing") config_.stealing = value != 0;
         if (which == "linger_ns") config_.linger_ns = static_cast<std::int64_t>(value);
         if (which == "priorities") config_.priorities = value != 0;
+        if (which == "urgent") urgent_ = value != 0;
         if (which == "pinned") config_.pinned = value != 0;
     }
 
@@ -60,7 +63,7 @@ public:
 
     template <class F>
     void post(F&& callable) {
-        apiary::bench::must_accept(pool_.spawn(calls(std::forward<F>(callable))));
+        apiary::bench::must_accept(pool_.spawn(calls(std::forward<F>(callable)), {.priority = priority_here()}));
     }
 
     apiary::bench::runtime_counters counters() const {
@@ -74,6 +77,10 @@ private:
         callable();
         co_return;
     }
+    static apiary::co_priority priority_here() {
+        const bool high = urgent_ && apiary::co_context<sync>::here() == nullptr;
+        return high ? apiary::co_priority::high : apiary::co_priority::normal;
+    }
     static apiary::co_config with(unsigned workers) {
         apiary::co_config c = config_;
         c.workers = workers;
@@ -81,6 +88,7 @@ private:
     }
 
     static inline apiary::co_config config_{};
+    static inline bool urgent_ = false;
     apiary::basic_coro_pool<sync> pool_;
 };
 

@@ -9,8 +9,8 @@
 //
 // The optimisations that the seed proposes are numbers to tune, each added singly to its design, as its text has them: bulk (a
 // worker runs what it took, and hides it meanwhile), stealing (a queue for each worker), spins, pinned (worker k on processor
-// k % processors), priorities (three queues; the posts here are all normal). Its sixth, pooled coroutines, has nothing to do here: a
-// post of the scenarios fits into a std::function.
+// k % processors), priorities (three queues; the posts here are all normal, but those from outside with urgent). Its sixth, pooled
+// coroutines, has nothing to do here: a post of the scenarios fits into a std::function.
 #include <concurrentqueue/concurrentqueue.h>
 #include <pthread.h>
 
@@ -44,12 +44,14 @@ public:
         apiary::bench::parameter{.name = "stealing", .standard = 0, .least = 0, .most = 1},
         apiary::bench::parameter{.name = "spins", .standard = 0, .least = 0, .most = 10'000},
         apiary::bench::parameter{.name = "priorities", .standard = 0, .least = 0, .most = 1},
+        apiary::bench::parameter{.name = "urgent", .standard = 0, .least = 0, .most = 1},
         apiary::bench::parameter{.name = "pinned", .standard = 0, .least = 0, .most = 1}};
     static void tune(std::string_view which, std::uint64_t value) {
         if (which == "bulk") bulk_ = value;
         if (which == "stealing") stealing_ = value != 0;
         if (which == "spins") spins_ = value;
         if (which == "priorities") priorities_ = value != 0;
+        if (which == "urgent") urgent_ = value != 0;
         if (which == "pinned") pinned_ = value != 0;
     }
 
@@ -70,7 +72,7 @@ public:
 
     template <class F>
     void post(F&& callable) {
-        (stealing_ && mine_ != nullptr ? *mine_ : queue_).enqueue(task(std::forward<F>(callable)));
+        (mine_ != nullptr ? *mine_ : urgent_ ? high_ : queue_).enqueue(task(std::forward<F>(callable)));
         if (waiting_.load() > 0) cv_.notify_one();
     }
 
@@ -88,20 +90,21 @@ private:
         const auto from = [&](queue& q) {
             return bulk_ == 1 ? std::size_t{q.try_dequeue(some[0])} : q.try_dequeue_bulk(some.begin(), bulk_);
         };
-        if (priorities_)
+        const bool lanes = priorities_ || urgent_;
+        if (lanes)
             if (const std::size_t n = from(high_)) return n;
         for (std::size_t i = 0; i != own_.size(); ++i)  // its own first
             if (const std::size_t n = from(own_[(me + i) % own_.size()])) return n;
         if (const std::size_t n = from(queue_)) return n;
-        return priorities_ ? from(background_) : 0;
+        return lanes ? from(background_) : 0;
     }
     bool something_waits() const {
-        return queue_.size_approx() > 0 ||
+        return queue_.size_approx() > 0 || (urgent_ && high_.size_approx() > 0) ||
                std::any_of(own_.begin(), own_.end(), [](const queue& q) { return q.size_approx() > 0; });
     }
 
     void work(unsigned me) {
-        if (stealing_) mine_ = &own_[me];
+        mine_ = stealing_ ? &own_[me] : &queue_;
         std::array<task, 32> some;
         while (running_.load()) {
             std::size_t n = take(some, me);
@@ -125,8 +128,8 @@ private:
     }
 
     static inline std::uint64_t bulk_ = 1, spins_ = 0;
-    static inline bool stealing_ = false, priorities_ = false, pinned_ = false;
-    static inline thread_local queue* mine_ = nullptr;
+    static inline bool stealing_ = false, priorities_ = false, urgent_ = false, pinned_ = false;
+    static inline thread_local queue* mine_ = nullptr;  // a worker's: where it posts
 
     queue queue_, high_, background_;
     std::vector<queue> own_;
