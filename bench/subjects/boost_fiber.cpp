@@ -4,7 +4,7 @@
 // The threads share fibers by the library's work_stealing, as its own measurements do. One thread alone has round_robin, the
 // library's default: a thief without others looks for one for ever. Idle thieves look again and again, which is their default, too.
 // Letters in a circle of full mailboxes would wait for ever: `big` is unsupported; and so are more than 262,144 processes, of which
-// each keeps 7 to 17 kB. It has nothing else: tasks cannot be posted to it.
+// each keeps 7 to 12 kB. It has nothing else: tasks cannot be posted to it.
 #include <boost/fiber/algo/work_stealing.hpp>
 #include <boost/fiber/buffered_channel.hpp>
 #include <boost/fiber/fiber.hpp>

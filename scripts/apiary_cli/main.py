@@ -208,7 +208,20 @@ def settle() -> None:
 
 
 def main(words: list[str]) -> int:
-    settle()
+    """Stopped at any moment, also while it says why it failed, it ends by the signal's status."""
+    try:
+        settle()
+        return answer(words)
+    except Stopped as stopped:
+        _flush()
+        print(f"\napiary: stopped by signal {stopped.signum}; nothing was left running", file=sys.stderr)
+        return 128 + stopped.signum
+    finally:
+        proc.deafen()
+        proc.kill_all()
+
+
+def answer(words: list[str]) -> int:
     try:
         code = dispatch(words)
         sys.stdout.flush()
@@ -217,10 +230,6 @@ def main(words: list[str]) -> int:
         _flush()
         print(fault.text(), file=sys.stderr)
         return fault.code
-    except Stopped as stopped:
-        _flush()
-        print(f"\napiary: stopped by signal {stopped.signum}; nothing was left running", file=sys.stderr)
-        return 128 + stopped.signum
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
@@ -228,9 +237,6 @@ def main(words: list[str]) -> int:
         _flush()
         print(of_system(error).text(), file=sys.stderr)
         return HARNESS
-    finally:
-        proc.deafen()
-        proc.kill_all()
 
 
 def _flush() -> None:

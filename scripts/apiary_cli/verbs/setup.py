@@ -52,7 +52,9 @@ def install_commands(names: list[str], euid: int, sudo: str | None) -> list[list
     prefix = [] if euid == 0 else [sudo or "sudo", "-n"]
     patient = ["-o", "Acquire::Retries=5", "-o", "DPkg::Lock::Timeout=600"]  # a machine that boots updates itself, too
     base = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y", *patient]
-    return [[*base, "update"], [*base, "install", "--no-install-recommends", *names]]
+    # Lists that could not be fetched are an error then, and asked for again; apt-get takes them for a warning.
+    strict = ["-o", "APT::Update::Error-Mode=any"]
+    return [[*base, *strict, "update"], [*base, "install", "--no-install-recommends", *names]]
 
 
 def unknown_system(names: list[str], os_release: dict[str, str]) -> Fault:

@@ -9,6 +9,7 @@
 // The concept that this meets: workers/worker.hpp. Tested by the processes' tests.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -71,7 +72,7 @@ public:
         return this->run_kept() || fired || ran;
     }
     bool call() const {
-        return in_front_ != 0 || (!timers_.empty() && timers_.next_deadline() <= self().owner().now_ns());
+        return in_front_ != 0 || due();
     }
     std::int64_t next_deadline() const { return timers_.next_deadline(); }
     std::size_t pending() const { return timers_.size(); }
@@ -103,15 +104,19 @@ private:
         return left != most;
     }
 
+    bool due() const { return !timers_.empty() && timers_.next_deadline() <= self().owner().now_ns(); }
+    // One at least. No more where a timer is due or the pool has something: they have their turns between.
     bool run_in_front() {
         if (in_front_ == 0) return false;
         for (std::size_t left = self().crew().parameters().local_budget; in_front_ != 0 && left != 0; --left) {
             const auto oldest = self().ready().steal_oldest();
-            const bool taken = oldest.status == steal_status::taken;
-            sync::reach(taken ? "process_sources.others_first" : "process_sources.thieves_have_the_others");
-            in_front_ = taken ? in_front_ - 1 : 0;
+            task_type* next = oldest.status == steal_status::taken ? oldest.value : nullptr;
+            const bool any = next != nullptr || self().ready().pop(next);  // a thief is at the old end
+            sync::reach(any ? "process_sources.others_first" : "process_sources.thieves_have_the_others");
+            in_front_ = any ? std::min(in_front_ - 1, self().ready().in_deque()) : 0;
             if (in_front_ == 0) post_behind();  // before the last of them runs: it may take long
-            if (taken) self().run_task(oldest.value);
+            if (any) self().run_task(next);
+            if (due() || !self().crew().pool().looks_empty()) break;
         }
         return true;
     }

@@ -74,9 +74,10 @@ bool comes_true(Condition condition) {
     return true;
 }
 struct four_branches {
-    std::atomic<bool> fourth_runs = false, second_ran = false;
+    std::atomic<bool> first_runs = false, fourth_runs = false, second_ran = false;
 
     co_task<> first() {  // stolen
+        first_runs = true;
         while (!fourth_runs) std::this_thread::yield();
         co_return;
     }
@@ -90,7 +91,8 @@ struct four_branches {
     }
     co_task<> fourth() {
         fourth_runs = true;
-        EXPECT_TRUE(comes_true([] { return apiary::co_context<apiary::real_sync>::here()->asked(); })) << "the thief is hungry again";
+        EXPECT_TRUE(comes_true([this] { return first_runs && apiary::co_context<apiary::real_sync>::here()->asked(); }))
+            << "the thief is hungry again";
         co_return;
     }
     co_task<> all() {

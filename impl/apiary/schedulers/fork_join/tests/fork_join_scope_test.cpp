@@ -65,15 +65,18 @@ bool comes_true(Condition condition) {
 // No job forks, and the request comes when all of them are in the scope already.
 TEST(task_scope, hands_jobs_to_a_worker_that_asks_while_it_waits) {
     fork_join_pool pool({.workers = 2});
-    std::atomic<bool> fourth_runs = false, second_ran = false;
+    std::atomic<bool> first_runs = false, fourth_runs = false, second_ran = false;
     pool.run([&](context& w) {
         scope s(w);
-        s.run([&] { wait_for(fourth_runs); });  // stolen
+        s.run([&] {  // stolen
+            first_runs = true;
+            wait_for(fourth_runs);
+        });
         s.run([&] { second_ran = true; });
         s.run([&] { EXPECT_TRUE(comes_true([&] { return second_ran.load(); })) << "nobody was given it"; });
         s.run([&](context& v) {
             fourth_runs = true;
-            EXPECT_TRUE(comes_true([&] { return v.asked(); })) << "the thief is hungry again";
+            EXPECT_TRUE(comes_true([&] { return first_runs && v.asked(); })) << "the thief is hungry again";
         });
         s.wait();
     });
@@ -81,14 +84,17 @@ TEST(task_scope, hands_jobs_to_a_worker_that_asks_while_it_waits) {
 
 TEST(task_scope, hands_jobs_to_a_worker_that_asks_while_it_has_no_room) {
     fork_join_pool pool({.workers = 2});
-    std::atomic<bool> no_room = false, second_ran = false;
+    std::atomic<bool> first_runs = false, no_room = false, second_ran = false;
     pool.run([&](context& w) {
         apiary::task_scope<context, 2> s(w);
-        s.run([&] { wait_for(no_room); });  // stolen
+        s.run([&] {  // stolen
+            first_runs = true;
+            wait_for(no_room);
+        });
         s.run([&] { second_ran = true; });
         s.run([&](context& v) {
             no_room = true;
-            EXPECT_TRUE(comes_true([&] { return v.asked(); })) << "the thief is hungry again";
+            EXPECT_TRUE(comes_true([&] { return first_runs && v.asked(); })) << "the thief is hungry again";
         });
         s.run([&] { EXPECT_TRUE(comes_true([&] { return second_ran.load(); })) << "nobody was given it"; });
         s.wait();
