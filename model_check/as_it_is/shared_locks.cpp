@@ -214,6 +214,26 @@ APIARY_FAILING_SCENARIO(shared_timed_mutex_is_read_no_more, "gave up") {
     apiary::check(mine, "gave up");
 }
 
+// Who gives up sees that a writer has it, and who read before that writer is not known by that.
+APIARY_FAILING_SCENARIO(shared_lock_that_gave_up_orders_nothing, "data race") {
+    std::shared_timed_mutex m;
+    int data = 0;
+    std::atomic<bool> behind{false};
+    std::thread a([&] {
+        const std::shared_lock held(m);
+        data = 1;
+    });
+    std::thread b([&] {
+        const std::lock_guard held(m);
+        if (data == 1) behind.store(true, std::memory_order_relaxed);
+    });
+    const bool mine = m.try_lock_shared_for(10ms);
+    if (mine) m.unlock_shared();
+    if (!mine && behind.load(std::memory_order_relaxed)) apiary::check(data == 1);
+    a.join();
+    b.join();
+}
+
 // ---- sem_t ----------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -307,3 +327,24 @@ void waits_for_a_post(int expected) {
 
 APIARY_FAILING_SCENARIO(semaphore_gives_up, "gave up") { waits_for_a_post(0); }
 APIARY_FAILING_SCENARIO(semaphore_is_posted_in_time, "posted in time") { waits_for_a_post(-1); }
+
+// The post was seen, and another thread has taken it: to wait in vain for the next one orders nothing.
+// The search comes last to the thread that waits; in the scenario of the shared lock it comes to it first.
+APIARY_FAILING_SCENARIO(semaphore_that_gave_up_orders_nothing, "data race") {
+    semaphore s(0);
+    int data = 0;
+    std::thread a([&] {
+        data = 1;
+        s.post();
+    });
+    std::thread b([&] { s.try_wait(); });
+    std::thread c([&] {
+        timespec until{};
+        ::clock_gettime(CLOCK_REALTIME, &until);
+        ++until.tv_sec;
+        if (s.count() == 1 && ::sem_timedwait(&s.s_, &until) != 0) apiary::check(data == 1);
+    });
+    a.join();
+    b.join();
+    c.join();
+}

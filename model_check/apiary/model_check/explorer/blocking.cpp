@@ -23,7 +23,7 @@ std::uint64_t primitive(engine& e, object& o, const code_place& at, const char* 
                         std::uint64_t (*next)(const void*, std::uint64_t), const void* closure, std::uint8_t* flags,
                         operation& op) {
     op = make(e, o, at, name, relaxed);
-    op.order = number(order);  // one that fails orders nothing
+    op.order = number(order);  // one that fails or gives up orders nothing
     op.mode = mode;
     op.expect = expect;
     op.mask = mask;

@@ -97,6 +97,13 @@ struct event {
 
     [[nodiscard]] event_id id() const { return make_id(thread, index); }
     [[nodiscard]] bool has(event_flag f) const { return (flags & f) != 0; }
+    // A compare-exchange that failed and a wait that gave up have an order of their own, by the flags.
+    void settle_order() {
+        if (mode == read_mode::cas || mode == read_mode::weak_cas)
+            order = has(exclusive) ? success_order : failure_order;
+        else if (mode == read_mode::timed_rmw)
+            order = has(forced) ? failure_order : success_order;
+    }
     [[nodiscard]] bool seq_cst() const {
         return order == static_cast<std::uint8_t>(std::memory_order_seq_cst) || heavy();
     }

@@ -178,8 +178,7 @@ void engine::revisit(const event& from, event_id target, std::vector<work_item>&
             next->insert_in_co(next->at(from_id), place);
             read.flags = how.flags[i];
             read.value = w.value;
-            if (read.mode == read_mode::cas || read.mode == read_mode::weak_cas)
-                read.order = read.has(exclusive) ? read.success_order : read.failure_order;
+            read.settle_order();
             next->link(read);
             const event& write = next->at(from_id);
             if (first_of_its_mirrors(*next, read) && first_of_its_mirrors(*next, write) &&

@@ -79,8 +79,7 @@ event& engine::append(const operation& op) {
 
 void engine::settle_read(event& e) const {
     e.value = g_->value_of(e.slot, e.rf);
-    if (e.mode == read_mode::cas || e.mode == read_mode::weak_cas)
-        e.order = e.has(exclusive) ? e.success_order : e.failure_order;
+    e.settle_order();
     g_->link(e);
 }
 
