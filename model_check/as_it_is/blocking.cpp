@@ -138,6 +138,23 @@ APIARY_SCENARIO(clock_moves_by_what_is_slept, "wait_for_gives_up") {
     a.join();
 }
 
+// What a thread has slept is behind whoever has joined it, and what was before its start is behind it.
+namespace {
+void sleeps_between_two_looks(bool joins) {
+    const auto since = std::chrono::steady_clock::now();
+    std::thread a([since] {
+        apiary::check(std::chrono::steady_clock::now() > since, "started before it was started");
+        std::this_thread::sleep_for(1s);
+    });
+    if (joins) a.join();
+    apiary::check(std::chrono::steady_clock::now() - since >= 1s, "slept for less");
+    if (!joins) a.join();
+}
+}  // namespace
+
+APIARY_SCENARIO(clock_follows_starts_and_joins, "clock_does_not_wait_for_a_join") { sleeps_between_two_looks(true); }
+APIARY_FAILING_SCENARIO(clock_does_not_wait_for_a_join, "slept for less") { sleeps_between_two_looks(false); }
+
 APIARY_SCENARIO(call_once_is_once, "mutex_left_out") {
     std::once_flag once;
     int n = 0;

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
@@ -213,6 +214,7 @@ unsigned runtime::start_thread(void* (*start)(void*), void* argument, void* pc) 
     const unsigned t = ++started_;
     threads_[t].start = start;
     threads_[t].argument = argument;
+    threads_[t].clock = me().clock;  // time does not go back along happens-before
     ex::store(threads_[t].started, 1, std::memory_order_release, place_of_call(pc), "start");
     return t;
 }
@@ -221,6 +223,7 @@ void* runtime::join(unsigned t, void* pc) {
     effect();
     const ex::predicate over{[](const void*, std::uint64_t v) { return v == 1; }, nullptr};
     ex::wait_until(threads_[t].ended, over, std::memory_order_acquire, place_of_call(pc), "join", false);
+    me().clock = std::max(me().clock, threads_[t].clock);
     return threads_[t].result;
 }
 
