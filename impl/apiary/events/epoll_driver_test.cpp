@@ -253,7 +253,9 @@ TEST(epoll_driver, has_forgotten_a_source_before_it_says_farewell) {
 
 TEST(epoll_driver, leaves_no_descriptor_behind) {
     const std::size_t before = descriptors();
-    { epoll_driver driver; }
+    {
+        epoll_driver driver;
+    }
     EXPECT_EQ(descriptors(), before);
 #ifdef __SANITIZE_ADDRESS__
     GTEST_SKIP() << "UndefinedBehaviorSanitizer needs descriptors of its own to look at what is thrown";

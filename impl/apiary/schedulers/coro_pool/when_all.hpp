@@ -77,9 +77,7 @@ public:
 private:
     friend co_all<Sync, T...>;
     // Nobody has awaited them.
-    [[gnu::noinline, gnu::cold]] static void drop(co_promise<T, Sync>*... child) {
-        (child->handle().destroy(), ...);
-    }
+    [[gnu::noinline, gnu::cold]] static void drop(co_promise<T, Sync>*... child) { (child->handle().destroy(), ...); }
 
     std::tuple<co_promise<T, Sync>*...> children_;  // the first is null when they have begun
 };

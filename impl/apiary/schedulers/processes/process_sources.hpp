@@ -71,9 +71,7 @@ public:
         const bool fired = fire(), ran = run_in_front();
         return this->run_kept() || fired || ran;
     }
-    bool call() const {
-        return in_front_ != 0 || due();
-    }
+    bool call() const { return in_front_ != 0 || due(); }
     std::int64_t next_deadline() const { return timers_.next_deadline(); }
     std::size_t pending() const { return timers_.size(); }
 
