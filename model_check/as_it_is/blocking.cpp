@@ -138,7 +138,7 @@ APIARY_SCENARIO(clock_moves_by_what_is_slept, "wait_for_gives_up") {
     a.join();
 }
 
-// What a thread has slept is behind whoever has joined it, and what was before its start is behind it.
+// What a thread has slept is behind the thread that has joined it, and what was before its start is behind it.
 namespace {
 void sleeps_between_two_looks(bool joins) {
     const auto since = std::chrono::steady_clock::now();

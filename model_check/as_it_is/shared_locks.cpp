@@ -214,7 +214,7 @@ APIARY_FAILING_SCENARIO(shared_timed_mutex_is_read_no_more, "gave up") {
     apiary::check(mine, "gave up");
 }
 
-// Who gives up sees that a writer has it, and who read before that writer is not known by that.
+// A thread that gives up sees that a writer has it; what a reader did before that writer is not known by that.
 APIARY_FAILING_SCENARIO(shared_lock_that_gave_up_orders_nothing, "data race") {
     std::shared_timed_mutex m;
     int data = 0;
