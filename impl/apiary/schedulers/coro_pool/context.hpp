@@ -75,6 +75,9 @@ public:
                 next = after_the_frame();
                 if (next == nullptr) return;
             }
+            // Branches need not fork, and may be long: a worker that has asked since the last fork gets the oldest now.
+            if (list_.asked(next) && !list_.empty()) [[unlikely]]
+                answer();
             // Behind a resumption, so that each job gets on by one at least, whatever waits.
             if (hurried() && next->root_->priority != co_priority::high) [[unlikely]]
                 return stand_back(*next);
@@ -196,14 +199,11 @@ private:
         host_->wake_one();
     }
 
-    // Branches need not fork, and may be long: a worker that has asked since the last fork gets the oldest now.
     [[gnu::always_inline]] frame* newest_of(const group& g) noexcept {
         if (list_.empty()) return nullptr;
         auto& f = static_cast<frame&>(const_cast<fork_job<Sync>&>(*list_.newest()));
         if (f.up_.of != &g) return nullptr;
         (void)list_.pop(f);
-        if (list_.asked(&f)) [[unlikely]]
-            answer();
         return &f;
     }
     // The newest that is private, else the one on offer: when nothing else goes on with them.
