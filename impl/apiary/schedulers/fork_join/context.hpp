@@ -44,7 +44,7 @@ public:
     Pool& pool() const { return *pool_; }
     unsigned index() const { return index_; }
     list& jobs() { return list_; }
-    // A hungry worker waits: loops that can be split are split now.
+    // A hungry worker waits: loops that can be split are split now. The next fork answers it, and the next coroutine that ends.
     bool asked() const {
         const char here = 0;
         return list_.asked(&here);

@@ -4,7 +4,7 @@
 // When to use it. In the kind of process_core. Its crew has no post_to, and its workers stay until its end.
 // Threads.  enter, open, leave, id: the worker table, with the owner's mutex held. pending: any. The rest: the thread that
 //           runs the worker.
-// Progress. run_some fires at most local_budget timers, and runs at most so many that others are behind.
+// Progress. run_some fires at most local_budget timers, and runs at most one that others are behind.
 // Invariant. in_front_ is 0 exactly when behind_ is empty. So while a process is kept here there was other work that a thief could take.
 // The concept that this meets: workers/worker.hpp. Tested by the processes' tests.
 #pragma once
@@ -51,8 +51,9 @@ public:
             throw;
         }
     }
-    // A process that lets others run first: what is ready here by now, the oldest first. Then it goes to the crew's pool, and those
-    // that came meanwhile with it. False: nothing is ready here, and it is the caller's.
+    // A process that lets others run first: as many as are in the queue here by now, each turn of the worker the oldest and one in
+    // its usual order. Then it goes to the crew's pool, and those that came meanwhile with it. False: the queue is empty, and it is
+    // the caller's.
     [[nodiscard]] bool put_behind(task_type* p) {
         if (behind_.empty()) in_front_ = self().ready().in_deque();
         if (in_front_ == 0) return false;
@@ -71,7 +72,9 @@ public:
         const bool fired = fire(), ran = run_in_front();
         return this->run_kept() || fired || ran;
     }
-    bool call() const { return in_front_ != 0 || due(); }
+    bool call() const {
+        return in_front_ != 0 || (!timers_.empty() && timers_.next_deadline() <= self().owner().now_ns());
+    }
     std::int64_t next_deadline() const { return timers_.next_deadline(); }
     std::size_t pending() const { return timers_.size(); }
 
@@ -102,21 +105,17 @@ private:
         return left != most;
     }
 
-    bool due() const { return !timers_.empty() && timers_.next_deadline() <= self().owner().now_ns(); }
-    // One at least. No more where a timer is due or the pool has something: they have their turns between.
+    // One a turn, so that due timers, the slot and the pool have their turns between. A thief may be at the old end, or have had all.
     bool run_in_front() {
         if (in_front_ == 0) return false;
-        for (std::size_t left = self().crew().parameters().local_budget; in_front_ != 0 && left != 0; --left) {
-            const auto oldest = self().ready().steal_oldest();
-            task_type* next = oldest.status == steal_status::taken ? oldest.value : nullptr;
-            const bool any = next != nullptr || self().ready().pop(next);  // a thief is at the old end
-            sync::reach(any ? "process_sources.others_first" : "process_sources.thieves_have_the_others");
-            in_front_ = any ? std::min(in_front_ - 1, self().ready().in_deque()) : 0;
-            if (in_front_ == 0) post_behind();  // before the last of them runs: it may take long
-            if (any) self().run_task(next);
-            if (due() || !self().crew().pool().looks_empty()) break;
-        }
-        return true;
+        const auto oldest = self().ready().steal_oldest();
+        task_type* next = oldest.status == steal_status::taken ? oldest.value : nullptr;
+        const bool any = next != nullptr || self().ready().pop(next);
+        sync::reach(any ? "process_sources.others_first" : "process_sources.thieves_have_the_others");
+        in_front_ = any ? std::min(in_front_ - 1, self().ready().in_deque()) : 0;
+        if (in_front_ == 0) post_behind();  // before the last of them runs: it may take long
+        if (any) self().run_task(next);
+        return any;
     }
     void post_behind() {
         const bool posted = self().crew().post_list(behind_);

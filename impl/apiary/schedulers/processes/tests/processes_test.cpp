@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -315,6 +316,48 @@ TEST(processes, all_that_was_ready_on_a_worker_runs_before_one_that_lets_others_
             all.join();
             EXPECT_EQ(steps, rounds + 1);
         }
+}
+
+// Its time comes while the first of sixty runs.
+TEST(processes, one_that_sleeps_does_not_wait_for_all_that_others_let_run) {
+    using clock = std::chrono::steady_clock;
+    processes all({.workers = 1});
+    int steps = 0, heard = 0, heard_before = -1;
+    clock::time_point asleep;
+    std::vector<pid> ids;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        while (batch.next() != nullptr) {
+        }
+        if (steps++ == 0) {
+            ids.push_back(out.spawn(on_events([&](event& e, step_output& o) {
+                                 if (e.type == event_type::completed) {
+                                     heard_before = heard;
+                                     return o.finish();
+                                 }
+                                 asleep = clock::now();
+                                 o.sleep(1'000'000, 1);
+                                 o.block();
+                             }))
+                              .id);
+            for (int i = 0; i != 60; ++i)
+                ids.push_back(out.spawn(on_events([&, i](event&, step_output& o) {
+                                     while (i == 0 && clock::now() < asleep + std::chrono::milliseconds(2)) {
+                                     }
+                                     ++heard;
+                                     o.finish();
+                                 }))
+                                  .id);
+        } else if (steps == 2) {
+            for (const pid id : ids) EXPECT_EQ(out.send(id, 1), send_answer::accepted);
+        } else {
+            return out.finish();
+        }
+        EXPECT_EQ(out.send(out.self(), 1), send_answer::accepted);
+    }));
+    all.join();
+    EXPECT_EQ(heard, 60);
+    EXPECT_GE(heard_before, 0);
+    EXPECT_LE(heard_before, 10);
 }
 
 TEST(processes, a_killed_one_is_not_stepped_any_more_and_is_closed) {
