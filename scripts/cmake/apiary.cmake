@@ -70,6 +70,5 @@ function(apiary_add_test name)
     apiary apiary_warnings apiary_sanitizers GTest::gtest_main ${arg_LIBRARIES})
   apiary_register(logic ${name})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-  # Against hangs alone: beside a load of ten, fork_join_test has taken 114 s, where it takes 3.
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS unit)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
 endfunction()

@@ -1,10 +1,10 @@
 // when_all, co_scope, with_scope: every branch runs once, results and exceptions, also where branches are stolen or suspended.
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
+#include <apiary/testing/comes_true.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -20,6 +20,7 @@ namespace {
 using apiary::co_outcome;
 using apiary::co_scope;
 using apiary::co_task;
+using apiary::comes_true;
 using apiary::coro_pool;
 using apiary::sync_wait;
 using apiary::this_frame;
@@ -63,16 +64,6 @@ TEST(when_all, gives_the_results_of_all) {
     }
 }
 
-// What is true at last, or after ten seconds not.
-template <class Condition>
-bool comes_true(Condition condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > end) return false;
-        std::this_thread::yield();
-    }
-    return true;
-}
 struct four_branches {
     std::atomic<bool> first_runs = false, fourth_runs = false, second_ran = false;
 

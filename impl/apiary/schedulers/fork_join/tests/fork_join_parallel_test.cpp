@@ -113,15 +113,15 @@ TEST(parallel_reduce, keeps_the_order_of_its_parts) {
 
 TEST(parallel_for, lets_an_exception_out_when_all_that_began_is_over) {
     fork_join_pool pool({.workers = 4});
-    for (int run = 0; run != 10; ++run) {
+    for (int run = 0; run != 50; ++run) {
         std::atomic<int> inside = 0;
         EXPECT_THROW(pool.run([&](context& w) {
-            parallel_for(w, 0, 1000,
+            parallel_for(w, 0, 300,
                          [&](int i) {
                              ++inside;
                              std::this_thread::yield();
                              --inside;
-                             if (i % 300 == 200) throw std::runtime_error("iteration");
+                             if (i % 100 == 50) throw std::runtime_error("iteration");
                          },
                          {.grain = 1});
         }),

@@ -1,11 +1,11 @@
 // task_scope: every job once, room, exceptions, stops, and what is stated for misuse.
 #include <apiary/schedulers/fork_join/pool.hpp>
 #include <apiary/schedulers/fork_join/task_scope.hpp>
+#include <apiary/testing/comes_true.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <stop_token>
@@ -14,6 +14,7 @@
 
 namespace {
 
+using apiary::comes_true;
 using apiary::fork_join;
 using apiary::fork_join_pool;
 using context = fork_join_pool::context;
@@ -49,17 +50,6 @@ TEST(task_scope, hands_jobs_to_idle_workers) {
             s.wait();
         });
     }
-}
-
-// What is true at last, or after ten seconds not.
-template <class Condition>
-bool comes_true(Condition condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > end) return false;
-        std::this_thread::yield();
-    }
-    return true;
 }
 
 // No job forks, and the request comes when all of them are in the scope already.

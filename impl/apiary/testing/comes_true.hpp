@@ -1,0 +1,20 @@
+// comes_true: whether a condition that other threads make true is true at last. For tests of what must come, where nothing else
+// would end the wait: after ten seconds it is false.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+namespace apiary {
+
+template <class Condition>
+bool comes_true(Condition condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::yield();
+    }
+    return true;
+}
+
+}  // namespace apiary
