@@ -112,16 +112,17 @@ public:
         typename Sync::template cell<std::optional<T>> value_{std::optional<T>()};
     };
 
-    // What send and receive give. co_await makes the awaiter of it, in place: what the compiler
-    // knows of an awaiter that it has made itself it need not read again.
+    // What send and receive give, to be awaited where it stands: it names its value, and keeps none.
+    // co_await makes the awaiter of it, in place: what the compiler knows of an awaiter that it has
+    // made itself it need not read again.
     struct [[nodiscard]] send_call {
         channel& to;
         T& value;
-        [[gnu::always_inline]] sending operator co_await() const { return sending(to, value); }
+        [[gnu::always_inline]] sending operator co_await() && { return sending(to, value); }
     };
     struct [[nodiscard]] receive_call {
         channel& from;
-        [[gnu::always_inline]] receiving operator co_await() const { return receiving(from); }
+        [[gnu::always_inline]] receiving operator co_await() && { return receiving(from); }
     };
 
     explicit channel(std::size_t capacity)
