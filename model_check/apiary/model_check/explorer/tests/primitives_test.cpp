@@ -11,6 +11,7 @@
 
 #include <apiary/model_check/explorer/graph.hpp>
 #include <apiary/model_check/explorer/run.hpp>
+#include <apiary/model_check/explorer/tests/draws.hpp>
 
 namespace {
 
@@ -277,13 +278,8 @@ struct interpreted {
     }
 };
 
-std::uint64_t state = 1;
-unsigned below(unsigned n) {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return static_cast<unsigned>((state * 0x2545'F491'4F6C'DD1DU >> 40) % n);
-}
+explorer::draws numbers(1);
+unsigned below(unsigned n) { return numbers.below(n); }
 
 void make(unsigned more) {
     code.assign(2 + below(2), {});
@@ -329,7 +325,7 @@ int main(int argc, char** argv) {
         if (std::strcmp(argv[i], "--programs") == 0) programs = std::strtoull(argv[i + 1], nullptr, 10);
         if (std::strcmp(argv[i], "--runs") == 0) runs = std::strtoull(argv[i + 1], nullptr, 10);
         if (std::strcmp(argv[i], "--more") == 0) more = static_cast<unsigned>(std::strtoul(argv[i + 1], nullptr, 10));
-        if (std::strcmp(argv[i], "--seed") == 0) state = std::strtoull(argv[i + 1], nullptr, 10) * 0x9E37'79B9U | 1U;
+        if (std::strcmp(argv[i], "--seed") == 0) numbers = explorer::draws(std::strtoull(argv[i + 1], nullptr, 10) * 0x9E37'79B9U | 1U);
     }
     explorer::attacks().go_on_after_failure = true;
     explorer::attacks().verify_increments = true;

@@ -5,20 +5,15 @@
 #include <cstdint>
 
 #include <apiary/model_check/explorer/graph.hpp>
+#include <apiary/model_check/explorer/tests/draws.hpp>
 #include <apiary/model_check/explorer/tests/oracle.hpp>
 
 namespace apiary::model::explorer::oracle {
 
-class generator {
+class generator : draws {
 public:
-    explicit generator(std::uint64_t seed) : state_(seed * 0x9E37'79B9'7F4A'7C15U | 1U) {}
-
-    unsigned below(unsigned n) {
-        state_ ^= state_ >> 12;
-        state_ ^= state_ << 25;
-        state_ ^= state_ >> 27;
-        return static_cast<unsigned>((state_ * 0x2545'F491'4F6C'DD1DU >> 40) % n);
-    }
+    explicit generator(std::uint64_t seed) : draws(seed * 0x9E37'79B9'7F4A'7C15U | 1U) {}
+    using draws::below;
 
     program next() {
         // Shapes are kept small enough for brute force; what they are made of varies from program to program.
@@ -61,7 +56,6 @@ private:
         if (what == op::store) return stores[below(3)];
         return both[below(5)];
     }
-    std::uint64_t state_;
 };
 
 }  // namespace apiary::model::explorer::oracle
