@@ -131,7 +131,7 @@ def totals(race: rounds.Race, point: Point, arm: Arm) -> str | None:
     usual_blocks = point.measured or race.plan.blocks
     usual, _, _ = attempt(race, point, arm, rounds.Release(), usual_blocks, race.plan.warmup_blocks, None)
     if usual["status"] != "ok":
-        return ""  # the rounds will say so
+        return None  # the rounds will say so
     # Short blocks are mostly the making of their threads: longer ones are told by the same code.
     wall = max(1000, int(usual["wall_ns"])) / 1e9
     times = max(1, math.ceil(LEAST_BLOCK_S / wall))
