@@ -28,9 +28,10 @@ public:
 
     bool run_some() {
         const bool kept = this->run_kept();
-        const bool worked = run_lanes() || kept;
-        if (!worked && self().owner().linger_ns() != 0) linger();
-        return worked;
+        if (run_lanes() || kept) return true;
+        if (self().owner().linger_ns() == 0) return false;
+        linger();
+        return run_lanes();  // which may be what ended it
     }
     bool call() const {
         return lanes().on() && (self().ready_.hurried() || lanes().high_waits() || background_is_due());

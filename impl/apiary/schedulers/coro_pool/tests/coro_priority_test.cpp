@@ -1,9 +1,11 @@
 // Priorities: which coroutine goes first, and within which bounds every one has its turn.
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
+#include <apiary/testing/comes_true.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -14,6 +16,7 @@ namespace {
 
 using apiary::co_priority;
 using apiary::co_task;
+using apiary::comes_true;
 using apiary::coro_pool;
 using lanes = apiary::co_lanes<apiary::real_sync>;
 
@@ -186,6 +189,23 @@ TEST(coro_priority, a_coroutine_comes_back_with_the_priority_of_its_root) {
         ASSERT_TRUE(pool.spawn(notes_below(o, 'h'), {.priority = co_priority::high}));
     });
     EXPECT_EQ(o.all(), "hhhhnnnnbbbb");
+}
+
+// A worker that announces its sleep first counts as parked, though it then stays awake. That takes it some 15 us.
+TEST(coro_priority, a_worker_that_looks_on_takes_from_the_lanes_at_once) {
+    order o;
+    coro_pool pool({.workers = 1, .linger_ns = 10'000'000});
+    pool.start();
+    for (const co_priority p : {co_priority::high, co_priority::background}) {
+        const auto before = pool.counters().parked;
+        for (int i = 0; i != 100; ++i) {
+            std::this_thread::sleep_for(std::chrono::microseconds(50));  // it has nothing by then
+            const auto noted = o.all().size();
+            ASSERT_TRUE(pool.spawn(notes(o, 'x'), {.priority = p}));
+            EXPECT_TRUE(comes_true([&] { return o.all().size() == noted + 1; }));
+        }
+        EXPECT_LT(pool.counters().parked - before, 50U);
+    }
 }
 
 TEST(coro_priority, many_of_each_from_several_threads_run_once) {
