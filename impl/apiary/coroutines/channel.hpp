@@ -112,7 +112,7 @@ public:
         typename Sync::template cell<std::optional<T>> value_{std::optional<T>()};
     };
 
-    // What send and receive give, to be awaited where it stands: it names its value, and keeps none.
+    // What send and receive give, to be awaited where it stands: it names its value, and keeps none. Kept by name it does not compile.
     // co_await makes the awaiter of it, in place: what the compiler knows of an awaiter that it has
     // made itself it need not read again.
     struct [[nodiscard]] send_call {

@@ -173,7 +173,7 @@ public:
     void meet_the_hurry() {
         if (hurry_.load(std::memory_order_relaxed)) (void)hurry_.exchange(false, std::memory_order_acquire);  // S1
     }
-    // A worker without work has asked since the last answer: the next fork offers the oldest branch.
+    // A worker without work has asked since the last answer: the next fork offers the oldest branch, or the next coroutine that ends.
     bool asked() const { return list_.asked(this); }
 
     // What its coroutines have done.

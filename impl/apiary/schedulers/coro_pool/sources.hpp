@@ -29,9 +29,7 @@ public:
     bool run_some() {
         const bool kept = this->run_kept();
         if (run_lanes() || kept) return true;
-        if (self().owner().linger_ns() == 0) return false;
-        linger();
-        return run_lanes();  // which may be what ended it
+        return self().owner().linger_ns() != 0 && look_on();
     }
     bool call() const {
         return lanes().on() && (self().ready_.hurried() || lanes().high_waits() || background_is_due());
@@ -88,6 +86,11 @@ private:
             there |= peers[i]->ready().offers();
         }
         return there;
+    }
+    // Out of line, so that a worker that has something pays for one look at the lanes.
+    [[gnu::noinline]] bool look_on() {
+        linger();
+        return run_lanes();  // which may be what ended it
     }
     void linger() {
         if (const std::uint64_t run = self().runner_.tasks_run(); run != run_ || self().sleeper_.claimed()) {

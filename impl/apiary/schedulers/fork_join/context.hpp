@@ -44,7 +44,7 @@ public:
     Pool& pool() const { return *pool_; }
     unsigned index() const { return index_; }
     list& jobs() { return list_; }
-    // A hungry worker waits: loops that can be split are split now. The next fork answers it, and the next coroutine that ends.
+    // A hungry worker waits: loops that can be split are split now. The next fork answers it, and the next job of a scope.
     bool asked() const {
         const char here = 0;
         return list_.asked(&here);
