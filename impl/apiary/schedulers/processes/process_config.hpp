@@ -12,13 +12,12 @@
 
 #include <apiary/events/parker_driver.hpp>
 #include <apiary/parking/parker.hpp>
-#include <apiary/queues/steal_half_queue.hpp>
 #include <apiary/schedulers/processes/process.hpp>
+#include <apiary/schedulers/processes/process_ready.hpp>
 #include <apiary/schedulers/processes/process_sources.hpp>
 #include <apiary/timers/clock.hpp>
 #include <apiary/workers/counters.hpp>
 #include <apiary/workers/parameters.hpp>
-#include <apiary/workers/ready_work.hpp>
 #include <apiary/workers/task_runner.hpp>
 #include <apiary/workers/trace.hpp>
 
@@ -138,7 +137,7 @@ struct process_kind {
     using parts = process_parts<Sync>;
     using driver = parker_driver<Sync, typename parts::parker>;
     using task_type = job<Sync>;
-    using ready = ready_work<Sync, steal_half_queue<task_type*, Sync, typename parts::queue_limits>, task_type>;
+    using ready = process_ready<Sync, typename parts::queue_limits>;
     template <class Crew, class Worker>
     using sources = process_sources<Crew, Worker>;
     static constexpr worker_kind counted_as = worker_kind::compute;

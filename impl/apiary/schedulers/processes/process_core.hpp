@@ -200,7 +200,7 @@ private:
     }
     // Behind what is ready on that worker, which is this thread's.
     void queue_behind(place& p, worker_type& here) {
-        if (!here.sources().put_behind(&p)) queue(p, nullptr);
+        if (config_.wakes_into_pool || !here.sources().put_behind(&p)) queue(p, nullptr);
     }
     send_answer queued(push_answer a, place& p, worker_type* here) {
         if (a == push_answer::woke) queue(p, here);

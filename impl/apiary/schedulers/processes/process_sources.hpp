@@ -1,21 +1,18 @@
-// process_sources: what a worker of processes has beside its ready work: timers of the processes that sleep, those that let others
-// run first, free places, and the commands of the step that runs.
+// process_sources: what a worker of processes has beside its ready work: timers of the processes that sleep, free places, and the
+// commands of the step that runs; and the turns of those that let others run first.
 //
 // When to use it. In the kind of process_core. Its crew has no post_to, and its workers stay until its end.
 // Threads.  enter, open, leave, id: the worker table, with the owner's mutex held. pending: any. The rest: the thread that
 //           runs the worker.
 // Progress. run_some fires at most local_budget timers, and runs at most one that others are behind.
-// Invariant. in_front_ is 0 exactly when behind_ is empty. So while a process is kept here there was other work that a thief could take.
 // The concept that this meets: workers/worker.hpp. Tested by the processes' tests.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include <apiary/queues/fifo_list.hpp>
-#include <apiary/queues/steal_result.hpp>
 #include <apiary/schedulers/processes/process.hpp>
 #include <apiary/tasks/job.hpp>
 #include <apiary/timers/timer_heap.hpp>
@@ -51,13 +48,12 @@ public:
             throw;
         }
     }
-    // A process that lets others run first: as many as are in the queue here by now, each turn of the worker the oldest and one in
-    // its usual order. Then it goes to the crew's pool, and those that came meanwhile with it. False: the queue is empty, and it is
-    // the caller's.
+    // A process that lets others run first: as many as are in the queue here by now, each turn of the worker the oldest, and others
+    // as in any turn. Then it goes to the crew's pool, or to a worker that has nothing else. False: the queue is empty, and it
+    // is the caller's.
     [[nodiscard]] bool put_behind(task_type* p) {
-        if (behind_.empty()) in_front_ = self().ready().in_deque();
-        if (in_front_ == 0) return false;
-        behind_.push_back(p);
+        if (!self().ready().put_behind(p)) return false;
+        self().crew().wake_one_soon();
         return true;
     }
     fifo_list<job<sync>>& spare_places() { return spare_; }
@@ -73,7 +69,8 @@ public:
         return this->run_kept() || fired || ran;
     }
     bool call() const {
-        return in_front_ != 0 || (!timers_.empty() && timers_.next_deadline() <= self().owner().now_ns());
+        return self().ready_.others_are_in_front() ||
+               (!timers_.empty() && timers_.next_deadline() <= self().owner().now_ns());
     }
     std::int64_t next_deadline() const { return timers_.next_deadline(); }
     std::size_t pending() const { return timers_.size(); }
@@ -105,28 +102,21 @@ private:
         return left != most;
     }
 
-    // One a turn, so that due timers, the slot and the pool have their turns between. A thief may be at the old end, or have had all.
+    // One a turn, so that due timers and the pool have their turns between.
     bool run_in_front() {
-        if (in_front_ == 0) return false;
-        const auto oldest = self().ready().steal_oldest();
-        task_type* next = oldest.status == steal_status::taken ? oldest.value : nullptr;
-        const bool any = next != nullptr || self().ready().pop(next);
-        sync::reach(any ? "process_sources.others_first" : "process_sources.thieves_have_the_others");
-        in_front_ = any ? std::min(in_front_ - 1, self().ready().in_deque()) : 0;
-        if (in_front_ == 0) post_behind();  // before the last of them runs: it may take long
-        if (any) self().run_task(next);
-        return any;
-    }
-    void post_behind() {
-        const bool posted = self().crew().post_list(behind_);
-        sync::law(posted, "processes: the crew has ended, and a process lives");
+        task_type* const next = self().ready().next_in_front();
+        if (auto behind = self().ready().take_behind();
+            !behind.empty()) {  // before the last in front runs: it may take long
+            const bool posted = self().crew().post_list(behind);
+            sync::law(posted, "processes: the crew has ended, and a process lives");
+        }
+        if (next != nullptr) self().run_task(next);
+        return next != nullptr;
     }
 
     typename sync::template atomic<std::uint64_t> running_;
     timer_heap<sleeping, sync> timers_;
     fifo_list<job<sync>> spare_;                 // free places of the table
-    fifo_list<job<sync>> behind_;                // ready, and let others run first:
-    std::size_t in_front_ = 0;                   // so many of this worker's
     std::vector<basic_command<sync>> commands_;  // of the step that runs
 };
 

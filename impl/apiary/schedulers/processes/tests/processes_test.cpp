@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <apiary/testing/comes_true.hpp>
+
 #include "acting.hpp"
 
 namespace {
@@ -318,6 +320,28 @@ TEST(processes, all_that_was_ready_on_a_worker_runs_before_one_that_lets_others_
         }
 }
 
+// The first of three that others run before never returns unless that one has a step: a thief takes it, when it has the rest.
+TEST(processes, one_that_lets_others_run_does_not_wait_for_a_step_that_does_not_return) {
+    processes all({.workers = 2});
+    std::atomic<bool> had_a_step = false;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        bool again = false;
+        while (event* e = batch.next()) again |= e->type == event_type::message;
+        if (again) {
+            had_a_step = true;
+            return out.finish();
+        }
+        for (int i = 0; i != 3; ++i)
+            (void)out.spawn(std::make_unique<acting>([&, i](event_batch&, step_output& o) {
+                EXPECT_TRUE(i != 0 || comes_true([&] { return had_a_step.load(); }));
+                o.finish();
+            }));
+        EXPECT_EQ(out.send(out.self(), 1), send_answer::accepted);
+    }));
+    all.join();
+    EXPECT_TRUE(had_a_step);
+}
+
 // Its time comes while the first of sixty runs.
 TEST(processes, one_that_sleeps_does_not_wait_for_all_that_others_let_run) {
     using clock = std::chrono::steady_clock;
@@ -334,8 +358,8 @@ TEST(processes, one_that_sleeps_does_not_wait_for_all_that_others_let_run) {
                                      heard_before = heard;
                                      return o.finish();
                                  }
-                                 asleep = clock::now();
                                  o.sleep(1'000'000, 1);
+                                 asleep = clock::now();
                                  o.block();
                              }))
                               .id);

@@ -1,0 +1,79 @@
+// process_ready: what a worker of processes has ready: a slot and a steal-half queue, and behind them the processes that let
+// others run first.
+//
+// When to use it. In process_kind. When not: elsewhere; ready_work is all that other kinds need.
+//
+// A process that lets others run first waits here for as many as are in the queue when it comes, 256 at most; those that come
+// while it waits wait with it. Then process_sources hands them to the crew's pool. A step may be long, or never return, so a thief
+// that finds the queue empty takes them: they are kept back, not hidden.
+//
+// Threads.  put_behind, next_in_front, take_behind: the worker's own. steal_from: on a victim. deque_looks_empty: any.
+// Progress. Lock-free.
+// Invariant. Behind take_behind, in_front_ is 0 only where nobody waits; a thief that takes several puts the rest behind its own,
+//            where in_front_ is 0, and its next turn hands them on.
+// Synchronisation: mpsc_inbox S1, S2: a push, then a look at the idle word; an announced sleep, then deque_looks_empty. drain is
+//            one exchange, so owner and thieves may call it at once: each gets what the other has left.
+// Checked by model_check/schedulers/processes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include <apiary/queues/fifo_list.hpp>
+#include <apiary/queues/mpsc_inbox.hpp>
+#include <apiary/queues/steal_half_queue.hpp>
+#include <apiary/queues/steal_result.hpp>
+#include <apiary/tasks/job.hpp>
+#include <apiary/workers/ready_work.hpp>
+
+namespace apiary {
+
+template <class Sync, class Limits>
+class process_ready : public ready_work<Sync, steal_half_queue<job<Sync>*, Sync, Limits>, job<Sync>> {
+    using base = ready_work<Sync, steal_half_queue<job<Sync>*, Sync, Limits>, job<Sync>>;
+
+public:
+    using task_type = job<Sync>;
+
+    // False: the queue is empty, and p is the caller's. Else the caller looks for a sleeper.
+    [[nodiscard]] bool put_behind(task_type* p) {
+        if (in_front_ == 0) in_front_ = base::in_deque();
+        if (in_front_ == 0) return false;
+        (void)behind_.push(p);  // never closed
+        return true;
+    }
+    bool others_are_in_front() const { return in_front_ != 0; }
+    // The oldest of those in front, or null: then there are none, or thieves have them.
+    [[nodiscard]] task_type* next_in_front() {
+        if (in_front_ == 0) return nullptr;
+        const auto oldest = base::steal_oldest();
+        task_type* next = oldest.status == steal_status::taken ? oldest.value : nullptr;
+        if (next == nullptr && !base::pop(next)) next = nullptr;  // what a pop in vain has read is the thief's
+        Sync::reach(next != nullptr ? "process_ready.others_first" : "process_ready.thieves_have_the_others");
+        in_front_ = next != nullptr ? std::min(in_front_ - 1, base::in_deque()) : 0;
+        return next;
+    }
+    // Those behind whom nobody is in front any more.
+    [[nodiscard]] fifo_list<task_type> take_behind() {
+        return in_front_ == 0 ? behind_.drain() : fifo_list<task_type>();
+    }
+
+    [[nodiscard]] steal_half_result<task_type*> steal_from(process_ready& victim, bool any) {
+        const auto found = base::steal_from(victim, any);
+        if (found.status != steal_status::empty) return found;
+        fifo_list<task_type> kept_back = victim.behind_.drain();
+        task_type* const first = kept_back.pop_front();
+        if (first == nullptr) return found;
+        Sync::reach("process_ready.took_from_behind");
+        const bool more = !kept_back.empty();
+        if (more) (void)behind_.push_list(kept_back);
+        return {steal_status::taken, first, more ? 1U : 0U};
+    }
+    bool deque_looks_empty() { return base::deque_looks_empty() && behind_.looks_empty(); }
+
+private:
+    mpsc_inbox<task_type, Sync> behind_;  // ready, and let others run first:
+    std::size_t in_front_ = 0;            // so many of this worker's
+};
+
+}  // namespace apiary
