@@ -13,7 +13,7 @@ from unittest import mock
 
 from apiary_cli.base import building, proc, repo
 from apiary_cli.base.errors import Fault
-from apiary_cli.base.say import Progress, duration, table
+from apiary_cli.base.say import Progress, duration, in_prose, table
 from apiary_cli.race import disturbance, folder, planfile, plans, scenarios, unpaired
 
 from . import fakes, points
@@ -55,6 +55,9 @@ class Showing(unittest.TestCase):
         self.assertIn("build: 20/20", text)
         self.assertRegex(text, r"build: \d+/20 after [\d.]+ s, about [\d.]+ s left")
         self.assertLessEqual(len(text.splitlines()), 12, "a line at each tenth, not for each file")
+
+    def test_names_in_prose(self) -> None:
+        self.assertEqual([in_prose(list(names)) for names in ("", "a", "ab", "abc")], ["", "a", "a and b", "a, b and c"])
 
     def test_durations_and_tables(self) -> None:
         self.assertEqual(duration(3.04), "3.0 s")

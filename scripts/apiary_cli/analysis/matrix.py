@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterable
 
 from ..base import stats
-from ..base.say import human
+from ..base.say import human, in_prose
 from ..race import metrics, scenarios
 from ..race.metrics import Metric
 from . import comparing
@@ -94,7 +94,7 @@ def of(comparisons: list[Comparison], measured: list[dict[str, str]]) -> list[st
     peers = sorted({peer for one in found.values() for peer in one})
     ours = sorted({line[1] for line in found})
     out = [
-        f"Time of {' and '.join(ours)} over that of the other, with 95 % intervals: below 1, {' and '.join(ours)} is faster, or "
+        f"Time of {in_prose(ours)} over that of the other, with 95 % intervals: below 1, {in_prose(ours)} is faster, or "
         "spends less where the line is one of processor time. (A runtime that spins is quick and costs a processor: read both "
         "lines.) Bold: the other is faster, or spends less; in parentheses: undecided, or equal within the margin; “–”: the "
         "other cannot express it; “not ranked”: the injector was too late in more than half of the pairs; where it was in "

@@ -41,6 +41,11 @@ def duration(seconds: float) -> str:
     return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
 
 
+def in_prose(names: list[str]) -> str:
+    """For prose: a; a and b; a, b and c."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def human(ns: float) -> str:
     """83 ns, 1.24 µs, 12.4 ms: three digits."""
     scale, unit = next(((s, u) for s, u in UNITS if abs(ns) >= s), (1.0, "ns"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..race import scenarios
+from ..base.say import in_prose
 from ..analysis import comparing, summary
 from . import html, page_curves as curves, page_matrix, page_notes as notes, page_sections as sections
 from .page_data import Report
@@ -11,7 +12,7 @@ MOST_NAMES = 5  # in the title
 
 
 def title(report: Report) -> str:
-    ours, peers = " and ".join(report.ours) or "Subjects", ", ".join(sorted(report.peers))
+    ours, peers = in_prose(report.ours) or "Subjects", ", ".join(sorted(report.peers))
     if len(report.peers) > MOST_NAMES:
         peers = f"{len(report.peers)} others"
     return f"{ours} against {peers}" if report.ours and peers else ", ".join([*report.ours, *sorted(report.peers)])

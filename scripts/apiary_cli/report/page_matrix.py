@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..base import stats
+from ..base.say import in_prose
 from ..race import metrics, scenarios
 from ..analysis import comparing, matrix
 from ..analysis.comparing import Comparison
@@ -81,4 +82,4 @@ def view(report: Report) -> dict | None:
         rows.append({"scenario": key[0], "anchor": anchor(key[0]), "first": key[0] != last, "cells": cells,
                      "said": " · ".join(filter(None, (said, what)))})
         last = key[0]
-    return {"ours": " and ".join(ours), "others": others, "rows": rows}
+    return {"ours": in_prose(ours), "others": others, "rows": rows}

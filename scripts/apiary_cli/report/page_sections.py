@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ..base import stats
-from ..base.say import human
+from ..base.say import human, in_prose
 from ..verify import verification
 from ..race import metrics, scenarios
 from ..analysis import comparing, standing as standings, summary
@@ -135,7 +135,8 @@ def lost(report: Report) -> dict | None:
     worst = max(found, key=lambda one: one.found.ratio, default=None)
     named = ", ".join(f"{n} to {other}" for other, n in counts)
     most = f"; most in {place(worst.key)}, {worst.metric.what}: ×{worst.found.ratio:.2f} of {worst.pairing.baseline}" if worst else ""
-    return {"ours": " and ".join(report.ours), "n": len(found), "of": len(claims), "to": named + most} if claims else None
+    verb = "loses" if len(report.ours) == 1 else "lose"
+    return {"ours": f"{in_prose(report.ours)} {verb}", "n": len(found), "of": len(claims), "to": named + most} if claims else None
 
 
 def losses(report: Report) -> str:
@@ -252,7 +253,7 @@ def forest(report: Report) -> str:
     note = ("Each row is a ratio of times, ours over the other. The coloured line is the 95 % interval, the dot the estimate; an "
             "arrow says that it goes on beyond the scale; small dots are the paired rounds. The band is the margin: what is smaller "
             "could not have been told from none here, so where the band is wide, “no difference beyond it” says little.")
-    ours = " and ".join(report.ours)
+    ours = in_prose(report.ours)
     return section("Ratios", html.caption(note) + forest_of(report, claims, f"{ours} faster", "the other faster"))
 
 

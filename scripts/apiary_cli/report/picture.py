@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from ..base import repo, stats
+from ..base.say import in_prose
 from ..race import scenarios, tables
 from ..analysis import comparing, summary
 from . import html, page_matrix
@@ -51,9 +52,9 @@ def view(report: Report, ours: list[str]) -> dict:
     order = sorted(by, key=lambda row: (known.index(row[0]), row))
     rows = [(f"{own}: {name}" if len(ours) > 1 else name, [cell(by[row].get(other, [])) for other in names])
             for row in order for _, name, own in [row]]
-    head = f"time of {' and '.join(ours)} over that of"
+    head = f"time of {in_prose(ours)} over that of"
     left = max(LEFT, *(round(LETTER * len(name)) + 12 for name in (head, *(name for name, _ in rows))))
-    return {"ours": " and ".join(ours), "head": head, "others": names, "rows": rows, "left": left}
+    return {"ours": in_prose(ours), "head": head, "others": names, "rows": rows, "left": left}
 
 
 def write(folder: Path, ours: list[str]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..base import repo, stats
 from ..base.errors import Fault, USAGE
+from ..base.say import in_prose
 from ..verify import verification
 from ..race import plans, scenarios, tables
 from ..analysis import ablation, comparing, findings, metg, qualification, standing, summary
@@ -103,17 +104,17 @@ def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, list[str]]:
     ours = [page.resolve().parent.name] if room else every
     told = [one for one in comparisons if one.claim and one.pairing.candidate in ours]
     more = f", and {len(reasons) - 1} more reasons" if len(reasons) > 2 else f"; {reasons[1]}" if len(reasons) == 2 else ""
-    beside = " and ".join(name for name in every if name not in ours)
+    beside = in_prose([name for name in every if name not in ours])
     wrong = summary.failures(rows)
     source = verification.word(verification.statuses(env.get("verification")))[1]
     parts = [
         filled(f"{batch_line(word, reasons, more)} {controls(comparisons)}"),
         "\n".join(picture.reference(folder, page, ours, every)),
-        filled(f"Time of {' and '.join(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {standing.LEGEND}"),
+        filled(f"Time of {in_prose(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {standing.LEGEND}"),
         "\n".join(standing.table(standing.of(told))),
-        lost(told, " and ".join(ours), room),
+        lost(told, ours, room),
         "\n".join(metg.table(rows)) if room else "",
-        filled(f"**Wrong work:** {'; '.join(wrong)}.") if wrong else "",
+        filled(f"**Wrong work:** {'; '.join(wrong).rstrip('.')}.") if wrong else "",
         filled(f"**To repeat it:** {preamble(env)}; {summary.rounds_line(env['race'])}. Source: {source}. Every row: "
                f"[results/{folder.name}]({picture.seen_from(page, folder)}/summary.md)."),
     ]
@@ -137,11 +138,11 @@ def refuse_unborne(folder: Path, word: str, reasons: list[str], weak: bool) -> N
         raise Fault(f"{folder.name} is {word}", "; ".join(reasons[:3]), remedy, USAGE)
 
 
-def lost(told: list[Comparison], ours: str, room: bool) -> str:
+def lost(told: list[Comparison], ours: list[str], room: bool) -> str:
     """The losses by name: in a room all, elsewhere the worst."""
     found = standing.losses(told)
     count = sum(one.verdict == stats.REGRESSED for one in told)
-    begin = f"**Where {ours} loses:** {count} of {len(told)} comparisons"
+    begin = f"**Where {in_prose(ours)} {'loses' if len(ours) == 1 else 'lose'}:** {count} of {len(told)} comparisons"
     if not found:
         return filled(f"{begin}.")
     if room:

@@ -23,7 +23,7 @@ OLD and NEW are two commits of this repository ('.' is the working tree with wha
 a name that `race --save-baseline NAME` gave is one, too), or two result folders.
 
 Commits: exports and builds both, and races them in one batch: paired rounds, an A/A pair, a built-in
-slow-down. What decides is processor time per task on one CPU (plan gate: six scenarios, 20 pairs each): there two
+slow-down. What decides is processor time per task on one CPU (plan gate: six scenarios, 20 pairs each, 30 of post_throughput): there two
 copies differ by about a hundredth, whatever else runs. Free placement is shown beside it, with the number of modes of
 NEW's figures, and does not decide. A regression counts only when a second batch agrees. The usual question is
   scripts/apiary compare HEAD .
