@@ -3,7 +3,8 @@
 // When to use it. To hand work or commands to a thread that alone may touch its own queues. When not:
 // for receivers that take one at a time from a long backlog (global_pool), or for a bounded mailbox.
 //
-// Threads.   push, push_list, looks_empty: any. drain, close: the receiver alone.
+// Threads.   push, push_list, looks_empty: any. drain, close: the receiver alone. Where nobody closes, several
+//            takers may drain: each gets what the others have left (process_ready).
 // Progress.  push is lock-free (a failed compare-exchange means that somebody else's push succeeded);
 //            drain and close are wait-free plus one walk over what they took.
 // Order.     The nodes of one producer come out in the order it pushed them.

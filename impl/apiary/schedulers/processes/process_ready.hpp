@@ -1,18 +1,20 @@
-// process_ready: what a worker of processes has ready: a slot and a steal-half queue, and behind them the processes that let
-// others run first.
+// process_ready: what a worker of processes has ready: a slot and a steal-half queue, and behind them the
+// processes that let others run first.
 //
 // When to use it. In process_kind. When not: elsewhere; ready_work is all that other kinds need.
 //
-// A process that lets others run first waits here for as many as are in the queue when it comes, 256 at most; those that come
-// while it waits wait with it. Then process_sources hands them to the crew's pool. A step may be long, or never return, so a thief
-// that finds the queue empty takes them: they are kept back, not hidden.
+// A process that lets others run first waits here for as many as are in the queue when it comes, 256 at most;
+// those that come while it waits wait with it. Then process_sources hands them to the crew's pool. A step may be
+// long, or never return, so a thief that finds the queue empty takes them: they are kept back, not hidden.
 //
-// Threads.  put_behind, next_in_front, take_behind: the worker's own. steal_from: on a victim. deque_looks_empty: any.
-// Progress. Lock-free.
-// Invariant. Behind take_behind, in_front_ is 0 only where nobody waits; a thief that takes several puts the rest behind its own,
-//            where in_front_ is 0, and its next turn hands them on.
-// Synchronisation: mpsc_inbox S1, S2: a push, then a look at the idle word; an announced sleep, then deque_looks_empty. drain is
-//            one exchange, so owner and thieves may call it at once: each gets what the other has left.
+// Threads.   put_behind, next_in_front, take_behind: the worker's own. steal_from: on a victim.
+//            deque_looks_empty: any.
+// Progress.  Lock-free.
+// Invariant. After take_behind, in_front_ is 0 only where nobody waits; a thief that takes several puts the rest
+//            behind its own queue, where in_front_ is 0, and its next turn hands them on.
+// Synchronisation: mpsc_inbox S1, S2: a push, then a look at the idle word; an announced sleep, then
+//            deque_looks_empty. drain is one exchange, so the owner and thieves may call it at once: each gets
+//            what the others have left.
 // Checked by model_check/schedulers/processes.
 #pragma once
 

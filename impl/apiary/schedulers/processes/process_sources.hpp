@@ -48,9 +48,9 @@ public:
             throw;
         }
     }
-    // A process that lets others run first: as many as are in the queue here by now, each turn of the worker the oldest, and others
-    // as in any turn. Then it goes to the crew's pool, or to a worker that has nothing else. False: the queue is empty, and it
-    // is the caller's.
+    // A process that lets others run first: as many as are in the queue here by now, the oldest in each turn of
+    // the worker, beside what any turn runs. Then it goes to the crew's pool, or to a worker that has nothing else.
+    // False: the queue is empty, and the process is the caller's.
     [[nodiscard]] bool put_behind(task_type* p) {
         if (!self().ready().put_behind(p)) return false;
         self().crew().wake_one_soon();
@@ -105,8 +105,8 @@ private:
     // One a turn, so that due timers and the pool have their turns between.
     bool run_in_front() {
         task_type* const next = self().ready().next_in_front();
-        if (auto behind = self().ready().take_behind();
-            !behind.empty()) {  // before the last in front runs: it may take long
+        // Before the last in front runs: it may take long.
+        if (auto behind = self().ready().take_behind(); !behind.empty()) {
             const bool posted = self().crew().post_list(behind);
             sync::law(posted, "processes: the crew has ended, and a process lives");
         }
