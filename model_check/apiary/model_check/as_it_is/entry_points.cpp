@@ -196,11 +196,10 @@ void __tsan_ignore_thread_end() {}
 PLAIN(1)
 PLAIN(2)
 PLAIN(4)
-PLAIN(8) PLAIN(16)
+PLAIN(8)
+PLAIN(16)
 
-    void __tsan_read_range(void* p, unsigned long n) {
-    plain(p, n, access_kind::read, CALLER);
-}
+void __tsan_read_range(void* p, unsigned long n) { plain(p, n, access_kind::read, CALLER); }
 void __tsan_write_range(void* p, unsigned long n) { plain(p, n, access_kind::write, CALLER); }
 void __tsan_vptr_read(void** p) { plain(p, sizeof *p, access_kind::read, CALLER); }
 void __tsan_vptr_update(void** p, void* v) {
@@ -262,9 +261,10 @@ void* __tsan_memset(void* to, int v, unsigned long n) {
 ATOMIC(8, std::uint8_t)
 ATOMIC(16, std::uint16_t)
 ATOMIC(32, std::uint32_t)
-ATOMIC(64, std::uint64_t) ATOMIC(128, wide)
-    // The same where a compiler leaves sixteen bytes to the library of atomics; that one has no weak compare-exchange.
-    bool apiary_atomic_compare_exchange_16(volatile wide* p, wide* e, wide d, int m, int f) {
+ATOMIC(64, std::uint64_t)
+ATOMIC(128, wide)
+// The same where a compiler leaves sixteen bytes to the library of atomics; that one has no weak compare-exchange.
+bool apiary_atomic_compare_exchange_16(volatile wide* p, wide* e, wide d, int m, int f) {
     return compare_exchange<wide>(p, e, d, m, f, false, CALLER);
 }
 KEEPS_REGISTERS_OF(__atomic_load_16, atomic128_load)

@@ -243,7 +243,11 @@ run_end engine::conclude() {
     only_the_bound_ = false;
     std::string waiting;
     bool bounded = false, may_still = false;  // give up
-    std::array<std::string, max_threads> where;
+    const auto where = [&](unsigned t) {
+        const site_info& site = sites_[fibers_[t]->pending->site];
+        return "thread " + std::to_string(t) + " in " + site.operation + " at " +
+               std::string(place_of(site.at.file_name())) + ":" + std::to_string(site.at.line());
+    };
     for (unsigned t = 0; t < program_.threads; ++t) {
         if (fibers_[t]->status == state::finished) continue;
         const operation* op = fibers_[t]->pending;
@@ -268,10 +272,7 @@ run_end engine::conclude() {
                                                                  : (value & op->mask) == op->expect;
             if (match) return run_end::blocked;
         }
-        const site_info& site = sites_[op->site];
-        where[t] = "thread " + std::to_string(t) + " in " + site.operation + " at " +
-                   std::string(place_of(site.at.file_name())) + ":" + std::to_string(site.at.line());
-        waiting += (waiting.empty() ? "" : ", ") + where[t];
+        waiting += (waiting.empty() ? "" : ", ") + where(t);
     }
     if (!waiting.empty()) {
         if (bounded) {
@@ -280,7 +281,7 @@ run_end engine::conclude() {
             if (circle == 0) return run_end::blocked;
             waiting.clear();
             for (unsigned t = 0; t < program_.threads; ++t)
-                if ((circle >> t & 1U) != 0) waiting += (waiting.empty() ? "" : ", ") + where[t];
+                if ((circle >> t & 1U) != 0) waiting += (waiting.empty() ? "" : ", ") + where(t);
             failure_.reason = "deadlock: threads wait for ever for a lock, whatever the others do: " + waiting;
         } else {
             failure_.reason = "deadlock: every thread that has not ended waits for ever: " + waiting;
