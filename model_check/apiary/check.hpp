@@ -15,10 +15,18 @@
 
 #include <source_location>
 
+#if defined(__SANITIZE_THREAD__)
+#define APIARY_INSTRUMENTED
+#elif defined(__has_feature)  // clang's word for it
+#if __has_feature(thread_sanitizer)
+#define APIARY_INSTRUMENTED
+#endif
+#endif
+
 namespace apiary {
 
 namespace as_it_is {
-#if defined(__SANITIZE_THREAD__)
+#if defined(APIARY_INSTRUMENTED)
 inline namespace instrumented {
 constexpr bool is_instrumented = true;
 }

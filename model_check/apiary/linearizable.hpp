@@ -32,6 +32,8 @@
 
 #include <apiary/check.hpp>
 
+#include <apiary/check.hpp>
+
 namespace apiary {
 
 // What is generated, and what is asked of it.
@@ -105,7 +107,7 @@ returned_value as_returned(const R& r) {
                       "an operation returns nothing, a bool, an integer, an enum, or optional of those");
 }
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(APIARY_INSTRUMENTED)
 inline namespace instrumented {
 #else
 inline namespace blind {

@@ -87,12 +87,6 @@ APIARY_FAILING_SCENARIO(leaks, "memory leak") {
     std::thread a([] { word.store(*new int(1)); });
     a.join();
 }
-APIARY_FAILING_SCENARIO(sixteen_bytes, "refused: an atomic of sixteen bytes") {
-    __extension__ using wide = unsigned __int128;
-    alignas(16) static wide word_of_sixteen;
-    std::thread a([] { __atomic_store_n(&word_of_sixteen, 1, __ATOMIC_RELAXED); });
-    a.join();
-}
 APIARY_FAILING_SCENARIO(two_sizes_at_one_place, "refused: atomic operations of different sizes") {
     alignas(8) static std::uint64_t both;
     std::thread a([] { __atomic_store_n(&both, 1, __ATOMIC_RELAXED); });

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <barrier>
+#include <chrono>
+#include <future>
 #include <latch>
 #include <memory>
 #include <semaphore>
@@ -90,3 +92,37 @@ APIARY_SCENARIO(libstdcxx_stop_token, "libstdcxx_semaphore") {
     b.join();
     apiary::check(called.load() <= 1, "called twice");
 }
+
+namespace {
+void two_meet_at_a_barrier(bool looks_after) {
+    int parts[2] = {}, sum = 0;
+    std::barrier meet(2, [&]() noexcept { sum = parts[0] + parts[1]; });
+    const auto part = [&](int i) {
+        parts[i] = i + 1;
+        if (!looks_after) apiary::check(parts[1 - i] != 3);
+        meet.arrive_and_wait();
+        if (looks_after) apiary::check(sum == 3, "passed before the sum was made");
+    };
+    std::thread a(part, 0), b(part, 1);
+    a.join();
+    b.join();
+}
+void polls_a_future(bool waits) {
+    std::promise<void> promise;
+    const std::future<void> over = promise.get_future();
+    int data = 0;
+    std::thread a([&] {
+        data = 3;
+        promise.set_value();
+    });
+    while (waits && over.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+    }
+    apiary::check(data == 3 || !waits, "stale");
+    a.join();
+}
+}  // namespace
+
+APIARY_SCENARIO(libstdcxx_barrier, "libstdcxx_barrier_asked_too_early") { two_meet_at_a_barrier(true); }
+APIARY_FAILING_SCENARIO(libstdcxx_barrier_asked_too_early, "data race") { two_meet_at_a_barrier(false); }
+APIARY_SCENARIO(libstdcxx_future_is_polled, "libstdcxx_future_is_not_asked") { polls_a_future(true); }
+APIARY_FAILING_SCENARIO(libstdcxx_future_is_not_asked, "data race") { polls_a_future(false); }

@@ -130,6 +130,10 @@ void judge_litmus(const task& t, verdict& v) {
 // What a verdict that found nothing wrong has not looked at: seen, cause, remedy. Empty when all is well.
 std::string did_nothing(const task& t, const verdict& v) {
     const std::string in_none = " in any of " + std::to_string(v.executions) + " executions. ";
+    if (v.executions != 0 && v.blocked == v.executions)
+        return "nothing was checked: none of " + std::to_string(v.executions) +
+               " executions came to its end within the bounds. Cause: more waits with deadlines have to give up than "
+               "may. Remedy: a larger bound (--bounds timeout=2)";
     const bool litmus = t.check->kind == check_kind::litmus;  // may have more threads than it needs
     for (unsigned i = 0; i != t.check->threads; ++i)
         if ((v.acted >> i & 1U) == 0 && !(litmus && v.acted != 0))

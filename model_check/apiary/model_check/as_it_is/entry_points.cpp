@@ -2,11 +2,14 @@
 //
 // A load, an exchange and a compare-exchange come through a few instructions that keep the caller's registers, for
 // runtime::may_stall.
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/runtime.hpp>
+#include <apiary/model_check/as_it_is/wide.hpp>
 
 using namespace apiary::model::as_it_is;
 namespace ex = apiary::model::explorer;
@@ -30,11 +33,31 @@ void plain(const volatile void* p, std::size_t n, access_kind how, void* pc) {
 // The compilers add bits of their own above the order.
 std::memory_order order_of(int m) { return static_cast<std::memory_order>(m & 7); }
 
+// A value as the explorer has it, and back.
 template <class T>
 std::uint64_t word(T v) {
-    std::uint64_t w = 0;
-    std::memcpy(&w, &v, sizeof v);
-    return w;
+    if constexpr (sizeof(T) > sizeof(std::uint64_t)) {
+        return number_of(v);
+    } else {
+        std::uint64_t w = 0;
+        std::memcpy(&w, &v, sizeof v);
+        return w;
+    }
+}
+template <class T>
+T from_word(std::uint64_t w) {
+    if constexpr (sizeof(T) > sizeof(std::uint64_t))
+        return value_of(w);
+    else
+        return static_cast<T>(w);
+}
+
+// Outside the program there is one thread: plain memory does, and needs no library of atomics.
+template <class T, class F>
+T change_outside(volatile T* p, F f) {
+    const T old = *p;
+    *p = static_cast<T>(f(old));
+    return old;
 }
 
 template <class T>
@@ -44,16 +67,19 @@ ex::object& at(const volatile T* p, access_kind how, void* pc) {
 
 template <class T>
 T load(const volatile T* p, int order, void* pc) {
-    if (!in_program) return __atomic_load_n(p, __ATOMIC_SEQ_CST);
+    if (!in_program) return *p;
     const registers where = apiary_registers;
     const outside_program now;
     the_runtime().may_stall(pc, where);
-    return static_cast<T>(ex::load(at(p, access_kind::atomic_read, pc), order_of(order), place_of_call(pc)));
+    return from_word<T>(ex::load(at(p, access_kind::atomic_read, pc), order_of(order), place_of_call(pc)));
 }
 
 template <class T>
 void store(volatile T* p, T v, int order, void* pc) {
-    if (!in_program) return __atomic_store_n(p, v, __ATOMIC_SEQ_CST);
+    if (!in_program) {
+        *p = v;
+        return;
+    }
     const outside_program now;
     the_runtime().effect();
     ex::store(at(p, access_kind::atomic_write, pc), word(v), order_of(order), place_of_call(pc));
@@ -61,12 +87,13 @@ void store(volatile T* p, T v, int order, void* pc) {
 
 template <class T, class F>
 T change(volatile T* p, int order, void* pc, const char* name, F f) {
+    if (!in_program) return change_outside(p, f);
     const outside_program now;
     const ex::change to{[](const void* closure, std::uint64_t old) {
-                            return word(static_cast<T>((*static_cast<const F*>(closure))(static_cast<T>(old))));
+                            return word(static_cast<T>((*static_cast<const F*>(closure))(from_word<T>(old))));
                         },
                         &f};
-    const T old = static_cast<T>(
+    const T old = from_word<T>(
         ex::read_modify_write(at(p, access_kind::atomic_write, pc), to, order_of(order), place_of_call(pc), name));
     if (static_cast<T>(f(old)) != old) the_runtime().effect();  // a loop that writes back what it read changes nothing
     return old;
@@ -74,9 +101,8 @@ T change(volatile T* p, int order, void* pc, const char* name, F f) {
 
 template <class T>
 T exchange(volatile T* p, T v, int order, void* pc) {
-    if (!in_program) return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);
-    const registers where = apiary_registers;
-    {
+    if (in_program) {
+        const registers where = apiary_registers;
         const outside_program now;
         the_runtime().may_stall(pc, where);
     }
@@ -85,8 +111,11 @@ T exchange(volatile T* p, T v, int order, void* pc) {
 
 template <class T>
 bool compare_exchange(volatile T* p, T* expected, T desired, int success, int failure, bool weak, void* pc) {
-    if (!in_program)
-        return __atomic_compare_exchange_n(p, expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    if (!in_program) {
+        const T wanted = *expected;
+        *expected = change_outside(p, [&](T old) { return old == wanted ? desired : old; });
+        return *expected == wanted;
+    }
     const registers where = apiary_registers;
     const outside_program now;
     runtime& r = the_runtime();
@@ -103,8 +132,9 @@ bool compare_exchange(volatile T* p, T* expected, T desired, int success, int fa
     // A write of what stood there is one for races, and changes nothing for a waiting loop.
     const std::uint64_t effects = r.me().effects;
     r.touch_bytes(number(expected), sizeof(T), access_kind::write, pc);
-    if (static_cast<T>(seen) == wanted) r.me().effects = effects;
-    *expected = static_cast<T>(seen);
+    const T found = from_word<T>(seen);
+    if (found == wanted) r.me().effects = effects;
+    *expected = found;
     return false;
 }
 
@@ -114,23 +144,24 @@ void fence(int order, void* pc) {
     ex::fence(order_of(order), place_of_call(pc));
 }
 
-[[noreturn]] void too_wide(void* pc) {
+[[noreturn]] void too_wide(std::size_t bytes, void* pc) {
     in_program = false;
-    the_runtime().refuse("an atomic of sixteen bytes", pc);
+    the_runtime().refuse("an atomic of " + std::to_string(bytes) + " bytes", pc);
 }
 
 }  // namespace
 
 // Keeps the registers and goes on as apiary_NAME.
-#define KEEPS_REGISTERS(name)                                                                  \
-    __asm__(".text\n.globl __tsan_" #name "\n.type __tsan_" #name ",@function\n__tsan_" #name  \
+#define KEEPS_REGISTERS(name) KEEPS_REGISTERS_OF(__tsan_##name, name)
+#define KEEPS_REGISTERS_OF(called, name)                                                       \
+    __asm__(".text\n.globl " #called "\n.type " #called ",@function\n" #called                 \
             ":\n"                                                                              \
             "  movq %rbx, apiary_registers(%rip)\n  movq %rbp, apiary_registers+8(%rip)\n"     \
             "  movq %r12, apiary_registers+16(%rip)\n  movq %r13, apiary_registers+24(%rip)\n" \
             "  movq %r14, apiary_registers+32(%rip)\n  movq %r15, apiary_registers+40(%rip)\n" \
             "  movq %rsp, apiary_registers+48(%rip)\n  jmp apiary_" #name                      \
             "\n"                                                                               \
-            ".size __tsan_" #name ",.-__tsan_" #name "\n");
+            ".size " #called ",.-" #called "\n");
 
 extern "C" {
 
@@ -164,11 +195,11 @@ void __tsan_ignore_thread_end() {}
     }
 PLAIN(1)
 PLAIN(2)
-PLAIN(4) PLAIN(8) PLAIN(16)
+PLAIN(4)
+PLAIN(8)
+PLAIN(16)
 
-    void __tsan_read_range(void* p, unsigned long n) {
-    plain(p, n, access_kind::read, CALLER);
-}
+void __tsan_read_range(void* p, unsigned long n) { plain(p, n, access_kind::read, CALLER); }
 void __tsan_write_range(void* p, unsigned long n) { plain(p, n, access_kind::write, CALLER); }
 void __tsan_vptr_read(void** p) { plain(p, sizeof *p, access_kind::read, CALLER); }
 void __tsan_vptr_update(void** p, void* v) {
@@ -204,27 +235,21 @@ void* __tsan_memset(void* to, int v, unsigned long n) {
     }                                                                                                 \
     void __tsan_atomic##n##_store(volatile T* p, T v, int m) { store<T>(p, v, m, CALLER); }           \
     T __tsan_atomic##n##_fetch_add(volatile T* p, T v, int m) {                                       \
-        if (!in_program) return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                           \
         return change(p, m, CALLER, "fetch_add", [v](T o) { return static_cast<T>(o + v); });         \
     }                                                                                                 \
     T __tsan_atomic##n##_fetch_sub(volatile T* p, T v, int m) {                                       \
-        if (!in_program) return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                           \
         return change(p, m, CALLER, "fetch_sub", [v](T o) { return static_cast<T>(o - v); });         \
     }                                                                                                 \
     T __tsan_atomic##n##_fetch_and(volatile T* p, T v, int m) {                                       \
-        if (!in_program) return __atomic_fetch_and(p, v, __ATOMIC_SEQ_CST);                           \
         return change(p, m, CALLER, "fetch_and", [v](T o) { return static_cast<T>(o & v); });         \
     }                                                                                                 \
     T __tsan_atomic##n##_fetch_or(volatile T* p, T v, int m) {                                        \
-        if (!in_program) return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST);                            \
         return change(p, m, CALLER, "fetch_or", [v](T o) { return static_cast<T>(o | v); });          \
     }                                                                                                 \
     T __tsan_atomic##n##_fetch_xor(volatile T* p, T v, int m) {                                       \
-        if (!in_program) return __atomic_fetch_xor(p, v, __ATOMIC_SEQ_CST);                           \
         return change(p, m, CALLER, "fetch_xor", [v](T o) { return static_cast<T>(o ^ v); });         \
     }                                                                                                 \
     T __tsan_atomic##n##_fetch_nand(volatile T* p, T v, int m) {                                      \
-        if (!in_program) return __atomic_fetch_nand(p, v, __ATOMIC_SEQ_CST);                          \
         return change(p, m, CALLER, "fetch_nand", [v](T o) { return static_cast<T>(~(o & v)); });     \
     }                                                                                                 \
     KEEPS_REGISTERS(atomic##n##_load)                                                                 \
@@ -235,16 +260,32 @@ void* __tsan_memset(void* to, int v, unsigned long n) {
 
 ATOMIC(8, std::uint8_t)
 ATOMIC(16, std::uint16_t)
-ATOMIC(32, std::uint32_t) ATOMIC(64, std::uint64_t)
-// Sixteen bytes: refused, and the linker finds them.
-#define WIDE(name) \
-    void __tsan_atomic128_##name() { too_wide(CALLER); }
-    WIDE(load) WIDE(store) WIDE(exchange) WIDE(fetch_add) WIDE(fetch_sub) WIDE(fetch_and) WIDE(fetch_or) WIDE(fetch_xor)
-        WIDE(fetch_nand) WIDE(compare_exchange_strong) WIDE(compare_exchange_weak) WIDE(compare_exchange_val)
-
-            void __tsan_atomic_thread_fence(int m) {
-    fence(m, CALLER);
+ATOMIC(32, std::uint32_t)
+ATOMIC(64, std::uint64_t)
+ATOMIC(128, wide)
+// The same where a compiler leaves sixteen bytes to the library of atomics; that one has no weak compare-exchange.
+bool apiary_atomic_compare_exchange_16(volatile wide* p, wide* e, wide d, int m, int f) {
+    return compare_exchange<wide>(p, e, d, m, f, false, CALLER);
 }
+KEEPS_REGISTERS_OF(__atomic_load_16, atomic128_load)
+KEEPS_REGISTERS_OF(__atomic_exchange_16, atomic128_exchange)
+KEEPS_REGISTERS_OF(__atomic_compare_exchange_16, atomic_compare_exchange_16)
+void apiary_atomic_store_16(volatile wide* p, wide v, int m) __asm__("__atomic_store_16");
+void apiary_atomic_store_16(volatile wide* p, wide v, int m) { store<wide>(p, v, m, CALLER); }
+// Larger ones have a lock in that library. Each is a function of its own: one that called another would be named as its place.
+#define TOO_WIDE(name)                                                                       \
+    [[gnu::no_icf]] void apiary_atomic_##name(std::size_t bytes) __asm__("__atomic_" #name); \
+    void apiary_atomic_##name(std::size_t bytes) { too_wide(bytes, CALLER); }
+TOO_WIDE(load)
+TOO_WIDE(store)
+TOO_WIDE(exchange)
+TOO_WIDE(compare_exchange)
+bool apiary_atomic_is_lock_free(std::size_t bytes, void* p) __asm__("__atomic_is_lock_free");
+bool apiary_atomic_is_lock_free(std::size_t bytes, void* p) {
+    return bytes <= sizeof(std::uint64_t) && (bytes & (bytes - 1)) == 0 && number(p) % bytes == 0;
+}
+
+void __tsan_atomic_thread_fence(int m) { fence(m, CALLER); }
 // Of the program's own asymmetric pair it is the light half; anything else that it orders is the compiler's affair.
 void __tsan_atomic_signal_fence(int m) {
     if (!in_program || order_of(m) != std::memory_order_seq_cst) return;

@@ -5,6 +5,7 @@
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/runtime.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>
+#include <apiary/model_check/as_it_is/wide.hpp>
 
 namespace apiary::model::as_it_is {
 
@@ -153,16 +154,19 @@ void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind 
 void runtime::end_atomics(granule& g, std::uintptr_t base, std::uint8_t mask, access_kind how) {
     for (std::size_t i = 0; i < g.atomics.size();) {
         const located l = g.atomics[i];
-        const unsigned bytes = ((1U << l.size) - 1U) << l.offset;
-        if ((bytes & mask) == 0) {
+        if ((l.mask() & mask) == 0) {
             ++i;
             continue;
         }
-        if (l.what == role::atomic) write_back(l, base + l.offset);
-        if (plain_write(how))
-            g.atomics.erase(g.atomics.begin() + static_cast<std::ptrdiff_t>(i));
-        else
+        if (l.what == role::atomic) write_back(l, base + static_cast<std::uintptr_t>(l.offset));
+        if (!plain_write(how)) {
             ++i;
+            continue;
+        }
+        g.atomics.erase(g.atomics.begin() + static_cast<std::ptrdiff_t>(i));
+        if (l.size > granule::bytes)
+            std::erase_if(shadow_.at(l.offset < 0 ? base - granule::bytes : base + granule::bytes).atomics,
+                          [&](const located& other) { return other.at == l.at; });
     }
 }
 
@@ -183,7 +187,45 @@ void runtime::write_back(const located& l, std::uintptr_t address) {
                 break;
             }
     }
+    if (l.size > granule::bytes) {
+        const wide both = value_of(value);
+        std::memcpy(reinterpret_cast<void*>(address), &both, sizeof both);
+        return;
+    }
     std::memcpy(reinterpret_cast<void*>(address), &value, l.size);
+}
+
+namespace {
+// The plain write that a location begins with, as its name has it.
+struct plain_origin {
+    unsigned name_thread = ex::main_thread, name_when = 0;
+    ex::moment since{};
+};
+plain_origin origin_of(const granule& g, unsigned bytes) {
+    plain_origin from;
+    for (std::size_t i = g.touches.size(); i-- > 0;)
+        if ((g.touches[i].mask & bytes) != 0 && plain_write(g.touches[i].how)) {
+            from.name_thread = g.touches[i].thread;
+            from.name_when = from.name_thread == ex::main_thread ? 0 : g.touches[i].when;
+            break;
+        }
+    from.since = {static_cast<std::uint16_t>(from.name_thread),
+                  static_cast<std::uint16_t>(from.name_when == 0 ? 0 : from.name_when - 1)};
+    return from;
+}
+}  // namespace
+
+// What stands at these bytes of a granule already; looks for races. Null: nothing.
+ex::object* runtime::at_these_bytes(granule& g, std::uintptr_t address, const located& wanted, access_kind how,
+                                    void* pc) {
+    check_touch(g, address, static_cast<std::uint8_t>(wanted.mask()), how, pc);
+    for (const located& l : g.atomics) {
+        if (l.what != wanted.what && (l.what == role::queue || wanted.what == role::queue)) continue;
+        if (l.what == wanted.what && l.offset == wanted.offset && l.size == wanted.size) return l.at;
+        if ((l.mask() & wanted.mask()) != 0)
+            refuse("atomic operations of different sizes, or a mutex and an atomic, on the same bytes", pc);
+    }
+    return nullptr;
 }
 
 ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc) {
@@ -192,31 +234,40 @@ ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what,
                pc);
     const std::uintptr_t base = address & granule_mask;
     const std::size_t offset = address - base;
-    if (offset + size > granule::bytes) refuse("an atomic that is not aligned", pc);
+    const bool is_wide = size > granule::bytes;
+    if (is_wide ? address % size != 0 : offset + size > granule::bytes) refuse("an atomic that is not aligned", pc);
     quiet_ = 0;
+    if (is_wide) (void)shadow_.at(base + granule::bytes);  // both are there, so that neither moves
     granule& g = shadow_.at(base);
-    const unsigned bytes = ((1U << size) - 1U) << offset;
-    check_touch(g, address, static_cast<std::uint8_t>(bytes), how, pc);
-    for (located& l : g.atomics) {
-        if (l.what != what && (l.what == role::queue || what == role::queue)) continue;
-        if (l.what == what && l.offset == offset && l.size == size) return *l.at;
-        if (((((1U << l.size) - 1U) << l.offset) & bytes) != 0)
-            refuse("atomic operations of different sizes, or a mutex and an atomic, on the same bytes", pc);
+    located wanted{nullptr, static_cast<std::int8_t>(offset), static_cast<std::uint8_t>(size), what};
+    ex::object* found = at_these_bytes(g, address, wanted, how, pc);
+    if (is_wide) {
+        wanted.offset = -static_cast<std::int8_t>(granule::bytes);
+        found = at_these_bytes(shadow_.at(base + granule::bytes), base + granule::bytes, wanted, how, pc);
     }
-    // By the plain write that made it.
-    unsigned thread = ex::main_thread, when = 0;
-    for (std::size_t i = g.touches.size(); i-- > 0;)
-        if ((g.touches[i].mask & bytes) != 0 && plain_write(g.touches[i].how)) {
-            thread = g.touches[i].thread;
-            when = thread == ex::main_thread ? 0 : g.touches[i].when;
-            break;
-        }
+    if (found != nullptr) return *found;
+    plain_origin from = origin_of(g, wanted.mask());
+    if (is_wide) {  // of both halves: a name, and the later write
+        const plain_origin also = origin_of(shadow_.at(base + granule::bytes), wanted.mask());
+        if (also.name_when > from.name_when) from.since = also.since;
+        from.name_thread |= also.name_thread << 4;
+        from.name_when |= also.name_when << 16;
+    }
     std::uint64_t value = 0;
-    if (what == role::atomic) std::memcpy(&value, reinterpret_cast<const void*>(address), size);
+    if (is_wide) {
+        wide both = 0;
+        std::memcpy(&both, reinterpret_cast<const void*>(address), sizeof both);
+        value = number_of(both);
+    } else if (what == role::atomic) {
+        std::memcpy(&value, reinterpret_cast<const void*>(address), size);
+    }
     ex::object& made = objects_.emplace_back();
-    const ex::moment since{static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(when == 0 ? 0 : when - 1)};
-    engine().constructed_at(made, shadow_.name(address, what, thread, when), address, value, since);
-    g.atomics.push_back({&made, static_cast<std::uint8_t>(offset), static_cast<std::uint8_t>(size), what});
+    wanted.at = &made;
+    engine().constructed_at(made, shadow_.name(address, what, from.name_thread, from.name_when), address, value,
+                            from.since, is_wide ? wide_text : nullptr);
+    if (is_wide) shadow_.at(base + granule::bytes).atomics.push_back(wanted);
+    wanted.offset = static_cast<std::int8_t>(offset);
+    g.atomics.push_back(wanted);
     atomics_.push_back(base);
     return made;
 }
@@ -245,7 +296,7 @@ void mark(void* closure, std::uintptr_t word) {
 void runtime::forgive_what_is_reachable() {
     for (const std::uintptr_t base : atomics_)
         for (const located& l : shadow_.at(base).atomics)
-            if (l.what == role::atomic) write_back(l, base + l.offset);
+            if (l.what == role::atomic) write_back(l, base + static_cast<std::uintptr_t>(l.offset));
     marking m{&engine(), {}};
     each_image_word(mark, &m);
     each_thread_local_word(0, mark, &m);

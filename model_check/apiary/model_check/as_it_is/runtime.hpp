@@ -131,6 +131,8 @@ private:
     void check_touch(granule& g, std::uintptr_t address, std::uint8_t mask, access_kind how, void* pc);
     [[nodiscard]] bool may_go_on(const touch& x, access_kind how) const;
     [[noreturn]] void race(const touch& x, access_kind how, void* pc);
+    explorer::object* at_these_bytes(granule& g, std::uintptr_t address, const located& wanted, access_kind how,
+                                     void* pc);
     void end_atomics(granule& g, std::uintptr_t base, std::uint8_t mask, access_kind how);
     void write_back(const located& l, std::uintptr_t address);
     [[nodiscard]] bool on_a_stack(std::uintptr_t address) const;

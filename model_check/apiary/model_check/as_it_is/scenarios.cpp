@@ -41,6 +41,7 @@ verdict run(const scenario& s, const search_options& options) {
     p.after = [](void*) { the_runtime().after(); };
     p.destroy = [](void*) {};
     p.left = use_own_block;
+    p.looks_beyond = true;
     if (s.outcome != nullptr)
         p.outcome = [](void*, std::array<char, 128>& buffer) { return the_runtime().outcome(buffer); };
     for (p.threads = 1;; ++p.threads) {

@@ -36,8 +36,13 @@ struct touch {
 enum class role : std::uint8_t { atomic, mutex, queue, guard };
 struct located {
     explorer::object* at;  // stays where it is until the run ends
-    std::uint8_t offset, size;
+    std::int8_t offset;    // from the granule: one of sixteen bytes stands in two of them, in the second with -8
+    std::uint8_t size;
     role what;
+    [[nodiscard]] unsigned mask() const {  // bytes of the granule
+        const unsigned all = (1U << size) - 1U;
+        return (offset < 0 ? all >> -offset : all << offset) & 0xFFU;
+    }
 };
 
 struct granule {

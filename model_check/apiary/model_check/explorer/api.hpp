@@ -127,6 +127,9 @@ struct program {
     std::string_view (*outcome)(void* check, std::array<char, 128>& buffer);  // may be null
     void (*destroy)(void* check);
     void (*left)();  // may be null; after each run, however it ended
+    // Where nothing but waits with deadlines could go on, and the bound on them is used up, they give up all the same,
+    // one after the other, and what fails then counts. Nothing else of that does.
+    bool looks_beyond;
 };
 
 verdict explore(const program& p, const search_options& options);

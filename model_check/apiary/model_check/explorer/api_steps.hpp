@@ -51,7 +51,7 @@ inline void sequential_write(engine& e, const operation& op, std::uint64_t value
 
 inline std::uint64_t do_read(engine& e, operation& op, std::uint8_t* flags) {
     op.kind = event_kind::read;
-    const bool waits_for_ever = waits(op.mode) && op.mode != read_mode::timed_rmw;
+    const bool waits_for_ever = waits(op.mode) && !has_deadline(op.mode);
     if (waits_for_ever) e.asked(law_kind::deadlock);
     if (!e.sequential()) return e.read(op, flags);
     const std::uint64_t value = sequential_read(e, op);
@@ -69,6 +69,9 @@ inline std::uint64_t do_read(engine& e, operation& op, std::uint8_t* flags) {
             break;
         case read_mode::timed_rmw:
             *flags = static_cast<std::uint8_t>(match ? exclusive : exclusive | forced);
+            break;
+        case read_mode::either_rmw:
+            *flags = static_cast<std::uint8_t>(match ? exclusive : exclusive | forced | gave_up);
             break;
         case read_mode::wait_rmw:
         case read_mode::spurious_rmw:

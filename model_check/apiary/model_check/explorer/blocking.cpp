@@ -22,7 +22,9 @@ std::uint64_t primitive(engine& e, object& o, const code_place& at, const char* 
                         read_mode mode, std::uint64_t expect, std::uint64_t mask,
                         std::uint64_t (*next)(const void*, std::uint64_t), const void* closure, std::uint8_t* flags,
                         operation& op) {
+    const bool for_holders = op.for_holders;
     op = make(e, o, at, name, relaxed);
+    op.for_holders = for_holders;
     op.order = number(order);  // one that fails or gives up orders nothing
     op.mode = mode;
     op.expect = expect;
@@ -38,6 +40,7 @@ void lock(object& mutex, const code_place& at) {  // 0 is free, else 1 + the own
     const inside scope;
     engine& e = self();
     operation op;
+    op.for_holders = true;
     std::uint8_t flags = 0;
     const std::uint64_t owner = 1 + e.current_thread();
     primitive(e, mutex, at, "lock", acquire, read_mode::wait_rmw, 0, every_bit, constant, &owner, &flags, op);
@@ -100,6 +103,7 @@ bool lock_shared_by(read_mode mode, const char* name, object& rwlock, const code
     const inside scope;
     engine& e = self();
     operation op;
+    op.for_holders = mode == read_mode::wait_rmw;
     std::uint8_t flags = 0;
     const unsigned from = first_reader_bit(e);
     const std::uint64_t one = std::uint64_t{1} << from;
@@ -112,6 +116,14 @@ bool lock_shared_by(read_mode mode, const char* name, object& rwlock, const code
 }
 
 }  // namespace
+
+std::uint32_t lock_holders(std::uint64_t word) {
+    const auto writer = static_cast<std::uint32_t>(word & UINT32_MAX);
+    std::uint32_t all = writer == 0 ? 0 : 1U << (writer - 1);
+    for (unsigned t = 0; t < max_threads; ++t)
+        if ((word >> (32 + reader_bits * t) & most_reads) != 0) all |= 1U << t;
+    return all;
+}
 
 bool lock_or_give_up(object& mutex, const code_place& at) {
     const inside scope;
@@ -200,17 +212,15 @@ constexpr unsigned condvar_bits = 0, futex_bits = 32;
 std::uint64_t waiting_bit(const engine& e, unsigned from) { return std::uint64_t{1} << (from + e.current_thread()); }
 
 // The rest of a wait whose waiting bit is set. False when it gave up.
-bool block_until_notified(engine& e, object& o, unsigned from, const char* name, bool may_time_out,
-                          const code_place& at) {
+bool block_until_notified(engine& e, object& o, unsigned from, const char* name, read_mode mode, const code_place& at) {
     const inside scope;
     const std::uint64_t waits = waiting_bit(e, from), notified = waits << 16, both = waits | notified;
     operation op;
     std::uint8_t flags = 0;
     const std::uint64_t before =
-        primitive(e, o, at, name, relaxed, may_time_out ? read_mode::timed_rmw : read_mode::spurious_rmw, notified,
-                  notified, clear_bits, &both, &flags, op);
+        primitive(e, o, at, name, relaxed, mode, notified, notified, clear_bits, &both, &flags, op);
     do_write(e, op, before & ~both, true);
-    return !may_time_out || (flags & forced) == 0;
+    return (flags & (mode == read_mode::either_rmw ? gave_up : forced)) == 0 || mode == read_mode::spurious_rmw;
 }
 
 unsigned notify(object& o, unsigned from, const code_place& at, const char* name, bool all) {
@@ -269,7 +279,8 @@ void enter_queue(object& queue, const code_place& at) {
 }
 
 bool block_in_queue(object& queue, bool may_time_out, const code_place& at) {
-    return block_until_notified(self(), queue, condvar_bits, "wait (blocked)", may_time_out, at);
+    return block_until_notified(self(), queue, condvar_bits, "wait (blocked)",
+                                may_time_out ? read_mode::either_rmw : read_mode::spurious_rmw, at);
 }
 
 unsigned notify_one(object& condvar, const code_place& at) {
@@ -293,7 +304,8 @@ bool futex_wait(object& futex, std::uint32_t expected, bool may_time_out, const 
         if ((flags & exclusive) == 0) return true;
         do_write(e, op, before | waits, true);
     }
-    return block_until_notified(e, futex, futex_bits, "futex wait (blocked)", may_time_out, at);
+    return block_until_notified(e, futex, futex_bits, "futex wait (blocked)",
+                                may_time_out ? read_mode::timed_rmw : read_mode::spurious_rmw, at);
 }
 
 void futex_wake(object& futex, bool all, const code_place& at) {

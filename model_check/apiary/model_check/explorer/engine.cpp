@@ -1,5 +1,6 @@
 // engine: fibers, replay of a graph, and the order in which threads go on.
 #include <apiary/model_check/explorer/engine.hpp>
+#include <apiary/model_check/explorer/revisit.hpp>
 
 #include <sys/mman.h>
 
@@ -152,6 +153,9 @@ run_end engine::run() {
         }
     }
     result = stopped_ ? end_ : conclude();
+    if (result == run_end::blocked && !stopped_ && only_the_bound_ && program_.looks_beyond && looks_beyond_ &&
+        decider_ == nullptr && probing_ == nullptr && !attacks().go_on_after_failure)
+        result = go_beyond();
     if (program_.left != nullptr) program_.left();
     if (result == run_end::failed) failure_.g = *g_;
     active_ = outer;
@@ -236,8 +240,14 @@ bool engine::pick_forward(unsigned& thread) {
 }
 
 run_end engine::conclude() {
+    only_the_bound_ = false;
     std::string waiting;
-    bool bounded = false;
+    bool bounded = false, may_still = false;  // give up
+    const auto where = [&](unsigned t) {
+        const site_info& site = sites_[fibers_[t]->pending->site];
+        return "thread " + std::to_string(t) + " in " + site.operation + " at " +
+               std::string(place_of(site.at.file_name())) + ":" + std::to_string(site.at.line());
+    };
     for (unsigned t = 0; t < program_.threads; ++t) {
         if (fibers_[t]->status == state::finished) continue;
         const operation* op = fibers_[t]->pending;
@@ -251,7 +261,8 @@ run_end engine::conclude() {
         const location& l = g_->slots[slot];
         const auto top = static_cast<unsigned>(l.co.size());
         // A thread that has not seen the latest store, or may time out, would go on in the end.
-        if (op->mode == read_mode::timed_rmw) bounded = true;
+        if (has_deadline(op->mode)) bounded = true;
+        may_still = may_still || may_force(*g_, op->mode, timeouts, limits_.most.data());
         const auto& events = g_->threads[t];
         if (!events.empty() && events.back().has(blocked)) {
             if (g_->position(events.back().rf) != top) return run_end::blocked;
@@ -261,13 +272,20 @@ run_end engine::conclude() {
                                                                  : (value & op->mask) == op->expect;
             if (match) return run_end::blocked;
         }
-        const site_info& site = sites_[op->site];
-        waiting += (waiting.empty() ? "" : ", ") + ("thread " + std::to_string(t)) + " in " + site.operation + " at " +
-                   std::string(place_of(site.at.file_name())) + ":" + std::to_string(site.at.line());
+        waiting += (waiting.empty() ? "" : ", ") + where(t);
     }
     if (!waiting.empty()) {
-        if (bounded) return run_end::blocked;
-        failure_.reason = "deadlock: every thread that has not ended waits for ever: " + waiting;
+        if (bounded) {
+            const std::uint32_t circle = program_.looks_beyond ? in_a_circle() : 0;
+            only_the_bound_ = circle == 0 && !may_still;
+            if (circle == 0) return run_end::blocked;
+            waiting.clear();
+            for (unsigned t = 0; t < program_.threads; ++t)
+                if ((circle >> t & 1U) != 0) waiting += (waiting.empty() ? "" : ", ") + where(t);
+            failure_.reason = "deadlock: threads wait for ever for a lock, whatever the others do: " + waiting;
+        } else {
+            failure_.reason = "deadlock: every thread that has not ended waits for ever: " + waiting;
+        }
         failure_.thread = -1;
         trace_failure(failure_.reason, -1);
         return run_end::failed;
@@ -291,6 +309,103 @@ run_end engine::conclude() {
             return run_end::failed;
         }
     return run_end::complete;
+}
+
+// ---- beyond the bound on waits with deadlines -------------------------------------------------------------------
+
+// The threads that wait for a lock which one of them has, or one that has ended.
+std::uint32_t engine::in_a_circle() {
+    std::array<std::uint32_t, max_threads> holders{};
+    std::uint32_t ended = 0, waiting = 0;
+    for (unsigned t = 0; t < program_.threads; ++t) {
+        if (fibers_[t]->status == state::finished) {
+            ended |= 1U << t;
+            continue;
+        }
+        const operation* op = fibers_[t]->pending;
+        if (op->stalled || !op->for_holders) continue;
+        const std::uint32_t slot = slot_of(op->object);
+        const std::uint64_t word =
+            g_->value_of(slot, g_->store_at(slot, static_cast<unsigned>(g_->slots[slot].co.size())));
+        if ((word & op->mask) == op->expect) continue;
+        holders[t] = lock_holders(word & op->mask);
+        waiting |= 1U << t;
+    }
+    for (std::uint32_t before = 0; before != waiting;) {
+        before = waiting;
+        for (unsigned t = 0; t < program_.threads; ++t)
+            if ((holders[t] & (before | ended)) == 0) waiting &= ~(1U << t);
+    }
+    return waiting;
+}
+
+namespace {
+// Each read sees the latest store, and nothing happens that need not.
+class as_expected final : public decider {
+public:
+    unsigned first = max_threads;
+    unsigned pick_thread(const graph&, const std::vector<unsigned>& can_go_on,
+                         const std::array<const operation*, max_threads>&) override {
+        return std::ranges::find(can_go_on, first) != can_go_on.end() ? first : can_go_on.front();
+    }
+    unsigned pick_option(const graph&, const event&, const std::vector<option>&) override { return 0; }
+};
+}  // namespace
+
+run_end engine::go_beyond() {
+    constexpr unsigned most = 16;
+    as_expected line;
+    const run_limits kept = limits_;
+    std::array<unsigned, max_threads> given_up{};
+    decider_ = &line;
+    run_end end = run_end::blocked;
+    for (unsigned n = 0; n != most && end == run_end::blocked && only_the_bound_; ++n) {
+        line.first = let_one_give_up(given_up);
+        for (unsigned next = max_threads; !stopped_;) {
+            if (const unsigned t = serve_one(); t != max_threads)
+                next = t;
+            else if (!pick_forward(next))
+                break;
+            resume(next);
+        }
+        end = stopped_ ? end_ : conclude();
+    }
+    decider_ = nullptr;
+    limits_ = kept;
+    return end == run_end::failed ? end : run_end::blocked;
+}
+
+// Of those with a deadline the one that has given up least often.
+unsigned engine::let_one_give_up(std::array<unsigned, max_threads>& given_up) {
+    unsigned one = max_threads;
+    for (unsigned t = 0; t < program_.threads; ++t)
+        if (fibers_[t]->status != state::finished && !fibers_[t]->pending->stalled &&
+            has_deadline(fibers_[t]->pending->mode) && (one == max_threads || given_up[t] < given_up[one]))
+            one = t;
+    ++given_up[one];
+    limits_.most[timeouts] = g_->used(timeouts) + 1;
+    if (fibers_[one]->status != state::blocked) return one;
+    event& e = g_->threads[one].back();
+    e.flags = timed_out(e.mode);
+    settle_read(e);
+    resume(one);
+    return one;
+}
+
+// A thread that stands in a blocked read which the latest store lets go on; such a read sees that store.
+unsigned engine::serve_one() {
+    for (unsigned t = 0; t < program_.threads; ++t)
+        if (fibers_[t]->status == state::frontier && fibers_[t]->pending->in_rmw) return max_threads;
+    for (unsigned t = 0; t < program_.threads; ++t) {
+        if (fibers_[t]->status != state::blocked || fibers_[t]->pending->stalled) continue;
+        event& e = g_->threads[t].back();
+        e.rf = g_->store_at(e.slot, static_cast<unsigned>(g_->slots[e.slot].co.size()));
+        const bool goes_on = ends_wait(*fibers_[t]->pending);
+        e.flags = static_cast<std::uint8_t>(!goes_on ? blocked : e.mode == read_mode::spin_until ? 0 : exclusive);
+        settle_read(e);
+        if (goes_on) return t;
+    }
+    return max_threads;
 }
 
 void engine::start_from(work_item&& item) {

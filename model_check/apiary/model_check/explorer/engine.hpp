@@ -43,7 +43,8 @@ struct operation {
     const void* closure = nullptr;
     // Of a wait: whether an execution that ends in it is none, so that it is no deadlock either. Null: it is one.
     predicate none{nullptr, nullptr};
-    bool stalled = false;  // waits for no location (engine::stall)
+    bool stalled = false;      // waits for no location (engine::stall)
+    bool for_holders = false;  // waits for a lock: its word says which threads have it
 };
 
 // One way to add an event.
@@ -71,6 +72,9 @@ public:
                                  const std::array<const operation*, max_threads>& pending) = 0;
     virtual unsigned pick_option(const graph& g, const event& e, const std::vector<option>& options) = 0;
 };
+
+// Of a lock's word (blocking.cpp), as bits: the writer that has it, and the readers.
+std::uint32_t lock_holders(std::uint64_t word);
 
 enum class run_end { complete, blocked, failed, not_mine, nondeterministic };
 
@@ -124,6 +128,10 @@ public:
 
     // The other modes: one run along `d`. With a trace, rows are collected.
     run_end follow(decider& d, std::vector<trace_row>* trace);
+
+    // Of such executions as end in a wait that only the bound keeps from giving up (program::looks_beyond).
+    void look_beyond(bool on) { looks_beyond_ = on; }
+    void allow_timeouts(unsigned n) { limits_.most[timeouts] = std::max(limits_.most[timeouts], n); }
 
     [[nodiscard]] const graph& current() const { return *g_; }
     [[nodiscard]] const failure& last_failure() const { return failure_; }
@@ -182,7 +190,8 @@ public:
     location_info& locate(const object& o, std::uint32_t site);
     void constructed(object& o, bool has_value, std::uint64_t value, bool cell);
     // The same of an atomic that stands in no object: under a name that is the same in every run, written at `since`.
-    void constructed_at(object& o, std::uint32_t name, std::uint64_t address, std::uint64_t value, moment since);
+    void constructed_at(object& o, std::uint32_t name, std::uint64_t address, std::uint64_t value, moment since,
+                        std::string (*text_of)(std::uint64_t value) = nullptr);
     void touch_cell(const object& o, bool writes, std::uint32_t site, const std::uint64_t* shown);
     [[nodiscard]] std::uint64_t peek(const object& o);
     void trace_sequential(const operation& op, const location_info& info);
@@ -207,6 +216,10 @@ private:
     void suspend();  // from a fiber to the scheduler
     run_end run();
     run_end conclude();
+    [[nodiscard]] std::uint32_t in_a_circle();  // bits: threads
+    run_end go_beyond();
+    unsigned let_one_give_up(std::array<unsigned, max_threads>& given_up);
+    unsigned serve_one();
     void count_reached(run_end end);
     bool replay_all();
     void add_all();
@@ -279,6 +292,7 @@ private:
     unsigned current_ = main_thread;
     phase phase_ = phase::sequential;
     bool peeking_ = false, stopped_ = false;
+    bool looks_beyond_ = true, only_the_bound_ = false;
     run_end end_ = run_end::complete;
     decider* decider_ = nullptr;
     std::vector<trace_row>* trace_ = nullptr;

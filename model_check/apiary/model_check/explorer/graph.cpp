@@ -84,9 +84,9 @@ unsigned graph::used(bounded_choice what) const {
             if (e.kind == event_kind::alloc) {
                 n += what == reuses && is_event(e.rf) ? 1U : 0U;
             } else if (e.kind == event_kind::read && e.has(forced)) {
-                const bounded_choice made = e.mode == read_mode::weak_cas    ? weak_failures
-                                            : e.mode == read_mode::timed_rmw ? timeouts
-                                                                             : spurious_wakes;
+                const bounded_choice made = e.mode == read_mode::weak_cas                      ? weak_failures
+                                            : e.mode == read_mode::timed_rmw || e.has(gave_up) ? timeouts
+                                                                                               : spurious_wakes;
                 n += made == what ? 1U : 0U;
             }
         }

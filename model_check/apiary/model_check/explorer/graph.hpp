@@ -45,9 +45,11 @@ enum class read_mode : std::uint8_t {
     wait_rmw,      // blocks until the value matches, then writes: lock, park
     timed_rmw,     // the same, and may give up (bounded): park_until
     spurious_rmw,  // the same, and may wake for nothing (bounded): condvar::wait
+    either_rmw,    // the same, and may do both: a condition variable's wait with a deadline
     spin_until,    // blocks until a predicate holds
 };
 constexpr bool waits(read_mode m) { return m >= read_mode::wait_rmw; }
+constexpr bool has_deadline(read_mode m) { return m == read_mode::timed_rmw || m == read_mode::either_rmw; }
 
 // Orders beside those of std::memory_order: of the asymmetric fences.
 inline constexpr std::uint8_t light_order = 6, heavy_order = 7;
@@ -65,7 +67,13 @@ enum event_flag : std::uint8_t {
     // its maximality what it would have asked of that. TruSt makes two graphs of this: one with the revisit, one
     // that goes on beside the blocked read, never ends, and only revisits.
     woken = 16,
+    gave_up = 32,  // of an either_rmw that was forced: it timed out, and did not wake for nothing
 };
+
+// The flags of a wait that gave up.
+constexpr std::uint8_t timed_out(read_mode m) {
+    return m == read_mode::either_rmw ? std::uint8_t{forced | exclusive | gave_up} : std::uint8_t{forced | exclusive};
+}
 
 enum bounded_choice : unsigned { weak_failures, timeouts, spurious_wakes, reuses, bounded_choices };
 

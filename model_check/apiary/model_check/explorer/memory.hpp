@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <apiary/model_check/explorer/api.hpp>
@@ -41,6 +42,7 @@ struct location_info {
     moment constructed;
     std::uint64_t value = 0;  // initial; in before() and after() the current one
     std::uint64_t address = 0;
+    std::string (*text_of)(std::uint64_t value) = nullptr;  // of a trace; null: a number
 };
 
 struct block {

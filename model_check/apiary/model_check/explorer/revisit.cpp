@@ -58,15 +58,13 @@ bool maximal(const graph& g, const event& e, const vector_clock& past) {
 
 }  // namespace
 
-bounded_choice bound_of(read_mode mode) {
-    return mode == read_mode::weak_cas ? weak_failures : mode == read_mode::timed_rmw ? timeouts : spurious_wakes;
-}
-
-bool switched_off(read_mode mode) {
+bool may_force(const graph& g, read_mode mode, bounded_choice how, const unsigned most[]) {
     const attack& off = attacks();
-    return mode == read_mode::weak_cas    ? off.no_weak_failure
-           : mode == read_mode::timed_rmw ? off.no_timeout
-                                          : off.no_spurious_wake;
+    const bool offered =
+        how == weak_failures ? mode == read_mode::weak_cas && !off.no_weak_failure
+        : how == timeouts    ? (mode == read_mode::timed_rmw || mode == read_mode::either_rmw) && !off.no_timeout
+                          : (mode == read_mode::spurious_rmw || mode == read_mode::either_rmw) && !off.no_spurious_wake;
+    return offered && g.used(how) < most[how];
 }
 
 vector_clock knowledge_before(const graph& g, const event& e) {
@@ -76,7 +74,6 @@ vector_clock knowledge_before(const graph& g, const event& e) {
 ways ways_to_read(const graph& g, const event& e, std::uint64_t value, bool latest, const unsigned most[]) {
     ways w;
     const bool match = matches(e, value);
-    const auto may_force = [&] { return !switched_off(e.mode) && g.used(bound_of(e.mode)) < most[bound_of(e.mode)]; };
     switch (e.mode) {
         case read_mode::plain:
             w.add(0);
@@ -89,18 +86,21 @@ ways ways_to_read(const graph& g, const event& e, std::uint64_t value, bool late
             break;
         case read_mode::weak_cas:
             w.add(match ? exclusive : 0);
-            if (match && may_force()) w.add(forced);
+            if (match && may_force(g, e.mode, weak_failures, most)) w.add(forced);
             break;
         case read_mode::wait_rmw:
         case read_mode::timed_rmw:
         case read_mode::spurious_rmw:
+        case read_mode::either_rmw:
             // Waiting on a store that is not the latest is never the end of an execution, nor can a later
             // store revisit it (it is not maximal), so that only the latest is waited on.
             if (match)
                 w.add(exclusive);
             else if (latest)
                 w.add(blocked);
-            if (!match && e.mode != read_mode::wait_rmw && may_force()) w.add(forced | exclusive);
+            if (match) break;
+            if (may_force(g, e.mode, timeouts, most)) w.add(timed_out(e.mode));
+            if (may_force(g, e.mode, spurious_wakes, most)) w.add(forced | exclusive);
             break;
         case read_mode::spin_until:
             w.add(recheck);

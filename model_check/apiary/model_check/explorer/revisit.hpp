@@ -5,13 +5,13 @@
 
 namespace apiary::model::explorer {
 
-bounded_choice bound_of(read_mode mode);
-bool switched_off(read_mode mode);  // by an attack
+// Whether a read of this mode may take a way out that only this bounded choice offers.
+bool may_force(const graph& g, read_mode mode, bounded_choice how, const unsigned most[]);
 vector_clock knowledge_before(const graph& g, const event& e);
 
 // Which flags a read may have when it gets a value.
 struct ways {
-    std::array<std::uint8_t, 2> flags{};
+    std::array<std::uint8_t, 3> flags{};
     unsigned count = 0;
     void add(unsigned f) { flags[count++] = static_cast<std::uint8_t>(f); }
 };

@@ -279,8 +279,8 @@ bool engine::ends_wait(const operation& op) {
 // In the modes without blocked reads a waiting thread simply does not go on yet.
 bool engine::can_go_on(const operation& op) {
     if (ends_wait(op) || op.none.holds != nullptr) return true;  // an older store may do, or the execution is none
-    if (op.mode != read_mode::timed_rmw && op.mode != read_mode::spurious_rmw) return false;
-    return !switched_off(op.mode) && g_->used(bound_of(op.mode)) < limits_.most[bound_of(op.mode)];
+    const unsigned* most = limits_.most.data();
+    return may_force(*g_, op.mode, timeouts, most) || may_force(*g_, op.mode, spurious_wakes, most);
 }
 
 }  // namespace apiary::model::explorer

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 namespace apiary::model::explorer {
@@ -346,6 +347,7 @@ void searcher::turn_of(unsigned k, std::uint64_t executions) {
 void searcher::minimise(failure& best) {
     constexpr unsigned most_runs = 5'000;
     const std::string kind = kind_of(best.reason);
+    engine_.look_beyond(false);
     for (unsigned runs = 0; runs < most_runs && engine_.has_work(); ++runs) {
         if (engine_.explore_next() != run_end::failed) continue;
         const failure& f = engine_.last_failure();
@@ -369,11 +371,13 @@ void searcher::show(const std::vector<trace_row>& rows) {
 }
 
 void searcher::draw(const failure& f) {
+    const unsigned gave_up = f.g.used(timeouts);
+    engine_.allow_timeouts(gave_up);
     along_graph line(f.g, f.thread);
     std::vector<trace_row> rows;
     const run_end end = engine_.follow(line, &rows);
     v_.reason = end == run_end::failed ? engine_.last_failure().reason : f.reason;
-    v_.replay = "x1:" + line.token();
+    v_.replay = "x1:" + (gave_up > options_.bounds.timeouts ? "+" + std::to_string(gave_up) + "," : "") + line.token();
     show(rows);
     if (end != run_end::failed) v_.trace += "(the failure did not show again on this line; please report it)\n";
 }
@@ -438,7 +442,13 @@ void searcher::replay() {
         v_.reason = "the token is not one of this explorer's (x1:...)";
         return;
     }
-    along_token line(options_.replay.substr(3));
+    std::string token = options_.replay.substr(3);
+    if (token.starts_with('+')) {  // more timeouts than the bound has
+        const std::size_t end = std::min(token.find(','), token.size());
+        engine_.allow_timeouts(static_cast<unsigned>(std::strtoul(token.c_str() + 1, nullptr, 10)));
+        token.erase(0, end + 1);
+    }
+    along_token line(std::move(token));
     std::vector<trace_row> rows;
     v_.result = outcome::pass;
     const run_end end = engine_.follow(line, &rows);

@@ -14,6 +14,10 @@ std::string number_text(std::uint64_t value) {
     for (std::uint64_t v = value; v != 0; v >>= 4) hex.insert(hex.begin(), "0123456789abcdef"[v & 15U]);
     return "0x" + hex;
 }
+// As the location's front end shows its values.
+std::string value_text(const location_info* at, std::uint64_t value) {
+    return at == nullptr || at->text_of == nullptr ? number_text(value) : at->text_of(value);
+}
 std::uint64_t row_id(event_id id) { return is_event(id) ? std::uint64_t{id} + 1 : 0; }
 }  // namespace
 
@@ -49,30 +53,32 @@ void engine::trace_cell(std::uint32_t site, std::uint64_t address, bool writes, 
 void engine::trace_sequential_store(const operation& op, std::uint64_t value, bool in_rmw) {
     if (trace_ == nullptr) return;
     if (in_rmw && !trace_->empty())
-        trace_->back().text += ", stores " + number_text(value);
+        trace_->back().text += ", stores " + value_text(&memory_.objects[op.object], value);
     else
-        trace_row_at(op.site, memory_.objects[op.object].address, "= " + number_text(value));
+        trace_row_at(op.site, memory_.objects[op.object].address,
+                     "= " + value_text(&memory_.objects[op.object], value));
 }
 
 void engine::trace_sequential(const operation& op, const location_info& info) {
     if (trace_ == nullptr) return;
-    trace_row_at(op.site, info.address, "-> " + number_text(info.value));
+    trace_row_at(op.site, info.address, "-> " + value_text(&info, info.value));
 }
 
 void engine::trace_event(const event& e) {
-    std::uint64_t address = e.value;
+    const location_info* at = nullptr;
     if (e.slot != event::no_slot)
         for (const location_info& o : memory_.objects)
-            if (o.slot == e.slot && !o.cell) address = o.address;
+            if (o.slot == e.slot && !o.cell) at = &o;
+    const std::uint64_t address = at == nullptr ? e.value : at->address;
     switch (e.kind) {
         case event_kind::read: {
-            std::string text = "-> " + number_text(e.value) + " " + order_name(e.order);
+            std::string text = "-> " + value_text(at, e.value) + " " + order_name(e.order);
             if (e.has(forced))
-                text += e.mode == read_mode::weak_cas    ? ", fails spuriously"
-                        : e.mode == read_mode::timed_rmw ? ", times out"
-                                                         : ", wakes spuriously";
+                text += e.mode == read_mode::weak_cas                      ? ", fails spuriously"
+                        : e.mode == read_mode::timed_rmw || e.has(gave_up) ? ", times out"
+                                                                           : ", wakes spuriously";
             else if ((e.mode == read_mode::cas || e.mode == read_mode::weak_cas) && !e.has(exclusive))
-                text += ", fails (expected " + number_text(e.expect) + ")";
+                text += ", fails (expected " + value_text(at, e.expect) + ")";
             trace_row_at(e.site, address, std::move(text));
             trace_row& row = trace_->back();
             row.event = row_id(e.id());
@@ -88,11 +94,11 @@ void engine::trace_event(const event& e) {
         case event_kind::write:
             if (e.has(exclusive) && !trace_->empty() && trace_->back().thread == e.thread) {
                 trace_row& row = trace_->back();
-                row.text += ", stores " + number_text(e.value);
+                row.text += ", stores " + value_text(at, e.value);
                 row.writes = true;
                 row.wrote = row_id(e.id());
             } else {
-                trace_row_at(e.site, address, "= " + number_text(e.value) + " " + order_name(e.order));
+                trace_row_at(e.site, address, "= " + value_text(at, e.value) + " " + order_name(e.order));
                 trace_->back().writes = true;
                 trace_->back().wrote = row_id(e.id());
                 if (e.position < g_->slots[e.slot].co.size())
@@ -373,7 +379,7 @@ unsigned few_preemptions::pick_thread(const graph&, const std::vector<unsigned>&
         if (t == last_) {
             candidates_.push_back(t);
             const read_mode mode = pending[t]->mode;
-            costs = mode != read_mode::timed_rmw && mode != read_mode::spurious_rmw;
+            costs = !has_deadline(mode) && mode != read_mode::spurious_rmw;
         }
     if (!costs || used_ < most_)
         for (const unsigned t : can_go_on)

@@ -2,7 +2,8 @@
 // or enumerated.
 //
 // A token is a string: an upper-case letter lets that thread go on, a digit (0-9, a-z, or a number in
-// parentheses) is the option taken where there were several.
+// parentheses) is the option taken where there were several. In front may stand how many timeouts it has, where that is
+// more than the bound: +2,
 #pragma once
 
 #include <string>

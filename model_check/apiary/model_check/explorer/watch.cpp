@@ -42,12 +42,14 @@ void engine::constructed(object& o, bool has_value, std::uint64_t value, bool ce
     memory_.objects.push_back(info);
 }
 
-void engine::constructed_at(object& o, std::uint32_t name, std::uint64_t address, std::uint64_t value, moment since) {
+void engine::constructed_at(object& o, std::uint32_t name, std::uint64_t address, std::uint64_t value, moment since,
+                            std::string (*text_of)(std::uint64_t value)) {
     location_info info;
     info.loc = name;
     info.value = value;
     info.address = address;
     info.constructed = since;
+    info.text_of = text_of;
     o = {memory_.run, static_cast<std::uint32_t>(memory_.objects.size())};
     memory_.objects.push_back(info);
 }

@@ -28,5 +28,6 @@ extern void saw(unsigned thread, std::uint64_t value);  // the finals are thread
 
 // The program's side, over std::atomic and std::thread.
 void run();
+void run_wide();  // over atomics of sixteen bytes
 
 }  // namespace two_way

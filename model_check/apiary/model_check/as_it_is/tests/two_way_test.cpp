@@ -1,5 +1,5 @@
-// One program, two ways: over Sync, and over std::atomic behind the compiler's instrumentation. The explorer must find the same
-// number of graphs and the same outcomes, and so must brute force (the oracle).
+// One program, two ways: over Sync, and over std::atomic behind the compiler's instrumentation, there by eight bytes and by
+// sixteen. The explorer must find the same number of graphs and the same outcomes, and so must brute force (the oracle).
 //
 // Usage: as_it_is_two_way_test [--programs N] [--seed S]
 #include "two_way.hpp"
@@ -54,27 +54,27 @@ std::string_view outcome_text_of_all(std::array<char, 128>& buffer) {
     return {buffer.data(), text.size()};
 }
 
-const as_it_is::scenario plain{"two_way", [] { two_way::run(); },
-                               [] {
-                                   for (auto& t : seen) t.clear();
-                               },
-                               outcome_text_of_all};
+void forget_all() {
+    for (auto& t : seen) t.clear();
+}
+const as_it_is::scenario plain{"two_way", two_way::run, forget_all, outcome_text_of_all},
+    wide{"two_way_wide", two_way::run_wide, forget_all, outcome_text_of_all};
 
-bool same(const std::string& name, const oracle::program& p) {
+bool same(const as_it_is::scenario& scenario, const std::string& name, const oracle::program& p) {
     if (!translate(p)) {
         std::printf("%s: too large for the test\n", name.c_str());
         return false;
     }
     oracle::current = p;
     const verdict over_sync = run_explorer<oracle::interpreted>({});
-    const verdict as_is = as_it_is::run(plain, {});
+    const verdict as_is = as_it_is::run(scenario, {});
     const oracle::answer brute = oracle::enumerate(p);
     if (as_is.result == outcome::pass && as_is.graphs == over_sync.graphs && as_is.graphs == brute.graphs &&
         as_is.blocked == 0 && as_is.outcomes == over_sync.outcomes && as_is.outcomes == brute.outcomes)
         return true;
     std::printf(
-        "%s: as it is %llu graphs, %zu outcomes (%llu blocked; %s), over Sync %llu, %zu, brute force %llu, %zu\n%s",
-        name.c_str(), static_cast<unsigned long long>(as_is.graphs), as_is.outcomes.size(),
+        "%s %s: as it is %llu graphs, %zu outcomes (%llu blocked; %s), over Sync %llu, %zu, brute force %llu, %zu\n%s",
+        scenario.name, name.c_str(), static_cast<unsigned long long>(as_is.graphs), as_is.outcomes.size(),
         static_cast<unsigned long long>(as_is.blocked), as_is.reason.c_str(),
         static_cast<unsigned long long>(over_sync.graphs), over_sync.outcomes.size(),
         static_cast<unsigned long long>(brute.graphs), brute.outcomes.size(), oracle::print(p).c_str());
@@ -99,11 +99,13 @@ int main(int argc, char** argv) {
     }
     unsigned bad = 0;
     for (const litmus_line& line : litmus_lines)
-        if (!same(std::string(line.name), oracle::parse(line.code))) ++bad;
+        for (const as_it_is::scenario* s : {&plain, &wide})
+            if (!same(*s, std::string(line.name), oracle::parse(line.code))) ++bad;
     oracle::generator random(seed);
     for (std::uint64_t n = 0; n < programs && bad < 5; ++n)
-        if (!same("program " + std::to_string(n), random.next())) ++bad;
-    std::printf("%zu litmus programs, %llu random ones (seed %llu), %u complaints\n", litmus_lines.size(),
-                static_cast<unsigned long long>(programs), static_cast<unsigned long long>(seed), bad);
+        if (!same(n % 2 == 0 ? plain : wide, "program " + std::to_string(n), random.next())) ++bad;
+    std::printf(
+        "%zu litmus programs, each by eight bytes and by sixteen, %llu random ones (seed %llu), %u complaints\n",
+        litmus_lines.size(), static_cast<unsigned long long>(programs), static_cast<unsigned long long>(seed), bad);
     return bad == 0 ? 0 : 1;
 }

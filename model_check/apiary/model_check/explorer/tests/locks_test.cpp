@@ -1,11 +1,13 @@
-// Locks that readers share and semaphores, against brute force. All operations of a program are on
-// one location, and each of them sees the one before it: a graph is an order of the operations. All
-// orders that the lock allows are counted one by one, those in which somebody waits for ever apart.
+// Locks that readers share, semaphores and queues of waiters with and without deadlines, against brute
+// force. All operations of a program are on one location, and each of them sees the one before it: a
+// graph is an order of the operations, with the ways out of the waits and the choices of notify_one. All
+// that the lock allows are counted one by one, those in which somebody waits for ever apart.
 //
 // Usage: explorer_locks_test [--programs N] [--seed S]
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,17 +19,22 @@ namespace {
 
 using namespace apiary::model;
 
-enum class act { begin_read, end_read, begin_write, end_write, take, post };
+enum class act { begin_read, end_read, begin_write, end_write, take, post, enter, block, block_until, one, all };
+enum class kind { lock, semaphore, queue };
 
 constexpr unsigned most_threads = 3;
 std::vector<act> code[most_threads];
 unsigned first_count = 0;
-bool is_semaphore = false;
+kind what = kind::lock;
+choice_bounds bounds;
 
 struct interpreted {
     static constexpr unsigned threads = most_threads;
     explorer::object o;
-    interpreted() { explorer::construct_atomic(o, true, is_semaphore ? explorer::semaphore_word(first_count) : 0); }
+    unsigned timed_out[most_threads] = {};
+    interpreted() {
+        explorer::construct_atomic(o, true, what == kind::semaphore ? explorer::semaphore_word(first_count) : 0);
+    }
 
     void thread(unsigned t) {
         const auto at = explorer::code_place::current();
@@ -50,19 +57,40 @@ struct interpreted {
                 case act::post:
                     explorer::semaphore_post(o, at);
                     break;
+                case act::enter:
+                    explorer::enter_queue(o, at);
+                    break;
+                case act::block:
+                    explorer::block_in_queue(o, false, at);
+                    break;
+                case act::block_until:
+                    timed_out[t] += explorer::block_in_queue(o, true, at) ? 0U : 1U;
+                    break;
+                case act::one:
+                    explorer::notify_one(o, at);
+                    break;
+                case act::all:
+                    explorer::notify_all(o, at);
+                    break;
             }
+    }
+    std::vector<int> outcome() const {
+        return {static_cast<int>(timed_out[0]), static_cast<int>(timed_out[1]), static_cast<int>(timed_out[2])};
     }
 };
 
 struct counted {
     std::uint64_t ended = 0, stuck = 0;
+    std::map<std::string, std::uint64_t> outcomes;  // how often each thread timed out -> orders that end
 };
 
 struct lock_state {
-    unsigned at[most_threads] = {};
+    unsigned at[most_threads] = {}, timed_out[most_threads] = {};
     unsigned readers = 0, writers = 0, count = 0;
+    unsigned waiting = 0, notified = 0;  // bits: threads
+    unsigned timeouts = 0, spurious = 0;
 
-    [[nodiscard]] bool allows(act a) const {
+    [[nodiscard]] bool allows(unsigned t, act a) const {
         switch (a) {
             case act::begin_read:
                 return writers == 0;
@@ -70,37 +98,73 @@ struct lock_state {
                 return writers == 0 && readers == 0;
             case act::take:
                 return count != 0;
+            case act::block:
+            case act::block_until:
+                return (notified >> t & 1U) != 0;
             default:
                 return true;
         }
     }
-    void after(act a) {
+    void after(unsigned t, act a) {
         readers += a == act::begin_read ? 1U : 0U;
         readers -= a == act::end_read ? 1U : 0U;
         writers += a == act::begin_write ? 1U : 0U;
         writers -= a == act::end_write ? 1U : 0U;
         count += a == act::post ? 1U : 0U;
         count -= a == act::take ? 1U : 0U;
+        if (a == act::enter) waiting |= 1U << t;
+        if (a == act::block || a == act::block_until) waiting &= ~(1U << t), notified &= ~(1U << t);
+        if (a == act::all) notified |= waiting, waiting = 0;
     }
 };
 
+void all_orders(const lock_state& s, counted& into);
+
+void then(lock_state s, unsigned t, act a, counted& into) {
+    ++s.at[t];
+    s.after(t, a);
+    all_orders(s, into);
+}
+
 void all_orders(const lock_state& s, counted& into) {
-    bool ended = true, stuck = true;
+    bool ended = true, stuck = true, deadline = false;
     for (unsigned t = 0; t < most_threads; ++t) {
         if (s.at[t] == code[t].size()) continue;
         ended = false;
         const act next = code[t][s.at[t]];
-        if (!s.allows(next)) continue;
+        if (!s.allows(t, next)) {
+            if (next == act::block_until && s.timeouts < bounds.timeouts) {
+                lock_state gave_up = s;
+                ++gave_up.timeouts, ++gave_up.timed_out[t];
+                then(gave_up, t, next, into);
+            }
+            if ((next == act::block_until || next == act::block) && s.spurious < bounds.spurious_wakes) {
+                lock_state woke = s;
+                ++woke.spurious;
+                then(woke, t, next, into);
+            }
+            deadline = deadline || next == act::block_until;
+            continue;
+        }
         stuck = false;
-        lock_state then = s;
-        ++then.at[t];
-        then.after(next);
-        all_orders(then, into);
+        if (next != act::one || s.waiting == 0) {
+            then(s, t, next, into);
+            continue;
+        }
+        for (unsigned who = 0; who < most_threads; ++who)
+            if ((s.waiting >> who & 1U) != 0) {
+                lock_state woken = s;
+                woken.waiting &= ~(1U << who), woken.notified |= 1U << who;
+                then(woken, t, next, into);
+            }
     }
-    if (ended)
+    if (ended) {
         ++into.ended;
-    else if (stuck)
+        ++into.outcomes[std::to_string(s.timed_out[0]) + " " + std::to_string(s.timed_out[1]) + " " +
+                        std::to_string(s.timed_out[2])];
+    } else if (stuck && !deadline) {  // one that waits with a deadline would give up in the end
         ++into.stuck;
+    }
 }
 
 explorer::draws numbers(1);
@@ -108,13 +172,18 @@ unsigned below(unsigned n) { return numbers.below(n); }
 
 void make() {
     for (auto& t : code) t.clear();
-    is_semaphore = below(2) == 0;
+    what = static_cast<kind>(below(3));
     first_count = below(3);
+    bounds = {};
+    if (below(2) == 0) bounds.timeouts = below(3), bounds.spurious_wakes = below(3);
     const unsigned threads = 2 + below(most_threads - 1);
-    for (unsigned i = is_semaphore ? 7 : 4; i != 0; --i) {
+    for (unsigned i = what == kind::semaphore ? 7 : what == kind::lock ? 4 : 5; i != 0; --i) {
         auto& mine = code[below(threads)];
         const bool first = below(2) == 0;
-        if (is_semaphore)
+        if (what == kind::queue)
+            first ? mine.insert(mine.end(), {act::enter, below(3) == 0 ? act::block : act::block_until})
+                  : mine.insert(mine.end(), {below(2) == 0 ? act::one : act::all});
+        else if (what == kind::semaphore)
             mine.push_back(first ? act::take : act::post);
         else if (first)
             mine.insert(mine.end(), {act::begin_read, act::end_read});
@@ -124,10 +193,13 @@ void make() {
 }
 
 std::string print() {
-    std::string text = is_semaphore ? "a semaphore of " + std::to_string(first_count) : "a lock";
+    std::string text = what == kind::semaphore ? "a semaphore of " + std::to_string(first_count)
+                       : what == kind::queue   ? "a queue with " + std::to_string(bounds.timeouts) + " timeouts, " +
+                                                   std::to_string(bounds.spurious_wakes) + " wakes for nothing"
+                                             : "a lock";
     for (const auto& t : code) {
         text += " |";
-        for (const act a : t) text += "RrWw-+"[static_cast<unsigned>(a)];
+        for (const act a : t) text += "RrWw-+ebt1*"[static_cast<unsigned>(a)];
     }
     return text;
 }
@@ -138,7 +210,8 @@ int main(int argc, char** argv) {
     std::uint64_t programs = 300;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (std::strcmp(argv[i], "--programs") == 0) programs = std::strtoull(argv[i + 1], nullptr, 10);
-        if (std::strcmp(argv[i], "--seed") == 0) numbers = explorer::draws(std::strtoull(argv[i + 1], nullptr, 10) * 0x9E37'79B9U | 1U);
+        if (std::strcmp(argv[i], "--seed") == 0)
+            numbers = explorer::draws(std::strtoull(argv[i + 1], nullptr, 10) * 0x9E37'79B9U | 1U);
     }
     explorer::attacks().go_on_after_failure = true;
     std::uint64_t graphs = 0, stuck = 0;
@@ -149,12 +222,16 @@ int main(int argc, char** argv) {
         lock_state start;
         start.count = first_count;
         all_orders(start, orders);
-        const verdict v = run_explorer<interpreted>({});
-        std::uint64_t deadlocks = 0;
-        for (const auto& [name, times] : v.outcomes) deadlocks += name == "! deadlock" ? times : 0;
+        search_options options;
+        options.bounds = bounds;
+        verdict v = run_explorer<interpreted>(options);
+        const std::uint64_t deadlocks = v.outcomes["! deadlock"];
+        v.outcomes.erase("! deadlock");
         graphs += v.graphs;
         stuck += deadlocks;
-        if (v.result == outcome::pass && v.graphs == orders.ended + orders.stuck && deadlocks == orders.stuck) continue;
+        if (v.result == outcome::pass && v.graphs == orders.ended + orders.stuck && deadlocks == orders.stuck &&
+            v.outcomes == orders.outcomes)
+            continue;
         ++bad;
         const auto number = [](std::uint64_t x) { return static_cast<unsigned long long>(x); };
         std::printf("%s: %llu graphs, %llu deadlocks (%s); by brute force %llu orders that end, %llu that do not\n",

@@ -1,0 +1,215 @@
+// Waits with deadlines: woken, timed out, and woken for nothing; and what others wait for meanwhile.
+#include <apiary/check.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <semaphore>
+#include <thread>
+
+using namespace std::chrono_literals;
+
+namespace {
+struct post_box {
+    std::mutex m;
+    std::condition_variable posted;
+    bool is_posted = false;
+    void post() {
+        const std::lock_guard held(m);
+        is_posted = true;
+        posted.notify_one();
+    }
+};
+}  // namespace
+
+// ---- woken for nothing ----------------------------------------------------------------------------------------
+
+APIARY_SCENARIO(wait_for_with_predicate, "wait_for_believes_what_it_returns") {
+    post_box box;
+    std::thread poster([&] { box.post(); });
+    std::unique_lock held(box.m);
+    const bool told = box.posted.wait_for(held, 10ms, [&] { return box.is_posted; });
+    apiary::check(told == box.is_posted, "it said something else than what is");
+    held.unlock();
+    poster.join();
+}
+APIARY_FAILING_SCENARIO(wait_for_believes_what_it_returns, "woken for nothing") {
+    post_box box;
+    std::thread poster([&] { box.post(); });
+    std::unique_lock held(box.m);
+    if (box.posted.wait_for(held, 10ms) == std::cv_status::no_timeout)
+        apiary::check(box.is_posted, "woken for nothing");
+    held.unlock();
+    poster.join();
+}
+// Both in one execution: each has a bound of its own.
+APIARY_FAILING_SCENARIO(wakes_for_nothing_and_gives_up, "first for nothing, then in vain") {
+    post_box box;
+    std::thread waiter([&] {
+        std::unique_lock held(box.m);
+        const auto until = std::chrono::steady_clock::now() + 10ms;
+        if (box.posted.wait_until(held, until) == std::cv_status::timeout) return;
+        apiary::check(box.posted.wait_until(held, until) == std::cv_status::no_timeout,
+                      "first for nothing, then in vain");
+    });
+    waiter.join();
+}
+
+// ---- deadlocks beside a deadline ------------------------------------------------------------------------------
+
+namespace {
+// The last to come back tells the scenario's thread; three of them are more than may give up or wake for nothing.
+template <bool Told>
+void last_to_give_up_tells(unsigned waiters) {
+    post_box none;
+    std::mutex m;
+    std::condition_variable all_back;
+    unsigned back = 0;
+    const auto wait = [&] {
+        {
+            std::unique_lock held(none.m);
+            none.posted.wait_for(held, 10ms);
+        }
+        const std::lock_guard held(m);
+        ++back;
+        if (Told && back == waiters) all_back.notify_one();
+    };
+    std::thread threads[3];
+    for (unsigned i = 0; i != waiters; ++i) threads[i] = std::thread(wait);
+    {
+        std::unique_lock held(m);
+        while (back != waiters) all_back.wait(held);
+    }
+    for (unsigned i = 0; i != waiters; ++i) threads[i].join();
+}
+}  // namespace
+
+APIARY_SCENARIO(last_to_give_up_tells_it, "last_to_give_up_tells_nobody") { last_to_give_up_tells<true>(2); }
+APIARY_FAILING_SCENARIO(last_to_give_up_tells_nobody, "deadlock: every thread that has not ended") {
+    last_to_give_up_tells<false>(3);
+}
+
+// What comes behind the give-ups that the bound leaves is looked at, along one line.
+APIARY_FAILING_SCENARIO(three_give_up, "none of them was told") {
+    post_box box;
+    std::atomic<int> in_vain{0};
+    const auto wait = [&] {
+        std::unique_lock held(box.m);
+        in_vain += box.posted.wait_for(held, 10ms) == std::cv_status::timeout ? 1 : 0;
+    };
+    std::thread a(wait), b(wait), c(wait);
+    a.join();
+    b.join();
+    c.join();
+    apiary::check(in_vain != 3, "none of them was told");
+}
+
+namespace {
+// The scenario's thread asks again and again whether the two others are done.
+void two_locks_beside_a_poller(bool other_order) {
+    std::mutex m, o, last;
+    std::condition_variable over;
+    int ended = 0;
+    const auto both = [&](std::mutex& first, std::mutex& second) {
+        {
+            const std::lock_guard held(first);
+            const std::lock_guard too(second);
+        }
+        const std::lock_guard held(last);
+        ++ended;
+        over.notify_one();
+    };
+    std::thread a([&] { both(m, o); });
+    std::thread b([&] { other_order ? both(o, m) : both(m, o); });
+    {
+        std::unique_lock held(last);
+        while (ended != 2) over.wait_for(held, 10ms);
+    }
+    a.join();
+    b.join();
+}
+}  // namespace
+
+APIARY_SCENARIO(two_locks_in_one_order_beside_a_poller, "two_locks_in_both_orders_beside_a_poller") {
+    two_locks_beside_a_poller(false);
+}
+APIARY_FAILING_SCENARIO(two_locks_in_both_orders_beside_a_poller, "deadlock: threads wait for ever for a lock") {
+    two_locks_beside_a_poller(true);
+}
+
+// ---- a bounded queue, as people write it ------------------------------------------------------------------------
+
+namespace {
+template <class T, bool LooksAgain>
+class bounded_queue {
+public:
+    explicit bounded_queue(std::size_t most) : most_(most) {}
+    void push(T value) {
+        {
+            std::unique_lock held(m_);
+            not_full_.wait(held, [&] { return size_ != most_; });
+            items_[(first_ + size_++) % room] = value;
+        }
+        not_empty_.notify_one();
+    }
+    std::optional<T> pop_for(std::chrono::milliseconds time) {
+        std::optional<T> value;
+        {
+            std::unique_lock held(m_);
+            if constexpr (LooksAgain) {
+                if (!not_empty_.wait_for(held, time, [&] { return size_ != 0; })) return {};
+            } else {
+                if (size_ == 0 && not_empty_.wait_for(held, time) == std::cv_status::timeout) return {};
+            }
+            apiary::check(size_ != 0, "it takes from an empty queue");
+            value = items_[first_];
+            first_ = (first_ + 1) % room;
+            --size_;
+        }
+        not_full_.notify_one();
+        return value;
+    }
+
+private:
+    static constexpr std::size_t room = 4;
+    std::mutex m_;
+    std::condition_variable not_full_, not_empty_;
+    T items_[room] = {};
+    std::size_t first_ = 0, size_ = 0, most_;
+};
+
+template <class Queue>
+void three_through_a_queue_of_one() {
+    Queue q(1);
+    std::thread producer([&] {
+        for (int i = 1; i <= 2; ++i) q.push(i);
+    });
+    int expected = 1;
+    while (expected <= 2)
+        if (const std::optional<int> x = q.pop_for(10ms)) apiary::check(*x == expected++, "out of order");
+    producer.join();
+}
+}  // namespace
+
+APIARY_SCENARIO(bounded_queue_pops_for_a_while, "bounded_queue_does_not_look_again") {
+    three_through_a_queue_of_one<bounded_queue<int, true>>();
+}
+APIARY_FAILING_SCENARIO(bounded_queue_does_not_look_again, "it takes from an empty queue") {
+    three_through_a_queue_of_one<bounded_queue<int, false>>();
+}
+
+// ---- std::binary_semaphore, which stands on futexes with deadlines ------------------------------------------------
+
+namespace {
+void acquires_for_a_while(bool expected) {
+    std::binary_semaphore s(0);
+    std::thread poster([&] { s.release(); });
+    const bool mine = s.try_acquire_for(10ms);
+    poster.join();
+    apiary::check(mine == expected, mine ? "had in time" : "gave up");
+}
+}  // namespace
+APIARY_FAILING_SCENARIO(try_acquire_for_gives_up, "gave up") { acquires_for_a_while(true); }
+APIARY_FAILING_SCENARIO(try_acquire_for_is_had, "had in time") { acquires_for_a_while(false); }
