@@ -80,7 +80,7 @@ private:
         return a + b;
     }
 
-    const Tree& tree_;
+    const Tree tree_;
     const ledger& account_;
 };
 

@@ -28,8 +28,8 @@ struct uts_tree {
     std::uint32_t depth;
 
     [[nodiscard]] Node root() const noexcept {
-        std::array<std::uint8_t, 20> bytes{};
-        big_endian(seed, &bytes[16]);
+        sha1_digest bytes{};
+        for (unsigned i = 0; i < 4; ++i) bytes[16 + i] = static_cast<std::uint8_t>(seed >> (24 - 8 * i));
         return {sha1(bytes), 0};
     }
     [[nodiscard]] unsigned children(const Node& node) const noexcept {
@@ -40,19 +40,12 @@ struct uts_tree {
         return std::min(static_cast<unsigned>(std::floor(std::log(1 - u) / per_child)), most_children);
     }
     [[nodiscard]] Node child(const Node& node, unsigned k) const noexcept {
-        std::array<std::uint8_t, 24> bytes;
-        std::copy(node.state.begin(), node.state.end(), bytes.begin());
-        big_endian(k, &bytes[20]);
-        return {sha1(bytes), node.height + 1};
+        return {sha1(node.state, k), node.height + 1};
     }
     [[nodiscard]] std::uint64_t value(const Node&) const noexcept { return 1; }
 
 private:
     static inline const double per_child = std::log(1 - 1 / (1 + branching));  // worked out once, as in the twins
-
-    static void big_endian(std::uint32_t value, std::uint8_t* to) noexcept {
-        for (int shift = 24; shift >= 0; shift -= 8) *to++ = static_cast<std::uint8_t>(value >> shift);
-    }
 };
 
 class uts {

@@ -3,13 +3,13 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 
 namespace apiary::bench {
 
 using sha1_digest = std::array<std::uint8_t, 20>;
 
-// Any thread.
-[[nodiscard]] sha1_digest sha1(std::span<const std::uint8_t> bytes) noexcept;
+// Of 20 bytes, or of 20 and a number behind them, big-endian. Any thread.
+[[nodiscard]] sha1_digest sha1(const sha1_digest& bytes) noexcept;
+[[nodiscard]] sha1_digest sha1(const sha1_digest& bytes, std::uint32_t number) noexcept;
 
 }  // namespace apiary::bench

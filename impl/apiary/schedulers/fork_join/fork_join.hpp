@@ -78,9 +78,13 @@ union fork_outcome {
             ::new (static_cast<void*>(&value)) R(value_of(f, w));
             return false;
         } catch (...) {
-            ::new (static_cast<void*>(&error)) std::exception_ptr(std::current_exception());
+            keep_exception();
         }
         return true;
+    }
+    // In a catch.
+    [[gnu::noinline, gnu::cold]] void keep_exception() noexcept {
+        ::new (static_cast<void*>(&error)) std::exception_ptr(std::current_exception());
     }
     [[gnu::always_inline]] R take_value() {
         struct guard {
@@ -122,13 +126,24 @@ struct branch_job : fork_job<typename W::sync> {
 
 // f has thrown: g is over, or never begins, when this throws on.
 template <class W, class Job>
-[[noreturn, gnu::noinline, gnu::cold]] void throw_first(W& w, Job& job, std::exception_ptr error) {
+[[noreturn, gnu::noinline, gnu::cold]] void throw_first(W& w, Job& job, fork_outcome<std::monostate>& thrown) {
     if (!w.join(job)) {
         const bool failed = job.failed();
         if (failed) w.lose_exception();
         job.outcome.drop(failed);
     }
-    std::rethrow_exception(std::move(error));
+    std::rethrow_exception(thrown.take_error());
+}
+// f's result, which can stay in a register: an exception has a place of its own, for that has to be in memory.
+template <class R, class W, class F, class Job>
+[[gnu::always_inline]] inline R first_result(F& f, W& w, Job& job) {
+    fork_outcome<std::monostate> thrown;
+    try {
+        return value_of(f, w);
+    } catch (...) {
+        thrown.keep_exception();
+    }
+    throw_first(w, job, thrown);
 }
 // g's result, of a thief.
 template <class Job>
@@ -145,21 +160,16 @@ template <class Sync, class Pool, class Limits, class F, class G>
     using first = detail::branch_result<context, std::remove_reference_t<F>>;
     using second_type = std::decay_t<G>;
     using second = detail::branch_result<context, second_type>;
+    static_assert(!std::is_reference_v<first> && !std::is_reference_v<second>,
+                  "fork_join gives results by value: return a pointer in place of a reference");
 
     typename Sync::template scoped<detail::branch_job<context, second_type>> on_stack(std::forward<G>(g));
     auto& job = *on_stack;
     w.fork(job);
-    detail::fork_outcome<first> mine;
-    if (mine.run(f, w)) [[unlikely]]
-        detail::throw_first(w, job, mine.take_error());
-    // If g throws, on whichever worker, f's result goes with the frame.
-    struct holder {
-        detail::fork_outcome<first>& of;
-        ~holder() { of.value.~first(); }
-    } const held{mine};
+    first mine = detail::first_result<first>(f, w, job);
     if (w.join(job)) [[likely]]
-        return std::pair<first, second>(std::move(mine.value), detail::value_of(job.callable, w));
-    return std::pair<first, second>(std::move(mine.value), detail::result_of_theft(job));
+        return std::pair<first, second>(std::move(mine), detail::value_of(job.callable, w));
+    return std::pair<first, second>(std::move(mine), detail::result_of_theft(job));
 }
 
 // Three and more: a tuple of the results, in order.
