@@ -2,7 +2,7 @@
 use std::{env, fs, process::Command};
 
 /// Packages whose version a program tells.
-const TOLD: [&str; 6] = ["async-executor", "chili", "mimalloc", "ractor", "rayon", "tokio"];
+const TOLD: [&str; 7] = ["actix", "async-executor", "chili", "mimalloc", "ractor", "rayon", "tokio"];
 
 /// The version of `package` in a Cargo.lock text.
 fn locked_version(lock: &str, package: &str) -> Option<String> {

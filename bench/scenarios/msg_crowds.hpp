@@ -69,7 +69,11 @@ struct throughput_program {
 
         struct child {
             operation<R>* all;
-            std::uint64_t left, sum = 0;
+            std::uint64_t left;
+            bool at_once;
+            std::uint64_t sum = 0;
+
+            [[nodiscard]] bool sent_many() const { return at_once; }
 
             void receive(self& me, letter m) {
                 sum += m.number;
@@ -82,19 +86,22 @@ struct throughput_program {
             const throughput_program* program;
             std::vector<typename R::address> children = {};
             std::uint64_t next = 0;
+            std::size_t to = 0;  // whom it is sent next
 
             void start(self& me) {
                 for (std::uint64_t i = 0; i < program->processes; ++i)
-                    children.push_back(me.spawn(child{all, program->messages}));
+                    children.push_back(me.spawn(child{all, program->messages, program->rounds == 0}));
                 go_on(me);
             }
             void receive(self& me, letter) { go_on(me); }
 
             void go_on(self& me) {
-                const std::uint64_t left = program->messages - next;
-                const std::uint64_t until = next + (program->rounds == 0 ? left : std::min(program->rounds, left));
-                for (; next < until; ++next)
-                    for (const auto& to : children) me.send(to, {0, next});
+                // The end of the round that it is in, also where it goes on in the middle of one.
+                const std::uint64_t rounds = program->rounds == 0 ? program->messages : program->rounds;
+                const std::uint64_t until = std::min(next - next % rounds + rounds, program->messages);
+                for (; next < until; ++next, to = 0)
+                    for (; to != children.size(); ++to)
+                        if (!offer(me, children[to], {0, next})) return;
                 if (next < program->messages) return me.send(me.me(), {0, 0});
                 children = {};
                 all->end(me, 0);

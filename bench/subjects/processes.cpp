@@ -25,13 +25,20 @@ public:
     static constexpr std::string_view name = "processes";
     static std::string version() { return APIARY_VERSION; }
 
-    // The seed's two choices, against those that ship: off unless told.
+    static constexpr std::uint32_t many = 128;
+
+    // The seed's two choices, against those that ship: off unless told. And how many letters wait for a process that is sent many
+    // before their sender does: as many as in Go and Boost.Fiber; 0: no bound.
     static constexpr std::array tunables{
         apiary::bench::parameter{.name = "wakes_into_pool", .standard = 0, .least = 0, .most = 1},
         apiary::bench::parameter{.name = "seed_spinning", .standard = 0, .least = 0, .most = 1},
+        apiary::bench::parameter{.name = "many_letters", .standard = many, .least = 0, .most = 1 << 20},
     };
     static void tune(std::string_view which, std::uint64_t value) {
-        (which == "wakes_into_pool" ? into_pool : spins) = value != 0;
+        if (which == "many_letters")
+            many_letters = static_cast<std::uint32_t>(value);
+        else
+            (which == "wakes_into_pool" ? into_pool : spins) = value != 0;
     }
 
     explicit processes(unsigned workers)
@@ -43,13 +50,19 @@ public:
 
     class self {
     public:
-        explicit self(apiary::step_output& out) : out_(out) {}
+        self(apiary::step_output& out, bool& waits) : out_(out), waits_(waits) {}
 
         template <class P>
         address spawn(P process) {
             return out_.spawn(std::make_unique<body<P>>(std::move(process))).id;
         }
         void send(const address& to, letter message) { (void)out_.send(to, message); }
+        // The letter that finds a mailbox full is taken in, and ends this step's sending; the next step comes when there is room.
+        [[nodiscard]] bool offer(const address& to, letter message) {
+            waits_ = out_.send(to, message) == apiary::send_answer::full;
+            if (waits_) out_.again();
+            return !waits_;
+        }
         [[nodiscard]] address me() const { return out_.self(); }
         void stop() {
             out_.finish();
@@ -72,6 +85,7 @@ public:
         struct failed {};
 
         apiary::step_output& out_;
+        bool& waits_;
         bool stopped_ = false;
     };
 
@@ -85,12 +99,18 @@ private:
     class body : public apiary::process {
     public:
         explicit body(P process) : process_(std::move(process)) {}
-        apiary::init_answer init(context&, std::string_view, apiary::payload) override {
+        apiary::init_answer init(context& c, std::string_view, apiary::payload) override {
+            if (apiary::bench::sent_many(process_))
+                c.mailbox = {.most = many_letters, .then = apiary::when_full::suspend_sender};
             return apiary::init_answer::ready;
         }
         void step(events& batch, output& out) override {
-            self me(out);
-            if (!std::exchange(begun_, true)) apiary::bench::start_process(process_, me);
+            self me(out, waits_);
+            if (!std::exchange(begun_, true)) {
+                apiary::bench::start_process(process_, me);
+            } else if (std::exchange(waits_, false)) {
+                if constexpr (requires { process_.go_on(me); }) process_.go_on(me);
+            }
             while (!me.stopped()) {
                 apiary::event* const e = batch.next();
                 if (e == nullptr) return;
@@ -103,9 +123,10 @@ private:
 
     private:
         P process_;
-        bool begun_ = false;
+        bool begun_ = false, waits_ = false;
     };
 
+    static inline std::uint32_t many_letters = many;
     static inline bool into_pool = false, spins = false;
 
     apiary::processes all_;

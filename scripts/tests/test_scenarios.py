@@ -148,7 +148,7 @@ class Ours(unittest.TestCase):
         others = {"chameneos", "big", "bounded_buffer", "idle_processes", "restart_storm"}
         names = {name for name in scenarios.SCENARIOS if name.startswith("msg_")} | others
         self.assertEqual({(p.scenario.name, p.workers) for p in plan.points}, {(name, n) for name in names for n in (1, 2)})
-        self.assertLessEqual({"caf", "boost_fiber", "erlang", "go", "tokio", "ractor", "machine"}, set(plan.subjects))
+        self.assertLessEqual({"caf", "boost_fiber", "erlang", "go", "tokio", "ractor", "actix", "machine"}, set(plan.subjects))
         idle = {p.workers: dict(p.params)["processes"] for p in plan.points if p.scenario.name == "idle_processes"}
         self.assertEqual(idle, {1: "1000000", 2: "100000"})
 

@@ -190,6 +190,18 @@ class Cargo(unittest.TestCase):
         self.assertEqual([str(p.relative_to(self.folder)) for p in programs],
                          ["target/release/subject_rayon", "target/release/subject_tokio"])
 
+    def test_a_program_that_needs_a_feature_is_built_alone(self) -> None:
+        manifest = self.folder / "Cargo.toml"
+        for told, alone in (
+            ("", []),
+            ('[[bin]]\nname = "plain"\n', []),
+            ('[[bin]]\nname = "x"\nrequired-features = ["a", "b"]\n', [["--features", "a,b", "--bin", "x"]]),
+        ):
+            manifest.write_text(told)
+            with mock.patch.object(repo, "RUST", self.folder):
+                self.assertEqual(building.rust_builds(), [[], *alone])
+        self.assertIn(["--features", "actix", "--bin", "subject_actix"], building.rust_builds())
+
 
 class Ensure(unittest.TestCase):
     def ensure(self, names: list[str], text: str, **options: bool) -> str:

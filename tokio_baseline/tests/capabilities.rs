@@ -192,3 +192,47 @@ fn letters_of_one_sender_come_in_order_and_a_process_that_has_ended_is_gone() {
         assert_eq!(letters_in_order::<Ractor>(2), wanted);
     });
 }
+
+#[cfg(feature = "actix")]
+mod actix {
+    use super::*;
+    use tokio_baseline::subjects::actix_pool::Actix;
+
+    #[test]
+    fn letters_of_one_sender_come_in_order_from_another_arbiter_and_from_its_own() {
+        within_a_minute(|| {
+            let wanted = Vec::from_iter((0..=100).rev().chain([0]));
+            assert_eq!(letters_in_order::<Actix>(1), wanted);
+            assert_eq!(letters_in_order::<Actix>(2), wanted);
+        });
+    }
+
+    /// Tells its thread, and starts the next one, until there are so many.
+    struct Spreader(mpsc::Sender<ThreadId>, usize);
+
+    impl Process<Actix> for Spreader {
+        fn start(&mut self, _: &<Actix as Messaging>::Address) -> ControlFlow<()> {
+            self.0.send(thread::current().id()).expect("the test waits");
+            if self.1 > 1 {
+                Actix::spawn_process(Spreader(self.0.clone(), self.1 - 1));
+            }
+            ControlFlow::Break(())
+        }
+
+        fn receive(&mut self, _: &<Actix as Messaging>::Address, _: Letter) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+    }
+
+    #[test]
+    fn actors_are_dealt_out_to_the_arbiters_in_turn() {
+        within_a_minute(|| {
+            let runtime = Actix::start(3).expect("workers");
+            let (tell, told) = mpsc::channel();
+            runtime.begin(Spreader(tell, 6));
+            let threads = Vec::from_iter(told.iter());
+            assert_eq!(threads[..3], threads[3..]);
+            assert!(threads[0] != threads[1] && threads[1] != threads[2] && threads[2] != threads[0]);
+        });
+    }
+}

@@ -183,6 +183,12 @@ fn ractor() {
     prove_all(PROGRAMS[6].0, PROGRAMS[6].1);
 }
 
+#[cfg(feature = "actix")]
+#[test]
+fn actix() {
+    prove_all(env!("CARGO_BIN_EXE_subject_actix"), "2");
+}
+
 #[test]
 fn what_cannot_be_run_is_refused_with_what_was_seen() {
     for (scenario, params, seen) in [

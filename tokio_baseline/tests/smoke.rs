@@ -54,3 +54,9 @@ fn ractor_keeps_the_treaty() {
 fn async_executor_keeps_the_treaty() {
     judge(env!("CARGO_BIN_EXE_subject_async-executor"));
 }
+
+#[cfg(feature = "actix")]
+#[test]
+fn actix_keeps_the_treaty() {
+    judge(env!("CARGO_BIN_EXE_subject_actix"));
+}

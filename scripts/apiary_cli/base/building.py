@@ -114,6 +114,13 @@ def rust_programs() -> list[Path]:
     return [repo.RUST / "target" / "release" / name for name in names]
 
 
+def rust_builds() -> list[list[str]]:
+    """What cargo is told to build: all that needs no feature at once, then each program that needs one, alone. A feature may turn
+    on one of a library that others link, too, so no two of these builds share what they link."""
+    alone = [one for one in crate().get("bin", []) if one.get("required-features")]
+    return [[]] + [["--features", ",".join(one["required-features"]), "--bin", one["name"]] for one in alone]
+
+
 def rust_files(*more: str) -> list[Path]:
     """What the Rust twins are compiled from."""
     files = [path for folder in ("src", *more) for path in (repo.RUST / folder).rglob("*") if path.is_file()]
@@ -144,13 +151,16 @@ def build_rust() -> list[Path]:
         files = rust_files()
         touch_differing(programs, files)
         before = {path: sources.digest(path) for path in files}
-        done = proc.run(
-            cargo_command("build", "--release"),
-            cwd=repo.RUST,
-            merge=True,
-            on_line=on_line,
-            env=packages.cargo_env() | {"CARGO_TERM_COLOR": "never"},
-        )
+        for words in rust_builds():
+            done = proc.run(
+                cargo_command("build", "--release", *words),
+                cwd=repo.RUST,
+                merge=True,
+                on_line=on_line,
+                env=packages.cargo_env() | {"CARGO_TERM_COLOR": "never"},
+            )
+            if not done.ok:
+                break
         if done.ok:
             changed = [str(path.relative_to(repo.ROOT)) for path in files if sources.digest(path) != before[path]]
             if changed:
@@ -161,7 +171,7 @@ def build_rust() -> list[Path]:
         raise Fault(
             f"cargo build {done.how()}",
             tail(done.out, 6000),
-            "cd tokio_baseline && cargo build --release --locked",
+            " ".join(["cd tokio_baseline && cargo build --release --locked", *words]),
         )
     say(f"build tokio_baseline: done in {duration(time.monotonic() - started)}")
     return programs

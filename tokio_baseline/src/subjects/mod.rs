@@ -1,4 +1,6 @@
 //! THE list of subjects. Beside it one file per runtime: how its own users would write what the scenarios ask for.
+#[cfg(feature = "actix")]
+pub mod actix_pool;
 pub mod async_pool;
 pub mod chili_pool;
 pub mod ractor_pool;
@@ -8,6 +10,8 @@ pub mod tokio;
 use self::tokio::{Tokio, TokioCurrentThread};
 use crate::scenarios::{expresses, Everything};
 use crate::subject::Subject;
+#[cfg(feature = "actix")]
+use actix_pool::Actix;
 use async_pool::AsyncExecutor;
 use chili_pool::Chili;
 use ractor_pool::Ractor;
@@ -67,6 +71,18 @@ pub const RACTOR: Subject = Subject {
     ],
 };
 
+/// actix with the system's allocator: actors, and nothing else. In a build with the feature of its name alone.
+#[cfg(feature = "actix")]
+pub const ACTIX: Subject = Subject {
+    name: "actix",
+    version: env!("TB_VERSION_ACTIX"),
+    allocator: "system",
+    expresses: expresses![
+        Actix: msg_ping_pong, msg_count, msg_ring, msg_create, msg_throughput, chameneos, big, bounded_buffer,
+        idle_processes,
+    ],
+};
+
 /// async-executor with the system's allocator.
 pub const ASYNC_EXECUTOR: Subject = Subject {
     name: "async-executor",
@@ -81,8 +97,17 @@ mod tests {
     use crate::scenarios::SCENARIOS;
 
     /// Each has a program in `src/bin/`.
-    const ALL: [&Subject; 7] =
-        [&TOKIO, &TOKIO_MIMALLOC, &TOKIO_CURRENT_THREAD, &RAYON, &CHILI, &RACTOR, &ASYNC_EXECUTOR];
+    const ALL: &[&Subject] = &[
+        &TOKIO,
+        &TOKIO_MIMALLOC,
+        &TOKIO_CURRENT_THREAD,
+        &RAYON,
+        &CHILI,
+        &RACTOR,
+        #[cfg(feature = "actix")]
+        &ACTIX,
+        &ASYNC_EXECUTOR,
+    ];
 
     #[test]
     fn version_lines_are_json_with_the_four_keys() {

@@ -146,6 +146,53 @@ TEST(processes_mailbox, a_sending_process_is_suspended_until_its_message_is_take
     EXPECT_EQ(g.got, expected);
 }
 
+TEST(processes_mailbox, one_that_is_refused_goes_on_where_there_is_room) {
+    constexpr int most = 5, letters = 1000;
+    constexpr std::size_t receivers = 3;
+    for (const unsigned workers : {1U, 2U}) {
+        std::array<std::vector<int>, receivers> got;
+        std::array<int, receivers> largest{};
+        std::atomic<std::size_t> complete = 0;
+        int refused = 0;
+        processes all({.workers = workers});
+        std::array<pid, receivers> to;
+        for (std::size_t r = 0; r != receivers; ++r)
+            to[r] = all.spawn(std::make_unique<bounded>(mailbox_limit{.most = most, .then = when_full::suspend_sender},
+                                                        [&, r](event_batch& batch, step_output& out) {
+                                                            int here = 0;
+                                                            for (; event* e = batch.next(); ++here)
+                                                                if (const int* n = e->data.get<int>())
+                                                                    got[r].push_back(*n);
+                                                            largest[r] = std::max(largest[r], here);
+                                                            if (got[r].size() != letters) return;
+                                                            out.finish();
+                                                            ++complete;
+                                                        }))
+                        .id;
+        int next = 0;
+        std::size_t at = 0;
+        (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+            while (batch.next() != nullptr) {
+            }
+            for (; next != letters; ++next, at = 0)
+                for (; at != receivers; ++at)
+                    if (out.send(to[at], next) == send_answer::full) {
+                        ++refused;
+                        return out.again();
+                    }
+            out.finish();
+        }));
+        wait_for([&] { return complete == receivers; });
+        EXPECT_TRUE(all.stop(real_sync::forever).over);
+        EXPECT_GT(refused, 0);
+        for (std::size_t r = 0; r != receivers; ++r) {
+            EXPECT_LE(largest[r], most + 1);
+            ASSERT_EQ(got[r].size(), std::size_t{letters});
+            for (int i = 0; i != letters; ++i) ASSERT_EQ(got[r][static_cast<std::size_t>(i)], i);
+        }
+    }
+}
+
 TEST(processes_mailbox, a_suspended_process_is_reached_by_a_cancel_and_ended_by_a_kill) {
     for (const bool kill : {false, true}) {
         gated g;
