@@ -1,8 +1,8 @@
-// Event count, idle set and sleeper with real threads: workers that take pieces of work and sleep when there are none,
+// Event count, idle sets and sleeper with real threads: workers that take pieces of work and sleep when there are none,
 // posters that come in bursts. A missed wake leaves pieces lying while everybody sleeps: a hang, which the watchdog tells.
 #include <apiary/events/parker_driver.hpp>
 #include <apiary/parking/event_count.hpp>
-#include <apiary/parking/idle_set.hpp>
+#include <apiary/parking/idle_sets.hpp>
 #include <apiary/parking/sleeper.hpp>
 
 #include <atomic>
@@ -104,20 +104,24 @@ void event_count(apiary::stress::run& r) {
         r.fail("the books of the event count do not balance");
 }
 
-void idle_set(apiary::stress::run& r) {
+// `PerSet` workers to a word: one word for all, or one for each.
+template <unsigned PerSet>
+void idle_sets(apiary::stress::run& r, const char* what) {
     using core = apiary::parker_driver<chaos_sync>;
+    using sets = apiary::idle_sets<chaos_sync, PerSet, 56 / PerSet>;
     crew c(r);
-    apiary::idle_set<chaos_sync> idle;
+    sets idle;
+    for (unsigned w = 0; w < c.workers; ++w) idle.join(w);
     std::vector<std::unique_ptr<core>> cores;
     for (unsigned w = 0; w < c.workers; ++w) cores.push_back(std::make_unique<core>());
-    r.describe = [&] { return c.describe("idle set") + ", word " + std::to_string(idle.snapshot().value); };
+    r.describe = [&] { return c.describe(what) + ", asleep " + std::to_string(idle.asleep()); };
     const auto wake_one = [&] {
         if (const auto w = idle.claim_any()) cores[*w]->wake();
     };
     c.run(
         r,
         [&](unsigned w) {
-            apiary::sleeper<chaos_sync, core> self(w, idle, *cores[w]);
+            apiary::sleeper<chaos_sync, core> self(sets::within(w), idle.of(w), *cores[w]);
             const auto visible = [&] { return c.pieces.load(relaxed) != 0 || c.quit.load(relaxed); };
             while (!c.quit.load(relaxed)) {
                 if (!take(c.pieces)) {
@@ -141,14 +145,18 @@ void idle_set(apiary::stress::run& r) {
             c.quit.store(true, relaxed);
             for (auto& sleeping : cores) sleeping->wake();
         });
-    if (idle.snapshot().value != 0) r.fail("the books of the idle set do not balance");
+    for (unsigned w = 0; w < c.workers; ++w) {
+        const apiary::idle_word end = idle.of(w).snapshot();
+        if (end.sleepers() != 0 || end.searching() != 0) r.fail("the books of the idle sets do not balance");
+    }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    return apiary::stress::main(argc, argv, "event count and idle set: bursts of work", [](apiary::stress::run& r) {
+    return apiary::stress::main(argc, argv, "event count and idle sets: bursts of work", [](apiary::stress::run& r) {
         event_count(r);
-        idle_set(r);
+        idle_sets<56>(r, "idle set");
+        idle_sets<1>(r, "idle sets");
     });
 }

@@ -8,7 +8,7 @@
 //
 // When to use it. For pools whose workers take work from places that several of them can reach: a
 // poster wakes at most one sleeper, and none while a searcher is on its way. When not: to wake a fixed
-// thread, for which a parker alone is enough.
+// thread, for which a parker alone is enough. One word names 56 workers; a crew that may have more has several (idle_sets).
 //
 // Threads.   announce_sleep, withdraw, announce_nap, end_nap, stop_searching: the worker they name. The rest: any.
 // Progress.  wait-free, but for claims, which are lock-free.
@@ -24,6 +24,8 @@
 //   I4  The nap bit is set by a worker that announces a nap and cleared by one that ends a nap: when set, one is between the two.
 //       Its nap ends by itself, soon, and with it it becomes a searcher: it looks for all that posts left to it. With two
 //       nappers the first to end clears the bit; posts then wake again, which is never wrong.
+//   I5  The bit of several is set before the first worker of another set runs, and stays: this word alone then says neither that
+//       nobody sleeps nor that all do.
 //
 // Synchronisation: store buffering, made safe twice over.
 //   S1  Poster: push work, then `claim_any` loads the word. Worker: announce_sleep or stop_searching
@@ -50,15 +52,21 @@ namespace apiary {
 // The packed word, readable.
 struct idle_word {
     static constexpr unsigned sleeper_bits = 56;
-    static constexpr std::uint64_t one_searcher = std::uint64_t{1} << sleeper_bits;  // 7 bits
+    static constexpr std::uint64_t one_of_several = std::uint64_t{1} << sleeper_bits;
+    static constexpr std::uint64_t one_searcher = one_of_several << 1;  // 6 bits
     static constexpr std::uint64_t nap = std::uint64_t{1} << 63;
+    static_assert(sleeper_bits < nap / one_searcher);
 
     std::uint64_t value = 0;
 
-    constexpr std::uint64_t sleepers() const { return value & (one_searcher - 1); }
-    constexpr unsigned searching() const { return static_cast<unsigned>((value & ~nap) >> sleeper_bits); }
+    constexpr std::uint64_t sleepers() const { return value & (one_of_several - 1); }
+    // Other workers of the crew are in other words.
+    constexpr bool several() const { return (value & one_of_several) != 0; }
+    constexpr bool somebody_may_sleep() const { return (value & (one_searcher - 1)) != 0; }
+    constexpr unsigned searching() const { return static_cast<unsigned>((value & ~nap) / one_searcher); }
     constexpr bool napping() const { return (value & nap) != 0; }
-    // Somebody sleeps, and nobody searches; nor naps, for what can wait as long. One comparison: every post makes it.
+    // Somebody sleeps, or may sleep in another word, and nobody searches; nor naps, for what can wait as long. One comparison:
+    // every post makes it.
     constexpr bool calls_for_a_wake(bool can_wait) const {
         return (can_wait ? value : value & ~nap) - 1 < one_searcher - 1;
     }
@@ -74,6 +82,10 @@ public:
     static constexpr unsigned max_workers = idle_word::sleeper_bits;
 
     idle_set() { word_.store(0, std::memory_order_relaxed); }
+
+    // Before the first worker of another set, or of this one behind another, begins: a post that does not see the bit comes before
+    // all that this worker announces (S1).
+    void is_one_of_several() { word_.fetch_or(idle_word::one_of_several, std::memory_order_seq_cst); }
 
     // Precondition: its bit is clear. The worker is about to sleep: from now on it may be claimed. It then looks at every source of
     // work, and calls withdraw when it found some. Returns what the word was, as stop_searching does.
@@ -112,7 +124,7 @@ public:
     }
 
     // Behind either of the two and before the look, where workers push without a seq_cst access (S2). `before`: what it returned.
-    // `workers()`: how many there are; the thread that adds one calls Sync::fence_heavy() before that one begins.
+    // `workers()`: how many there are, in all sets; the thread that adds one calls Sync::fence_heavy() before that one begins.
     template <class Workers>
     static void fence_against_pushers(idle_word before, unsigned self, Workers workers) {
         Sync::fence_light();  // the number is read behind the change of the word
@@ -124,14 +136,17 @@ public:
     // wake it. `overdue` is asked when there is a sleeper and somebody searches; true: that search does not count.
     template <class Overdue>
     [[nodiscard]] std::optional<unsigned> claim_any(bool can_wait, Overdue overdue) {
-        return claim_any(look(), can_wait, overdue);
+        idle_word seen = look();
+        return claim_any(seen, can_wait, overdue);
     }
 
     // The same in two steps, for a caller that wants the first alone in its fast path.
     [[nodiscard]] idle_word look() const { return {word_.load(std::memory_order_seq_cst)}; }  // S1
+    // `seen`: what look returned; then what the answer rests on.
     template <class Overdue>
-    [[nodiscard]] std::optional<unsigned> claim_any(idle_word seen, bool can_wait, Overdue overdue) {
-        while (seen.calls_for_a_wake(can_wait) || (seen.relies_on_a_searcher() && overdue())) {
+    [[nodiscard]] std::optional<unsigned> claim_any(idle_word& seen, bool can_wait, Overdue overdue) {
+        while (seen.sleepers() != 0 &&
+               (seen.calls_for_a_wake(can_wait) || (seen.relies_on_a_searcher() && overdue()))) {
             const unsigned worker = seen.first_sleeper();
             if (move_to_searching(seen, worker)) return worker;
             Sync::reach("idle_set.claim_lost");

@@ -79,7 +79,8 @@ TEST(event_count, has_room_for_as_many_waiters_as_it_says_and_for_no_more) {
 }
 
 TEST(idle_word, calls_for_a_wake_whoever_sleeps_unless_somebody_searches_or_naps) {
-    for (const std::uint64_t sleepers : {std::uint64_t{1}, idle_word::bit(55), idle_word::one_searcher - 1}) {
+    for (const std::uint64_t sleepers :
+         {std::uint64_t{1}, idle_word::bit(55), idle_word::one_of_several, idle_word::one_searcher - 1}) {
         const idle_word asleep{sleepers}, searched{sleepers + idle_word::one_searcher}, napping{sleepers | idle_word::nap};
         for (const bool can_wait : {false, true}) {
             EXPECT_TRUE(asleep.calls_for_a_wake(can_wait)) << sleepers;

@@ -1,6 +1,7 @@
 // Idle set, parker and event count, from one or two threads: the states, and which thread owes which a wake.
 #include <apiary/parking/event_count.hpp>
 #include <apiary/parking/idle_set.hpp>
+#include <apiary/parking/idle_sets.hpp>
 #include <apiary/parking/parker.hpp>
 #include <apiary/parking/time_slice.hpp>
 
@@ -92,6 +93,78 @@ TEST(idle_set, a_searcher_that_found_nothing_goes_back_to_sleep_in_one_step) {
     EXPECT_TRUE(idle.snapshot().sleeps(0));
     EXPECT_TRUE(idle.withdraw(0)) << "it woke by itself";
     EXPECT_EQ(idle.snapshot().value, 0U);
+}
+
+// Two workers to a set.
+using pairs = apiary::idle_sets<real_sync, 2, 3>;
+constexpr auto never = [] { return false; };
+
+TEST(idle_sets, name_as_many_workers_as_they_say) {
+    EXPECT_EQ(apiary::idle_sets<>::max_workers, 280U);
+    EXPECT_EQ(pairs::max_workers, 6U);
+    pairs sets;
+    EXPECT_EQ(&sets.of(0), &sets.of(1));
+    EXPECT_NE(&sets.of(1), &sets.of(2));
+    EXPECT_EQ(pairs::within(3), 1U);
+}
+
+TEST(idle_sets, of_few_workers_use_one_word) {
+    pairs sets;
+    for (unsigned w : {0U, 1U}) sets.join(w);
+    sets.of(1).announce_sleep(1, false);
+    EXPECT_FALSE(sets.look().several());
+    sets.of(3).announce_sleep(1, false);  // it has not joined
+    EXPECT_EQ(sets.asleep(), 1U);
+    EXPECT_EQ(sets.claim_any(), 1U);
+    EXPECT_FALSE(sets.calls_for_a_wake());
+    sets.of(1).stop_searching();
+    EXPECT_EQ(sets.claim_any(), std::nullopt);
+}
+
+TEST(idle_sets, claim_one_after_another_while_nobody_searches) {
+    pairs sets;
+    for (unsigned w = 0; w != 6; ++w) {
+        sets.join(w).announce_sleep(pairs::within(w), false);
+        EXPECT_EQ(sets.asleep(), w + 1);
+        EXPECT_TRUE(sets.calls_for_a_wake());
+    }
+    for (unsigned w = 0; w != 6; ++w) {
+        EXPECT_EQ(sets.claim_any(), w);
+        EXPECT_EQ(sets.asleep(), 5 - w);
+        EXPECT_FALSE(sets.calls_for_a_wake()) << "it searches";
+        EXPECT_EQ(sets.claim_any(), std::nullopt) << "it searches";
+        sets.of(w).stop_searching();
+        EXPECT_EQ(sets.calls_for_a_wake(), w != 5);
+    }
+    EXPECT_EQ(sets.claim_any(), std::nullopt);
+}
+
+TEST(idle_sets, a_searcher_of_an_earlier_set_counts_for_those_behind_it_unless_it_is_overdue) {
+    pairs sets;
+    for (unsigned w = 0; w != 4; ++w) sets.join(w);
+    sets.of(0).announce_sleep(0, false);
+    sets.of(3).announce_sleep(1, false);
+    EXPECT_EQ(sets.claim_any(), 0U);
+    EXPECT_EQ(sets.claim_any(sets.look(), false, never), std::nullopt);
+    EXPECT_EQ(sets.claim_any(sets.look(), false, [] { return true; }), 3U);
+    sets.of(0).stop_searching();
+    EXPECT_EQ(sets.claim_any(), std::nullopt) << "the one of the second set searches";
+    sets.of(1).announce_sleep(1, false);
+    EXPECT_EQ(sets.claim_any(), 1U) << "it stands before the searcher";
+}
+
+TEST(idle_sets, what_can_wait_is_left_to_a_napper_of_whichever_set) {
+    pairs sets;
+    for (unsigned w = 0; w != 6; ++w) sets.join(w);
+    sets.of(5).announce_sleep(1, false);
+    sets.of(2).announce_nap(0, false);
+    EXPECT_EQ(sets.claim_any(true), std::nullopt);
+    EXPECT_TRUE(sets.of(2).end_nap(0));
+    sets.of(2).stop_searching();
+    EXPECT_EQ(sets.claim_any(true), 5U);
+    sets.of(5).stop_searching();
+    sets.of(2).announce_nap(0, false);
+    EXPECT_EQ(sets.claim_any(), 2U) << "what cannot wake it";
 }
 
 TEST(time_slice, is_as_asked_for_while_it_lives_and_as_before_afterwards) {

@@ -14,7 +14,7 @@
 // token that stays until it is taken, so it does not matter whether the worker blocks yet. A token that
 // comes after the worker went on by itself makes one later block return at once, and is harmless.
 //
-// Threads. The worker that owns it.
+// Threads. The worker that owns it; claim: any.
 // `Driver` blocks in `wait(deadline_ns)` until `wake()` (any thread; sticky), the deadline, or an event.
 // Checked by model_check/parking/idle_set_check.cpp and schedulers/hive/hive_check.cpp. Source: seed 002, 4.6, 5.5, 7.2, 9.2.
 #pragma once
@@ -65,7 +65,7 @@ public:
             searching_ = claimed_ = false;
             before_ = idle_.stop_searching();
         }
-        return before_.sleepers() != 0;
+        return before_.somebody_may_sleep();
     }
 
     // First thing in the look of sleep, and in the one that a true found_work asks for, where workers push without a seq_cst
@@ -82,6 +82,9 @@ public:
     bool searching() const { return searching_; }
     // A post has woken it, and it has found nothing yet.
     bool claimed() const { return claimed_; }
+
+    // Any thread's: as idle_set::claim, of this one.
+    [[nodiscard]] bool claim() { return idle_.claim(worker_); }
 
 private:
     idle_set<Sync>& idle_;

@@ -8,7 +8,8 @@
 //   sync, driver             the Sync policy, what a worker blocks in
 //   task_type                what its workers run: job<sync>, or a kind of job, when all are of that
 //   parts                    clock, random source, trace and processor number
-//                            (schedulers/hive/parts.hpp)
+//                            (schedulers/hive/parts.hpp); `idle`, where its idle sets are others than
+//                            idle_sets<sync>
 //   ready                    its ready work, or no_ready_work
 //   sources<Crew, Worker>    what a worker has beside that (worker.hpp); no_sources
 //   counted_as               the kind in its counters
@@ -31,15 +32,17 @@
 // Invariants
 //   I1  Every path that makes a task shared looks at the idle word behind it, and wakes the worker
 //       that it claims there.
-//   I2  At most idle_set::max_workers workers: an attach beyond gives null (README.md says why).
-// Synchronisation: idle_set S1, S2; worker_table S1.
+//   I2  At most max_workers workers: an attach beyond gives null (README.md says why so many).
+// Synchronisation: idle_set S1, S2, for each of the crew's idle sets; worker_table S1.
 // Checked by model_check/schedulers/hive. Stressed by stress/schedulers/hive.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <apiary/contract/scheduler.hpp>
 #include <apiary/parking/idle_set.hpp>
+#include <apiary/parking/idle_sets.hpp>
 #include <apiary/queues/fifo_list.hpp>
 #include <apiary/queues/global_pool.hpp>
 #include <apiary/workers/parameters.hpp>
@@ -50,6 +53,13 @@ namespace apiary {
 
 template <class Owner, class Kind>
 class crew {
+    static auto idle_sets_of() {
+        if constexpr (requires { typename Kind::parts::idle; })
+            return std::type_identity<typename Kind::parts::idle>{};
+        else
+            return std::type_identity<idle_sets<typename Kind::sync>>{};
+    }
+
 public:
     using owner_type = Owner;
     using sync = typename Kind::sync;
@@ -62,7 +72,9 @@ public:
     using task_type = typename Kind::task_type;
     using list = fifo_list<task_type>;
     using worker_type = worker<crew>;
-    using table_type = worker_table<worker_type, sync>;
+    using idle_type = typename decltype(idle_sets_of())::type;
+    static constexpr unsigned max_workers = idle_type::max_workers;
+    using table_type = worker_table<worker_type, sync, max_workers>;
 
     crew(Owner& owner, const worker_parameters& parameters) : owner_(owner), parameters_(parameters) {
         search_began_ns_.store(0, std::memory_order_relaxed);
@@ -97,7 +109,7 @@ public:
             return false;
         }
         // The thread that found it empty wakes the worker; those that push behind it rely on that (mpsc_inbox I2).
-        if (pushed == push_result::was_empty && idle_.claim(worker->index())) {
+        if (pushed == push_result::was_empty && worker->claim()) {
             sync::reach("crew.post_to_woke");
             worker->wake();
         }
@@ -153,7 +165,7 @@ public:
     // post wakes a sleeper, as long as there is one.
     void wake_one_soon() {
         const idle_word seen = idle_.look();
-        if (sync::checked || seen.sleepers() != 0) [[unlikely]]  // a check is told why none was claimed
+        if (sync::checked || seen.somebody_may_sleep()) [[unlikely]]  // a check is told why none was claimed
             claim_and_wake_soon(seen);
     }
 
@@ -161,8 +173,10 @@ public:
     const worker_parameters& parameters() const { return parameters_; }
     Owner& owner() { return owner_; }
     global_pool<task_type, sync>& pool() { return pool_; }
-    idle_set<sync>& idle() { return idle_; }
-    const idle_set<sync>& idle() const { return idle_; }
+    idle_type& sleepers() { return idle_; }
+    const idle_type& sleepers() const { return idle_; }
+    idle_set<sync>& idle(unsigned worker = 0) { return idle_.of(worker); }  // the set of this worker
+    const idle_set<sync>& idle(unsigned worker = 0) const { return idle_.of(worker); }
     table_type& table() { return table_; }
     const table_type& table() const { return table_; }
     void left(const worker_type& w) {
@@ -196,7 +210,7 @@ private:
     Owner& owner_;
     const worker_parameters parameters_;
     global_pool<task_type, sync> pool_;
-    idle_set<sync> idle_;
+    idle_type idle_;
     typename sync::template atomic<std::int64_t> search_began_ns_;  // of the search that was called for last; a hint
     table_type table_;
 };

@@ -137,6 +137,33 @@ TYPED_TEST(third_crew, runs_each_task_once_and_drains_at_the_stop) {
     late->drop();
 }
 
+// Each task waits until all have begun: a worker that is not woken is a hang.
+TYPED_TEST(third_crew, of_many_workers_wakes_them_all) {
+    for (const unsigned workers : {57U, 100U}) {
+        owner<TypeParam> o(workers);
+        o.start();
+        for (int again = 0; again != 3; ++again) {
+            while (o.crew.sleepers().asleep() != workers) std::this_thread::yield();
+            std::atomic<unsigned> begun = 0, ended = 0;
+            for (unsigned i = 0; i != workers; ++i)
+                ASSERT_TRUE(o.crew.post(storage::make([&] {
+                    ++begun;
+                    while (begun != workers) std::this_thread::yield();
+                    ++ended;
+                })));
+            while (ended != workers) std::this_thread::yield();
+        }
+        o.stop(stop_mode::drain);
+        EXPECT_EQ(o.sum(&apiary::worker_counters::run), 3 * workers);
+    }
+}
+
+TYPED_TEST(third_crew, has_as_many_workers_as_it_can_and_no_more) {
+    owner<TypeParam> o(owner<TypeParam>::crew_type::max_workers);
+    EXPECT_EQ(o.crew.serving(), 280U);
+    EXPECT_EQ(o.crew.attach(), nullptr);
+}
+
 TYPED_TEST(third_crew, a_discarding_stop_counts_what_it_drops) {
     owner<TypeParam> o(1);
     for (int i = 0; i != 100; ++i) ASSERT_TRUE(o.crew.post(storage::make([] { ADD_FAILURE() << "ran"; })));

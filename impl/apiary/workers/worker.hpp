@@ -39,7 +39,7 @@
 // way (D71 has what that costs).
 //
 // Threads. run, post_local, help_until and the sources' calls: the thread that runs this worker. wake,
-//          counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table,
+//          claim, counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table,
 //          with the owner's mutex held. drop_all: any, when no worker of the crew runs any more.
 // Progress. A turn runs a bounded number of tasks (parameters.hpp); wake and counters never block.
 // Invariants
@@ -57,7 +57,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -95,7 +94,7 @@ public:
         : crew_(c),
           owner_(c.owner()),
           index_(index),
-          sleeper_(index, c.idle(), driver_),
+          sleeper_(c.sleepers().within(index), c.sleepers().join(index), driver_),
           random_(index + 1),
           driver_(make_driver(c.owner())) {
         leaving_.store(false, std::memory_order_relaxed);
@@ -165,6 +164,8 @@ public:
         if constexpr (!sync::checked) waker_processor_.store(parts::processor(), std::memory_order_relaxed);
         driver_.wake();
     }
+    // Any thread's. True: it slept, and the caller must wake it.
+    [[nodiscard]] bool claim() { return sleeper_.claim(); }
     const task_runner<sync>& books() const { return runner_; }
     worker_tallies<sync>& tallies() { return tallies_; }
     worker_counters counters() const {
@@ -388,10 +389,7 @@ private:
 
     // For idle_policy.
     auto others_sleep() const {
-        return [this] {
-            const auto asleep = static_cast<unsigned>(std::popcount(crew_.idle().snapshot().sleepers()));
-            return asleep + 1 >= crew_.table().size();
-        };
+        return [this] { return crew_.sleepers().asleep() + 1 >= crew_.table().size(); };
     }
     // The wake that ended its last sleep came from this processor, so the thread that woke it waits for the processor.
     auto displaced_waker() const {

@@ -8,7 +8,7 @@
 // Threads.   size, operator[], find: any. The rest: with the mutex of the crew's owner held.
 // Progress.  size, operator[], find: wait-free.
 // Ids.       slot + id_stride * life. The first workers are 0, 1, 2, …; an id comes back when its
-//            slot has been attached 2^26 times.
+//            slot has been attached 2^23 times.
 //
 // Invariants
 //   I1  workers_[s] is written once, before used_ exceeds s.
@@ -25,7 +25,6 @@
 #include <array>
 #include <cstdint>
 
-#include <apiary/parking/idle_set.hpp>
 #include <apiary/sync/real_sync.hpp>
 
 namespace apiary {
@@ -38,11 +37,12 @@ enum class detach_result {
     stopped,         // the whole scheduler is ending
 };
 
-template <class Worker, class Sync>
+template <class Worker, class Sync, unsigned MaxWorkers>
 class worker_table {
 public:
-    static constexpr unsigned max_workers = idle_set<Sync>::max_workers;
-    static constexpr unsigned id_stride = 64;
+    static constexpr unsigned max_workers = MaxWorkers;
+    static constexpr unsigned id_stride = 512;
+    static_assert(max_workers <= id_stride);
 
     worker_table() { used_.store(0, std::memory_order_relaxed); }
     worker_table(const worker_table&) = delete;

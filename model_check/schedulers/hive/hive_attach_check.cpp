@@ -231,7 +231,8 @@ APIARY_CHECK(attached_worker_is_woken);
 template <class Sync>
 struct lone_tasks_against_falling_asleep : attach_scenario<Sync, 1, 0, 2> {
     static constexpr const char* what =
-        "the main worker, alone until now, has two tasks and begins the one that waits for the other; the peer, falling "
+        "the main worker, alone until now, has two tasks and begins the one that waits for the other; the peer, "
+        "falling "
         "asleep, steals that: every behaviour";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"worker.stole", "sleeper.stayed"};
@@ -294,7 +295,8 @@ template <class Sync, unsigned Life>
 struct attach_scenario_of_life : attach_scenario<Sync, Life == 0 ? 1 : 2, 0, 1> {
     static constexpr std::array must_reach{"attach.accepted", "attach.refused"};
     static constexpr unsigned threads = 2;
-    static constexpr unsigned id = 1 + 64 * Life;
+    static constexpr unsigned id = 1 + attach_scenario < Sync, Life == 0 ? 1 : 2, 0,
+                              1 > ::core_type::io_crew_type::table_type::id_stride *Life;
     bool accepted = false;
     void before() {
         if (Life == 0) return;

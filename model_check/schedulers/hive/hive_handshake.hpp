@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include <apiary/model_check/register.hpp>
+#include <apiary/parking/idle_sets.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
@@ -23,6 +24,21 @@ struct handshake_parts : local_parts<Sync> {
     using random = first_choice;
     using compute_driver = announcing_driver<Sync>;
 };
+
+// The same policy, under which each worker of a crew has an idle word of its own: NAME_words is the check NAME there.
+template <class Sync>
+struct on_words : Sync {};
+template <class Sync>
+struct handshake_parts<on_words<Sync>> : local_parts<on_words<Sync>> {
+    using random = first_choice;
+    using compute_driver = announcing_driver<on_words<Sync>>;
+    using idle = idle_sets<on_words<Sync>, 1, 3>;
+};
+// What is reached where a post counts on a searcher.
+template <class Sync>
+constexpr const char* relied = "idle_set.relied_on_a_searcher";
+template <class Sync>
+constexpr const char* relied<on_words<Sync>> = "idle_sets.relied_on_another";
 
 template <class Sync, unsigned Io, unsigned Compute = 0>
 struct handshake {
@@ -80,9 +96,7 @@ struct handshake {
         for (unsigned w = 0; w < hive.io().size(); ++w) io(w).driver().wake();
         for (unsigned w = 0; w < hive.compute().size(); ++w) compute(w).driver().wake();
     }
-    void must(bool posted) {
-        Sync::law(posted, "a post was refused although nobody had asked for a stop");
-    }
+    void must(bool posted) { Sync::law(posted, "a post was refused although nobody had asked for a stop"); }
 
     // Until it has run so many tasks, or all is over.
     template <class Worker>

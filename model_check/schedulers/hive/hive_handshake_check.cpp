@@ -33,13 +33,16 @@ struct post_meets_two_falling_asleep : handshake<Sync, 2> {
     void after() { this->expect(1); }
 };
 APIARY_CHECK(post_meets_two_falling_asleep);
+template <class Sync>
+using post_meets_two_falling_asleep_words = post_meets_two_falling_asleep<on_words<Sync>>;
+APIARY_CHECK(post_meets_two_falling_asleep_words);
 
 template <class Sync>
 struct two_posts_need_both : handshake<Sync, 2> {
     static constexpr const char* what =
         "worker 1 sleeps, worker 0 falls asleep; of two posts the first waits for the second: each worker runs one";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"crew.woke_one", "idle_set.relied_on_a_searcher", "sleeper.stayed"};
+    static constexpr std::array must_reach{"crew.woke_one", relied<Sync>, "sleeper.stayed"};
     void before() { this->io(1).driver().sleeps_first(); }
     void thread(unsigned i) {
         if (i != 1) this->io(1).driver().await_sleep();
@@ -50,6 +53,9 @@ struct two_posts_need_both : handshake<Sync, 2> {
     void after() { this->expect(2); }
 };
 APIARY_CHECK(two_posts_need_both);
+template <class Sync>
+using two_posts_need_both_words = two_posts_need_both<on_words<Sync>>;
+APIARY_CHECK(two_posts_need_both_words);
 
 template <class Sync>
 struct batch_needs_both : handshake<Sync, 2> {
@@ -100,7 +106,7 @@ struct targeted_post_and_another : handshake<Sync, 2> {
     static constexpr const char* what =
         "a post to worker 1 waits for an untargeted one, both workers fall asleep: worker 0 runs the other";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"crew.woke_one", "crew.post_to_woke", "idle_set.relied_on_a_searcher"};
+    static constexpr std::array must_reach{"crew.woke_one", "crew.post_to_woke", relied<Sync>};
     void thread(unsigned i) {
         if (i < 2) return this->work(this->io(i), i == 0 ? 1 : this->any_number);
         this->must(this->hive.post_to(1, this->waits(this->and_ends)));
@@ -109,6 +115,9 @@ struct targeted_post_and_another : handshake<Sync, 2> {
     void after() { this->expect(2); }
 };
 APIARY_CHECK(targeted_post_and_another);
+template <class Sync>
+using targeted_post_and_another_words = targeted_post_and_another<on_words<Sync>>;
+APIARY_CHECK(targeted_post_and_another_words);
 
 // From here on worker 0 is at a task that posts others and then takes long: its thread does what that task does.
 
@@ -126,6 +135,9 @@ struct child_meets_a_worker_falling_asleep : handshake<Sync, 2> {
     void after() { this->expect(1); }
 };
 APIARY_CHECK(child_meets_a_worker_falling_asleep);
+template <class Sync>
+using child_meets_a_worker_falling_asleep_words = child_meets_a_worker_falling_asleep<on_words<Sync>>;
+APIARY_CHECK(child_meets_a_worker_falling_asleep_words);
 template <class Sync>
 using child_meets_a_worker_falling_asleep_half = child_meets_a_worker_falling_asleep<on_halves<Sync>>;
 APIARY_CHECK(child_meets_a_worker_falling_asleep_half);
@@ -159,8 +171,7 @@ struct thief_recruits_the_next : handshake<Sync, 3> {
         "a task posts two children, of which the first waits for the second; of two sleepers the one that steals first "
         "wakes the other, or the second post does";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "lifo_slot.raced",
-                                           "idle_set.relied_on_a_searcher"};
+    static constexpr std::array must_reach{"crew.woke_one", "worker.stole", "lifo_slot.raced", relied<Sync>};
     void before() {
         this->io(1).driver().sleeps_first();
         this->io(2).driver().sleeps_first();
@@ -176,6 +187,9 @@ struct thief_recruits_the_next : handshake<Sync, 3> {
     void after() { this->expect(2); }
 };
 APIARY_CHECK(thief_recruits_the_next);
+template <class Sync>
+using thief_recruits_the_next_words = thief_recruits_the_next<on_words<Sync>>;
+APIARY_CHECK(thief_recruits_the_next_words);
 template <class Sync>
 using thief_recruits_the_next_half = thief_recruits_the_next<on_halves<Sync>>;
 APIARY_CHECK(thief_recruits_the_next_half);
@@ -294,7 +308,8 @@ APIARY_CHECK(two_compute_posts_need_both_1);
 template <class Sync>
 struct lone_tasks_meet_the_newcomer : handshake<Sync, 1> {
     static constexpr const char* what =
-        "the main worker, alone, has posted two tasks, and runs the newer, which waits for the other: an attached worker "
+        "the main worker, alone, has posted two tasks, and runs the newer, which waits for the other: an attached "
+        "worker "
         "steals that";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"worker.stole"};

@@ -15,7 +15,8 @@ namespace {
 using namespace apiary;
 using namespace apiary::model;
 
-template <class Sync, unsigned Threads>
+// `Bits`: workers to a bit of what the desk returns are workers / Bits.
+template <class Sync, unsigned Threads, unsigned Bits = 64>
 struct desk_scenario {
     static constexpr unsigned threads = Threads, workers = 2, most = 3;
     struct place {
@@ -23,7 +24,7 @@ struct desk_scenario {
         typename Sync::template cell<unsigned> input;  // by the thread that makes it ready
         std::int64_t ahead() const { return 0; }
     };
-    using desk_type = ready_desk<Sync, place, workers>;
+    using desk_type = ready_desk<Sync, place, workers, Bits>;
 
     desk_type desk{ready_policy::min_clock};
     std::array<place, most> places;
@@ -37,8 +38,9 @@ struct desk_scenario {
         return places[id];
     }
     void wake(typename desk_type::workers handed) {
-        for (unsigned w = 0; w != workers; ++w)
-            if ((handed >> w & 1U) != 0 && idle.claim(w)) drivers[w].wake();
+        desk.for_each(handed, workers, [this](unsigned w) {
+            if (idle.claim(w)) drivers[w].wake();
+        });
     }
     void push(unsigned id) { wake(desk.push(make(id))); }
     void run(unsigned i, place& p) {
@@ -113,9 +115,8 @@ struct end_hands_on_to_an_idle_worker : desk_scenario<Sync, 2> {
 };
 APIARY_CHECK(end_hands_on_to_an_idle_worker);
 
-template <class Sync>
-struct two_tasks_for_two_workers : desk_scenario<Sync, 3> {
-    static constexpr const char* what = "two tasks are handed out while two workers fall asleep: each runs one";
+template <class Sync, unsigned Bits>
+struct two_tasks_and_two_workers : desk_scenario<Sync, 3, Bits> {
     static constexpr const char* exhibit = "a32_yields_and_sleeps";
     static constexpr std::array engine_laws{"deadlock"};
     void before() { Sync::law(this->desk.take(0, 1) == nullptr, "a task from nowhere"); }
@@ -124,7 +125,16 @@ struct two_tasks_for_two_workers : desk_scenario<Sync, 3> {
         this->push(0), this->push(1);
     }
 };
+template <class Sync>
+struct two_tasks_for_two_workers : two_tasks_and_two_workers<Sync, 64> {
+    static constexpr const char* what = "two tasks are handed out while two workers fall asleep: each runs one";
+};
 APIARY_CHECK(two_tasks_for_two_workers);
+template <class Sync>
+struct two_tasks_for_two_workers_of_a_bit : two_tasks_and_two_workers<Sync, 1> {
+    static constexpr const char* what = "the same where both workers share a bit of those to be woken";
+};
+APIARY_CHECK(two_tasks_for_two_workers_of_a_bit);
 
 // The submitter helps while it waits, and leaves; what it was handed meanwhile goes to the other.
 template <class Sync>

@@ -47,7 +47,9 @@ void body(apiary::stress::run& r) {
                                      .at_once = 1 + random.below(8),
                                      .policy = static_cast<apiary::ready_policy>(random.below(4)),
                                      .window_most = random.below(4) == 0 ? 512U : 0U};
-    for (unsigned t = 0; t != types; ++t) config.workers.push_back(1 + random.below(r.opts.threads));
+    // Now and then more than one idle word names.
+    for (unsigned t = 0; t != types; ++t)
+        config.workers.push_back((random.below(32) == 0 ? 60 : 1) + random.below(r.opts.threads));
 
     constexpr std::size_t tasks = 2000;
     const unsigned reach = 1U << random.below(11), throws_one_in = random.below(3) == 0 ? 100 : 0;

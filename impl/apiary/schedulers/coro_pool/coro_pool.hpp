@@ -39,7 +39,7 @@
 namespace apiary {
 
 struct co_config {
-    unsigned workers = 0;                      // 1 … 56; 0: as many as there are processors
+    unsigned workers = 0;                      // 1 … 280; 0: as many as there are processors
     std::int64_t linger_ns = usual_linger_ns;  // so long a worker looks for work before it sleeps; 0: it sleeps at once
     exception_handler on_exception = {};       // of detached coroutines, on the worker
     // The seed's optimisations; README.md has what each brings. linger_ns is one, frame pooling another (heap_frames).
@@ -147,7 +147,7 @@ public:
     }
 
 private:
-    static constexpr unsigned max_workers = idle_set<Sync>::max_workers;
+    static constexpr unsigned max_workers = idle_sets<Sync>::max_workers;
 
     static unsigned checked(const co_config& c) {
         if (c.linger_ns < 0 || c.linger_ns > 10'000'000)

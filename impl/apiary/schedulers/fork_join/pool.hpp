@@ -32,7 +32,7 @@
 namespace apiary {
 
 struct fork_join_config {
-    unsigned workers = 0;                // 1 … 56; 0: as many as there are processors
+    unsigned workers = 0;                // 1 … 280; 0: as many as there are processors
     std::int64_t linger_ns = 100'000;    // so long a worker looks for work before it sleeps; 0: it sleeps at once
     std::size_t stack_reserve = 65'536;  // a fork that finds less of its stack left throws fork_too_deep
 };
@@ -137,7 +137,7 @@ public:
     void wake(unsigned i) { crew_.table()[i]->driver().wake(); }
     void wake_one() { crew_.wake_one(); }
     void wait(unsigned i) { crew_.table()[i]->driver().wait(kind::driver::forever); }
-    bool somebody_sleeps() const { return crew_.idle().snapshot().calls_for_a_wake(false); }
+    bool somebody_sleeps() const { return crew_.sleepers().calls_for_a_wake(); }
     std::int64_t linger_ns() const { return config_.linger_ns; }
     bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
     bool discarding() const { return false; }
@@ -190,7 +190,7 @@ private:
         }
     };
 
-    static constexpr unsigned max_workers = idle_set<Sync>::max_workers;
+    static constexpr unsigned max_workers = idle_sets<Sync>::max_workers;
 
     static unsigned number_of(unsigned workers) {
         if (workers == 0) {

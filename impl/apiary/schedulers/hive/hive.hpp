@@ -57,7 +57,7 @@
 namespace apiary {
 
 struct hive_config {
-    unsigned io_workers = 1;  // 1 … 56; worker 0 is the thread that calls run()
+    unsigned io_workers = 1;  // 1 … 280; worker 0 is the thread that calls run()
     unsigned compute_workers = 0;
     hive_parameters parameters = {};
     // The time slice that an IO worker asks the system for in a hive that starts with compute workers, so that it gets the processor
@@ -276,7 +276,7 @@ public:
     unsigned compute_workers() { return core_.serving_compute(); }
 
 private:
-    static constexpr unsigned max_workers = idle_set<Sync>::max_workers;
+    static constexpr unsigned max_workers = idle_sets<Sync>::max_workers;
     static constexpr unsigned main_worker = 0;  // slot and id
 
     // A task that no worker or pool has accepted yet. Destroyed with this, unless released.

@@ -12,7 +12,7 @@
 namespace apiary {
 
 struct task_graph_config {
-    std::vector<unsigned> workers = {1};  // threads of each worker type; 0 to 55
+    std::vector<unsigned> workers = {1};  // threads of each worker type; 0 to 279
     bool submitter_helps = true;          // with tasks of type 0, while it waits
     std::size_t window = 16384;           // tasks that live; a power of two
     std::size_t dependencies = 65536;     // of all that live; a power of two
@@ -55,10 +55,11 @@ inline const task_graph_config& checked(const task_graph_config& c, unsigned max
     if (c.workers.empty() || c.workers.size() > max_types)
         throw std::invalid_argument("task_graph: " + std::to_string(c.workers.size()) +
                                     " worker types; there can be 1 to " + std::to_string(max_types));
-    for (const unsigned n : c.workers)
-        if (n > max_workers)
-            throw std::invalid_argument("task_graph: " + std::to_string(n) + " workers of a type; there can be 0 to " +
-                                        std::to_string(max_workers));
+    for (std::size_t type = 0; type != c.workers.size(); ++type)
+        if (c.workers[type] > max_workers)
+            throw std::invalid_argument("task_graph: type " + std::to_string(type) + " has " +
+                                        std::to_string(c.workers[type]) + " workers; a type can have 0 to " +
+                                        std::to_string(max_workers) + ": have several types for more");
     if (c.at_once == 0) throw std::invalid_argument("task_graph: at_once is 0; it must be 1 or more");
     return c;
 }

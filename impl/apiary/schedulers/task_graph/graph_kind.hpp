@@ -7,7 +7,7 @@
 
 #include <apiary/contract/stats.hpp>
 #include <apiary/events/parker_driver.hpp>
-#include <apiary/parking/idle_set.hpp>
+#include <apiary/parking/idle_sets.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 #include <apiary/schedulers/task_graph/graph_config.hpp>
 #include <apiary/schedulers/task_graph/graph_sources.hpp>
@@ -38,7 +38,7 @@ struct graph_ready : ready_work<Sync, chase_lev_deque<Slot*, Sync>, Slot> {
     // By the worker. A job of the engine may be several tasks: a task and successors that ran at once.
     tally<Sync> ran, at_once, cancelled, thrown;
     // Where the policy is another than locality.
-    ready_desk<Sync, Slot, idle_set<Sync>::max_workers>* desk = nullptr;
+    ready_desk<Sync, Slot, idle_sets<Sync>::max_workers>* desk = nullptr;
     std::int64_t worked_ns = 0;  // the worker's clock, for min_clock
 };
 

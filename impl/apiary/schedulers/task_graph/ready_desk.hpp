@@ -28,6 +28,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,12 +39,13 @@
 
 namespace apiary {
 
-template <class Sync, class Task, unsigned MaxWorkers>
+template <class Sync, class Task, unsigned MaxWorkers, unsigned Bits = 64>
 class ready_desk {
 public:
-    // Workers that were handed a task, a bit each: the caller must wake those that sleep.
+    // Workers that were handed a task: the caller must wake those that sleep (for_each). Bit b: of the workers b, b + Bits, and
+    // so on.
     using workers = std::uint64_t;
-    static_assert(MaxWorkers <= 64);
+    static_assert(Bits >= 1 && Bits <= 64);
 
     struct after_end {
         Task* next;  // null: the worker is idle, and will find it in its hand
@@ -102,6 +104,14 @@ public:
         empty(mine);
         return give(nobody).handed;
     }
+    // Behind any of these: f(i) for the `handed` of `all` workers whose hands are full. Others that share a bit were handed theirs by
+    // another thread; it is never wrong to wake them, and theirs to wake them, too.
+    template <class F>
+    void for_each(workers handed, unsigned all, F f) const {
+        for (; handed != 0; handed &= handed - 1)
+            for (auto i = static_cast<unsigned>(std::countr_zero(handed)); i < all; i += Bits)
+                if (visible(i)) f(i);
+    }
     // Part of the last look before a sleep.
     bool visible(unsigned me) const { return hands_[me].task.load(std::memory_order_seq_cst) != nullptr; }  // S2
 
@@ -121,7 +131,7 @@ private:
                 continue;
             }
             hands_[m->worker].task.store(m->task, std::memory_order_seq_cst);  // S1, S2
-            all.handed |= workers{1} << m->worker;
+            all.handed |= workers{1} << m->worker % Bits;
         }
         return all;
     }

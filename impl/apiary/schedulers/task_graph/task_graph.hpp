@@ -31,7 +31,6 @@
 // Tested by tests/. Checked by model_check/schedulers/task_graph. Stressed by stress/schedulers/task_graph.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -66,6 +65,7 @@ class basic_task_graph {
     using kind = graph_kind<basic_task_graph, Sync, slot>;
     using crew_type = crew<basic_task_graph, kind>;
     using worker_type = typename crew_type::worker_type;
+    using desk_type = ready_desk<Sync, slot, idle_sets<Sync>::max_workers>;
     friend task_body<basic_task_graph>;
     friend graph_context<basic_task_graph, worker_type, slot>;
     friend graph_scope<basic_task_graph>;
@@ -214,7 +214,7 @@ public:
     }
 
 private:
-    static constexpr unsigned max_workers = idle_set<Sync>::max_workers - 1;
+    static constexpr unsigned max_workers = idle_sets<Sync>::max_workers - 1;
 
     static std::byte* new_heap(std::size_t n) { return new (std::align_val_t{16}) std::byte[n]; }
     // One submitter at a time. A task that asked for it could wait for itself.
@@ -273,11 +273,12 @@ private:
     // By policy: the ready task to the idle worker that should have it.
     void give(slot& s) {
         const std::uint8_t type = s.type();  // before the push: the slot may have its next task behind it
-        wake(crews_[type], desks_[type].push(s));
+        wake(crews_[type], desks_[type], desks_[type].push(s));
     }
-    void wake(crew_type& c, std::uint64_t handed) {
-        for (; handed != 0; handed &= handed - 1)
-            if (const auto i = static_cast<unsigned>(std::countr_zero(handed)); c.idle().claim(i)) c.table()[i]->wake();
+    void wake(crew_type& c, const desk_type& desk, typename desk_type::workers handed) {
+        desk.for_each(handed, c.table().size(), [&c](unsigned i) {
+            if (worker_type& w = *c.table()[i]; w.claim()) w.wake();
+        });
     }
     bool run_by_policy(slot* s, worker_type& w, unsigned at_once) {
         auto& desk = *w.ready().desk;
@@ -292,7 +293,7 @@ private:
                 [&](slot& c) { c.type() == type ? made_ready.push_front(&c) : give(c); },  // the newest comes first
                 [this] { notify(); });
             const auto [next, handed] = desk.ended(w.index(), w.ready().worked_ns, made_ready);
-            wake(w.crew(), handed);
+            wake(w.crew(), desk, handed);
             if ((s = next) == nullptr) return true;
         }
         return desk.keep(w.index(), *s), true;
@@ -359,7 +360,7 @@ private:
         Sync::set_current(&submitter());
         submitter().help_until(*waiting_, [this] { return config_.submitter_helps; });
         Sync::set_current(before);
-        if (!desks_.empty()) wake(crews_[0], desks_[0].leave(0));
+        if (!desks_.empty()) wake(crews_[0], desks_[0], desks_[0].leave(0));
     }
     void notify() { waiting_->count_down(); }
 
@@ -386,7 +387,7 @@ private:
     typename Sync::mutex mutex_;
     typename Sync::mutex submitters_;
     typename Sync::template atomic<bool> stopping_;
-    std::deque<ready_desk<Sync, slot, idle_set<Sync>::max_workers>> desks_;  // of each type; none for locality
+    std::deque<desk_type> desks_;  // of each type; none for locality
     std::deque<crew_type> crews_;
     std::optional<latch<worker_type>> waiting_;  // where the submitter waits
     bool closed_ = false;

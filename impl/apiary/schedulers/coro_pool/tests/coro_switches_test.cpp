@@ -55,6 +55,21 @@ void works(co_config config) {
     }
 }
 
+co_task<void> waits_for(std::atomic<unsigned>& begun, unsigned all) {
+    ++begun;
+    while (begun != all) std::this_thread::yield();
+    co_return;
+}
+
+TEST(coro_switches, a_pool_of_many_workers_has_them_all_at_work) {
+    std::atomic<unsigned> begun = 0;
+    coro_pool pool({.workers = 100});
+    pool.start();
+    for (unsigned i = 0; i != 100; ++i) EXPECT_TRUE(pool.spawn(waits_for(begun, 100)));
+    pool.stop();
+    EXPECT_EQ(pool.report().run, 100U);
+}
+
 TEST(coro_switches, a_pool_works_without_each_of_the_optimisations) {
     works({});
     works({.batch = 1});
@@ -106,7 +121,7 @@ TEST(coro_switches, a_pinned_worker_runs_on_its_processor) {
     pool.start();
     for (int i = 0; i != 10; ++i) EXPECT_EQ(sync_wait(pool, where()), there.front());
     coro_pool all({.pinned = true});
-    EXPECT_EQ(all.workers(), std::min<std::size_t>(there.size(), 56));
+    EXPECT_EQ(all.workers(), std::min<std::size_t>(there.size(), 280));
 }
 
 // The k-th of those that the process may use, and not the processor k.
@@ -124,7 +139,7 @@ TEST(coro_switches, pinning_goes_by_the_mask_that_is_inherited) {
 
 TEST(coro_switches, a_processor_that_is_not_there_is_refused) {
     const auto more = static_cast<unsigned>(apiary::usable_processors().size()) + 1;
-    if (more > 56) GTEST_SKIP() << "more processors than a pool has workers";
+    if (more > 280) GTEST_SKIP() << "more processors than a pool has workers";
     EXPECT_THROW(coro_pool({.workers = more, .pinned = true}), std::invalid_argument);
     coro_pool unpinned({.workers = more});
     EXPECT_EQ(unpinned.workers(), more);

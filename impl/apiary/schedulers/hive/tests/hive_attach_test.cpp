@@ -188,7 +188,7 @@ TEST(hive, a_compute_worker_detached_by_its_own_task_leaves_the_rest_to_the_othe
 }
 
 TEST(hive, says_when_no_slot_is_left) {
-    hive h({.io_workers = 56, .compute_workers = 56});
+    hive h({.io_workers = 280, .compute_workers = 280});
     EXPECT_THROW((void)h.attach_io_worker(), std::length_error);
     EXPECT_THROW((void)h.attach_compute_worker(), std::length_error);
 }

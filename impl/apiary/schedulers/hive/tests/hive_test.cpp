@@ -227,10 +227,37 @@ TEST(hive, refuses_impossible_parameters) {
     EXPECT_THROW(hive({.parameters = {.yield_pays_ns = 0}}), std::invalid_argument);
 }
 
+// Each task waits until all have begun. The IO workers become more than one idle word names while others work.
+TEST(hive, of_many_workers_has_them_all_at_work) {
+    constexpr unsigned io = 70, compute = 100;
+    running_hive r({.io_workers = 50, .compute_workers = compute});
+    std::atomic<unsigned> begun_io = 0, begun_compute = 0;
+    std::atomic<int> ended = 0;
+    const auto post_all = [&](unsigned some_io) {
+        for (unsigned i = 0; i != some_io; ++i)
+            ASSERT_TRUE(r.h.post_micro([&] {
+                ++begun_io;
+                while (begun_io < io) std::this_thread::yield();
+                ++ended;
+            }));
+    };
+    post_all(50);
+    for (unsigned i = 0; i != compute; ++i)
+        ASSERT_TRUE(r.h.post_compute([&] {
+            ++begun_compute;
+            while (begun_compute < compute) std::this_thread::yield();
+            ++ended;
+        }));
+    for (unsigned i = 50; i != io; ++i) (void)r.h.attach_io_worker();
+    post_all(io - 50);
+    wait_for(ended, static_cast<int>(io + compute));
+    EXPECT_EQ(r.stop().run, io + compute);
+}
+
 TEST(hive, refuses_impossible_numbers_of_workers) {
     EXPECT_THROW(hive({.io_workers = 0}), std::invalid_argument);
-    EXPECT_THROW(hive({.io_workers = 57}), std::invalid_argument);
-    EXPECT_THROW(hive({.io_workers = 1, .compute_workers = 57}), std::invalid_argument);
+    EXPECT_THROW(hive({.io_workers = 281}), std::invalid_argument);
+    EXPECT_THROW(hive({.io_workers = 1, .compute_workers = 281}), std::invalid_argument);
 }
 
 // Each worker writes its own.

@@ -558,13 +558,13 @@ TEST(processes, wakes_through_the_pool_as_the_seed_has_it) {
 }
 
 TEST(processes, refuses_impossible_numbers) {
-    EXPECT_THROW(processes({.workers = 57}), std::invalid_argument);
+    EXPECT_THROW(processes({.workers = 281}), std::invalid_argument);
     EXPECT_THROW(processes({.workers = 1, .stop_ns = -1}), std::invalid_argument);
     EXPECT_THROW(processes({.workers = 1, .force_ns = -1}), std::invalid_argument);
     EXPECT_THROW(processes({.workers = 1, .handlers = {{processes::sleep_command, [](auto&, process_command&&) {}}}}),
                  std::invalid_argument);
     EXPECT_THROW(processes({.workers = 1, .handlers = {{1, nullptr}}}), std::invalid_argument);
-    EXPECT_EQ(processes({.workers = 56}).workers(), 56U);
+    EXPECT_EQ(processes({.workers = 280}).workers(), 280U);
     EXPECT_GE(processes().workers(), 1U) << "as many as there are processors";
 }
 

@@ -1,0 +1,120 @@
+// idle_sets: the idle sets of a crew with more workers than one word names, and how a post goes through them.
+//
+// When to use it. For a crew whose number of workers is not known to be small. While it is, only the first set is in use, and a
+// post costs what it costs with that set alone. When not: for at most 56 workers, for which an idle_set is enough.
+//
+// Worker w is in set w / PerSet, and changes that word alone: announce, withdraw and the rest are idle_set's. A post looks at the
+// first word, and at the next one only where all workers of this one run. So it ends at the first set in which it claims a
+// sleeper, or relies on one that searches or naps.
+//
+// Threads.   join: one at a time, in the order of the workers. The rest: any.
+// Progress.  As idle_set; a post looks at no more than Sets words.
+//
+// Invariants
+//   I1  Sets come into use one after another, each with the bit that says so (idle_set I5). A post that finds a set without the bit
+//       behind the first has met all workers.
+//   I2  A searcher of one set searches for all: behind the end of its search it looks at every source, and its own claim goes
+//       through all sets. So a post may rely on a searcher of any set.
+//   I3  Beside a searcher of one set a post may claim a sleeper of a set before it. That is never wrong; so at most one worker of
+//       each set searches that nobody has claimed by name, but for what is overdue.
+//
+// Synchronisation: idle_set S1 and S2, for each word by itself. A post passes a word by when its look there shows that all
+// workers of the set run: each of them changes that word behind the look, and then looks at every source. No order between looks at
+// two words is asked for. A summary word above the sets would need one: a sleeper changes two words, and between the two a
+// post sees one of them.
+//
+// Checked by model_check/parking/idle_sets_check.cpp, with a worker to a word.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <optional>
+
+#include <apiary/parking/idle_set.hpp>
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+template <class Sync = real_sync, unsigned PerSet = idle_set<Sync>::max_workers, unsigned Sets = 5>
+class idle_sets {
+    static_assert(PerSet >= 1 && PerSet <= idle_set<Sync>::max_workers && Sets >= 1);
+
+public:
+    using set = idle_set<Sync>;
+    static constexpr unsigned max_workers = PerSet * Sets;
+
+    // The set of this worker, and which of its workers it is.
+    set& of(unsigned worker) { return sets_[worker / PerSet]; }
+    const set& of(unsigned worker) const { return sets_[worker / PerSet]; }
+    static constexpr unsigned within(unsigned worker) { return worker % PerSet; }
+
+    // A worker is added, and has not begun. Its set.
+    [[gnu::noinline]] set& join(unsigned worker) {
+        if (worker >= PerSet) {
+            sets_[0].is_one_of_several();
+            of(worker).is_one_of_several();
+        }
+        return of(worker);
+    }
+
+    // As idle_set's, over all sets. The caller must wake the worker.
+    [[nodiscard]] idle_word look() const { return sets_[0].look(); }
+    template <class Overdue>
+    [[nodiscard]] std::optional<unsigned> claim_any(idle_word seen, bool can_wait, Overdue overdue) {
+        if (!seen.several()) [[likely]]
+            return sets_[0].claim_any(seen, can_wait, overdue);
+        return claim_in_turn(seen, can_wait, overdue);
+    }
+    [[nodiscard]] std::optional<unsigned> claim_any(bool can_wait = false) {
+        return claim_any(look(), can_wait, [] { return false; });
+    }
+
+    // How many sleep, and whether a post would claim one: what was so a moment ago.
+    unsigned asleep() const {
+        const idle_word seen = sets_[0].snapshot();
+        const auto here = static_cast<unsigned>(std::popcount(seen.sleepers()));
+        return seen.several() ? here + asleep_behind_the_first() : here;
+    }
+    bool calls_for_a_wake() const {
+        const idle_word seen = sets_[0].snapshot();
+        return seen.several() ? some_word_calls_for_a_wake() : seen.calls_for_a_wake(false);
+    }
+
+private:
+    // Out of line, for the sake of small crews.
+    [[gnu::noinline]] unsigned asleep_behind_the_first() const {
+        unsigned all = 0;
+        for (unsigned s = 1; s != Sets; ++s)
+            all += static_cast<unsigned>(std::popcount(sets_[s].snapshot().sleepers()));
+        return all;
+    }
+    [[gnu::noinline]] bool some_word_calls_for_a_wake() const {
+        for (const set& one : sets_) {
+            const idle_word seen = one.snapshot();
+            if (seen.sleepers() != 0 || seen.searching() != 0) return seen.searching() == 0;
+        }
+        return false;
+    }
+    template <class Overdue>
+    [[gnu::noinline]] std::optional<unsigned> claim_in_turn(idle_word seen, bool can_wait, Overdue overdue) {
+        for (unsigned s = 0;;) {
+            if (const auto worker = sets_[s].claim_any(seen, can_wait, overdue)) return s * PerSet + *worker;
+            if (!all_run(seen, overdue)) {
+                Sync::reach("idle_sets.relied_on_another");
+                return std::nullopt;
+            }
+            if (!seen.several() || ++s == Sets) return std::nullopt;
+            Sync::reach("idle_sets.looked_on");
+            seen = sets_[s].look();
+        }
+    }
+    // Of one set.
+    template <class Overdue>
+    static bool all_run(idle_word seen, Overdue& overdue) {
+        return seen.sleepers() == 0 && (seen.searching() == 0 || overdue());
+    }
+
+    std::array<set, Sets> sets_;
+};
+
+}  // namespace apiary
