@@ -31,7 +31,8 @@ public:
     }
 
 private:
-    core core_{1, apiary::worker_parameters{.looks_before_sleep = 0, .naps = 0}};
+    // Nothing here may depend on how long it takes.
+    core core_{1, apiary::worker_parameters{.probe_ns = INT64_MAX, .looks_before_sleep = 0, .naps = 0}};
 };
 
 // As many leaves as `n` says, by halves: a fork for each but the last, and two coroutines for a fork.

@@ -39,6 +39,7 @@ public:
         apiary::bench::parameter{.name = "pool_visits", .standard = standard.pool_visits},
         apiary::bench::parameter{.name = "probe_ns", .standard = standard.probe_ns},
         apiary::bench::parameter{.name = "global_probe_interval", .standard = standard.global_probe_interval},
+        apiary::bench::parameter{.name = "first_looks", .standard = standard.first_looks},
         apiary::bench::parameter{.name = "short_deque", .standard = standard.short_deque},
         apiary::bench::parameter{.name = "long_deque_probes", .standard = standard.long_deque_probes},
         apiary::bench::parameter{.name = "steal_rounds", .standard = standard.steal_rounds, .most = 1000},
@@ -62,6 +63,7 @@ public:
         if (which == "pool_visits") parameters_.pool_visits = value;
         if (which == "probe_ns") parameters_.probe_ns = static_cast<std::int64_t>(value);
         if (which == "global_probe_interval") parameters_.global_probe_interval = value;
+        if (which == "first_looks") parameters_.first_looks = value;
         if (which == "short_deque") parameters_.short_deque = value;
         if (which == "long_deque_probes") parameters_.long_deque_probes = value;
         if (which == "steal_rounds") parameters_.steal_rounds = static_cast<unsigned>(value);
@@ -78,7 +80,10 @@ public:
 
     explicit hive(unsigned workers, unsigned compute_workers = 0)
         : workers_(workers),
-          scheduler_({.io_workers = workers, .compute_workers = compute_workers, .parameters = parameters_, .io_slice_ns = io_slice_ns_}),
+          scheduler_({.io_workers = workers,
+                      .compute_workers = compute_workers,
+                      .parameters = parameters_,
+                      .io_slice_ns = io_slice_ns_}),
           worker_zero_([this] { scheduler_.run(); }) {}
 
     ~hive() { scheduler_.request_stop(apiary::stop_mode::drain); }

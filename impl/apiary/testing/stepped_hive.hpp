@@ -47,7 +47,7 @@ public:
     using task_type = core_type::task_type;
 
     template <class Body>
-    task_type* doing(const char* name, Body body) {
+    task_type* doing(std::string name, Body body) {
         return storage::make([this, name, body] {
             log.emplace_back(name);
             body();

@@ -7,19 +7,24 @@
 // The rules.
 //   an interval    of global_probe_interval own tasks, less while so many take longer than
 //                  probe_ns: then tasks are `long`, and an interval may be a single one.
+//   first looks    a worker that had no own task does not know how long those are that come now.
+//                  It looks at the clock behind first_looks of them, and once more behind as many:
+//                  if these took longer than probe_ns, the interval ends there. What it took from
+//                  the pool as a batch does not count: the pool has just had its turn.
 //   the old end    of the deque has its turn at the end of an interval, seldom when the deque is
 //                  long: each time begins another branch of a tree of tasks, and the deque would
 //                  grow by them.
 //
-// Threads. The worker's own. Progress: constant time. The clock is asked once for each interval, by
-// the worker.
+// Threads. The worker's own. Progress: constant time. The worker asks the clock once for each
+// interval, and twice more in the first one.
 // Tested by fairness_test.cpp and, as the hive's bounds, by hive_fairness_test.cpp. Decisions: D31,
-// D43.
+// D43, D114.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <apiary/workers/parameters.hpp>
 
@@ -29,23 +34,50 @@ class fairness {
 public:
     explicit fairness(const worker_parameters& p) : p_(p) {}
 
-    // Of this interval, how many own tasks may still run.
+    // How many own tasks may still run before the worker asks whether it may go on.
     std::size_t left() const { return left_; }
     // The others have their turn within the interval, since something has come for this worker alone.
     void pause(std::size_t left) { left_ = left; }
     // No own task is left to wait for a turn.
-    void ran_dry() { begin(p_.global_probe_interval, unknown); }
-    // All of it have run.
+    void ran_dry() {
+        interval_ = p_.global_probe_interval;
+        left_ = first_, rest_ = behind_first_;
+        began_ns_ = unknown;
+    }
+    // So many of the pool's have become own tasks.
+    void took_a_batch(std::size_t n) {
+        if (began_ns_ != unknown) return;
+        const std::size_t more = std::min(n, rest_);
+        left_ += more, rest_ -= more;
+    }
+    // All that were left have run. Is the interval over?
+    bool is_over() const { return rest_ == 0; }
+    // It is not: a look at the clock. How many more may run; 0: it is over now.
+    [[nodiscard]] std::size_t go_on(std::int64_t now_ns) {
+        if (began_ns_ == unknown) {
+            began_ns_ = now_ns;
+            left_ = timed_ = std::min(p_.first_looks, rest_);
+            rest_ -= left_;
+        } else {
+            if (now_ns - began_ns_ > p_.probe_ns) return 0;
+            timed_ += rest_;
+            left_ = std::exchange(rest_, 0);
+        }
+        return left_;
+    }
+    // The others have had their turn.
     void end_interval(std::int64_t now_ns) {
         std::size_t tasks = interval_;
         if (began_ns_ != unknown) {
             const auto took = static_cast<double>(std::max<std::int64_t>(now_ns - began_ns_, 1));
-            const double fit = static_cast<double>(interval_) * static_cast<double>(p_.probe_ns) / took;
+            const double fit = static_cast<double>(timed_) * static_cast<double>(p_.probe_ns) / took;
             tasks = fit < static_cast<double>(p_.global_probe_interval)
                         ? std::max<std::size_t>(static_cast<std::size_t>(fit), 1)
                         : p_.global_probe_interval;
         }
-        begin(tasks, now_ns);
+        interval_ = left_ = timed_ = tasks;
+        rest_ = 0;
+        began_ns_ = now_ns;
     }
 
     bool tasks_are_long() const { return interval_ < p_.global_probe_interval; }
@@ -58,15 +90,14 @@ public:
     }
 
 private:
-    void begin(std::size_t tasks, std::int64_t now_ns) {
-        interval_ = left_ = tasks;
-        began_ns_ = now_ns;
-    }
-
     static constexpr std::int64_t unknown = INT64_MIN;
     const worker_parameters& p_;
+    const std::size_t first_ = std::min(p_.first_looks, p_.global_probe_interval);
+    const std::size_t behind_first_ = p_.global_probe_interval - first_;
     std::size_t interval_ = p_.global_probe_interval;  // own tasks between two turns of the others
-    std::size_t left_ = interval_;
+    std::size_t left_ = first_;                        // of it, before the next look at the clock,
+    std::size_t rest_ = behind_first_;                 // and behind that
+    std::size_t timed_ = 0;                            // so many have run since began_ns_ when left_ have
     std::int64_t began_ns_ = unknown;
     std::size_t passed_ = 0;
 };

@@ -9,9 +9,10 @@ using apiary::fairness;
 using apiary::worker_parameters;
 
 TEST(fairness, an_interval_is_so_many_own_tasks_and_a_pause_does_not_lengthen_it) {
-    const worker_parameters p{.global_probe_interval = 5, .probe_ns = 1000};
+    const worker_parameters p{.global_probe_interval = 5, .probe_ns = 1000, .first_looks = 5};
     fairness f(p);
     EXPECT_EQ(f.left(), 5U);
+    EXPECT_TRUE(f.is_over()) << "no look before the end";
     f.pause(2);
     EXPECT_EQ(f.left(), 2U);
     f.end_interval(100);
@@ -57,6 +58,61 @@ TEST(fairness, an_interval_grows_again_when_its_tasks_are_short) {
     EXPECT_EQ(f.left(), 4U);
     f.end_interval(10'650);
     EXPECT_EQ(f.left(), 10U);
+}
+
+TEST(fairness, the_first_interval_goes_on_behind_two_looks_at_the_clock_while_tasks_are_short) {
+    const worker_parameters p{.global_probe_interval = 10, .probe_ns = 1000, .first_looks = 3};
+    fairness f(p);
+    EXPECT_EQ(f.left(), 3U);
+    ASSERT_FALSE(f.is_over());
+    EXPECT_EQ(f.go_on(500), 3U);
+    EXPECT_EQ(f.left(), 3U);
+    ASSERT_FALSE(f.is_over());
+    EXPECT_EQ(f.go_on(1500), 4U) << "three have taken probe_ns, and no longer";
+    EXPECT_EQ(f.left(), 4U);
+    ASSERT_TRUE(f.is_over());
+    f.end_interval(2250);
+    EXPECT_EQ(f.left(), 4U) << "seven, from the first look on, took 1750";
+    EXPECT_TRUE(f.is_over()) << "the next has no such looks";
+}
+
+TEST(fairness, the_first_interval_ends_behind_the_second_look_where_tasks_are_long) {
+    const worker_parameters p{.global_probe_interval = 10, .probe_ns = 1000, .first_looks = 3};
+    fairness f(p);
+    for (int i = 0; i != 2; ++i) {
+        EXPECT_EQ(f.left(), 3U);
+        EXPECT_EQ(f.go_on(500), 3U) << "how long these took is not known";
+        EXPECT_EQ(f.go_on(1501), 0U);
+        f.end_interval(1501);
+        EXPECT_EQ(f.left(), 2U);
+        EXPECT_TRUE(f.tasks_are_long());
+        f.ran_dry();
+    }
+}
+
+TEST(fairness, an_interval_that_ends_with_a_look_is_no_longer_for_it) {
+    const worker_parameters p{.global_probe_interval = 4, .probe_ns = 1000, .first_looks = 3};
+    fairness f(p);
+    EXPECT_EQ(f.go_on(500), 1U);
+    ASSERT_TRUE(f.is_over());
+    f.end_interval(1500);
+    EXPECT_EQ(f.left(), 1U) << "one task took probe_ns";
+    EXPECT_TRUE(f.is_over());
+}
+
+TEST(fairness, a_batch_of_the_pool_comes_before_the_first_look_and_lengthens_no_interval) {
+    const worker_parameters p{.global_probe_interval = 10, .probe_ns = 1000, .first_looks = 3};
+    fairness f(p);
+    f.took_a_batch(2);
+    EXPECT_EQ(f.left(), 5U);
+    EXPECT_EQ(f.go_on(500), 3U);
+    f.took_a_batch(2);
+    EXPECT_EQ(f.left(), 3U) << "the time of some is known";
+    EXPECT_EQ(f.go_on(600), 2U);
+    f.ran_dry();
+    f.took_a_batch(20);
+    EXPECT_EQ(f.left(), 10U);
+    EXPECT_TRUE(f.is_over());
 }
 
 TEST(fairness, a_deque_of_one_task_an_interval_is_a_queue_only_when_tasks_are_long) {

@@ -30,6 +30,7 @@ inline const worker_parameters& valid(const char* whose, const worker_parameters
     in_range<std::size_t>(whose, p.pool_visits, 1, SIZE_MAX, "pool_visits");
     in_range<std::size_t>(whose, p.global_probe_interval, 1, SIZE_MAX, "global_probe_interval");
     in_range<std::int64_t>(whose, p.probe_ns, 1, INT64_MAX, "probe_ns");
+    in_range<std::size_t>(whose, p.first_looks, 1, SIZE_MAX, "first_looks");
     in_range<unsigned>(whose, p.steal_rounds, 1, UINT_MAX, "steal_rounds");
     in_range<std::int64_t>(whose, p.long_yield_ns, 1, INT64_MAX, "long_yield_ns");
     in_range<std::int64_t>(whose, p.yield_pays_ns, 1, 1'000'000'000, "yield_pays_ns");

@@ -18,10 +18,11 @@ struct worker_parameters {
     std::size_t pool_visits = 16;   // batches from it before the next source's turn, when nothing else waits there
     std::size_t global_probe_interval = 47;  // own tasks after which the deque's old end and the global pool are probed
     std::int64_t probe_ns = 100'000;         // fewer while so many take longer than this
-    unsigned steal_rounds = 2;               // passes over the victims before a worker gives up
-    unsigned looks_before_sleep = 1;         // further turns, each after a yield, of a worker that found nothing
-    bool sleeps_after_one = true;            // but none of a worker that ran at most one task while all others sleep,
-    bool lets_poster_go_on = true;           // unless it displaced the poster that woke it
+    std::size_t first_looks = 4;  // a worker that had no own task looks at the clock behind so many, and as many more
+    unsigned steal_rounds = 2;    // passes over the victims before a worker gives up
+    unsigned looks_before_sleep = 1;  // further turns, each after a yield, of a worker that found nothing
+    bool sleeps_after_one = true;     // but none of a worker that ran at most one task while all others sleep,
+    bool lets_poster_go_on = true;    // unless it displaced the poster that woke it
     // A yield that takes longer than long_yield_ns, and longer than yield_pays_ns for each task that came meanwhile, means that
     // others want the processor: the worker then does without, for at most so many sleeps.
     std::int64_t long_yield_ns = 100'000;

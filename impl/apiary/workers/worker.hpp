@@ -150,7 +150,9 @@ public:
 
     unsigned index() const { return index_; }
     unsigned id() const { return sources().id(); }
-    unsigned incarnation() const { return sources().incarnation(); }  // the same, from its own thread, also while it leaves
+    unsigned incarnation() const {
+        return sources().incarnation();
+    }  // the same, from its own thread, also while it leaves
     typename Crew::owner_type& owner() { return owner_; }
     const typename Crew::owner_type& owner() const { return owner_; }
     Crew& crew() { return crew_; }
@@ -251,7 +253,7 @@ private:
             fairness_.end_interval(owner_.now_ns());
             return true;
         }
-        const std::size_t most = fairness_.left();
+        std::size_t most = fairness_.left();
         std::size_t left = most;
         while (!owner_.stopping()) {
             task_type* t = ready_.take_slot();
@@ -261,14 +263,23 @@ private:
             }
             run_task(t);
             if (--left == 0) {
-                if (!fairness_.oldest_first()) (void)run_oldest_own();
-                fairness_.end_interval(owner_.now_ns());
-                return true;
+                left = go_on_or_end_interval();
+                if (left == 0) return true;
+                most = left + 1;  // some have run
             }
             if (sources().call()) break;
         }
         fairness_.pause(left);
         return left != most;
+    }
+
+    // How many more own tasks may run. 0: the old end has had its turn, and another interval begins.
+    [[gnu::noinline]] std::size_t go_on_or_end_interval() {
+        if (!fairness_.is_over())
+            if (const std::size_t more = fairness_.go_on(owner_.now_ns()); more != 0) return more;
+        if (!fairness_.oldest_first()) (void)run_oldest_own();
+        fairness_.end_interval(owner_.now_ns());
+        return 0;
     }
 
     // The same at an end, where time does not matter; out of line, so that the loop above stays what it is.
@@ -302,8 +313,8 @@ private:
     }
 
     // One task while there is own work, which it would otherwise wait behind; else a batch.
-    bool run_from_pool() {
-        if (crew_.pool().looks_empty() || owner_.stopping()) return false;
+    bool run_from_pool() { return !crew_.pool().looks_empty() && !owner_.stopping() && take_from_pool(); }
+    bool take_from_pool() {
         std::array<task_type*, max_batch> batch;
         // No more than can be made stealable; the first one runs at once.
         const std::size_t most =
@@ -317,6 +328,7 @@ private:
         // All but the first become stealable before it runs, and the owner pops them in the order they were posted.
         if (n > 1 && !ready_.push_all(std::span<task_type* const>(batch).subspan(1, n - 1)))
             for (std::size_t i = n; i-- > 1;) sources().keep(batch[i]);  // no memory: this worker runs them itself
+        if (n > 1) fairness_.took_a_batch(n - 1);
         run_task(batch[0], n > 1 || !crew_.pool().looks_empty());
         return true;
     }

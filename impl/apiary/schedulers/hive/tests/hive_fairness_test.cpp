@@ -44,10 +44,10 @@ constexpr std::size_t one_long_turn = 2 * standard.local_budget + pool_turn;
 template <class Parts>
 class contest {
 public:
-    static constexpr std::size_t head_start = 1000, give_up = 200'000;
+    static constexpr std::size_t give_up = 200'000;
 
-    contest(unsigned workers, way starver, std::size_t crowd, std::int64_t task_ns = 1)
-        : h(workers, 0, standard), starver_(starver), task_ns_(task_ns) {
+    contest(unsigned workers, way starver, std::size_t crowd, std::int64_t task_ns = 1, std::size_t head_start = 1000)
+        : h(workers, 0, standard), starver_(starver), task_ns_(task_ns), head_start_(head_start) {
         h.clock().set(1);
         EXPECT_TRUE(h.post_to(0, storage::make([this, crowd] {
                                   for (std::size_t n = 0; n < crowd; ++n) post(starver_, again());
@@ -68,7 +68,7 @@ private:
     task_type* again() {
         return storage::make([this] {
             step();
-            if (ran_ == head_start)
+            if (ran_ == head_start_)
                 for (std::size_t n = 0; n < victims_; ++n) post(victim_, marked());
             if (ran_ == give_up) h.request_stop(stop_mode::discard);
             post(starver_, again());
@@ -76,7 +76,7 @@ private:
     }
     task_type* marked() {
         return storage::make([this] {
-            waited_.push_back(ran_ - head_start);
+            waited_.push_back(ran_ - head_start_);
             step();
             if (waited_.size() == victims_) h.request_stop(stop_mode::discard);
         });
@@ -98,6 +98,7 @@ private:
 
     way starver_, victim_ = way::pool;
     const std::int64_t task_ns_;
+    const std::size_t head_start_;
     std::size_t victims_ = 0, ran_ = 0;
     std::vector<std::size_t> waited_;
 };
@@ -143,6 +144,14 @@ TYPED_TEST(hive_fairness, beside_long_own_tasks_the_pool_waits_for_one_of_them_a
         EXPECT_LE(waited[0], c.behind) << c.task_ns;
         EXPECT_LE(waited.back(), c.behind + tasks) << c.task_ns;
     }
+}
+// Also when they have just begun: a worker that had no own task looks at the clock behind the first few.
+TYPED_TEST(hive_fairness, long_own_tasks_that_have_just_begun_are_known_behind_two_looks_at_the_clock) {
+    constexpr std::size_t tasks = standard.pool_visits, crowd = 4;
+    const auto waited = contest<TypeParam>(2, way::deque, crowd, standard.probe_ns * 10, 1).waits(way::pool, tasks);
+    ASSERT_EQ(waited.size(), tasks);
+    EXPECT_LE(waited[0], 2 * standard.first_looks);
+    EXPECT_LE(waited.back(), 2 * standard.first_looks + tasks);
 }
 // And each of them has its turn, as in a queue.
 TYPED_TEST(hive_fairness, long_own_tasks_take_turns) {

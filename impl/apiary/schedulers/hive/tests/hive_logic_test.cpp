@@ -425,6 +425,7 @@ TEST_F(logic, parameters_may_be_as_small_as_stated_and_no_smaller) {
                                 .pool_visits = 1,
                                 .global_probe_interval = 1,
                                 .probe_ns = 1,
+                                .first_looks = 1,
                                 .steal_rounds = 1,
                                 .looks_before_sleep = 0,
                                 .long_yield_ns = 1,
@@ -443,7 +444,7 @@ TEST_F(logic, parameters_may_be_as_small_as_stated_and_no_smaller) {
     };
     using p = hive_parameters;
     for (const auto member : {&p::local_budget, &p::global_batch, &p::pool_visits, &p::global_probe_interval,
-                              &p::short_deque, &p::long_deque_probes})
+                              &p::first_looks, &p::short_deque, &p::long_deque_probes})
         refused(member, 0U);
     for (const auto member : {&p::probe_ns, &p::long_yield_ns, &p::nap_ns, &p::search_ns}) refused(member, 0);
     refused(&p::steal_rounds, 0U);

@@ -107,6 +107,32 @@ TEST_F(one_turn, long_tasks_run_one_a_turn_also_when_the_old_end_is_passed_over)
     }
 }
 
+TEST_F(one_turn, a_batch_of_the_pool_runs_in_the_order_of_its_posts_however_long_its_tasks_are) {
+    constexpr std::size_t batch = hive_parameters{}.global_batch;
+    core_type h(1, 0, {});
+    words posted;
+    for (std::size_t i = 0; i != batch; ++i) {
+        posted.push_back(std::to_string(i));
+        ASSERT_TRUE(h.post(doing(posted.back(), [&, last = i + 1 == batch] {
+            h.clock().advance(1'000'000);
+            if (last) h.request_stop(stop_mode::drain);
+        })));
+    }
+    h.io()[0]->run();
+    EXPECT_EQ(log, posted);
+}
+
+TEST_F(one_turn, own_tasks_that_end_where_the_worker_looks_at_the_clock_were_work) {
+    for (const std::size_t looks : {1U, 2U}) {
+        core_type h(2, 0, {});
+        auto& worker = *h.io()[0];
+        for (std::size_t n = looks * hive_parameters{}.first_looks; n != 0; --n)
+            ASSERT_TRUE(worker.post_local(noting("own")));
+        EXPECT_TRUE(worker.turn_once()) << looks;
+        EXPECT_FALSE(worker.turn_once()) << "none is left";
+    }
+}
+
 TEST_F(one_turn, a_timer_that_is_not_due_interrupts_no_turn) {
     core_type h(1, 0, {});
     auto& worker = *h.io()[0];
