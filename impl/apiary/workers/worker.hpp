@@ -150,9 +150,8 @@ public:
 
     unsigned index() const { return index_; }
     unsigned id() const { return sources().id(); }
-    unsigned incarnation() const {
-        return sources().incarnation();
-    }  // the same, from its own thread, also while it leaves
+    // The same, from its own thread, also while it leaves.
+    unsigned incarnation() const { return sources().incarnation(); }
     typename Crew::owner_type& owner() { return owner_; }
     const typename Crew::owner_type& owner() const { return owner_; }
     Crew& crew() { return crew_; }
