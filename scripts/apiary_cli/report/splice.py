@@ -113,6 +113,7 @@ def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, list[str]]:
         filled(f"Time of {in_prose(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {standing.LEGEND}"),
         "\n".join(standing.table(standing.of(told))),
         lost(told, ours, room),
+        "\n".join(apart(comparisons, ours)),
         "\n".join(metg.table(rows)) if room else "",
         filled(f"**Wrong work:** {'; '.join(wrong).rstrip('.')}.") if wrong else "",
         filled(f"**To repeat it:** {preamble(env)}; {summary.rounds_line(env['race'])}. Source: {source}. Every row: "
@@ -142,12 +143,18 @@ def lost(told: list[Comparison], ours: list[str], room: bool) -> str:
     """The losses by name: in a room all, elsewhere the worst."""
     found = standing.losses(told)
     count = sum(one.verdict == stats.REGRESSED for one in told)
-    begin = f"**Where {in_prose(ours)} {'loses' if len(ours) == 1 else 'lose'}:** {count} of {len(told)} comparisons"
+    begin = f"**Where {standing.losers(ours)}:** {count} of {len(told)} comparisons"
     if not found:
         return filled(f"{begin}.")
     if room:
         return "\n".join([f"{begin}.", "", *(filled(one, "- ") for one in found)])
     return filled(f"{begin}{', the worst' if len(found) > FEW else ''}: {'; '.join(found[:FEW])}.")
+
+
+def apart(comparisons: list[Comparison], ours: list[str]) -> list[str]:
+    """The floors, below all that is counted."""
+    table = standing.floors(comparisons, ours)
+    return [filled("**Floors:** the same work without a scheduler, counted nowhere above."), "", *table] if table else []
 
 
 def controls(comparisons: list[Comparison]) -> str:
