@@ -87,7 +87,7 @@ class Floors(unittest.TestCase):
     def test_they_stand_in_a_table_of_their_own(self) -> None:
         found = comparing.compare(self.ROWS)
         self.assertEqual(standing.floors(found, ["fork_join"]), [
-            "| fork_join over the floor | points | farthest | nearest |",
+            "| fork_join over the floor | comparisons | farthest | nearest |",
             "|---|--:|---|---|",
             "| machine_calls | 2 | ×1.25 [1.25, 1.25] `fib n=27;workers=2` | ×1.25 [1.25, 1.25] `fib n=27;workers=1` |",
         ])

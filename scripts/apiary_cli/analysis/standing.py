@@ -116,7 +116,7 @@ def floors(comparisons: list[Comparison], ours: list[str]) -> list[str]:
     named = f"{ours[0]} over the floor" if len(ours) == 1 else "over the floor"
     rows = [f"| {' | '.join([name, str(len(found)), *(map(end, ends(found)) if ends(found) else '––')])} |"
             for name, found in sorted(groups.items())]
-    return [f"| {named} | points | farthest | nearest |", "|---|--:|---|---|", *rows] if rows else []
+    return [f"| {named} | comparisons | farthest | nearest |", "|---|--:|---|---|", *rows] if rows else []
 
 
 def losers(ours: list[str]) -> str:
