@@ -14,6 +14,7 @@ from unittest import mock
 
 from apiary_cli import main
 from apiary_cli.base import known, repo
+from apiary_cli.base.errors import unknown
 from apiary_cli.verbs import clean
 
 from . import fakes
@@ -52,6 +53,12 @@ class UnknownNames(TreeCase):
         self.refused(
             "race", "--no-build", "--subject", "tokyo", seen="tokyo", exists=["hive", "did you mean 'tokio'"]
         )
+
+    def test_of_hundreds_of_names_those_like_it_are_told(self) -> None:
+        told = unknown("check", "deque_lost", [f"check_{n}" for n in range(300)] + ["deque_last"]).text()
+        self.assertIn("did you mean 'deque_last'?", told)
+        self.assertIn("301 names exist; the 12 most like it:", told)
+        self.assertLess(len(told.splitlines()), 6)
 
     def test_plan_and_placement(self) -> None:
         self.refused("race", "--plan", "slow", seen="slow", exists=["smoke", "quick", "nightly", "publish"])

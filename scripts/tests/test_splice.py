@@ -176,6 +176,23 @@ class Race(TreeCase):
         self.assertGreater(len(lost), splice.FEW)
         self.assertNotIn("raced, too", text)
 
+    def test_a_floor_of_an_older_race_stands_apart_and_counts_nowhere(self) -> None:
+        """Once machine_calls raced as a peer."""
+        folder = self.folder()
+        rows = tables.read(folder / "rows.csv", tables.ROWS)
+        tables.write(folder / "rows.csv", tables.ROWS, [row | {"subject": row["subject"].replace("onetbb", "machine_calls")} for row in rows])
+        self.assertNotIn("machine_calls", self.splice(folder)[2], "the first page has no room for it")
+        self.page = self.root / "rooms" / "hive" / "README.md"
+        self.page.parent.mkdir(parents=True)
+        self.page.write_text(PAGE)
+        _, _, text = self.splice(folder)
+        peers, floors = text.split("**Floors:**")
+        self.assertIn("**Where hive loses:** 0 of ", peers)
+        self.assertNotIn("machine_calls", peers)
+        self.assertRegex(floors, r"\| hive over the floor \| comparisons \| .*\n.*\n\| machine_calls \| 4 \| ×1\.\d\d .* \| ×1\.\d\d")
+        for drawn in folder.glob("*.svg"):
+            self.assertNotIn("machine_calls", drawn.read_text())
+
     def test_a_drawing_goes_with_it_light_and_dark(self) -> None:
         folder = self.folder()
         _, _, text = self.splice(folder)

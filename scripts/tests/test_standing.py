@@ -72,7 +72,35 @@ class Counts(unittest.TestCase):
         self.assertEqual([one.key[1] for one in found.time.ends()], ["n=27;workers=1"] * 2)
 
 
+class Floors(unittest.TestCase):
+    """The same work without a scheduler: nobody loses to it or wins against it."""
+
+    ROWS = rows() + [
+        row("machine_calls", "fib", f"n=27;workers={workers}", n, ns_per_op="80", role="bare") for workers in (1, 2) for n in range(10)
+    ]
+
+    def test_no_count_and_no_loss_names_one(self) -> None:
+        found = comparing.compare(self.ROWS)
+        self.assertEqual({one.other for one in standing.of(found)}, {"go", "libomp", "rayon"})
+        self.assertNotIn("machine_calls", " ".join(standing.losses(found)))
+
+    def test_they_stand_in_a_table_of_their_own(self) -> None:
+        found = comparing.compare(self.ROWS)
+        self.assertEqual(standing.floors(found, ["fork_join"]), [
+            "| fork_join over the floor | comparisons | farthest | nearest |",
+            "|---|--:|---|---|",
+            "| machine_calls | 2 | ×1.25 [1.25, 1.25] `fib n=27;workers=2` | ×1.25 [1.25, 1.25] `fib n=27;workers=1` |",
+        ])
+        several = standing.floors(found, ["fork_join", "hive"])
+        self.assertEqual([line.split(" | ")[0] for line in several[2:]], ["| fork_join / machine_calls", "| hive / machine_calls"])
+        self.assertEqual(standing.floors(comparing.compare(rows()), ["fork_join"]), [])
+
+
 class Losses(unittest.TestCase):
+    def test_one_loses_and_several_lose(self) -> None:
+        self.assertEqual(standing.losers(["fork_join"]), "fork_join loses")
+        self.assertEqual(standing.losers(["fork_join", "hive"]), "fork_join and hive lose")
+
     def test_they_are_named_by_point_the_worst_first(self) -> None:
         told = standing.losses(comparing.compare(rows()))
         self.assertEqual(told, [

@@ -54,7 +54,7 @@ class Comparison:
 
     @property
     def bare(self) -> bool:
-        """Against the same work without a scheduler: a distance, which nobody can win or lose."""
+        """Against a floor, the same work without a scheduler: a distance, which nobody can win or lose."""
         return self.pairing.kind == "bare"
 
     @property
@@ -72,7 +72,7 @@ def key_of(row: Row) -> Key:
 
 
 def pairings(rows: list[Row]) -> list[Pairing]:
-    """Own schedulers against everybody else, the controls against what they copy, everybody against the bare control."""
+    """Own schedulers against everybody else, the controls against what they copy, everybody against the floors."""
     role = {row["subject"]: row["role"] for row in rows}
     ours = [name for name, what in role.items() if what == "candidate"]
     others = [name for name, what in role.items() if what in ("peer", "baseline")]
@@ -381,17 +381,17 @@ def cost_beside(one: Comparison, comparisons: list[Comparison]) -> Comparison | 
 
 
 def against_bare(comparisons: list[Comparison]) -> list[list[Comparison]]:
-    """Of each point and metric that has a bare control, how far everybody stands from it."""
-    out: dict[tuple[Key, Metric], list[Comparison]] = defaultdict(list)
+    """Of each point and metric, for each floor that it has: how far everybody stands from it."""
+    out: dict[tuple[Key, Metric, str], list[Comparison]] = defaultdict(list)
     for one in comparisons:
         if one.bare:
-            out[one.key, one.metric].append(one)
+            out[one.key, one.metric, one.pairing.baseline].append(one)
     return list(out.values())
 
 
-def bare_median(rows: list[Row], key: Key, metric: Metric) -> float:
-    """What the bare control itself takes."""
-    own = (metric.value(row) for row in good(rows) if row["role"] == "bare" and key_of(row) == key)
+def bare_median(rows: list[Row], one: Comparison) -> float:
+    """What the floor of a comparison itself takes."""
+    own = (one.metric.value(row) for row in good(rows) if row["subject"] == one.pairing.baseline and key_of(row) == one.key)
     return stats.median([value for value in own if value])
 
 

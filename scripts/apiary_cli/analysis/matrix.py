@@ -14,7 +14,7 @@ from .comparing import Comparison, Key
 # Of several percentiles the median and the deepest are shown, and each at which a peer wins.
 DEEPER = ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")
 NOT_RANKED, CONTROL_FAILED = "not ranked", "A/A differs"
-Line = tuple[Key, str, Metric]  # a point, one of ours (nobody where all stand against the bare control), a metric
+Line = tuple[Key, str, Metric]  # a point, one of ours (a floor where all stand against it), a metric
 
 
 def lines_of(comparisons: list[Comparison], bare: bool = False) -> dict[Line, dict[str, Comparison]]:
@@ -22,7 +22,9 @@ def lines_of(comparisons: list[Comparison], bare: bool = False) -> dict[Line, di
     out: dict[Line, dict[str, Comparison]] = {}
     for one in comparisons:
         if one.bare if bare else one.claim:
-            ours, other = ("", one.pairing.candidate) if bare else (one.pairing.candidate, one.pairing.baseline)
+            ours, other = one.pairing.candidate, one.pairing.baseline
+            if bare:
+                ours, other = other, ours
             out.setdefault((one.key, ours, one.metric), {})[other] = one
     deepest: dict[tuple[Key, str], str] = {}
     for key, ours, metric in out:
@@ -110,20 +112,20 @@ def of(comparisons: list[Comparison], measured: list[dict[str, str]]) -> list[st
 
 
 def bare_table(comparisons: list[Comparison], measured: list[dict[str, str]], subjects: list[str]) -> list[str]:
-    """Everybody over the bare control."""
+    """Everybody over each floor."""
     found = lines_of(comparisons, bare=True)
     if not found:
         return []
     out = [
         "",
-        "**How far from the bare machine.** The same work done by threads that have no scheduler, where a scenario "
-        "has such a control (METHODOLOGY, “The bare control”): its median, and the time of each program over its "
-        "time, in the same rounds.",
+        "**How far from the bare machine.** The same work without a scheduler, where a scenario has such a floor "
+        "(METHODOLOGY, “The bare control”): its median, and the time of each program over its time, in the same rounds.",
         "",
-        f"| scenario | bare control | {' | '.join(subjects)} |",
+        f"| scenario | floor | {' | '.join(subjects)} |",
         "|---" * (len(subjects) + 2) + "|",
     ]
     for line in sorted(found, key=order):
         cells = (cell(found[line].get(name)) for name in subjects)
-        out.append(f"| {name_of(line, False)} | {human(comparing.bare_median(measured, line[0], line[2]))} | {' | '.join(cells)} |")
+        median = human(comparing.bare_median(measured, next(iter(found[line].values()))))
+        out.append(f"| {name_of(line, False)} | {line[1]}: {median} | {' | '.join(cells)} |")
     return out

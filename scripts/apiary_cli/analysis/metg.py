@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 
 from ..base import stats
+from ..race import tables
 from ..race.metrics import unit_of
 from .comparing import Row, good
 
-FLOOR = "machine"
 HALF = 0.5
 
 
@@ -42,7 +42,7 @@ def curves(rows: list[Row]) -> dict[str, dict[str, list[tuple[float, float]]]]:
         found.setdefault(graph, {}).setdefault(row["subject"], {}).setdefault(iterations, []).append(each)
     out: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for (graph, placement), by in sorted(found.items()):
-        floor = {iterations: stats.median(times) for iterations, times in by.pop(FLOOR, {}).items()}
+        floor = {iterations: stats.median(times) for iterations, times in by.pop(tables.BARE, {}).items()}
         workers = int(dict(zip(graph.split()[::2], graph.split()[1::2])).get("workers", 1))
         for subject, times in by.items():
             both = sorted(floor.keys() & times.keys())

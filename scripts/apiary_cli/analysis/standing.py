@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..base import say, stats
+from ..base.say import in_prose
 from ..race import metrics
 from . import comparing, summary
 from .comparing import Comparison
@@ -38,9 +39,7 @@ class Outcome:
         return sum(not one.ranked for one in self.every)
 
     def ends(self) -> tuple[Comparison, ...]:
-        """The worst and the best ratio, of what the controls and the injector leave."""
-        kept = sorted((one for one in self.every if one.ranked and "control_failed" not in one.flags), key=ratio)
-        return (kept[-1], kept[0]) if kept else ()
+        return ends(self.every)
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,12 @@ class Standing:
 
 def ratio(one: Comparison) -> float:
     return one.found.ratio
+
+
+def ends(found: list[Comparison]) -> tuple[Comparison, ...]:
+    """The worst and the best ratio, of what the controls and the injector leave."""
+    kept = sorted((one for one in found if one.ranked and "control_failed" not in one.flags), key=ratio)
+    return (kept[-1], kept[0]) if kept else ()
 
 
 def of(comparisons: list[Comparison]) -> list[Standing]:
@@ -77,7 +82,7 @@ def where(one: Comparison) -> str:
 def end(one: Comparison) -> str:
     """Bold where the other is faster, in parentheses where nothing is decided, as in the table point by point."""
     ratio = f"×{stats.ratio_text(one.found.ratio, one.found.lo, one.found.hi)}"
-    shown = {stats.REGRESSED: f"**{ratio}**", stats.IMPROVED: ratio}.get(one.verdict, f"({ratio})")
+    shown = {stats.REGRESSED: f"**{ratio}**", stats.IMPROVED: ratio}.get(one.verdict, ratio if one.bare else f"({ratio})")
     return f"{shown} {where(one)}"
 
 
@@ -99,6 +104,24 @@ def table(found: list[Standing]) -> list[str]:
     """For a page."""
     head, *rows = [f"| {' | '.join(cells)} |" for cells in lines(found)] or [""]
     return [head, "|---" + "|--:" * (head.count("|") - 4) + "|---|---|", *rows] if head else []
+
+
+def floors(comparisons: list[Comparison], ours: list[str]) -> list[str]:
+    """For a page: how far each of ours stands from each floor, which nobody loses to; nothing where none raced."""
+    groups: dict[str, list[Comparison]] = {}
+    for one in comparisons:
+        if one.bare and one.pairing.candidate in ours and not one.metric.spent:
+            own = "" if len(ours) == 1 else f"{one.pairing.candidate} / "
+            groups.setdefault(f"{own}{one.pairing.baseline}", []).append(one)
+    named = f"{ours[0]} over the floor" if len(ours) == 1 else "over the floor"
+    rows = [f"| {' | '.join([name, str(len(found)), *(map(end, ends(found)) if ends(found) else '––')])} |"
+            for name, found in sorted(groups.items())]
+    return [f"| {named} | comparisons | farthest | nearest |", "|---|--:|---|---|", *rows] if rows else []
+
+
+def losers(ours: list[str]) -> str:
+    """The subject and the verb of every sentence that counts losses."""
+    return f"{in_prose(ours)} {'loses' if len(ours) == 1 else 'lose'}"
 
 
 def told(comparisons: list[Comparison]) -> list[str]:

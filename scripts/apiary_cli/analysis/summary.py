@@ -55,9 +55,9 @@ def bare_lines(rows: list[dict[str, str]], comparisons: list[Comparison]) -> lis
     out = []
     for found in comparing.against_bare(comparisons):
         one = found[0]
-        median = human(comparing.bare_median(rows, one.key, one.metric))
+        median = human(comparing.bare_median(rows, one))
         ratios = ", ".join(f"{other.pairing.candidate} {ratio_text(other)}" for other in found)
-        out.append(f"{comparing.place_name(one)}, {one.metric.what}, over the bare control ({median}): {ratios}")
+        out.append(f"{comparing.place_name(one)}, {one.metric.what}, over the floor {one.pairing.baseline} ({median}): {ratios}")
     return out
 
 
@@ -118,7 +118,7 @@ def rounds_line(race: dict) -> str:
 
 def missing(env: dict, rows: list[dict[str, str]]) -> list[str]:
     """What has no figure and why: a subject that cannot express a point, or that was not built. Nothing is left out
-    in silence. (The bare control has what it has, and runtimes have no floors.)"""
+    in silence. (The floors have what they have, and runtimes have no scenario `floor_…`.)"""
     absent = env.get("race", {}).get("absent", [])
     out = [f"not raced, because not built: {', '.join(absent)}"] if absent else []
     cannot: dict[str, dict[str, None]] = {}

@@ -164,7 +164,7 @@ def build_rust() -> list[Path]:
         if done.ok:
             changed = [str(path.relative_to(repo.ROOT)) for path in files if sources.digest(path) != before[path]]
             if changed:
-                raise Fault(f"{sources.some(changed)} changed while cargo built it", "", "scripts/apiary build rust")
+                raise Fault(f"{repo.some(changed)} changed while cargo built it", "", "scripts/apiary build rust")
             for program in programs:
                 sources.write_beside(program, files)
     if not done.ok:

@@ -6,6 +6,7 @@ import difflib
 from typing import Iterable
 
 INCORRECT, USAGE, HARNESS, INVALID_BATCH = 1, 2, 3, 4
+MOST_NAMES, LIKE = 120, 12  # names that a fault lists; of more, so many
 
 
 class Fault(Exception):
@@ -57,9 +58,11 @@ def columns(names: Iterable[str], width: int = 88, indent: str = "  ") -> str:
 
 
 def unknown(kind: str, seen: str, names: Iterable[str]) -> Fault:
-    """An unknown name: what was seen, the nearest one, and every name that exists. Exit 2."""
+    """An unknown name: what was seen, the nearest one, and the names that exist; of more than a page shows, those like it.
+    Exit 2."""
     known = sorted(set(names))
     near = difflib.get_close_matches(seen, known, n=1, cutoff=0.5)
     cause = f"did you mean '{near[0]}'?" if near else ""
-    listing = columns(known, indent="") if known else "(none exist)"
-    return Fault(f"there is no {kind} '{seen}'", cause, f"the names that exist:\n{listing}", USAGE)
+    shown = known if len(known) <= MOST_NAMES else sorted(difflib.get_close_matches(seen, known, n=LIKE, cutoff=0.0))
+    head = "the names that exist:" if shown is known else f"{len(known)} names exist; the {LIKE} most like it:"
+    return Fault(f"there is no {kind} '{seen}'", cause, f"{head}\n{columns(shown, indent='') or '(none exist)'}", USAGE)

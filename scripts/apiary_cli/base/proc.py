@@ -10,7 +10,7 @@ import selectors
 import signal
 import subprocess
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Generator, Iterable, Sequence
 
@@ -70,7 +70,6 @@ class Spec:
     file_size: int | None = None  # the largest file that it may write
     watch: Callable[[int, float], float | None] | None = None  # called with its pid and the seconds since its start;
     # returns after how many seconds it wants to be called again, None for never
-    extra: dict = field(default_factory=dict)
 
 
 def become_subreaper() -> None:

@@ -28,7 +28,14 @@ BUILT_BY = ("CMakeLists.txt", "CMakePresets.json", "scripts/cmake")
 PROVED_FOLDERS = ("impl", "model_check", *BUILT_BY)
 STRESSED_FOLDERS = ("impl", "stress", *BUILT_BY)
 KINDS = ("checks", "stress", "subjects", "micro", "exact")  # of programs that a manifest lists
+SHOWN = 6  # names in a sentence
 NOT_SOURCE = {"target", "__pycache__"}
+
+
+def some(names: Iterable[str]) -> str:
+    """The first of them, and how many more there are."""
+    listed = list(names)
+    return ", ".join(listed[:SHOWN]) + (f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else "")
 
 
 def git(*words: str) -> str | None:
@@ -124,7 +131,7 @@ def built(preset: str, kind: str) -> list[Path]:
     missing = [path.name for path in programs if not path.exists()]
     if missing:
         raise Fault(
-            f"build/{preset} lacks {', '.join(missing)}", "it is not built yet", f"scripts/apiary build {preset}"
+            f"build/{preset} lacks {some(missing)}", "it is not built yet", f"scripts/apiary build {preset}"
         )
     return programs
 

@@ -24,7 +24,6 @@ from .say import warn
 SECTION = b".apiary.source"
 BESIDE = ".source"  # PROGRAM.source, where no linker of ours made it; the entry `.` is the program
 CONFIGURED = "configured.source"
-SHOWN = 6
 
 Record = frozenset[tuple[str, str]]  # (hash, name)
 
@@ -147,12 +146,6 @@ def words_for(name: str) -> str:
     return f"the flags of {Path(rest).name.removesuffix('.o')}" if kind == "flags" and rest else name
 
 
-def some(names: Iterable[str]) -> str:
-    listed = list(names)
-    more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
-    return ", ".join(listed[:SHOWN]) + more
-
-
 # ---------------------------------------------------------------------------------------------- building
 
 
@@ -199,8 +192,8 @@ def refuse_other(folder: Path, programs: list[Path], remedy: str, while_what: st
     wrong = {path.name for paths in found.values() for path in paths} or {path.name for path in programs}
     place = folder.relative_to(repo.ROOT) if folder.is_relative_to(repo.ROOT) else folder
     raise Fault(
-        f"{len(wrong)} of {len(programs)} programs of {place} are not of this source: {some(sorted(wrong))}",
-        f"changed since they were built: {some(map(words_for, sorted(found)))}{while_what}",
+        f"{len(wrong)} of {len(programs)} programs of {place} are not of this source: {repo.some(sorted(wrong))}",
+        f"changed since they were built: {repo.some(map(words_for, sorted(found)))}{while_what}",
         remedy,
     )
 
@@ -238,7 +231,7 @@ class Evidence:
         replaced = sorted(path.name for path, state in self.seen.items() if self.state(path) != state)
         if replaced:
             raise Fault(
-                f"{some(replaced)} changed while they ran: nothing is recorded",
+                f"{repo.some(replaced)} changed while they ran: nothing is recorded",
                 "somebody built meanwhile",
                 "the same command again, and no build beside it",
             )

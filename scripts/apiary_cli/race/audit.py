@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Callable
 
 from ..base import proc
-from . import disturbance, histogram, plausible, rounds, subjects
+from . import plausible, rounds
 from .plans import Point
 from .subjects import Arm
 
@@ -99,28 +99,8 @@ def attempt(
     race: rounds.Race, point: Point, arm: Arm, release: rounds.Release, blocks: int, warmup: int, watch
 ) -> tuple[dict[str, str], proc.Done, bool]:
     """One run: its row, the process, and whether others disturbed it."""
-    folder = rounds.run_folder(race)
-    hist = folder / "hist.csv" if point.scenario.histogram else None
-    before = disturbance.sample()
-    words = subjects.command(
-        arm.program, point, race.workers, SEED, block_ms=race.plan.block_ms, blocks=blocks, warmup_blocks=warmup,
-        plan=release.write(folder), hist=hist, tune=arm.tune,
-    )
-    done = subjects.run(
-        words, cwd=folder, env=rounds.base_environment(), timeout=race.timeout or point.time_limit(),
-        affinity=rounds.affinity(point.placement), watch=watch,
-    )
-    disturbed = disturbance.between(before, disturbance.sample()).disturbed
-    workers = point.workers or race.workers
-    asked = plausible.Asked(blocks, warmup, workers, release.posts, release.last_ns)
-    row = subjects.judge(done, point, race.workers, SEED, asked)
-    if hist and row["status"] == "ok":
-        try:
-            found = histogram.flaw(histogram.read(hist), row)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            found = str(error)
-        row |= {"status": "malformed", "error": found} if found else {}
-    return row, done, disturbed
+    row, _, done, found = rounds.once(race, point, arm, SEED, release, blocks, warmup, watch=watch, held=False)
+    return row, done, found.disturbed
 
 
 # ------------------------------------------------------------------------------------------------------- totals

@@ -150,55 +150,24 @@ class Release:
         return path
 
 
-def asked(race: Race, point: Point, release: Release) -> plausible.Asked:
-    return plausible.Asked(
-        point.measured or race.plan.blocks,
-        race.plan.warmup_blocks,
-        point.workers or race.workers,
-        release.posts,
-        release.last_ns,
-    )
-
-
-def call(race: Race, point: Point, arm: Arm, seed: int, plan: Path | None, hist: Path | None) -> list[str]:
-    return subjects.command(
-        arm.program,
-        point,
-        race.workers,
-        seed,
-        block_ms=race.plan.block_ms,
-        blocks=point.measured or race.plan.blocks,
-        warmup_blocks=race.plan.warmup_blocks,
-        plan=plan,
-        hist=hist,
-        slowdown_ns=arm.slowdown.get(point, 0),
-        tune=arm.tune,
-    )
-
-
-def measure(
-    race: Race,
-    point: Point,
-    arm: Arm,
-    batch: int,
-    number: int,
-    order: int,
-    seed: int,
-    release: Release,
-    padding: int,
-) -> tuple[dict[str, str], list[dict[str, str]], bool]:
-    """One run: its row, its histogram, and whether others disturbed it."""
+def once(
+    race: Race, point: Point, arm: Arm, seed: int, release: Release, blocks: int, warmup: int, padding: int = 0,
+    watch: Callable[[int, float], float | None] | None = None, held: bool = True,
+) -> tuple[dict[str, str], list[dict[str, str]], proc.Done, disturbance.Disturbance]:
+    """One process: its row, its histogram, how it ended, and what others did meanwhile. `held`: to the clock and the
+    processor time around it, unless the subjects are believed."""
     folder = run_folder(race)
     hist = folder / "hist.csv" if point.scenario.histogram else None
-    host = host_columns(race, point, arm, batch) | {"round": str(number), "arm_order": str(order)}
     before = disturbance.sample()
-    done = run_subject(race, point, call(race, point, arm, seed, release.write(folder), hist), folder, padding)
+    words = subjects.command(
+        arm.program, point, race.workers, seed, block_ms=race.plan.block_ms, blocks=blocks, warmup_blocks=warmup,
+        plan=release.write(folder), hist=hist, slowdown_ns=arm.slowdown.get(point, 0), tune=arm.tune,
+    )
+    done = run_subject(race, point, words, folder, padding, watch)
     found = disturbance.between(before, disturbance.sample())
-    row = subjects.judge(done, point, race.workers, seed, asked(race, point, release), seen(race, arm, done))
-    doubt = race.doubt(arm, point) if row["status"] == "ok" else ""
-    if doubt:
-        row |= {"status": "malformed", "error": f"not believed: {doubt}"}
-    buckets: list[dict[str, str]] = []
+    asked = plausible.Asked(blocks, warmup, point.workers or race.workers, release.posts, release.last_ns)
+    seen = plausible.Seen(done.seconds, done.cpu_seconds, arm.subject.start_cpu_s) if held and not race.believe else None
+    row, buckets = subjects.judge(done, point, race.workers, seed, asked, seen), []
     if hist and row["status"] == "ok":
         try:
             buckets = histogram.read(hist)
@@ -207,22 +176,33 @@ def measure(
             contradiction = str(error)
         if contradiction:
             row, buckets = row | {"status": "malformed", "error": f"histogram: {contradiction}"}, []
+    return row, buckets, done, found
+
+
+def measure(
+    race: Race, point: Point, arm: Arm, batch: int, number: int, order: int, seed: int, release: Release, padding: int
+) -> tuple[dict[str, str], list[dict[str, str]], bool]:
+    """A run of a round: its row, its histogram, and whether others disturbed it."""
+    host = host_columns(race, point, arm, batch) | {"round": str(number), "arm_order": str(order)}
+    blocks = point.measured or race.plan.blocks
+    row, buckets, _, found = once(race, point, arm, seed, release, blocks, race.plan.warmup_blocks, padding)
+    doubt = race.doubt(arm, point) if row["status"] == "ok" else ""
+    if doubt:
+        row, buckets = row | {"status": "malformed", "error": f"not believed: {doubt}"}, []
     return host | row | found.columns(), hist_rows(race, point, arm, number, buckets), found.disturbed
 
 
-def run_subject(race: Race, point: Point, words: list[str], folder: Path, padding: int = 0) -> proc.Done:
+def run_subject(
+    race: Race, point: Point, words: list[str], folder: Path, padding: int = 0, watch: Callable[[int, float], float | None] | None = None
+) -> proc.Done:
     """One process, and beside it the rivals that the point asks for."""
     where = affinity(point.placement)
     rivals = [proc.Child(proc.Spec(RIVAL, affinity=where)) for _ in range(point.rivals)]
     try:
         limit = race.timeout or point.time_limit()
-        return subjects.run(words, cwd=folder, env=base_environment(padding), timeout=limit, affinity=where)
+        return subjects.run(words, cwd=folder, env=base_environment(padding), timeout=limit, affinity=where, watch=watch)
     finally:
         proc.end_all(rivals)
-
-
-def seen(race: Race, arm: Arm, done: proc.Done) -> plausible.Seen | None:
-    return None if race.believe else plausible.Seen(done.seconds, done.cpu_seconds, arm.subject.start_cpu_s)
 
 
 def hist_rows(race: Race, point: Point, arm: Arm, number: int, buckets: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -69,6 +69,10 @@ def run(words: list, **options) -> proc.Done:
     return done
 
 
+def refused(program: Path, seen: str, cause: str) -> Fault:
+    return Fault(f"{program} {seen}", cause, "bench/contract/CLI.md")
+
+
 def introduce(program: Path) -> Subject:
     """Ask for --version and --list; a subject without a version, or with a name that is none, is refused."""
     done = run([program, "--version"], timeout=30)
@@ -76,41 +80,27 @@ def introduce(program: Path) -> Subject:
         told = json.loads(done.out.strip().splitlines()[0])
         fields = {key: str(told.get(key) or "") for key in ("subject", "subject_version", "language", "build_id")}
     except (ValueError, IndexError, AttributeError, RecursionError) as error:
-        raise Fault(
-            f"{program} --version printed {done.out.strip()[:100]!r}",
-            f"it {done.how()}; one JSON line is expected",
-            "bench/contract/CLI.md",
-        ) from error
+        cause = f"it {done.how()}; one JSON line is expected"
+        raise refused(program, f"--version printed {done.out.strip()[:100]!r}", cause) from error
     if not done.ok or not fields["subject"] or not fields["subject_version"]:
-        raise Fault(
-            f"{program} is refused: --version tells no {'subject_version' if fields['subject'] else 'subject'}",
-            "figures of an unknown version cannot be compared with anything",
-            "bench/contract/CLI.md",
-        )
+        lacking = "subject_version" if fields["subject"] else "subject"
+        cause = "figures of an unknown version cannot be compared with anything"
+        raise refused(program, f"is refused: --version tells no {lacking}", cause)
     if not NAME.fullmatch(fields["subject"]) or fields["subject"].endswith(ARMS):
-        raise Fault(
-            f"{program} is refused: it calls itself {plausible.shown(fields['subject'])}",
-            f"a name is at most 40 letters, digits and _ . + -, and does not end with {' or '.join(ARMS)}",
-            "bench/contract/CLI.md",
-        )
+        cause = f"a name is at most 40 letters, digits and _ . + -, and does not end with {' or '.join(ARMS)}"
+        raise refused(program, f"is refused: it calls itself {plausible.shown(fields['subject'])}", cause)
     for key, value in fields.items():
         if len(value) > 1000 or any(ord(c) < 32 for c in value):
-            raise Fault(
-                f"{program} is refused: its {key} is {plausible.shown(value)}",
-                "a line of at most 1000 printable characters is expected",
-                "bench/contract/CLI.md",
-            )
+            cause = "a line of at most 1000 printable characters is expected"
+            raise refused(program, f"is refused: its {key} is {plausible.shown(value)}", cause)
     listed = run([program, "--list"], timeout=30)
     if not listed.ok:
-        raise Fault(f"{program} --list {listed.how()}", tail(listed.err), "bench/contract/CLI.md")
+        raise refused(program, f"--list {listed.how()}", tail(listed.err))
     scenarios = tuple(listed.out.split())
     strange = [name for name in scenarios if not SCENARIO.fullmatch(name)]
     if strange:
-        raise Fault(
-            f"{program} is refused: it lists {plausible.shown(strange[0])}",
-            "one scenario's name on each line is expected",
-            "bench/contract/CLI.md",
-        )
+        cause = "one scenario's name on each line is expected"
+        raise refused(program, f"is refused: it lists {plausible.shown(strange[0])}", cause)
     schedulers = {path.name for path in (repo.ROOT / "impl" / "apiary" / "schedulers").glob("*/")}
     return Subject(
         fields["subject"],
@@ -142,11 +132,8 @@ def tunables(subject: Subject) -> list[Tunable]:
     try:
         return [Tunable(name, int(a), int(b), int(c)) for name, a, b, c in map(str.split, done.out.splitlines())]
     except ValueError as error:
-        raise Fault(
-            f"{subject.program} --tunables printed {done.out.strip()[:100]!r}",
-            f"lines of NAME DEFAULT LEAST MOST are expected ({error})",
-            "bench/contract/CLI.md",
-        ) from error
+        cause = f"lines of NAME DEFAULT LEAST MOST are expected ({error})"
+        raise refused(subject.program, f"--tunables printed {done.out.strip()[:100]!r}", cause) from error
 
 
 def discover(programs: list[Path]) -> tuple[list[Subject], list[Fault]]:

@@ -37,6 +37,10 @@ COMPARE = (
 MICRO = "schema_version,run_id,benchmark,metric,unit,iterations,repetitions,median,min,max,cv".split(",")
 STARTUP = "schema_version,run_id,command,metric,unit,runs,median,min,max,stddev".split(",")
 
+# The same work without a scheduler: no peer, whatever an older race has called it.
+BARE = "machine"
+FLOORS = (BARE, "machine_calls")
+
 # Columns of a subject that are not numbers.
 WORDS = {"scenario", "check", "flags", "status"}
 
@@ -115,4 +119,6 @@ def read(path: Path, header: list[str]) -> list[dict[str, str]]:
     for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise ValueError(f"{path.name}: row {number} has not the header's {len(header)} cells")
+        if row.get("role") and row["subject"] in FLOORS:
+            row["role"] = "bare"
     return rows

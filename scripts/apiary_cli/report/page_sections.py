@@ -135,8 +135,7 @@ def lost(report: Report) -> dict | None:
     worst = max(found, key=lambda one: one.found.ratio, default=None)
     named = ", ".join(f"{n} to {other}" for other, n in counts)
     most = f"; most in {place(worst.key)}, {worst.metric.what}: ×{worst.found.ratio:.2f} of {worst.pairing.baseline}" if worst else ""
-    verb = "loses" if len(report.ours) == 1 else "lose"
-    return {"ours": f"{in_prose(report.ours)} {verb}", "n": len(found), "of": len(claims), "to": named + most} if claims else None
+    return {"ours": standings.losers(report.ours), "n": len(found), "of": len(claims), "to": named + most} if claims else None
 
 
 def losses(report: Report) -> str:
@@ -180,22 +179,22 @@ def limited_cell(cell: page_data.Cell | None) -> str:
 
 
 def bare(report: Report) -> str:
-    """What scheduling costs: everybody over the same work done by threads that have no scheduler."""
+    """What scheduling costs: everybody over the same work without a scheduler."""
     names, rows, last = report.ours + sorted(report.peers), [], None
     for found in comparing.against_bare(report.comparisons):
-        key, metric = found[0].key, found[0].metric
+        key, metric, floor = found[0].key, found[0].metric, found[0].pairing.baseline
         by = {one.pairing.candidate: one for one in found}
         cells = [joined((macro("ratio", ratio_of(by[n])), "" if by[n].ranked else " limited")) if n in by else "–" for n in names]
-        median = macro("word", "", human(comparing.bare_median(report.rows, key, metric)))
-        rows.append(("first" if key != last else "inner", [f"{place(key)}, {metric.what}", median, *cells]))
+        median = macro("word", "", human(comparing.bare_median(report.rows, found[0])))
+        rows.append(("first" if key != last else "inner", [f"{place(key)}, {metric.what}", floor, median, *cells]))
         last = key
     if not rows:
         return ""
-    note = ("The bare control: threads that know beforehand what each will do, so that nothing is queued, shared out or looked for; "
-            "the same tasks, clock reads and ledger. Its median, and the time of each program over its time in the same rounds, "
-            "with 95 % intervals. It is a distance, nobody wins or loses against it. It is no lower bound either: it sleeps as a "
-            "runtime may, and does not balance.")
-    head = [("scenario and metric", ""), ("bare control", "n"), *((name, "") for name in names)]
+    note = ("A floor is the same work without a scheduler: threads that know beforehand what each will do (machine), or recursion "
+            "whose branches are calls (machine_calls); the same tasks, clock reads and ledger. Its median, and the time of each "
+            "program over its time in the same rounds, with 95 % intervals. It is a distance, nobody wins or loses against it. It "
+            "is no lower bound either: it sleeps as a runtime may, and does not balance.")
+    head = [("scenario and metric", ""), ("floor", "w"), ("its median", "n"), *((name, "") for name in names)]
     return section("How far from the bare machine", html.caption(note) + table(head, rows))
 
 
@@ -276,7 +275,7 @@ def badge(report: Report, subject: str) -> dict:
     if role == "baseline":
         return {"level": "bad", "text": "not verified (other source)", "link": False}
     if subject not in report.own:
-        return {"level": "none", "text": "bare control" if role == "bare" else "peer", "link": False}
+        return {"level": "none", "text": "floor" if role == "bare" else "peer", "link": False}
     level, words = verification.word(report.statuses)
     return {"level": level, "text": "verified ✓" if level == verification.GOOD else words, "title": words, "link": True}
 

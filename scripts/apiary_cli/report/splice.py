@@ -1,7 +1,8 @@
 """What a page of this repository shows of a result folder: the text between two marks, made by a command.
 
   <!-- race -->     what a race says, its verdict first, a line for each other program; the rest is in the folder's summary.md.
-                    The page in the room of one that raced speaks of that one, and names every loss
+                    The page in the room of one that raced speaks of that one, names every loss, and has
+                    the floors, which count nowhere, in a table of their own
   <!-- qualify -->  what `qualify` found, from qualify.csv and env.json; of one CPU: <!-- qualify one_cpu -->
   <!-- ablation --> what `tune --ablate` found, rule by rule, from ablation.csv and its controls in rows.csv
 """
@@ -113,6 +114,7 @@ def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, list[str]]:
         filled(f"Time of {in_prose(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {standing.LEGEND}"),
         "\n".join(standing.table(standing.of(told))),
         lost(told, ours, room),
+        "\n".join(apart(comparisons, ours)) if room else "",
         "\n".join(metg.table(rows)) if room else "",
         filled(f"**Wrong work:** {'; '.join(wrong).rstrip('.')}.") if wrong else "",
         filled(f"**To repeat it:** {preamble(env)}; {summary.rounds_line(env['race'])}. Source: {source}. Every row: "
@@ -142,12 +144,18 @@ def lost(told: list[Comparison], ours: list[str], room: bool) -> str:
     """The losses by name: in a room all, elsewhere the worst."""
     found = standing.losses(told)
     count = sum(one.verdict == stats.REGRESSED for one in told)
-    begin = f"**Where {in_prose(ours)} {'loses' if len(ours) == 1 else 'lose'}:** {count} of {len(told)} comparisons"
+    begin = f"**Where {standing.losers(ours)}:** {count} of {len(told)} comparisons"
     if not found:
         return filled(f"{begin}.")
     if room:
         return "\n".join([f"{begin}.", "", *(filled(one, "- ") for one in found)])
     return filled(f"{begin}{', the worst' if len(found) > FEW else ''}: {'; '.join(found[:FEW])}.")
+
+
+def apart(comparisons: list[Comparison], ours: list[str]) -> list[str]:
+    """The floors, below all that is counted."""
+    table = standing.floors(comparisons, ours)
+    return [filled("**Floors:** the same work without a scheduler, counted nowhere above."), "", *table] if table else []
 
 
 def controls(comparisons: list[Comparison]) -> str:

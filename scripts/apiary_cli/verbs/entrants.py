@@ -10,9 +10,9 @@ from pathlib import Path
 from ..base import building, known, packages, repo, sources
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say, warn
-from ..race import plans, scenarios, subjects
+from ..race import plans, scenarios, subjects, tables
 
-FLOORS, BARE = {"global_queue"}, "machine"
+PLAINEST = "global_queue"
 
 
 def names() -> str:
@@ -88,7 +88,7 @@ def gather(
     found, refused = subjects.discover(programs + extra)
     for fault in refused:
         warn(fault.text())
-    all_names = {s.name for s in found} | known.subjects() | {name for one in plans.every() for name in one.subjects} | {BARE}
+    all_names = {s.name for s in found} | known.subjects() | {name for one in plans.every() for name in one.subjects} | {tables.BARE}
     for name in usual if found and not args.subject else ():
         if name not in all_names:
             raise unknown("subject", name, all_names)
@@ -118,13 +118,13 @@ def gather(
 
 
 def on_trial(found: list[subjects.Subject], named: list[Path], old: subjects.Subject | None) -> list[subjects.Subject]:
-    """The candidates: that of which there is an older build; else a stranger's programs; else ours. The floor is ours,
-    but others are measured against it: it is a candidate only where nothing else of ours runs."""
+    """The candidates: that of which there is an older build; else a stranger's programs; else ours. The plainest of
+    ours is what others are measured against: it is a candidate only where nothing else of ours runs."""
     if old:
         return subjects.select(found, [old.name])
-    strangers = [s for s in found if s.program in named and not s.own and s.name != BARE]
+    strangers = [s for s in found if s.program in named and not s.own and s.name not in tables.FLOORS]
     ours = [s for s in found if s.own]
-    return strangers or [s for s in ours if s.name not in FLOORS] or ours
+    return strangers or [s for s in ours if s.name != PLAINEST] or ours
 
 
 def line_up(
@@ -133,7 +133,7 @@ def line_up(
     """(subject, role, label) of every arm. The controls copy the first candidate, else the first."""
     old = subjects.introduce(Path(baseline).resolve()) if baseline else None
     ours = on_trial(found, named or [], old)
-    role = {BARE: "bare"} | {s.name: "candidate" for s in ours}
+    role = dict.fromkeys(tables.FLOORS, "bare") | {s.name: "candidate" for s in ours}
     arms = [(s, role.get(s.name, "peer"), s.name) for s in found]
     reference = ours[0] if ours else found[0]
     if old:

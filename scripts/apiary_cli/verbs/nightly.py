@@ -139,16 +139,19 @@ def museum_part() -> Part:
     return Part("museum", cases, lines=[f"{len(exhibits)} exhibits, {unseen} of {len(defects)} defects not yet seen"])
 
 
+def scored(name: str, results: list, red: list[str], line: str) -> Part:
+    whole = Case("all mutants", FAILED if red else PASSED, sum(one.seconds for one in results))
+    return Part(name, [whole, *reds(red)], lines=[line])
+
+
 def mutation_part() -> Part:
     reviewed = mutation.reviewed()
     found = mutation.run([], mutation.SHORT, mutation.LONG, os.cpu_count() or 1)
     mutation.write_table(found.results)
-    red = mutation.judged(found, reviewed)
     killed = sum(r.verdict == "killed" for r in found.results)
-    cases = [Case("mutants", FAILED if red else PASSED, sum(r.seconds for r in found.results))]
-    cases += reds(red)
-    return Part("mutation", cases, lines=[
-        f"{killed} of {len(found.results)} mutants killed, {sum(r.verdict == 'survived' for r in found.results)} survive"])
+    survived = sum(r.verdict == "survived" for r in found.results)
+    line = f"{killed} of {len(found.results)} mutants killed, {survived} survive"
+    return scored("mutation", found.results, mutation.judged(found, reviewed), line)
 
 
 def logic_part() -> Part:
@@ -156,10 +159,8 @@ def logic_part() -> Part:
     mutants, listed = logic.catalogue(), logic_run.reviewed()
     found = logic_run.run([], os.cpu_count() or 1, mutants)
     logic_run.write_record(found, listed)
-    red = logic_run.judged(found, listed, mutants)
-    cases = [Case("logic mutants", FAILED if red else PASSED, sum(r.seconds for r in found.results))]
-    cases += reds(red)
-    return Part("logic", cases, lines=[f"{logic_run.score(found.results)}, {len(logic_run.unexplained(found, listed))} survive without a reason"])
+    line = f"{logic_run.score(found.results)}, {len(logic_run.unexplained(found, listed))} survive without a reason"
+    return scored("logic", found.results, logic_run.judged(found, listed, mutants), line)
 
 
 def stress_part(seconds: float) -> Part:

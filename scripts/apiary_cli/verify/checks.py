@@ -154,22 +154,8 @@ def read_verdicts(path: Path) -> list[dict]:
 
 
 def failure(entry: Entry, reason: str, seconds: float) -> dict:
-    return {
-        "name": entry.name,
-        "kind": entry.kind,
-        "engine": "",
-        "mode": "",
-        "bound": "",
-        "verdict": "error",
-        "as_expected": False,
-        "executions": None,
-        "graphs": None,
-        "seconds": seconds,
-        "reason": reason,
-        "replay": "",
-        "reach": {},
-        "blind": "",
-    }
+    nothing = dict.fromkeys(("engine", "mode", "bound", "replay", "blind"), "") | {"executions": None, "graphs": None, "reach": {}}
+    return nothing | {"name": entry.name, "kind": entry.kind, "verdict": "error", "as_expected": False, "seconds": seconds, "reason": reason}
 
 
 def judged(entry: Entry, done: proc.Done, verdicts: list[dict], mutant: bool = False) -> list[dict]:

@@ -89,7 +89,7 @@ def without_randomisation() -> list[str]:
     return []
 
 
-def outcome(run: Run, done: proc.Done, detail: object, replay: list[str]) -> dict:
+def outcome(run: Run, done: proc.Done, detail: dict | None, replay: list[str]) -> dict:
     text = (done.out + done.err).strip()
     reason = (
         ""
@@ -129,7 +129,7 @@ def run_all(runs: list[Run], seconds: float, threads: int | None) -> list[dict]:
         for i, item in enumerate(runs):
             file = Path(folder) / f"{i}.json"
             done = attempt(command(item, seconds, threads, str(file)), seconds)
-            result = outcome(item, done, detail(file), relative(command(item, seconds, threads)))
+            result = outcome(item, done, repo.read_json(file), relative(command(item, seconds, threads)))
             results.append(result)
             if not result["passed"]:
                 say(colour(f"stress {item.name} ({item.preset}, seed {item.seed}) {result['reason']}", "red"))
@@ -137,23 +137,6 @@ def run_all(runs: list[Run], seconds: float, threads: int | None) -> list[dict]:
                 say(f"replay: {result['replay']}")
             progress.advance(f"{item.name} {item.preset} seed {item.seed}")
     return results
-
-
-def detail(path: Path) -> object:
-    """Whatever the program wrote with --json: an object, or one object per line."""
-    try:
-        text = path.read_text()
-    except OSError:
-        return None
-    import json
-
-    try:
-        return json.loads(text)
-    except ValueError:
-        try:
-            return [json.loads(line) for line in text.splitlines() if line.strip()]
-        except ValueError:
-            return None
 
 
 def merge_record(old: dict | None, stamp: dict, results: list[dict]) -> dict:

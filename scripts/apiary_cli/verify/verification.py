@@ -35,7 +35,7 @@ def of_other_source(programs: list[Path]) -> list[str]:
     """Of our programs, those that were not made of the source as it is now, each with what has changed."""
     now = sources.Present()
     differing = ((path, now.differing(path)) for path in programs)
-    return [f"{path.name}: {sources.some(map(sources.words_for, names))}" for path, names in differing if names]
+    return [f"{path.name}: {repo.some(map(sources.words_for, names))}" for path, names in differing if names]
 
 
 def snapshot(
