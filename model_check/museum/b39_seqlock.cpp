@@ -31,7 +31,8 @@ public:
         if (before % 2 != 0) return false;
         first = first_.load(std::memory_order_relaxed);
         second = second_.load(std::memory_order_relaxed);
-        if constexpr (Fenced) Sync::fence(std::memory_order_acquire);  // a reader that saw new data sees their odd sequence
+        if constexpr (Fenced)
+            Sync::fence(std::memory_order_acquire);  // a reader that saw new data sees their odd sequence
         return sequence_.load(std::memory_order_relaxed) == before;
     }
 

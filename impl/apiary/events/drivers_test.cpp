@@ -1,6 +1,6 @@
 // The drivers, and the sleeper that blocks in them, from one or two threads: which wait ends, and what is known then.
-#include <apiary/events/epoll_driver.hpp>
 #include <apiary/events/driver.hpp>
+#include <apiary/events/epoll_driver.hpp>
 #include <apiary/events/parker_driver.hpp>
 #include <apiary/parking/idle_set.hpp>
 #include <apiary/parking/sleeper.hpp>

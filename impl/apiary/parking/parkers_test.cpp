@@ -81,7 +81,8 @@ TEST(event_count, has_room_for_as_many_waiters_as_it_says_and_for_no_more) {
 TEST(idle_word, calls_for_a_wake_whoever_sleeps_unless_somebody_searches_or_naps) {
     for (const std::uint64_t sleepers :
          {std::uint64_t{1}, idle_word::bit(55), idle_word::one_of_several, idle_word::one_searcher - 1}) {
-        const idle_word asleep{sleepers}, searched{sleepers + idle_word::one_searcher}, napping{sleepers | idle_word::nap};
+        const idle_word asleep{sleepers}, searched{sleepers + idle_word::one_searcher},
+            napping{sleepers | idle_word::nap};
         for (const bool can_wait : {false, true}) {
             EXPECT_TRUE(asleep.calls_for_a_wake(can_wait)) << sleepers;
             EXPECT_FALSE(searched.calls_for_a_wake(can_wait)) << sleepers;
@@ -109,7 +110,9 @@ TEST(time_slice, is_asked_for_and_given_back) {
         EXPECT_EQ(noted_slices::asked, std::vector<std::uint64_t>{100'000});
     }
     EXPECT_EQ(noted_slices::asked, (std::vector<std::uint64_t>{100'000, 3'000'000}));
-    { const noted_slice as_it_is(0); }
+    {
+        const noted_slice as_it_is(0);
+    }
     EXPECT_EQ(noted_slices::asked.size(), 2U);
 }
 
@@ -117,7 +120,9 @@ TEST(time_slice, of_a_kernel_that_tells_none_is_left_alone) {
     noted_slices::slice.reset();
     noted_slices::asked.clear();
     EXPECT_EQ(noted_slice::of_this_thread(), 0);
-    { const noted_slice shorter(100'000); }
+    {
+        const noted_slice shorter(100'000);
+    }
     EXPECT_TRUE(noted_slices::asked.empty());
 }
 

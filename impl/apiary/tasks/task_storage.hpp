@@ -187,7 +187,9 @@ struct pooled_storage {
         t->~task_type();
         task_block_pool::release(t);
     }
-    static void leave_prefetch_hint(task_type* t) noexcept { t->leave_prefetch_hint(task_block_pool::allocated_before()); }
+    static void leave_prefetch_hint(task_type* t) noexcept {
+        t->leave_prefetch_hint(task_block_pool::allocated_before());
+    }
 };
 
 }  // namespace apiary

@@ -76,9 +76,9 @@ struct search_options {
     bool estimate = false;             // explorer: says how large the exhaustive search may be, before it starts
     bool traceless = false;            // a failure is told as found: no shorter one is looked for, no trace is drawn
     bool plain_races_relaxed = false;  // of code as it is: a plain race is gone on from, and the bound says so
-    unsigned loop_seconds = 5;         // of code as it is: of processor time in plain instructions, then it is a loop without end
-    bool progress = false;             // explorer: a line on stderr every two seconds
-    std::string label;                 // what those lines call the check
+    unsigned loop_seconds = 5;  // of code as it is: processor time in plain instructions, then it is an endless loop
+    bool progress = false;      // explorer: a line on stderr every two seconds
+    std::string label;          // what those lines call the check
     // Mutation: the site to weaken, "file:line:column:operation", and the order it gets ("relaxed", "acquire",
     // "release", "acq_rel", "dropped"); or "recheck:NAME" and "dropped".
     std::string mutate_site, mutate_order;

@@ -195,7 +195,8 @@ APIARY_CHECK(two_readers_of_a_block);
 
 template <class Sync>
 struct block_of_a_younger_task_stays : window_scenario<Sync, 4, 2, 4, 2> {
-    static constexpr const char* what = "the oldest task's block is given again while the next one, beside it, is still written";
+    static constexpr const char* what =
+        "the oldest task's block is given again while the next one, beside it, is still written";
     static constexpr std::array must_reach{"window.waited"};
     static constexpr std::array engine_laws{"race"};
     void before() {

@@ -77,7 +77,8 @@ public:
     // Of another id when this worker is not in service.
     mailbox& mail() const { return *mail_.load(std::memory_order_acquire); }  // S1
     unsigned id() const { return mail().id.read(); }
-    unsigned incarnation() const { return own_mail_->id.read(); }  // the same, from its own thread, also while it leaves
+    // The same, from its own thread, also while it leaves.
+    unsigned incarnation() const { return own_mail_->id.read(); }
     void enter(unsigned id) { own_mail_ = sync::template create<mailbox>(id, own_mail_); }
     void open() { mail_.store(own_mail_, std::memory_order_release); }  // S1
     void leave() { mail_.store(&gone_, std::memory_order_relaxed); }

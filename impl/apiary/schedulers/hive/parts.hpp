@@ -39,7 +39,7 @@ struct hive_parts {
     using clock = steady_clock<Sync>;             // one for the hive, default-made; hive::clock()
     using random = typename Sync::random_source;  // made from a seed; below(n)
     using trace = no_trace;                       // one for each worker
-    using compute_driver = parker_driver<Sync>;       // what a compute worker blocks in
+    using compute_driver = parker_driver<Sync>;   // what a compute worker blocks in
     // Of the calling thread; a hint, which the checked policies do not have.
     static int processor() {
         if constexpr (Sync::checked)

@@ -107,7 +107,7 @@ TEST(coro_pool_awaits, times_and_descriptors) {
 }
 
 co_task<> waits(running_world& r, channel<int>& c, async_mutex<>& m, int which, int fd, std::atomic<int>& begun,
-               std::atomic<int>& cancelled) {
+                std::atomic<int>& cancelled) {
     ++begun;
     awaited how = awaited::done;
     if (which == 0) how = (co_await c.receive()).how;

@@ -325,7 +325,8 @@ int main(int argc, char** argv) {
         if (std::strcmp(argv[i], "--programs") == 0) programs = std::strtoull(argv[i + 1], nullptr, 10);
         if (std::strcmp(argv[i], "--runs") == 0) runs = std::strtoull(argv[i + 1], nullptr, 10);
         if (std::strcmp(argv[i], "--more") == 0) more = static_cast<unsigned>(std::strtoul(argv[i + 1], nullptr, 10));
-        if (std::strcmp(argv[i], "--seed") == 0) numbers = explorer::draws(std::strtoull(argv[i + 1], nullptr, 10) * 0x9E37'79B9U | 1U);
+        if (std::strcmp(argv[i], "--seed") == 0)
+            numbers = explorer::draws(std::strtoull(argv[i + 1], nullptr, 10) * 0x9E37'79B9U | 1U);
     }
     explorer::attacks().go_on_after_failure = true;
     explorer::attacks().verify_increments = true;

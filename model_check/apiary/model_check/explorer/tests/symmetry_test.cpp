@@ -20,7 +20,7 @@ using explorer::event, explorer::event_kind, explorer::graph;
 using sync = explorer_sync;
 
 enum class act { load, store, add, cas, weak, fence, critical, trial, spin_until, below, wait, notify };
-constexpr const char* names[] = {"load",     "store", "add",   "cas",   "weak", "fence",
+constexpr const char* names[] = {"load",     "store", "add",        "cas",   "weak", "fence",
                                  "critical", "trial", "spin_until", "below", "wait", "notify"};
 
 struct step {
