@@ -9,7 +9,8 @@
 // Result.    What the callable returns, by value, or throws. wait_cancelled: it has not run, since a stop was asked for before
 //            its turn, or the scheduler refused or dropped it. One that has begun goes on to its end.
 // Lifetime.  The callable, and what it has returned, lie in the frame. A frame that waits for it must not be destroyed: the
-//            program ends.
+//            program ends. The scheduler outlives the pool: a worker of the pool may still be in its post when what was
+//            posted has run, and the coroutine has gone on elsewhere.
 //
 // Synchronisation. The scheduler's, for its task; the waiter's (waiter S1, S2) for the coroutine. asked_ needs no order: it
 // decides nothing but whether the callable runs.

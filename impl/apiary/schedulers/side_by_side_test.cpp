@@ -56,8 +56,8 @@ co_task<> many_through_a_hive(running_pool& pool, apiary::hive& h) {
 }
 
 TEST(side_by_side, a_coroutine_comes_back_from_a_hive_to_its_own_pool) {
+    apiary::hive h({.io_workers = 2});  // before the pool, whose worker may still be in its post when all is over
     running_pool pool(2);
-    apiary::hive h({.io_workers = 2});
     std::thread main_worker([&] { h.run(); });
     sync_wait(pool, many_through_a_hive(pool, h));
     h.request_stop(apiary::stop_mode::drain);
@@ -93,8 +93,8 @@ co_task<> computes(running_pool& pool, apiary::hive& h) {
 }
 
 TEST(side_by_side, a_coroutine_has_a_hive_compute_for_it) {
-    running_pool pool(1);
     running_hive r;
+    running_pool pool(1);
     for (int i = 0; i != 20; ++i) sync_wait(pool, computes(pool, r.h));
 }
 
@@ -103,8 +103,8 @@ co_task<> asks_one_that_is_stopped(apiary::hive& h) {
 }
 
 TEST(side_by_side, a_hive_that_is_stopped_computes_nothing) {
-    running_pool pool(1);
     apiary::hive h({.io_workers = 1, .compute_workers = 1});
+    running_pool pool(1);
     h.request_stop(apiary::stop_mode::drain);
     EXPECT_THROW(sync_wait(pool, asks_one_that_is_stopped(h)), apiary::wait_cancelled);
 }

@@ -245,7 +245,7 @@ struct table_shows_a_worker_that_is_ready {
     static constexpr unsigned threads = 2;
     using member = table_member<Sync>;
     lone_hive<Sync> hive;
-    worker_table<member, Sync> workers;
+    worker_table<member, Sync, 3> workers;
     claim_ledger<Sync> ledger{2};
 
     void thread(unsigned i) {
@@ -276,7 +276,7 @@ struct table_gives_a_slot_again_when_its_worker_has_left {
     static constexpr unsigned threads = 2;
     using member = table_member<Sync>;
     lone_hive<Sync> hive;
-    worker_table<member, Sync> workers;
+    worker_table<member, Sync, 3> workers;
     typename Sync::mutex mutex;
     claim_ledger<Sync> ledger{2};
 
