@@ -79,7 +79,7 @@ struct offer_beside_a_sleep {
         // As crew::wake_one.
         void wake_one() noexcept override {
             if constexpr (Fenced) Sync::fence_light();
-            if (idle.claim_any(idle.look(), false, [] { return false; })) parks.wake();
+            if (idle.claim_any()) parks.wake();
         }
         idle_set<Sync> idle;
         announcing_driver<Sync> parks;

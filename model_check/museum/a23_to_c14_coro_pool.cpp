@@ -135,8 +135,7 @@ struct lane_beside_a_sleep {
         auto& lane = lanes.of(co_priority::high);
         if (i == 1) {
             (void)lane.push(&high);
-            const idle_word seen = idle.look();
-            if (idle.claim_any(seen, false, [] { return false; })) parks.wake();
+            if (idle.claim_any()) parks.wake();
             return;
         }
         while (lane.take_one() == nullptr)
