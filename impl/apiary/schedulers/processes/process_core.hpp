@@ -213,7 +213,6 @@ private:
     send_answer send_by(worker_type* here, place* from, pid to, T&& data, event_type type = event_type::message,
                         std::uint32_t call = 0);
     send_answer send_bounded(worker_type* here, place* from, place& p, pid to, node* n);
-    send_answer send_beyond(worker_type* here, place* from, place& p, pid to, node* n, when_full then);
     static send_answer refusal(place* p, pid to) {
         return p != nullptr && p->word.generation() == to.generation() ? send_answer::completing
                                                                        : send_answer::no_such_process;

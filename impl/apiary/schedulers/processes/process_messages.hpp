@@ -64,32 +64,24 @@ send_answer process_core<Sync>::send_bounded(worker_type* here, place* from, pla
     when_full then{};
     const bound_answer found = bound.take(to.generation(), then);
     if (found == bound_answer::gone) return send_answer::no_such_process;
-    if (found == bound_answer::full) [[unlikely]]
-        return send_beyond(here, from, p, to, n, then);
+    thread_latch<Sync> taken;
+    if (found == bound_answer::full) {
+        Sync::reach("process_core.full");
+        if (then != when_full::suspend_sender || (here != nullptr && from == nullptr)) return send_answer::full;
+        if (from != nullptr && !suspend(*from, to)) return send_answer::full;
+        n->what.held = from != nullptr ? held_sender::process : held_sender::thread;
+        if (from == nullptr) n->what.tag = reinterpret_cast<std::uintptr_t>(&taken);
+    }
+    const held_sender held = n->what.held;
     // One that drops its oldest is called out of a block to do so.
     const bool calls = then == when_full::drop_oldest && bound.count(to.generation()) > bound.limit().most;
-    const send_answer a = queued(p.word.push(to.generation(), n, calls), p, here);
-    if (a != send_answer::accepted) bound.give_back(to.generation(), 1);
-    return a;
-}
-
-// To a full mailbox: the sender waits, where that is the policy and the sender can. The same of refusal and exceptions.
-template <class Sync>
-send_answer process_core<Sync>::send_beyond(worker_type* here, place* from, place& p, pid to, node* n, when_full then) {
-    Sync::reach("process_core.full");
-    if (then != when_full::suspend_sender || (here != nullptr && from == nullptr)) return send_answer::full;
-    if (from != nullptr && !suspend(*from, to)) return send_answer::full;
-    thread_latch<Sync> taken;
-    n->what.held = from != nullptr ? held_sender::process : held_sender::thread;
-    if (from == nullptr) n->what.tag = reinterpret_cast<std::uintptr_t>(&taken);
-    auto& bound = p.more().bound;
     send_answer a = send_answer::no_such_process;
-    if (bound.take_beyond(to.generation())) {
-        a = queued(p.word.push(to.generation(), n, false), p, here);
+    if (found != bound_answer::full || bound.take_beyond(to.generation())) {
+        a = queued(p.word.push(to.generation(), n, calls), p, here);
         if (a != send_answer::accepted) bound.give_back(to.generation(), 1);
     }
-    if (a != send_answer::accepted && from != nullptr) resume(*from);
-    if (a == send_answer::accepted && from == nullptr) taken.wait();
+    if (a != send_answer::accepted && held == held_sender::process) resume(*from);
+    if (a == send_answer::accepted && held == held_sender::thread) taken.wait();
     return a;
 }
 
@@ -136,14 +128,10 @@ void process_core<Sync>::resume(place& p) {
 template <class Sync>
 void process_core<Sync>::mail_taken(worker_type& here, place& p, event_list<Sync>& events) {
     std::uint64_t n = 0;
-    bool somebody_waits = false;
-    events.each([&](const event& e) {
-        n += e.is_mail() ? 1U : 0U;
-        somebody_waits |= e.held != held_sender::none;
-    });
+    events.each([&n](const event& e) { n += e.is_mail() ? 1U : 0U; });
     if (n == 0) return;
     p.more().bound.give_back(p.generation, n);
-    if (somebody_waits) events.each([&](event& e) { let_sender_go(&here, p.id(), e); });
+    events.each([&](event& e) { let_sender_go(&here, p.id(), e); });
 }
 template <class Sync>
 void process_core<Sync>::let_sender_go(worker_type* here, pid receiver, event& e) {
