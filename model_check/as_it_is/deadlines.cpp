@@ -24,6 +24,63 @@ struct post_box {
 };
 }  // namespace
 
+// ---- gives up, and the clock ----------------------------------------------------------------------------------
+
+namespace {
+bool comes_in_time() {
+    post_box box;
+    std::thread poster([&] { box.post(); });
+    bool came = false;
+    {
+        std::unique_lock held(box.m);
+        came = box.posted.wait_for(held, 10ms, [&] { return box.is_posted; });
+    }
+    poster.join();
+    return came;
+}
+}  // namespace
+
+APIARY_FAILING_SCENARIO(wait_for_gives_up, "nobody came") { apiary::check(comes_in_time(), "nobody came"); }
+APIARY_FAILING_SCENARIO(wait_for_is_told, "somebody came") { apiary::check(!comes_in_time(), "somebody came"); }
+
+// More such waits than may give up: none of them sleeps.
+APIARY_SCENARIO(deadlines_that_have_passed, "wait_for_gives_up") {
+    post_box box;
+    std::thread poster([&] { box.post(); });
+    const auto long_ago = std::chrono::steady_clock::now() - 1s;
+    for (int i = 0; i < 3; ++i) {
+        std::unique_lock held(box.m);
+        apiary::check(box.posted.wait_until(held, long_ago) == std::cv_status::timeout, "woken from no sleep");
+    }
+    poster.join();
+}
+
+APIARY_SCENARIO(clock_moves_by_what_is_slept, "wait_for_gives_up") {
+    std::thread a([] {
+        const auto since = std::chrono::system_clock::now();
+        std::this_thread::sleep_until(since + 1h);
+        apiary::check(std::chrono::system_clock::now() - since >= 1h, "slept for less");
+    });
+    a.join();
+}
+
+// What a thread has slept is behind the thread that has joined it, and what was before its start is behind it.
+namespace {
+void sleeps_between_two_looks(bool joins) {
+    const auto since = std::chrono::steady_clock::now();
+    std::thread a([since] {
+        apiary::check(std::chrono::steady_clock::now() > since, "started before it was started");
+        std::this_thread::sleep_for(1s);
+    });
+    if (joins) a.join();
+    apiary::check(std::chrono::steady_clock::now() - since >= 1s, "slept for less");
+    if (!joins) a.join();
+}
+}  // namespace
+
+APIARY_SCENARIO(clock_follows_starts_and_joins, "clock_does_not_wait_for_a_join") { sleeps_between_two_looks(true); }
+APIARY_FAILING_SCENARIO(clock_does_not_wait_for_a_join, "slept for less") { sleeps_between_two_looks(false); }
+
 // ---- woken for nothing ----------------------------------------------------------------------------------------
 
 APIARY_SCENARIO(wait_for_with_predicate, "wait_for_believes_what_it_returns") {

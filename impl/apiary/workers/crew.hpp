@@ -175,8 +175,8 @@ public:
     global_pool<task_type, sync>& pool() { return pool_; }
     idle_type& sleepers() { return idle_; }
     const idle_type& sleepers() const { return idle_; }
-    idle_set<sync>& idle(unsigned worker = 0) { return idle_.of(worker); }  // the set of this worker
-    const idle_set<sync>& idle(unsigned worker = 0) const { return idle_.of(worker); }
+    idle_set<sync>& idle() { return idle_.of(0); }  // the first set; a small crew has no other
+    const idle_set<sync>& idle() const { return idle_.of(0); }
     table_type& table() { return table_; }
     const table_type& table() const { return table_; }
     void left(const worker_type& w) {

@@ -147,7 +147,7 @@ public:
     }
 
 private:
-    static constexpr unsigned max_workers = idle_sets<Sync>::max_workers;
+    static constexpr unsigned max_workers = core::crew_type::max_workers;
 
     static unsigned checked(const co_config& c) {
         if (c.linger_ns < 0 || c.linger_ns > 10'000'000)

@@ -190,7 +190,7 @@ private:
         }
     };
 
-    static constexpr unsigned max_workers = idle_sets<Sync>::max_workers;
+    static constexpr unsigned max_workers = crew_type::max_workers;
 
     static unsigned number_of(unsigned workers) {
         if (workers == 0) {

@@ -276,7 +276,7 @@ public:
     unsigned compute_workers() { return core_.serving_compute(); }
 
 private:
-    static constexpr unsigned max_workers = idle_sets<Sync>::max_workers;
+    static constexpr unsigned max_workers = core_type::io_crew_type::max_workers;
     static constexpr unsigned main_worker = 0;  // slot and id
 
     // A task that no worker or pool has accepted yet. Destroyed with this, unless released.

@@ -73,7 +73,7 @@ public:
     using io_worker_type = typename io_crew_type::worker_type;
     using compute_worker_type = typename compute_crew_type::worker_type;
 
-    // Precondition: 1 <= io_workers <= idle_sets::max_workers, compute_workers <= the same.
+    // Precondition: 1 <= io_workers <= io_crew_type::max_workers, compute_workers <= the same.
     hive_core(unsigned io_workers, unsigned compute_workers, const hive_parameters& parameters,
               exception_handler on_exception = {})
         : on_exception_(std::move(on_exception)),

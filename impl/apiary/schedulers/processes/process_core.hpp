@@ -53,7 +53,7 @@ public:
     using worker_type = typename crew_type::worker_type;
     static constexpr std::uint32_t sleep_command = UINT32_MAX;
 
-    // Precondition: 1 <= workers <= idle_sets::max_workers.
+    // Precondition: 1 <= workers <= crew_type::max_workers.
     process_core(unsigned workers, const config_type& config)
         : config_(config), books_(config_.on_dead_letter), crew_(*this, config.parameters) {
         phase_.store(running, std::memory_order_relaxed);

@@ -81,7 +81,7 @@ public:
     }
 
 private:
-    static constexpr unsigned max_workers = idle_sets<Sync>::max_workers;
+    static constexpr unsigned max_workers = core::crew_type::max_workers;
 
     static unsigned number_of(unsigned workers) {
         if (workers != 0) return workers;

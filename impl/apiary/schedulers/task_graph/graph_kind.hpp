@@ -38,7 +38,8 @@ struct graph_ready : ready_work<Sync, chase_lev_deque<Slot*, Sync>, Slot> {
     // By the worker. A job of the engine may be several tasks: a task and successors that ran at once.
     tally<Sync> ran, at_once, cancelled, thrown;
     // Where the policy is another than locality.
-    ready_desk<Sync, Slot, idle_sets<Sync>::max_workers>* desk = nullptr;
+    using desk_type = ready_desk<Sync, Slot, idle_sets<Sync>::max_workers>;
+    desk_type* desk = nullptr;
     std::int64_t worked_ns = 0;  // the worker's clock, for min_clock
 };
 

@@ -65,7 +65,7 @@ class basic_task_graph {
     using kind = graph_kind<basic_task_graph, Sync, slot>;
     using crew_type = crew<basic_task_graph, kind>;
     using worker_type = typename crew_type::worker_type;
-    using desk_type = ready_desk<Sync, slot, idle_sets<Sync>::max_workers>;
+    using desk_type = typename kind::ready::desk_type;
     friend task_body<basic_task_graph>;
     friend graph_context<basic_task_graph, worker_type, slot>;
     friend graph_scope<basic_task_graph>;
@@ -214,7 +214,7 @@ public:
     }
 
 private:
-    static constexpr unsigned max_workers = idle_sets<Sync>::max_workers - 1;
+    static constexpr unsigned max_workers = crew_type::max_workers - 1;
 
     static std::byte* new_heap(std::size_t n) { return new (std::align_val_t{16}) std::byte[n]; }
     // One submitter at a time. A task that asked for it could wait for itself.
