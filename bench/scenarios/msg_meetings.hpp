@@ -85,8 +85,8 @@ struct chameneos_program {
 
 struct big_program {
     static constexpr std::string_view name = "big", unit = "messages_per_op";
-    static constexpr std::array parameters{parameter{.name = "processes", .standard = 20'000, .most = 1'000'000},
-                                           parameter{.name = "pings", .standard = 120, .most = 1'000'000},
+    static constexpr std::array parameters{parameter{.name = "processes", .standard = 120, .most = 1'000'000},
+                                           parameter{.name = "pings", .standard = 20'000, .most = 1'000'000},
                                            calibrated_ops};
     std::uint64_t processes, pings;
 

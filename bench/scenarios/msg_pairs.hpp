@@ -98,11 +98,17 @@ struct count_program {
         struct root {
             operation<R>* all;
             const count_program* program;
+            std::optional<address> to = {};
+            std::uint64_t next = 0;
 
             void start(self& me) {
-                const address to = me.spawn(counter{all, me.me()});
-                for (std::uint64_t k = 0; k < program->messages; ++k) me.send(to, {add, k});
-                me.send(to, {tell, 0});
+                to = me.spawn(counter{all, me.me()});
+                go_on(me);
+            }
+            void go_on(self& me) {
+                for (; next < program->messages; ++next)
+                    if (!offer(me, *to, {add, next})) return;
+                me.send(*to, {tell, 0});
             }
             void receive(self& me, letter m) { all->end(me, m.number); }
         };

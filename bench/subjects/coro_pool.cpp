@@ -3,17 +3,27 @@
 //
 // Its kernels are in coroutine form: a frame for every node, leaves too. A post is the spawn of a coroutine, as in seed 003.
 // With urgent=1 those from outside are of high priority: what priorities bring where they are used.
+//
+// A process of a program is a coroutine that nobody awaits, its mailbox a channel of 128 letters. What finds no room there is sent
+// when the call of the program has returned, for only the coroutine itself can wait. Letters in a circle of full mailboxes would
+// wait for ever: `big` is unsupported.
+#include <apiary/coroutines/channel.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "scenarios/list.hpp"
 
 namespace {
+
+using apiary::bench::letter;
 
 #if defined(APIARY_CORO_HEAP)
 using sync = apiary::heap_frames;
@@ -66,6 +76,51 @@ public:
         apiary::bench::must_accept(pool_.spawn(calls(std::forward<F>(callable)), {.priority = priority_here()}));
     }
 
+    using mailbox = apiary::channel<letter, sync>;
+    using address = std::shared_ptr<mailbox>;
+    static constexpr std::size_t letters = 128;
+    static constexpr bool sends_wait = true;
+    static constexpr std::uint64_t most_processes = 1 << 18;
+
+    class self {
+    public:
+        self(coroutines& all, const address& me) : all_(all), me_(me) {}
+
+        template <class P>
+        address spawn(P process) {
+            return all_.launch(std::move(process));
+        }
+        void send(const address& to, letter message) {
+            if (!late_.empty() || to->try_send(message) != apiary::awaited::done) late_.push_back({to, message});
+        }
+        [[nodiscard]] bool offer(const address& to, letter message) {
+            if (late_.empty())
+                send(to, message);
+            else
+                refused_ = true;
+            return !refused_;
+        }
+        [[nodiscard]] const address& me() const { return me_; }
+        void stop() { stopped_ = true; }
+
+    private:
+        friend coroutines;
+        struct late {
+            address to;
+            letter message;
+        };
+
+        coroutines& all_;
+        const address& me_;
+        std::vector<late> late_;
+        bool refused_ = false, stopped_ = false;
+    };
+
+    template <class P>
+    void begin(P process) {
+        (void)launch(std::move(process));
+    }
+
     apiary::bench::runtime_counters counters() const {
         const apiary::worker_counters c = pool_.counters();
         return {.wakes = c.woken, .parks = c.parked, .steals = c.stolen};
@@ -76,6 +131,28 @@ private:
     static task<void> calls(F callable) {
         callable();
         co_return;
+    }
+    template <class P>
+    address launch(P process) {
+        auto box = std::make_shared<mailbox>(letters);
+        apiary::bench::must_accept(pool_.spawn(live(*this, box, std::move(process))));
+        return box;
+    }
+    template <class P>
+    static task<void> live(coroutines& all, address box, P process) {
+        self me(all, box);
+        apiary::bench::start_process(process, me);
+        while (true) {
+            while (!me.late_.empty()) {
+                for (auto& [to, message] : me.late_) (void)co_await to->send(message);
+                me.late_.clear();
+                if constexpr (requires { process.go_on(me); })
+                    if (std::exchange(me.refused_, false)) process.go_on(me);
+            }
+            if (me.stopped_) co_return;
+            const auto got = co_await box->receive();
+            apiary::bench::deliver(process, me, *got.value);
+        }
     }
     static apiary::co_priority priority_here() {
         const bool high = urgent_ && apiary::co_context<sync>::here() == nullptr;

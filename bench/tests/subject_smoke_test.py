@@ -540,8 +540,8 @@ class Messages(Case):
         row = self.program("idle_processes", r"spawns_per_op=20000;bytes_each=\d+", "processes=20000")
         self.assertIn(int(row["flags"].partition("bytes_each=")[2]), range(16, 20_000))
 
-    def test_fibers_of_full_channels_or_without_end_are_refused(self) -> None:
-        if Path(PROGRAM).name == "subject_boost_fiber":
+    def test_a_circle_of_full_channels_and_a_crowd_without_end_are_refused(self) -> None:
+        if Path(PROGRAM).name in ("subject_boost_fiber", "subject_coro_pool", "subject_coro_pool_heap"):
             self.assertNotIn("big", listed())
             self.assert_unsupported("big")
             self.assert_unsupported("idle_processes", "--param", "processes=262145", "--param", "ops=1")

@@ -23,7 +23,7 @@ list() ->
      {"msg_throughput", [{"processes", 60, 1, 1000000}, {"messages", 10000, 1, 1000000000},
                          {"rounds", 0, 0, 1000000000}]},
      {"chameneos", [{"processes", 100, 2, 1000000}, {"meetings", 200000, 1, 1000000000}]},
-     {"big", [{"processes", 20000, 1, 1000000}, {"pings", 120, 1, 1000000}]},
+     {"big", [{"processes", 120, 1, 1000000}, {"pings", 20000, 1, 1000000}]},
      {"bounded_buffer", [{"capacity", 50, 1, 1000000}, {"producers", 40, 1, 1000000}, {"consumers", 40, 1, 1000000},
                          {"items", 1000, 1, 1000000}]},
      {"idle_processes", [{"processes", 100000, 1, 2000000}]},

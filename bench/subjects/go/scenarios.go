@@ -39,7 +39,7 @@ var scenarios = []scenario{
 		count("rounds", 0, 0, 1000000000), calibrated}, msgThroughput},
 	{"chameneos", []param{count("processes", 100, 2, 1000000), count("meetings", 200000, 1, 1000000000), calibrated},
 		chameneos},
-	{"big", []param{count("processes", 20000, 1, 1000000), count("pings", 120, 1, 1000000), calibrated}, big},
+	{"big", []param{count("processes", 120, 1, 1000000), count("pings", 20000, 1, 1000000), calibrated}, big},
 	{"bounded_buffer", []param{count("capacity", 50, 1, 1000000), count("producers", 40, 1, 1000000),
 		count("consumers", 40, 1, 1000000), count("items", 1000, 1, 1000000), calibrated}, boundedBuffer},
 	{"idle_processes", []param{count("processes", 100000, 1, 1<<24), calibrated}, idleProcesses},

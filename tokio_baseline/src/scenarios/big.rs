@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The entry in the list.
 pub static SCENARIO: Scenario = Scenario {
     name: "big",
-    params: &[Param::number("processes", 20_000, 1, 1_000_000), Param::number("pings", 120, 1, 1_000_000), OPS],
+    params: &[Param::number("processes", 120, 1, 1_000_000), Param::number("pings", 20_000, 1, 1_000_000), OPS],
     open_loop: false,
 };
 
