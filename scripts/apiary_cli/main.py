@@ -166,7 +166,7 @@ def mount_of(path) -> str:
     while not os.path.ismount(path):
         path = path.parent
     try:
-        lines = [line.split() for line in open("/proc/self/mounts", encoding="utf-8", errors="replace")]
+        lines = [line.split() for line in Path("/proc/self/mounts").read_text(errors="replace").splitlines()]
     except OSError:
         lines = []
     device = next((words[0] for words in reversed(lines) if words[1:2] == [str(path)]), "")

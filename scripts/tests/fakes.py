@@ -150,7 +150,8 @@ if words == ["--list", "--json"]:
     for e in ENTRIES:
         print(json.dumps(dict(name=e["name"], kind=e.get("kind", "check"), engines=e.get("engines", ["relacy", "explorer"]),
             threads=2, what="what " + e["name"], must_see=[x for x in ("relacy", "explorer") if not (x in e and "differs" in e)],
-            must_reach=e.get("must_reach", []), one_engine=e.get("one_engine", ""))))
+            must_reach=e.get("must_reach", []), one_engine=e.get("one_engine", ""),
+            as_it_is=e.get("as_it_is", False))))
     sys.exit(0)
 option = lambda word: words[words.index(word) + 1] if word in words else None
 bad = 0

@@ -138,6 +138,14 @@ class UnknownNames(TreeCase):
         with mock.patch.object(repo, "ROOT", self.root):
             known.check_names(["real_*", "real_one", "made_anything", "made_*", "ma*"])
 
+    def test_every_word_that_declares_a_check_gives_its_name(self) -> None:
+        words = {word for text in known.texts("model_check", "*.cpp") for word in re.findall(r"^APIARY_([A-Z_]+)\(", text, re.M)}
+        self.assertGreaterEqual(words, {"CHECK", "EXHIBIT", "SCENARIO"})
+        for word in words - {"BOTH_PARKERS"}:  # for one parker and the other, by APIARY_CHECK
+            self.assertRegex(f"APIARY_{word}(name, more)", known.CHECK)
+        known.check_names(["libstdcxx_semaphore", "boost_queue", "torn_stack"], "exhibit")
+        known.check_names(["treiber_stack", "mutex_gu*"], "check")
+
     def test_a_plan_of_subjects_that_are_none_races_nobody(self) -> None:
         self.subjects({"name": "hive"})
         plan = self.root / "p.toml"

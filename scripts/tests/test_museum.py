@@ -69,6 +69,12 @@ class EndToEnd(TreeCase):
         self.assertEqual([(r["id"], r["engine"], r["result"], r["executions"]) for r in rows],
                          [("A01", "relacy", "caught", "10"), ("A01", "explorer", "caught", "10")])
 
+    def test_what_fails_of_ordinary_code_stands_beside_its_scenario_and_hangs_in_no_museum(self) -> None:
+        self.assertIn("the exhibit stray belongs to no defect", self.museum(name="stray").stdout)
+        done = self.museum(name="stray", as_it_is=True)
+        self.assertNotIn("stray", done.stdout)
+        self.assertIn("A01 has no exhibit", done.stdout)
+
     def test_an_exhibit_that_is_not_caught_and_a_defect_without_reason_are_red(self) -> None:
         done = self.museum(relacy="pass")
         self.assertEqual(done.returncode, 1)

@@ -120,6 +120,7 @@ struct check_entry {
     std::vector<std::string> engine_laws;  // of law_kinds: the engine's laws that this check rests on
     std::string exhibit;                   // the defect that this check is known to see
     std::vector<std::string> expected_rc11, expected_relacy;  // litmus: the sets of outcomes, per engine
+    bool as_it_is = false;  // of ordinary C++: an exhibit stands beside what it is of, and not in the museum
     bool too_large_to_exhaust = false;  // the explorer may end by its budget, and the verdict says so
     std::string relacy_differs;         // litmus: why the two sets differ
     std::function<verdict(const search_options&)> run_relacy, run_explorer;

@@ -75,6 +75,7 @@ std::string list_json(const std::vector<check_entry>& checks) {
                      {"must_reach", c.must_reach},
                      {"engine_laws", c.engine_laws},
                      {"exhibit", c.exhibit},
+                     {"as_it_is", c.as_it_is},
                      {"too_large", c.too_large_to_exhaust}}) +
                "\n";
     return out;

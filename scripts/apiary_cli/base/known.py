@@ -9,7 +9,9 @@ from . import building, repo
 from .errors import unknown
 
 GROUPS = {"litmus": "litmus", "checks": "check", "exhibits": "exhibit"}  # of model checks: in place of a name -> the kind
-CHECK = re.compile(r"^\s*APIARY_(CHECK|EXHIBIT|LITMUS)\(\s*(\w+?)(##|\b(?!##))", re.MULTILINE)
+CHECK = re.compile(r"^\s*APIARY_(CHECK|EXHIBIT|LITMUS|SCENARIO|FAILING_SCENARIO|LINEARIZABLE|NOT_LINEARIZABLE)\("
+                   r"\s*(\w+?)(##|\b(?!##))", re.MULTILINE)
+KINDS = {"FAILING_SCENARIO": "exhibit", "NOT_LINEARIZABLE": "exhibit", "SCENARIO": "check", "LINEARIZABLE": "check"}
 SUBJECT = re.compile(r"apiary_add_subject\(\s*([\w.+-]+)|add_executable\(subject_(\w+) IMPORTED")
 STRESS = re.compile(r"apiary_add_stress\(\s*(\w+)")
 
@@ -30,7 +32,7 @@ def checks(kind: str | None = None) -> tuple[set[str], set[str]]:
     begun: set[str] = set()
     for text in texts("model_check", "*.cpp"):
         for what, name, pasted in CHECK.findall(text):
-            if kind in (None, what.lower()):
+            if kind in (None, KINDS.get(what, what.lower())):
                 (begun if pasted else names).add(name)
     return names, begun
 

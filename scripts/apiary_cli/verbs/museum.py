@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
         setup.ensure(quiet=True)
         building.build("model")
     entries = checks.all_entries()
-    exhibits = [entry for entry in entries if entry.kind == "exhibit"]
+    exhibits = catalogue.shown(entries)
     defects = catalogue.read()
     red = catalogue.filed(defects, [entry.name for entry in exhibits])
     asked = checks.select(exhibits, args.names)

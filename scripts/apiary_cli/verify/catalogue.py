@@ -14,6 +14,7 @@ from typing import Iterable
 
 from ..base import repo
 from ..base.errors import Fault
+from .checks import Entry
 
 FILE = repo.ROOT / "model_check" / "museum" / "catalogue.csv"
 COLUMNS = ["id", "defect", "source", "tag", "exhibits", "shown_by", "not_yet_seen"]
@@ -47,6 +48,11 @@ def read(file: Path = FILE) -> list[Defect]:
         found.append(Defect(row["id"], row["defect"], row["source"], row["tag"], row["exhibits"].split(),
                             row["shown_by"].strip(), row["not_yet_seen"].strip()))
     return found
+
+
+def shown(entries: Iterable[Entry]) -> list[Entry]:
+    """What hangs in the museum: the exhibits, but those of ordinary C++, which stand beside the scenario that they are of."""
+    return [entry for entry in entries if entry.kind == "exhibit" and not entry.as_it_is]
 
 
 def unit_tests() -> set[str]:

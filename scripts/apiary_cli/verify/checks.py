@@ -35,6 +35,7 @@ class Entry:
     too_large: bool = False     # the explorer may end by its budget
     must_see: tuple[str, ...] = ()      # exhibits: the engines that must see it
     one_engine: str = ""        # why only one engine is asked
+    as_it_is: bool = False      # of ordinary C++: its exhibits stand beside what they are of
 
 
 @dataclass
@@ -94,6 +95,7 @@ def parse_listing(text: str, program: Path) -> list[Entry]:
                 bool(data.get("too_large", False)),
                 tuple(data.get("must_see", data.get("engines", ()))),
                 data.get("one_engine", ""),
+                bool(data.get("as_it_is", False)),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise Fault(

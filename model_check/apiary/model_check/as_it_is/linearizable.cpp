@@ -313,6 +313,7 @@ bool add_linearizable(linearizable_text text, void (*body)(), bool instrumented,
     if (entry.name.ends_with('_')) entry.name.pop_back();
     entry.what = std::string("as if one after the other: ") + text.specification;
     entry.file = at.file_name();
+    entry.as_it_is = true;
     entry.threads = 1;
     entry.engines = entry.must_see = model::explorer_only;
     entry.one_engine_because = "only the explorer stands behind the compiler's instrumentation";

@@ -69,6 +69,7 @@ check_entry entry_of(const scenario& s, bool instrumented) {
     check_entry entry;
     entry.name = s.name;
     entry.what = "code as it is";
+    entry.as_it_is = true;
     entry.threads = 1;
     entry.engines = entry.must_see = explorer_only;
     entry.one_engine_because = "only the explorer stands behind the compiler's instrumentation";

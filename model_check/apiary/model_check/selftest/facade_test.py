@@ -488,7 +488,7 @@ class CommandLine(unittest.TestCase):
         done = run("--list", "--json")
         entries = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertIn({"name": "wrong_set", "kind": "litmus", "engines": ["relacy"], "threads": 2,
-                       "what": "nothing wrong at all", "must_reach": [], "engine_laws": [], "exhibit": "", "too_large": False, "must_see": ["relacy"], "one_engine": ""}, entries)
+                       "what": "nothing wrong at all", "must_reach": [], "engine_laws": [], "exhibit": "", "as_it_is": False, "too_large": False, "must_see": ["relacy"], "one_engine": ""}, entries)
         self.assertEqual([(e["engines"], e["must_see"]) for e in entries if e["name"] == "only_the_explorer_sees"],
                          [(["relacy", "explorer"], ["explorer"])])
         self.assertEqual(next(e for e in entries if e["name"] == "never_reaches")["must_reach"], ["facade.never"])

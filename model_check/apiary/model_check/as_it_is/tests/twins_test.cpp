@@ -32,8 +32,6 @@ struct pair {
     const check_entry *over_sync, *as_is;
 };
 
-bool is_twin(const check_entry& e) { return e.what == "code as it is"; }
-
 // Empty, and said, where a check that is to be compared has no twin.
 std::vector<pair> pairs(const std::vector<std::string>& wanted, const std::set<std::string>& left_out) {
     std::vector<pair> all;
@@ -43,14 +41,14 @@ std::vector<pair> pairs(const std::vector<std::string>& wanted, const std::set<s
         complete = false;
     };
     for (const std::string& name : wanted)
-        if (std::ranges::none_of(registry(), [&](const check_entry& e) { return !is_twin(e) && e.name == name; }))
+        if (std::ranges::none_of(registry(), [&](const check_entry& e) { return !e.as_it_is && e.name == name; }))
             is_missing(name, "no such check");
     for (const check_entry& e : registry()) {
-        if (is_twin(e) || !e.run_explorer || e.too_large_to_exhaust || left_out.contains(e.name)) continue;
+        if (e.as_it_is || !e.run_explorer || e.too_large_to_exhaust || left_out.contains(e.name)) continue;
         if (!wanted.empty() && std::ranges::find(wanted, e.name) == wanted.end()) continue;
         const std::size_t before = all.size();
         for (const check_entry& t : registry())
-            if (is_twin(t) && t.name == e.name) all.push_back({&e, &t});
+            if (t.as_it_is && t.name == e.name) all.push_back({&e, &t});
         if (all.size() == before) is_missing(e.name, "no twin");
     }
     if (!complete) all.clear();
