@@ -111,10 +111,12 @@ struct spawn_answer {
 };
 
 enum class send_answer : std::uint8_t {
-    accepted,         // it will be told, or is a dead letter that is counted
-    no_such_process,  // nobody, or one that is gone, or of a node that no relay knows
-    completing,       // it has ended, and its place is not empty yet
-    full,             // its mailbox has a bound, whose policy refuses; or it would close a circle of full ones
+    accepted,  // it will be told, or is a dead letter that is counted
+    // Nobody, or one that is gone. Of another node: there is no relay, or it says so, or it is no plain message: requests, answers,
+    // watches, links, cancels and kills stay within one scheduler.
+    no_such_process,
+    completing,  // it has ended, and its place is not empty yet
+    full,        // its mailbox has a bound, whose policy refuses; or it would close a circle of full ones
 };
 
 // What a step says: what it calls for, and what the process waits for then. Without a word it waits for any event.
