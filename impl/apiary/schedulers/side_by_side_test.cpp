@@ -1,7 +1,11 @@
-// Schedulers beside each other in one process: a coroutine that goes through a hive comes back to its own pool.
+// Schedulers beside each other in one program: a coroutine that goes through a hive comes back to its own pool, and processes have
+// one compute for them.
 #include <apiary/coroutines/on_compute.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/schedulers/hive/hive.hpp>
+#include <apiary/schedulers/processes/offload.hpp>
+#include <apiary/schedulers/processes/processes.hpp>
+#include <apiary/schedulers/processes/routine.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +15,7 @@
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -134,6 +139,36 @@ TEST(side_by_side, a_stop_cancels_what_the_hive_has_not_begun) {
     over = true;
     pool.stop();
     EXPECT_EQ(pool.report().cancelled, 1U);
+}
+
+TEST(side_by_side, processes_have_a_hive_compute_for_them) {
+    using apiary::yield_error;
+    constexpr std::uint32_t crunch = 1;
+    constexpr int many = 20;
+    apiary::hive* compute = nullptr;
+    apiary::processes all(
+        {.workers = 1,
+         .handlers = {{crunch, apiary::offload_to([&](auto job) { return compute->post_compute(std::move(job)); })}}});
+    running_hive r;  // it goes before the processes: its worker may still be in a completion when all have ended
+    compute = &r.h;
+    std::vector<int> got(many);
+    std::vector<yield_error> errors(many);
+    for (int i = 0; i != many; ++i)
+        (void)all.spawn(apiary::as_process([&, i](apiary::routine_self& me) -> apiary::routine {
+            const auto at = static_cast<std::size_t>(i);
+            const auto here = std::this_thread::get_id();
+            const auto square = [i, here] {
+                EXPECT_NE(std::this_thread::get_id(), here);
+                return apiary::payload(i * i);
+            };
+            apiary::event e = co_await me.command(crunch, apiary::offloaded(square));
+            got[at] = *e.data.get<int>();
+            e = co_await me.command(crunch, apiary::offloaded([]() -> apiary::payload { throw 1; }));
+            errors[at] = e.error;
+        }));
+    all.join();
+    for (int i = 0; i != many; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i * i);
+    EXPECT_EQ(errors, std::vector(many, yield_error::handler_threw));
 }
 
 }  // namespace

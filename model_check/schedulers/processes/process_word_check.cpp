@@ -59,12 +59,16 @@ struct one_process {
                 take(word.finish(1).newest);
                 return finished.write(true);
             }
-            if (!word.settle(1, Waits)) return;
+            const process_state waits = waits_behind(runs.read());
+            const bool again = word.settle(1, waits);
+            Sync::law(again || waits != process_state::ready, "a process that wants to run again was left lying");
+            if (!again) return;
             Sync::reach("process_word.news_at_the_end_of_a_run");
             link.write(runs.read());
         }
     }
     virtual bool ends_at(unsigned, bool) { return false; }
+    virtual process_state waits_behind(unsigned) { return Waits; }
     virtual ~one_process() = default;
 
     push_answer send(std::size_t i, bool calls) {
@@ -161,6 +165,50 @@ struct word_cancel_reaches_a_block : one_process<Sync, 2, process_state::blocked
     void after() { Sync::law(this->cancelled.read() && this->finished.read(), "a cancel was lost"); }
 };
 APIARY_CHECK(word_cancel_reaches_a_block);
+
+// Its first run says again(); behind the later ones it waits as the others do.
+template <class Sync>
+struct word_runs_again_against_a_message : one_process<Sync, 2, process_state::idle, 2> {
+    static constexpr const char* what =
+        "two messages to a process that runs again at once: each is received, by one worker at a time";
+    static constexpr std::array must_reach{"process_word.ran_twice", "process_word.woke"};
+    void before() { this->open(); }
+    process_state waits_behind(unsigned run) override { return run == 1 ? process_state::ready : process_state::idle; }
+    void thread(unsigned i) {
+        if (i == 0) return this->work();
+        (void)this->send(0, false);
+        (void)this->send(1, false);
+    }
+    void after() {
+        Sync::law(this->runs.read() >= 2, "a process that wants to run again was left lying");
+        this->settle();
+    }
+};
+APIARY_CHECK(word_runs_again_against_a_message);
+template <class Sync>
+struct word_runs_again_against_a_cancel : one_process<Sync, 2, process_state::blocked, 1> {
+    static constexpr const char* what = "a cancel of a process that runs again at once, and blocks then: it is told";
+    static constexpr std::array must_reach{"process_word.ran_twice", "process_word.woke", "word.told_in_the_first_run"};
+    void before() {
+        this->open();
+        this->accepted[0] = false;
+    }
+    process_state waits_behind(unsigned run) override {
+        return run == 1 ? process_state::ready : process_state::blocked;
+    }
+    bool ends_at(unsigned run, bool cancel) override {
+        if (cancel && run == 1) Sync::reach("word.told_in_the_first_run");
+        return cancel;
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->work();
+        const push_answer a = this->word.cancel(1);
+        Sync::law(a == push_answer::accepted || a == push_answer::woke, "a living process could not be cancelled");
+        if (a == push_answer::woke) this->queue();
+    }
+    void after() { Sync::law(this->cancelled.read() && this->finished.read(), "a cancel was lost"); }
+};
+APIARY_CHECK(word_runs_again_against_a_cancel);
 
 // The process ends in its first or second run. Accepted: received, or given back by finish. Refused: it is told so.
 template <class Sync, unsigned Runs>

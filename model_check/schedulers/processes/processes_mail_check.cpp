@@ -5,25 +5,9 @@
 namespace {
 
 using namespace apiary;
+using model::bounded;
 using model::processes_scenario;
 using model::seen;
-
-// A process with a bound.
-template <class Sync>
-class bounded : public model::watched<Sync> {
-    using base = model::watched<Sync>;
-
-public:
-    bounded(seen& s, mailbox_limit l, typename base::body first, typename base::body on)
-        : base(s, std::move(first), std::move(on)), limit_(l) {}
-    init_answer init(typename basic_process<Sync>::context& c, std::string_view m, payload p) override {
-        c.mailbox = limit_;
-        return base::init(c, m, std::move(p));
-    }
-
-private:
-    const mailbox_limit limit_;
-};
 
 // A thread outside fills a mailbox of one and blocks; the receiver takes, or is killed.
 template <class Sync, bool Killed>
@@ -70,54 +54,77 @@ struct thread_waits_for_the_dead : thread_at_a_full_mailbox<Sync, true> {
 };
 APIARY_CHECK(thread_waits_for_the_dead);
 
-// A process sends two to a mailbox of one: suspended, and resumed once. One turn each at a time; what is left behind them.
-template <class Sync>
-struct process_waits_for_room : processes_scenario<Sync, 2, 0> {
-    static constexpr const char* what =
-        "a process sends to a full mailbox: it is stepped again when its message is taken";
-    static constexpr std::array must_reach{"process_core.full"};
+// A process sends two to a mailbox of one: suspended, and resumed once, when the receiver takes or is killed. One turn each at a
+// time; what is left behind them.
+template <class Sync, bool Killed>
+struct process_at_a_full_mailbox : processes_scenario<Sync, 2, 0> {
     pid sink;
+    unsigned accepted = 0;
     void before() {
         this->make();
         sink = this->core
                    ->spawn(std::make_unique<bounded<Sync>>(this->of[1],
                                                            mailbox_limit{.most = 1, .then = when_full::suspend_sender},
-                                                           typename process_waits_for_room::body{},
+                                                           typename process_at_a_full_mailbox::body{},
                                                            [n = 0](event&, auto& out) mutable {
                                                                if (++n == 2) out.finish();
                                                            }))
                    .id;
         this->turn();  // it is idle
-        (void)this->core->spawn(std::make_unique<sender>(this->of[0], sink));
+        (void)this->core->spawn(std::make_unique<sender>(*this));
         this->core->close_the_door();
     }
     class sender : public basic_process<Sync> {
         using base = basic_process<Sync>;
 
     public:
-        sender(seen& s, pid to) : seen_(s), to_(to) {}
+        explicit sender(process_at_a_full_mailbox& in) : in_(in) {}
         init_answer init(typename base::context&, std::string_view, payload) override { return init_answer::ready; }
         void step(typename base::events&, typename base::output& out) override {
-            if (seen_.steps++ == 1) return out.finish();
-            for (int n = 0; n != 2; ++n)
-                Sync::law(out.send(to_, n) == send_answer::accepted, "a mailbox that suspends its senders refuses");
+            if (in_.of[0].steps++ == 1) return out.finish();
+            for (int n = 0; n != 2; ++n) {
+                const send_answer a = out.send(in_.sink, n);
+                Sync::law(a == send_answer::accepted || (Killed && a != send_answer::full),
+                          "a mailbox that suspends its senders refuses");
+                if (a == send_answer::accepted) ++in_.accepted;
+            }
             out.again();
         }
-        void close() noexcept override { ++seen_.closed; }
+        void close() noexcept override { ++in_.of[0].closed; }
 
     private:
-        seen& seen_;
-        pid to_;
+        process_at_a_full_mailbox& in_;
     };
-    void thread(unsigned i) { (void)this->turn_on(i); }
+    void thread(unsigned i) {
+        if (Killed && i == 1)
+            Sync::law(this->core->kill(sink) == send_answer::accepted, "a living process could not be killed");
+        (void)this->turn_on(i);
+    }
     void after() {
         for (unsigned n = 0; n != 10 && !this->core->over(); ++n) (void)this->turn_on(n % 2);
         this->end();
-        Sync::law(this->of[0].steps == 2 && this->of[1].messages == 2,
-                  "a suspended process was lost, or stepped twice");
+        const seen& s = this->of[1];
+        Sync::law(this->of[0].steps == 2 && this->of[0].closed == 1, "a suspended process was lost, or stepped twice");
+        Sync::law(s.messages + this->letters == accepted && s.closed == 1, "an accepted message was lost");
+        Sync::law(Killed || s.messages == 2, "a message to one that lives was lost");
+        if (this->letters == 2) Sync::reach("mail.both_buried");
+        if (accepted < 2) Sync::reach("mail.refused");
     }
 };
+template <class Sync>
+struct process_waits_for_room : process_at_a_full_mailbox<Sync, false> {
+    static constexpr const char* what =
+        "a process sends to a full mailbox: it is stepped again when its message is taken";
+    static constexpr std::array must_reach{"process_core.full"};
+};
 APIARY_CHECK(process_waits_for_room);
+template <class Sync>
+struct process_waits_for_the_dead : process_at_a_full_mailbox<Sync, true> {
+    static constexpr const char* what =
+        "the same when the receiver is killed: its messages are buried, and the sender is stepped again";
+    static constexpr std::array must_reach{"process_core.full", "mail.both_buried", "mail.refused"};
+};
+APIARY_CHECK(process_waits_for_the_dead);
 
 // A sender that has nothing but a pid from the thread that spawned finds the whole bound, or none yet.
 template <class Sync>

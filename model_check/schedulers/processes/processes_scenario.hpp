@@ -60,6 +60,23 @@ private:
     typename Sync::template cell<unsigned> plain_{0};
 };
 
+// A process with a bound.
+template <class Sync>
+class bounded : public watched<Sync> {
+    using base = watched<Sync>;
+
+public:
+    bounded(seen& s, mailbox_limit l, typename base::body first, typename base::body on)
+        : base(s, std::move(first), std::move(on)), limit_(l) {}
+    init_answer init(typename basic_process<Sync>::context& c, std::string_view m, payload p) override {
+        c.mailbox = limit_;
+        return base::init(c, m, std::move(p));
+    }
+
+private:
+    const mailbox_limit limit_;
+};
+
 template <class Sync, unsigned Workers, unsigned Others>
 struct processes_scenario {
     static constexpr unsigned threads = Workers + Others;

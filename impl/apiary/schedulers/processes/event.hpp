@@ -43,7 +43,8 @@ enum class yield_error : std::uint8_t {
     no_answer,  // a request's receiver has ended, or did not look at it
 };
 
-// Which request of which process: what an answer is for. A value; an answer that comes late is dropped and counted.
+// Which request of which process: what an answer is for. A value. An answer that comes late is dropped and counted, unless another
+// call of that process has the tag by then: it ends that one.
 struct reply_to {
     pid to;
     std::uint32_t tag = 0;

@@ -111,10 +111,12 @@ struct spawn_answer {
 };
 
 enum class send_answer : std::uint8_t {
-    accepted,         // it will be told, or is a dead letter that is counted
-    no_such_process,  // nobody, or one that is gone, or of a node that no relay knows
-    completing,       // it has ended, and its place is not empty yet
-    full,             // its mailbox has a bound, whose policy refuses; or it would close a circle of full ones
+    accepted,  // it will be told, or is a dead letter that is counted
+    // Nobody, or one that is gone. Of another node: there is no relay, or it says so, or it is no plain message: requests, answers,
+    // watches, links, cancels and kills stay within one scheduler.
+    no_such_process,
+    completing,  // it has ended, and its place is not empty yet
+    full,        // its mailbox has a bound, whose policy refuses; or it would close a circle of full ones
 };
 
 // What a step says: what it calls for, and what the process waits for then. Without a word it waits for any event.
@@ -152,7 +154,8 @@ public:
                                payload input = {});
 
     // Behind the step the command goes to the handler of that id. The event that tells its end has this tag, which no other call of
-    // this process may have that is not over: a process that does so ends, with process_end::misused.
+    // this process may have that is not over: a process that does so ends, with process_end::misused. The tag is all that tells
+    // calls apart: where a completion or an answer may come twice, a process uses no tag again (D118).
     void call(std::uint32_t id, std::uint64_t tag, payload arguments = {});
     // Told by an event of that tag, not sooner.
     void sleep(std::int64_t ns, std::uint64_t tag);

@@ -83,7 +83,8 @@ public:
         return send_by(current(), nullptr, to, std::forward<T>(data));
     }
     // The first of a tag is told to the process; what comes behind it, or for a tag that was never called for, is counted and
-    // dropped. It may come before the step that called has returned.
+    // dropped; unless the process has called by that tag again: then it ends that call. It may come before the step that called has
+    // returned.
     template <class T = payload>
     send_answer complete_yield(pid to, std::uint64_t tag, T&& data = {}, yield_error error = yield_error::none) {
         return complete_by(current(), to, tag, std::forward<T>(data), error);

@@ -98,12 +98,12 @@ bool process_core<Sync>::suspend(place& from, pid by) {
                 circle.push_back(at);
                 place* const p = find(at);
                 const bool there = p != nullptr && p->word.looks_alive(at.generation()) && p->is_bounded();
-                at = there ? p->more().waits_for : pid{};
+                at = there ? p->more().waits_for.read() : pid{};
                 if (at == from.id()) circle.push_back(at);
             }
             if (by == from.id()) circle.push_back(by);
             if (circle.back() != from.id()) circle.clear();
-            if (circle.empty()) from.more().waits_for = by;
+            if (circle.empty()) from.more().waits_for.write(by);
         }
         if (!circle.empty()) {
             books_.full_circle();
@@ -121,7 +121,7 @@ void process_core<Sync>::resume(place& p) {
     p.suspended = false;
     if (!p.is_bounded()) return;
     const typename Sync::lock held(circles_mutex_);
-    p.more().waits_for = {};
+    p.more().waits_for.write({});
 }
 
 // A step gets these, of a bounded process.
@@ -151,7 +151,7 @@ void process_core<Sync>::waits_no_more(pid sender, pid receiver) {
     const typename Sync::lock held(circles_mutex_);
     // What lives under the mutex, and waits by it, is no later process of that place.
     if (p == nullptr || !p->word.looks_alive(sender.generation()) || !p->is_bounded()) return;
-    if (p->more().waits_for == receiver) p->more().waits_for = {};
+    if (p->more().waits_for.read() == receiver) p->more().waits_for.write({});
 }
 // Of one that has that policy: what is more than its bound.
 template <class Sync>

@@ -95,7 +95,7 @@ struct alignas(64) process_place : job<Sync> {
         mailbox_bound<Sync, process_limits<Sync>::generation_bits> bound;
         bool was_bounded = false;  // then it stays with its place: a sender that comes late may be looking at it
         pid suspended_by;          // whose mailbox was full
-        pid waits_for;             // the same, of a bounded process, by the core's mutex
+        typename Sync::template cell<pid> waits_for{pid{}};  // the same, of a bounded process, by the core's mutex
 
         void clear() {
             tags = decltype(tags)();  // not clear(): that keeps the memory

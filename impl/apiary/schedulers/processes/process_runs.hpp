@@ -73,7 +73,8 @@ void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& event
     if (thrown != nullptr) [[unlikely]] {
         books_.threw();
         w.sources().commands().clear();
-        if (config_.on_exception) config_.on_exception(thrown);
+        // What leaves the handler ends the program: the process could not end any more.
+        if (config_.on_exception) [&]() noexcept { config_.on_exception(thrown); }();
         return end(p, w, process_end::threw, std::move(batch.rest()));
     }
     if (!batch.rest().empty() && !out.finished_) {

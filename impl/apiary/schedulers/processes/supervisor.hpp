@@ -13,7 +13,8 @@
 // all are done the supervisor finishes. More than `restarts` failures within `within_ns`: it kills the others and, behind
 // the last of them, throws supervisor_gave_up; a watcher of the supervisor is told `threw`, and so supervisors nest.
 // Cancelled, it cancels its children and finishes behind the last. Children that do not heed a cancel within `patience_ns`
-// are killed.
+// are killed. Whatever else ends it, a kill or a `make` that throws, its `close` kills the children that live. Those end when
+// their workers come to them: a watcher may be told of the supervisor's end before theirs.
 //
 // Threads. A process (process.hpp): `make` is called by its steps.
 // Tested by supervisor_test.cpp. After Erlang/OTP's supervisor, whose restart type `transient` this is.
@@ -64,17 +65,19 @@ public:
 
     init_answer init(typename base::context&, std::string_view, payload) override { return init_answer::ready; }
     void step(typename base::events& batch, output& out) override {
-        if (!std::exchange(begun_, true)) start_all(out);
+        if (std::exchange(core_, &out.scheduler()) == nullptr) start_all(out);
         while (event* e = batch.next()) {
             if (e->type == event_type::cancel && now_ < ending) stop_all(out, ending);
             // The patience is over; not that of an earlier stop.
-            if (e->type == event_type::completed && e->tag == patience_) kill_all(out);
+            if (e->type == event_type::completed && e->tag == patience_) kill_all();
             if (e->type == event_type::ended) child_ended(out, e->from(), *e->data.template get<process_end>());
         }
         if (living_ != 0) return;
         if (now_ == giving_up) throw supervisor_gave_up("supervisor: more failures than its options allow");
         out.finish();  // all are done, or it was cancelled
     }
+    // Killed, forced, or left by an exception: nobody would watch them any more.
+    void close() noexcept override { kill_living(); }
 
 private:
     struct supervised {
@@ -97,7 +100,7 @@ private:
                 ++living_;
                 return;
             }
-            if (!may_restart(out)) return give_up(out);
+            if (!may_restart(out)) return give_up();
             if (options_.strategy == restart_strategy::one_for_all && living_ != 0) return stop_all(out, restarting);
         }
     }
@@ -111,7 +114,7 @@ private:
         if (now_ != running) return;
         c->done = how == process_end::finished;
         if (c->done) return;
-        if (!may_restart(out)) return give_up(out);
+        if (!may_restart(out)) return give_up();
         if (options_.strategy == restart_strategy::one_for_one) return start(out, *c);
         if (living_ == 0) return start_all(out);
         stop_all(out, restarting);
@@ -129,23 +132,26 @@ private:
             if (c.id) (void)out.scheduler().cancel(c.id);
         out.sleep(options_.patience_ns, ++patience_);
     }
-    void kill_all(output& out) {
+    void kill_all() {
         if (now_ == running) return;  // all have started again
-        for (const supervised& c : children_)
-            if (c.id) (void)out.scheduler().kill(c.id);
+        kill_living();
     }
-    void give_up(output& out) {
+    void kill_living() {
+        for (const supervised& c : children_)
+            if (c.id) (void)core_->kill(c.id);
+    }
+    void give_up() {
         now_ = giving_up;
-        kill_all(out);
+        kill_all();
     }
 
     const options options_;
+    process_core<Sync>* core_ = nullptr;  // from the first step on
     std::vector<supervised> children_;
     std::deque<std::int64_t> failures_;  // when, within the window, ascending
     std::size_t living_ = 0;
     std::uint64_t patience_ = 0;  // the tag of the last sleep
     phase now_ = running;
-    bool begun_ = false;
 };
 
 using supervisor = basic_supervisor<>;

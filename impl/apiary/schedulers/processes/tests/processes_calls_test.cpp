@@ -129,6 +129,48 @@ TEST(processes_calls, of_completions_of_one_tag_the_first_is_told_and_the_others
     }
 }
 
+TEST(processes_calls, a_second_completion_ends_a_later_call_that_has_the_tag_by_then) {
+    kept_commands kept;
+    processes all(with_handlers(kept));
+    std::vector<int> told;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        while (event* e = batch.next()) told.push_back(*e->data.get<int>());
+        if (told.size() == 2) return out.finish();
+        out.call(later, 1);
+        out.block();
+    }));
+    const process_command first = kept.take();
+    EXPECT_EQ(all.complete_yield(first.from, first.tag, 1), send_answer::accepted);
+    const process_command second = kept.take();  // it has called again, by the same tag
+    EXPECT_EQ(second.tag, first.tag);
+    EXPECT_EQ(all.complete_yield(first.from, first.tag, 2), send_answer::accepted);
+    all.join();
+    EXPECT_EQ(told, (std::vector{1, 2}));
+    EXPECT_EQ(all.counters().late_completions, 0U) << "nothing tells the calls apart but their tags";
+    EXPECT_NE(all.complete_yield(second.from, second.tag, 3), send_answer::accepted);
+    EXPECT_EQ(all.counters().late_completions, 1U);
+}
+
+TEST(processes_calls, a_second_completion_ends_no_call_of_another_tag) {
+    kept_commands kept;
+    processes all(with_handlers(kept));
+    std::vector<int> told;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        while (event* e = batch.next()) told.push_back(*e->data.get<int>());
+        if (told.size() == 2) return out.finish();
+        out.call(later, told.size());
+        out.block();
+    }));
+    const process_command first = kept.take();
+    EXPECT_EQ(all.complete_yield(first.from, first.tag, 1), send_answer::accepted);
+    const process_command second = kept.take();
+    EXPECT_EQ(all.complete_yield(first.from, first.tag, 2), send_answer::accepted);
+    EXPECT_EQ(all.complete_yield(second.from, second.tag, 3), send_answer::accepted);
+    all.join();
+    EXPECT_EQ(told, (std::vector{1, 3}));
+    EXPECT_EQ(all.counters().late_completions, 1U);
+}
+
 TEST(processes_calls, a_completion_may_come_before_the_step_that_called_has_returned) {
     processes all({.workers = 2, .handlers = {{nothing, [](auto&, process_command&&) {}}}});
     caller c;

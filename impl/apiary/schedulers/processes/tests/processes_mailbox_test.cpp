@@ -1,6 +1,8 @@
 // Mailboxes with a bound: what a send does that finds one full, for processes and for threads, and that nothing is lost by it.
 #include <gtest/gtest.h>
 
+#include <apiary/testing/comes_true.hpp>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -212,6 +214,26 @@ TEST(processes_mailbox, a_suspended_process_is_reached_by_a_cancel_and_ended_by_
         EXPECT_EQ(cancels, kill ? 0 : 1);
         g.open = true;
     }
+}
+
+TEST(processes_mailbox, a_suspended_process_whose_receiver_is_killed_goes_on) {
+    gated g;
+    processes all({.workers = 2});
+    const pid id = all.spawn(g.make({.most = 1, .then = when_full::suspend_sender})).id;
+    wait_for([&] { return g.in_step.load(); });
+    std::atomic<int> steps = 0, sent = 0;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        if (++steps == 2) return out.finish();
+        for (; sent != 2; ++sent) EXPECT_EQ(out.send(id, 0), send_answer::accepted);
+        out.again();
+    }));
+    wait_for([&] { return sent == 2; });
+    EXPECT_EQ(all.kill(id), send_answer::accepted);
+    EXPECT_EQ(steps, 1) << "its receiver is in a step yet";
+    g.open = true;
+    EXPECT_TRUE(comes_true([&] { return all.counters().living == 0; }));
+    EXPECT_EQ(steps, 2);
+    EXPECT_EQ(all.counters().dead_letters, 2U);
 }
 
 TEST(processes_mailbox, an_outside_thread_blocks_until_its_message_is_taken_or_buried) {

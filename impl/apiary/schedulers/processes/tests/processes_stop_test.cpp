@@ -1,7 +1,10 @@
 // How it ends: cancels, the deadline, the report, and what is asked of a scheduler that is about to go.
 #include <gtest/gtest.h>
 
+#include <apiary/testing/comes_true.hpp>
+
 #include <atomic>
+#include <cstdlib>
 #include <stdexcept>
 #include <vector>
 
@@ -131,8 +134,14 @@ TEST(processes_stop, of_nothing_ends_at_once_and_so_does_the_destructor) {
     (void)left.spawn(deaf());
 }
 
-TEST(processes_stop, a_million_messages_to_one_that_does_not_look_are_all_reported) {
-    constexpr std::uint64_t many = 1'000'000;
+// Fewer where a sanitizer gives each message several times its 64 bytes.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t many = 1'000'000;
+#else
+constexpr std::uint64_t many = 10'000'000;
+#endif
+
+TEST(processes_stop, ten_million_messages_to_one_that_does_not_look_are_all_reported) {
     std::atomic<bool> in_step = false, go = false;
     processes all({.workers = 1});
     const auto stopped = all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
@@ -149,6 +158,34 @@ TEST(processes_stop, a_million_messages_to_one_that_does_not_look_are_all_report
     EXPECT_EQ(all.counters().dead_letters, many);
     ASSERT_EQ(report.with_mail.size(), 1U);
     EXPECT_EQ(report.with_mail[0].undelivered, many);
+}
+
+TEST(processes_stop, a_listener_of_dead_letters_that_throws_ends_the_program) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            processes all({.workers = 1, .on_dead_letter = [](pid, dead_letter, event&) { throw 1; }});
+            const auto made = all.spawn(std::make_unique<acting>([](event_batch&, step_output&) {}));
+            (void)all.send(made.id, 1);
+            (void)comes_true([&] { return all.counters().dead_letters == 2; });
+            std::_Exit(0);
+        },
+        "terminate called");
+}
+
+TEST(processes_stop, a_handler_of_exceptions_that_throws_ends_the_program_also_if_it_does_so_once) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            int throws = 1;
+            processes all({.workers = 1, .on_exception = [&](const std::exception_ptr&) {
+                               if (throws-- > 0) throw 2;
+                           }});
+            (void)all.spawn(std::make_unique<acting>([](event_batch&, step_output&) { throw 1; }));
+            (void)comes_true([&] { return all.counters().living == 0; });
+            std::_Exit(0);
+        },
+        "terminate called");
 }
 
 }  // namespace

@@ -502,22 +502,6 @@ TEST(processes, a_child_that_is_watched_from_its_spawn_is_told_once_and_one_that
     EXPECT_EQ(told, rounds);
 }
 
-TEST(processes, a_relay_gets_what_is_sent_to_other_nodes) {
-    std::vector<int> sent;
-    processes all({.workers = 1, .relay = [&](pid to, payload& data) {
-                       EXPECT_EQ(to.place(), 9U);
-                       sent.push_back(*data.get<int>());
-                       return to.node() == 3 ? send_answer::accepted : send_answer::no_such_process;
-                   }});
-    const pid there = pid::of(9, 1).at(3);
-    EXPECT_EQ(all.send(there, 1), send_answer::accepted);
-    EXPECT_EQ(all.send(there.at(4), payload(2)), send_answer::no_such_process);
-    EXPECT_EQ(sent, (std::vector<int>{1, 2}));
-    processes alone({.workers = 1});
-    EXPECT_EQ(alone.send(there, 1), send_answer::no_such_process);
-    EXPECT_EQ(alone.cancel(there), send_answer::no_such_process);
-}
-
 TEST(processes, of_many_that_are_idle_each_is_reached) {
     constexpr std::uint32_t many = 20'000;  // the table grows on the way
     processes all({.workers = 2});

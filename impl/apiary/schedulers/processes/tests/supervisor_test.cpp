@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <apiary/schedulers/processes/supervisor.hpp>
+#include <apiary/testing/comes_true.hpp>
 
 #include <atomic>
 #include <stdexcept>
@@ -247,6 +248,82 @@ TEST(supervisor, the_patience_of_an_earlier_stop_kills_nobody_in_a_later_one) {
     (void)all.send(pid{slow}, 0);
     wait_for([&] { return starts == 3; });
     EXPECT_EQ(by_themselves, 1);
+}
+
+// Counts those that live; one that nobody ends lives until the stop.
+struct counted {
+    std::atomic<int> started = 0, closed = 0;
+    supervisor::child child() {
+        return {[this] {
+            ++started;
+            return on_events([](event&, step_output&) {}, [this] { ++closed; });
+        }};
+    }
+};
+
+TEST(supervisor, one_that_is_killed_takes_its_children_with_it) {
+    processes all({.workers = 2});
+    counted c;
+    const auto made = all.spawn(std::make_unique<supervisor>(std::vector<supervisor::child>{c.child(), c.child()}));
+    wait_for([&] { return all.counters().living == 3; });
+    EXPECT_EQ(all.kill(made.id), send_answer::accepted);
+    EXPECT_TRUE(comes_true([&] { return all.counters().living == 0; }));
+    EXPECT_EQ(c.closed, 2);
+}
+
+TEST(supervisor, one_whose_make_throws_takes_its_children_with_it) {
+    processes all({.workers = 2});
+    counted c;
+    (void)all.spawn(std::make_unique<supervisor>(
+        std::vector<supervisor::child>{c.child(), {[]() -> std::unique_ptr<process> { throw 1; }}}));
+    EXPECT_TRUE(comes_true([&] { return all.counters().exceptions == 1 && all.counters().living == 0; }));
+    EXPECT_EQ(c.started, 1);
+    EXPECT_EQ(c.closed, 1);
+}
+
+// A supervisor of `c`, as a child of another.
+supervisor::child one_below(counted& c) {
+    return {[&c] { return std::make_unique<supervisor>(std::vector<supervisor::child>{c.child(), c.child()}); }};
+}
+
+TEST(supervisor, one_that_gives_up_ends_those_below_its_supervisors) {
+    processes all({.workers = 2});
+    counted c;
+    std::atomic<bool> go = false;
+    (void)all.spawn(std::make_unique<supervisor>(
+        std::vector<supervisor::child>{one_below(c), {[&] {
+                                           return std::make_unique<acting>([&](event_batch&, step_output&) {
+                                               wait_for([&] { return go.load(); });
+                                               throw 1;
+                                           });
+                                       }}},
+        supervisor::options{.restarts = 0}));
+    wait_for([&] { return all.counters().living == 5; });
+    go = true;
+    EXPECT_TRUE(comes_true([&] { return all.counters().living == 0; }));
+    EXPECT_EQ(c.started, 2);
+    EXPECT_EQ(c.closed, 2);
+    EXPECT_EQ(all.counters().exceptions, 2U) << "the child's, and that it gave up";
+}
+
+TEST(supervisor, one_that_is_started_again_has_its_children_once) {
+    processes all({.workers = 2});
+    counted c;
+    std::atomic<std::uint64_t> inner = 0;
+    struct named : supervisor {
+        named(std::vector<child> of, std::atomic<std::uint64_t>& i) : supervisor(std::move(of)), id(i) {}
+        init_answer init(context& x, std::string_view m, payload p) override {
+            id = x.self.value;
+            return supervisor::init(x, m, std::move(p));
+        }
+        std::atomic<std::uint64_t>& id;
+    };
+    (void)all.spawn(std::make_unique<supervisor>(std::vector<supervisor::child>{
+        {[&] { return std::make_unique<named>(std::vector<supervisor::child>{c.child(), c.child()}, inner); }}}));
+    wait_for([&] { return all.counters().living == 4; });
+    EXPECT_EQ(all.kill(pid{inner}), send_answer::accepted);
+    wait_for([&] { return c.started == 4; });
+    EXPECT_TRUE(comes_true([&] { return c.closed == 2 && all.counters().living == 4; }));
 }
 
 }  // namespace

@@ -1,0 +1,106 @@
+// The scheduler as it ships: full mailboxes. Of two processes that would wait for each other one is refused, and only then; one that
+// drops its oldest keeps its newest.
+#include "processes_scenario.hpp"
+
+namespace {
+
+using namespace apiary;
+using model::bounded;
+using model::processes_scenario;
+using model::seen;
+
+// Two of a bound of one send two to each other, each in its first step. Both steps at a time: the last send closes the circle. One
+// behind the other: the first goes on when its messages are taken.
+template <class Sync>
+struct circle_of_two : processes_scenario<Sync, 2, 0> {
+    static constexpr const char* what = "two processes with full mailboxes send to each other: one of them is told";
+    static constexpr std::array must_reach{"process_core.full", "full.circle", "full.no_circle"};
+    using core_type = typename processes_scenario<Sync, 2, 0>::core_type;
+    std::array<pid, 2> ids;
+    std::array<std::atomic<unsigned>, 2> accepted{};
+    std::atomic<unsigned> told_full = 0, named = 0;
+
+    void before() {
+        typename circle_of_two::config_type c;
+        c.parameters = model::few_choices;
+        c.on_full_circle = [this](const std::vector<pid>& circle) {
+            ++named;
+            Sync::law(circle.size() == 2 && circle[0] != circle[1], "a circle of two has other names");
+        };
+        this->core = std::make_unique<core_type>(2, c);
+        for (unsigned i = 0; i != 2; ++i)
+            ids[i] = this->core
+                         ->spawn(std::make_unique<bounded<Sync>>(
+                             this->of[i], mailbox_limit{.most = 1, .then = when_full::suspend_sender},
+                             [this, i](event&, auto& out) { send_two(i, out); },
+                             [](event& e, auto& out) {
+                                 if (e.type == event_type::cancel) out.finish();
+                             }))
+                         .id;
+    }
+    void send_two(unsigned i, typename circle_of_two::output& out) {
+        for (int n = 0; n != 2; ++n) {
+            const send_answer a = out.send(ids[1 - i], n);
+            Sync::law(a == send_answer::accepted || (n == 1 && a == send_answer::full), "a send to one that lives");
+            ++(a == send_answer::accepted ? accepted[1 - i] : told_full);
+        }
+    }
+    void thread(unsigned i) { (void)this->turn_on(i); }
+    void after() {
+        for (unsigned n = 0; n != 8; ++n) (void)this->turn_on(n % 2);
+        for (unsigned i = 0; i != 2; ++i)
+            Sync::law(this->of[i].messages == accepted[i], "one waits for room that is there, for ever");
+        Sync::law(told_full <= 1 && named == told_full && this->core->counters().full_circles == told_full,
+                  "a circle was not told to one of two");
+        Sync::reach(told_full == 1 ? "full.circle" : "full.no_circle");
+        this->core->request_stop();
+        for (unsigned n = 0; n != 8 && !this->core->over(); ++n) (void)this->turn_on(n % 2);
+        this->end();
+        Sync::law(this->of[0].closed == 1 && this->of[1].closed == 1, "a process was not closed once");
+    }
+};
+APIARY_CHECK(circle_of_two);
+
+// A thread sends three to one that has room for one, and cancels it. One turn meanwhile; what is left behind it.
+template <class Sync>
+struct oldest_are_dropped : processes_scenario<Sync, 1, 1> {
+    static constexpr const char* what = "a receiver drops its oldest while a thread sends: the newest is received";
+    static constexpr std::array must_reach{"process_core.full", "full.dropped", "full.none_dropped"};
+    pid id;
+    unsigned accepted = 0;
+    int newest = -1, got = -1;  // got: of the one worker alone
+
+    void before() {
+        this->make();
+        id = this->core
+                 ->spawn(std::make_unique<bounded<Sync>>(this->of[0],
+                                                         mailbox_limit{.most = 1, .then = when_full::drop_oldest},
+                                                         typename oldest_are_dropped::body{},
+                                                         [this](event& e, auto& out) {
+                                                             if (e.type == event_type::cancel) return out.finish();
+                                                             const int n = *e.data.template get<int>();
+                                                             Sync::law(n > got, "messages changed their order");
+                                                             got = n;
+                                                         }))
+                 .id;
+        this->core->close_the_door();
+    }
+    void thread(unsigned i) {
+        if (i == 0) return (void)this->turn_on(0);
+        for (int n = 0; n != 3; ++n)
+            if (this->core->send(id, n) == send_answer::accepted) ++accepted, newest = n;
+        Sync::law(accepted >= 2, "twice the bound is not there");
+        Sync::law(this->core->cancel(id) == send_answer::accepted, "a living process could not be cancelled");
+    }
+    void after() {
+        for (unsigned n = 0; n != 4 && !this->core->over(); ++n) (void)this->turn_on(0);
+        this->end();
+        const seen& s = this->of[0];
+        Sync::law(s.messages + this->letters == accepted && s.closed == 1, "an accepted message was lost");
+        Sync::law(got == newest, "the newest was dropped");
+        Sync::reach(this->letters == 0 ? "full.none_dropped" : "full.dropped");
+    }
+};
+APIARY_CHECK(oldest_are_dropped);
+
+}  // namespace
