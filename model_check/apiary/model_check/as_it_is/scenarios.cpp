@@ -10,6 +10,8 @@
 #include <apiary/model_check/as_it_is/runtime.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>
 
+extern "C" const bool apiary_allows_assembly;  // image_begin.cpp
+
 namespace apiary::model::as_it_is {
 
 void heap_is_linked();
@@ -53,6 +55,10 @@ verdict run(const scenario& s, const search_options& options) {
                 "; plain races are gone on from, and values that only another order of plain accesses shows are not "
                 "seen";
             if (v.mode == "exhaustive") v.mode = "all but plain races";
+        }
+        if (apiary_allows_assembly) {
+            v.bound += "; assembly is allowed, and what it does is not seen";
+            if (v.mode == "exhaustive") v.mode = "all but assembly";
         }
         if (v.result == outcome::pass && p.threads == 1) {
             v.result = outcome::error;
