@@ -17,6 +17,7 @@ namespace apiary::model::as_it_is {
 void heap_is_linked();
 void threads_are_linked();
 void kernel_is_linked();
+void refused_is_linked();
 void shared_locks_are_linked();
 
 verdict not_instrumented() {
@@ -33,6 +34,7 @@ verdict run(const scenario& s, const search_options& options) {
     heap_is_linked();
     threads_are_linked();
     kernel_is_linked();
+    refused_is_linked();
     shared_locks_are_linked();
     explorer::program p{};
     p.name = s.name;
