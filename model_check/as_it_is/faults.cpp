@@ -239,6 +239,12 @@ APIARY_FAILING_SCENARIO(asks_whether_a_thread_ended, "refused: pthread_tryjoin_n
     (void)::pthread_tryjoin_np(a.native_handle(), nullptr);
     a.join();
 }
+APIARY_FAILING_SCENARIO(makes_a_key, "refused: pthread_key_create") {
+    touched_by_two([] {
+        pthread_key_t key = 0;
+        word.store(::pthread_key_create(&key, nullptr));
+    });
+}
 APIARY_FAILING_SCENARIO(a_page_leaks, "memory leak: block of memory (216 bytes)") {
     std::thread a([] { word.store(*static_cast<int*>(::valloc(200))); });
     a.join();

@@ -1,4 +1,4 @@
-// refused: calls into the system that a program under check must not make. Each is refused with its name and place where the
+// refused: calls that a program under check must not make. Each is refused with its name and place where the
 // program calls it, and passed on where the checker does.
 //
 // Signals and what they are sent by: a handler of the program's would run at a moment that the explorer does not choose, and one
@@ -6,6 +6,7 @@
 // memory. Input, and waiting for it: what comes is not the same in every execution, and when it comes nobody here decides.
 #include <dlfcn.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/epoll.h>
@@ -69,6 +70,20 @@ std::vector<char*> words_of(const char* first, std::va_list& list) {
     }
 
 extern "C" {
+
+// ---- threads: what is not followed; a library's own constructor may well make a key ---------------------------------
+
+REFUSED(int, pthread_spin_lock, (pthread_spinlock_t * l), (l), noexcept)
+REFUSED(int, pthread_spin_trylock, (pthread_spinlock_t * l), (l), noexcept)
+REFUSED(int, pthread_spin_unlock, (pthread_spinlock_t * l), (l), noexcept)
+REFUSED(int, pthread_tryjoin_np, (pthread_t t, void** result), (t, result), noexcept)
+REFUSED(int, pthread_timedjoin_np, (pthread_t t, void** result, const timespec* by), (t, result, by), )
+REFUSED(int, pthread_clockjoin_np, (pthread_t t, void** result, clockid_t c, const timespec* by), (t, result, c, by), )
+REFUSED(int, pthread_cancel, (pthread_t t), (t), )
+REFUSED(int, pthread_key_create, (pthread_key_t * k, void (*destroy)(void*)), (k, destroy), noexcept)
+REFUSED(int, pthread_barrier_wait, (pthread_barrier_t * b), (b), noexcept)
+
+[[noreturn]] void pthread_exit(void*) { refuse("pthread_exit", CALLER); }
 
 // ---- signals ------------------------------------------------------------------------------------------------
 
