@@ -99,6 +99,7 @@ OUTSIDE = {
         Package("libboost-dev", "Boost.Lockfree, checked as it is", files=("/usr/include/boost/lockfree/queue.hpp",)),
     ),
     "moodycamel_as_is": PEERS["moodycamel_pool"],
+    "tbb_as_is": PEERS["onetbb"],
     "as_it_is_by_clang": (CLANG,),
 }
 
