@@ -32,8 +32,6 @@
 
 #include <apiary/check.hpp>
 
-#include <apiary/check.hpp>
-
 namespace apiary {
 
 // What is generated, and what is asked of it.

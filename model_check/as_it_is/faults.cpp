@@ -2,11 +2,22 @@
 #include <apiary/check.hpp>
 #include <apiary/specifications.hpp>
 
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
+#include <iostream>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -48,6 +59,112 @@ APIARY_FAILING_SCENARIO(exits_at_once, "_exit() was called") {
 APIARY_FAILING_SCENARIO(forks, "refused: fork") {
     touched_by_two([] { word.store(::fork()); });
 }
+
+// A handler of the program's in place of ours would lose the verdict: without the refusal this one passes.
+APIARY_FAILING_SCENARIO(takes_the_handler_of_crashes, "refused: signal (model_check/as_it_is/faults.cpp:") {
+    touched_by_two([] {
+        (void)std::signal(SIGSEGV, [](int) { std::_Exit(0); });
+        *nowhere = 1;
+    });
+}
+APIARY_FAILING_SCENARIO(takes_the_handler_of_loops, "refused: sigaction") {
+    touched_by_two([] {
+        struct sigaction mine{};
+        mine.sa_handler = SIG_IGN;
+        (void)::sigaction(SIGPROF, &mine, nullptr);
+    });
+}
+APIARY_FAILING_SCENARIO(raises, "refused: raise") {
+    touched_by_two([] { (void)std::raise(SIGUSR1); });
+}
+APIARY_FAILING_SCENARIO(kills_itself, "refused: kill") {
+    touched_by_two([] { (void)::kill(::getpid(), SIGKILL); });
+}
+APIARY_FAILING_SCENARIO(blocks_signals, "refused: pthread_sigmask") {
+    touched_by_two([] {
+        sigset_t all;
+        (void)::sigfillset(&all);
+        (void)::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    });
+}
+APIARY_FAILING_SCENARIO(stops_the_timer, "refused: setitimer") {
+    touched_by_two([] {
+        const itimerval never{};
+        (void)::setitimer(ITIMER_PROF, &never, nullptr);
+    });
+}
+APIARY_FAILING_SCENARIO(waits_for_a_signal, "refused: pause") {
+    touched_by_two([] { (void)::pause(); });
+}
+
+APIARY_FAILING_SCENARIO(forks_for_a_moment, "refused: vfork") {
+    touched_by_two([] { word.store(::vfork()); });
+}
+APIARY_FAILING_SCENARIO(asks_a_shell, "refused: system") {
+    touched_by_two([] { word.store(std::system("exit 3")); });
+}
+APIARY_FAILING_SCENARIO(spawns, "refused: posix_spawn") {
+    touched_by_two([] {
+        pid_t child = 0;
+        std::array<char*, 1> words{};
+        word.store(::posix_spawn(&child, "/bin/true", nullptr, nullptr, words.data(), words.data()));
+    });
+}
+APIARY_FAILING_SCENARIO(becomes_another_program, "refused: execve") {
+    touched_by_two([] {
+        std::array<char*, 1> words{};
+        word.store(::execve("/bin/true", words.data(), words.data()));
+    });
+}
+APIARY_FAILING_SCENARIO(becomes_another_by_a_list, "refused: execl") {
+    touched_by_two([] { word.store(::execl("/bin/true", "true", nullptr)); });
+}
+APIARY_FAILING_SCENARIO(waits_for_a_child, "refused: waitpid") {
+    touched_by_two([] { word.store(::waitpid(-1, nullptr, 0)); });
+}
+
+// Each would block for ever, or answer as it likes.
+namespace {
+std::array<int, 2> a_pipe() {
+    std::array<int, 2> ends{};
+    (void)::pipe(ends.data());
+    return ends;
+}
+}  // namespace
+APIARY_FAILING_SCENARIO(reads, "refused: read (model_check/as_it_is/faults.cpp:") {
+    touched_by_two([] {
+        char c = 0;
+        word.store(static_cast<int>(::read(a_pipe()[0], &c, 1)));
+    });
+}
+APIARY_FAILING_SCENARIO(reads_a_stream, "refused: getc") {
+    touched_by_two([] { word.store(std::cin.get()); });
+}
+APIARY_FAILING_SCENARIO(receives, "refused: recv") {
+    touched_by_two([] {
+        char c = 0;
+        word.store(static_cast<int>(::recv(0, &c, 1, 0)));
+    });
+}
+APIARY_FAILING_SCENARIO(polls, "refused: poll") {
+    touched_by_two([] {
+        pollfd one{a_pipe()[0], POLLIN, 0};
+        word.store(::poll(&one, 1, -1));
+    });
+}
+APIARY_FAILING_SCENARIO(selects, "refused: select") {
+    touched_by_two([] { word.store(::select(0, nullptr, nullptr, nullptr, nullptr)); });
+}
+APIARY_FAILING_SCENARIO(waits_for_events, "refused: epoll_wait") {
+    touched_by_two([] {
+        epoll_event one{};
+        word.store(::epoll_wait(::epoll_create1(0), &one, 1, -1));
+    });
+}
+APIARY_FAILING_SCENARIO(accepts, "refused: accept") {
+    touched_by_two([] { word.store(::accept(0, nullptr, nullptr)); });
+}
+
 APIARY_FAILING_SCENARIO(throws_out_of_a_thread, "an exception left the thread: too late") {
     touched_by_two([] { throw std::runtime_error("too late"); });
 }
@@ -121,6 +238,12 @@ APIARY_FAILING_SCENARIO(asks_whether_a_thread_ended, "refused: pthread_tryjoin_n
     std::thread a([] { word.store(1); });
     (void)::pthread_tryjoin_np(a.native_handle(), nullptr);
     a.join();
+}
+APIARY_FAILING_SCENARIO(makes_a_key, "refused: pthread_key_create") {
+    touched_by_two([] {
+        pthread_key_t key = 0;
+        word.store(::pthread_key_create(&key, nullptr));
+    });
 }
 APIARY_FAILING_SCENARIO(a_page_leaks, "memory leak: block of memory (216 bytes)") {
     std::thread a([] { word.store(*static_cast<int*>(::valloc(200))); });

@@ -116,6 +116,17 @@ struct deque_that_looks_first : locked_deque {
     }
 };
 
+// Of an owner at one end and thieves at the other.
+struct locked_deque_of_owner : locked_deque {
+    void push(int v) { push_back(v); }
+    std::optional<int> pop() { return pop_back(); }
+    std::optional<int> steal() { return pop_front(); }
+};
+// Wrong: thieves come to the owner's end.
+struct deque_robbed_from_behind : locked_deque_of_owner {
+    std::optional<int> steal() { return pop_back(); }
+};
+
 // ---- set, counter ----------------------------------------------------------------------------------------------------------
 
 template <bool torn>
@@ -209,6 +220,15 @@ APIARY_NOT_LINEARIZABLE(stack_for_a_queue, apiary::queue_spec<int>, "not lineari
 APIARY_LINEARIZABLE(locked_deque, apiary::deque_spec<int>,
                     scenarios{.handovers = false, .values_alike = true, .exhibit = "deque_that_looks_first"});
 APIARY_NOT_LINEARIZABLE(deque_that_looks_first, apiary::deque_spec<int>, "not linearizable");
+
+const auto owner_pushes = call("push", [](auto& d, int v) { d.push(v); }, 1, 2).by(0);
+const auto owner_pops = call("pop", [](auto& d) { return d.pop(); }).by(0);
+const auto thief_steals = call("steal", [](auto& d) { return d.steal(); }).by(1);
+APIARY_LINEARIZABLE(locked_deque_of_owner, apiary::deque_spec<int>,
+                    scenarios{.operations = 3, .values_alike = true, .exhibit = "deque_robbed_from_behind"},
+                    owner_pushes, owner_pops, thief_steals);
+APIARY_NOT_LINEARIZABLE(deque_robbed_from_behind, apiary::deque_spec<int>, "not linearizable: push(1), push(2)",
+                        scenarios{.operations = 3}, owner_pushes, owner_pops, thief_steals);
 
 APIARY_LINEARIZABLE(flag_set, apiary::set_spec<int>,
                     scenarios{.handovers = false, .values_alike = true, .exhibit = "torn_set"});

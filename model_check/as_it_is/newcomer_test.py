@@ -1,10 +1,12 @@
-"""The five minutes of README.md: every file and command of that page, in an empty folder, against an installed package.
+"""The five minutes of README.md: every file and command of that page, in an empty folder, against an installed package; and
+what a project outside is refused: assembly, another compiler, another processor.
 
     newcomer_test.py BUILD_FOLDER CXX_COMPILER"""
 
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,60 @@ def run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.C
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     print(f"{time.monotonic() - began:6.1f} s, status {done.returncode}: {command.strip()}\n{done.stdout[-1500:]}", flush=True)
     return done
+
+
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(refused LANGUAGES CXX)
+find_package(apiary REQUIRED COMPONENTS as_it_is)
+BEFORE
+apiary_check_as_is(counts_check SOURCES counts_check.cpp OPTIONS)
+"""
+# Without the refusal it passes: the explorer sees a thread that stores, and one that does nothing.
+ASSEMBLY = """#include <apiary/check.hpp>
+#include <atomic>
+#include <thread>
+static int hidden;
+[[gnu::noinline]] static void count() { __asm__ volatile("lock incl %0" : "+m"(hidden)); }
+APIARY_SCENARIO(counts) {
+    std::atomic<int> seen{0};
+    std::thread a([&] { seen.store(1); }), b([] { count(); __asm__ volatile("pause"); });
+    a.join();
+    b.join();
+}
+"""
+
+
+def refusals(parent: Path, environment: dict[str, str]) -> None:
+    folder = parent / "refused"
+    folder.mkdir()
+    (folder / "counts_check.cpp").write_text(ASSEMBLY)
+
+    def build(before: str = "", options: str = "", compiler: str = "") -> subprocess.CompletedProcess:
+        (folder / "CMakeLists.txt").write_text(PROJECT.replace("BEFORE", before).replace("OPTIONS", options))
+        words = f"-DCMAKE_CXX_COMPILER={compiler}" if compiler else ""
+        return run(f"rm -rf build; cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH=$PREFIX {words} && cmake --build build",
+                   folder, environment)
+
+    done = build()
+    line = 1 + ASSEMBLY[: ASSEMBLY.index("lock incl")].count("\n")
+    must(done.returncode != 0 and f"\n    counts_check.cpp:{line}: count(): lock incl " in done.stdout,
+         "assembly is refused by file, line, function and instruction", done.stdout)
+    must("Remedy: std::atomic" in done.stdout and "ALLOW_ASSEMBLY" in done.stdout, "with the remedy", done.stdout)
+    must(" pause" not in done.stdout, "pause does nothing to memory", done.stdout)
+    must(not (folder / "build/counts_check").exists(), "what is refused is not linked")
+    must(build(options="ALLOW_ASSEMBLY").returncode == 0, "ALLOW_ASSEMBLY goes on")
+    done = run("build/counts_check", folder, environment)
+    must(done.returncode == 0 and "all but assembly" in done.stdout, "its verdict is not called exhaustive", done.stdout)
+    done = run("build/counts_check --json -", folder, environment)
+    must("assembly is allowed, and what it does is not seen" in done.stdout, "and says why", done.stdout)
+
+    clang = shutil.which("clang++-19")
+    others = [("set(CMAKE_CXX_COMPILER_ID Clang)", "", "Clang"), ("set(CMAKE_SYSTEM_PROCESSOR aarch64)", "", "aarch64")]
+    for before, compiler, name in [*others, ("", clang, "Clang")] if clang else others:
+        done = build(before, compiler=compiler)
+        said = " ".join(done.stdout.split())
+        must(done.returncode != 0 and re.search(rf"needs g\+\+ on x86-64, and this is .*{name}.* Remedy: -DCMAKE_CXX_COMPILER", said),
+             "another compiler is refused", done.stdout)
 
 
 def main() -> None:
@@ -65,6 +121,7 @@ def main() -> None:
         done = run("build/my_stack_check --budget 100x", folder, environment)
         must(done.returncode == 1 and re.search(r"FAIL +my_stack .* [1-9]\d* cut.*not finished", done.stdout),
              "a search that was cut is no pass", done.stdout)
+        refusals(Path(parent), environment)
 
 
 main()

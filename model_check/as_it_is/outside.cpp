@@ -80,17 +80,56 @@ APIARY_FAILING_SCENARIO(libstdcxx_latch, "deadlock") {
     b.join();
 }
 
-APIARY_SCENARIO(libstdcxx_stop_token, "libstdcxx_semaphore") {
-    std::atomic<int> called{0};
+namespace {
+// What a callback writes belongs to the thread that registered it, once the callback is gone: its destructor waits.
+void stops_while_another_registers(bool looks_after) {
     std::stop_source source;
     std::thread a([&] { source.request_stop(); });
     std::thread b([&] {
-        const std::stop_callback callback(source.get_token(), [&] { called.fetch_add(1); });
-        (void)callback;
+        int called = 0;
+        {
+            const std::stop_callback callback(source.get_token(), [&] { ++called; });
+            if (!looks_after) apiary::check(called <= 1, "called twice");
+        }
+        if (looks_after) apiary::check(called <= 1, "called twice");
     });
     a.join();
     b.join();
-    apiary::check(called.load() <= 1, "called twice");
+}
+// Two threads ask: one of them is told that it was the first, and the callback is called once.
+template <class Source>
+void stops_twice(Source& source, const int& called) {
+    bool first[2] = {};
+    std::thread a([&] { first[0] = source.request_stop(); }), b([&] { first[1] = source.request_stop(); });
+    a.join();
+    b.join();
+    apiary::check(first[0] != first[1], "both were the first, or neither");
+    apiary::check(called == 1, "not called once");
+}
+// Wrong: it looks and then stores, so that both may be the first.
+struct stop_in_two_steps {
+    bool request_stop() {
+        if (requested.load()) return false;
+        requested.store(true);
+        calls.fetch_add(1);
+        return true;
+    }
+    std::atomic<bool> requested{false};
+    std::atomic<int> calls{0};
+};
+}  // namespace
+
+APIARY_SCENARIO(libstdcxx_stop_token, "libstdcxx_stop_token_asked_too_early") { stops_while_another_registers(true); }
+APIARY_FAILING_SCENARIO(libstdcxx_stop_token_asked_too_early, "data race") { stops_while_another_registers(false); }
+APIARY_SCENARIO(libstdcxx_stop_requested_twice, "stop_in_two_steps_requested_twice") {
+    std::stop_source source;
+    int called = 0;
+    const std::stop_callback callback(source.get_token(), [&] { ++called; });
+    stops_twice(source, called);
+}
+APIARY_FAILING_SCENARIO(stop_in_two_steps_requested_twice, "both were the first, or neither") {
+    stop_in_two_steps source;
+    stops_twice(source, 1);
 }
 
 namespace {

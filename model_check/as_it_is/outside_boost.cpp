@@ -13,12 +13,18 @@ using stack = boost::lockfree::stack<int, boost::lockfree::fixed_sized<true>, bo
 using ring = boost::lockfree::spsc_queue<int, boost::lockfree::capacity<2>>;
 }  // namespace
 
-APIARY_SCENARIO(boost_spsc_queue, "boost_stack") {
+// Of one producer, as it must be; or of two.
+namespace {
+void ring_of(bool two_producers) {
     static ring q;
     std::thread producer([] {
         for (int k = 1; k <= 3; ++k) (void)q.push(k);
     });
-    std::thread consumer([] {
+    std::thread other([=] {
+        if (two_producers) {
+            (void)q.push(4);
+            return;
+        }
         int last = 0;
         for (int k = 0, v = 0; k < 3; ++k)
             if (q.pop(v)) {
@@ -27,8 +33,11 @@ APIARY_SCENARIO(boost_spsc_queue, "boost_stack") {
             }
     });
     producer.join();
-    consumer.join();
+    other.join();
 }
+}  // namespace
+APIARY_SCENARIO(boost_spsc_queue, "boost_spsc_queue_of_two_producers") { ring_of(false); }
+APIARY_FAILING_SCENARIO(boost_spsc_queue_of_two_producers, "data race") { ring_of(true); }
 
 // The same of the queue's list of free nodes: its `next` is read plainly while the thread that took the node constructs it anew.
 APIARY_FAILING_SCENARIO(boost_queue, "data race") {

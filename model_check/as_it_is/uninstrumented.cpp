@@ -2,6 +2,8 @@
 #include <apiary/check.hpp>
 #include <apiary/specifications.hpp>
 
+#include <pthread.h>
+
 #include <optional>
 #include <thread>
 
@@ -20,3 +22,11 @@ struct stack_without_instrumentation {
 }  // namespace
 APIARY_NOT_LINEARIZABLE(stack_without_instrumentation, apiary::stack_spec<int>,
                         "refused: the scenario was compiled without -fsanitize=thread");
+
+// What a library's constructor does, before any scenario: refused in the program under check alone (faults.cpp).
+namespace {
+[[maybe_unused]] const int key_of_a_library = [] {
+    pthread_key_t key = 0;
+    return ::pthread_key_create(&key, nullptr);
+}();
+}  // namespace

@@ -1,15 +1,24 @@
 # Programs of checks of code as it is (model_check/apiary/model_check/as_it_is/README.md).
 #
-#   apiary_check_as_is(NAME SOURCES … [COMPILE_OPTIONS …] [ARGUMENTS …] [BESIDE …])
+#   apiary_check_as_is(NAME SOURCES … [COMPILE_OPTIONS …] [ARGUMENTS …] [BESIDE …] [ALLOW_ASSEMBLY])
 #
 # Its sources are compiled with -fsanitize=thread and linked with the explorer's runtime in place of the sanitizer's.
 # What stands under BESIDE is compiled as usual, and its accesses are not seen.
+# Assembly in SOURCES is refused when the program is built; with ALLOW_ASSEMBLY each verdict says that it is not seen.
 # They lie between two objects that mark their static variables; addresses are the same in every process.
 set(APIARY_AS_IT_IS_OPTIONS
   -fsanitize=thread -O1 -g -fno-builtin -fno-omit-frame-pointer -U_FORTIFY_SOURCE -Wno-tsan)
 
 function(apiary_as_is_program name)
-  cmake_parse_arguments(arg "" "" "SOURCES;COMPILE_OPTIONS;BESIDE" ${ARGN})
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    message(FATAL_ERROR "${name}: code as it is needs g++ on x86-64, and this is ${CMAKE_CXX_COMPILER_ID} on "
+      "${CMAKE_SYSTEM_PROCESSOR}. Remedy: -DCMAKE_CXX_COMPILER=g++ in a new build folder")
+  endif()
+  find_program(APIARY_AWK awk)
+  if(NOT CMAKE_OBJDUMP OR NOT APIARY_AWK)
+    message(FATAL_ERROR "${name}: objdump and awk are needed, to look for assembly. Remedy: apt-get install binutils mawk")
+  endif()
+  cmake_parse_arguments(arg "ALLOW_ASSEMBLY" "" "SOURCES;COMPILE_OPTIONS;BESIDE" ${ARGN})
   add_executable(${name} ${APIARY_AS_IT_IS_DIR}/image_begin.cpp ${arg_SOURCES} ${APIARY_AS_IT_IS_DIR}/image_end.cpp
     ${arg_BESIDE})
   set_source_files_properties(${arg_SOURCES} PROPERTIES COMPILE_OPTIONS
@@ -20,11 +29,21 @@ function(apiary_as_is_program name)
     -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -fdebug-prefix-map=${PROJECT_SOURCE_DIR}/=./)
   target_compile_definitions(${name} PRIVATE APIARY_SOURCE_ROOT="${PROJECT_SOURCE_DIR}")
   target_link_options(${name} PRIVATE -no-pie)
+  if(arg_ALLOW_ASSEMBLY)
+    target_compile_definitions(${name} PRIVATE APIARY_ALLOWS_ASSEMBLY)
+  endif()
+  add_custom_command(TARGET ${name} PRE_LINK VERBATIM COMMAND ${CMAKE_COMMAND} -Dname=${name}
+    "-Dobjects=$<TARGET_OBJECTS:${name}>" "-Dsources=${arg_SOURCES}" -Dobjdump=${CMAKE_OBJDUMP} -Dawk=${APIARY_AWK}
+    -Dallowed=${arg_ALLOW_ASSEMBLY} -P ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/apiary_look_for_assembly.cmake)
 endfunction()
 
 function(apiary_check_as_is name)
-  cmake_parse_arguments(arg "" "" "SOURCES;COMPILE_OPTIONS;ARGUMENTS;BESIDE" ${ARGN})
-  apiary_as_is_program(${name} SOURCES ${arg_SOURCES} COMPILE_OPTIONS ${arg_COMPILE_OPTIONS} BESIDE ${arg_BESIDE})
+  cmake_parse_arguments(arg "ALLOW_ASSEMBLY" "" "SOURCES;COMPILE_OPTIONS;ARGUMENTS;BESIDE" ${ARGN})
+  set(allow "")
+  if(arg_ALLOW_ASSEMBLY)
+    set(allow ALLOW_ASSEMBLY)
+  endif()
+  apiary_as_is_program(${name} SOURCES ${arg_SOURCES} COMPILE_OPTIONS ${arg_COMPILE_OPTIONS} BESIDE ${arg_BESIDE} ${allow})
   apiary_register(checks ${name})
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS "model;as_it_is;check" FIXTURES_REQUIRED qualified_engines)

@@ -4,9 +4,14 @@ function(apiary_register list target)
 endfunction()
 
 # apiary_peer_left_out(name what remedy): says so, and names the peer in manifest/absent.txt, so that scripts/apiary configures
-# anew when its packages have come.
+# anew when its packages have come. apiary_check_left_out(name what package): the same of a program of checks, which
+# `prove` names at its end.
 function(apiary_peer_left_out name what remedy)
   message(STATUS "subject_${name}: ${what}; this peer is left out. Remedy: ${remedy}")
+  set_property(GLOBAL APPEND PROPERTY APIARY_absent ${name})
+endfunction()
+function(apiary_check_left_out name what package)
+  message(STATUS "${name}: ${what}; it is left out, and proves nothing. Remedy: apt-get install ${package}")
   set_property(GLOBAL APPEND PROPERTY APIARY_absent ${name})
 endfunction()
 

@@ -41,6 +41,7 @@ install(FILES model_check/apiary/model_check/as_it_is/image_begin.cpp model_chec
 foreach(kind manifest model as_it_is stress bench)
   install(FILES scripts/cmake/apiary_${kind}.cmake DESTINATION ${package})
 endforeach()
+install(FILES scripts/cmake/apiary_look_for_assembly.cmake scripts/cmake/apiary_look_for_assembly.awk DESTINATION ${package})
 
 include(CMakePackageConfigHelpers)
 set(version ${CMAKE_BINARY_DIR}/apiaryConfigVersion.cmake)

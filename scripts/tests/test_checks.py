@@ -45,6 +45,14 @@ class Prove(TreeCase):
         self.assertTrue(self.record()["complete"])
         self.assertTrue(self.record()["as_expected"])
 
+    def test_checks_that_were_left_out_are_named(self) -> None:
+        self.programs(GOOD)
+        self.assertNotIn("left out", apiary(self.root, "prove", "--no-build").stdout)
+        (self.root / "build/model/manifest/absent.txt").write_text("boost_as_is\n")
+        done = apiary(self.root, "prove", "--no-build")
+        self.assertIn("left out, because not installed: boost_as_is", done.stdout)
+        self.assertIn("libboost-dev", done.stdout)
+
     def test_a_deviating_litmus_stops_everything(self) -> None:
         self.programs([("store_buffering", "litmus", "fail"), *GOOD[1:]])
         done = apiary(self.root, "prove", "--no-build")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -130,6 +131,27 @@ class Peers(unittest.TestCase):
             for there, arrived in ((True, ["asio"]), (False, [])):
                 with mock.patch.object(packages.Package, "present", return_value=there):
                     self.assertEqual(building.arrived(folder), arrived)
+
+    def test_checks_that_were_left_out_are_named_and_configured_when_they_can_be(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            self.assertEqual(building.left_out(folder), "")
+            (folder / "manifest").mkdir()
+            (folder / "manifest" / "absent.txt").write_text("asio\nmoodycamel_as_is\nas_it_is_by_clang\n")
+            told = building.left_out(folder)
+            for words in ("moodycamel_as_is, as_it_is_by_clang", "libconcurrentqueue-dev clang-19", "setup --peers"):
+                self.assertIn(words, told)
+            self.assertNotIn("asio", told, "a peer is no check")
+            for there, arrived in ((True, ["asio", "moodycamel_as_is", "as_it_is_by_clang"]), (False, [])):
+                with mock.patch.object(packages.Package, "present", return_value=there):
+                    self.assertEqual(building.arrived(folder), arrived)
+
+    def test_what_cmake_leaves_out_is_known_by_its_packages(self) -> None:
+        text = (repo.ROOT / "model_check/as_it_is/CMakeLists.txt").read_text()
+        said = dict(re.findall(r'apiary_check_left_out\((\w+) "[^"]*" (\S+)\)', text))
+        self.assertEqual(said, {name: needs[0].name for name, needs in packages.OUTSIDE.items()})
+        brought = {package.name for package in packages.of_peers(packages.PEERS)}
+        self.assertLessEqual(set(said.values()), brought, "setup --peers brings them")
 
     def test_a_summary_names_the_peer_that_was_not_built(self) -> None:
         self.assertEqual(summary.missing({"race": {"absent": ["libomp"]}}, []), ["not raced, because not built: libomp"])

@@ -23,13 +23,27 @@ def stale(folder: Path) -> bool:
     return not whole or bool(sources.misconfigured(folder)) or bool(arrived(folder))
 
 
-def arrived(folder: Path) -> list[str]:
-    """The peers that were left out when the folder was configured, and whose packages are there now."""
+def absent(folder: Path) -> list[str]:
+    """What was left out when the folder was configured."""
     try:
-        absent = (folder / "manifest" / "absent.txt").read_text().split()
+        return (folder / "manifest" / "absent.txt").read_text().split()
     except OSError:
         return []
-    return [name for name in absent if name in packages.PEERS and not packages.missing(packages.PEERS[name])]
+
+
+def arrived(folder: Path) -> list[str]:
+    """What was left out when the folder was configured, and whose packages are there now."""
+    known = packages.PEERS | packages.OUTSIDE
+    return [name for name in absent(folder) if name in known and not packages.missing(known[name])]
+
+
+def left_out(folder: Path) -> str:
+    """The checks that this folder was configured without, and the remedy; nothing where it has them all."""
+    names = [name for name in absent(folder) if name in packages.OUTSIDE]
+    if not names:
+        return ""
+    needs = dict.fromkeys(package.name for name in names for package in packages.OUTSIDE[name])
+    return f"left out, because not installed: {', '.join(names)}. Remedy: scripts/apiary setup --peers   (or: sudo apt-get install {' '.join(needs)})"
 
 
 def configure(preset: str) -> None:

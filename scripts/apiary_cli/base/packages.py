@@ -92,6 +92,17 @@ PEERS = {
     ),
 }
 
+# What checks of code that nobody here wrote need, by the name of the program or test that is left out without it. Each comes
+# with setup --peers.
+OUTSIDE = {
+    "boost_as_is": (
+        Package("libboost-dev", "Boost.Lockfree, checked as it is", files=("/usr/include/boost/lockfree/queue.hpp",)),
+    ),
+    "moodycamel_as_is": PEERS["moodycamel_pool"],
+    "tbb_as_is": PEERS["onetbb"],
+    "as_it_is_by_clang": (CLANG,),
+}
+
 LINT = (
     CLANG,
     Package("clang-tidy-19", "lint", commands=("clang-tidy-19",)),

@@ -129,6 +129,9 @@ def run(args: argparse.Namespace) -> int:
             say(f"\n{below}")
         for sentence in red:
             say(colour(sentence, "red"))
+    missing = building.left_out(repo.BUILD / "model")
+    if missing and not args.names:
+        say(missing)
     say(closing(verdicts))
     if chosen.proves():
         written = ", ".join(str(path.relative_to(repo.ROOT)) for path in (checks.RECORD, engine_agreement.CSV, prove_page.PAGE))

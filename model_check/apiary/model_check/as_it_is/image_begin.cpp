@@ -1,5 +1,11 @@
-// The first object of a program that is checked as it is: where its static variables begin (image.hpp).
+// The first object of a program that is checked as it is: where its static variables begin (image.hpp), and
+// whether it may have assembly, which nobody sees (apiary_as_it_is.cmake).
 extern "C" {
 alignas(64) char apiary_data_begins[64] = {1};
 alignas(64) char apiary_zeroes_begin[64];
+#ifdef APIARY_ALLOWS_ASSEMBLY
+extern const bool apiary_allows_assembly = true;
+#else
+extern const bool apiary_allows_assembly = false;
+#endif
 }

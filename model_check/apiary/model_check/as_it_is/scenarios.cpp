@@ -10,11 +10,14 @@
 #include <apiary/model_check/as_it_is/runtime.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>
 
+extern "C" const bool apiary_allows_assembly;  // image_begin.cpp
+
 namespace apiary::model::as_it_is {
 
 void heap_is_linked();
 void threads_are_linked();
 void kernel_is_linked();
+void refused_is_linked();
 void shared_locks_are_linked();
 
 verdict not_instrumented() {
@@ -31,6 +34,7 @@ verdict run(const scenario& s, const search_options& options) {
     heap_is_linked();
     threads_are_linked();
     kernel_is_linked();
+    refused_is_linked();
     shared_locks_are_linked();
     explorer::program p{};
     p.name = s.name;
@@ -53,6 +57,10 @@ verdict run(const scenario& s, const search_options& options) {
                 "; plain races are gone on from, and values that only another order of plain accesses shows are not "
                 "seen";
             if (v.mode == "exhaustive") v.mode = "all but plain races";
+        }
+        if (apiary_allows_assembly) {
+            v.bound += "; assembly is allowed, and what it does is not seen";
+            if (v.mode == "exhaustive") v.mode = "all but assembly";
         }
         if (v.result == outcome::pass && p.threads == 1) {
             v.result = outcome::error;

@@ -2,12 +2,17 @@
 // instrumentation. Linked with both forms of one or more sources of checks. The same must be
 //   always                     the verdict, the set of outcomes, the branches taken (Sync::reach);
 //   where no thread may sleep  the number of graphs. A loop that a spurious failure sends round
-//                              changes nothing, and as it is the round is left out. So where the
-//                              numbers differ both search again without such failures.
+//                              changes nothing, and as it is the round is left out. So where it has
+//                              fewer both search again without such failures. What allocates may
+//                              get freed memory again, which over Sync is the C library's: so
+//                              where it has more both search again without such reuse.
+//   of those under --rounds    all but that number and the branches of rounds: another thread sends
+//                              their loops round, by a compare-exchange that it lets fail, and
+//                              nothing turns that off. As it is there must be fewer graphs.
 // A thread goes to sleep in one step of explorer_sync, and as it is in several: the queue of a futex
 // stands apart from its word, and the kernel's barriers are fences. So there the graphs are others.
 //
-// Usage: PROGRAM [NAME …] [--without NAME …]
+// Usage: PROGRAM [NAME …] [--rounds NAME …] [--without NAME …]
 //        PROGRAM --weaken FILE [NAME …]     each order in FILE weakened, each of its fences taken out:
 //                                           what a check sees over Sync its twin sees, too
 //        PROGRAM --speed ROUNDS [NAME …]    processor time for each run of both, in pairs
@@ -76,6 +81,8 @@ bool ran_one_of(const verdict& v, const std::set<std::string_view>& operations) 
 struct difference {
     std::string found;   // verdict, outcomes
     std::string rounds;  // what may be due to the rounds that as it is are left out
+    std::string reuses;  // what may be due to memory that a thread gets again
+    [[nodiscard]] std::string all() const { return found + rounds + reuses; }
 };
 
 difference compare(const verdict& over_sync, const verdict& as_is) {
@@ -90,7 +97,7 @@ difference compare(const verdict& over_sync, const verdict& as_is) {
     for (const std::string& name : right)
         if (!left.contains(name) && !(parks && name.starts_with("parker."))) d.found += " " + name + " is taken";
     const bool sleeps = parks || ran_one_of(over_sync, {"futex wait", "wake_one", "wake_all"});
-    if (!sleeps && as_is.graphs > over_sync.graphs) d.found += " more graphs";
+    if (!sleeps && as_is.graphs > over_sync.graphs) d.reuses += " more graphs";
     if (!sleeps && as_is.graphs < over_sync.graphs) d.rounds += " fewer graphs";
     return d;
 }
@@ -110,19 +117,24 @@ void print(const char* what, const check_entry& e, const verdict& over_sync, con
     std::fflush(stdout);
 }
 
-bool compare(const pair& p) {
+bool compare(const pair& p, bool has_rounds) {
     search_options o = options();
     verdict over_sync = p.over_sync->run_explorer(o), as_is = p.as_is->run_explorer(o);
     difference d = compare(over_sync, as_is);
-    const bool without_rounds = !d.rounds.empty() && d.found.empty();
-    if (without_rounds) {
-        o.bounds.weak_failures = 0;
+    std::string but_for;
+    const auto again_without = [&](unsigned choice_bounds::* choice, const char* what) {
+        o.bounds.*choice = 0;
         over_sync = p.over_sync->run_explorer(o), as_is = p.as_is->run_explorer(o);
         d = compare(over_sync, as_is);
-    }
-    const std::string all = d.found + d.rounds;
+        but_for = what;
+    };
+    if (d.all() == d.reuses && !d.reuses.empty()) again_without(&choice_bounds::reuses, "same but for reuse");
+    if (d.all() == d.rounds && !d.rounds.empty()) again_without(&choice_bounds::weak_failures, "same but for rounds");
+    const bool goes_round = d.all() == d.rounds && !d.rounds.empty();
+    std::string all = has_rounds && goes_round ? "" : d.all();
+    if (has_rounds && !goes_round) all += " it has no rounds of that kind (--rounds)";
     if (!all.empty()) as_is.reason = all + ": " + as_is.reason;
-    print(!all.empty() ? "DIFFER" : without_rounds ? "same but for rounds" : "same", *p.over_sync, over_sync, as_is);
+    print(!all.empty() ? "DIFFER" : but_for.empty() ? "same" : but_for.c_str(), *p.over_sync, over_sync, as_is);
     return all.empty();
 }
 
@@ -199,18 +211,23 @@ int weaken_all(const std::string& file, const std::vector<pair>& all) {
 
 int main(int argc, char** argv) {
     std::vector<std::string> wanted;
-    std::set<std::string> left_out;
+    std::set<std::string> left_out, with_rounds;
     std::string weakened;
     unsigned rounds = 0;
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
         const bool has_next = i + 1 < argc;
+        const auto names_behind = [&](std::set<std::string>& names) {
+            while (i + 1 < argc && argv[i + 1][0] != '-') names.insert(argv[++i]);
+        };
         if (word == "--speed" && has_next)
             rounds = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
         else if (word == "--weaken" && has_next)
             weakened = argv[++i];
         else if (word == "--without")
-            while (++i < argc) left_out.insert(argv[i]);
+            names_behind(left_out);
+        else if (word == "--rounds")
+            names_behind(with_rounds);
         else
             wanted.emplace_back(word);
     }
@@ -221,7 +238,7 @@ int main(int argc, char** argv) {
     for (const pair& p : all)
         if (rounds != 0)
             compare_speed(p, rounds);
-        else if (!compare(p))
+        else if (!compare(p, with_rounds.contains(p.over_sync->name)))
             ++bad;
     std::printf("%zu checks, %u differ\n", all.size(), bad);
     return bad == 0 ? 0 : 1;
