@@ -3,7 +3,7 @@
 //
 // From: seed 003 "notify". A store buffer is enough: it happens on x86.
 // Seen by: both engines.
-// Fixed twin: its own repaired form (the coroutine pool comes later): the four accesses are seq_cst.
+// Fixed twin: its own repaired form: the four accesses are seq_cst.
 #include <apiary/model_check/register.hpp>
 
 #include "sleep_scenario.hpp"

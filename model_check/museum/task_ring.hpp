@@ -2,7 +2,7 @@
 // moves over what nobody uses any more.
 //
 // When to use it. For the exhibits of the task graph (A24 to A28, A31, A36 to A38, B32, B35, C05). Their twins run on the window
-// that ships (shipped_window.hpp), but for A38's and B32's: there any thread moves the head, which only this ring lets it.
+// that ships (shipped_window.hpp).
 //
 // Threads.   begin_task, add_input, end_task, end_scope: the submitter alone. complete: the thread that ran the
 //            task. release: the holder of the reference. advance: any.

@@ -4,8 +4,9 @@
 // When to use it. Below fork-join in function form, where a fork must cost little more than a call.
 // When not: for jobs that outlive the frame that made them (chase_lev_deque).
 //
-// A fork that nobody takes is four plain stores, a load and a comparison: push, asked. Its join is a
-// comparison and a store: pop. There is no atomic read-modify-write, no fence and no allocation.
+// A fork that nobody takes is three plain stores here, two loads and a comparison (push, asked), and its
+// join a comparison, a load and a store (pop). What the job calls is another store, fork_join's. There is
+// no atomic read-modify-write, no fence and no allocation.
 //
 // Threads.   push, asked, pop, hand_out, take_back, joiner_slept: the owner. look, take, ask: any.
 //            begin, end: the thief that took the job, on its own list. wait_begins, wait_ended, and

@@ -1,7 +1,13 @@
+<<<<<<< HEAD
 // Schedulers beside each other in one program: a coroutine that goes through a hive comes back to its own pool, and processes have
 // one compute for them.
+=======
+// Schedulers beside each other in one process: a coroutine that goes through a hive comes back to its own pool; a task of a hive has
+// a fork_join_pool compute for it, whose branches post to that hive.
+>>>>>>> 5521c34980f8cd2030ad563bd0ddfb6925d7486c
 #include <apiary/coroutines/on_compute.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
+#include <apiary/schedulers/fork_join/pool.hpp>
 #include <apiary/schedulers/hive/hive.hpp>
 #include <apiary/schedulers/processes/offload.hpp>
 #include <apiary/schedulers/processes/processes.hpp>
@@ -11,6 +17,7 @@
 
 #include <atomic>
 #include <coroutine>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -101,6 +108,43 @@ TEST(side_by_side, a_coroutine_has_a_hive_compute_for_it) {
     running_hive r;
     running_pool pool(1);
     for (int i = 0; i != 20; ++i) sync_wait(pool, computes(pool, r.h));
+}
+
+// Each leaf posts to the hive, from a worker of the pool.
+std::uint64_t fib_and_posts(apiary::fork_join_pool::context& w, apiary::hive& h, std::atomic<unsigned>& posted,
+                            unsigned n) {
+    if (n < 2) {
+        EXPECT_TRUE(h.post_micro([&posted] { ++posted; }));
+        return n;
+    }
+    const auto [x, y] = apiary::fork_join(
+        w, [&, n](auto& v) { return fib_and_posts(v, h, posted, n - 1); },
+        [&, n](auto& v) { return fib_and_posts(v, h, posted, n - 2); });
+    return x + y;
+}
+
+TEST(side_by_side, a_task_of_a_hive_calls_a_fork_join_pool_whose_branches_post_to_the_hive) {
+    constexpr unsigned tasks = 20, leaves = 233;  // of fib(12)
+    std::atomic<unsigned> posted = 0, ended = 0, right = 0;
+    apiary::fork_join_pool pool({.workers = 2});  // before the hive, whose tasks call it
+    {
+        running_hive r;
+        for (unsigned i = 0; i != tasks; ++i)
+            EXPECT_TRUE(r.h.post_compute([&] {
+                const auto here = std::this_thread::get_id();
+                std::thread::id there;
+                const auto n = pool.run([&](auto& w) {
+                    there = std::this_thread::get_id();
+                    return fib_and_posts(w, r.h, posted, 12);
+                });
+                if (n == 144 && there != here) ++right;
+                ++ended;
+            }));
+        while (ended != tasks) std::this_thread::yield();
+    }
+    EXPECT_EQ(right, tasks);
+    EXPECT_EQ(posted, tasks * leaves);
+    EXPECT_EQ(pool.counters().roots, tasks);
 }
 
 co_task<> asks_one_that_is_stopped(apiary::hive& h) {

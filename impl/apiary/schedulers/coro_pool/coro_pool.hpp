@@ -9,8 +9,9 @@
 // When to use it. For computations that divide themselves, and for work that waits. When not: for plain
 // callables that neither divide nor wait (hive).
 //
-// Threads.   spawn, sync_wait, resume_on, request_stop, report: any. start, stop, wait_for_end: one at a time,
-//            not a worker of this pool. Destruction: when no thread is in a call.
+// Threads.   spawn, sync_wait, resume_on, request_stop, report, counters, workers, stop_token, host: any.
+//            start, stop, wait_for_end: one at a time, not a worker of this pool. Destruction: when no
+//            thread is in a call.
 // Idle.      A worker that has found nothing for linger_ns sleeps; it costs nothing then.
 // Errors.    Construction: std::invalid_argument when a number is out of range. start: std::system_error
 //            when a thread cannot be started. README.md has a table for bad input.

@@ -11,7 +11,7 @@
 
 namespace apiary {
 
-// The lowest address that leaves `reserve` bytes below it.
+// The lowest address that leaves `reserve` bytes below it; the highest there is, when no address does.
 inline std::uintptr_t stack_floor(std::size_t reserve) noexcept {
 #if defined(__SANITIZE_ADDRESS__)
     return reserve * 0;
@@ -23,7 +23,8 @@ inline std::uintptr_t stack_floor(std::size_t reserve) noexcept {
     (void)::pthread_attr_getstack(&attributes, &lowest, &size);  // of attributes that are filled in neither can fail
     (void)::pthread_attr_getguardsize(&attributes, &guard);
     ::pthread_attr_destroy(&attributes);
-    return reinterpret_cast<std::uintptr_t>(lowest) + guard + reserve;
+    const std::uintptr_t usable = reinterpret_cast<std::uintptr_t>(lowest) + guard;
+    return reserve < UINTPTR_MAX - usable ? usable + reserve : UINTPTR_MAX;
 #endif
 }
 

@@ -20,11 +20,22 @@
 
 namespace apiary {
 
+// event_trace for a policy that says so: struct traced : apiary::real_sync { using task_graph_trace = apiary::event_trace; };
+template <class Sync>
+struct trace_of_graph {
+    using type = no_trace;
+};
+template <class Sync>
+    requires requires { typename Sync::task_graph_trace; }
+struct trace_of_graph<Sync> {
+    using type = typename Sync::task_graph_trace;
+};
+
 template <class Sync>
 struct graph_parts {
     using clock = steady_clock<Sync>;
     using random = typename Sync::random_source;
-    using trace = no_trace;
+    using trace = typename trace_of_graph<Sync>::type;
     static int processor() {
         if constexpr (Sync::checked)
             return -1;

@@ -10,6 +10,7 @@
 //
 // Costs are nanoseconds. Names are words; tasks may stand in any order. What is missing is 0.
 //
+// Threads. Each function: any, on plans that no other thread changes; submit_plan: the graph's submitter.
 // Errors. read_plan throws std::invalid_argument with the line's number: an unknown word or producer, a
 //         number out of range, a name given twice; or with the names of a cycle.
 // Tested by graph_plan_test.cpp.

@@ -11,12 +11,15 @@
 // transfers of what tasks of other types have put out for it: each type has one link, which takes them one
 // after the other, and the worker waits for them.
 //
-// The policies are those of the real workers, and so is the code that decides (ready_board.hpp,
-// successor_rule.hpp).
+// The policies are those of the real workers. By fifo, min_clock and critical_path so is the code that decides
+// (ready_board.hpp). By locality the successor that runs at once is chosen by the same code (successor_rule.hpp),
+// but as often as there is one: at_once has no part here; and all others lie on the board of fifo, where real
+// workers have deques and steal.
 //
+// Threads. One, for each simulation; the plan must stay as it is meanwhile.
 // Errors. std::invalid_argument: a type without workers, a negative cost, a plan whose producers do not come
 //         first; std::length_error as submit. Tested by simulation_test.cpp.
-// Not modelled: caches, transfers between workers of one type, the time of a theft or a wake.
+// Not modelled: caches, transfers between workers of one type, the time of a theft or a wake, at_once.
 #pragma once
 
 #include <algorithm>

@@ -10,16 +10,18 @@
 // When to use it. For graphs that are known only as they are made, however long. When not: for trees
 // (fork_join), or tasks without dependencies (hive).
 //
-// Threads.   submit, scope, wait, close, state, output: the submitter, which is one thread at a time; not a task of this graph.
-//            With several_submitters any thread may call submit, wait and close; they exclude each other, also while
-//            one of them waits. progress, counters, failures: any. Construction and destruction: while no other call runs.
+// Threads.   submit, scope, wait, close, state, output, window, bytes, report: the submitter, which is one thread at a time;
+//            the first four not a task of this graph. With several_submitters any thread may call submit, wait and close; they
+//            exclude each other, also while one of them waits; state to report: while none of them is called.
+//            submitted, reclaimed, progress, counters, failures: any. write_trace: behind close. Construction and
+//            destruction: while no other call runs.
 // Blocking.  submit waits while the window, the dependencies or the output heap is full. wait and close
 //            until all has completed. Meanwhile the submitter runs tasks of type 0 itself, if it may
 //            (submitter_helps), and sleeps when there are none.
 // Order.     A task runs behind its producers. Of those that its end makes ready the worker runs one at
 //            once, that of the highest priority, else the oldest; the others can be stolen. With another
 //            policy than locality as that says (ready_board.hpp), and every hand-over takes a mutex.
-// Errors.    submit throws before anything has changed: std::invalid_argument (unknown producer, worker
+// Errors.    state and counters throw std::invalid_argument for what there is not. submit throws before anything has changed: std::invalid_argument (unknown producer, worker
 //            type without workers), std::length_error (too many producers, an output larger than the
 //            heap), window_stuck (an open scope keeps the window full), std::logic_error (behind close,
 //            or from a task of this graph). A task that throws cancels those that depend on it; failures()
@@ -38,6 +40,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -162,29 +165,44 @@ public:
     const T* output(task_id id) const {
         return reinterpret_cast<const T*>(output(id).data());
     }
-    task_state state(task_id id) const { return window_.state(id); }
+    task_state state(task_id id) const {
+        if (id >= submitted())
+            throw std::invalid_argument("task_graph: task " + std::to_string(id) + " has not been submitted yet");
+        return window_.state(id);
+    }
 
     // Hints while tasks run. What the submitter has not needed yet it has not reclaimed.
     std::uint64_t submitted() const { return window_.submitted(); }
     std::uint64_t reclaimed() const { return window_.reclaimed(); }
-    std::size_t window() const { return window_.slots(); }
+    std::size_t window() const { return window_.slots(); }                         // a submit may make it larger
     std::size_t bytes() const { return window_.bytes() + window_.ring().size(); }  // of the window and the output heap
     task_graph_progress progress() const {
         task_graph_progress p{.submitted = submitted(), .begun = 0};
-        for (std::size_t type = 0; type != crews_.size(); ++type) p.begun += counters(type).begun();
+        for (std::size_t type = 0; type != crews_.size(); ++type) p.begun += counters_of(type).begun();
         return p;
     }
     std::vector<task_failure> failures() { return window_.failures().entries(); }
     task_graph_counters counters(std::size_t type) const {
-        task_graph_counters all;
-        const auto& table = crews_[type].table();
-        for (unsigned i = 0; i != table.size(); ++i) add_counters(all, table[i]->ready(), table[i]->counters());
-        return all;
+        if (type >= crews_.size())
+            throw std::invalid_argument("task_graph: no type " + std::to_string(type) + "; there are " +
+                                        std::to_string(crews_.size()));
+        return counters_of(type);
     }
     task_graph_report report() const {
         task_graph_report r{submitted(), reclaimed(), open_at_close_, {}};
-        for (std::size_t type = 0; type != crews_.size(); ++type) r.types.push_back(counters(type));
+        for (std::size_t type = 0; type != crews_.size(); ++type) r.types.push_back(counters_of(type));
         return r;
+    }
+
+    // What the workers did, type by type, as elements of Chrome's traceEvents; when the policy is traced (graph_kind.hpp). A span
+    // is a task and those that ran at once behind it. The submitter is worker 0 of type 0.
+    void write_trace(std::ostream& out) const
+        requires(kind::parts::trace::on)
+    {
+        unsigned track = 0;
+        for (std::size_t type = 0; type != crews_.size(); ++type)
+            for (unsigned i = 0; i != crews_[type].table().size(); ++i)
+                crews_[type].table()[i]->events().write(out, ++track, ("type " + std::to_string(type)).c_str(), i);
     }
 
     // For the workers.
@@ -216,6 +234,12 @@ public:
 private:
     static constexpr unsigned max_workers = crew_type::max_workers - 1;
 
+    task_graph_counters counters_of(std::size_t type) const {
+        task_graph_counters all;
+        const auto& table = crews_[type].table();
+        for (unsigned i = 0; i != table.size(); ++i) add_counters(all, table[i]->ready(), table[i]->counters());
+        return all;
+    }
     static std::byte* new_heap(std::size_t n) { return new (std::align_val_t{16}) std::byte[n]; }
     // One submitter at a time. A task that asked for it could wait for itself.
     class submitter_turn {

@@ -75,6 +75,23 @@ TEST(coro_memory, few_heap_calls_when_frames_travel_between_workers) {
     EXPECT_LT(allocations_of(work), 1'000U);
 }
 
+// A thread keeps up to 63 blocks of a size. So four threads and 32 coroutines at a time have ten slabs of a size at most, however
+// many have run: the rest is the books of the depot and the line of the engine's pool.
+TEST(coro_memory, heap_calls_follow_what_lives_at_a_time_and_not_what_has_run) {
+    if (!storage::recycles) GTEST_SKIP() << "frames come from the heap under a sanitizer";
+    coro_pool pool({.workers = 3});
+    pool.start();
+    std::atomic<unsigned> n = 0;
+    const auto heap_calls = allocations_of([&] {
+        for (int round = 0; round != 3'000; ++round) {
+            for (int i = 0; i != 32; ++i) EXPECT_TRUE(pool.spawn(counts(n)));
+            while (pool.report().living != 0) std::this_thread::yield();
+        }
+    });
+    EXPECT_LT(heap_calls, 64U);
+    EXPECT_EQ(n, 96'000U);
+}
+
 TEST(frame_blocks, are_reused_by_size_and_given_back_by_other_threads) {
     using apiary::frame_blocks;
     for (const std::size_t bytes : {1UL, 64UL, 65UL, 200UL, 2048UL, 2049UL, 100'000UL}) {

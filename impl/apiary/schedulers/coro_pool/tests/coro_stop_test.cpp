@@ -171,6 +171,30 @@ TEST(coro_stop, a_cancel_asks_by_the_stop_token_and_is_counted) {
     EXPECT_EQ(report.exceptions, 0U);
 }
 
+TEST(coro_stop, a_pool_that_is_destroyed_cancels_and_waits) {
+    std::atomic<unsigned> n = 0;
+    std::atomic<bool> gone = false;
+    gate g;
+    std::stop_token token;
+    std::thread opener;
+    {
+        coro_pool pool({.workers = 1});
+        pool.start();
+        token = pool.stop_token();
+        ASSERT_TRUE(pool.spawn(waits_below(g, n)));
+        until_somebody_waits(g);
+        opener = std::thread([&] {
+            while (!token.stop_requested()) std::this_thread::yield();
+            EXPECT_FALSE(gone);
+            g.open();
+        });
+    }
+    gone = true;
+    opener.join();
+    EXPECT_FALSE(g.somebody_waits()) << "it was brought back before the pool was gone";
+    EXPECT_EQ(n, 0U) << "cancelled";
+}
+
 co_task<> keeps_the_worker(std::atomic<bool>& began, const std::atomic<bool>& over) {
     began = true;
     while (!over) std::this_thread::yield();

@@ -162,6 +162,15 @@ TEST(fork_join_help, recursion_that_is_too_deep_is_an_exception_and_the_pool_goe
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
+// An address that has wrapped would limit nothing.
+TEST(fork_join_help, a_reserve_beyond_the_address_space_refuses_every_fork) {
+    EXPECT_EQ(apiary::stack_floor(SIZE_MAX), UINTPTR_MAX);
+    EXPECT_EQ(apiary::stack_floor(SIZE_MAX - 4096), UINTPTR_MAX);
+    fork_join_pool pool({.workers = 1, .stack_reserve = SIZE_MAX});
+    EXPECT_THROW(pool.run([](context& w) { (void)fork_join(w, [] {}, [] {}); }), apiary::fork_too_deep);
+    EXPECT_EQ(pool.run([] { return 5; }), 5);
+}
+
 // The main thread's stack is known from a file in /proc, which a process without a free descriptor cannot open.
 TEST(fork_join_help, a_stack_that_the_system_does_not_tell_of_has_no_limit) {
     EXPECT_NE(apiary::stack_floor(65'536), 0U);

@@ -11,14 +11,16 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <fstream>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -49,15 +51,27 @@ std::uint64_t mix(std::uint64_t x) {
     return x ^ x >> 29;
 }
 
+std::uint64_t number_behind(const std::string& option, const char* text) {
+    std::uint64_t n = 0;
+    const char* const end = text == nullptr ? text : text + std::strlen(text);
+    if (const auto read = std::from_chars(text, end, n);
+        text == nullptr || read.ec != std::errc() || read.ptr != end || n == 0)
+        throw std::invalid_argument(option + " takes a number from 1 on");
+    return n;
+}
+
 int stream(int argc, char** argv) {
     std::uint64_t tasks = 10'000'000;
     unsigned workers = 1;
     std::size_t window = 16384;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        const std::uint64_t n = std::strtoull(argv[i + 1], nullptr, 10);
-        if (std::strcmp(argv[i], "--tasks") == 0) tasks = n;
-        if (std::strcmp(argv[i], "--workers") == 0) workers = static_cast<unsigned>(n);
-        if (std::strcmp(argv[i], "--window") == 0) window = n;
+    for (int i = 1; i < argc; i += 2) {
+        const std::string option = argv[i];
+        if (option != "--tasks" && option != "--workers" && option != "--window")
+            throw std::invalid_argument("no option " + option + "; there are --tasks, --workers and --window");
+        const std::uint64_t n = number_behind(option, argv[i + 1]);  // null behind the last one
+        if (option == "--tasks") tasks = n;
+        if (option == "--workers") workers = static_cast<unsigned>(std::min<std::uint64_t>(n, UINT32_MAX));
+        if (option == "--window") window = n;
     }
     constexpr std::uint64_t reach = 1024;
     std::array<std::uint64_t, 2 * reach> expected{};

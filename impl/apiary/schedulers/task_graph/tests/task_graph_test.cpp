@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -204,6 +205,34 @@ TEST(task_graph, tells_how_far_it_is) {
     EXPECT_EQ(g.progress().begun, 2U) << "one ran, one was cancelled";
 }
 
+struct traced : apiary::real_sync {
+    using task_graph_trace = apiary::event_trace;
+};
+
+TEST(task_graph, writes_what_the_workers_of_each_type_did_when_its_policy_is_traced) {
+    apiary::basic_task_graph<traced> g({.workers = {0, 2}});
+    const auto a = g.submit([] {});
+    const auto b = g.submit({a}, [] {}, {.type = 1});
+    g.submit({b}, [] {}, {.type = 1});
+    (void)g.close();
+    std::ostringstream text;
+    g.write_trace(text);
+    std::string about;
+    std::vector<unsigned> tasks;  // of each track
+    std::istringstream lines(text.str());
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find("thread_name") != std::string::npos) about += line, tasks.push_back(0);
+        if (line.find("\"name\":\"task\"") == std::string::npos) continue;
+        EXPECT_NE(line.find("\"tid\":" + std::to_string(tasks.size()) + ','), std::string::npos) << line;
+        ++tasks.back();
+    }
+    for (const char* worker : {"type 0 worker 0", "type 1 worker 0", "type 1 worker 1"})
+        EXPECT_NE(about.find(worker), std::string::npos) << worker;
+    ASSERT_EQ(tasks.size(), 3U);
+    EXPECT_EQ(tasks[0], 1U) << "the submitter ran its own";
+    EXPECT_EQ(tasks[1] + tasks[2], 1U) << "b, and its successor at once behind it";
+}
+
 TEST(task_graph, of_those_that_become_ready_together_the_one_of_the_highest_priority_runs_first) {
     task_graph g({.workers = {0}});
     std::vector<int> order;
@@ -386,7 +415,13 @@ TEST(task_graph, refuses_bad_input) {
     EXPECT_THROW(g.submit([] {}, {.bytes = 65}), std::length_error);
     EXPECT_THROW(g.submit({a, a, a, a, a}, [] {}), std::length_error);
     EXPECT_EQ(g.submitted(), 1U);
+    EXPECT_THROW((void)g.state(a + 1), std::invalid_argument) << "nobody has submitted it";
+    EXPECT_THROW((void)g.state(a + 8), std::invalid_argument) << "another task's slot";
+    EXPECT_TRUE(g.output(a + 8).empty());
+    EXPECT_EQ(g.counters(1).ran, 0U);
+    EXPECT_THROW((void)g.counters(2), std::invalid_argument) << "no such type";
     EXPECT_EQ(g.close().consumed, 1U);
+    EXPECT_EQ(g.state(a), task_state::consumed);
     EXPECT_THROW(g.submit([] {}), std::logic_error) << "behind close";
     EXPECT_THROW(task_graph::scope{g}, std::logic_error);
     EXPECT_EQ(g.close().submitted, 1U) << "a second close says the same";

@@ -1,0 +1,195 @@
+// fork_core: a fork_join_pool without its threads: the crew, the way in from other threads, and what is counted.
+//
+// When to use it. Through fork_join_pool, which gives each worker a thread; by checks, which give each a
+// modelled one. When not: by programs.
+//
+// Threads.   run, counters: any. run_worker: one thread for each worker. request_stop: once, behind the last run.
+// Progress.  run blocks its caller, unless that is one of the workers.
+// Synchronisation: idle_set S1, S2; fork_list; thread_latch.
+// Checked by model_check/schedulers/fork_join. Stressed by stress/schedulers/fork_join.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <stdexcept>
+#include <thread>
+#include <type_traits>
+
+#include <apiary/contract/scheduler.hpp>
+#include <apiary/events/parker_driver.hpp>
+#include <apiary/schedulers/fork_join/fork_join.hpp>
+#include <apiary/schedulers/fork_join/stack_bounds.hpp>
+#include <apiary/tasks/job.hpp>
+#include <apiary/timers/clock.hpp>
+#include <apiary/workers/crew.hpp>
+#include <apiary/workers/thread_latch.hpp>
+#include <apiary/workers/trace.hpp>
+
+namespace apiary {
+
+struct fork_join_counters {
+    std::uint64_t roots = 0;            // calls that run brought onto a worker
+    std::uint64_t handed_out = 0;       // jobs offered to other workers
+    std::uint64_t stolen = 0;           // of them, taken
+    std::uint64_t slept = 0;            // times that a joiner slept until its job was over
+    std::uint64_t parked = 0;           // times that a worker without work slept
+    std::uint64_t woken = 0;            // of them, ended by a root or an offer
+    std::uint64_t lost_exceptions = 0;  // those that left a call in which another one travels
+};
+
+template <class Sync>
+struct fork_join_parts {
+    using driver = parker_driver<Sync>;
+    using clock = steady_clock<Sync>;
+    using random = typename Sync::random_source;
+    using trace = no_trace;
+    static int processor() { return -1; }  // no rule of these workers asks for it
+};
+
+template <class Core, class Sync, class Parts>
+struct fork_join_kind {
+    using sync = Sync;
+    using driver = typename Parts::driver;
+    using task_type = job<Sync>;
+    using parts = Parts;
+    using ready = fork_context<Sync, Core>;
+    template <class Crew, class Worker>
+    using sources = fork_sources<Crew, Worker>;
+    static constexpr worker_kind counted_as = worker_kind::compute;
+};
+
+template <class Sync, class Parts = fork_join_parts<Sync>>
+class fork_core {
+    using kind = fork_join_kind<fork_core, Sync, Parts>;
+
+public:
+    using crew_type = crew<fork_core, kind>;
+    using worker_type = typename crew_type::worker_type;
+    using context = fork_context<Sync, fork_core>;
+    static constexpr unsigned max_workers = crew_type::max_workers;
+
+    fork_core(unsigned workers, const worker_parameters& parameters, std::int64_t linger_ns = 0)
+        : workers_(workers), linger_ns_(linger_ns), crew_(*this, parameters) {
+        stopping_.store(false, std::memory_order_relaxed);
+        for (unsigned i = 0; i != workers; ++i) crew_.table().attach(crew_);
+    }
+    fork_core(const fork_core&) = delete;
+    fork_core& operator=(const fork_core&) = delete;
+
+    // Calls f, with the worker if it takes one, on a worker of this pool, and returns or throws what it does.
+    template <class F>
+    auto run(F&& f) {
+        if (context* here = current(); here != nullptr && &here->pool() == this) return detail::call_branch(f, *here);
+        using callable = std::remove_reference_t<F>;
+        typename Sync::template scoped<root<callable>> on_stack(f);
+        root<callable>& call = *on_stack;
+        if (!crew_.post(&call)) throw std::logic_error("fork_join: run was called while the pool is destroyed");
+        call.over.wait();
+        if (call.failed.read()) std::rethrow_exception(call.outcome.take_error());
+        if constexpr (std::is_void_v<detail::branch_returns<context, callable>>)
+            return;
+        else
+            return call.outcome.take_value();
+    }
+
+    // The worker whose thread this is, of whichever pool; null elsewhere.
+    static context* current() noexcept { return Sync::template current<context>(); }
+
+    fork_join_counters counters() const {
+        fork_join_counters all;
+        for (unsigned i = 0; i != workers_; ++i) {
+            const context& c = context_of(i);
+            all.handed_out += c.handed_out();
+            all.stolen += c.stolen();
+            all.slept += c.slept();
+            all.lost_exceptions += c.lost_exceptions();
+            const worker_counters engine = crew_.table()[i]->counters();
+            all.parked += engine.parked;
+            all.woken += engine.woken;
+            all.roots += engine.run;
+        }
+        return all;
+    }
+
+    // On the thread that is to be this worker, until the stop.
+    void run_worker(unsigned i, std::size_t stack_reserve) noexcept {
+        context_of(i).jobs().limit_stack(stack_floor(stack_reserve));
+        enter_thread(i);
+        worker(i).run();
+        Sync::template set_current<context>(nullptr);
+    }
+    void enter_thread(unsigned i) { Sync::set_current(&context_of(i)); }
+    worker_type& worker(unsigned i) { return *crew_.table()[i]; }
+    void request_stop() {
+        crew_.close();
+        stopping_.store(true, std::memory_order_seq_cst);
+        const typename Sync::lock held(mutex_);
+        crew_.wake_all();
+    }
+
+    // For workers and their contexts.
+    unsigned workers() const { return workers_; }
+    context& context_of(unsigned i) const { return crew_.table()[i]->ready(); }
+    void wake(unsigned i) { crew_.table()[i]->driver().wake(); }
+    void wake_one() { crew_.wake_one(); }
+    void wait(unsigned i) { crew_.table()[i]->driver().wait(kind::driver::forever); }
+    bool somebody_sleeps() const { return crew_.sleepers().calls_for_a_wake(); }
+    std::int64_t linger_ns() const { return linger_ns_; }
+    bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+    bool discarding() const { return false; }
+    auto& clock() { return clock_; }
+    std::int64_t now_ns() const { return clock_.now_ns(); }
+    const exception_handler& on_exception() const { return on_exception_; }
+    typename Sync::mutex& mutex() { return mutex_; }
+
+    // How long a worker looks on before it sleeps.
+    class patience {
+    public:
+        patience() = default;  // over
+        explicit patience(const fork_core& core) : core_(&core), over_(core.linger_ns() == 0) {}
+        bool over() const { return over_; }
+        void spend() {
+            if (++spins_ % 32 != 0) return Sync::relax();
+            const std::int64_t now = core_->now_ns();
+            if (until_ns_ == 0) until_ns_ = now + core_->linger_ns();
+            over_ = now >= until_ns_;
+            if (!over_) std::this_thread::yield();
+        }
+
+    private:
+        const fork_core* core_ = nullptr;
+        std::int64_t until_ns_ = 0;
+        unsigned spins_ = 0;
+        bool over_ = true;
+    };
+
+private:
+    // A call from outside, on the stack of its caller.
+    template <class F>
+    struct root : job<Sync> {
+        F& callable;
+        detail::fork_outcome<detail::branch_result<context, F>> outcome;
+        typename Sync::template cell<bool> failed{false};
+        thread_latch<Sync> over;
+
+        explicit root(F& f) : job<Sync>(&end), callable(f) {}
+        // Never dropped: the pool outlives every run, and a stop drains.
+        static bool end(job<Sync>& self, job_end, any_worker* by) {
+            auto& mine = static_cast<root&>(self);
+            mine.failed.write(mine.outcome.run(mine.callable, static_cast<worker_type*>(by)->ready()));
+            mine.over.count_down();  // the caller and its frame may be gone behind it
+            return true;
+        }
+    };
+
+    const unsigned workers_;
+    const std::int64_t linger_ns_;
+    typename Parts::clock clock_;
+    exception_handler on_exception_;
+    typename Sync::mutex mutex_;
+    typename Sync::template atomic<bool> stopping_;
+    crew_type crew_;
+};
+
+}  // namespace apiary

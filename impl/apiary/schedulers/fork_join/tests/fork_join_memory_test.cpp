@@ -1,0 +1,80 @@
+// Heap calls of a pool behind its first call: none, whichever worker runs, takes, divides or sleeps.
+#include <apiary/schedulers/fork_join/parallel.hpp>
+#include <apiary/schedulers/fork_join/pool.hpp>
+#include <apiary/schedulers/fork_join/task_scope.hpp>
+#include <apiary/testing/replaced_new.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+
+std::atomic<std::uint64_t> allocations = 0;
+void apiary::before_allocation(std::size_t, std::size_t) { ++allocations; }
+
+namespace {
+
+using apiary::fork_join;
+using apiary::fork_join_pool;
+using context = fork_join_pool::context;
+
+std::uint64_t fib(context& w, unsigned n) {
+    if (n < 2) return n;
+    const auto [x, y] =
+        fork_join(w, [n](context& v) { return fib(v, n - 1); }, [n](context& v) { return fib(v, n - 2); });
+    return x + y;
+}
+
+// A theft, and a joiner that sleeps until the thief has ended: neither can be otherwise.
+void steals_and_sleeps(context& w) {
+    while (!w.asked()) std::this_thread::yield();
+    std::atomic<bool> begun = false;
+    const std::uint64_t slept = w.slept();
+    fork_join(
+        w,
+        [&] {
+            while (!begun) std::this_thread::yield();
+        },
+        [&] {
+            begun = true;
+            while (w.slept() == slept) std::this_thread::yield();
+        });
+}
+
+TEST(fork_join_memory, no_heap_call_behind_the_first_run) {
+    fork_join_pool pool({.workers = 3, .linger_ns = 0});
+    pool.run([] {});  // the engine's line of roots has an array, which grows to the most that ever waited
+    bool right = true;
+    const std::uint64_t before = allocations;
+    for (int round = 0; round != 50; ++round) {
+        right &= pool.run([](context& w) { return fib(w, 16); }) == 987;
+        pool.run(steals_and_sleeps);
+        right &= pool.run([](context& w) {
+            std::atomic<unsigned> jobs = 0;
+            apiary::task_scope all(w);
+            for (int i = 0; i != 20; ++i) all.run([&jobs] { ++jobs; });  // more than it has room for
+            (void)all.wait();
+            return jobs.load();
+        }) == 20;
+        right &= pool.run([](context& w) {
+            return apiary::parallel_reduce(
+                w, 0, 1000, 0, [](int i) { return i; }, [](int a, int b) { return a + b; }, 10);
+        }) == 499'500;
+        for (const auto parked = pool.counters().parked; pool.counters().parked == parked;) {
+            pool.run([] {});  // its worker sleeps again behind it
+            std::this_thread::yield();
+        }
+    }
+    const std::uint64_t heap_calls = allocations - before;
+    EXPECT_EQ(heap_calls, 0U);
+    EXPECT_TRUE(right);
+    const auto c = pool.counters();
+    EXPECT_GE(c.stolen, 50U);
+    EXPECT_GE(c.slept, 50U);
+    EXPECT_GE(c.parked, 50U);
+    EXPECT_GE(c.woken, 1U);
+}
+
+}  // namespace
