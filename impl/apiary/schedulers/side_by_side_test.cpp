@@ -1,10 +1,5 @@
-<<<<<<< HEAD
-// Schedulers beside each other in one program: a coroutine that goes through a hive comes back to its own pool, and processes have
-// one compute for them.
-=======
-// Schedulers beside each other in one process: a coroutine that goes through a hive comes back to its own pool; a task of a hive has
-// a fork_join_pool compute for it, whose branches post to that hive.
->>>>>>> 5521c34980f8cd2030ad563bd0ddfb6925d7486c
+// Schedulers beside each other in one program: a coroutine that goes through a hive comes back to its own pool, processes have a
+// hive compute for them, and a hive's task a fork_join_pool, whose branches post to that hive.
 #include <apiary/coroutines/on_compute.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
