@@ -11,15 +11,15 @@ from pathlib import Path
 GXX, CLANG, ROOT, *LIBRARIES = sys.argv[1:]
 del sys.argv[1:]
 RUNTIME = f"{ROOT}/model_check/apiary/model_check/as_it_is"
-SCENARIOS = f"{ROOT}/model_check/as_it_is"
+SCENARIOS = "model_check/as_it_is"  # places are told from the root of the source
 OPTIONS = [f"-I{ROOT}/impl", f"-I{ROOT}/model_check", "-std=c++20", "-g", f'-DAPIARY_SOURCE_ROOT="{ROOT}"']
 # As in apiary_as_it_is.cmake, but for what clang does not know.
 INSTRUMENTED = ["-fsanitize=thread", "-fno-builtin", "-fno-omit-frame-pointer", "-U_FORTIFY_SOURCE", "-Wno-atomic-alignment",
-                "-include", f"{RUNTIME}/instrumented.hpp"]
+                "-include", f"{RUNTIME}/instrumented.hpp", "-fdebug-compilation-dir=."]
 
 
 def call(*words: str) -> subprocess.CompletedProcess:
-    return subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+    return subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, cwd=ROOT)
 
 
 class Clang(unittest.TestCase):

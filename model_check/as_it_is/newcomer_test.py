@@ -75,6 +75,9 @@ def refusals(parent: Path, environment: dict[str, str]) -> None:
     done = run("build/counts_check --json -", folder, environment)
     must("assembly is allowed, and what it does is not seen" in done.stdout, "and says why", done.stdout)
 
+    done = build(options="COMPILE_OPTIONS -flto")
+    must(done.returncode != 0 and "no code that could be looked at" in done.stdout, "an object without code is refused", done.stdout)
+
     clang = shutil.which("clang++-19")
     others = [("set(CMAKE_CXX_COMPILER_ID Clang)", "", "Clang"), ("set(CMAKE_SYSTEM_PROCESSOR aarch64)", "", "aarch64")]
     for before, compiler, name in [*others, ("", clang, "Clang")] if clang else others:
