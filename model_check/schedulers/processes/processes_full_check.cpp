@@ -1,5 +1,5 @@
 // The scheduler as it ships: full mailboxes. Of two processes that would wait for each other one is refused, and only then; one that
-// drops its oldest keeps its newest.
+// is killed while it waits ends; one that drops its oldest keeps its newest.
 #include "processes_scenario.hpp"
 
 namespace {
@@ -60,6 +60,47 @@ struct circle_of_two : processes_scenario<Sync, 2, 0> {
     }
 };
 APIARY_CHECK(circle_of_two);
+
+// A process waits for room. It is killed while the receiver takes its message, and so tells it that there is room.
+template <class Sync>
+struct suspended_one_is_killed : processes_scenario<Sync, 2, 0> {
+    static constexpr const char* what = "a process that waits for room is killed while its message is taken: it ends";
+    static constexpr std::array must_reach{"process_core.full", "full.ended_first", "full.taken_first"};
+    static constexpr mailbox_limit one{.most = 1, .then = when_full::suspend_sender};
+    pid sink, sender;
+    bool ended_first = false;
+
+    void before() {
+        this->make();
+        const auto until_cancelled = [this](event& e, auto& out) {
+            if (e.type == event_type::cancel) return out.finish();
+            if (this->of[1].messages == 2) ended_first = !this->core->lives(sender);
+        };
+        sink = this->core->spawn(std::make_unique<bounded<Sync>>(this->of[1], one, nullptr, until_cancelled)).id;
+        this->turn();  // it is idle
+        const auto send_two = [this](event&, auto& out) {
+            for (int n = 0; n != 2; ++n)
+                Sync::law(out.send(sink, n) == send_answer::accepted, "a mailbox that suspends its senders refuses");
+        };
+        sender =
+            this->core->spawn(std::make_unique<bounded<Sync>>(this->of[0], one, send_two, [](event&, auto&) {})).id;
+        this->turn();  // it is suspended
+    }
+    void thread(unsigned i) {
+        if (i == 0) Sync::law(this->core->kill(sender) == send_answer::accepted, "one that waits could not be killed");
+        (void)this->turn_on(i);
+    }
+    void after() {
+        for (unsigned n = 0; n != 6; ++n) (void)this->turn_on(n % 2);
+        Sync::law(this->of[0].closed == 1 && this->of[0].steps == 1, "a killed process was not closed, or was stepped");
+        Sync::law(this->of[1].messages == 2, "an accepted message was lost");
+        Sync::reach(ended_first ? "full.ended_first" : "full.taken_first");
+        this->core->request_stop();
+        for (unsigned n = 0; n != 6 && !this->core->over(); ++n) (void)this->turn_on(n % 2);
+        this->end();
+    }
+};
+APIARY_CHECK(suspended_one_is_killed);
 
 // A thread sends three to one that has room for one, and cancels it. One turn meanwhile; what is left behind it.
 template <class Sync>
