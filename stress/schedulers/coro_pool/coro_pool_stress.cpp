@@ -2,6 +2,7 @@
 // pools of several sizes that come and go, and that are drained or cancelled. Every result is what plain recursion gives; every root
 // that was accepted ends once; every coroutine that waits is brought back once.
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
+#include <apiary/schedulers/coro_pool/when_any.hpp>
 
 #include <atomic>
 #include <coroutine>
@@ -22,6 +23,7 @@ using apiary::chaos;
 using apiary::chaos_sync;
 using apiary::co_outcome;
 using apiary::when_all;
+using apiary::when_any;
 using pool_type = apiary::basic_coro_pool<chaos_sync>;
 template <class T = void>
 using task = apiary::co_task<T, chaos_sync>;
@@ -89,6 +91,7 @@ struct world {
     pool_type& there;
     ferryman& f;
     std::atomic<std::uint64_t> spawned = 0, counted = 0;
+    std::atomic<std::uint64_t> raced = 0;  // of when_any, that run
 };
 
 // A tree given by the seed alone: what a node does is drawn from its number.
@@ -112,6 +115,7 @@ struct tree {
         if (what % 64 == 5) co_await apiary::resume_on(w->there);
         const auto priority = static_cast<apiary::co_priority>(what / 64 % 3);
         if (what % 64 == 6 && w->here.spawn(counts(*w), {.priority = priority})) ++w->spawned;
+        if (what % 64 == 7) co_await races(node);
         if (!forks(node, depth)) {
             if (throws(node)) throw branch_threw{node};
             co_return node;
@@ -136,6 +140,20 @@ struct tree {
         }
         if (copy != node + 1) w->r.fail("what a branch wrote is not there behind its join");
         co_return sum;
+    }
+    // The loser waits for the ferryman, which may bring it back when the parent has gone, and its frame.
+    task<> races(std::uint64_t node) const {
+        const auto first = co_await when_any(answers(*w, node, node % 2 == 0), answers(*w, node + 1, node % 2 != 0));
+        if (first.value != node + first.index) w->r.fail("when_any gave the result of another");
+    }
+    static task<std::uint64_t> answers(world& w, std::uint64_t n, bool waits) {
+        ++w.raced;
+        const struct at_end {
+            world& w;
+            ~at_end() { --w.raced; }
+        } counted{w};
+        if (waits) co_await w.f.crossing();
+        co_return n;
     }
     // It may outlive the tree.
     static task<> counts(world& w) {
@@ -200,6 +218,7 @@ void body(apiary::stress::run& r) {
     there.stop();
     const auto c = here.report(), d = there.report();
     if (c.living != 0 || d.living != 0) r.fail("something lives behind the stop");
+    if (w.raced != 0) r.fail("a contender of when_any has not ended behind the stop");
     if (!cancels && w.counted != w.spawned) r.fail("not every spawned coroutine has run to its end");
     if (w.counted > w.spawned) r.fail("a coroutine ran that nobody spawned, or twice");
 }

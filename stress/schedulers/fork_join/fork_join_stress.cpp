@@ -1,11 +1,16 @@
 // fork_join under stress: trees of random shape whose branches compute, yield and throw, on pools of several sizes that come and go,
 // called by several threads at a time. Every leaf runs once unless an exception cut it off; every result is what plain recursion gives.
+// Scopes of as many jobs as are drawn, some of which throw; loops that a body or another thread stops: nothing has its turn twice, and
+// the answer says whether all had theirs.
 #include <apiary/schedulers/fork_join/parallel.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
+#include <apiary/schedulers/fork_join/task_scope.hpp>
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -64,6 +69,65 @@ struct tree {
     }
 };
 
+// Jobs of a scope, more of them than it has room for now and then; each writes its own cell, and some throw.
+void run_a_scope(apiary::stress::run& r, pool_type& pool, std::uint64_t drawn) {
+    const auto jobs = static_cast<unsigned>(drawn % 24);
+    const bool throws = drawn / 32 % 4 == 0;
+    std::vector<unsigned> ran(jobs);  // plain: the wait publishes them
+    bool threw = false;
+    const bool whole = pool.run([&](context& w) {
+        apiary::task_scope<context> all(w);
+        for (unsigned i = 0; i != jobs; ++i)
+            all.run([&, i](context& v) {
+                r.progress();
+                if (i % 4 == 1)
+                    (void)fork_join(v, [&] { r.progress(); }, [&] { ++ran[i]; });
+                else
+                    ++ran[i];
+                if (throws && i % 8 == 3) throw branch_threw{i};
+            });
+        try {
+            return all.wait();
+        } catch (const branch_threw&) {
+            threw = true;
+            return true;
+        }
+    });
+    for (const unsigned n : ran)
+        if (n != 1) r.fail("a job of a scope ran " + std::to_string(n) + " times");
+    if (!whole) r.fail("a scope that nobody stopped says that it was");
+    if (threw != (throws && jobs > 3)) r.fail("an exception of a scope's job got lost, or came from nowhere");
+}
+
+// A loop whose body asks for a stop at a drawn index, or that another thread stops.
+void run_a_loop_to_be_stopped(apiary::stress::run& r, pool_type& pool, std::uint64_t drawn) {
+    constexpr unsigned size = 300;
+    const auto stops_at = static_cast<unsigned>(drawn % (2 * size));  // half of them never
+    const bool from_outside = drawn / 1024 % 4 == 0;
+    const auto source =
+        std::make_unique<std::stop_source>();  // on the stack g++ 12 takes it for uninitialized, under a sanitizer
+    std::vector<unsigned> ran(size);
+    std::thread other;
+    if (from_outside) other = std::thread([&] { (void)source->request_stop(); });
+    const bool whole = pool.run([&](context& w) {
+        return apiary::parallel_for(w, 0U, size,
+                                    [&](unsigned i) {
+                                        r.progress();
+                                        ++ran[i];
+                                        if (i == stops_at) (void)source->request_stop();
+                                    },
+                                    {.grain = 1 + drawn % 7, .stop = source->get_token()});
+    });
+    if (other.joinable()) other.join();
+    unsigned turns = 0;
+    for (const unsigned n : ran) {
+        if (n > 1) r.fail("a loop that is stopped gave an index twice");
+        turns += n;
+    }
+    if (whole != (turns == size)) r.fail("the answer of a loop does not say whether every index had its turn");
+    if (!from_outside && stops_at >= size && !whole) r.fail("a loop was stopped although nobody asked");
+}
+
 void body(apiary::stress::run& r) {
     chaos_sync::random_source random(r.seed);
     const unsigned workers = 1 + random.below(r.opts.threads);
@@ -88,6 +152,8 @@ void body(apiary::stress::run& r) {
                 } catch (const branch_threw&) {
                 }
                 if (got != expected) r.fail("a tree gave another result than plain recursion");
+                run_a_scope(r, pool, t.draw(1'000'000));
+                run_a_loop_to_be_stopped(r, pool, t.draw(2'000'000));
                 std::uint64_t sum = 0;
                 sum = pool.run([&](context& w) {
                     return apiary::parallel_reduce(
