@@ -21,8 +21,9 @@
 // Order.     A task runs behind its producers. Of those that its end makes ready the worker runs one at
 //            once, that of the highest priority, else the oldest; the others can be stolen. With another
 //            policy than locality as that says (ready_board.hpp), and every hand-over takes a mutex.
-// Errors.    state and counters throw std::invalid_argument for what there is not. submit throws before anything has changed: std::invalid_argument (unknown producer, worker
-//            type without workers), std::length_error (too many producers, an output larger than the
+// Errors.    state and counters throw std::invalid_argument for a task or type that there is not. submit throws
+//            before anything has changed: std::invalid_argument (unknown producer, worker type without
+//            workers), std::length_error (too many producers, an output larger than the
 //            heap), window_stuck (an open scope keeps the window full), std::logic_error (behind close,
 //            or from a task of this graph). A task that throws cancels those that depend on it; failures()
 //            says which, and why. Nothing is thrown by wait or close for it.
