@@ -165,12 +165,11 @@ private:
         const unsigned there = std::thread::hardware_concurrency();
         return there == 0 ? 1 : there < max_workers ? there : max_workers;
     }
-    // The sources linger by themselves, and offers come from one worker at a time: none of the engine's own patience.
+    // The sources linger by themselves, and offers come from one worker at a time: no second look of the engine's.
     static worker_parameters parameters(const co_config& c) {
         return {.global_batch = c.stealing ? c.batch : 1,  // nobody could take the others of a batch
                 .steal_rounds = c.stealing ? 2U : 0U,
-                .looks_before_sleep = 0,
-                .naps = 0};
+                .looks_before_sleep = 0};
     }
     // The first so many that this thread may use, all for 0. std::invalid_argument: there are not so many.
     static std::vector<int> processors_for(unsigned workers) {
