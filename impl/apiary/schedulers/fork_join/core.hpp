@@ -123,7 +123,7 @@ public:
     worker_type& worker(unsigned i) { return *crew_.table()[i]; }
     void request_stop() {
         crew_.close();
-        stopping_.store(true, std::memory_order_seq_cst);
+        stopping_.store(true, std::memory_order_relaxed);  // the wakes publish it
         const typename Sync::lock held(mutex_);
         crew_.wake_all();
     }
