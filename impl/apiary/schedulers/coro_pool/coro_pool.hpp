@@ -12,7 +12,8 @@
 // Threads.   spawn, sync_wait, resume_on, request_stop, report, counters, workers, stop_token, host: any.
 //            start, stop, wait_for_end: one at a time, not a worker of this pool. Destruction: when no
 //            thread is in a call.
-// Idle.      A worker that has found nothing for linger_ns sleeps; it costs nothing then.
+// Idle.      A worker that has found nothing for linger_ns sleeps; it costs nothing then. Woken in vain
+//            beside one that is awake, it naps first (workers/idle_policy.hpp).
 // Errors.    Construction: std::invalid_argument when a number is out of range. start: std::system_error
 //            when a thread cannot be started. README.md has a table for bad input.
 // A stop     waits until nothing lives, suspended coroutines included: it destroys none, since what would
@@ -41,7 +42,7 @@ namespace apiary {
 
 struct co_config {
     unsigned workers = 0;                      // 1 … 280; 0: as many as there are processors
-    std::int64_t linger_ns = usual_linger_ns;  // so long a worker looks for work before it sleeps; 0: it sleeps at once
+    std::int64_t linger_ns = usual_linger_ns;  // so long a worker looks for work before it sleeps; 0: not at all
     exception_handler on_exception = {};       // of detached coroutines, on the worker
     // The seed's optimisations; README.md has what each brings. linger_ns is one, frame pooling another (heap_frames).
     std::size_t batch = usual_batch;  // so many a worker takes from the pool at once, for others to steal: 1 … 64
