@@ -8,7 +8,7 @@
 #include <apiary/coroutines/async_mutex.hpp>
 #include <apiary/coroutines/async_semaphore.hpp>
 
-#include "checked_stop.hpp"
+#include "coroutine_scenario.hpp"
 
 namespace {
 
@@ -18,8 +18,8 @@ using namespace apiary::model;
 template <class Sync>
 struct locking_scenario : coroutine_scenario<Sync> {
     using base = coroutine_scenario<Sync>;
-    async_mutex<Sync, checked_stop<Sync>> m;
-    typename base::stop_source stop;
+    async_mutex<Sync> m;
+    stop_hooks<Sync> stop;
     typename Sync::template cell<int> guarded{0};
     std::array<std::atomic<int>, 2> had{}, cancelled{};  // std::atomic: the oracle is no part of what is checked
 
@@ -41,7 +41,7 @@ template <class Sync>
 struct two_lock : locking_scenario<Sync> {
     static constexpr const char* what = "two coroutines lock at the same time: one after the other has it";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on", "async_semaphore.need_not_wait"};
+    static constexpr std::array must_reach{"waiter.brought_back", "async_semaphore.need_not_wait"};
     void thread(unsigned i) { this->locks(this->here(), i); }
     void after() {
         locking_scenario<Sync>::after();
@@ -64,14 +64,14 @@ struct unlock_meets_a_cancel : locking_scenario<Sync> {
     }
     void thread(unsigned i) {
         if (i == 0) return kept.unlock();
-        this->stop.request_stop();
+        this->stop.ask();
     }
     void after() {
         locking_scenario<Sync>::after();
         Sync::law(this->had[0] + this->cancelled[0] == 1, "an await did not end once");
         Sync::law(this->had[1] == 1, "the one that waited behind it never got the mutex");
     }
-    typename async_mutex<Sync, checked_stop<Sync>>::holder kept;
+    typename async_mutex<Sync>::holder kept;
 };
 APIARY_CHECK(unlock_meets_a_cancel);
 
@@ -88,13 +88,13 @@ struct unlock_meets_the_last_cancel : locking_scenario<Sync> {
         else if (i == 1)
             kept.unlock();
         else
-            this->stop.request_stop();
+            this->stop.ask();
     }
     void after() {
         locking_scenario<Sync>::after();
         Sync::law(this->had[0] + this->cancelled[0] == 1, "an await did not end once");
     }
-    typename async_mutex<Sync, checked_stop<Sync>>::holder kept;
+    typename async_mutex<Sync>::holder kept;
 };
 APIARY_CHECK(unlock_meets_the_last_cancel);
 
@@ -120,15 +120,15 @@ struct newcomer_does_not_overtake : locking_scenario<Sync> {
         locking_scenario<Sync>::after();
         Sync::law(this->had[0] == 1, "the one that waited never got the mutex");
     }
-    typename async_mutex<Sync, checked_stop<Sync>>::holder kept;
+    typename async_mutex<Sync>::holder kept;
 };
 APIARY_CHECK(newcomer_does_not_overtake);
 
 template <class Sync>
 struct permits_scenario : coroutine_scenario<Sync> {
     using base = coroutine_scenario<Sync>;
-    async_semaphore<Sync, checked_stop<Sync>> s{0};
-    typename base::stop_source stop;
+    async_semaphore<Sync> s{0};
+    stop_hooks<Sync> stop;
     typename Sync::template cell<int> made{0};
     std::array<std::atomic<int>, 2> had{}, cancelled{};
 
@@ -152,7 +152,7 @@ struct release_meets_a_wait : permits_scenario<Sync> {
     static constexpr const char* what =
         "a permit is released while a coroutine begins to wait for it: the wake is not lost";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on", "async_semaphore.need_not_wait"};
+    static constexpr std::array must_reach{"waiter.brought_back", "async_semaphore.need_not_wait"};
     void thread(unsigned i) {
         if (i == 0)
             this->takes(this->here(), 0);
@@ -194,7 +194,7 @@ struct permits_and_a_cancel : permits_scenario<Sync> {
     void before() { this->takes(this->here(this->stop), 0); }
     void thread(unsigned i) {
         if (i == 0) return this->gives(2);
-        this->stop.request_stop();
+        this->stop.ask();
     }
     void after() {
         Sync::law(this->had[0] + this->cancelled[0] == 1, "an await did not end once");

@@ -6,7 +6,7 @@
 
 #include <apiary/coroutines/on_compute.hpp>
 
-#include "checked_stop.hpp"
+#include "coroutine_scenario.hpp"
 
 namespace {
 
@@ -64,11 +64,11 @@ template <class Sync>
 struct computing_scenario : coroutine_scenario<Sync> {
     static constexpr unsigned threads = 2;
     one_place<Sync> elsewhere;
-    typename coroutine_scenario<Sync>::stop_source stop;
+    stop_hooks<Sync> stop;
     std::atomic<int> ran = 0, done = 0, cancelled = 0;  // std::atomic: the oracle is no part of what is checked
 
     template <class F>
-    using awaited_call = computing<one_place<Sync>, F, Sync, checked_stop<Sync>>;
+    using awaited_call = computing<one_place<Sync>, F, Sync>;
 
     coroutine<Sync> computes(typename coroutine_scenario<Sync>::place) {
         const auto callable = [this] { return ++ran, 7; };
@@ -89,7 +89,7 @@ struct computing_scenario : coroutine_scenario<Sync> {
 template <class Sync>
 struct computation_ends_while_its_coroutine_suspends : computing_scenario<Sync> {
     static constexpr const char* what = "a computation ends while its coroutine still suspends: it goes on once";
-    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on"};
+    static constexpr std::array must_reach{"waiter.brought_back", "awaiter.went_on"};
     void thread(unsigned i) {
         if (i == 0) return this->elsewhere.run_one();
         this->computes(this->here());
@@ -108,7 +108,7 @@ struct computation_meets_a_cancel : computing_scenario<Sync> {
     void before() { this->computes(this->here(this->stop)); }
     void thread(unsigned i) {
         if (i == 0) return this->elsewhere.run_one();
-        this->stop.request_stop();
+        this->stop.ask();
     }
     void after() {
         computing_scenario<Sync>::after();
@@ -120,7 +120,7 @@ APIARY_CHECK(computation_meets_a_cancel);
 template <class Sync>
 struct computation_meets_the_end : computing_scenario<Sync> {
     static constexpr const char* what = "a scheduler refuses a computation, or drops it: its coroutine is told once";
-    static constexpr std::array must_reach{"on_compute.dropped", "waiter.went_on"};
+    static constexpr std::array must_reach{"on_compute.dropped", "awaiter.went_on"};
     void thread(unsigned i) {
         if (i == 0) return this->elsewhere.close();
         this->computes(this->here());

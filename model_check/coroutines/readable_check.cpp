@@ -7,7 +7,7 @@
 #include <apiary/coroutines/readable.hpp>
 #include <apiary/coroutines/timer_thread.hpp>
 
-#include "checked_stop.hpp"
+#include "coroutine_scenario.hpp"
 
 namespace {
 
@@ -62,11 +62,11 @@ template <class Sync>
 struct waiting_scenario : coroutine_scenario<Sync> {
     using base = coroutine_scenario<Sync>;
     timer_thread<Sync, one_descriptor<Sync>> service;
-    typename base::stop_source stop;
+    stop_hooks<Sync> stop;
     std::atomic<int> done = 0, cancelled = 0, closed = 0;  // std::atomic: the oracle is no part of what is checked
 
     coroutine<Sync> waits(typename base::place) {
-        const awaited how = co_await readable<checked_stop<Sync>>(service, 3);
+        const awaited how = co_await readable(service, 3);
         ++(how == awaited::done ? done : how == awaited::closed ? closed : cancelled);
         service.stop();
     }
@@ -84,7 +84,7 @@ struct ready_meets_a_cancel : waiting_scenario<Sync> {
     void thread(unsigned i) {
         if (i == 0) return this->service.run();
         if (i == 1) return this->service.driver().becomes_ready();
-        this->stop.request_stop();
+        this->stop.ask();
     }
     void after() {
         waiting_scenario<Sync>::after();
@@ -104,7 +104,7 @@ struct cancel_meets_the_end : waiting_scenario<Sync> {
     void thread(unsigned i) {
         if (i == 0) return this->service.run();
         if (i == 1) return this->service.stop();
-        this->stop.request_stop();
+        this->stop.ask();
     }
     void after() {
         waiting_scenario<Sync>::after();
@@ -123,7 +123,7 @@ struct descriptor_closed_meets_a_cancel : waiting_scenario<Sync> {
     void thread(unsigned i) {
         if (i == 0) return this->service.run();
         if (i == 1) return this->service.driver().is_closed();
-        this->stop.request_stop();
+        this->stop.ask();
     }
     void after() {
         waiting_scenario<Sync>::after();
@@ -138,7 +138,7 @@ struct ready_while_it_suspends : waiting_scenario<Sync> {
     static constexpr const char* what =
         "a coroutine begins to wait for what becomes ready: the thread sees it, and it goes on";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on"};
+    static constexpr std::array must_reach{"waiter.brought_back", "awaiter.went_on"};
     void thread(unsigned i) {
         if (i == 0) return this->service.run();
         if (i == 1) return this->service.driver().becomes_ready();

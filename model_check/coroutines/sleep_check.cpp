@@ -7,7 +7,7 @@
 #include <apiary/coroutines/sleeping.hpp>
 #include <apiary/coroutines/timer_thread.hpp>
 
-#include "checked_stop.hpp"
+#include "coroutine_scenario.hpp"
 
 namespace {
 
@@ -19,11 +19,11 @@ struct sleeping_scenario : coroutine_scenario<Sync> {
     using base = coroutine_scenario<Sync>;
     using service = timer_thread<Sync, parker_driver<Sync, typename Sync::parker>>;
     service timers;
-    typename base::stop_source stop;
+    stop_hooks<Sync> stop;
     std::atomic<int> woke = 0, cancelled = 0;  // std::atomic: the oracle is no part of what is checked
 
     coroutine<Sync> sleeps(typename base::place) {
-        const awaited how = co_await sleep_for<checked_stop<Sync>>(timers, std::chrono::nanoseconds(10));
+        const awaited how = co_await sleep_for(timers, std::chrono::nanoseconds(10));
         ++(how == awaited::done ? woke : cancelled);
     }
     void after() { Sync::law(woke + cancelled == 1, "a sleep did not end once"); }
@@ -37,7 +37,7 @@ struct deadline_meets_a_cancel : sleeping_scenario<Sync> {
     void before() { this->sleeps(this->here(this->stop)); }
     void thread(unsigned i) {
         if (i == 1) {
-            this->stop.request_stop();
+            this->stop.ask();
             return this->timers.stop();
         }
         this->timers.run();
@@ -67,7 +67,7 @@ struct earliest_deadline_wakes_the_thread : sleeping_scenario<Sync> {
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"sleep.ended_the_service"};
     coroutine<Sync> sleeps_and_ends(typename coroutine_scenario<Sync>::place) {
-        const awaited how = co_await sleep_for<checked_stop<Sync>>(this->timers, std::chrono::nanoseconds(10));
+        const awaited how = co_await sleep_for(this->timers, std::chrono::nanoseconds(10));
         ++(how == awaited::done ? this->woke : this->cancelled);
         Sync::reach("sleep.ended_the_service");
         this->timers.stop();
@@ -88,7 +88,7 @@ struct sleep_meets_the_end : sleeping_scenario<Sync> {
     static constexpr const char* what =
         "a coroutine falls asleep while the service ends: it is told, before or behind the end";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on"};
+    static constexpr std::array must_reach{"waiter.brought_back", "awaiter.went_on"};
     void thread(unsigned i) {
         if (i == 0)
             this->timers.run();

@@ -6,7 +6,7 @@
 
 #include <apiary/coroutines/async_event.hpp>
 
-#include "checked_stop.hpp"
+#include "coroutine_scenario.hpp"
 
 namespace {
 
@@ -17,16 +17,21 @@ using namespace apiary::model;
 template <class Sync>
 class happening {
 public:
-    class awaiting : public awaiter<awaiting, Sync, checked_stop<Sync>> {
+    class awaiting : public awaiter<awaiting, Sync> {
     public:
         explicit awaiting(happening& of) : of_(of) {}
         ~awaiting() { lives_.write(false); }
         bool await_ready() const { return false; }
         awaited await_resume() { return this->resumed(); }
 
-        bool wait() {
+        bool wait(stop_hooks<Sync>* stops) {
             const typename Sync::lock held(of_.mutex_);
             if (of_.happened_) return false;
+            if (!this->listens(stops)) {
+                Sync::reach("cancel.before");
+                this->how.write(awaited::cancelled);
+                return false;
+            }
             of_.waiting_.append(*this);
             return true;
         }
@@ -68,7 +73,7 @@ template <class Sync>
 struct awaits_a_happening : coroutine_scenario<Sync> {
     using base = coroutine_scenario<Sync>;
     happening<Sync> it;
-    typename base::stop_source stop;
+    stop_hooks<Sync> stop;
     typename Sync::template cell<int> made{0}, done{0}, cancelled{0};
 
     void happens() {
@@ -92,7 +97,7 @@ struct resumed_while_it_suspends : awaits_a_happening<Sync> {
     static constexpr const char* what =
         "a coroutine awaits what happens meanwhile: it goes on elsewhere, and its frame goes, while await_suspend runs";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on"};
+    static constexpr std::array must_reach{"waiter.brought_back"};
     void thread(unsigned i) {
         if (i == 1) return this->happens();
         this->waits(this->here());
@@ -109,9 +114,9 @@ struct cancelled_while_it_suspends : awaits_a_happening<Sync> {
     static constexpr const char* what =
         "a stop is asked for while a coroutine suspends: before, behind or during the registration it is cancelled";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on"};
+    static constexpr std::array must_reach{"waiter.brought_back", "cancel.before"};
     void thread(unsigned i) {
-        if (i == 1) return this->stop.request_stop();
+        if (i == 1) return (void)this->stop.ask();
         this->waits(this->here(this->stop));
     }
     void after() {
@@ -126,11 +131,11 @@ struct await_against_cancel : awaits_a_happening<Sync> {
     static constexpr const char* what =
         "a coroutine that waits is completed and cancelled: it goes on once, and the frame stays until both have left";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"waiter.brought_back", "cancel.too_late", "stop.waited_for_the_call"};
+    static constexpr std::array must_reach{"waiter.brought_back", "cancel.too_late", "stop_hooks.waited_for_the_call"};
     void before() { this->waits(this->here(this->stop)); }
     void thread(unsigned i) {
         if (i == 0) return this->happens();
-        this->stop.request_stop();
+        this->stop.ask();
     }
 };
 APIARY_CHECK(await_against_cancel);
@@ -140,14 +145,14 @@ struct await_against_both : awaits_a_happening<Sync> {
     static constexpr const char* what =
         "the same while the coroutine suspends: three threads, one of which lets it go on";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on", "cancel.too_late"};
+    static constexpr std::array must_reach{"waiter.brought_back", "cancel.too_late"};
     void thread(unsigned i) {
         if (i == 0)
             this->waits(this->here(this->stop));
         else if (i == 1)
             this->happens();
         else
-            this->stop.request_stop();
+            this->stop.ask();
     }
 };
 APIARY_CHECK(await_against_both);
@@ -157,7 +162,7 @@ struct two_wait_for_it : awaits_a_happening<Sync> {
     static constexpr const char* what =
         "two coroutines wait, and are let go one behind the other: the first frame goes before the second is told";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on"};
+    static constexpr std::array must_reach{"waiter.brought_back"};
     void before() { this->waits(this->here()); }
     void thread(unsigned i) {
         if (i == 0) return this->happens();
@@ -181,9 +186,9 @@ template <class Sync>
 struct event_scenario : coroutine_scenario<Sync> {
     static constexpr std::array engine_laws{"lifetime"};
     using base = coroutine_scenario<Sync>;
-    using event = async_event<Sync, checked_stop<Sync>>;
+    using event = async_event<Sync>;
     event* it = nullptr;
-    typename base::stop_source stop;
+    stop_hooks<Sync> stop;
     typename Sync::template cell<int> made{0}, ended{0};
 
     void before() { it = Sync::template create<event>(); }
@@ -223,14 +228,14 @@ struct event_meets_a_cancel : event_scenario<Sync> {
     static constexpr const char* what =
         "the same, and a stop is asked for: the event is the coroutine's, or was cancelled";
     static constexpr unsigned threads = 3;
-    static constexpr std::array must_reach{"waiter.brought_back", "waiter.went_on", "event.cancelled"};
+    static constexpr std::array must_reach{"waiter.brought_back", "event.cancelled"};
     void thread(unsigned i) {
         if (i == 0)
             this->waits(this->here(this->stop));
         else if (i == 1)
             this->set();
         else
-            this->stop.request_stop();
+            this->stop.ask();
     }
 };
 APIARY_CHECK(event_meets_a_cancel);

@@ -12,11 +12,10 @@
 // Fixed twins: the shipped waiter and list; the shipped semaphore; the shipped awaiter's order.
 #include <array>
 #include <atomic>
-#include <optional>
 
 #include <apiary/coroutines/async_semaphore.hpp>
 
-#include "../coroutines/checked_stop.hpp"
+#include "../coroutines/coroutine_scenario.hpp"
 
 namespace {
 
@@ -42,7 +41,7 @@ struct completed_and_cancelled : coroutine_scenario<Sync> {
             check.list.append(*this);
             check.one = this;
             check.waits.store(true, relaxed);
-            return this->suspend();
+            return true;
         }
         void await_resume() const {}
         completed_and_cancelled& check;
@@ -81,12 +80,12 @@ APIARY_CHECK(c07_fixed);
 template <class Sync>
 class looks_then_frees {
 public:
-    class locking : public awaiter<locking, Sync, checked_stop<Sync>> {
+    class locking : public awaiter<locking, Sync> {
     public:
         explicit locking(looks_then_frees& m) : of_(m) {}
         bool await_ready() const { return false; }
         awaited await_resume() { return this->resumed(); }
-        bool wait() {
+        bool wait(stop_hooks<Sync>*) {
             const typename Sync::lock held(of_.mutex_);
             if (!of_.locked_.exchange(true, acquire)) return false;
             of_.waiting_.append(*this);
@@ -124,7 +123,7 @@ public:
     void unlock() { permit_.release(); }
 
 private:
-    async_semaphore<Sync, checked_stop<Sync>> permit_{1};
+    async_semaphore<Sync> permit_{1};
 };
 
 template <class Sync, template <class> class Mutex>
@@ -167,36 +166,37 @@ struct callback_is_made : coroutine_scenario<Sync> {
     static constexpr std::array engine_laws{"lifetime"};
     struct awaiting : waiter<Sync> {
         explicit awaiting(callback_is_made& c) : check(c) {}
-        struct asked {
-            void operator()() const {}
-        };
         bool await_ready() const { return false; }
         template <class Promise>
         bool await_suspend(std::coroutine_handle<Promise> h) {
             this->begin(h.promise().suspended_here());
             check.found.store(this, release);
             bool waits = true;
-            if (Late) waits = this->suspend();
+            if (Late) waits = !both.second();
             if (waits) {
                 has_callback.store(true, relaxed);
-                callback.emplace(h.promise().stop_token(), asked{});
+                (void)h.promise().stops()->add(callback, [](stop_hook<Sync>&) noexcept {});
             }
-            return Late ? waits : this->suspend();
+            return Late ? waits : !both.second();
         }
-        void await_resume() { callback.reset(); }
+        void await_resume() {
+            if (!Late && has_callback.load(relaxed)) stop_hooks<Sync>::remove(callback);
+        }
         callback_is_made& check;
         typename Sync::template atomic<bool> has_callback{false};
-        std::optional<typename checked_stop<Sync>::template callback<asked>> callback;
+        stop_hook<Sync> callback;
+        second_of_two<Sync> both;
     };
-    typename coroutine_scenario<Sync>::stop_source stop;
+    stop_hooks<Sync> stop;
     typename Sync::template atomic<awaiting*> found{nullptr};
 
     coroutine<Sync> awaits(typename coroutine_scenario<Sync>::place) { co_await awaiting(*this); }
     void thread(unsigned i) {
         if (i == 0)
             awaits(this->here(stop));
-        else
-            Sync::spin_until(found, [](awaiting* w) { return w != nullptr; })->finish();
+        else if (awaiting* const w = Sync::spin_until(found, [](awaiting* a) { return a != nullptr; });
+                 w->both.second())
+            w->finish();
     }
 };
 template <class Sync>
@@ -208,7 +208,7 @@ APIARY_EXHIBIT(c09_callback_behind_the_hand_over, "access to freed memory");
 template <class Sync>
 struct c09_fixed : callback_is_made<Sync, false> {
     static constexpr const char* what =
-        "twin of C09: found and finished before, the coroutine goes on behind suspend alone";
+        "twin of C09: found and ended before, the coroutine goes on behind its last step alone";
     static constexpr const char* exhibit = "c09_callback_behind_the_hand_over";
 };
 APIARY_CHECK(c09_fixed);

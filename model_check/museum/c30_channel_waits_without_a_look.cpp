@@ -9,7 +9,7 @@
 
 #include <apiary/coroutines/channel.hpp>
 
-#include "../coroutines/checked_stop.hpp"
+#include "../coroutines/coroutine_scenario.hpp"
 
 namespace {
 
@@ -20,7 +20,7 @@ using namespace apiary::model;
 template <class Sync>
 class looks_once {
 public:
-    class receiving : public awaiter<receiving, Sync, checked_stop<Sync>> {
+    class receiving : public awaiter<receiving, Sync> {
     public:
         explicit receiving(looks_once& from) : from_(from) {}
         bool await_ready() {
@@ -28,7 +28,7 @@ public:
             return from_.there_;
         }
         awaited await_resume() { return this->resumed(); }
-        bool wait() {
+        bool wait(stop_hooks<Sync>*) {
             const typename brief_lock<Sync>::held inside(from_.lock_);
             from_.receivers_.append(*this);
             return true;
@@ -61,7 +61,7 @@ public:
     void send() { Sync::law(channel_.try_send(1) == awaited::done, "there was room, and nothing was sent"); }
 
 private:
-    channel<int, Sync, checked_stop<Sync>> channel_{1};
+    channel<int, Sync> channel_{1};
 };
 
 template <class Sync, template <class> class Channel>

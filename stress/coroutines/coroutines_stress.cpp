@@ -13,7 +13,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -96,8 +95,8 @@ public:
 
     place next(bool may_be_cancelled = true) {
         left_.fetch_add(1);
-        stops_.emplace_back(may_be_cancelled ? std::stop_source() : std::stop_source(std::nostopstate));
-        return {home_, stops_.back().get_token()};
+        if (!may_be_cancelled) return {home_};
+        return {home_, &stops_.emplace_back()};
     }
     void ended() {
         run.progress();
@@ -111,7 +110,7 @@ public:
             if (random.below(100) >= of_a_hundred) continue;
             for (std::uint32_t pauses = random.below(200); pauses != 0; --pauses) chaos_sync::relax();
             if (random.below(8) == 0) std::this_thread::yield();
-            s.request_stop();
+            s.ask();
         }
     }
     void wait_for_all_but(int some) const {
@@ -121,8 +120,8 @@ public:
 
 private:
     std::atomic<int> left_ = 0;
-    std::deque<std::stop_source> stops_;  // a deque: it grows while coroutines run
-    crew home_;                           // the first to go
+    std::deque<apiary::stop_hooks<chaos_sync>> stops_;  // a deque: it grows while coroutines run
+    crew home_;                                         // the first to go
 };
 
 coroutine locks(place, round& all, apiary::async_mutex<chaos_sync>& m, long& guarded, std::atomic<long>& had) {

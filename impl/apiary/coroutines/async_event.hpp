@@ -12,8 +12,7 @@
 // Bad input. Set twice, reset while unset: as once. Destroyed while a coroutine waits: ends the
 //            program. It may be destroyed by a coroutine that it let go on, once no other waits.
 //
-// Synchronisation. By the mutex, and behind it the waiter's own (waiter S1, S2): what came before the
-// set is seen behind the wait.
+// Synchronisation. By the mutex: what came before the set is seen behind the wait.
 //
 // Checked by model_check/coroutines/waiter_check.cpp. Tested by async_event_test.cpp.
 #pragma once
@@ -23,10 +22,10 @@
 
 namespace apiary {
 
-template <class Sync = real_sync, class Stop = std_stop>
+template <class Sync = real_sync>
 class async_event {
 public:
-    class [[nodiscard]] awaiting : public awaiter<awaiting, Sync, Stop> {
+    class [[nodiscard]] awaiting : public awaiter<awaiting, Sync> {
     public:
         explicit awaiting(async_event& of) : of_(of) {}
         ~awaiting() {
@@ -37,9 +36,14 @@ public:
         awaited await_resume() { return this->resumed(); }
 
         // For awaiter.
-        bool wait() {
+        bool wait(stop_hooks<Sync>* stops) {
             const typename Sync::lock held(of_.mutex_);
             if (of_.set_) return false;
+            if (!this->listens(stops)) {
+                Sync::reach("cancel.came_before");
+                this->how.write(awaited::cancelled);
+                return false;
+            }
             of_.waiting_.append(*this);
             return true;
         }

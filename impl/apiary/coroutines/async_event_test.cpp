@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -50,11 +49,11 @@ TEST(async_event, a_cancelled_wait_says_so_and_a_frame_that_goes_leaves_the_list
     resume_later home;
     async_event<> e;
     lines l;
-    std::stop_source stop;
-    waits({home, stop.get_token()}, e, l, "a");
+    apiary::stop_hooks<> stop;
+    waits({home, &stop}, e, l, "a");
     waits({home}, e, l, "b").frame.destroy();
     waits({home}, e, l, "c");
-    stop.request_stop();
+    stop.ask();
     e.set();
     EXPECT_EQ(home.run_all(), 2U);
     EXPECT_EQ(l, (lines{"a was cancelled", "c went on"}));

@@ -18,9 +18,9 @@
 
 namespace apiary {
 
-template <class Sync = real_sync, class Stop = std_stop>
+template <class Sync = real_sync>
 class async_mutex {
-    using semaphore = async_semaphore<Sync, Stop>;
+    using semaphore = async_semaphore<Sync>;
 
 public:
     // Holds the mutex; an empty one does not.

@@ -18,7 +18,7 @@
 //
 // Invariants
 //   I1  The word is twice the free permits, plus `waits` while the list is not empty; behind a cancel
-//       it may be set for none. With `waits` no permit is free; it is set and cleared with the mutex.
+//       it may be set for none, also one that came before its await. With `waits` no permit is free; it is set and cleared with the mutex.
 //   I2  A permit is free, or somebody's, or that of a waiter that was taken as `done`.
 //
 // Why a mutex for the list: a cancel takes a waiter from its middle, since the frame goes. The
@@ -27,7 +27,7 @@
 // Synchronisation
 //   S1  release: compare-exchange or fetch_add (release) -> try_acquire, wait: compare-exchange
 //       (acquire). All changes are read-modify-writes, so a permit brings all that came before it.
-//   A permit that is handed over goes by the waiter (waiter S1, S2). No wake is lost, and needs no
+//   A permit that is handed over goes by the mutex, as its waiter does. No wake is lost, and needs no
 //   order for it: release and wait change one word, and the second of them sees the first.
 //
 // Checked by model_check/coroutines/async_semaphore_check.cpp. Stressed by
@@ -42,10 +42,10 @@
 
 namespace apiary {
 
-template <class Sync = real_sync, class Stop = std_stop>
+template <class Sync = real_sync>
 class async_semaphore {
 public:
-    class [[nodiscard]] acquiring : public awaiter<acquiring, Sync, Stop> {
+    class [[nodiscard]] acquiring : public awaiter<acquiring, Sync> {
     public:
         explicit acquiring(async_semaphore& from) : from_(from) {}
         ~acquiring() {
@@ -57,7 +57,16 @@ public:
         awaited await_resume() { return this->resumed(); }
 
         // For awaiter.
-        bool wait() { return from_.wait(*this); }
+        bool wait(stop_hooks<Sync>* stops) {
+            const typename Sync::lock held(from_.mutex_);
+            if (from_.had_one_after_all()) return false;
+            if (!this->listens(stops)) {
+                this->how.write(awaited::cancelled);
+                return false;
+            }
+            from_.waiting_.append(*this);
+            return true;
+        }
         void cancel() noexcept { from_.cancel(*this); }
 
     private:
@@ -96,9 +105,8 @@ public:
 private:
     static constexpr std::uint64_t waits = 1, one = 2;
 
-    // False: there is a permit after all, and it is taken.
-    bool wait(acquiring& w) {
-        const typename Sync::lock held(mutex_);
+    // With the mutex. True: a permit, and it is taken. False: the word says that one waits.
+    bool had_one_after_all() {
         std::uint64_t seen = word_.load(std::memory_order_relaxed);
         while (seen != waits) {
             const std::uint64_t wanted = seen >= one ? seen - one : waits;
@@ -106,10 +114,9 @@ private:
                 continue;
             if (wanted == waits) break;
             Sync::reach("async_semaphore.need_not_wait");
-            return false;  // S1
+            return true;  // S1
         }
-        waiting_.append(w);
-        return true;
+        return false;
     }
 
     void hand_over(std::uint64_t permits) {

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -73,11 +72,11 @@ TEST(async_semaphore, a_cancelled_wait_says_so_once_and_takes_no_permit) {
     resume_later home;
     async_semaphore<> s(0);
     lines l;
-    std::stop_source stop;
+    apiary::stop_hooks<> stop;
     takes({home}, s, l, "a");
-    takes({home, stop.get_token()}, s, l, "b");
+    takes({home, &stop}, s, l, "b");
     takes({home}, s, l, "c");
-    stop.request_stop();
+    stop.ask();
     home.run_all();
     EXPECT_EQ(l, (lines{"b was cancelled"}));
     s.release(2);
@@ -89,9 +88,9 @@ TEST(async_semaphore, the_last_waiter_cancelled_leaves_it_as_if_nobody_had_waite
     resume_later home;
     async_semaphore<> s(0);
     lines l;
-    std::stop_source stop;
-    takes({home, stop.get_token()}, s, l, "a");
-    stop.request_stop();
+    apiary::stop_hooks<> stop;
+    takes({home, &stop}, s, l, "a");
+    stop.ask();
     home.run_all();
     s.release();
     EXPECT_EQ(s.available(), 1U);
@@ -101,10 +100,10 @@ TEST(async_semaphore, a_stop_asked_for_before_cancels_only_what_must_wait) {
     resume_later home;
     async_semaphore<> s(1);
     lines l;
-    std::stop_source stop;
-    stop.request_stop();
-    takes({home, stop.get_token()}, s, l, "a");
-    takes({home, stop.get_token()}, s, l, "b");
+    apiary::stop_hooks<> stop;
+    stop.ask();
+    takes({home, &stop}, s, l, "a");
+    takes({home, &stop}, s, l, "b");
     EXPECT_EQ(l, (lines{"a has it", "b was cancelled"})) << "at once";
     EXPECT_TRUE(home.waiting.empty());
 }
@@ -113,10 +112,10 @@ TEST(async_semaphore, a_cancel_behind_the_hand_over_is_too_late) {
     resume_later home;
     async_semaphore<> s(0);
     lines l;
-    std::stop_source stop;
-    takes({home, stop.get_token()}, s, l, "a");
+    apiary::stop_hooks<> stop;
+    takes({home, &stop}, s, l, "a");
     s.release();
-    stop.request_stop();
+    stop.ask();
     EXPECT_EQ(home.run_all(), 1U);
     EXPECT_EQ(l, (lines{"a has it"}));
 }
@@ -137,9 +136,9 @@ TEST(async_semaphore, a_frame_destroyed_behind_its_cancel_holds_no_permit) {
     resume_later home;
     async_semaphore<> s(0);
     lines l;
-    std::stop_source stop;
-    takes({home, stop.get_token()}, s, l, "a");
-    stop.request_stop();
+    apiary::stop_hooks<> stop;
+    takes({home, &stop}, s, l, "a");
+    stop.ask();
     (void)home.next()->drop();
     EXPECT_EQ(s.available(), 0U);
     EXPECT_TRUE(l.empty());
@@ -177,14 +176,14 @@ TEST(async_mutex, goes_from_holder_to_holder) {
     resume_later home;
     async_mutex<> m;
     lines l;
-    std::stop_source stop;
+    apiary::stop_hooks<> stop;
     auto held = m.try_lock();
     EXPECT_TRUE(held);
     EXPECT_FALSE(m.try_lock());
     locks({home}, m, l, "a");
-    locks({home, stop.get_token()}, m, l, "b");
+    locks({home, &stop}, m, l, "b");
     locks({home}, m, l, "c");
-    stop.request_stop();
+    stop.ask();
     held.unlock();
     EXPECT_FALSE(held);
     home.run_all();

@@ -1,24 +1,24 @@
-// awaiter: what the awaiters of this rung have in common: how one suspends, and how a stop token
-// cancels it.
+// awaiter: what the awaiters of this rung have in common: how one suspends, and how a stop cancels it.
 //
-//     class acquiring : public awaiter<acquiring, Sync, Stop> {
+//     class acquiring : public awaiter<acquiring, Sync> {
 //         bool await_ready();             // it need not wait at all
-//         bool wait();                    // as a listed waiter; false: it need not wait after all
+//         bool wait(stop_hooks<Sync>*);   // true: it is suspended, and may have ended by now
 //         void cancel() noexcept;         // takes itself out, sets `how`, finishes; or is late
 //         awaited await_resume() { return this->resumed(); }
 //         ~acquiring();                   // if (this->left()): gives back what it was given
 //     };
 //
-// The promise that awaits offers suspended_here() and stop_token() (suspended.hpp), whatever type
-// it is otherwise. `Stop` says whose tokens those are: std_stop in programs; a checker brings its
-// own, since std::stop_callback blocks outside of its sight.
+// The promise that awaits offers suspended_here() and stops() (suspended.hpp), whatever type it is otherwise.
 //
 // A stop that was asked for before the await begins cancels it, unless it need not wait: what can
 // be had at once is had.
 //
+// wait() listens and joins the list under the structure's lock, whose unlock is what publishes the coroutine: a cancel
+// comes behind it. Where a service ends the wait, second_of_two.hpp decides instead.
+//
 // Threads.   cancel: the thread that asks for the stop; any. The rest: the awaiting thread, and the one
 //            on which the coroutine goes on.
-// Lifetime.  An awaiter is awaited once. The callback is destroyed first thing when the coroutine goes
+// Lifetime.  An awaiter is awaited once. Its hook is taken out first thing when the coroutine goes
 //            on; that waits until a cancel under way on another thread has returned.
 // Destruction of a frame that waits: by a thread that knows that nobody brings it back meanwhile
 // (no hand-over and no cancel is under way), or whose home has dropped the job.
@@ -28,22 +28,14 @@
 
 #include <coroutine>
 #include <cstdint>
-#include <memory>
-#include <new>
-#include <stop_token>
-#include <utility>
 
+#include <apiary/coroutines/second_of_two.hpp>
+#include <apiary/coroutines/stop_hooks.hpp>
 #include <apiary/coroutines/waiter.hpp>
 
 namespace apiary {
 
-struct std_stop {
-    using token = std::stop_token;
-    template <class F>
-    using callback = std::stop_callback<F>;
-};
-
-template <class Mine, class Sync, class Stop>
+template <class Mine, class Sync>
 class awaiter : public waiter<Sync> {
 public:
     using node = waiter<Sync>;
@@ -53,16 +45,23 @@ public:
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
         auto& promise = coroutine.promise();
         this->begin(promise.suspended_here());
-        if (!mine().wait()) return false;
+        return mine().wait(promise.stops());  // the last: the frame may be gone
+    }
+
+    // For wait, when it must. False: a stop was asked for before, and nobody calls cancel.
+    [[nodiscard]] bool listens(stop_hooks<Sync>* stops) {
         stage_.write(stage::waits);
-        {
-            typename Stop::token token = promise.stop_token();
-            if (token.stop_possible()) {
-                ::new (static_cast<void*>(&stop_)) callback(std::move(token), asked{&mine()});
-                stage_.write(stage::waits_with_callback);
-            }
-        }
-        return this->suspend();  // the last: the frame may be gone
+        if (stops == nullptr) return true;
+        hook_.of = this;
+        if (!stops->add(hook_, &cancel_it)) return false;
+        stage_.write(stage::waits_with_hook);
+        return true;
+    }
+    // The last of a wait that a service ends. False: it has ended it.
+    [[nodiscard]] static bool suspends(second_of_two<Sync>& suspended_and_over) {
+        if (!suspended_and_over.second()) return true;
+        Sync::reach("awaiter.went_on");
+        return false;
     }
 
 protected:
@@ -79,26 +78,23 @@ protected:
         const stage s = stage_.read();
         if (s == stage::fresh) [[likely]]
             return false;
-        if (s == stage::waits_with_callback) std::destroy_at(&stop_);
+        if (s == stage::waits_with_hook) stop_hooks<Sync>::remove(hook_);
         stage_.write(stage::fresh);
         return true;
     }
 
 private:
-    struct asked {
-        Mine* of;
-        void operator()() const noexcept { of->cancel(); }
+    struct hook : stop_hook<Sync> {
+        [[gnu::always_inline]] hook() {}
+        awaiter* of;
     };
-    using callback = typename Stop::template callback<asked>;
-    enum class stage : std::uint8_t { fresh, waits, waits_with_callback };
+    enum class stage : std::uint8_t { fresh, waits, waits_with_hook };
 
+    static void cancel_it(stop_hook<Sync>& h) noexcept { static_cast<hook&>(h).of->mine().cancel(); }
     Mine& mine() { return static_cast<Mine&>(*this); }
 
     typename Sync::template cell<stage> stage_{stage::fresh};
-    // By its stage, not by an optional: a coroutine that need not wait asks once on its way out.
-    union {
-        callback stop_;
-    };
+    hook hook_;
 };
 
 }  // namespace apiary

@@ -31,16 +31,17 @@
 // Why a lock: a value, the two lists and the close change together, and a cancel takes a waiter from
 // the middle of its list. A ring without a lock would need one beside it for all of that.
 //
-// An await tries once before its coroutine is suspended (await_ready), and again when it is put into
-// the list (wait): what came in between is not waited for. Exhibit C30.
+// An await tries before its coroutine is suspended (await_ready), unless a look at the size says that it would wait, and
+// again when it is put into the list (joins): what came in between is not waited for. Exhibit C30.
 //
-// Synchronisation. By the lock. Behind it a waiter's own: what was put into a waiting receiver
-// before finish is seen behind suspend (waiter S1, S2).
+// Synchronisation. By the lock. The size is changed with it, and read without: a look decides
+// nothing but whether await_ready tries.
 //
 // Checked by model_check/coroutines/channel_check.cpp. Stressed by
 // stress/coroutines/coroutines_stress.cpp. Tested by channel_test.cpp.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <type_traits>
@@ -60,26 +61,26 @@ struct received {
     explicit operator bool() const { return how == awaited::done; }
 };
 
-template <class T, class Sync = real_sync, class Stop = std_stop>
+template <class T, class Sync = real_sync>
 class channel {
     static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T> &&
                       std::is_nothrow_destructible_v<T>,
                   "a value moves where nobody can catch");
 
 public:
-    class [[nodiscard]] sending : public awaiter<sending, Sync, Stop> {
+    class [[nodiscard]] sending : public awaiter<sending, Sync> {
     public:
         [[gnu::always_inline]] sending(channel& to, T& value) : to_(to), value_(&value) {}
         [[gnu::always_inline]] ~sending() {
             if (this->left()) (void)to_.forget(to_.senders_, *this);
         }
 
-        [[gnu::always_inline]] bool await_ready() { return to_.template settle<false>(*this, to_.senders_); }
+        [[gnu::always_inline]] bool await_ready() { return !to_.looks_full() && to_.settle(*this); }
         // done, closed or cancelled.
         [[gnu::always_inline]] awaited await_resume() { return this->resumed(); }
 
         // For awaiter.
-        bool wait() { return !to_.template settle<true>(*this, to_.senders_); }
+        bool wait(stop_hooks<Sync>* stops) { return to_.joins(*this, to_.senders_, stops); }
         void cancel() noexcept { to_.cancel(to_.senders_, *this); }
 
     private:
@@ -88,14 +89,14 @@ public:
         T* const value_;
     };
 
-    class [[nodiscard]] receiving : public awaiter<receiving, Sync, Stop> {
+    class [[nodiscard]] receiving : public awaiter<receiving, Sync> {
     public:
         [[gnu::always_inline]] explicit receiving(channel& from) : from_(from) {}
         [[gnu::always_inline]] ~receiving() {
             if (this->left()) (void)from_.forget(from_.receivers_, *this);
         }
 
-        [[gnu::always_inline]] bool await_ready() { return from_.template settle<false>(*this, from_.receivers_); }
+        [[gnu::always_inline]] bool await_ready() { return !from_.looks_empty() && from_.settle(*this); }
         // A value, closed or cancelled.
         [[gnu::always_inline]] received<T> await_resume() {
             const awaited end = this->resumed();
@@ -103,7 +104,7 @@ public:
         }
 
         // For awaiter.
-        bool wait() { return !from_.template settle<true>(*this, from_.receivers_); }
+        bool wait(stop_hooks<Sync>* stops) { return from_.joins(*this, from_.receivers_, stops); }
         void cancel() noexcept { from_.cancel(from_.receivers_, *this); }
 
     private:
@@ -126,7 +127,9 @@ public:
     };
 
     explicit channel(std::size_t capacity)
-        : capacity_(capacity), ring_(capacity == 0 ? nullptr : Sync::template create_array<place>(capacity)) {}
+        : capacity_(capacity), ring_(capacity == 0 ? nullptr : Sync::template create_array<place>(capacity)) {
+        size_.store(0, std::memory_order_relaxed);
+    }
     ~channel() {
         if (!receivers_.empty() || !senders_.empty())
             Sync::fail("a channel was destroyed while a coroutine waits at it");
@@ -180,10 +183,7 @@ public:
     }
 
     // Hints.
-    std::size_t size() const {
-        const inside_it inside(lock_);
-        return size_;
-    }
+    std::size_t size() const { return size_.load(std::memory_order_relaxed); }
     bool is_closed() const {
         const inside_it inside(lock_);
         return closed_;
@@ -191,6 +191,8 @@ public:
 
 private:
     using place = typename Sync::template cell<std::optional<T>>;
+    template <class Waiter>
+    using other_of = std::conditional_t<std::is_same_v<Waiter, sending>, receiving, sending>;
     using inside_it = typename brief_lock<Sync>::held;
 
     // With the lock held. Of would_wait nothing has changed. `to` is to be finished without it.
@@ -199,7 +201,7 @@ private:
         to = receivers_.take_first();
         if (to != nullptr)
             to->value_.write(std::optional<T>(std::move(value)));
-        else if (size_ != capacity_)
+        else if (size() != capacity_)
             lay_down(value);
         else
             return awaited::would_wait;
@@ -208,10 +210,10 @@ private:
 
     // Likewise. The oldest sender that waits lays its value into the room that was made.
     [[gnu::always_inline]] awaited get(place& into, sending*& from) {
-        if (size_ != 0) {
+        if (const std::size_t there = size(); there != 0) {
             into.write(ring_[first_].take());
             first_ = behind(first_);
-            --size_;
+            size_.store(there - 1, std::memory_order_relaxed);
             from = senders_.take_first();
             if (from != nullptr) lay_down(*from->value_);
         } else {
@@ -225,29 +227,55 @@ private:
     [[gnu::always_inline]] void lay_down(T& value) {
         ring_[vacant_].write(std::optional<T>(std::move(value)));
         vacant_ = behind(vacant_);
-        ++size_;
+        size_.store(size() + 1, std::memory_order_relaxed);
     }
     std::size_t behind(std::size_t at) const { return at + 1 == capacity_ ? 0 : at + 1; }
 
     [[gnu::always_inline]] awaited attempt(sending& w, receiving*& to) { return put(*w.value_, to); }
     [[gnu::always_inline]] awaited attempt(receiving& w, sending*& from) { return get(w.value_, from); }
 
-    // True: its end is there. False: it would have to wait; with Joins it does from here on, and is no longer this thread's.
-    template <bool Joins, class Waiter>
-    [[gnu::always_inline]] bool settle(Waiter& w, wait_list<Waiter>& list) {
-        std::conditional_t<std::is_same_v<Waiter, sending>, receiving, sending>* served = nullptr;
+    // True: its end is there. False: it would have to wait.
+    template <class Waiter>
+    [[gnu::always_inline]] bool settle(Waiter& w) {
+        other_of<Waiter>* served = nullptr;
         awaited how;
         {
             const inside_it inside(lock_);
             how = attempt(w, served);
-            if (Joins && how == awaited::would_wait) list.append(w);
         }
         if (how == awaited::would_wait) return false;
-        if constexpr (Joins) Sync::reach("channel.need_not_wait");
-        if (how != awaited::done) w.how.write(how);  // it begins as that
-        if (served != nullptr) served->finish();
+        ends(w, how, served);
         return true;
     }
+    // True: it waits, and is no longer this thread's. False: its end is there.
+    template <class Waiter>
+    bool joins(Waiter& w, wait_list<Waiter>& list, stop_hooks<Sync>* stops) {
+        other_of<Waiter>* served = nullptr;
+        awaited how;
+        {
+            const inside_it inside(lock_);
+            how = attempt(w, served);
+            if (how == awaited::would_wait) {
+                if (w.listens(stops)) {
+                    list.append(w);
+                    return true;
+                }
+                how = awaited::cancelled;
+            }
+        }
+        Sync::reach("channel.need_not_wait");
+        ends(w, how, served);
+        return false;
+    }
+    template <class Waiter>
+    [[gnu::always_inline]] static void ends(Waiter& w, awaited how, other_of<Waiter>* served) {
+        if (how != awaited::done) w.how.write(how);  // it begins as that
+        if (served != nullptr) served->finish();
+    }
+
+    // What await_ready asks first, without the lock: a coroutine that must wait takes it once. What comes in between is seen by joins.
+    [[gnu::always_inline]] bool looks_empty() const { return size() == 0; }
+    [[gnu::always_inline]] bool looks_full() const { return size() == capacity_; }
 
     template <class Waiter>
     static void end_all(wait_list<Waiter>& list, taken_waiters<Sync>& ended) {
@@ -276,7 +304,8 @@ private:
     place* const ring_;
     mutable brief_lock<Sync> lock_;
     // By lock_.
-    std::size_t first_ = 0, vacant_ = 0, size_ = 0;
+    std::size_t first_ = 0, vacant_ = 0;
+    typename Sync::template atomic<std::size_t> size_;
     bool closed_ = false;
     wait_list<sending> senders_;
     wait_list<receiving> receivers_;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -147,10 +146,10 @@ TEST(channel, a_cancelled_receive_takes_nothing) {
     resume_later home;
     ints c(1);
     lines l;
-    std::stop_source stop;
-    receives({home, stop.get_token()}, c, l);
+    apiary::stop_hooks<> stop;
+    receives({home, &stop}, c, l);
     receives({home}, c, l);
-    stop.request_stop();
+    stop.ask();
     home.run_all();
     EXPECT_EQ(l, (lines{"cancelled"}));
     EXPECT_EQ(c.try_send(1), awaited::done);
@@ -162,9 +161,9 @@ TEST(channel, a_cancelled_send_sends_nothing) {
     resume_later home;
     ints c(0);
     lines l;
-    std::stop_source stop;
-    sends({home, stop.get_token()}, c, l, 1);
-    stop.request_stop();
+    apiary::stop_hooks<> stop;
+    sends({home, &stop}, c, l, 1);
+    stop.ask();
     home.run_all();
     EXPECT_EQ(l, (lines{"sent 1: cancelled"}));
     EXPECT_EQ(c.try_receive().how, awaited::would_wait);
@@ -174,10 +173,10 @@ TEST(channel, a_cancel_behind_the_hand_over_is_too_late) {
     resume_later home;
     ints c(0);
     lines l;
-    std::stop_source stop;
-    receives({home, stop.get_token()}, c, l);
+    apiary::stop_hooks<> stop;
+    receives({home, &stop}, c, l);
     EXPECT_EQ(c.try_send(1), awaited::done);
-    stop.request_stop();
+    stop.ask();
     EXPECT_EQ(home.run_all(), 1U);
     EXPECT_EQ(l, (lines{"got 1"}));
 }
@@ -222,9 +221,9 @@ TEST(channel, frames_that_go_while_they_wait_leave_the_lists) {
 TEST(channel, a_frame_that_goes_while_it_waits_takes_its_stop_callback_with_it) {
     resume_later home;
     boxes c(0);
-    std::stop_source stop;
-    receives_a_box({home, stop.get_token()}, c).frame.destroy();
-    stop.request_stop();
+    apiary::stop_hooks<> stop;
+    receives_a_box({home, &stop}, c).frame.destroy();
+    stop.ask();
     EXPECT_EQ(home.run_all(), 0U);
 }
 

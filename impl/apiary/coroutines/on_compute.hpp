@@ -12,7 +12,7 @@
 //            program ends. The scheduler outlives the pool: a worker of the pool may still be in its post when what was
 //            posted has run, and the coroutine has gone on elsewhere.
 //
-// Synchronisation. The scheduler's, for its task; the waiter's (waiter S1, S2) for the coroutine. asked_ needs no order: it
+// Synchronisation. The scheduler's, for its task; second_of_two for the coroutine. asked_ needs no order: it
 // decides nothing but whether the callable runs.
 //
 // Checked by model_check/coroutines/on_compute_check.cpp; tested by schedulers/side_by_side_test.cpp.
@@ -31,8 +31,8 @@
 
 namespace apiary {
 
-template <class Scheduler, class F, class Sync = real_sync, class Stop = std_stop>
-class [[nodiscard]] computing : public awaiter<computing<Scheduler, F, Sync, Stop>, Sync, Stop> {
+template <class Scheduler, class F, class Sync = real_sync>
+class [[nodiscard]] computing : public awaiter<computing<Scheduler, F, Sync>, Sync> {
     using result = std::invoke_result_t<F&>;
     static_assert(!std::is_reference_v<result>, "on_compute gives its result by value");
 
@@ -67,9 +67,10 @@ public:
     }
 
     // For awaiter.
-    bool wait() {
+    bool wait(stop_hooks<Sync>* stops) {
         (void)scheduler_.post_compute(call(*this));  // refused: it goes, and that ends the await
-        return true;
+        if (!this->listens(stops)) cancel();
+        return this->suspends(suspended_and_over_);
     }
     void cancel() noexcept { asked_.store(true, std::memory_order_relaxed); }
 
@@ -88,7 +89,7 @@ private:
     }
     void end(awaited how_it_ended) noexcept {
         this->how.write(how_it_ended);
-        this->finish();
+        if (suspended_and_over_.second()) this->finish();
     }
 
     Scheduler& scheduler_;
@@ -96,6 +97,7 @@ private:
     std::optional<std::conditional_t<std::is_void_v<result>, std::monostate, result>> value_;
     std::exception_ptr error_;
     typename Sync::template atomic<bool> asked_;
+    second_of_two<Sync> suspended_and_over_;
 };
 
 template <class Scheduler, class F>

@@ -21,10 +21,8 @@
 //       a cancel does: the source is off; the message to the thread (`stop_`) has ended. So nothing
 //       that was told of the frame is left when it goes.
 //
-// Synchronisation
-//   S1  part: fetch_add (release) -> the second part: the same word (acquire). The thread that
-//       finishes has the other one's use of the frame behind it.
-//   The claim needs no order: what it decides between, each learns of by the service or the driver.
+// Synchronisation. second_of_two, for the parts and for the coroutine: the thread that finishes has the other
+//   one's use of the frame behind it. The claim needs no order: what it decides between, each learns of by the service or the driver.
 //
 // Checked by model_check/coroutines/readable_check.cpp. Tested by readable_test.cpp.
 #pragma once
@@ -33,21 +31,21 @@
 #include <cstdint>
 
 #include <apiary/coroutines/awaiter.hpp>
+#include <apiary/coroutines/second_of_two.hpp>
 #include <apiary/coroutines/timer_service.hpp>
 #include <apiary/events/event_source.hpp>
 #include <apiary/tasks/job.hpp>
 
 namespace apiary {
 
-template <timer_service Service, class Stop = std_stop>
-class [[nodiscard]] descriptor_wait : public awaiter<descriptor_wait<Service, Stop>, typename Service::sync, Stop> {
+template <timer_service Service>
+class [[nodiscard]] descriptor_wait : public awaiter<descriptor_wait<Service>, typename Service::sync> {
     using sync = typename Service::sync;
 
 public:
     descriptor_wait(Service& s, int descriptor, interest what)
         : service_(s), what_(what), source_(*this, descriptor), start_(&start_it, *this), stop_(&stop_it, *this) {
         claimed_.store(false, std::memory_order_relaxed);
-        parts_.store(0, std::memory_order_relaxed);
     }
     ~descriptor_wait() {
         if (this->left() && !over_.read())
@@ -58,9 +56,10 @@ public:
     awaited await_resume() { return this->resumed(); }
 
     // For awaiter.
-    bool wait() {
+    bool wait(stop_hooks<sync>* stops) {
         service_.at(0, start_.timed, start_);
-        return true;
+        if (!this->listens(stops)) cancel();
+        return this->suspends(suspended_and_over_);
     }
     void cancel() noexcept {
         if (claim()) service_.at(0, stop_.timed, stop_);
@@ -122,12 +121,12 @@ private:
         part();
     }
     void part() {
-        if (parts_.fetch_add(1, std::memory_order_acq_rel) == 1) end(awaited::cancelled);  // S1
+        if (parts_.second()) end(awaited::cancelled);
     }
     void end(awaited how_it_ended) {
         this->how.write(how_it_ended);
         over_.write(true);
-        this->finish();
+        if (suspended_and_over_.second()) this->finish();
     }
 
     Service& service_;
@@ -136,16 +135,16 @@ private:
     source source_;
     step start_, stop_;
     typename sync::template atomic<bool> claimed_;
-    typename sync::template atomic<std::uint32_t> parts_;
+    second_of_two<sync> parts_, suspended_and_over_;
     typename sync::template cell<bool> over_{false};
 };
 
-template <class Stop = std_stop, timer_service Service>
-descriptor_wait<Service, Stop> readable(Service& s, int descriptor) {
+template <timer_service Service>
+descriptor_wait<Service> readable(Service& s, int descriptor) {
     return {s, descriptor, {.read = true, .write = false}};
 }
-template <class Stop = std_stop, timer_service Service>
-descriptor_wait<Service, Stop> writable(Service& s, int descriptor) {
+template <timer_service Service>
+descriptor_wait<Service> writable(Service& s, int descriptor) {
     return {s, descriptor, {.read = false, .write = true}};
 }
 

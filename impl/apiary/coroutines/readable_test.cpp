@@ -11,7 +11,6 @@
 
 #include <array>
 #include <atomic>
-#include <stop_token>
 #include <thread>
 
 #include <apiary/testing/plain_coroutine.hpp>
@@ -105,9 +104,9 @@ TEST(readable, is_cancelled_and_can_be_awaited_again) {
     two_ends s;
     told t;
     running_world r;
-    std::stop_source stop;
-    waits({home, stop.get_token()}, r.w, s.ends[0], t);
-    stop.request_stop();
+    apiary::stop_hooks<> stop;
+    waits({home, &stop}, r.w, s.ends[0], t);
+    stop.ask();
     wait_for(t.cancelled, 1);
     waits({home}, r.w, s.ends[0], t);
     EXPECT_EQ(::write(s.ends[1], "x", 1), 1);
@@ -150,9 +149,9 @@ TEST(readable, ready_and_cancel_race) {
     for (int i = 0; i != rounds; ++i) {
         two_ends s;
         running_world r;
-        std::stop_source stop;
-        waits({home, stop.get_token()}, r.w, s.ends[0], t);
-        std::jthread canceller([&] { stop.request_stop(); });
+        apiary::stop_hooks<> stop;
+        waits({home, &stop}, r.w, s.ends[0], t);
+        std::jthread canceller([&] { stop.ask(); });
         if (i % 2 == 0) {
             EXPECT_EQ(::write(s.ends[1], "x", 1), 1);
         }

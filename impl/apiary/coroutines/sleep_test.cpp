@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -71,9 +70,9 @@ TEST(sleeping, a_cancelled_one_wakes_at_once_and_leaves_no_timer) {
     resume_later home;
     stepped timers;
     lines l;
-    std::stop_source stop;
-    sleeps({home, stop.get_token()}, timers, 10, l, "a");
-    stop.request_stop();
+    apiary::stop_hooks<> stop;
+    sleeps({home, &stop}, timers, 10, l, "a");
+    stop.ask();
     EXPECT_EQ(home.run_all(), 1U);
     EXPECT_EQ(l, (lines{"a was cancelled"}));
     timers.clock().set(20);
@@ -85,11 +84,11 @@ TEST(sleeping, a_cancel_behind_the_deadline_is_too_late) {
     resume_later home;
     stepped timers;
     lines l;
-    std::stop_source stop;
-    sleeps({home, stop.get_token()}, timers, 10, l, "a");
+    apiary::stop_hooks<> stop;
+    sleeps({home, &stop}, timers, 10, l, "a");
     timers.clock().set(10);
     (void)timers.run_due();
-    stop.request_stop();
+    stop.ask();
     EXPECT_EQ(home.run_all(), 1U);
     EXPECT_EQ(l, (lines{"a woke"}));
 }

@@ -16,8 +16,8 @@
 // Invariants
 //   I1  The service ends the job once, run or dropped; that ends the await, once.
 //
-// Synchronisation. The service's, for its job; the waiter's (waiter S1, S2) for the coroutine. The
-// service may end the job before the coroutine is suspended.
+// Synchronisation. The service's, for its job; second_of_two for the coroutine: the
+// service may end the job before it is suspended.
 //
 // Checked by model_check/coroutines/sleep_check.cpp. Tested by sleep_test.cpp.
 #pragma once
@@ -31,8 +31,8 @@
 
 namespace apiary {
 
-template <timer_service Service, class Stop = std_stop>
-class [[nodiscard]] sleeping : public awaiter<sleeping<Service, Stop>, typename Service::sync, Stop>,
+template <timer_service Service>
+class [[nodiscard]] sleeping : public awaiter<sleeping<Service>, typename Service::sync>,
                                private job<typename Service::sync> {
     using sync = typename Service::sync;
     using ends = job<sync>;
@@ -50,9 +50,10 @@ public:
     awaited await_resume() { return this->resumed(); }
 
     // For awaiter.
-    bool wait() {
+    bool wait(stop_hooks<sync>* stops) {
         service_.at(deadline_ns_, timed_, *this);
-        return true;
+        if (!this->listens(stops)) cancel();
+        return this->suspends(suspended_and_over_);
     }
     void cancel() noexcept { service_.cancel(timed_); }
 
@@ -61,7 +62,7 @@ private:
         auto& mine = static_cast<sleeping&>(self);
         if (mine.forgotten_) return true;
         mine.how.write(how == job_end::run ? awaited::done : awaited::cancelled);
-        mine.finish();
+        if (mine.suspended_and_over_.second()) mine.finish();
         return true;
     }
 
@@ -69,15 +70,16 @@ private:
     const std::int64_t deadline_ns_;
     typename Service::timed timed_;
     bool forgotten_ = false;  // its frame goes
+    second_of_two<sync> suspended_and_over_;
 };
 
-template <class Stop = std_stop, timer_service Service>
-sleeping<Service, Stop> sleep_until(Service& s, std::int64_t deadline_ns) {
+template <timer_service Service>
+sleeping<Service> sleep_until(Service& s, std::int64_t deadline_ns) {
     return {s, deadline_ns};
 }
 
-template <class Stop = std_stop, timer_service Service, class Rep, class Period>
-sleeping<Service, Stop> sleep_for(Service& s, std::chrono::duration<Rep, Period> delay) {
+template <timer_service Service, class Rep, class Period>
+sleeping<Service> sleep_for(Service& s, std::chrono::duration<Rep, Period> delay) {
     const std::int64_t now = s.now_ns();
     if (!(delay > delay.zero())) return {s, now};  // what is no number, too
     const std::chrono::duration<double> most(static_cast<double>(INT64_MAX - now) / 1e9);

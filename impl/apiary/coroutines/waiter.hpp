@@ -2,9 +2,7 @@
 // that completes the await, or the one that cancels it. It lies in the coroutine's frame.
 //
 //     w.begin(promise.suspended_here());
-//     {lock; list.append(w);}               // from here on others may take it, and finish it
-//     …                                     // the frame is still the awaiting thread's
-//     return w.suspend();                   // await_suspend; the last that it does
+//     {lock; list.append(w);}               // await_suspend; the last that it does: the unlock publishes
 //
 //     {lock; mine = list.take(w);}          // or take_first: the thread that took it has won
 //     if (mine) w.finish();                 // without the lock
@@ -12,29 +10,21 @@
 // When to use it. Inside an awaitable (awaiter.hpp has the rest of one). When not: for a thread
 // that waits; thread_latch blocks.
 //
-// Threads.   begin, suspend: the awaiting thread. append, take, take_first: with the lock of the
-//            structure. finish: the thread that took it.
-// Progress.  suspend, finish: wait-free, but for what brings the coroutine back (home).
-// Lifetime.  Of suspend and finish the second lets the coroutine go on, and each touches the waiter
-//            no more: the frame may have ended. Before both it stays, taken or not.
+// Threads.   begin: the awaiting thread. append, take, take_first: with the lock of the structure.
+//            finish: the thread that took it.
+// Progress.  finish: wait-free, but for what brings the coroutine back (home).
+// Lifetime.  Behind the lock of its append the waiter is no longer the awaiting thread's, and behind
+//            finish nobody's: the frame may have ended.
 //
 // Invariants
 //   I1  A waiter is taken once: `listed` turns false under the lock. So one thread finishes it.
-//   I2  The coroutine goes on once, behind the second of suspend and finish: by `suspend` answering
-//       false, or by `finish` calling its home. So a list, a timer or a callback may be told of the
-//       waiter before the coroutine is suspended.
 //
-// Synchronisation
-//   S1  suspend: fetch_or (release) -> finish: the same word (acquire). The thread that brings the
-//       coroutine back sees the frame as it was left.
-//   S2  finish: fetch_or (release) -> suspend: the same word (acquire). A coroutine that goes on at
-//       once sees what was done for it.
+// Synchronisation. The lock's: the thread that takes a waiter sees the frame as it was left.
 //
 // Checked by model_check/coroutines/waiter_check.cpp. Tested by async_semaphore_test.cpp. L. Baker,
 // "C++ Coroutines: Understanding operator co_await", 2017, has the danger; exhibits C06, C07, C09.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include <apiary/queues/linked_list.hpp>
@@ -50,25 +40,14 @@ enum class awaited : std::uint32_t { done, cancelled, closed, would_wait };
 template <class Sync = real_sync>
 class waiter {
 public:
-    waiter() {
-        word_.store(0, std::memory_order_relaxed);
-        how.write(awaited::done);
-    }
+    waiter() { how.write(awaited::done); }
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
 
     // Before anybody is told of the waiter.
     void begin(suspended<Sync> coroutine) { coroutine_.write(coroutine); }
 
-    // False: it was finished before, and nobody else brings the coroutine back.
-    [[nodiscard]] bool suspend() {
-        if ((word_.fetch_or(suspends, std::memory_order_acq_rel) & finished) == 0) return true;  // S1, S2
-        Sync::reach("waiter.went_on");
-        return false;
-    }
-
     void finish() {
-        if ((word_.fetch_or(finished, std::memory_order_acq_rel) & suspends) == 0) return;  // S1, S2
         Sync::reach("waiter.brought_back");
         const suspended<Sync> coroutine = coroutine_.read();  // a copy: the waiter goes with the frame
         coroutine.resume();
@@ -84,9 +63,6 @@ protected:
     ~waiter() = default;
 
 private:
-    static constexpr std::uint32_t suspends = 1, finished = 2;
-
-    typename Sync::template atomic<std::uint32_t> word_;
     typename Sync::template cell<suspended<Sync>> coroutine_;
 };
 

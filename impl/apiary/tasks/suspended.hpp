@@ -12,7 +12,7 @@
 //
 // A promise that can wait so offers
 //     suspended<Sync> suspended_here() noexcept;
-//     std::stop_token stop_token() const noexcept;   // asks for the end of the wait
+//     stop_hooks<Sync>* stops() noexcept;   // asks for the end of the wait (stop_hooks.hpp); null: nobody does
 //
 // An awaiter that brings its coroutine back by this says so: `using comes_home = void;`. What does not
 // may resume the handle on whatever thread it likes, so a pool puts a frame of its own between.

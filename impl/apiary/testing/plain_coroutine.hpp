@@ -2,7 +2,7 @@
 // starts at once, on the thread that calls it, and its frame goes when it has run.
 //
 //     plain_coroutine<> uses(coroutine_place<>, channel<int>& c) { … co_await c.receive(); … }
-//     uses({some_home, token}, c);
+//     uses({some_home, &stops}, c);
 //
 // g++ 12 misplaces the promise of a coroutine that has no local variable and co_awaits in a
 // condition, as in `if (co_await s.acquire() == awaited::done)`: its awaits read beside it. Such a
@@ -46,15 +46,15 @@ struct resume_later final : home<real_sync> {
 };
 
 // Where a coroutine comes back, and what may cancel it: its first parameter.
-template <class Sync = real_sync, class Stop = std_stop>
+template <class Sync = real_sync>
 struct coroutine_place {
     home<Sync>& where;
-    typename Stop::token token{};
+    stop_hooks<Sync>* stops = nullptr;
 };
 
-template <class Sync = real_sync, class Stop = std_stop>
+template <class Sync = real_sync>
 struct plain_coroutine {
-    using place = coroutine_place<Sync, Stop>;
+    using place = coroutine_place<Sync>;
 
     class promise_type : public job<Sync> {
     public:
@@ -83,7 +83,7 @@ struct plain_coroutine {
         void unhandled_exception() { std::terminate(); }
 
         suspended<Sync> suspended_here() noexcept { return {this, &place_.where}; }
-        typename Stop::token stop_token() const noexcept { return place_.token; }
+        stop_hooks<Sync>* stops() noexcept { return place_.stops; }
 
     private:
         static bool end_it(job<Sync>& self, job_end how, any_worker*) {

@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <optional>
 
+#include <apiary/coroutines/async_event.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 
@@ -163,6 +164,32 @@ template <class Sync>
 struct pool_goes_behind_the_last_of_a_lane : pool_goes_behind_its_last<Sync, co_priority::high> {};
 APIARY_CHECK(pool_goes_behind_the_last_of_a_lane);
 
+// Nothing but the stop ends the wait. It is asked for behind the coroutine's beginning: std::stop_source, which decides whether it
+// begins at all, is out of the engines' sight.
+template <class Sync>
+struct cancel_ends_a_wait : pool_scenario<Sync> {
+    static constexpr const char* what =
+        "a stop that cancels comes while a coroutine begins to wait: the wait ends, and with it the pool";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"waiter.brought_back", "cancel.came_before"};
+    using base = pool_scenario<Sync>;
+    async_event<Sync> never;
+    typename Sync::template atomic<bool> begun{false};
+    typename base::template task<> waits() {
+        begun.store(true, std::memory_order_release);
+        const awaited how = co_await never.wait();
+        Sync::law(how == awaited::cancelled, "it was not cancelled");
+        ++this->ran;
+    }
+    void before() { (void)this->spawn(waits()); }
+    void thread(unsigned i) {
+        if (i == 0) return this->pool->run_worker(0);
+        Sync::spin_until(begun, [](bool b) { return b; });
+        this->pool->request_stop(co_stop::cancel);
+    }
+};
+APIARY_CHECK(cancel_ends_a_wait);
+
 // The worker that sleeps has asked before; the branch that it is woken for is one that the other branch waits for.
 template <class Sync>
 struct offer_wakes_a_sleeper : pool_scenario<Sync> {
@@ -236,7 +263,7 @@ struct sync_wait_latch : pool_scenario<Sync> {
     }
     void thread(unsigned i) {
         if (i == 0) return this->pool->run_worker(0);
-        Sync::law(this->pool->template wait_for<int>(answers(), {}) == 6, "the result of a root got lost");
+        Sync::law(this->pool->template wait_for<int>(answers()) == 6, "the result of a root got lost");
         Sync::law(this->done.read() == 5, "what the coroutine did is not seen behind the wait");
         this->pool->request_stop(co_stop::drain);
     }

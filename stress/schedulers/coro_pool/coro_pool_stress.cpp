@@ -1,6 +1,7 @@
 // coro_pool under stress: trees of coroutines of random shape that fork, wait, yield, throw, hop between two pools and spawn others, on
 // pools of several sizes that come and go, and that are drained or cancelled. Every result is what plain recursion gives; every root
 // that was accepted ends once; every coroutine that waits is brought back once.
+#include <apiary/coroutines/async_event.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/schedulers/coro_pool/when_any.hpp>
 
@@ -91,7 +92,9 @@ struct world {
     pool_type& there;
     ferryman& f;
     std::atomic<std::uint64_t> spawned = 0, counted = 0;
-    std::atomic<std::uint64_t> raced = 0;  // of when_any, that run
+    std::atomic<std::uint64_t> raced = 0;    // of when_any, that run
+    apiary::async_event<chaos_sync> dawn{};  // behind the last tree; a stop that cancels comes before it
+    std::atomic<std::uint64_t> asleep = 0;
 };
 
 // A tree given by the seed alone: what a node does is drawn from its number.
@@ -116,6 +119,7 @@ struct tree {
         const auto priority = static_cast<apiary::co_priority>(what / 64 % 3);
         if (what % 64 == 6 && w->here.spawn(counts(*w), {.priority = priority})) ++w->spawned;
         if (what % 64 == 7) co_await races(node);
+        if (what % 64 == 8) sleep_one(what);
         if (!forks(node, depth)) {
             if (throws(node)) throw branch_threw{node};
             co_return node;
@@ -154,6 +158,27 @@ struct tree {
         } counted{w};
         if (waits) co_await w.f.crossing();
         co_return n;
+    }
+    // On either pool, with the pool's stop or one of its own.
+    void sleep_one(std::uint64_t what) const {
+        apiary::co_options o;
+        if (what / 64 % 2 == 0) o.stop.emplace();
+        (void)w->here.spawn(sleeps(*w, what / 128 % 2 == 0, sleeper(*w)),
+                            std::move(o));  // false: stopped, and asked from there
+    }
+    // As an argument: it goes with a frame that never begins, too.
+    struct sleeper {
+        world* w;
+        explicit sleeper(world& of) : w(&of) { ++of.asleep; }
+        sleeper(sleeper&& other) noexcept : w(std::exchange(other.w, nullptr)) {}
+        sleeper& operator=(sleeper&&) = delete;
+        ~sleeper() {
+            if (w != nullptr) --w->asleep;
+        }
+    };
+    static task<> sleeps(world& w, bool elsewhere, sleeper) {
+        if (elsewhere) co_await apiary::resume_on(w.there);
+        co_await w.dawn.wait();
     }
     // It may outlive the tree.
     static task<> counts(world& w) {
@@ -214,10 +239,12 @@ void body(apiary::stress::run& r) {
         });
     if (cancels) here.request_stop(apiary::co_stop::cancel);
     for (std::thread& t : callers) t.join();
+    if (!cancels) w.dawn.set();
     here.stop();
     there.stop();
     const auto c = here.report(), d = there.report();
     if (c.living != 0 || d.living != 0) r.fail("something lives behind the stop");
+    if (w.asleep != 0) r.fail("one that slept has not ended behind the stop");
     if (w.raced != 0) r.fail("a contender of when_any has not ended behind the stop");
     if (!cancels && w.counted != w.spawned) r.fail("not every spawned coroutine has run to its end");
     if (w.counted > w.spawned) r.fail("a coroutine ran that nobody spawned, or twice");

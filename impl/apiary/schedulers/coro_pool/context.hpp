@@ -176,6 +176,8 @@ public:
     // A worker without work has asked since the last answer: the next fork offers the oldest branch, or the next coroutine that ends.
     bool asked() const { return list_.asked(this); }
 
+    // Of the coroutines that wait, and were here when they began to: a stop of the pool asks them.
+    stop_hooks<Sync> stops;
     // What its coroutines have done.
     tally<Sync> handed_out, run, cancelled, exceptions, lost_exceptions;
 
@@ -251,6 +253,13 @@ private:
 template <class Sync>
 suspended<Sync> co_frame<Sync>::suspended_here() noexcept {
     return {this, &context::here()->host()->home_of(root_->priority)};
+}
+
+template <class Sync>
+stop_hooks<Sync>* co_frame<Sync>::stops() noexcept {
+    if (root_->stops != nullptr) return root_->stops;
+    context& here = *context::here();
+    return here.host() == root_->host ? &here.stops : &root_->host->stops_elsewhere();
 }
 
 template <class Sync>

@@ -147,7 +147,7 @@ public:
     // Runs it, and blocks the calling thread until it has ended. Throws what it throws; std::logic_error on a worker of
     // this pool, and when the pool has been stopped.
     template <class T>
-    T wait_for(task<T> t, std::stop_token token) {
+    T wait_for(task<T> t) {
         if (own_context() != nullptr)
             throw std::logic_error("sync_wait: on a worker of the same pool, which it would block; co_await the task");
         if (t.empty()) throw std::logic_error("sync_wait: the task was awaited before, or moved from");
@@ -155,7 +155,7 @@ public:
             refuse();
             throw std::logic_error("sync_wait: the pool is stopped, or was not started");
         }
-        typename Sync::template scoped<waited<T>> on_stack(*this, std::move(token));
+        typename Sync::template scoped<waited<T>> on_stack(*this);
         waited<T>& root = *on_stack;
         begin(t.begin_into(root.outcome), root, nullptr);
         root.over.wait();
@@ -165,7 +165,7 @@ public:
     void refuse() { refused_.fetch_add(1, std::memory_order_relaxed); }
     // The first call closes the outer door. One that cancels may follow one that drains.
     void request_stop(co_stop how) noexcept {
-        if (how == co_stop::cancel) (void)stop_source_.request_stop();
+        if (how == co_stop::cancel) cancel_all();
         if (doors_.close()) end_the_crew();
     }
     bool refuses() const { return doors_.outer_is_closed(); }
@@ -234,15 +234,9 @@ public:
 private:
     // A detached root.
     struct spawned : co_root<Sync> {
-        struct ask_for_its_end {
-            std::stop_source source;
-            void operator()() { (void)source.request_stop(); }
-        };
-
         co_core& pool;
         co_outcome<void> outcome;
         std::string name;
-        std::optional<std::stop_callback<ask_for_its_end>> at_stop;
         spawned *older = nullptr, *newer = nullptr;  // by names_mutex_
 
         spawned(co_core& p, co_options&& o)
@@ -250,7 +244,6 @@ private:
               pool(p),
               name(std::move(o.name)) {
             this->priority = o.priority;
-            if (o.stop) at_stop.emplace(p.token(), ask_for_its_end{*o.stop});
         }
         void enlist() {
             if (name.empty()) return;
@@ -278,13 +271,27 @@ private:
             ended_it(r);
         }
     };
+    // With a stop source of its own, which the pool's stop asks as well.
+    struct stopped_apart : spawned {
+        struct ask_for_its_end {
+            std::stop_source source;
+            void operator()() { (void)source.request_stop(); }
+        };
+        std::stop_callback<ask_for_its_end> at_the_pools;
+        token_hooks<Sync> at_its_own;
+
+        stopped_apart(co_core& p, co_options&& o)
+            : spawned(p, std::move(o)), at_the_pools(p.token(), ask_for_its_end{*o.stop}), at_its_own(this->token) {
+            this->stops = &at_its_own.hooks();
+        }
+    };
     template <class T>
     struct waited : co_root<Sync> {
         const typename Sync::template cell<co_core*> pool;  // a cell: a checker sees a read that comes too late
         co_outcome<T> outcome;
         thread_latch<Sync> over;
 
-        waited(co_core& p, std::stop_token t) : co_root<Sync>(p, std::move(t), &ended_it, &cancelled_it), pool(&p) {}
+        explicit waited(co_core& p) : co_root<Sync>(p, p.token(), &ended_it, &cancelled_it), pool(&p) {}
         static void ended_it(co_root<Sync>& r) noexcept {
             auto& me = static_cast<waited&>(r);
             me.pool.read()->book(me.outcome, false);
@@ -323,17 +330,26 @@ private:
     }
 
     spawned* make_root(co_options&& o) {
-        void* const memory = frame_storage<Sync>::allocate(sizeof(spawned));
+        return o.stop ? make<stopped_apart>(std::move(o)) : make<spawned>(std::move(o));
+    }
+    template <class Root>
+    Root* make(co_options&& o) {
+        void* const memory = frame_storage<Sync>::allocate(sizeof(Root));
         try {
-            return ::new (memory) spawned(*this, std::move(o));
+            return ::new (memory) Root(*this, std::move(o));
         } catch (...) {
-            frame_storage<Sync>::release(memory, sizeof(spawned));
+            frame_storage<Sync>::release(memory, sizeof(Root));
             throw;
         }
     }
     static void delete_root(spawned* s) noexcept {
-        s->~spawned();
-        frame_storage<Sync>::release(s, sizeof(spawned));
+        if (s->stops == nullptr) return destroy(s);
+        destroy(static_cast<stopped_apart*>(s));
+    }
+    template <class Root>
+    static void destroy(Root* r) noexcept {
+        r->~Root();
+        frame_storage<Sync>::release(r, sizeof(Root));
     }
 
     // How a root has ended, in the books of the worker on which it did. Nobody awaits a detached one: its exception is told.
@@ -352,6 +368,12 @@ private:
         }
     }
 
+    // The token first: a coroutine that is told sees it.
+    void cancel_all() noexcept {
+        (void)stop_source_.request_stop();
+        for (unsigned i = 0; i != crew_.table().size(); ++i) (void)crew_.table()[i]->ready().stops.ask();
+        (void)this->stops_elsewhere().ask();
+    }
     // Nothing lives and nothing comes. As a hive stops: the pool, the flag, the wakes.
     void end_the_crew() noexcept {
         crew_.close();

@@ -104,7 +104,7 @@ public:
     T wait_for(task<T> t) {
         if (!started_.load(std::memory_order_acquire))
             throw std::logic_error("sync_wait: the pool is stopped, or was not started");
-        return core_.template wait_for<T>(std::move(t), core_.token());
+        return core_.template wait_for<T>(std::move(t));
     }
 
     // Closes the outer door, and returns. From any thread, and from coroutines. One that cancels may follow one that drains.

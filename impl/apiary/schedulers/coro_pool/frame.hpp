@@ -43,6 +43,7 @@
 #include <stop_token>
 #include <utility>
 
+#include <apiary/coroutines/stop_hooks.hpp>
 #include <apiary/queues/fork_list.hpp>
 #include <apiary/schedulers/coro_pool/lanes.hpp>
 #include <apiary/tasks/job.hpp>
@@ -71,6 +72,8 @@ public:
         return p == co_priority::high ? high_ : background_;
     }
     inline void bring(co_frame<Sync>& what) noexcept;
+    // Of coroutines of this pool that wait while they are another's guests.
+    stop_hooks<Sync>& stops_elsewhere() { return stops_elsewhere_; }
     co_lanes<Sync>& lanes() { return lanes_; }
     const co_lanes<Sync>& lanes() const { return lanes_; }
 
@@ -94,6 +97,7 @@ private:
     };
     co_lanes<Sync> lanes_;
     lane high_, background_;
+    stop_hooks<Sync> stops_elsewhere_;
 };
 
 // What a tree of coroutines has in common.
@@ -101,7 +105,8 @@ template <class Sync>
 struct co_root {
     co_host<Sync>* host;
     std::stop_token token;
-    void (*ended)(co_root&) noexcept;                          // the frame is gone; the outcome is there
+    stop_hooks<Sync>* stops = nullptr;  // what the token stops; null: it is the pool's, whose workers have theirs
+    void (*ended)(co_root&) noexcept;   // the frame is gone; the outcome is there
     void (*cancelled)(co_root&, std::exception_ptr) noexcept;  // it never began
     co_priority priority;
 
@@ -152,6 +157,8 @@ public:
     // For awaitables: what brings this coroutine back. On the worker that runs it.
     suspended<Sync> suspended_here() noexcept;
     std::stop_token stop_token() const noexcept { return root_->token; }
+    // What tells an await of a stop.
+    stop_hooks<Sync>* stops() noexcept;
 
     co_root<Sync>& root() const { return *root_; }
     // A promise begins with its frame (co_promise looks), so the handle is the place before it.

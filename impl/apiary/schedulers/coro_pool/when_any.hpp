@@ -47,7 +47,9 @@ class co_race {
         co_outcome<T> outcome;
 
         contender(co_race& r, std::size_t i, co_host<Sync>& h)
-            : co_root<Sync>(h, r.stop_.get_token(), &over, &cancelled, r.priority_), race(r), index(i) {}
+            : co_root<Sync>(h, r.stop_.get_token(), &over, &cancelled, r.priority_), race(r), index(i) {
+            this->stops = &r.stops_.hooks();
+        }
         static void over(co_root<Sync>& r) noexcept {
             auto& me = static_cast<contender&>(r);
             co_host<Sync>& host = *me.host;
@@ -111,6 +113,7 @@ private:
     typename Sync::template atomic<std::uint32_t> refs_{N + 2};  // and the parent, and the thread that starts them
     std::size_t winner_ = 0;
     std::stop_source stop_;
+    token_hooks<Sync> stops_{stop_.get_token()};
     std::array<std::optional<contender>, N> contenders_;
     std::optional<std::stop_callback<asks>> at_stop_;  // the first to go
 };

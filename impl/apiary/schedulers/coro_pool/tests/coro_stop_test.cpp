@@ -1,4 +1,5 @@
 // The stop of a coroutine pool: which spawns are accepted, what ends how, what the report says.
+#include <apiary/coroutines/channel.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -215,6 +216,52 @@ TEST(coro_stop, what_has_not_begun_never_does_behind_a_cancel) {
     EXPECT_EQ(n, 0U);
     EXPECT_EQ(pool.report().cancelled, 5U);
     EXPECT_EQ(pool.report().run, 1U);
+}
+
+struct receivers {
+    apiary::channel<int> from{1};
+    std::atomic<unsigned> begun = 0, cancelled = 0;
+};
+co_task<> receives(receivers& all, coro_pool* elsewhere = nullptr) {
+    if (elsewhere != nullptr) co_await apiary::resume_on(*elsewhere);
+    ++all.begun;
+    const auto got = co_await all.from.receive();
+    if (got.how == apiary::awaited::cancelled) ++all.cancelled;
+}
+co_task<> two_receive(receivers& all) { co_await apiary::when_all(receives(all), receives(all)); }
+
+// Whatever a coroutine's token is, and wherever it is when it begins to wait.
+TEST(coro_stop, a_cancel_ends_every_wait) {
+    receivers all;
+    coro_pool host({.workers = 1}), pool({.workers = 1});
+    host.start();
+    pool.start();
+    std::stop_source own;
+    ASSERT_TRUE(pool.spawn(receives(all)));
+    ASSERT_TRUE(pool.spawn(receives(all), {.stop = own}));
+    ASSERT_TRUE(pool.spawn(receives(all, &host)));
+    ASSERT_TRUE(pool.spawn(receives(all, &host), {.stop = own}));
+    ASSERT_TRUE(pool.spawn(two_receive(all)));
+    std::thread waits([&] { apiary::sync_wait(pool, receives(all)); });
+    while (all.begun != 7) std::this_thread::yield();
+    pool.stop(co_stop::cancel);
+    waits.join();
+    EXPECT_EQ(all.cancelled, 7U);
+    EXPECT_EQ(host.report().living, 0U);
+}
+
+TEST(coro_stop, a_stop_of_the_pool_where_it_is_a_guest_leaves_it_alone) {
+    receivers all;
+    coro_pool host({.workers = 1}), pool({.workers = 1});
+    host.start();
+    pool.start();
+    ASSERT_TRUE(pool.spawn(receives(all, &host)));
+    while (all.begun != 1) std::this_thread::yield();
+    host.request_stop(co_stop::cancel);
+    EXPECT_EQ(all.from.try_send(1), apiary::awaited::done);
+    host.stop();
+    pool.stop();
+    EXPECT_EQ(all.cancelled, 0U);
 }
 
 TEST(coro_stop, a_coroutine_with_a_stop_source_of_its_own_is_asked_by_either) {

@@ -7,7 +7,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <stop_token>
+#include <deque>
 #include <thread>
 
 #include <apiary/testing/plain_coroutine.hpp>
@@ -63,9 +63,9 @@ TEST(sleeping_on_a_hive, is_cancelled_by_a_stop_token) {
     to_a_hive home(r.h);
     delayed_posts<hive> timers(r.h);
     std::atomic<int> woke = 0, cancelled = 0;
-    std::stop_source stop;
-    sleeps({home, stop.get_token()}, timers, 1h, 1, woke, cancelled);
-    stop.request_stop();
+    apiary::stop_hooks<> stop;
+    sleeps({home, &stop}, timers, 1h, 1, woke, cancelled);
+    stop.ask();
     wait_for(cancelled, 1);
     EXPECT_EQ(woke, 0);
     EXPECT_EQ(r.stop().cancelled, 1U);
@@ -92,11 +92,12 @@ TEST(sleeping_on_a_hive, deadline_and_cancel_race) {
     delayed_posts<hive> timers(r.h);
     std::atomic<int> woke = 0, cancelled = 0;
     constexpr int rounds = 200;
+    std::deque<apiary::stop_hooks<>> stops;  // until the last coroutine has gone on
     for (int i = 0; i != rounds; ++i) {
-        std::stop_source stop;
-        sleeps({home, stop.get_token()}, timers, 20us, 1, woke, cancelled);
+        apiary::stop_hooks<>& stop = stops.emplace_back();
+        sleeps({home, &stop}, timers, 20us, 1, woke, cancelled);
         std::this_thread::sleep_for(std::chrono::microseconds(i % 60));
-        stop.request_stop();
+        stop.ask();
     }
     while (woke + cancelled < rounds) std::this_thread::yield();
     EXPECT_EQ(woke + cancelled, rounds);

@@ -1,0 +1,38 @@
+// second_of_two: of two that come once each, in any order, the second is told.
+//
+//     if (both.second()) …                          // the other has come, and what it did is seen here
+//
+// When to use it. Where an await is told of its end by a service that knows nothing of the frame: of the thread that
+// suspends and the one that ends the wait the second lets the coroutine go on. So the service may end it before
+// it is suspended. When not: where a lock publishes the waiter (waiter.hpp).
+//
+// Threads.   second: any two, once each. Progress. Wait-free: one fetch_add.
+// Lifetime.  The first touches it no more: the frame may have ended.
+//
+// Synchronisation
+//   S1  second: fetch_add (release) -> the second one: the same word (acquire).
+//
+// Checked by model_check/coroutines/{sleep,on_compute,readable}_check.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+template <class Sync = real_sync>
+class second_of_two {
+public:
+    second_of_two() { come_.store(0, std::memory_order_relaxed); }
+    second_of_two(const second_of_two&) = delete;
+    second_of_two& operator=(const second_of_two&) = delete;
+
+    [[nodiscard]] bool second() { return come_.fetch_add(1, std::memory_order_acq_rel) == 1; }  // S1
+
+private:
+    typename Sync::template atomic<std::uint32_t> come_;
+};
+
+}  // namespace apiary
