@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <apiary/bench/huge_pages.hpp>
+
 #include "scenarios/tree_tasks.hpp"
 
 namespace apiary::bench {
@@ -88,7 +90,7 @@ private:
     [[nodiscard]] std::size_t at(std::uint32_t i, std::uint32_t j) const noexcept { return std::size_t{i} * n_ + j; }
 
     std::uint32_t n_;
-    std::vector<std::uint32_t> a_, b_, c_;
+    std::vector<std::uint32_t, huge_pages<std::uint32_t>> a_, b_, c_;
 };
 
 class matmul {

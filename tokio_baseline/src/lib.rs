@@ -13,6 +13,7 @@ pub mod fork_join;
 pub mod graphs;
 pub mod hist;
 pub mod host;
+pub mod huge_pages;
 pub mod ledger;
 pub mod letters;
 pub mod messages;

@@ -8,6 +8,8 @@ import (
 	"math"
 	"math/bits"
 	"sync"
+	"syscall"
+	"unsafe"
 )
 
 func sprintHex(v uint64) string { return fmt.Sprintf("%016x", v) }
@@ -151,6 +153,20 @@ type matrices struct {
 	a, b, c []uint32
 }
 
+// Words at a boundary of 2 MiB, in huge pages where the system gives them on request (CLI.md). Never freed.
+func hugeWords(n uint64) ([]uint32, error) {
+	const boundary = 1 << 21
+	bytes := (n*4 + boundary - 1) / boundary * boundary
+	all, err := syscall.Mmap(-1, 0, int(bytes+boundary), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil, fmt.Errorf("no memory for a table of %d bytes: %w", bytes, err)
+	}
+	first := -uintptr(unsafe.Pointer(&all[0])) % boundary
+	table := all[first : first+uintptr(bytes)]
+	_ = syscall.Madvise(table, syscall.MADV_HUGEPAGE) // a system without them is no error
+	return unsafe.Slice((*uint32)(unsafe.Pointer(&table[0])), n), nil
+}
+
 // A square block of each, by its upper left corner: C[i,j] += A[i,k]·B[k,j].
 type product struct{ i, j, k, size uint64 }
 
@@ -196,7 +212,14 @@ func matmul(c *call) (*report, error) {
 	if bits.OnesCount64(n) != 1 {
 		return nil, bad("--param n=%d is not 32 times a power of two", n)
 	}
-	m := &matrices{n, make([]uint32, n*n), make([]uint32, n*n), make([]uint32, n*n)}
+	m := &matrices{n: n}
+	for _, table := range []*[]uint32{&m.a, &m.b, &m.c} {
+		words, err := hugeWords(n * n)
+		if err != nil {
+			return nil, err
+		}
+		*table = words
+	}
 	for i := uint64(0); i < n; i++ {
 		for j := uint64(0); j < n; j++ {
 			m.a[i*n+j], m.b[i*n+j] = uint32((i+2*j)%7), uint32((3*i+j)%5)

@@ -1,4 +1,5 @@
 //! The matrices of `matmul`, row-major, and what is known of them.
+use crate::huge_pages::leak;
 use crate::ledger::{mix, Ledger};
 use std::cell::UnsafeCell;
 
@@ -8,9 +9,9 @@ pub const LEAF: usize = 32;
 /// C += A·B; A and B are fixed by the treaty.
 pub struct Matrices {
     n: usize,
-    a: Vec<u32>,
-    b: Vec<u32>,
-    c: Vec<UnsafeCell<u32>>,
+    a: &'static [u32],
+    b: &'static [u32],
+    c: &'static [UnsafeCell<u32>],
     ledger: &'static Ledger,
 }
 
@@ -36,13 +37,10 @@ impl Product {
 }
 
 impl Matrices {
-    /// A and B as the treaty has them, C zero; each leaf takes the slow-down of `ledger`.
+    /// A and B as the treaty has them, C zero; each leaf takes the slow-down of `ledger`. They are never freed.
     pub fn new(n: usize, ledger: &'static Ledger) -> Self {
-        let fill = |entry: fn(u32, u32) -> u32| {
-            let entries = (0..n * n).map(|at| entry((at / n) as u32, (at % n) as u32));
-            Vec::from_iter(entries)
-        };
-        let c = Vec::from_iter((0..n * n).map(|_| UnsafeCell::new(0)));
+        let fill = |entry: fn(u32, u32) -> u32| leak(n * n, |at| entry((at / n) as u32, (at % n) as u32));
+        let c = leak(n * n, |_| UnsafeCell::new(0));
         Matrices { n, a: fill(|i, j| (i + 2 * j) % 7), b: fill(|i, j| (3 * i + j) % 5), c, ledger }
     }
 
@@ -77,7 +75,7 @@ impl Matrices {
     /// # Safety
     /// Nobody else reads or writes C meanwhile.
     pub unsafe fn clear(&self) {
-        for cell in &self.c {
+        for cell in self.c {
             // SAFETY: the caller keeps others away.
             unsafe { *cell.get() = 0 };
         }
