@@ -107,6 +107,15 @@ def trust_lines(race: dict) -> list[str]:
     return [f"{line} (bench/contract/TRUST.md)", *(f"{one['subject']}, {one['scenario']}: {one['found']}" for one in found)]
 
 
+def try_line(race: dict, word: str) -> str:
+    """Which try of this batch it is, by the folders that were there (race/folder.py: earlier): of a first one that is VALID there is
+    nothing to say, and an older folder has no record."""
+    before = race.get("earlier")
+    if before is None or (not before and word == comparing.VALID):
+        return ""
+    return f"Try {len(before) + 1} of this plan on this source" + (f", behind {', '.join(before)}" if before else "")
+
+
 def rounds_line(race: dict) -> str:
     """How many rounds there were, and why not as many as planned."""
     done, planned = race.get("rounds_of_batches") or [race.get("rounds", 0)], race.get("rounds_planned", 0)
