@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..base import repo
 from ..base.errors import Fault, USAGE
-from ..base.say import duration, human
+from ..base.say import duration, human, markdown
 from ..race import tables
 from . import comparing
 from .comparing import Comparison, Validity
@@ -139,15 +139,9 @@ def missing(env: dict, rows: list[dict[str, str]]) -> list[str]:
 
 
 def comparison_table(comparisons: list[Comparison]) -> list[str]:
-    lines = [
-        "| scenario | metric | candidate / baseline | ratio [95 %] | pairs | margin | verdict |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for one in comparisons:
-        flags = f" ({', '.join(one.flags)})" if one.flags else ""
-        lines.append(
-            f"| {comparing.place_name(one)} | {one.metric.what} | {one.pairing.candidate} / "
-            f"{one.pairing.baseline} | {ratio_text(one)} | {one.found.n} | {100 * one.margin:.1f} % | "
-            f"{one.verdict}{flags} |"
-        )
-    return lines
+    rows = (
+        [comparing.place_name(one), one.metric.what, f"{one.pairing.candidate} / {one.pairing.baseline}", ratio_text(one), one.found.n,
+         f"{100 * one.margin:.1f} %", one.verdict + (f" ({', '.join(one.flags)})" if one.flags else "")]
+        for one in comparisons
+    )
+    return markdown(["scenario", "metric", "candidate / baseline", "ratio [95 %]", "pairs", "margin", "verdict"], rows)

@@ -220,9 +220,7 @@ def replay_line(program: Path, replay: str) -> str:
     words = shlex.split(replay)
     if words and Path(words[0]).name == program.name:
         replay = shlex.join(words[1:])
-    if program.is_relative_to(repo.ROOT):
-        program = program.relative_to(repo.ROOT)
-    return f"{program} {replay}"
+    return f"{repo.shown(program)} {replay}"
 
 
 def prove(patterns: list[str], options: Options) -> tuple[list[dict], list[Entry]]:
