@@ -79,6 +79,38 @@ def mutations(program: Path) -> None:
         must(done.returncode == 2, f"--mutate {typo} is no kill", done.stdout)
 
 
+def without_relacy(folder: Path, prefix: Path, compiler: str) -> None:
+    """A machine that lacks Relacy: CMake names the package, and so does the compiler where nobody asked CMake."""
+    shutil.copytree(EXAMPLE, folder)
+    told = run(compiler, "-E", "-v", "-x", "c++", "/dev/null").stdout
+    found = re.search(r"#include <\.\.\.> search starts here:\n(.*?)\nEnd of search list", told, re.DOTALL)[1].split()
+    asks = (folder / "CMakeLists.txt").read_text()
+    for at, text, says in (("component", asks, "NOT FOUND. Reason given by package"),
+                           ("function", asks.replace(" COMPONENTS model", ""), "index_stack_check: the Relacy")):
+        (folder / "CMakeLists.txt").write_text(text)
+        done = run("cmake", "-G", "Ninja", "-S", folder, "-B", folder / at, f"-DCMAKE_PREFIX_PATH={prefix}",
+                   f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_IGNORE_PATH={';'.join(found)}")
+        shown = " ".join(done.stdout.split())
+        must(done.returncode != 0 and says in shown and "apt-get install relacy-dev" in shown, f"asked by {at}", done.stdout)
+    options, lacked = ["-nostdinc", "-nostdinc++"], False
+    for place in map(Path, found):
+        if (place / "relacy").exists():  # the same folder but for that
+            lacked, farm = True, folder / "include"
+            farm.mkdir()
+            for one in place.iterdir():
+                if one.name != "relacy":
+                    (farm / one.name).symlink_to(one)
+            place = farm
+        options += ["-isystem", str(place)]
+    must(lacked, f"none of these has Relacy: {found}")
+    done = run(compiler, "-std=c++20", "-fsyntax-only", *options, f"-I{prefix / 'include'}", folder / "index_stack_check.cpp")
+    errors = [line for line in done.stdout.splitlines() if "error:" in line]
+    must(done.returncode != 0 and errors and "apt-get install relacy-dev" in errors[0], "the first error names the package", done.stdout)
+    # The same call finds everything else.
+    done = run(compiler, "-std=c++20", "-fsyntax-only", *options, f"-I{prefix / 'include'}", folder / "index_stack_stress.cpp")
+    must("apt-get install" not in done.stdout, "only checks need it", done.stdout)
+
+
 def main() -> None:
     build, compiler = Path(sys.argv[1]), sys.argv[2]
     with tempfile.TemporaryDirectory() as folder:
@@ -92,6 +124,7 @@ def main() -> None:
         verdicts(program)
         first_page(program)
         mutations(program)
+        without_relacy(Path(folder) / "without", prefix, compiler)
         uninstalled = built(Path(folder) / "from_build_folder", f"-Dapiary_DIR={build}", compiler)
         verdicts(uninstalled)
         first_page(uninstalled)

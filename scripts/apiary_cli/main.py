@@ -25,6 +25,7 @@ VERBS = tuple(
 )
 DECIDES = ("check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact", "nightly", "doctor")
 BARE = ("setup", "doctor", "clean")  # run without the libraries of scripts/requirements.txt
+LISTS = ("prove", "race")  # whose --list does, too
 
 INTRO = """\
 apiary: a proving ground for task schedulers.
@@ -125,7 +126,7 @@ def dispatch(words: list[str]) -> int:
 
 
 def carry_out(name: str, args: argparse.Namespace) -> int:
-    if name not in BARE:
+    if name not in BARE and not (name in LISTS and args.list):
         setup.fetch_libraries()
     return verb_module(name).run(args)
 

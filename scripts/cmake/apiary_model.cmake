@@ -8,11 +8,20 @@
 # All register the program for scripts/apiary (manifest/checks.txt) and add a CTest; checks and exhibits wait for
 # the litmus tests: an engine that has changed its mind about those makes every other verdict worthless.
 
+# Every check is compiled with Relacy, which is headers alone: the package has none of its own.
+find_path(RELACY_INCLUDE relacy/relacy.hpp)
+set(APIARY_WITHOUT_RELACY "the Relacy Race Detector is missing: no relacy/relacy.hpp was found, which every check is compiled with. \
+Remedy: apt-get install relacy-dev (Debian, Ubuntu); elsewhere -DRELACY_INCLUDE=FOLDER, in which relacy/relacy.hpp lies")
+
 function(apiary_add_check_program name)
+  if(NOT RELACY_INCLUDE)
+    message(FATAL_ERROR "${name}: ${APIARY_WITHOUT_RELACY}")
+  endif()
   cmake_parse_arguments(arg "" "FIXTURE;REQUIRES;LABELS" "SOURCES;ARGUMENTS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE
     apiary::apiary apiary::relacy apiary::model_engine $<TARGET_NAME_IF_EXISTS:apiary_warnings>)
+  target_include_directories(${name} SYSTEM PRIVATE ${RELACY_INCLUDE})
   # An operation is named by its file's place in the project, and a trace looks the file up there.
   target_compile_options(${name} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   target_compile_definitions(${name} PRIVATE APIARY_SOURCE_ROOT="${PROJECT_SOURCE_DIR}")

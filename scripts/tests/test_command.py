@@ -153,6 +153,44 @@ class NothingEndsInSilence(TreeCase):
         self.assertEqual(done.returncode, 3)
         self.assertIn("scripts/apiary build model", done.stderr)
 
+    SOURCES = {
+        "deque_check.cpp": "APIARY_CHECK(deque_last) {}\n#define EACH(x) \\\n    APIARY_LITMUS(corr_##x) {}\nAPIARY_EXHIBIT(a01_lost_wake) {}\n",
+        "table.cpp": '        entry.name = "rc11_" + text;\n        entry.kind = check_kind::litmus;\n',
+        "selftest/misbehaving.cpp": "APIARY_CHECK(hangs) {}\n",
+        "outside_example/stack.cpp": "APIARY_CHECK(stack) {}\n",
+    }
+
+    def listed(self, *words: str) -> tuple[list[list[str]], str]:
+        """`prove --list` builds nothing: this tree could not be built."""
+        done = apiary(self.root, "prove", "--list", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [line.split() for line in done.stdout.splitlines()], done.stderr
+
+    def test_an_unbuilt_tree_lists_the_names_in_its_sources_and_says_what_is_lacking(self) -> None:
+        for name, text in self.SOURCES.items():
+            (self.root / "model_check" / name).parent.mkdir(exist_ok=True)
+            (self.root / "model_check" / name).write_text(text)
+        every = [["check", "deque_last"], ["exhibit", "a01_lost_wake"], ["litmus", "corr_…"], ["litmus", "rc11_…"]]
+        self.assertEqual(self.listed()[0], every)
+        self.assertIn("of 4 checks only the name is known", self.listed()[1])
+        self.assertIn("scripts/apiary build model", self.listed()[1])
+        self.assertEqual(self.listed("exhibits", "rc11_iriw")[0], [every[1], every[3]])
+        self.assertEqual(apiary(self.root, "prove", "--list", "deque_lost").returncode, 2)
+
+    def test_what_is_built_says_more_and_what_has_changed_since_is_not_asked(self) -> None:
+        program = fakes.checks(self.root / "build/model/bin/c", GOOD)
+        fakes.manifest(self.root, "model", "checks", [program])
+        (self.root / "build/model/configured.source").write_text("")
+        (self.root / "model_check" / "deque_check.cpp").write_text("APIARY_CHECK(deque_last) {}\nAPIARY_CHECK(deque_first) {}\n")
+        lines, lacking = self.listed("checks")
+        self.assertEqual([line[1] for line in lines], ["deque_last", "inbox_close"])
+        self.assertTrue(all(len(line) > 2 for line in lines), lines)
+        self.assertEqual(lacking, "")
+        (self.root / fakes.SOURCE).write_text("// changed\n")
+        lines, lacking = self.listed()
+        self.assertEqual(lines, [["check", "deque_first"], ["check", "deque_last"]])
+        self.assertIn("of 2 checks", lacking)
+
     def test_nothing_to_clean(self) -> None:
         for words in ([], ["--dry-run"]):
             subprocess.run(["rm", "-rf", str(self.root / "build")], check=True)

@@ -129,6 +129,7 @@ class Race(TreeCase):
         for linked in re.findall(r'(?:src="|srcset="|\]\()([^")]+)', deeper.read_text()):
             self.assertTrue((deeper.parent / linked).exists(), linked)
         self.assertTrue(text.startswith("before\n<!-- race -->\n**Batch: VALID.**"), text)
+        self.assertNotIn("Try 1", text, "of a first one that is VALID")
         self.assertTrue(text.endswith("<!-- /race -->\nafter\n"))
         plain = " ".join(text.split())
         for words in (
@@ -235,7 +236,28 @@ class Race(TreeCase):
         self.assertTrue((folder / "hist.csv").exists(), "what is refused is left alone")
         code, err, text = self.splice(folder, "--weak")
         self.assertEqual(code, 0, err)
-        self.assertIn("<!-- race -->\n**Batch: WEAK.** A batch has 6 rounds", text)
+        self.assertIn("<!-- race -->\n**Batch: WEAK.** Try 1 of this plan on this source. A batch has 6 rounds", text)
+
+    def test_the_first_line_says_which_try_it_is(self) -> None:
+        """Of the same plan, programs and source: another number of rounds is another plan, and changed source another batch."""
+        first = self.folder("--rounds", "6").name
+        again = "--plan", str(self.root / "build" / "plan.toml"), *(word for name in self.named for word in ("--subject", name))
+        for words in (("--rounds", "5"), ("--rounds", "6"), ("--rounds", "6")):
+            self.assertEqual(self.race(*again, *words).returncode, 0)
+        other, second, third = sorted(path for path in (self.root / "results").iterdir() if path.name != first)
+        before = [repo.read_json(path / "env.json")["race"]["earlier"] for path in (other, second, third)]
+        self.assertEqual(before, [[], [first], [first, second.name]])
+        code, err, text = self.splice(third, "--weak")
+        self.assertEqual(code, 0, err)
+        line = " ".join(text.partition("<!-- race -->")[2].split())
+        self.assertTrue(line.startswith(f"**Batch: WEAK.** Try 3 of this plan on this source, behind {first}, {second.name}. A batch"), line)
+        self.assertIn("Try 3 of this plan", (third / "summary.md").read_text().split("\n\n")[2])
+        page = (third / "report.html").read_text()
+        self.assertLess(page.index("Try 3 of this plan"), page.index("<section"))
+        (self.root / "impl" / "apiary" / "new.hpp").write_text("// another source\n")
+        self.assertEqual(self.race(*again, "--rounds", "6").returncode, 0)
+        newest = max((self.root / "results").iterdir())
+        self.assertEqual(repo.read_json(newest / "env.json")["race"]["earlier"], [])
 
     def test_an_invalid_batch_is_refused_whatever_is_said(self) -> None:
         folder = self.folder(hive={"behaviour": "odd_control"})

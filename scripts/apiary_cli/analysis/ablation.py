@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..base import stats
+from ..base.say import markdown
 from ..race import rules, tables
 from ..race.rules import Rule
 from ..race.scenarios import SCENARIOS
@@ -170,12 +171,12 @@ def elsewhere_cell(found: Outcome) -> str:
 
 def table(rows: list[Row]) -> list[str]:
     """Rule by rule; for the page and for summary.md."""
-    head = "| rule | off | what it was made for | there, off over on | elsewhere, off over on | verdict |"
-    return [head, "|---|---|---|---|---|---|"] + [
-        f"| {one.rule.name} | `{one.rule.setting}` | {one.rule.made_for} ({', '.join(one.rule.decisions)}) | {own_cell(one)} | "
-        f"{elsewhere_cell(one)} | **{one.word}**{f': {one.why}' if one.why else ''} |"
+    head = ["rule", "off", "what it was made for", "there, off over on", "elsewhere, off over on", "verdict"]
+    return markdown(head, (
+        [one.rule.name, f"`{one.rule.setting}`", f"{one.rule.made_for} ({', '.join(one.rule.decisions)})", own_cell(one),
+         elsewhere_cell(one), f"**{one.word}**{f': {one.why}' if one.why else ''}"]
         for one in outcomes(rows)
-    ]
+    ))
 
 
 LEGEND = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterable
 
 from ..base import stats
-from ..base.say import human, in_prose
+from ..base.say import human, in_prose, markdown
 from ..race import metrics, scenarios
 from ..race.metrics import Metric
 from . import comparing
@@ -102,13 +102,12 @@ def of(comparisons: list[Comparison], measured: list[dict[str, str]]) -> list[st
         "other cannot express it; “not ranked”: the injector was too late in more than half of the pairs; where it was in "
         "fewer, they are left out and counted.",
         "",
-        f"| scenario | {' | '.join(peers)} |",
-        "|---" * (len(peers) + 1) + "|",
     ]
-    for line in listed(found):
-        cells = " | ".join(cell(found[line].get(peer)) for peer in peers)
-        out.append(f"| {name_of(line, len(ours) > 1)}{left_out(found[line].values())} | {cells} |")
-    return out + bare_table(comparisons, measured, [*ours, *peers])
+    rows = (
+        [f"{name_of(line, len(ours) > 1)}{left_out(found[line].values())}", *(cell(found[line].get(peer)) for peer in peers)]
+        for line in listed(found)
+    )
+    return out + markdown(["scenario", *peers], rows) + bare_table(comparisons, measured, [*ours, *peers])
 
 
 def bare_table(comparisons: list[Comparison], measured: list[dict[str, str]], subjects: list[str]) -> list[str]:
@@ -121,11 +120,9 @@ def bare_table(comparisons: list[Comparison], measured: list[dict[str, str]], su
         "**How far from the bare machine.** The same work without a scheduler, where a scenario has such a floor "
         "(METHODOLOGY, “The bare control”): its median, and the time of each program over its time, in the same rounds.",
         "",
-        f"| scenario | floor | {' | '.join(subjects)} |",
-        "|---" * (len(subjects) + 2) + "|",
     ]
+    rows = []
     for line in sorted(found, key=order):
-        cells = (cell(found[line].get(name)) for name in subjects)
         median = human(comparing.bare_median(measured, next(iter(found[line].values()))))
-        out.append(f"| {name_of(line, False)} | {line[1]}: {median} | {' | '.join(cells)} |")
-    return out
+        rows.append([name_of(line, False), f"{line[1]}: {median}", *(cell(found[line].get(name)) for name in subjects)])
+    return out + markdown(["scenario", "floor", *subjects], rows)

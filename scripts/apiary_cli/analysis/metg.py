@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from ..base import stats
+from ..base.say import markdown
 from ..race import tables
 from ..race.metrics import unit_of
 from .comparing import Row, good
@@ -56,8 +57,6 @@ def curves(rows: list[Row]) -> dict[str, dict[str, list[tuple[float, float]]]]:
 def table(rows: list[Row]) -> list[str]:
     """A line for each such graph; nothing where there is none."""
     lines = {name: {one: crossing(curve) for one, curve in by.items()} for name, by in curves(rows).items()}
-    if not lines:
-        return []
     subjects = sorted({subject for by in lines.values() for subject in by})
-    out = [f"| METG(50 %), ns | {' | '.join(subjects)} |", "|---" * (len(subjects) + 1) + "|"]
-    return out + [f"| {name} | {' | '.join(by.get(one, '–') for one in subjects)} |" for name, by in lines.items()]
+    rows = ([name, *(by.get(one, "–") for one in subjects)] for name, by in lines.items())
+    return markdown(["METG(50 %), ns", *subjects], rows)

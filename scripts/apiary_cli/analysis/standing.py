@@ -102,8 +102,8 @@ def lines(found: list[Standing]) -> list[list[str]]:
 
 def table(found: list[Standing]) -> list[str]:
     """For a page."""
-    head, *rows = [f"| {' | '.join(cells)} |" for cells in lines(found)] or [""]
-    return [head, "|---" + "|--:" * (head.count("|") - 4) + "|---|---|", *rows] if head else []
+    head, *rows = lines(found) or [[]]
+    return say.markdown(head, rows, right=set(range(1, len(head) - 2)))
 
 
 def floors(comparisons: list[Comparison], ours: list[str]) -> list[str]:
@@ -114,9 +114,8 @@ def floors(comparisons: list[Comparison], ours: list[str]) -> list[str]:
             own = "" if len(ours) == 1 else f"{one.pairing.candidate} / "
             groups.setdefault(f"{own}{one.pairing.baseline}", []).append(one)
     named = f"{ours[0]} over the floor" if len(ours) == 1 else "over the floor"
-    rows = [f"| {' | '.join([name, str(len(found)), *(map(end, ends(found)) if ends(found) else '––')])} |"
-            for name, found in sorted(groups.items())]
-    return [f"| {named} | comparisons | farthest | nearest |", "|---|--:|---|---|", *rows] if rows else []
+    rows = ([name, len(found), *(map(end, ends(found)) if ends(found) else "––")] for name, found in sorted(groups.items()))
+    return say.markdown([named, "comparisons", "farthest", "nearest"], rows, right={1})
 
 
 def losers(ours: list[str]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..base import repo
 from ..base.errors import Fault, USAGE
-from ..base.say import duration, human
+from ..base.say import duration, human, markdown
 from ..race import tables
 from . import comparing
 from .comparing import Comparison, Validity
@@ -107,6 +107,15 @@ def trust_lines(race: dict) -> list[str]:
     return [f"{line} (bench/contract/TRUST.md)", *(f"{one['subject']}, {one['scenario']}: {one['found']}" for one in found)]
 
 
+def try_line(race: dict, word: str) -> str:
+    """Which try of this batch it is, by the folders that were there (race/folder.py: earlier): of a first one that is VALID there is
+    nothing to say, and an older folder has no record."""
+    before = race.get("earlier")
+    if before is None or (not before and word == comparing.VALID):
+        return ""
+    return f"Try {len(before) + 1} of this plan on this source" + (f", behind {', '.join(before)}" if before else "")
+
+
 def rounds_line(race: dict) -> str:
     """How many rounds there were, and why not as many as planned."""
     done, planned = race.get("rounds_of_batches") or [race.get("rounds", 0)], race.get("rounds_planned", 0)
@@ -130,15 +139,9 @@ def missing(env: dict, rows: list[dict[str, str]]) -> list[str]:
 
 
 def comparison_table(comparisons: list[Comparison]) -> list[str]:
-    lines = [
-        "| scenario | metric | candidate / baseline | ratio [95 %] | pairs | margin | verdict |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for one in comparisons:
-        flags = f" ({', '.join(one.flags)})" if one.flags else ""
-        lines.append(
-            f"| {comparing.place_name(one)} | {one.metric.what} | {one.pairing.candidate} / "
-            f"{one.pairing.baseline} | {ratio_text(one)} | {one.found.n} | {100 * one.margin:.1f} % | "
-            f"{one.verdict}{flags} |"
-        )
-    return lines
+    rows = (
+        [comparing.place_name(one), one.metric.what, f"{one.pairing.candidate} / {one.pairing.baseline}", ratio_text(one), one.found.n,
+         f"{100 * one.margin:.1f} %", one.verdict + (f" ({', '.join(one.flags)})" if one.flags else "")]
+        for one in comparisons
+    )
+    return markdown(["scenario", "metric", "candidate / baseline", "ratio [95 %]", "pairs", "margin", "verdict"], rows)

@@ -4,8 +4,9 @@ figures for one of them. Ratios are the same either way; but two nanoseconds a f
 from __future__ import annotations
 
 from ..base import stats
+from ..base.say import markdown
 from ..race.metrics import unit_of
-from .comparing import good
+from .comparing import Row, good
 
 
 def table(rows: list[Row]) -> list[str]:
@@ -16,13 +17,10 @@ def table(rows: list[Row]) -> list[str]:
         if unit and row["row_kind"] == "measure":
             point = (row["scenario"], row["scenario_params"], row["placement"], unit[0])
             found.setdefault(point, {}).setdefault(row["subject"], []).append(float(row["ns_per_op"]) / unit[1])
-    if not found:
-        return []
     subjects = sorted({name for by in found.values() for name in by})
-    out = [f"| median ns | of a | {' | '.join(subjects)} |", "|---" * (len(subjects) + 2) + "|"]
+    out = []
     for (scenario, params, placement, unit), by in sorted(found.items()):
         told = params.replace("=", " ").replace(";", ", ")
         words = " ".join(filter(None, (f"`{scenario}`", told, "" if placement == "free" else placement)))
-        cells = (f"{stats.median(by[name]):.2f}" if name in by else "–" for name in subjects)
-        out.append(f"| {words} | {unit} | {' | '.join(cells)} |")
-    return out
+        out.append([words, unit, *(f"{stats.median(by[name]):.2f}" if name in by else "–" for name in subjects)])
+    return markdown(["median ns", "of a", *subjects], out)

@@ -13,6 +13,8 @@ CHECK = re.compile(r"^\s*APIARY_(CHECK|EXHIBIT|LITMUS|SCENARIO|FAILING_SCENARIO|
                    r"\s*(\w+?)(##|\b(?!##))", re.MULTILINE)
 KINDS = {"FAILING_SCENARIO": "exhibit", "NOT_LINEARIZABLE": "exhibit", "SCENARIO": "check", "LINEARIZABLE": "check"}
 SUBJECT = re.compile(r"apiary_add_subject\(\s*([\w.+-]+)|add_executable\(subject_(\w+) IMPORTED")
+COMPUTED = re.compile(r'^\s*entry\.name = "(\w+_)" \+.*?entry\.kind = check_kind::(\w+)', re.MULTILINE | re.DOTALL)
+ELSEWHERE = {"selftest", "outside_example"}  # folders of checks that no program of a manifest holds
 STRESS = re.compile(r"apiary_add_stress\(\s*(\w+)")
 
 
@@ -20,30 +22,34 @@ def texts(folder: str, pattern: str) -> list[str]:
     found = []
     for path in sorted((repo.ROOT / folder).rglob(pattern)):
         try:
-            found.append(path.read_text(errors="replace"))
+            found += [] if ELSEWHERE & set(path.parts) else [path.read_text(errors="replace")]
         except OSError:
             continue
     return found
 
 
-def checks(kind: str | None = None) -> tuple[set[str], set[str]]:
-    """Of model_check/: names, and beginnings of names that a macro completes (prefix_##word)."""
-    names: set[str] = set()
-    begun: set[str] = set()
+def checks(kind: str | None = None) -> tuple[dict[str, str], dict[str, str]]:
+    """Of model_check/, each with its kind: names, and beginnings of names that a macro (prefix_##word) or a table completes."""
+    names: dict[str, str] = {}
+    begun: dict[str, str] = {}
     for text in texts("model_check", "*.cpp"):
         for what, name, pasted in CHECK.findall(text):
-            if kind in (None, KINDS.get(what, what.lower())):
-                (begun if pasted else names).add(name)
-    return names, begun
+            (begun if pasted else names)[name] = KINDS.get(what, what.lower())
+        begun |= COMPUTED.findall(text)
+    return tuple({name: of for name, of in found.items() if kind in (None, of)} for found in (names, begun))
+
+
+def completes(pattern: str, begun: str) -> bool:
+    """Whether a name that begins so may be one that the pattern names."""
+    literal = re.split(r"[*?\[]", pattern)[0]
+    return literal.startswith(begun) or (begun.startswith(literal) and literal != pattern)
 
 
 def check_names(patterns: list[str], kind: str | None = None) -> None:
     """Refuses a pattern that no check of the sources matches; their programs are asked again once they are built."""
     names, begun = checks(kind)
     for pattern in patterns if names else ():
-        literal = re.split(r"[*?\[]", pattern)[0]
-        completed = any(literal.startswith(one) or (one.startswith(literal) and literal != pattern) for one in begun)
-        if not fnmatch.filter(names, pattern) and not completed and (kind or pattern not in GROUPS):
+        if not fnmatch.filter(names, pattern) and not any(completes(pattern, one) for one in begun) and (kind or pattern not in GROUPS):
             raise unknown("exhibit" if kind == "exhibit" else "check", pattern, names)
 
 

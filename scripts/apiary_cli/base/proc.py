@@ -283,23 +283,11 @@ def end_all(children: Iterable[Child]) -> None:
 
 def run_many(specs: Iterable[Spec], parallel: int) -> Iterable[Done]:
     """Run children, at most `parallel` at a time; yield each as it ends."""
-    waiting, active = iter(specs), []
-    exhausted = False
-    try:
-        while True:
-            while not exhausted and len(active) < parallel:
-                spec = next(waiting, None)
-                if spec is None:
-                    exhausted = True
-                else:
-                    active.append(Child(spec))
-            if not active:
-                return
-            for child in _pump(active):
-                active.remove(child)
-                yield child.finish()
-    finally:
-        end_all(active)
+
+    def alone(spec: Spec) -> Generator[Spec, Done, Done]:
+        return (yield spec)
+
+    return run_chains(map(alone, specs), parallel)
 
 
 def run_chains(chains: Iterable[Generator[Spec, Done, object]], parallel: int) -> Iterable[object]:

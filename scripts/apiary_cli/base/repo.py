@@ -149,6 +149,11 @@ def locked(name: str) -> Iterator[None]:
         yield
 
 
+def shown(path: Path) -> Path:
+    """As a reader at the root sees it; whole where it lies elsewhere."""
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
 def write_text(path: Path, text: str) -> None:
     """Whole or not at all: what was there stays where the disk is full."""
     path.parent.mkdir(parents=True, exist_ok=True)

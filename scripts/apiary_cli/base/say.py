@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import time
-from typing import TextIO
+from typing import Iterable, TextIO
 
 UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 WIDEST = 100_000  # of a table that goes into a file
@@ -68,6 +68,13 @@ def table(header: list[str], rows: list[list[str]], right: set[int] = frozenset(
     width = shutil.get_terminal_size().columns if live else WIDEST
     console.Console(file=drawn, width=width, force_terminal=live, highlight=False).print(made)
     return "\n".join(line.rstrip() for line in drawn.getvalue().rstrip().splitlines())
+
+
+def markdown(head: list[str], rows: Iterable[Iterable[object]], right: set[int] = frozenset()) -> list[str]:
+    """The lines of a table in Markdown; nothing where it has no rows."""
+    lines = [f"| {' | '.join(map(str, cells))} |" for cells in (head, *rows)]
+    rule = "|".join("--:" if i in right else "---" for i in range(len(head)))
+    return [lines[0], f"|{rule}|", *lines[1:]] if lines[1:] else []
 
 
 class Progress:

@@ -190,9 +190,8 @@ def refuse_other(folder: Path, programs: list[Path], remedy: str, while_what: st
     if not found:
         return
     wrong = {path.name for paths in found.values() for path in paths} or {path.name for path in programs}
-    place = folder.relative_to(repo.ROOT) if folder.is_relative_to(repo.ROOT) else folder
     raise Fault(
-        f"{len(wrong)} of {len(programs)} programs of {place} are not of this source: {repo.some(sorted(wrong))}",
+        f"{len(wrong)} of {len(programs)} programs of {repo.shown(folder)} are not of this source: {repo.some(sorted(wrong))}",
         f"changed since they were built: {repo.some(map(words_for, sorted(found)))}{while_what}",
         remedy,
     )

@@ -170,8 +170,25 @@ class Record:
             "verification": self.verification,
             "race": race,
         }
+        env["race"] = race | {"earlier": earlier(env, out.parent)}
         repo.write_json(out / "env.json", env)
         return env
+
+
+SAME = ("plan", "points", "rounds_planned", "block_ms", "workers", "commit")
+
+
+def tried(env: dict) -> tuple:
+    """What two tries of a batch have in common: the plan, the programs, the source and the machine."""
+    race, taken = env.get("race") or {}, env.get("verification") or {}
+    arms = [arm.get("label") for arm in race.get("arms", [])]
+    return [race.get(key) for key in SAME], arms, env.get("env_id"), taken.get("prove_hash"), taken.get("stress_hash")
+
+
+def earlier(env: dict, results: Path) -> list[str]:
+    """The whole folders that were earlier tries of this batch, the oldest first. One that was removed is not known of."""
+    found = ((path.parent.name, repo.read_json(path) or {}) for path in sorted(results.glob("*/env.json")))
+    return [name for name, one in found if tried(one) == tried(env) and name != env["run_id"]]
 
 
 def finish(filling: Path, target: Path) -> None:

@@ -250,8 +250,6 @@ def narrowed(
             raise unknown(f"point of the plan {chosen.name}", label, known)
     if wanted:
         points = tuple(known[label] for label in dict.fromkeys(wanted))
-    if rounds is not None and rounds < 1:
-        raise Fault(f"--rounds {rounds}", "a race needs at least one round", "--rounds 7", USAGE)
     part = scenarios or labels or placement
     if rounds is not None and chosen.name == "publish" and rounds < LEAST_PUBLISHED and not part:
         raise Fault(
@@ -260,10 +258,6 @@ def narrowed(
             f"--rounds {LEAST_PUBLISHED}, or --plan nightly --rounds {rounds}",
             USAGE,
         )
-    if minutes is not None and minutes <= 0:
-        raise Fault(f"--limit {minutes:g}", "no round fits into that", "--limit 45   (minutes)", USAGE)
-    if block_ms is not None and block_ms < 1:
-        raise Fault(f"--block-ms {block_ms}", "a block lasts at least a millisecond", "--block-ms 20", USAGE)
     count, limit = rounds or chosen.rounds, 60 * minutes if minutes else None if rounds else chosen.limit
     least = count if rounds and not minutes else min(count, chosen.least_rounds)
     return dataclasses.replace(

@@ -206,21 +206,11 @@ def command(
             words += ["--param", f"{key}={value}"]
     for one in tune:
         words += ["--tune", one]
-    words += [
-        "--workers",
-        str(point.workers or workers),
-        "--seed",
-        str(seed),
-        "--warmup-blocks",
-        str(warmup_blocks),
-        "--blocks",
-        str(blocks),
-        "--block-ms",
-        str(block_ms),
-    ]
-    words += ["--plan", str(plan)] if plan else []
-    words += ["--hist", str(hist)] if hist else []
-    return words + (["--slowdown-ns", str(slowdown_ns)] if slowdown_ns else [])
+    numbers = {"workers": point.workers or workers, "seed": seed, "warmup-blocks": warmup_blocks, "blocks": blocks, "block-ms": block_ms}
+    if_any = {"plan": plan, "hist": hist, "slowdown-ns": slowdown_ns}
+    for name, value in (numbers | {name: value for name, value in if_any.items() if value}).items():
+        words += [f"--{name}", str(value)]
+    return words
 
 
 def parse_output(text: str) -> tuple[dict[str, str] | None, str]:

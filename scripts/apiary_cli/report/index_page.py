@@ -26,12 +26,13 @@ def of_race(folder: Path, history: dict) -> dict:
     except Fault as fault:
         return told | {"word": "unreadable", "why": fault.cause or fault.seen}
     race, machine, found = env["race"], env.get("machine", {}), comparing.validity(comparisons)
+    more = f"and {len(found.reasons) - 1} more" if len(found.reasons) > 1 else ""
     told |= {
         "what": str(race.get("command") or f"plan {race.get('plan')}"), "rounds": summary.rounds_line(race),
         "commit": str(race.get("commit", ""))[:12] + (" with changes" if race.get("dirty") else ""),
         "machine": f"{machine.get('cpu', 'unknown CPU')}, {machine.get('cpus', '?')} CPUs",
         "word": found.word, "kind": KIND.get(found.word, "note"),
-        "why": "; ".join(found.reasons[:1]) + (f"; and {len(found.reasons) - 1} more" if len(found.reasons) > 1 else ""),
+        "why": "; ".join(filter(None, (summary.try_line(race, found.word), *found.reasons[:1], more))),
     }
     if (folder / "compare.csv").exists():  # a race; in a sweep or an ablation the arms are settings
         gated(told, rows, history)

@@ -217,21 +217,7 @@ def exact_counts(report: Report) -> str:
     record = (report.env.get("verification") or {}).get("exact")
     if not record:
         return ""
-    rows = [
-        (
-            "",
-            [
-                f["driver"],
-                f["operation"],
-                f["count"],
-                f"{f['per_operation']:.2f}",
-            ],
-        )
-        for f in record["figures"]
-    ]
+    rows = [("", [f["driver"], f["operation"], f["count"], f"{f['per_operation']:.2f}"]) for f in record["figures"]]
     head = [("driver", ""), ("operation", ""), ("count", ""), ("each", "n")]
-    note = (
-        f'By callgrind, {record["key"]}: counted, not timed, so that noise does not move '
-        "them."
-    )
+    note = f"By callgrind, {record['key']}: counted, not timed, so that noise does not move them."
     return section("Exact counts", caption(note) + table(head, rows))

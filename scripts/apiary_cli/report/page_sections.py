@@ -48,7 +48,8 @@ def batch(report: Report) -> dict:
     }
     text = meaning.get(found.word) or (many if n > 1 else found.reasons[0] if n else "")
     kind = {comparing.VALID: "good", comparing.INVALID: "bad"}.get(found.word, "note")
-    return {"kind": kind, "word": found.word, "text": text, "controls": bool(found.aa or found.slow10)}
+    tried = summary.try_line(report.race, found.word)
+    return {"kind": kind, "word": found.word, "text": f"{tried}. {text}" if tried else text, "controls": bool(found.aa or found.slow10)}
 
 
 def strip(report: Report) -> str:

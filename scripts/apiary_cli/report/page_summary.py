@@ -37,4 +37,6 @@ def markdown(report: Report) -> str:
         ("Point by point", matrix.of(comparisons, rows)),
         ("Comparisons", summary.comparison_table(comparisons)),
     ]
-    return render("summary.md", env=report.env, race=RACE | report.race, batch=report.validity.word, sections=parts)
+    word = report.validity.word
+    tried = summary.try_line(report.race, word)
+    return render("summary.md", env=report.env, race=RACE | report.race, batch=word, tried=tried, sections=parts)

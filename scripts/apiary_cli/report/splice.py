@@ -109,7 +109,7 @@ def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, list[str]]:
     wrong = summary.failures(rows)
     source = verification.word(verification.statuses(env.get("verification")))[1]
     parts = [
-        filled(f"{batch_line(word, reasons, more)} {controls(comparisons)}"),
+        filled(f"{batch_line(env, word, reasons, more)} {controls(comparisons)}"),
         "\n".join(picture.reference(folder, page, ours, every)),
         filled(f"Time of {in_prose(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {standing.LEGEND}"),
         "\n".join(standing.table(standing.of(told))),
@@ -128,9 +128,11 @@ def filled(text: str, begin: str = "") -> str:
     return textwrap.fill(text, WIDTH, initial_indent=begin, subsequent_indent=later, break_long_words=False, break_on_hyphens=False)
 
 
-def batch_line(word: str, reasons: list[str], more: str = "") -> str:
+def batch_line(env: dict, word: str, reasons: list[str], more: str = "") -> str:
+    """The first line of what is published: the verdict, which try it is, and why."""
     told = f"{reasons[0][0].upper()}{reasons[0][1:]}{more}." if reasons else "The controls did what they must."
-    return f"**Batch: {word}.** {told}"
+    tried = summary.try_line(env["race"], word)
+    return " ".join(filter(None, (f"**Batch: {word}.**", tried and f"{tried}.", told)))
 
 
 def refuse_unborne(folder: Path, word: str, reasons: list[str], weak: bool) -> None:
@@ -190,7 +192,7 @@ def ablated(folder: Path, weak: bool = False) -> str:
     refuse_unborne(folder, found.word, list(found.reasons), weak)
     reasons = list(found.reasons)
     more = f" ({len(reasons)} such reasons)" if len(reasons) > 1 else ""
-    told = [batch_line(found.word, reasons, more), ablation.LEGEND]
+    told = [batch_line(env, found.word, reasons, more), ablation.LEGEND]
     last = f"{preamble(env)}. {summary.rounds_line(env['race'])}. Every figure: `results/{folder.name}/ablation.csv`."
     shown = ablation.table(tables.read(folder / "ablation.csv", ablation.COLUMNS))
     return "\n\n".join([*map(filled, told), "\n".join(shown), filled(last)])

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from ..analysis import comparing
 from ..base import building, commits, decided, environment, packages, proc, repo, sources
 from ..base.errors import Fault, Stopped, unknown
-from ..base.say import Progress, colour, duration, heading, say, table
+from ..base.say import Progress, colour, duration, heading, markdown, say, table
 from ..verify import stressing
 from . import compare, failures, setup
 
@@ -265,9 +265,9 @@ def summary(parts: list[Part]) -> str:
 
 def job_summary(parts: list[Part]) -> str:
     """The same in Markdown, for the page of a CI job."""
-    rows = [f"| {one.name} | {'passed' if one.passed else '**FAILED**'} | {duration(one.seconds)} | {in_short(one.closing)} |" for one in parts]
+    rows = ([one.name, "passed" if one.passed else "**FAILED**", duration(one.seconds), in_short(one.closing)] for one in parts)
     told = [f"    {line}" for line in failed_lines(parts)]
-    return "\n".join(["| part | result | time | in short |", "|---|---|---|---|", *rows, *[""] * bool(told), *told]) + "\n"
+    return "\n".join([*markdown(["part", "result", "time", "in short"], rows), *[""] * bool(told), *told]) + "\n"
 
 
 def failed_lines(parts: list[Part]) -> list[str]:

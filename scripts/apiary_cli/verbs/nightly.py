@@ -13,7 +13,7 @@ from typing import Callable
 
 from ..base import building, decided, given, packages, repo, sources
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
-from ..base.say import duration, heading, say
+from ..base.say import duration, heading, markdown, say
 from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutation, stressing
 from ..verify.verdicts import closing, cut, how_far, wrong
 from ..race import plans, rounds
@@ -321,15 +321,11 @@ def page(parts: list[Part], budget: str, seconds: float) -> str:
         f"commit {repo.commit()[:12]}{' (dirty)' if repo.dirty() else ''}, "
         f"budget {budget}, took {duration(seconds)}",
         "",
-        "| part | result | passed | failed | not run | time |",
-        "|---|---|---|---|---|---|",
     ]
-    for part in parts:
-        result = "invalid" if part.invalid else part.status
-        lines.append(
-            f"| {part.name} | {result} | {part.count(PASSED)} | {part.count(FAILED)} | {part.count(SKIPPED)} | "
-            f"{duration(part.seconds)} |"
-        )
+    lines += markdown(["part", "result", "passed", "failed", "not run", "time"], (
+        [part.name, "invalid" if part.invalid else part.status, *map(part.count, (PASSED, FAILED, SKIPPED)), duration(part.seconds)]
+        for part in parts
+    ))
     for part in parts:
         told = [f"- {line.strip()}" for line in part.lines]
         for status, words in ((FAILED, "failed"), (SKIPPED, "not run or cut short")):

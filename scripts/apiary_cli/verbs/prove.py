@@ -7,7 +7,7 @@ import re
 
 from ..base import building, decided, given, known, repo, sources
 from ..base.errors import Fault, USAGE, unknown
-from ..base.say import colour, say
+from ..base.say import colour, say, warn
 from ..verify import checks, engine_agreement
 from ..verify.verdicts import closing, expected
 from ..report import prove_page
@@ -19,6 +19,7 @@ Builds the model preset and runs, each in its own process: the litmus tests (if 
 the engine has changed its mind and nothing after it counts), the checks (which must pass), and
 the museum's exhibits (which must fail, for their stated reason). NAMES are names or patterns
 ('deque*'), or a group: litmus, checks, exhibits. Without any, everything runs. What deviates is printed whole, with its replay line.
+--list builds nothing: what is not built of this source is listed by the names in the sources.
 At the end stands check by engine, then where the engines disagree, and why; a disagreement that
 nobody has explained is red, and so is a check that reaches less than it states. The closing line
 names every search that its budget ended, and how far it came.
@@ -51,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--trace", action="store_true", help="print the traces of expected failures, too")
     parser.add_argument("--jobs", type=given.count, help="checks at a time (default: one for each CPU)")
-    parser.add_argument("--list", action="store_true", help="list the checks and what each shows")
+    parser.add_argument("--list", action="store_true", help="list the checks and what each shows; builds nothing")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
 
 
@@ -94,9 +95,20 @@ def options(args: argparse.Namespace) -> checks.Options:
     return chosen
 
 
-def show_list(names: list[str]) -> None:
-    for entry in sorted(checks.select(checks.all_entries(), names), key=lambda e: (e.kind, e.name)):
-        say(f"{entry.kind:<8} {entry.name:<40} {','.join(entry.engines):<16} {entry.what}")
+def show_list(patterns: list[str]) -> int:
+    """What the programs of this source say of themselves; of the others the names, as the sources have them. Builds nothing."""
+    known.check_names(patterns)
+    entries, unbuilt = checks.listed(patterns)
+    for entry in sorted(entries, key=lambda e: (e.kind, e.name)):
+        say(f"{entry.kind:<8} {entry.name:<40} {','.join(entry.engines):<16} {entry.what}".rstrip())
+    decided.note(checks=[{"name": e.name, "kind": e.kind, "engines": e.engines, "what": e.what} for e in entries])
+    lacking = (
+        f"of {unbuilt} checks only the name is known, from the sources: their programs are not built of this source. "
+        "Engines, and what each shows: scripts/apiary build model, then the same again"
+    )
+    for line in filter(None, (unbuilt and lacking, building.left_out(repo.BUILD / "model"))):
+        warn(line)
+    return 0
 
 
 def prove_and_record(names: list[str], chosen: checks.Options) -> tuple[list[dict], list[checks.Entry], dict]:
@@ -112,13 +124,12 @@ def prove_and_record(names: list[str], chosen: checks.Options) -> tuple[list[dic
 
 def run(args: argparse.Namespace) -> int:
     chosen = options(args)
+    if args.list:
+        return show_list(args.names)
     if not args.no_build:
         known.check_names(args.names)
         setup.ensure(quiet=True)
         building.build("model")
-    if args.list:
-        show_list(args.names)
-        return 0
     verdicts, entries, record = prove_and_record(args.names, chosen)
     say(engine_agreement.engine_table(verdicts, entries))
     red = []

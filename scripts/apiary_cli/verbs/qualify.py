@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from ..base import decided, given, repo
-from ..base.errors import Fault, HARNESS, INCORRECT, USAGE
+from ..base.errors import HARNESS, INCORRECT
 from ..base.say import Progress, duration, heading, say
 from ..race import folder, plans, rounds, subjects, tables
 from ..analysis import comparing, qualification
@@ -117,8 +117,6 @@ def perform(args: argparse.Namespace, subject: subjects.Subject, command: str) -
 
 
 def run(args: argparse.Namespace) -> int:
-    if min(args.batches, args.rounds, args.workers, args.block_ms or 1) < 1 or (args.limit or 1) <= 0:
-        raise Fault("a number below 1", "there would be nothing to measure", "the defaults are sensible", USAGE)
     started = time.monotonic()
     if not args.no_build:
         setup.ensure()

@@ -135,8 +135,6 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
         raise Fault(f"--quick and --plan {args.plan}", "they name different plans", "give one of them", USAGE)
     if args.placement not in (None, *plans.PLACEMENTS):
         raise unknown("placement", args.placement, plans.PLACEMENTS)
-    if args.workers < 1:
-        raise Fault(f"--workers {args.workers}", "a runtime needs at least one worker", "--workers 2", USAGE)
     name = args.plan or "quick"
     found = plans.read(Path(name)) if name.endswith(".toml") else plans.plan(name)
     if args.subject:
@@ -386,8 +384,7 @@ def tell(outcome: Outcome) -> None:
             say(line)
     for line in summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"]:
         say(colour(f"WRONG: {line}", "red"))
-    shown = outcome.folder.relative_to(repo.ROOT) if outcome.folder.is_relative_to(repo.ROOT) else outcome.folder
-    say(f"report: {shown}/report.html")
+    say(f"report: {repo.shown(outcome.folder)}/report.html")
 
 
 def unmixed(args: argparse.Namespace) -> None:

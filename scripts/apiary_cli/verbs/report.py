@@ -80,8 +80,7 @@ def run(args: argparse.Namespace) -> int:
     if args.index:
         if args.dir or args.splice:
             raise Fault("--index lists every folder", "with it no folder is chosen, and no page spliced", "leave the rest away", USAGE)
-        path = index_page.write()
-        say(f"list: {path.relative_to(repo.ROOT) if path.is_relative_to(repo.ROOT) else path}")
+        say(f"list: {repo.shown(index_page.write())}")
         return 0
     folder = find(args.dir)
     if args.splice:
@@ -90,6 +89,5 @@ def run(args: argparse.Namespace) -> int:
             tables.compress(folder / "hist.csv")
         say(f"{args.splice}: what stands between <!-- {name} --> and <!-- /{name} --> is that of {folder.name}")
         return 0
-    path = write(folder, args.poorer).resolve()
-    say(f"report: {path.relative_to(repo.ROOT) if path.is_relative_to(repo.ROOT) else path}")
+    say(f"report: {repo.shown(write(folder, args.poorer).resolve())}")
     return 0

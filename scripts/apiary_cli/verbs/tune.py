@@ -221,8 +221,6 @@ def narrowed(state: rounds.Race, first: list[Comparison]) -> bool:
 
 
 def chosen_plan(args: argparse.Namespace) -> plans.Plan:
-    if min(args.rounds, args.workers, args.block_ms, args.minutes) <= 0:
-        raise Fault("a number below 1", "there would be nothing to measure", "the defaults are sensible", USAGE)
     points = POINTS
     if args.plan:
         points = (plans.read(Path(args.plan)) if args.plan.endswith(".toml") else plans.plan(args.plan)).points

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from ..base.errors import Fault, USAGE
-from ..base.say import duration, heading, say
+from ..base.say import duration, heading, markdown as markdown_table, say
 from ..race import eta, plans, rounds, rules, subjects, tables
 from ..race.plans import Plan, Point
 from ..race.rules import Rule
@@ -92,13 +92,12 @@ def told(batches: against_defaults.Batches, rows: list[dict[str, str]]) -> list[
 def markdown(command: str, run_id: str, lines: list[str], rows: list[dict[str, str]]) -> str:
     out = [f"# Ablation {run_id}", "", f"`{command}`", "", *(f"- {line.strip()}" for line in lines)]
     out += ["", "## Rule by rule", "", *ablation.table(rows), "", ablation.LEGEND, "", "## Every comparison", ""]
-    out += ["| batch | off | point | metric | ratio | margin | verdict |", "|---|---|---|---|---|---|---|"]
-    out += [
-        f"| {row['batch']} | {row['setting']}{' (own)' if row['own'] == '1' else ''} | {ablation.where(row)}, "
-        f"{ablation.workers(row)} workers | {ablation.metric_name(row)} | ×{float(row['ratio']):.3f} "
-        f"[{float(row['ci_lo']):.3f}, {float(row['ci_hi']):.3f}] | {100 * float(row['margin']):.1f} % | {row['verdict']} |"
+    out += markdown_table(["batch", "off", "point", "metric", "ratio", "margin", "verdict"], (
+        [row["batch"], row["setting"] + (" (own)" if row["own"] == "1" else ""), f"{ablation.where(row)}, {ablation.workers(row)} workers",
+         ablation.metric_name(row), "×{:.3f} [{:.3f}, {:.3f}]".format(*(float(row[name]) for name in ("ratio", "ci_lo", "ci_hi"))),
+         f"{100 * float(row['margin']):.1f} %", row["verdict"]]
         for row in rows
-    ]
+    ))
     return "\n".join(out) + "\n"
 
 

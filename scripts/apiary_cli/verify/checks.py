@@ -135,14 +135,12 @@ def select(entries: list[Entry], patterns: list[str]) -> list[Entry]:
     """The entries whose names match; an unknown name is answered with those that exist."""
     if not patterns:
         return list(entries)
-    names = [entry.name for entry in entries]
     wanted: set[str] = set()
     for pattern in patterns:
-        of_group = [entry.name for entry in entries if entry.kind == known.GROUPS.get(pattern)]
-        hits = of_group or fnmatch.filter(names, pattern)
+        hits = {entry.name for entry in entries if named(entry, pattern)}
         if not hits:
-            raise unknown("check", pattern, [*known.GROUPS, *names])
-        wanted.update(hits)
+            raise unknown("check", pattern, [*known.GROUPS, *(entry.name for entry in entries)])
+        wanted |= hits
     return [entry for entry in entries if entry.name in wanted]
 
 
@@ -222,9 +220,7 @@ def replay_line(program: Path, replay: str) -> str:
     words = shlex.split(replay)
     if words and Path(words[0]).name == program.name:
         replay = shlex.join(words[1:])
-    if program.is_relative_to(repo.ROOT):
-        program = program.relative_to(repo.ROOT)
-    return f"{program} {replay}"
+    return f"{repo.shown(program)} {replay}"
 
 
 def prove(patterns: list[str], options: Options) -> tuple[list[dict], list[Entry]]:
@@ -248,12 +244,42 @@ def prove(patterns: list[str], options: Options) -> tuple[list[dict], list[Entry
 def all_entries() -> list[Entry]:
     entries = listing(sources.built("model", "checks"))
     if not entries:
-        raise Fault(
-            "the model preset has no checks",
-            "build/model/manifest/checks.txt is empty or absent",
-            "scripts/apiary build model",
-        )
+        raise none_there()
     return entries
+
+
+def none_there() -> Fault:
+    return Fault(
+        "the model preset has no checks",
+        "build/model/manifest/checks.txt is empty or absent",
+        "scripts/apiary build model",
+    )
+
+
+def listed(patterns: list[str]) -> tuple[list[Entry], int]:
+    """Without building: of what is built, the programs that are of this source say what they hold. Where that is not all, the
+    sources name the rest, without engines; and how many of those there are."""
+    folder, programs = repo.BUILD / "model", repo.manifest("model", "checks")
+    there = [path for path in programs if path.exists()]
+    other = {path for paths in sources.of(folder, there).values() for path in paths}
+    entries = listing(path for path in there if path not in other)
+    if not entries or other or len(there) < len(programs) or sources.misconfigured(folder):
+        told = [entry.name for entry in entries]
+        names, begun = known.checks()
+        entries += [Entry(name, kind, (), 0, "", folder) for name, kind in names.items() if name not in told]
+        entries += [Entry(f"{name}…", kind, (), 0, "", folder) for name, kind in begun.items()
+                    if not any(one.startswith(name) for one in told)]
+    if not entries:
+        raise none_there()
+    found = select(entries, patterns)
+    return found, sum(not entry.engines for entry in found)
+
+
+def named(entry: Entry, pattern: str) -> bool:
+    """Whether a pattern, or a group, names this entry; of its name only the beginning may be known (…)."""
+    begun = entry.name.removesuffix("…")
+    return (entry.kind == known.GROUPS.get(pattern) or fnmatch.fnmatchcase(entry.name, pattern)
+            or (begun != entry.name and known.completes(pattern, begun)))
 
 
 def for_engine(entries: list[Entry], engine: str | None) -> list[Entry]:

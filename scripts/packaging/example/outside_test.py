@@ -4,12 +4,14 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 EXAMPLE = Path(__file__).resolve().parent
+PACKAGING = EXAMPLE.parent
 
 
 def run(*command: object, **environment: str) -> subprocess.CompletedProcess:
@@ -56,6 +58,29 @@ def refused(folder: Path, compiler: str, prefix: Path) -> None:
     must(done.returncode != 0 and "0.1" in done.stdout, "a package of 0.1 was taken for 0.2", done.stdout)
 
 
+def by_conan(folder: Path, compiler: str) -> str:
+    """conan create, with a home of its own; it fetches nothing. What it did, in words."""
+    if not shutil.which("conan"):
+        return "Conan not tried: it is not installed (pip install conan)"
+    shutil.copytree(PACKAGING, folder / "packaging", ignore=shutil.ignore_patterns("build"))  # which it would fill
+    surroundings = {"CONAN_HOME": str(folder / "home"), "CXX": compiler, "CC": compiler.replace("clang++", "clang").replace("g++", "gcc")}
+    must(run("conan", "profile", "detect", **surroundings).returncode == 0, "conan profile detect")
+    done = run("conan", "create", PACKAGING / "conan", "-s", "compiler.cppstd=20", "-tf", folder / "packaging/conan/test_package", **surroundings)
+    must(done.returncode == 0 and "ran 100 tasks" in done.stdout, "conan create", done.stdout)
+    return "Conan too"
+
+
+def by_the_port(folder: Path, compiler: str) -> None:
+    """vcpkg's port, by a CMake script that does what vcpkg's own functions do with their arguments: vcpkg is not needed."""
+    folder.mkdir()
+    done = run("cmake", f"-DCOMPILER={compiler}", f"-DPORT={PACKAGING}/vcpkg/ports/apiary", f"-DFOLDER={folder}",
+               "-P", EXAMPLE / "as_vcpkg_does.cmake")
+    must(done.returncode == 0, "the port of vcpkg", done.stdout)
+    left = sorted(str(path.relative_to(folder / "package")) for path in (folder / "package").glob("*/*"))
+    must(left == ["include/apiary", "share/apiary", "share/pkgconfig"], f"the port leaves {left}", done.stdout)
+    built(folder / "build", compiler, "find_package", f"-Dapiary_DIR={folder}/package/share/apiary")
+
+
 def main() -> None:
     build, source, compiler = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
     with tempfile.TemporaryDirectory() as name:
@@ -69,7 +94,9 @@ def main() -> None:
         only_what_it_asked_for(
             built(folder / "c", compiler, "pkg-config", PKG_CONFIG_PATH=str(prefix / "share" / "pkgconfig")), "pkg-config")
         refused(folder, compiler, prefix)
-    print("three ways in, one version refused")
+        by_the_port(folder / "vcpkg", compiler)
+        told = by_conan(folder / "conan", compiler)
+    print(f"three ways in, and the port of vcpkg; one version refused. {told}")
 
 
 main()

@@ -83,6 +83,9 @@
 #pragma push_macro("assert")
 #pragma push_macro("errno")
 
+#if !__has_include(<relacy/relacy.hpp>)
+#error "the Relacy Race Detector is missing, with which checks are compiled: apt-get install relacy-dev, or its folder by -isystem"
+#endif
 #define RL_DO_ASSERT 1  // its own internal checks stay on
 #include <relacy/relacy.hpp>
 

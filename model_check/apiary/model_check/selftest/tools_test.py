@@ -22,6 +22,17 @@ def rows(name):
 
 
 class Tools(unittest.TestCase):
+    def test_the_sources_name_whatever_the_programs_hold(self):
+        """So that a list of an unbuilt tree lacks nothing, and no name that exists is refused."""
+        sys.path.insert(0, str(ROOT / "scripts"))
+        from apiary_cli.base import known
+        names, begun = known.checks()
+        code, said = apiary("prove", "--list")
+        held = [line.split()[1] for line in said.splitlines() if line.split()[0] in ("litmus", "check", "exhibit")]
+        self.assertGreater(len(held), 500, said)
+        self.assertEqual(code, 0)
+        self.assertEqual([name for name in held if name not in names and not name.startswith(tuple(begun))], [])
+
     def test_the_orders_of_the_idle_set_are_all_needed(self):
         code, said = apiary("mutate", "parking/idle_set", "--longer", "0s")
         found = [row for row in rows("mutation.csv") if row["file"] == "impl/apiary/parking/idle_set.hpp"]
