@@ -84,4 +84,47 @@ struct two_ask_for_the_stop {
 };
 APIARY_CHECK(two_ask_for_the_stop);
 
+// What a call lets go on may go on inside it: the parent of when_any, whose stop asks that of its children. The last child
+// removes the parent's hook, on the stack of the parent's own call.
+template <class Sync>
+struct ask_inside_a_call {
+    static constexpr const char* what =
+        "a call asks other hooks, and what those let go on removes the first: inside the call or beside it";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"hook.inside", "stop_hooks.waited_for_the_call"};
+    struct first : stop_hook<Sync> {
+        ask_inside_a_call* check;
+        typename Sync::template cell<int> uses{0};
+    };
+    struct second : stop_hook<Sync> {
+        ask_inside_a_call* check;
+    };
+    stop_hooks<Sync> parents, childrens;
+    first parent;
+    second child;
+    typename Sync::template cell<bool> inside{false};
+    void before() {
+        parent.check = child.check = this;
+        Sync::law(parents.add(parent, &parents_call) && childrens.add(child, &childs_call), "a hook was refused");
+    }
+    static void parents_call(stop_hook<Sync>& h) noexcept {
+        auto& me = static_cast<first&>(h);
+        me.uses.write(1);
+        me.check->childrens.ask();
+    }
+    static void childs_call(stop_hook<Sync>& h) noexcept {
+        ask_inside_a_call& check = *static_cast<second&>(h).check;
+        stop_hooks<Sync>::remove(check.parent);
+        Sync::reach(check.parent.uses.read() == 1 ? "hook.inside" : "hook.removed_before");
+        check.parent.uses.write(2);  // the frame goes
+    }
+    void thread(unsigned i) {
+        if (i == 0)
+            parents.ask();
+        else
+            childrens.ask();
+    }
+};
+APIARY_CHECK(ask_inside_a_call);
+
 }  // namespace

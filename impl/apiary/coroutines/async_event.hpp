@@ -6,8 +6,8 @@
 // (async_semaphore); to hand a value over (channel).
 //
 // Threads.   all: any.
-// Progress.  A mutex, held for a few steps, and for one step a waiter by set; never while a coroutine
-//            runs.
+// Progress.  A mutex, held for a few steps, by one that begins to wait over the add to its worker's stop_hooks, and
+//            for one step a waiter by set; never while a coroutine runs.
 // Order.     Those that wait go on in the order of their arrival.
 // Bad input. Set twice, reset while unset: as once. Destroyed while a coroutine waits: ends the
 //            program. It may be destroyed by a coroutine that it let go on, once no other waits.

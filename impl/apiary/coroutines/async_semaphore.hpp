@@ -17,8 +17,9 @@
 //            one permit more.
 //
 // Invariants
-//   I1  The word is twice the free permits, plus `waits` while the list is not empty; behind a cancel
-//       it may be set for none, also one that came before its await. With `waits` no permit is free; it is set and cleared with the mutex.
+//   I1  The word is twice the free permits, plus `waits` while the list is not empty; behind a cancel, also one that
+//       came before its await, it may be set for none. With `waits` no permit is free; it is set and cleared with the
+//       mutex.
 //   I2  A permit is free, or somebody's, or that of a waiter that was taken as `done`.
 //
 // Why a mutex for the list: a cancel takes a waiter from its middle, since the frame goes. The

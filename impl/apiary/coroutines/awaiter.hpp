@@ -36,7 +36,7 @@
 namespace apiary {
 
 template <class Mine, class Sync>
-class awaiter : public waiter<Sync> {
+class awaiter : public waiter<Sync>, private stop_hook<Sync> {
 public:
     using node = waiter<Sync>;
     using comes_home = void;  // what tells a pool that the coroutine goes on at its home
@@ -52,13 +52,12 @@ public:
     [[nodiscard]] bool listens(stop_hooks<Sync>* stops) {
         stage_.write(stage::waits);
         if (stops == nullptr) return true;
-        hook_.of = this;
-        if (!stops->add(hook_, &cancel_it)) return false;
+        if (!stops->add(*this, &cancel_it)) return false;
         stage_.write(stage::waits_with_hook);
         return true;
     }
     // The last of a wait that a service ends. False: it has ended it.
-    [[nodiscard]] static bool suspends(second_of_two<Sync>& suspended_and_over) {
+    [[nodiscard]] static bool stays_suspended(second_of_two<Sync>& suspended_and_over) {
         if (!suspended_and_over.second()) return true;
         Sync::reach("awaiter.went_on");
         return false;
@@ -78,23 +77,18 @@ protected:
         const stage s = stage_.read();
         if (s == stage::fresh) [[likely]]
             return false;
-        if (s == stage::waits_with_hook) stop_hooks<Sync>::remove(hook_);
+        if (s == stage::waits_with_hook) stop_hooks<Sync>::remove(*this);
         stage_.write(stage::fresh);
         return true;
     }
 
 private:
-    struct hook : stop_hook<Sync> {
-        [[gnu::always_inline]] hook() {}
-        awaiter* of;
-    };
     enum class stage : std::uint8_t { fresh, waits, waits_with_hook };
 
-    static void cancel_it(stop_hook<Sync>& h) noexcept { static_cast<hook&>(h).of->mine().cancel(); }
+    static void cancel_it(stop_hook<Sync>& h) noexcept { static_cast<awaiter&>(h).mine().cancel(); }
     Mine& mine() { return static_cast<Mine&>(*this); }
 
     typename Sync::template cell<stage> stage_{stage::fresh};
-    hook hook_;
 };
 
 }  // namespace apiary

@@ -9,9 +9,9 @@
 // not: between threads; for work as such (a pool has queues); for one value.
 //
 // Threads.   all: any; any number of senders and receivers.
-// Progress.  A brief_lock, held for a few steps and at most four moves of a value, and never while a
-//            coroutine runs: a value that takes long to move is better sent by a pointer. A close
-//            holds it for a few steps for each coroutine that waits.
+// Progress.  A brief_lock, held for a few steps and at most four moves of a value, and by one that begins to wait over the
+//            add to its worker's stop_hooks; never while a coroutine runs: a value that takes long to move is better sent by
+//            a pointer. A close holds it for a few steps for each coroutine that waits.
 // Order.     Values come out in the order in which sends were made, those of waiting senders too; so
 //            those of one sender come out in its order. Receivers that wait are served in theirs.
 // Capacity.  0: a send waits for its receive.
@@ -31,8 +31,8 @@
 // Why a lock: a value, the two lists and the close change together, and a cancel takes a waiter from
 // the middle of its list. A ring without a lock would need one beside it for all of that.
 //
-// An await tries before its coroutine is suspended (await_ready), unless a look at the size says that it would wait, and
-// again when it is put into the list (joins): what came in between is not waited for. Exhibit C30.
+// An await tries before its coroutine is suspended (await_ready), unless a look at the size says that it would wait,
+// and again when it is put into the list (joins): what came in between is not waited for. Exhibit C30.
 //
 // Synchronisation. By the lock. The size is changed with it, and read without: a look decides
 // nothing but whether await_ready tries.
@@ -273,7 +273,8 @@ private:
         if (served != nullptr) served->finish();
     }
 
-    // What await_ready asks first, without the lock: a coroutine that must wait takes it once. What comes in between is seen by joins.
+    // What await_ready asks first, without the lock: a coroutine that must wait takes it once. joins sees what comes in
+    // between.
     [[gnu::always_inline]] bool looks_empty() const { return size() == 0; }
     [[gnu::always_inline]] bool looks_full() const { return size() == capacity_; }
 

@@ -218,7 +218,7 @@ TEST(channel, frames_that_go_while_they_wait_leave_the_lists) {
 
 // AddressSanitizer is the judge (preset asan-ubsan): a callback that stays is called in a frame that
 // is gone, and nobody can ask a stop_source whether it has callbacks. The count alone may be luck.
-TEST(channel, a_frame_that_goes_while_it_waits_takes_its_stop_callback_with_it) {
+TEST(channel, a_frame_that_goes_while_it_waits_takes_its_stop_hook_with_it) {
     resume_later home;
     boxes c(0);
     apiary::stop_hooks<> stop;

@@ -70,7 +70,7 @@ public:
     bool wait(stop_hooks<Sync>* stops) {
         (void)scheduler_.post_compute(call(*this));  // refused: it goes, and that ends the await
         if (!this->listens(stops)) cancel();
-        return this->suspends(suspended_and_over_);
+        return this->stays_suspended(suspended_and_over_);
     }
     void cancel() noexcept { asked_.store(true, std::memory_order_relaxed); }
 

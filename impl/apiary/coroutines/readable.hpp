@@ -21,8 +21,8 @@
 //       a cancel does: the source is off; the message to the thread (`stop_`) has ended. So nothing
 //       that was told of the frame is left when it goes.
 //
-// Synchronisation. second_of_two, for the parts and for the coroutine: the thread that finishes has the other
-//   one's use of the frame behind it. The claim needs no order: what it decides between, each learns of by the service or the driver.
+// Synchronisation. second_of_two, for the parts and for the coroutine: the thread that finishes has the other one's use of
+// the frame behind it. The claim needs no order: what it decides between, each learns of by the service or the driver.
 //
 // Checked by model_check/coroutines/readable_check.cpp. Tested by readable_test.cpp.
 #pragma once
@@ -59,7 +59,7 @@ public:
     bool wait(stop_hooks<sync>* stops) {
         service_.at(0, start_.timed, start_);
         if (!this->listens(stops)) cancel();
-        return this->suspends(suspended_and_over_);
+        return this->stays_suspended(suspended_and_over_);
     }
     void cancel() noexcept {
         if (claim()) service_.at(0, stop_.timed, stop_);

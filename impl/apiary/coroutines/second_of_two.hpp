@@ -2,9 +2,10 @@
 //
 //     if (both.second()) …                          // the other has come, and what it did is seen here
 //
-// When to use it. Where an await is told of its end by a service that knows nothing of the frame: of the thread that
-// suspends and the one that ends the wait the second lets the coroutine go on. So the service may end it before
-// it is suspended. When not: where a lock publishes the waiter (waiter.hpp).
+// When to use it. Where two threads have to leave a frame before it goes. Where an await is told of its end by a
+// service that knows nothing of the frame: of the thread that suspends and the one that ends the wait the second lets the
+// coroutine go on, so the service may end it before it is suspended. When not: where a lock publishes the waiter
+// (waiter.hpp).
 //
 // Threads.   second: any two, once each. Progress. Wait-free: one fetch_add.
 // Lifetime.  The first touches it no more: the frame may have ended.

@@ -53,7 +53,7 @@ public:
     bool wait(stop_hooks<sync>* stops) {
         service_.at(deadline_ns_, timed_, *this);
         if (!this->listens(stops)) cancel();
-        return this->suspends(suspended_and_over_);
+        return this->stays_suspended(suspended_and_over_);
     }
     void cancel() noexcept { service_.cancel(timed_); }
 

@@ -11,11 +11,12 @@
 // Why not std::stop_callback for each await: in libstdc++ 12 one costs six locked instructions from
 // its making to its end (two for the count of its source's owners), and this costs two.
 //
-// Threads.   all: any. remove: once for each add that was true; not inside the call of another hook on this thread.
+// Threads.   all: any. remove: once for each add that was true.
 // Progress.  add, remove: a brief_lock, held for a few steps. remove waits for a call of its hook that is under way
-//            on another thread, and not for one that it comes out of itself: what a call lets go on may go on inside it.
+//            on another thread, and not for one below on its own stack: what a call lets go on may go on inside it.
 // Order.     Calls are made one at a time, without the lock, in the order of the adds.
-// Lifetime.  It outlives the removes of all hooks that were added.
+// Lifetime.  It outlives the removes of all hooks that were added, and the return of ask: so it is not destroyed inside
+//            a call.
 // Bad input. Asked twice: the second ask answers false, at once, and the calls may still be under way.
 //
 // Invariants
@@ -95,19 +96,25 @@ public:
             if (std::exchange(asked_, true)) return false;
             next = take_first();
         }
-        hook* const outer = Sync::template current<hook>();
+        asking me{this, Sync::template current<asking>()};
+        Sync::set_current(&me);
         while (next != nullptr) {
-            Sync::set_current(next);
             next->call_.read()(*next);
             running_.store(nullptr, std::memory_order_release);  // S1
             const inside_it inside(lock_);
             next = take_first();
         }
-        Sync::set_current(outer);
+        Sync::set_current(me.outer);
         return true;
     }
 
 private:
+    // On the stack of a thread that asks.
+    struct asking {
+        stop_hooks* of;
+        asking* outer;
+    };
+
     void take_out(hook& h) {
         {
             const inside_it inside(lock_);
@@ -116,7 +123,9 @@ private:
                 return;
             }
         }
-        if (Sync::template current<hook>() == &h) return;
+        // What this thread's own ask took is over, or is below on this very stack.
+        for (const asking* a = Sync::template current<asking>(); a != nullptr; a = a->outer)
+            if (a->of == this) return;
         if (running_.load(std::memory_order_acquire) != &h) return;  // S1
         Sync::reach("stop_hooks.waited_for_the_call");
         Sync::spin_until(running_, [&h](hook* r) { return r != &h; });  // S1
@@ -138,7 +147,7 @@ private:
     linked_list<hook> all_;
 };
 
-// Those of what one token stops.
+// Those of what one token stops. Not destroyed inside a call of its hooks.
 template <class Sync = real_sync>
 class token_hooks {
     struct asks {

@@ -14,12 +14,15 @@
 //            finish: the thread that took it.
 // Progress.  finish: wait-free, but for what brings the coroutine back (home).
 // Lifetime.  Behind the lock of its append the waiter is no longer the awaiting thread's, and behind
-//            finish nobody's: the frame may have ended.
+//            finish nobody's: the frame may have ended. What it awaits may go with it, while the thread
+//            that suspended it is still inside that unlock: so the lock bears destruction once another
+//            thread could take it.
 //
 // Invariants
 //   I1  A waiter is taken once: `listed` turns false under the lock. So one thread finishes it.
 //
-// Synchronisation. The lock's: the thread that takes a waiter sees the frame as it was left.
+// Synchronisation. The lock's, or where a service ends the wait second_of_two's: the thread that finishes a waiter sees
+// the frame as it was left.
 //
 // Checked by model_check/coroutines/waiter_check.cpp. Tested by async_semaphore_test.cpp. L. Baker,
 // "C++ Coroutines: Understanding operator co_await", 2017, has the danger; exhibits C06, C07, C09.
@@ -53,7 +56,8 @@ public:
         coroutine.resume();
     }
 
-    typename Sync::template cell<awaited> how;  // the thread that took it, before it finishes it
+    // By the thread that took it, before it finishes it; or by the awaiting one, which need not wait.
+    typename Sync::template cell<awaited> how;
 
     // For lists.
     typename Sync::template cell<waiter*> before, behind;

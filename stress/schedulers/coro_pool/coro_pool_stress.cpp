@@ -164,7 +164,7 @@ struct tree {
         apiary::co_options o;
         if (what / 64 % 2 == 0) o.stop.emplace();
         (void)w->here.spawn(sleeps(*w, what / 128 % 2 == 0, sleeper(*w)),
-                            std::move(o));  // false: stopped, and asked from there
+                            std::move(o));  // refused: here is stopped, and the caller is on there
     }
     // As an argument: it goes with a frame that never begins, too.
     struct sleeper {

@@ -176,7 +176,7 @@ public:
     // A worker without work has asked since the last answer: the next fork offers the oldest branch, or the next coroutine that ends.
     bool asked() const { return list_.asked(this); }
 
-    // Of the coroutines that wait, and were here when they began to: a stop of the pool asks them.
+    // Of the coroutines of this pool without a stop of their own that wait, and were here when they began to.
     stop_hooks<Sync> stops;
     // What its coroutines have done.
     tally<Sync> handed_out, run, cancelled, exceptions, lost_exceptions;

@@ -246,6 +246,7 @@ TEST(coro_stop, a_cancel_ends_every_wait) {
     while (all.begun != 7) std::this_thread::yield();
     pool.stop(co_stop::cancel);
     waits.join();
+    host.stop();
     EXPECT_EQ(all.cancelled, 7U);
     EXPECT_EQ(host.report().living, 0U);
 }
