@@ -236,6 +236,7 @@ private:
     event* replay(const operation& op);
     void at_frontier(operation& op);
     event& append(const operation& op);
+    bool only_the_latest(const event& e, std::vector<option>& options) const;
     void read_options(event_id id, const operation& op, std::vector<option>& options, bool strict);
     void alloc_options(event& e, std::vector<option>& options);
     void apply(event& e, const option& o);
