@@ -24,10 +24,11 @@ namespace {
 
 std::uintptr_t number(const volatile void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
-void plain(const volatile void* p, std::size_t n, access_kind how, void* pc) {
+[[gnu::always_inline]] inline void plain(const volatile void* p, std::size_t n, access_kind how, void* pc) {
     if (!in_program) return;
-    const outside_program now;
-    the_runtime().touch_bytes(number(p), n, how, pc);
+    const beside_program now;
+    runtime& r = the_runtime();
+    if (!r.touches_simply(number(p), n, how, pc)) r.touch_bytes(number(p), n, how, pc);
 }
 
 // The compilers add bits of their own above the order.
