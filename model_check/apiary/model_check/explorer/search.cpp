@@ -255,10 +255,12 @@ void engine::add_write(event& e) {
         g.remove_from_co(e);
     }
     const event_id waiter = chosen != ~0U ? waiter_to_wake(e) : no_event;
+    const vector_clock past = e.porf;  // what is in it cannot read from it
     if (!attacks().no_revisit)
-        for (const auto& t : g.threads)
-            for (const event& r : t)
-                if (r.kind == event_kind::read && r.slot == e.slot && r.id() != waiter)
+        for (unsigned t = 0; t < max_threads; ++t)
+            for (unsigned i = past[t]; i < g.size(t); ++i)
+                if (const event& r = g.threads[t][i];
+                    r.kind == event_kind::read && r.slot == g.at(id).slot && r.id() != waiter)
                     revisit(g.at(id), r.id(), children_);
     if (chosen != ~0U) g.insert_in_co(g.at(id), chosen);
     if (is_event(waiter)) wake(g.at(waiter), id);
