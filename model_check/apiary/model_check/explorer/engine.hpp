@@ -274,6 +274,7 @@ private:
     }();
     const program& program_;
     run_limits limits_;
+    unsigned patience_;  // give-ups of waits with deadlines, then nothing else is waited for (program::looks_beyond)
     memory memory_;
     site_table sites_;
     std::vector<std::unique_ptr<fiber>> fibers_;  // threads, then the main one
