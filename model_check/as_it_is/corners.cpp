@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -334,3 +336,58 @@ APIARY_SCENARIO(stacks_begin_alike, "heap_is_read_before_it_is_written") {
     apiary::check(word.load() != 2);
     a.join();
 }
+
+// ---- between two starts -----------------------------------------------------------------------------------------------
+
+// No event of the first thread stands between the starts: what it writes there the thread behind knows, and no other does.
+namespace {
+struct between {
+    int plain = 0;
+    alignas(std::atomic<int>) std::byte room[sizeof(std::atomic<int>)];
+    std::atomic<int>* word = nullptr;
+};
+void* looks(void* of) {
+    const auto& b = *static_cast<const between*>(of);
+    apiary::check(b.plain == 1 && b.word->load() == 2, "it was written before the start");
+    return nullptr;
+}
+void* does_nothing(void*) { return nullptr; }
+void writes_between_two_starts(bool the_first_looks) {
+    between b;
+    pthread_t first, second;
+    ::pthread_create(&first, nullptr, the_first_looks ? looks : does_nothing, &b);
+    b.plain = 1;
+    b.word = ::new (b.room) std::atomic<int>(2);
+    ::pthread_create(&second, nullptr, looks, &b);
+    ::pthread_join(second, nullptr);
+    ::pthread_join(first, nullptr);
+}
+}  // namespace
+
+APIARY_SCENARIO(written_before_its_start, "written_behind_its_start") { writes_between_two_starts(false); }
+APIARY_FAILING_SCENARIO(written_behind_its_start, "data race") { writes_between_two_starts(true); }
+
+// ---- writes of two sizes in one place -------------------------------------------------------------------------------------
+
+// The latest of them begins the atomic, whichever was there first.
+namespace {
+void written_by_halves(bool again) {
+    union {
+        std::uint64_t both;
+        std::uint32_t half[2];
+    } volatile place;
+    std::atomic<bool> flag{false};
+    std::thread other([&] { flag.store(true); });
+    place.half[0] = 1;
+    place.both = 2;
+    auto& word = const_cast<std::uint32_t&>(place.half[0]);
+    std::atomic_ref(word).store(3);
+    if (again) place.half[0] = 4;
+    apiary::check(std::atomic_ref(word).load() == 4, "what stood there before");
+    (void)flag.load();  // more than one execution: the lists of accesses have room from the first one on
+    other.join();
+}
+}  // namespace
+
+APIARY_SCENARIO(written_by_halves_again, "written_by_halves_once") { written_by_halves(true); }
+APIARY_FAILING_SCENARIO(written_by_halves_once, "what stood there before") { written_by_halves(false); }

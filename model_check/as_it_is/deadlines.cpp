@@ -270,3 +270,77 @@ void acquires_for_a_while(bool expected) {
 }  // namespace
 APIARY_FAILING_SCENARIO(try_acquire_for_gives_up, "gave up") { acquires_for_a_while(true); }
 APIARY_FAILING_SCENARIO(try_acquire_for_is_had, "had in time") { acquires_for_a_while(false); }
+
+// ---- a thread that asks again and again ---------------------------------------------------------------------------
+
+// The consumer looks and then sleeps, and the producer may come between: that wake is lost. The scenario's thread asks again
+// and again whether the consumer is done.
+namespace {
+void consumer_beside_a_poller(bool looks_under_the_lock) {
+    std::mutex m, n;
+    std::condition_variable produced, consumed;
+    std::atomic<bool> is_there{false};
+    bool done = false;
+    std::thread consumer([&] {
+        const bool there = !looks_under_the_lock && is_there;
+        {
+            std::unique_lock held(m);
+            if (looks_under_the_lock)
+                produced.wait(held, [&] { return is_there.load(); });
+            else if (!there)
+                produced.wait(held);
+        }
+        const std::lock_guard held(n);
+        done = true;
+        consumed.notify_one();
+    });
+    std::thread producer([&] {
+        const std::lock_guard held(m);
+        is_there = true;
+        produced.notify_one();
+    });
+    {
+        std::unique_lock held(n);
+        while (!done) consumed.wait_for(held, 10ms);
+    }
+    consumer.join();
+    producer.join();
+}
+
+// It does end, if late: where nothing is posted it asks so many times, and tells all the same.
+void asks_and_tells(int times) {
+    std::mutex m;
+    std::condition_variable posted, told;
+    std::atomic<bool> hurry{true};
+    bool is_posted = false, is_told = false;
+    std::thread waiter([&] {
+        std::unique_lock held(m);
+        told.wait(held, [&] { return is_told; });
+    });
+    std::thread poster([&] {
+        if (!hurry) return;
+        const std::lock_guard held(m);
+        is_posted = true;
+        posted.notify_one();
+    });
+    hurry = false;
+    {
+        std::unique_lock held(m);
+        for (int i = 0; i != times && !is_posted; ++i) posted.wait_for(held, 10ms);
+        is_told = true;
+    }
+    told.notify_one();
+    waiter.join();
+    poster.join();
+}
+}  // namespace
+
+APIARY_SCENARIO(consumer_looks_beside_a_poller, "consumer_misses_it_beside_a_poller") {
+    consumer_beside_a_poller(true);
+}
+APIARY_FAILING_SCENARIO(consumer_misses_it_beside_a_poller, "deadlock: nothing goes on but waits with deadlines") {
+    consumer_beside_a_poller(false);
+}
+APIARY_SCENARIO(asks_thirty_times_and_tells, "asks_a_hundred_times_and_tells") { asks_and_tells(30); }
+// Wrong, and said to be a guess: the bound on steps decides how long a thread is waited for.
+APIARY_FAILING_SCENARIO(asks_a_hundred_times_and_tells, "--bounds steps=") { asks_and_tells(100); }

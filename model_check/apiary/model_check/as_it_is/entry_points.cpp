@@ -24,10 +24,14 @@ namespace {
 
 std::uintptr_t number(const volatile void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
-void plain(const volatile void* p, std::size_t n, access_kind how, void* pc) {
+[[gnu::always_inline]] inline void touch(runtime& r, const volatile void* p, std::size_t n, access_kind how, void* pc) {
+    if (!r.touches_simply(number(p), n, how, pc)) r.touch_bytes(number(p), n, how, pc);
+}
+
+[[gnu::always_inline]] inline void plain(const volatile void* p, std::size_t n, access_kind how, void* pc) {
     if (!in_program) return;
-    const outside_program now;
-    the_runtime().touch_bytes(number(p), n, how, pc);
+    const beside_program now;
+    touch(the_runtime(), p, n, how, pc);
 }
 
 // The compilers add bits of their own above the order.
@@ -120,7 +124,7 @@ bool compare_exchange(volatile T* p, T* expected, T desired, int success, int fa
     const outside_program now;
     runtime& r = the_runtime();
     r.may_stall(pc, where);
-    r.touch_bytes(number(expected), sizeof(T), access_kind::read, pc);
+    touch(r, expected, sizeof(T), access_kind::read, pc);
     const T wanted = *expected;
     std::uint64_t seen = word(wanted);
     const bool done = ex::compare_exchange(at(p, access_kind::atomic_write, pc), seen, word(desired), order_of(success),
@@ -131,7 +135,7 @@ bool compare_exchange(volatile T* p, T* expected, T desired, int success, int fa
     }
     // A write of what stood there is one for races, and changes nothing for a waiting loop.
     const std::uint64_t effects = r.me().effects;
-    r.touch_bytes(number(expected), sizeof(T), access_kind::write, pc);
+    touch(r, expected, sizeof(T), access_kind::write, pc);
     const T found = from_word<T>(seen);
     if (found == wanted) r.me().effects = effects;
     *expected = found;

@@ -80,7 +80,8 @@ bool precedes(const done_call& a, const done_call& b) {
         return which == static_cast<unsigned>(part::first) ? 0 : is_thread(which) ? 1 : 2;
     };
     if (place(a.which) != place(b.which)) return place(a.which) < place(b.which);
-    return b.known[a.thread] >= a.ends;
+    // Of a thread that had no event yet, what tells of the call is the first one behind it.
+    return b.known[a.thread] >= std::max(a.ends, 1U);
 }
 
 history history_of() {
@@ -210,7 +211,8 @@ verdict run_scenarios(const linearizable_text& text, void (*body)(), const searc
         current.now = &every[i];
         current.explained.clear();
         o.label = options.label + " " + scenario_text(false);
-        const scenario s{text.name, body, [] { current.done.clear(); }};
+        const auto started = std::ranges::count_if(every[i].threads, [](const auto& t) { return !t.empty(); });
+        const scenario s{text.name, body, [] { current.done.clear(); }, nullptr, 1U + static_cast<unsigned>(started)};
         verdict v = run_one(s, o);
         explorer::add_counts(all, v);
         all.blind = v.blind;

@@ -1,4 +1,5 @@
 // runtime: what the program does to its memory.
+#include <algorithm>
 #include <cstring>
 
 #include <apiary/model_check/as_it_is/image.hpp>
@@ -14,9 +15,6 @@ namespace ex = explorer;
 namespace {
 
 constexpr std::uintptr_t granule_mask = ~std::uintptr_t{granule::bytes - 1};
-// Plain accesses in a row that a thread may make before it is taken for a loop that ends nowhere.
-constexpr std::uint64_t most_quiet = 50'000'000;
-
 constexpr std::uintptr_t lowest_address = 65536;
 
 const char* name_of(access_kind how) {
@@ -48,8 +46,6 @@ std::string access_text(access_kind what, void* at, unsigned thread) {
     return std::string(name_of(what)) + " at " + place_text(at) + " (" + thread_name(thread) + ")";
 }
 
-bool conflict(access_kind a, access_kind b) { return (writes(a) || writes(b)) && !(is_atomic(a) && is_atomic(b)); }
-
 }  // namespace
 
 // Whether a race is one that --plain-races=as-relaxed goes on from.
@@ -65,33 +61,51 @@ void runtime::race(const touch& x, access_kind how, void* pc) {
                   " are not ordered by happens-before" + engine().missing_edge(x.thread, x.when - 1U));
 }
 
+// Of memory on the heap; `life`: the last that gave it or took it.
+void runtime::check_life(const touch* life, access_kind how, void* pc) {
+    ex::engine& e = engine();
+    const unsigned t = e.current_thread();
+    if (life == nullptr)
+        e.fail("bad access: " + access_text(how, pc, t) + " touches memory that was given to nobody (an overrun?)");
+    if (life->how == access_kind::release)
+        e.fail("access to freed memory: " + access_text(how, pc, t) + " after " +
+               access_text(life->how, life->pc, life->thread));
+}
+
+// Before the threads begin nothing races, and a location that begins has no other writer than that thread: what gives and takes
+// memory is all that has to be known later.
+void runtime::check_touch_alone(granule& g, std::uintptr_t address, std::uint8_t mask, access_kind how, void* pc) {
+    if (how != access_kind::allocation && !g.is_given(mask) &&
+        engine().heap().owns(reinterpret_cast<const void*>(address))) {
+        const auto life = std::find_if(g.touches.rbegin(), g.touches.rend(),
+                                       [&](const touch& x) { return (x.mask & mask) != 0 && is_of_a_life(x.how); });
+        check_life(life == g.touches.rend() ? nullptr : &*life, how, pc);
+    }
+    if (is_of_a_life(how)) g.touches.push_back({pc, 1, std::uint8_t{ex::main_thread}, mask, how, 0});
+}
+
 // In one walk over the latest accesses: looks for races, and drops what the new access makes superfluous, since anything that
 // races with the old one races with the new one, too.
 void runtime::check_touch(granule& g, std::uintptr_t address, std::uint8_t mask, access_kind how, void* pc) {
     ex::engine& e = engine();
     const unsigned t = e.current_thread();
     const auto when = static_cast<std::uint16_t>(e.next_index() + 1);
-    // The latest access once more: whatever was asked then is so now.
-    if (!g.touches.empty()) {
-        touch& x = g.touches.back();
-        if (x.thread == t && x.mask == mask && x.how == how) {
-            x.when = when;
-            x.pc = pc;
-            return;
-        }
-    }
+    const bool on_heap = e.heap().owns(reinterpret_cast<const void*>(address));
+    const touch now{pc, when, static_cast<std::uint8_t>(t), mask, how, static_cast<std::uint8_t>(started_)};
+    if (g.takes(now, on_heap)) return;
     const bool strongest = how == access_kind::write;
     const ex::vector_clock* known = nullptr;
     const touch* life = nullptr;  // the last that gave or took the memory; it stays
     auto kept = g.touches.begin();
     for (auto at = kept; at != g.touches.end(); ++at) {
         const touch& x = *at;
-        const bool lives = x.how == access_kind::allocation || x.how == access_kind::release;
+        const bool lives = is_of_a_life(x.how);
         if ((x.mask & mask) != 0) {
             if (lives) life = &*kept;
-            if (x.thread != t && x.thread != ex::main_thread && t != ex::main_thread && conflict(x.how, how)) {
+            if (x.thread != t && x.thread != ex::main_thread && conflict(x.how, how)) {
                 if (known == nullptr) known = &e.knowledge();
-                if ((*known)[x.thread] < x.when && !ex::attacks().no_race_detection && !may_go_on(x, how))
+                if ((*known)[x.thread] < x.when && !was_before_start(x, t) && !ex::attacks().no_race_detection &&
+                    !may_go_on(x, how))
                     race(x, how, pc);
             }
         }
@@ -99,16 +113,9 @@ void runtime::check_touch(granule& g, std::uintptr_t address, std::uint8_t mask,
         if (kept != at) *kept = x;
         ++kept;
     }
-    const bool on_heap = e.heap().owns(reinterpret_cast<const void*>(address));
-    if (on_heap && how != access_kind::allocation) {
-        if (life == nullptr)
-            e.fail("bad access: " + access_text(how, pc, t) + " touches memory that was given to nobody (an overrun?)");
-        if (life->how == access_kind::release)
-            e.fail("access to freed memory: " + access_text(how, pc, t) + " after " +
-                   access_text(life->how, life->pc, life->thread));
-    }
+    if (on_heap && how != access_kind::allocation) check_life(life, how, pc);
     g.touches.erase(kept, g.touches.end());
-    g.touches.push_back({pc, when, static_cast<std::uint8_t>(t), mask, how});
+    g.touches.push_back(now);
 }
 
 // Of the thread's own stack, where nobody else has been: not worth a row of a trace.
@@ -121,8 +128,8 @@ bool runtime::is_private(std::uintptr_t address) {
 
 void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind how, void* pc) {
     if (size == 0) return;
-    granule* g = shadow_.find(address);
-    if (g == nullptr) {
+    const shadow::range* const range = shadow_.range_of(address);
+    if (range == nullptr) {
         if (plain_write(how) && address >= lowest_address)  // below it, the write itself crashes
             refuse(
                 "a write to memory that is not put back between executions (a library's, or from before the scenario)",
@@ -131,22 +138,28 @@ void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind 
     }
     if (++quiet_ > most_quiet) fail("endless loop: 50 million plain accesses in a row and no other", pc);
     ex::engine& e = engine();
-    if (plain_write(how) && address - reinterpret_cast<std::uintptr_t>(me().stack) >= stack_bytes) effect();
-    e.asked(law_kind::race);
+    note_access(address, how);
     if (e.tracing() && !is_private(address) && !is_library(place_of_call(pc).file_name()))
         e.show_plain(e.sites().intern(place_of_call(pc), writes(how) ? "write" : "read", ex::site_table::no_order),
                      address, writes(how));
     const std::uintptr_t end = address + size;
+    const bool alone = e.current_thread() == ex::main_thread;
+    const bool keeps_nothing = alone && !e.heap().owns(reinterpret_cast<const void*>(address));
     for (std::uintptr_t base = address & granule_mask;;) {
-        const std::uintptr_t from = address > base ? address - base : 0;
-        const std::uintptr_t to = end - base < granule::bytes ? end - base : granule::bytes;
-        const auto mask = static_cast<std::uint8_t>(((1U << (to - from)) - 1U) << from);
-        check_touch(*g, base + from, mask, how, pc);
-        if (!g->atomics.empty()) end_atomics(*g, base, mask, how);
+        granule* const g = keeps_nothing ? shadow_.found_in(*range, base) : &shadow_.in(*range, base);
+        if (g != nullptr) {
+            const std::uintptr_t from = address > base ? address - base : 0;
+            const std::uintptr_t to = end - base < granule::bytes ? end - base : granule::bytes;
+            const auto mask = static_cast<std::uint8_t>(((1U << (to - from)) - 1U) << from);
+            if (alone)
+                check_touch_alone(*g, base + from, mask, how, pc);
+            else
+                check_touch(*g, base + from, mask, how, pc);
+            if (!g->atomics.empty()) end_atomics(*g, base, mask, how);
+        }
         base += granule::bytes;
         if (base >= end) return;
-        g = shadow_.find(base);
-        if (g == nullptr) return touch_bytes(base, end - base, how, pc);
+        if (!range->has(base)) return touch_bytes(base, end - base, how, pc);
     }
 }
 
@@ -209,8 +222,10 @@ plain_origin origin_of(const granule& g, unsigned bytes) {
             from.name_when = from.name_thread == ex::main_thread ? 0 : g.touches[i].when;
             break;
         }
-    from.since = {static_cast<std::uint16_t>(from.name_thread),
-                  static_cast<std::uint16_t>(from.name_when == 0 ? 0 : from.name_when - 1)};
+    // What thread 0 wrote before its first event is known to all that it started since; of the others it is a race (check_touch).
+    if (from.name_thread != 0 || from.name_when > 1)
+        from.since = {static_cast<std::uint16_t>(from.name_thread),
+                      static_cast<std::uint16_t>(from.name_when == 0 ? 0 : from.name_when - 1)};
     return from;
 }
 }  // namespace
@@ -218,7 +233,8 @@ plain_origin origin_of(const granule& g, unsigned bytes) {
 // What stands at these bytes of a granule already; looks for races. Null: nothing.
 ex::object* runtime::at_these_bytes(granule& g, std::uintptr_t address, const located& wanted, access_kind how,
                                     void* pc) {
-    check_touch(g, address, static_cast<std::uint8_t>(wanted.mask()), how, pc);
+    const auto mask = static_cast<std::uint8_t>(wanted.mask());
+    concurrent() ? check_touch(g, address, mask, how, pc) : check_touch_alone(g, address, mask, how, pc);
     for (const located& l : g.atomics) {
         if (l.what != wanted.what && (l.what == role::queue || wanted.what == role::queue)) continue;
         if (l.what == wanted.what && l.offset == wanted.offset && l.size == wanted.size) return l.at;
@@ -229,7 +245,8 @@ ex::object* runtime::at_these_bytes(granule& g, std::uintptr_t address, const lo
 }
 
 ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc) {
-    if (!may_be_touched(address))
+    const shadow::range* const range = shadow_.range_of(address);
+    if (range == nullptr)
         refuse("an atomic in memory that is not put back between executions (a library's, or from before the scenario)",
                pc);
     const std::uintptr_t base = address & granule_mask;
@@ -238,7 +255,7 @@ ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what,
     if (is_wide ? address % size != 0 : offset + size > granule::bytes) refuse("an atomic that is not aligned", pc);
     quiet_ = 0;
     if (is_wide) (void)shadow_.at(base + granule::bytes);  // both are there, so that neither moves
-    granule& g = shadow_.at(base);
+    granule& g = shadow_.in(*range, base);
     located wanted{nullptr, static_cast<std::int8_t>(offset), static_cast<std::uint8_t>(size), what};
     ex::object* found = at_these_bytes(g, address, wanted, how, pc);
     if (is_wide) {

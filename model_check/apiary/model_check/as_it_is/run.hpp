@@ -13,6 +13,7 @@ struct scenario {
     void (*body)();
     void (*begin)() = nullptr;  // before each execution, outside it
     std::string_view (*outcome)(std::array<char, 128>& buffer) = nullptr;
+    unsigned threads = 1;  // as far as they are known, with the one that it begins in
 };
 
 // The number of threads is found by running: the search starts again whenever one more is started.

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,11 +41,25 @@ char* stacks() {
     }();
     return all;
 }
+
+// Most of it is as it was: to look costs less than to write, from the end that is the last to be reached.
+void refill(char* top) {
+    static const std::array<char, 1024> fresh = [] {
+        std::array<char, 1024> bytes{};
+        bytes.fill(static_cast<char>(unwritten));
+        return bytes;
+    }();
+    char* from = top - refilled;
+    while (from != top && std::memcmp(from, fresh.data(), fresh.size()) == 0) from += fresh.size();
+    std::memset(from, unwritten, static_cast<std::size_t>(top - from));
+}
 }  // namespace
 
-runtime& the_runtime() {
-    static runtime* const one = new runtime;
-    return *one;
+constinit runtime* made_runtime = nullptr;
+
+runtime& make_runtime() {
+    made_runtime = new runtime;
+    return *made_runtime;
 }
 
 // What accesses meet most often comes first.
@@ -55,21 +68,6 @@ runtime::runtime() {
     shadow_.watch(ex::memory::address, ex::memory::arena_bytes * (ex::max_threads + 1));
     for (const image_range& statics : image()) shadow_.watch(statics.begin, statics.bytes);
     shadow_.watch(blocks_at, block_bytes * ex::max_threads);
-}
-
-outside_program::outside_program() : was_(std::exchange(in_program, false)) {
-    if (was_) ++entries;
-}
-
-outside_program::~outside_program() {
-    if (!was_) return;
-    use_block_of(the_runtime().self());
-    in_program = true;
-}
-
-unsigned runtime::self() const {
-    const unsigned t = engine().current_thread();
-    return t == ex::main_thread ? 0 : t;
 }
 
 void runtime::prepare(const scenario& s, unsigned threads, bool plain_races_relaxed) {
@@ -104,13 +102,15 @@ void runtime::before() {
     for (unsigned t = 0; t < count_; ++t) {
         modelled_thread& m = threads_[t];
         m.stack = stacks() + stack_bytes * t;
-        std::memset(m.stack + stack_bytes - refilled, unwritten, refilled);
+        refill(m.stack + stack_bytes);
         m.inside = nullptr;
         m.start = nullptr;
+        m.starts_at_once = false;
         m.effects = 0;
         m.clock = 0;
         m.depth = 0;
         m.visits.clear();
+        m.kept.clear();
         m.at_end.clear();
         ex::construct_atomic(m.started, true, 0);
         ex::construct_atomic(m.ended, true, 0);
@@ -127,6 +127,7 @@ void runtime::thread(unsigned i) {
             ex::store(threads_[t].started, 2, std::memory_order_relaxed, place_of_call(nullptr), "start none");
         return;
     }
+    if (threads_[i].starts_at_once) return switch_to_program(i);
     const ex::predicate decided{[](const void*, std::uint64_t v) { return v != 0; }, nullptr};
     const std::uint64_t how = ex::wait_until(threads_[i].started, decided, std::memory_order_acquire,
                                              place_of_call(nullptr), "thread begins", false);
@@ -215,7 +216,10 @@ unsigned runtime::start_thread(void* (*start)(void*), void* argument, void* pc) 
     threads_[t].start = start;
     threads_[t].argument = argument;
     threads_[t].clock = me().clock;  // time does not go back along happens-before
-    ex::store(threads_[t].started, 1, std::memory_order_release, place_of_call(pc), "start");
+    // Thread 0 runs up to its first event before any other thread begins.
+    threads_[t].starts_at_once = engine().next_index() == 0;
+    if (!threads_[t].starts_at_once)
+        ex::store(threads_[t].started, 1, std::memory_order_release, place_of_call(pc), "start");
     return t;
 }
 
@@ -266,37 +270,35 @@ bool could_see_more(const void* closure, std::uint64_t) {
     }
     return false;
 }
-
-// In four lanes, since each waits for its own multiplication. The rotation brings a word's upper bits into play.
-std::uint64_t hash_of(const std::uint64_t* from, const std::uint64_t* to) {
-    constexpr std::uint64_t factor = 0x9E37'79B9'7F4A'7C15U;
-    std::array<std::uint64_t, 4> h{1, 2, 3, 4};
-    for (; to - from >= 4; from += 4)
-        for (unsigned i = 0; i != 4; ++i) h[i] = std::rotl(h[i] ^ from[i], 29) * factor;
-    for (; from != to; ++from) h[0] = std::rotl(h[0] ^ *from, 29) * factor;
-    for (unsigned i = 1; i != 4; ++i) h[0] = std::rotl(h[0] ^ h[i], 29) * factor;
-    return h[0];
-}
 }  // namespace
 
 void runtime::may_stall(void* pc, const registers& where) {
     if (!concurrent()) return;
     const unsigned t = self();
     modelled_thread& m = threads_[t];
-    const auto* top = reinterpret_cast<const std::uint64_t*>(m.stack + stack_bytes);
-    const visit now{pc, where, hash_of(reinterpret_cast<const std::uint64_t*>(where.rsp), top), m.effects,
-                    engine().next_index()};
-    visit* last = nullptr;
-    for (visit& v : m.visits)
-        if (v.pc == pc) last = &v;
-    if (last == nullptr) {
-        m.visits.push_back(now);
+    const auto* const live = reinterpret_cast<const std::uint64_t*>(where.rsp);
+    const auto* const top = reinterpret_cast<const std::uint64_t*>(m.stack + stack_bytes);
+    const auto words = static_cast<std::size_t>(top - live);
+    const unsigned index = engine().next_index();
+    const auto last = std::ranges::find(m.visits, pc, &visit::pc);
+    if (last == m.visits.end()) {
+        m.visits.push_back({pc, where, m.kept.size(), m.effects, index});
+        m.kept.insert(m.kept.end(), live, top);
         return;
     }
-    const bool same =
-        last->where == now.where && last->stack == now.stack && last->effects == now.effects && last->index < now.index;
-    const iteration around{t, last->index, now.index};
-    *last = now;
+    const auto words_then = static_cast<std::size_t>(top - reinterpret_cast<const std::uint64_t*>(last->where.rsp));
+    const bool same = last->where == where && last->effects == m.effects && last->index < index &&
+                      std::memcmp(m.kept.data() + last->stack, live, words * sizeof *live) == 0;
+    const iteration around{t, last->index, index};
+    last->where = where;
+    last->effects = m.effects;
+    last->index = index;
+    if (words > words_then) {  // more than what was kept has room for
+        last->stack = m.kept.size();
+        m.kept.insert(m.kept.end(), live, top);
+    } else if (!same) {
+        std::copy(live, top, m.kept.begin() + static_cast<std::ptrdiff_t>(last->stack));
+    }
     // While a graph is replayed, what it says is done.
     if (same && engine().at_end()) ex::stall({could_see_more, &around}, place_of_call(pc), "load");
 }

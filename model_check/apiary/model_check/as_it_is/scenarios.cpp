@@ -48,7 +48,8 @@ verdict run(const scenario& s, const search_options& options) {
     p.looks_beyond = true;
     if (s.outcome != nullptr)
         p.outcome = [](void*, std::array<char, 128>& buffer) { return the_runtime().outcome(buffer); };
-    for (p.threads = 1;; ++p.threads) {
+    p.no_finding = one_more_thread;
+    for (p.threads = s.threads;; ++p.threads) {
         the_runtime().prepare(s, p.threads, options.plain_races_relaxed);
         verdict v = explorer::explore(p, options);
         if (v.result == outcome::fail && v.reason == one_more_thread) continue;

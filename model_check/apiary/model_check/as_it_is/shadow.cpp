@@ -14,27 +14,17 @@ constexpr std::uint32_t first_name = std::uint32_t{16} << 20;
 }  // namespace
 
 void shadow::watch(std::uintptr_t begin, std::uintptr_t bytes) {
+    bytes += begin % granule::bytes;
+    begin -= begin % granule::bytes;
     const std::size_t table = (bytes / granule::bytes + 1) * sizeof(std::uint32_t);
     void* const p = ::mmap(nullptr, table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED || used_ == ranges_.size()) std::abort();
     ranges_[used_++] = {begin, bytes, static_cast<std::uint32_t*>(p)};
 }
 
-granule* shadow::find(std::uintptr_t address) {
-    const range* const r = range_of(address);
-    if (r == nullptr) return nullptr;
-    std::uint32_t& index = r->granules[(address - r->begin) / granule::bytes];
-    if (index == 0) {
-        granules_.emplace_back();
-        index = static_cast<std::uint32_t>(granules_.size());
-    }
-    granule& g = granules_[index - 1];
-    if (g.run != run_) {
-        g.run = run_;
-        g.touches.clear();
-        g.atomics.clear();
-    }
-    return &g;
+std::uint32_t shadow::new_granule() {
+    granules_.emplace_back();
+    return static_cast<std::uint32_t>(granules_.size());
 }
 
 std::uint32_t shadow::name(std::uintptr_t address, role what, unsigned thread, unsigned when) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <apiary/model_check/explorer/api.hpp>
+#include <apiary/model_check/explorer/graph.hpp>
 
 namespace apiary::model::as_it_is {
 
@@ -30,6 +31,7 @@ struct touch {
     std::uint8_t thread;
     std::uint8_t mask;  // bytes of the granule
     access_kind how;
+    std::uint8_t started;  // threads that were, by then
 };
 
 // An atomic, a mutex, a queue of waiters: what the explorer has a location for.
@@ -45,11 +47,48 @@ struct located {
     }
 };
 
+constexpr bool is_of_a_life(access_kind a) { return a == access_kind::allocation || a == access_kind::release; }
+constexpr bool conflict(access_kind a, access_kind b) {
+    return (writes(a) || writes(b)) && !(is_atomic(a) && is_atomic(b));
+}
+
 struct granule {
     static constexpr std::size_t bytes = 8;
     std::uint32_t run = 0;
     std::vector<touch> touches;
     std::vector<located> atomics;
+
+    // Takes an access in where nothing has to be asked of another, or was asked already: of the same thread's same access
+    // all in front of it was, and a thread knows more and more. False: all have to be looked at.
+    bool takes(const touch& now, bool on_heap) {
+        bool others = false, lives = !on_heap;
+        for (std::size_t i = touches.size(); i-- > 0;) {
+            touch& x = touches[i];
+            const bool own = x.thread == now.thread;
+            if (own && x.mask == now.mask && x.how == now.how) {
+                if (others) return false;
+                x.when = now.when;
+                x.pc = now.pc;
+                x.started = now.started;
+                return true;
+            }
+            if (x.how == access_kind::release) return false;
+            if (!own && x.thread != explorer::main_thread && conflict(x.how, now.how)) return false;
+            if (x.how == access_kind::allocation && (x.mask & now.mask) == now.mask) lives = true;
+            // A plain write stays behind other writes: the order of those counts.
+            others = others || (now.how == access_kind::write && x.how != access_kind::read);
+        }
+        if (!lives || touches.size() == touches.capacity()) return false;
+        touches.push_back(now);
+        return true;
+    }
+    // Before the threads begin: only whether the memory is there.
+    [[nodiscard]] bool is_given(std::uint8_t mask) const {
+        for (std::size_t i = touches.size(); i-- > 0;)
+            if ((touches[i].mask & mask) != 0 && is_of_a_life(touches[i].how))
+                return touches[i].how == access_kind::allocation;
+        return false;
+    }
 };
 
 class shadow {
@@ -59,26 +98,50 @@ public:
     void begin_run() { ++run_; }
     [[nodiscard]] bool watches(std::uintptr_t address) const { return range_of(address) != nullptr; }
     // Of this run; empty when nothing was there. Good until the next call. Null where nothing is watched.
-    granule* find(std::uintptr_t address);
+    granule* find(std::uintptr_t address) {
+        const range* const r = range_of(address);
+        return r == nullptr ? nullptr : &in(*r, address);
+    }
     granule& at(std::uintptr_t address) { return *find(address); }
+    // The same of several granules that stand in one range.
+    struct range {
+        std::uintptr_t begin = 0, bytes = 0;
+        std::uint32_t* granules = nullptr;  // by eight bytes: an index into granules_, plus one
+        [[nodiscard]] bool has(std::uintptr_t address) const { return address - begin < bytes; }
+    };
+    [[nodiscard]] const range* range_of(std::uintptr_t address) const {
+        for (const range& r : ranges_)
+            if (r.has(address)) return &r;
+        return nullptr;
+    }
+    // What is there already; null: nothing yet in this run.
+    granule* found_in(const range& r, std::uintptr_t address) {
+        const std::uint32_t index = r.granules[(address - r.begin) / granule::bytes];
+        if (index == 0) return nullptr;
+        granule& g = granules_[index - 1];
+        return g.run == run_ ? &g : nullptr;
+    }
+    granule& in(const range& r, std::uintptr_t address) {
+        std::uint32_t& index = r.granules[(address - r.begin) / granule::bytes];
+        if (index == 0) index = new_granule();
+        granule& g = granules_[index - 1];
+        if (g.run != run_) {
+            g.run = run_;
+            g.touches.clear();
+            g.atomics.clear();
+        }
+        return g;
+    }
     // A number that stands for a location in every run.
     std::uint32_t name(std::uintptr_t address, role what, unsigned thread, unsigned when);
 
 private:
-    struct range {
-        std::uintptr_t begin = 0, bytes = 0;
-        std::uint32_t* granules = nullptr;  // by eight bytes: an index into granules_, plus one
-    };
     struct known_name {
         std::uintptr_t address;
         std::uint64_t rest;
         bool operator==(const known_name&) const = default;
     };
-    [[nodiscard]] const range* range_of(std::uintptr_t address) const {
-        for (const range& r : ranges_)
-            if (address - r.begin < r.bytes) return &r;
-        return nullptr;
-    }
+    std::uint32_t new_granule();
 
     std::array<range, 5> ranges_;
     std::size_t used_ = 0;

@@ -7,6 +7,9 @@
 namespace apiary::model::explorer {
 
 unsigned earliest_store(const graph& g, unsigned slot, const vector_clock& hb) {
+    const auto& co = g.slots[slot].co;
+    if (co.empty()) return 0;
+    if (hb[thread_of(co.back())] > index_of(co.back())) return static_cast<unsigned>(co.size());
     unsigned place = 0;
     for (unsigned t = 0; t < max_threads; ++t) {
         const auto& events = g.threads[t];

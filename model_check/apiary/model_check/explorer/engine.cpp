@@ -12,6 +12,7 @@ namespace apiary::model::explorer {
 
 namespace {
 constexpr std::size_t stack_bytes = std::size_t{256} << 10;
+constexpr unsigned steps_of_a_give_up = 20;
 }  // namespace
 
 struct fiber_entry {
@@ -19,7 +20,10 @@ struct fiber_entry {
 };
 
 engine::engine(const program& p, const run_limits& limits)
-    : program_(p), limits_(limits), g_(std::make_unique<graph>()) {
+    : program_(p),
+      limits_(limits),
+      patience_(limits.most[timeouts] + std::max(1U, limits.steps_per_thread / steps_of_a_give_up)),
+      g_(std::make_unique<graph>()) {
     for (unsigned i = 0; i <= max_threads; ++i) {
         fibers_.push_back(std::make_unique<fiber>());
         if (i >= p.threads && i != main_thread) continue;
@@ -278,11 +282,20 @@ run_end engine::conclude() {
         if (bounded) {
             const std::uint32_t circle = program_.looks_beyond ? in_a_circle() : 0;
             only_the_bound_ = circle == 0 && !may_still;
-            if (circle == 0) return run_end::blocked;
-            waiting.clear();
-            for (unsigned t = 0; t < program_.threads; ++t)
-                if ((circle >> t & 1U) != 0) waiting += (waiting.empty() ? "" : ", ") + where(t);
-            failure_.reason = "deadlock: threads wait for ever for a lock, whatever the others do: " + waiting;
+            const unsigned given_up = g_->used(timeouts);
+            if (circle == 0 && (!only_the_bound_ || !program_.looks_beyond || given_up < patience_))
+                return run_end::blocked;
+            if (circle != 0) {
+                waiting.clear();
+                for (unsigned t = 0; t < program_.threads; ++t)
+                    if ((circle >> t & 1U) != 0) waiting += (waiting.empty() ? "" : ", ") + where(t);
+                failure_.reason = "deadlock: threads wait for ever for a lock, whatever the others do: " + waiting;
+            } else {
+                failure_.reason = "deadlock: nothing goes on but waits with deadlines, of which " +
+                                  std::to_string(given_up) + " gave up: " + waiting +
+                                  ". Remedy, where they would end later: --bounds steps=" +
+                                  std::to_string(2 * limits_.steps_per_thread);
+            }
         } else {
             failure_.reason = "deadlock: every thread that has not ended waits for ever: " + waiting;
         }
@@ -353,13 +366,12 @@ public:
 }  // namespace
 
 run_end engine::go_beyond() {
-    constexpr unsigned most = 16;
     as_expected line;
     const run_limits kept = limits_;
     std::array<unsigned, max_threads> given_up{};
     decider_ = &line;
     run_end end = run_end::blocked;
-    for (unsigned n = 0; n != most && end == run_end::blocked && only_the_bound_; ++n) {
+    while (end == run_end::blocked && only_the_bound_) {  // after `patience_` give-ups it is a failure
         line.first = let_one_give_up(given_up);
         for (unsigned next = max_threads; !stopped_;) {
             if (const unsigned t = serve_one(); t != max_threads)

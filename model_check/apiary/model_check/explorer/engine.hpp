@@ -236,6 +236,7 @@ private:
     event* replay(const operation& op);
     void at_frontier(operation& op);
     event& append(const operation& op);
+    bool only_the_latest(const event& e, std::vector<option>& options) const;
     void read_options(event_id id, const operation& op, std::vector<option>& options, bool strict);
     void alloc_options(event& e, std::vector<option>& options);
     void apply(event& e, const option& o);
@@ -273,6 +274,7 @@ private:
     }();
     const program& program_;
     run_limits limits_;
+    unsigned patience_;  // give-ups of waits with deadlines, then nothing else is waited for (program::looks_beyond)
     memory memory_;
     site_table sites_;
     std::vector<std::unique_ptr<fiber>> fibers_;  // threads, then the main one

@@ -262,9 +262,9 @@ void engine::add_release(event& e) {
     children_.clear();
     const event_id id = e.id();
     if (!attacks().no_reuse && !attacks().no_revisit)
-        for (const auto& t : g.threads)
-            for (const event& a : t) {
-                const event& f = g.at(id);
+        for (unsigned t = 0; t < max_threads; ++t)
+            for (unsigned i = g.at(id).porf[t]; i < g.size(t); ++i) {
+                const event &a = g.threads[t][i], &f = g.at(id);
                 kept_sizes keep{};
                 if (a.kind != event_kind::alloc || a.loc != f.loc || a.expect != f.expect || f.value % a.mask != 0)
                     continue;

@@ -89,10 +89,23 @@ void engine::apply(event& e, const option& o) {
     settle_read(e);
 }
 
+// Where a read can see the latest store alone, and in one way: that one.
+bool engine::only_the_latest(const event& e, std::vector<option>& options) const {
+    if (e.mode != read_mode::plain && e.mode != read_mode::rmw && e.mode != read_mode::cas) return false;
+    if (attacks().no_read_coherence) return false;
+    const auto top = static_cast<unsigned>(g_->slots[e.slot].co.size());
+    if (earliest_store(*g_, e.slot, knowledge_before(*g_, e)) != top) return false;
+    const event_id store = g_->store_at(e.slot, top);
+    const ways w = ways_to_read(*g_, e, g_->value_of(e.slot, store), true, limits_.most.data());
+    options.push_back({store, w.flags[0], 0});
+    return true;
+}
+
 // Besides the options, leaves in children_ the graphs in which this read-modify-write takes a rival's place.
 void engine::read_options(event_id id, const operation& op, std::vector<option>& options, bool strict) {
     options.clear();
     children_.clear();
+    if (only_the_latest(g_->at(id), options)) return;
     const event e = g_->at(id);  // a copy: resolving a conflict moves events
     const graph& g = *g_;
     const auto top = static_cast<unsigned>(g.slots[e.slot].co.size());
@@ -242,10 +255,12 @@ void engine::add_write(event& e) {
         g.remove_from_co(e);
     }
     const event_id waiter = chosen != ~0U ? waiter_to_wake(e) : no_event;
+    const vector_clock past = e.porf;  // what is in it cannot read from it
     if (!attacks().no_revisit)
-        for (const auto& t : g.threads)
-            for (const event& r : t)
-                if (r.kind == event_kind::read && r.slot == e.slot && r.id() != waiter)
+        for (unsigned t = 0; t < max_threads; ++t)
+            for (unsigned i = past[t]; i < g.size(t); ++i)
+                if (const event& r = g.threads[t][i];
+                    r.kind == event_kind::read && r.slot == g.at(id).slot && r.id() != waiter)
                     revisit(g.at(id), r.id(), children_);
     if (chosen != ~0U) g.insert_in_co(g.at(id), chosen);
     if (is_event(waiter)) wake(g.at(waiter), id);

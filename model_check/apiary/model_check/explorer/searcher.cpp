@@ -357,6 +357,7 @@ void searcher::minimise(failure& best) {
 
 void searcher::draw_shortest() {
     failure best = engine_.last_failure();
+    if (is_no_finding(best)) return;
     close(v_);
     minimise(best);
     draw(best);
@@ -370,7 +371,14 @@ void searcher::show(const std::vector<trace_row>& rows) {
     v_.trace_html = as_html(view);
 }
 
+bool searcher::is_no_finding(const failure& f) {
+    if (program_.no_finding == nullptr || f.reason != program_.no_finding) return false;
+    v_.reason = f.reason;
+    return true;
+}
+
 void searcher::draw(const failure& f) {
+    if (is_no_finding(f)) return;
     const unsigned gave_up = f.g.used(timeouts);
     engine_.allow_timeouts(gave_up);
     along_graph line(f.g, f.thread);

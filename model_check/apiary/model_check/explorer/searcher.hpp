@@ -99,6 +99,7 @@ private:
     void minimise(failure& best);
     void show(const std::vector<trace_row>& rows);
     void draw(const failure& f);
+    bool is_no_finding(const failure& f);
     void draw_shortest();
 
     search_options options_;

@@ -16,7 +16,9 @@
 //        PROGRAM --weaken FILE [NAME …]     each order in FILE weakened, each of its fences taken out:
 //                                           what a check sees over Sync its twin sees, too
 //        PROGRAM --speed ROUNDS [NAME …]    processor time for each run of both, in pairs
+//        PROGRAM --search sync|as-is TIMES [NAME …]   nothing but the searches of one side: for counts of instructions
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -138,15 +140,38 @@ bool compare(const pair& p, bool has_rounds) {
     return all.empty();
 }
 
-// Each round runs one after the other, the first of them in turns; what holds is the interval in
-// which the middle half of the ratios lies.
+// Processor time of this thread. std::clock() moves by whole ticks while the timer that watches for loops is set.
+double used_seconds() {
+    timespec t{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+// For each run, over as many searches as take a quarter of a second.
+double per_run(const check_entry& e) {
+    constexpr double enough = 0.25;
+    const double since = used_seconds();
+    double runs = 0;
+    do runs += static_cast<double>(e.run_explorer(options()).executions);
+    while (used_seconds() - since < enough);
+    return (used_seconds() - since) / runs;
+}
+
+// The largest number of ratios that may be left out on either side of them in their order, so that the median of what they are
+// drawn from lies between the others with a probability of 95 %.
+std::size_t left_out_on_a_side(std::size_t n) {
+    double below = std::pow(0.5, static_cast<double>(n)), one = below;
+    std::size_t k = 0;
+    for (; below <= 0.025 && k < n / 2; ++k) {
+        one *= static_cast<double>(n - k) / static_cast<double>(k + 1);
+        below += one;
+    }
+    return k == 0 ? 0 : k - 1;
+}
+
+// Each round runs one after the other, the first of them in turns.
 void compare_speed(const pair& p, unsigned rounds) {
-    const auto per_run = [](const check_entry& e) {
-        const std::clock_t since = std::clock();
-        const verdict v = e.run_explorer(options());
-        return static_cast<double>(std::clock() - since) / static_cast<double>(v.executions);
-    };
-    (void)per_run(*p.as_is);  // reads the places
+    (void)p.as_is->run_explorer(options());  // reads the places
     std::vector<double> ratios;
     for (unsigned r = 0; r != rounds; ++r) {
         const double first = per_run(r % 2 == 0 ? *p.over_sync : *p.as_is),
@@ -154,8 +179,16 @@ void compare_speed(const pair& p, unsigned rounds) {
         ratios.push_back(r % 2 == 0 ? second / first : first / second);
     }
     std::sort(ratios.begin(), ratios.end());
+    const std::size_t out = left_out_on_a_side(ratios.size());
     std::printf("%-36s as it is takes %.2f [%.2f, %.2f] of the time over Sync\n", p.over_sync->name.c_str(),
-                ratios[ratios.size() / 2], ratios[ratios.size() / 4], ratios[ratios.size() * 3 / 4]);
+                ratios[ratios.size() / 2], ratios[out], ratios[ratios.size() - 1 - out]);
+}
+
+void search(const pair& p, bool over_sync, unsigned times) {
+    const check_entry& e = over_sync ? *p.over_sync : *p.as_is;
+    std::uint64_t runs = 0;
+    for (unsigned i = 0; i != times; ++i) runs += e.run_explorer(options()).executions;
+    std::printf("%-36s %llu runs\n", e.name.c_str(), static_cast<unsigned long long>(runs));
 }
 
 // By "file:line", which means the same on both sides: what an operation there may be weakened to.
@@ -213,7 +246,8 @@ int main(int argc, char** argv) {
     std::vector<std::string> wanted;
     std::set<std::string> left_out, with_rounds;
     std::string weakened;
-    unsigned rounds = 0;
+    unsigned rounds = 0, times = 0;
+    bool over_sync = false;
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
         const bool has_next = i + 1 < argc;
@@ -222,7 +256,10 @@ int main(int argc, char** argv) {
         };
         if (word == "--speed" && has_next)
             rounds = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
-        else if (word == "--weaken" && has_next)
+        else if (word == "--search" && i + 2 < argc) {
+            over_sync = std::string_view(argv[++i]) == "sync";
+            times = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
+        } else if (word == "--weaken" && has_next)
             weakened = argv[++i];
         else if (word == "--without")
             names_behind(left_out);
@@ -236,10 +273,12 @@ int main(int argc, char** argv) {
     if (!weakened.empty()) return weaken_all(weakened, all);
     unsigned bad = 0;
     for (const pair& p : all)
-        if (rounds != 0)
+        if (times != 0)
+            search(p, over_sync, times);
+        else if (rounds != 0)
             compare_speed(p, rounds);
         else if (!compare(p, with_rounds.contains(p.over_sync->name)))
             ++bad;
-    std::printf("%zu checks, %u differ\n", all.size(), bad);
+    if (rounds == 0 && times == 0) std::printf("%zu checks, %u differ\n", all.size(), bad);
     return bad == 0 ? 0 : 1;
 }
