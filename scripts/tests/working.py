@@ -49,6 +49,7 @@ def block(ops):
     done, result = threading.Event(), []
     really = ops // 16 if LIE == "fraction" else ops
     def task():
+        for _ in range(20): pass  # so that a lie about the operations claims what a machine could do
         result.append(0)
         if len(result) == really:
             result.append(clock())
@@ -77,7 +78,7 @@ if options["--scenario"] == "post_throughput":
     if LIE in ("wall", "times", "all"): wall //= 10
     if LIE in ("cpu", "all"): used //= 100 if LIE == "cpu" else 10
     if LIE == "cpu_zero": used = 0
-    if LIE == "ops": ops *= 1 if fixed else 16
+    if LIE == "ops": ops *= 1 if fixed else 32
     if LIE == "ops_always": ops *= 16
     each = wall / ops / (10 if LIE == "each" else 1) * (10 if LIE == "wall" else 1)
     row.update(warmup_blocks=warm, steady=0, blocks=options["--blocks"], ops=ops, wall_ns=wall, cpu_ns=used,

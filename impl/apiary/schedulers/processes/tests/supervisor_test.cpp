@@ -229,8 +229,8 @@ TEST(supervisor, the_patience_of_an_earlier_stop_kills_nobody_in_a_later_one) {
     };
     std::atomic<std::uint64_t> failing = 0;
     const auto fails = [&] {
-        return std::make_unique<acting>([&](event_batch& batch, step_output& out) {
-            failing = out.self().value;
+        return std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
+            if (!std::exchange(begun, true)) failing = out.self().value;  // not again by the step that throws
             while (batch.next() != nullptr) throw 1;
         });
     };
