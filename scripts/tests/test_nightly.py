@@ -153,6 +153,21 @@ class Parts(TreeCase):
             self.subjects({"name": "hive"}, {"name": "tokio", "behaviour": behaviour})
             self.assertIn(f"PART {status} ['plan smoke'", self.part("smoke_part(2)")[0])
 
+    def test_the_long_form_of_outside_code_is_held_to_its_page(self) -> None:
+        self.assertIn("PART skipped", self.part("outside_part()")[0], "no programs")
+        program = fakes.checks(self.root / "build/model/bin/a_long", [("x", "check", "pass")])
+        fakes.manifest(self.root, "model", "long", [program])
+        table = self.root / "model_check/outside/table_test.py"
+        for said, code, seen in (
+            ("same a_long x: pass; 7 graphs, 1.0 s", 0, "passed ['1 of 1 rows are as model_check/outside/README.md has them"),
+            ("same a_long x: pass\\nother a_long y: 8 graphs and not 7", 1, "failed ['1 of 2"),
+            ("same a_long x: pass\\nleft out b_long y: its package is not installed", 0, "passed ['1 of 2"),
+            ("same a_long x: pass", 1, "failed"), ("other a_long x: 8 graphs and not 7", 0, "failed"), ("", 0, "failed"),
+        ):
+            fakes.script(table, f"import sys\nprint('{said}' if sys.argv[1] == '--long' else '')\nsys.exit({code})\n")
+            with self.subTest(said, code=code):
+                self.assertIn(f"PART {seen}", self.part("outside_part()")[0])
+
     def test_museum(self) -> None:
         (self.root / "model_check/museum").mkdir()
         rows = [f"{id},a defect,a paper,I,,,{'' if id == 'A01' else 'nobody has looked'}" for id in catalogue.DEMANDED]

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from ..base import building, decided, given, packages, repo, sources
+from ..base import building, decided, given, packages, proc, repo, sources
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..base.say import duration, heading, markdown, say
 from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutation, stressing
@@ -25,11 +25,11 @@ from . import check, entrants, museum, prove, race, setup, stress
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
 Sets up, builds everything, and divides what is left of the budget: the tests, then the model
-checks, the museum's times to detect, the mutants, the stresses under the sanitizers, a minute of
+checks, the long form of outside code, the museum's times to detect, the mutants, the stresses under the sanitizers, a minute of
 the echo example under TSan, the exact counts, the plan smoke (each scenario and subject once), and
 the race. With 25 minutes or more all tests run, the museum is timed, the echo runs, instructions are
 counted and smoke is raced; with less, the unit tests.
-The mutants of memory orders need an hour, those of logic three. The race is the plan nightly where the time allows, else quick, else
+The long form and the mutants of memory orders need an hour, those of logic three. The race is the plan nightly where the time allows, else quick, else
 smoke. Nothing is left out silently: the page says what did not fit.
 
 writes:  build/nightly/summary.md, build/nightly/junit.xml, and what prove, stress and race write
@@ -39,11 +39,15 @@ exit:    0 fine; 1 wrong or regressed; 3 harness; 4 the race's controls failed a
 SHARES = {"prove": 0.35, "stress": 0.25, "race": 0.40}
 ALL_TESTS_FROM, NIGHTLY_RACE_FROM, QUICK_RACE_FROM = 25 * 60.0, 25 * 60.0, 90.0
 MUTATION_FROM, MUTATION_TAKES = 60 * 60.0, 15 * 60.0
+OUTSIDE_FROM, OUTSIDE_TAKES = 60 * 60.0, 3 * 60.0
 LOGIC_FROM, LOGIC_TAKES = 3 * 60 * 60.0, 45 * 60.0
 LEAST_REST = 40.0
 LONGEST_STRESS = 60.0
 ECHO_SECONDS, TOO_FEW_DESCRIPTORS = 60.0, 77
 FOLDER = repo.BUILD / "nightly"
+OUTSIDE_TABLE = Path("model_check/outside/table_test.py")
+OUTSIDE_ROW = re.compile(r"^(same|other|left out) (\w+ \w+): (.*)$", re.MULTILINE)
+OUTSIDE_WORDS = {"same": PASSED, "other": FAILED, "left out": SKIPPED}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,6 +129,20 @@ def prove_part(seconds: float) -> Part:
     ran = {v["name"] for v in verdicts}
     cases += [Case(entry.name, SKIPPED, 0.0, "a litmus test deviates") for entry in entries if entry.name not in ran]
     return Part("prove", cases, lines=[closing(verdicts), f"{each} s for each check, source {record['source_hash']}"])
+
+
+def outside_part() -> Part:
+    """Code that nobody here wrote, in sizes that `prove` has no time for: as its page says?"""
+    programs = sources.built("model", "long")
+    if not programs:
+        return Part("outside", [Case("outside", SKIPPED, 0.0, "code as it is needs g++ on x86-64")])
+    done = proc.run([sys.executable, repo.ROOT / OUTSIDE_TABLE, "--long", *programs], cwd=repo.ROOT, timeout=10 * OUTSIDE_TAKES, merge=True)
+    found = OUTSIDE_ROW.findall(done.out)
+    cases = [Case(name, OUTSIDE_WORDS[word], 0.0, said) for word, name, said in found]
+    if not cases or done.ok == any(case.status == FAILED for case in cases):
+        cases.append(Case("the long table", FAILED, done.seconds, done.out[-500:] or done.how()))
+    same = sum(case.status == PASSED for case in cases)
+    return Part("outside", cases, lines=[f"{same} of {len(found)} rows are as {OUTSIDE_TABLE.parent}/README.md has them"])
 
 
 def museum_part() -> Part:
@@ -365,11 +383,12 @@ def run(args: argparse.Namespace) -> int:
     if not args.no_build:
         names = list(check.PARTS) if budget >= ALL_TESTS_FROM else ["python", "ci"]
         parts.append(guarded("tests", lambda: tests_part(names)))
-    mutants = (MUTATION_TAKES if budget >= MUTATION_FROM else 0) + (LOGIC_TAKES if budget >= LOGIC_FROM else 0)
-    rest, words = remainder(budget, time.monotonic() - started + mutants)
+    fixed = ((MUTATION_FROM, MUTATION_TAKES), (OUTSIDE_FROM, OUTSIDE_TAKES), (LOGIC_FROM, LOGIC_TAKES))
+    rest, words = remainder(budget, time.monotonic() - started + sum(takes for least, takes in fixed if budget >= least))
     say(f"nightly: {words}")
     parts.append(guarded("prove", lambda: prove_part(SHARES["prove"] * rest)))
     whole = budget >= ALL_TESTS_FROM
+    parts.append(guarded("outside", outside_part, budget >= OUTSIDE_FROM))
     parts.append(guarded("museum", museum_part, whole, "museum --times"))
     parts.append(guarded("mutation", mutation_part, budget >= MUTATION_FROM, "mutate"))
     parts.append(guarded("logic", logic_part, budget >= LOGIC_FROM, "mutate --logic"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every check is known to see something: listing_test.py MANIFEST. It names what it must reach, or an exhibit of its own,
+"""Every check is known to see something: listing_test.py MANIFEST…. It names what it must reach, or an exhibit of its own,
 which some program has and which some engine must see."""
 import json
 import subprocess
@@ -7,7 +7,8 @@ import sys
 import unittest
 from pathlib import Path
 
-MANIFEST = Path(sys.argv.pop(1))
+MANIFESTS = [Path(name) for name in sys.argv[1:]]
+del sys.argv[1:]
 
 
 def listed(program):
@@ -23,7 +24,7 @@ def without_evidence(entries):
         if e["kind"] != "check":
             continue
         if e["exhibit"] and e["exhibit"] not in exhibits:
-            wrong.append(f"{e['name']}: its exhibit '{e['exhibit']}' is in no program of {MANIFEST}")
+            wrong.append(f"{e['name']}: its exhibit '{e['exhibit']}' is in no program of {' '.join(map(str, MANIFESTS))}")
         elif not e["exhibit"] and not e["must_reach"]:
             wrong.append(f"{e['name']}: has neither must_reach nor exhibit")
     return wrong
@@ -31,7 +32,7 @@ def without_evidence(entries):
 
 class Listing(unittest.TestCase):
     def test_every_check_has_must_reach_or_an_exhibit(self):
-        entries = [e for program in MANIFEST.read_text().split() for e in listed(program)]
+        entries = [e for manifest in MANIFESTS for program in manifest.read_text().split() for e in listed(program)]
         self.assertGreater(sum(e["kind"] == "check" for e in entries), 100)
         self.assertEqual(without_evidence(entries), [])
 

@@ -1,0 +1,135 @@
+"""The tables of README.md hold what the programs print; and a data race names both places.
+
+    table_test.py FIRST_STEPS PROGRAM…      the short table, and the names of the long one
+    table_test.py --long PROGRAM…           the long table, as `nightly` runs it: minutes
+
+A program that was left out for want of a package has no row compared."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LONG = sys.argv[1] == "--long"
+FIRST_STEPS, *PROGRAMS = sys.argv[1:]
+del sys.argv[1:]
+BUILT = {Path(program).name: program for program in PROGRAMS}
+LIBRARIES = ("libstdcxx", "boost", "moodycamel", "tbb")
+SHORT_TABLE, LONG_TABLE = "## What `prove` runs", "## The long form"
+ROW = re.compile(r"^\| (?P<what>.+?) \| (?P<verdict>[^|]+?) \| (?P<graphs>[\d,]+) \| [^|]+ \| `(?P<program>\w+) (?P<name>\w+)` \|$", re.M)
+
+
+def verdict(program: str, name: str) -> dict:
+    done = subprocess.run([program, name, "--json", "-"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200)
+    return json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
+
+
+def rows(heading: str) -> list[dict]:
+    section = (HERE / "README.md").read_text().split(f"{heading}\n")[1].split("\n## ")[0]
+    return [row.groupdict() for row in ROW.finditer(section)]
+
+
+def differences(row: dict, found: dict) -> str:
+    """What the program says otherwise than the page; nothing if it says the same."""
+    said, wrong = row["verdict"].replace("*", ""), []
+    if found["verdict"] != ("pass" if said.startswith("pass") else "fail"):
+        wrong.append(f"{found['verdict']}: {found['reason']}")
+    elif found["verdict"] == "pass" and found["mode"] != "exhaustive":
+        wrong.append(f"a pass that is {found['mode']}")
+    elif found["verdict"] == "fail" and not found["reason"].startswith(said.split(" in the")[0]):
+        wrong.append(found["reason"])
+    if found["graphs"] != int(row["graphs"].replace(",", "")):
+        wrong.append(f"{found['graphs']:,} graphs and not {row['graphs']}")
+    return "; ".join(wrong)
+
+
+class Short(unittest.TestCase):
+    def test_each_row_is_what_its_program_prints(self):
+        for row in rows(SHORT_TABLE):
+            if row["program"] not in BUILT:
+                print(f"not compared, because {row['program']} was left out: {row['name']}", file=sys.stderr)
+                continue
+            with self.subTest(row["name"]):
+                self.assertEqual(differences(row, verdict(BUILT[row["program"]], row["name"])), "")
+
+    def test_each_scenario_that_is_no_mistake_of_its_user_has_a_row(self):
+        for heading, ending, folder in ((SHORT_TABLE, "as_is", HERE), (LONG_TABLE, "long", HERE / "long")):
+            named = {(row["program"], row["name"]) for row in rows(heading)}
+            self.assertEqual({program for program, _ in named}, {f"{library}_{ending}" for library in LIBRARIES})
+            for library in LIBRARIES:
+                text = (folder / f"{library}.cpp").read_text()
+                exhibits = set(re.findall(r'APIARY_SCENARIO\(\w+, "(\w+)"\)', text))
+                passing = set(re.findall(r"APIARY_SCENARIO\((\w+)", text))
+                failing = set(re.findall(r"APIARY_FAILING_SCENARIO\((\w+)", text))
+                listed = {name for program, name in named if program == f"{library}_{ending}"}
+                self.assertLessEqual(listed, passing | failing, library)
+                self.assertEqual(passing - listed, set(), library)
+                self.assertEqual(failing - exhibits - listed, set(), library)
+
+    def test_each_row_of_the_long_form_is_what_its_program_lists(self):
+        named = rows(LONG_TABLE)
+        for program in {row["program"] for row in named} & BUILT.keys():
+            done = subprocess.run([BUILT[program], "--list", "--json"], text=True, capture_output=True, timeout=60, check=True)
+            kinds = {entry["name"]: entry["kind"] for entry in map(json.loads, done.stdout.splitlines())}
+            said = {row["name"]: "check" if row["verdict"].startswith("pass") else "exhibit" for row in named if row["program"] == program}
+            self.assertEqual(said, kinds, program)
+
+
+class Differences(unittest.TestCase):
+    """What must not be called the same."""
+
+    def test_each_is_seen(self):
+        passed, failed = {"verdict": "pass", "graphs": "1,200"}, {"verdict": "**deadlock** in the model only", "graphs": "7"}
+        exhausted = {"verdict": "pass", "mode": "exhaustive", "graphs": 1200, "reason": ""}
+        caught = {"verdict": "fail", "mode": "exhaustive", "graphs": 7, "reason": "deadlock: every thread waits"}
+        self.assertEqual((differences(passed, exhausted), differences(failed, caught)), ("", ""))
+        for row, found in ((passed, exhausted | {"graphs": 1201}), (passed, exhausted | {"mode": "all but plain races"}),
+                           (passed, exhausted | {"verdict": "budget", "mode": "unfinished"}), (passed, caught | {"graphs": 1200}),
+                           (failed, exhausted | {"graphs": 7}), (failed, caught | {"reason": "data race: a plain read"}),
+                           (failed, caught | {"graphs": 8})):
+            self.assertNotEqual(differences(row, found), "", found)
+
+
+class Reasons(unittest.TestCase):
+    def test_a_data_race_names_both_places(self):
+        file = "model_check/as_it_is/first_steps.cpp"
+        lines = (HERE.parents[1] / file).read_text().splitlines()
+        begins = next(n for n, line in enumerate(lines, 1) if "(message_passing_relaxed" in line and "FAILING" in line)
+        written = next(n for n, line in enumerate(lines, 1) if n > begins and "data = 42" in line)
+        read = next(n for n, line in enumerate(lines, 1) if n > begins and "data == 42" in line)
+        flag = next(n for n, line in enumerate(lines, 1) if n > begins and "flag.store(1" in line)
+        self.assertEqual(
+            verdict(FIRST_STEPS, "message_passing_relaxed")["reason"],
+            f"data race: a plain read at {file}:{read} (thread 2) and a plain write at {file}:{written} (thread 1) are not "
+            f"ordered by happens-before; load at {file}:{read} (acquire) reads from store at {file}:{flag} (relaxed), which does "
+            "not release it")
+
+
+def compared(row: dict) -> str:
+    """A line that `nightly` reads: how the row did, its name, and what its program said."""
+    begins = f"{row['program']} {row['name']}"
+    if row["program"] not in BUILT:
+        return f"left out {begins}: its program was not built"
+    found = verdict(BUILT[row["program"]], row["name"])
+    wrong = differences(row, found)
+    line = f"{'other' if wrong else 'same'} {begins}: {wrong or found['verdict']}; {found['graphs']:,} graphs, {found['seconds']:.1f} s"
+    print(line, flush=True)
+    return line
+
+
+def long_form() -> int:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        lines = list(pool.map(compared, rows(LONG_TABLE)))
+    for line in lines:
+        if line.startswith("left out"):
+            print(line)
+    return 0 if any(line.startswith("same") for line in lines) and not any(line.startswith("other") for line in lines) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(long_form()) if LONG else unittest.main()
