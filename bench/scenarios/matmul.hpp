@@ -41,7 +41,6 @@ public:
             return {i + q / 2 * half, j + q % 2 * half, k + phase * half, half};
         }
     };
-    [[nodiscard]] product whole() const noexcept { return {0, 0, 0, n_}; }
 
     // Precondition: p.size is `leaf`. Out of line, so that every runtime runs the same code of it. With the constant no inner loop
     // is left: where the linker put that decided whether a product of 512 took 21 or 28 ms.
@@ -54,7 +53,14 @@ public:
             for (std::size_t k = 0; k < leaf; ++k) add_row(c + i * n, a[i * n + k], b + k * n);
     }
 
-    void clear() noexcept { c_.assign(c_.size(), 0); }
+    // The root's first step, on the thread that it runs on: C zero, then the clock. Were C cleared by the main thread, a worker
+    // on another processor would fetch it from that one's cache, and a runtime whose root is on the main thread would not (D130).
+    product begin() noexcept {
+        c_.assign(c_.size(), 0);
+        begun_ns_ = now_ns();
+        return {0, 0, 0, n_};
+    }
+    [[nodiscard]] std::int64_t begun_ns() const noexcept { return begun_ns_; }
 
     // Σ u_i·v_j·C[i][j]
     [[nodiscard]] std::uint64_t answer() const noexcept {
@@ -90,6 +96,7 @@ private:
     [[nodiscard]] std::size_t at(std::uint32_t i, std::uint32_t j) const noexcept { return std::size_t{i} * n_ + j; }
 
     std::uint32_t n_;
+    std::int64_t begun_ns_ = 0;
     std::vector<std::uint32_t, huge_pages<std::uint32_t>> a_, b_, c_;
 };
 
@@ -119,24 +126,24 @@ public:
         return measure_blocks(settings_of(options, 1), runtime, [&](std::uint64_t ops) {
             block_meter meter;
             for (std::uint64_t i = 0; i < ops; ++i) {
-                all.clear();
                 end.open(1);
                 meter.start();
                 if constexpr (coroutine_runtime<Runtime>)
                     runtime.run(coroutine_root<Runtime>(all, account, end));
                 else if constexpr (forker_by_halves<Runtime>)
                     runtime.call([&](auto&... worker) {
-                        by_halves<Runtime>(all, account, all.whole(), worker...);
+                        by_halves<Runtime>(all, account, all.begin(), worker...);
                         end.complete(0);
                     });
                 else if constexpr (joiner<Runtime>)
                     runtime.call([&] {
-                        join<Runtime>(all, account, all.whole());
+                        join<Runtime>(all, account, all.begin());
                         end.complete(0);
                     });
                 else
                     pieces->start();
                 const std::int64_t ended = end.wait();
+                meter.began(all.begun_ns());
                 meter.stop(ended, mark(i + all.answer() - expected));
             }
             return meter.finished(ops);
@@ -199,7 +206,7 @@ private:
     }
     template <coroutine_runtime Runtime>
     static typename Runtime::template task<void> coroutine_root(matrices& all, const ledger& account, ledger& end) {
-        co_await multiply<Runtime>(all, account, all.whole());
+        co_await multiply<Runtime>(all, account, all.begin());
         end.complete(0);
     }
 
@@ -219,7 +226,7 @@ private:
             : all_(all), account_(account), end_(end), runtime_(runtime) {}
 
         void start() {
-            runtime_.post([this] { run(all_.whole(), nullptr); });
+            runtime_.post([this] { run(all_.begin(), nullptr); });
         }
 
     private:

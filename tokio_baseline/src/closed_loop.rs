@@ -27,6 +27,11 @@ impl Meter {
         self.wall_start = host::now_ns();
     }
 
+    /// For work that makes itself ready where it runs: its time begins at `ns`, behind [`Meter::start`].
+    pub fn began(&mut self, ns: u64) {
+        self.wall_start = ns;
+    }
+
     /// After an iteration that ended at `end_ns` and whose account holds `check`.
     pub fn stop(&mut self, end_ns: u64, check: u64) {
         self.cpu_end = host::process_cpu_ns();

@@ -7,7 +7,7 @@ use std::sync::{mpsc, Arc, Barrier, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 use tokio_baseline::letters::Letter;
-use tokio_baseline::runtime::{Asking, Computing, Message, Messaging, Process, Start, Targeted, Workers, Yielding};
+use tokio_baseline::runtime::{Asking, Computing, Message, Messaging, Process, Targeted, Workers, Yielding};
 use tokio_baseline::subjects::async_pool::AsyncExecutor;
 use tokio_baseline::subjects::ractor_pool::Ractor;
 use tokio_baseline::subjects::rayon_pool::Rayon;

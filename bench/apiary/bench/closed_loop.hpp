@@ -24,6 +24,9 @@ public:
         start_ns_ = now_ns();
     }
 
+    // For work that makes itself ready where it runs: its time begins at `ns`, behind start().
+    void began(std::int64_t ns) noexcept { start_ns_ = ns; }
+
     void stop(std::int64_t end_ns, std::uint64_t sum) {
         cpu_end_ = process_cpu_ns();
         wall_ns_ += end_ns - start_ns_;

@@ -1,7 +1,10 @@
 //! The matrices of `matmul`, row-major, and what is known of them.
+use crate::host;
 use crate::huge_pages::leak;
 use crate::ledger::{mix, Ledger};
 use std::cell::UnsafeCell;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The size of the blocks that are multiplied without further halving.
 pub const LEAF: usize = 32;
@@ -12,10 +15,11 @@ pub struct Matrices {
     a: &'static [u32],
     b: &'static [u32],
     c: &'static [UnsafeCell<u32>],
+    begun_ns: AtomicU64,
     ledger: &'static Ledger,
 }
 
-// SAFETY: C is written through `multiply_leaf` and `clear` only, whose callers keep writers of a block apart.
+// SAFETY: C is written through `multiply_leaf` and `begin` only, whose callers keep writers of a block apart.
 unsafe impl Sync for Matrices {}
 
 /// A square block of each, by its upper left corner: C[i,j] += A[i,k]·B[k,j].
@@ -41,12 +45,34 @@ impl Matrices {
     pub fn new(n: usize, ledger: &'static Ledger) -> Self {
         let fill = |entry: fn(u32, u32) -> u32| leak(n * n, |at| entry((at / n) as u32, (at % n) as u32));
         let c = leak(n * n, |_| UnsafeCell::new(0));
-        Matrices { n, a: fill(|i, j| (i + 2 * j) % 7), b: fill(|i, j| (3 * i + j) % 5), c, ledger }
+        Matrices {
+            n,
+            a: fill(|i, j| (i + 2 * j) % 7),
+            b: fill(|i, j| (3 * i + j) % 5),
+            c,
+            begun_ns: AtomicU64::new(0),
+            ledger,
+        }
     }
 
-    /// All of them.
-    pub fn whole(&self) -> Product {
+    /// The first step of the root of a product, on the thread that it runs on: sets C to zero, then takes the time. Were C
+    /// cleared by the main thread, a worker on another processor would fetch it from that one's cache, and a runtime whose
+    /// root is on the main thread would not.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes C meanwhile.
+    pub unsafe fn begin(&self) -> Product {
+        for cell in self.c {
+            // SAFETY: the caller keeps others away.
+            unsafe { *cell.get() = 0 };
+        }
+        self.begun_ns.store(host::now_ns(), Relaxed);
         Product { i: 0, j: 0, k: 0, size: self.n }
+    }
+
+    /// When the last [`Matrices::begin`] had cleared C; for a thread that has seen the product's end.
+    pub fn begun_ns(&self) -> u64 {
+        self.begun_ns.load(Relaxed)
     }
 
     /// Multiplies the blocks of `p`.
@@ -67,17 +93,6 @@ impl Matrices {
                     *c = c.wrapping_add(a.wrapping_mul(*b));
                 }
             }
-        }
-    }
-
-    /// Sets C to zero.
-    ///
-    /// # Safety
-    /// Nobody else reads or writes C meanwhile.
-    pub unsafe fn clear(&self) {
-        for cell in self.c {
-            // SAFETY: the caller keeps others away.
-            unsafe { *cell.get() = 0 };
         }
     }
 
@@ -135,18 +150,20 @@ mod tests {
     #[test]
     fn parts_of_a_phase_write_different_blocks_and_all_phases_make_the_whole_product() {
         let all = Matrices::new(128, Ledger::leak(0));
+        // SAFETY: this thread alone uses it, here and below.
+        let whole = unsafe { all.begin() };
         for phase in 0..2 {
-            let written = BTreeSet::from_iter((0..4).map(|q| block_of_c(all.whole().part(phase, q))));
+            let written = BTreeSet::from_iter((0..4).map(|q| block_of_c(whole.part(phase, q))));
             assert_eq!(written.len(), 4);
         }
         let mut products = Vec::new();
-        leaves(all.whole(), &mut products);
+        leaves(whole, &mut products);
         assert_eq!(products.len(), 4 * 4 * 4);
-        // SAFETY: this thread alone uses them.
+        // SAFETY: as above.
         unsafe {
             products.into_iter().for_each(|product| all.multiply_leaf(product));
             assert_eq!(all.answer(), all.expected());
-            all.clear();
+            all.begin();
             assert_eq!(all.answer(), 0);
         }
     }

@@ -25,14 +25,13 @@ pub fn measure<R: ForkJoin>(run: &RunArgs) -> Result<Report, Failure> {
     let mut report = closed_loop::measure(run, 1, |ops| {
         let mut meter = Meter::default();
         for i in 0..ops {
-            // SAFETY: no product is under way.
-            unsafe { all.clear() };
             end.open(1);
             meter.start();
             runtime.post_product(all, || end.complete(0));
             let ended = end.wait();
             // SAFETY: the product has ended, and the wait has seen all that it wrote.
             let answer = unsafe { all.answer() };
+            meter.began(all.begun_ns());
             meter.stop(ended, mark(i.wrapping_add(answer).wrapping_sub(expected)));
         }
         meter.block(ops)

@@ -154,7 +154,7 @@ fn measure_family<R: Start>(run: &RunArgs, begin: impl Fn(&R, &'static Family, u
     report.row.put_flag(&format!("bytes_each={}", bytes_each.unwrap_or_default()));
     let mut measured = Histogram::new();
     let mut sum_ns = 0; // a histogram has no mean
-    // The warm-up's blocks came first.
+                        // The warm-up's blocks came first.
     for took in first_steals.into_iter().rev().take(run.blocks as usize).flatten() {
         measured.record(took);
         sum_ns += took;
