@@ -43,6 +43,12 @@ class OneVersion(unittest.TestCase):
         for folder in re.findall(r"install\(DIRECTORY (\S+)", text):
             self.assertTrue(f'"{folder}/*"' in recipe or f'"{folder.split("/")[0]}/*"' in recipe, folder)
 
+    def test_the_package_preset_builds_what_is_installed_and_no_check(self) -> None:
+        """So the first page's example takes a minute: `build` hands the preset's own targets on."""
+        (target,) = repo.preset_targets("package")
+        self.assertIn(f"add_custom_target({target})", (ROOT / "scripts/cmake/apiary_package.cmake").read_text())
+        self.assertEqual({name: repo.preset_targets(name) for name in ("ci", "model")}, {"ci": [], "model": []})
+
 
 if __name__ == "__main__":
     unittest.main()

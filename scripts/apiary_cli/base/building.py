@@ -67,7 +67,7 @@ def compiler(preset: str) -> str:
 
 
 def build(preset: str, jobs: int | None = None, only: str | None = None) -> float:
-    """Configure if needed and build: everything, or only the programs of one manifest. Ninja goes by
+    """Configure if needed and build: all that the preset has, or the programs of one manifest. Ninja goes by
     time stamps; what differs from the source is made anew whatever they say, and what comes out is
     of this source. Returns seconds."""
     packages.require("cmake", "ninja", compiler(preset))
@@ -76,9 +76,10 @@ def build(preset: str, jobs: int | None = None, only: str | None = None) -> floa
     with repo.locked(preset):
         if stale(folder):
             configure(preset)
-        wanted = [path for kind in ([only] if only else repo.KINDS) for path in repo.manifest(preset, kind)]
+        kinds = [only] if only else [] if repo.preset_targets(preset) else repo.KINDS
+        wanted = [path for kind in kinds for path in repo.manifest(preset, kind)]
         sources.drop_differing(folder, wanted)
-        command = ["cmake", "--build", str(folder)]
+        command = ["cmake", "--build", "--preset", preset]
         command += ["--target", *(path.name for path in wanted)] if only else []
         command += ["-j", str(jobs)] if jobs else []
         lines: list[str] = []

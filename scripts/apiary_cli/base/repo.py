@@ -99,16 +99,26 @@ def host() -> str:
     return "".join(c if c.isalnum() or c in "-_" else "-" for c in name) or "host"
 
 
-def presets() -> list[str]:
-    """The configure presets that CMakePresets.json offers."""
+def preset_file() -> dict:
+    """What CMakePresets.json says."""
     path = ROOT / "CMakePresets.json"
     try:
-        data = json.loads(path.read_text())
+        return json.loads(path.read_text())
     except OSError as error:
         raise Fault(
             f"{path.name} cannot be read", str(error.strerror), "run scripts/apiary from a checkout of apiary"
         ) from error
-    return [entry["name"] for entry in data.get("configurePresets", []) if not entry.get("hidden")]
+
+
+def presets() -> list[str]:
+    """The configure presets that CMakePresets.json offers."""
+    return [entry["name"] for entry in preset_file().get("configurePresets", []) if not entry.get("hidden")]
+
+
+def preset_targets(preset: str) -> list[str]:
+    """The targets that a build of this preset is limited to; none: it builds everything."""
+    entries = preset_file().get("buildPresets", [])
+    return next((entry.get("targets", []) for entry in entries if entry["name"] == preset), [])
 
 
 def check_preset(name: str) -> str:
