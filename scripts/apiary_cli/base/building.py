@@ -76,11 +76,12 @@ def build(preset: str, jobs: int | None = None, only: str | None = None) -> floa
     with repo.locked(preset):
         if stale(folder):
             configure(preset)
-        kinds = [only] if only else [] if repo.preset_targets(preset) else repo.KINDS
+        targets = repo.preset_targets(preset)
+        kinds = [only] if only else [] if targets else repo.KINDS
         wanted = [path for kind in kinds for path in repo.manifest(preset, kind)]
         sources.drop_differing(folder, wanted)
-        command = ["cmake", "--build", "--preset", preset]
-        command += ["--target", *(path.name for path in wanted)] if only else []
+        targets = [path.name for path in wanted] if only else targets
+        command = ["cmake", "--build", str(folder), *(["--target", *targets] if targets else [])]
         command += ["-j", str(jobs)] if jobs else []
         lines: list[str] = []
         with Progress(f"build {preset}", 0) as progress:
