@@ -3,14 +3,33 @@
 
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
+
+namespace {
+
+// How many threads may still be bound; from then on the processor has gone.
+std::atomic<int> processors_left{1'000'000};
+
+}  // namespace
+
+// In place of the C library's, which it calls: as the system answers where a processor was taken away.
+extern "C" int pthread_setaffinity_np(pthread_t thread, std::size_t size, const cpu_set_t* mask) noexcept {
+    if (processors_left.fetch_sub(1) <= 0) return EINVAL;
+    using call = int (*)(pthread_t, std::size_t, const cpu_set_t*);
+    static const auto next = reinterpret_cast<call>(::dlsym(RTLD_NEXT, "pthread_setaffinity_np"));
+    return next(thread, size, mask);
+}
 
 namespace {
 
@@ -156,6 +175,17 @@ TEST(coro_switches, start_throws_where_a_processor_has_gone_and_the_pool_is_stop
         EXPECT_THROW(pool.start(), std::invalid_argument);
         EXPECT_FALSE(pool.spawn([]() -> co_task<> { co_return; }()));
     }).join();
+}
+
+// Behind start's look at the mask, before the second worker is bound. The first runs already.
+TEST(coro_switches, start_throws_where_a_processor_goes_while_it_binds) {
+    if (apiary::usable_processors().size() < 2) GTEST_SKIP() << "one processor";
+    coro_pool pool({.workers = 2, .pinned = true});
+    processors_left = 1;
+    EXPECT_THROW(pool.start(), std::system_error);
+    processors_left = 1'000'000;
+    EXPECT_FALSE(pool.spawn([]() -> co_task<> { co_return; }()));
+    EXPECT_FALSE(pool.start());
 }
 
 }  // namespace
