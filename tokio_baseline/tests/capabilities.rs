@@ -196,6 +196,7 @@ fn letters_of_one_sender_come_in_order_and_a_process_that_has_ended_is_gone() {
 #[cfg(feature = "actix")]
 mod actix {
     use super::*;
+    use tokio_baseline::runtime::Start;
     use tokio_baseline::subjects::actix_pool::Actix;
 
     #[test]
