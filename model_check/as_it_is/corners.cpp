@@ -310,7 +310,7 @@ APIARY_FAILING_SCENARIO(kept_by_a_thread_that_ended, "memory leak") {
 
 namespace {
 __attribute__((noinline)) int left_on_the_stack(bool write) {
-    volatile int room[2500];
+    volatile int room[1900];
     if (write) room[0] = 1;
     return room[0];
 }

@@ -25,7 +25,7 @@ constinit std::uint64_t entries = 0;
 namespace {
 constexpr std::uintptr_t stacks_at = 0x1200'0000'0000;
 // What is put back of each stack before an execution: more than most programs use.
-constexpr std::size_t refilled = std::size_t{16} << 10;
+constexpr std::size_t refilled = std::size_t{8} << 10;
 
 char* stacks() {
     static char* const all = [] {

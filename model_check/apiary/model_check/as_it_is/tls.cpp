@@ -8,10 +8,13 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ranges>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -94,6 +97,41 @@ void set(std::uintptr_t pointer) {
         system_call(SYS_arch_prctl, ARCH_SET_FS, static_cast<long>(pointer));
 }
 
+// The C library's table of the modules' blocks: two words for each, and in front two that begin with its length.
+std::span<const std::uintptr_t> modules_table() {
+    std::uintptr_t table = 0;
+    std::memcpy(&table, reinterpret_cast<const char*>(known().own) + 8, sizeof table);
+    const auto* const from = reinterpret_cast<const std::uintptr_t*>(table) - 2;
+    return {from, 2 * std::min<std::size_t>(from[0] + 2, 64)};
+}
+
+// A block as its thread finds it, from `below` on, and behind it a table of its own.
+using first_block = std::vector<char>;
+first_block made_for(unsigned thread, std::span<const std::uintptr_t> table) {
+    const layout& all = known();
+    const std::uintptr_t mine = thread_pointer_of(thread);
+    const std::size_t table_at = all.below + ((all.above + 15) & ~std::size_t{15});
+    first_block made(table_at + table.size_bytes());
+    char* const p = made.data() + all.below;
+    std::ranges::copy(all.kept, made.begin());
+    // The record begins with a pointer to itself, one to the table, and one to itself.
+    std::memcpy(p, &mine, sizeof mine);
+    std::memcpy(p + 16, &mine, sizeof mine);
+    const std::uintptr_t moved = mine - all.below + table_at + 2 * sizeof mine;
+    std::memcpy(p + 8, &moved, sizeof moved);
+    char* to = made.data() + table_at;
+    for (std::uintptr_t entry : table) {
+        if (entry - (all.own - all.below) < all.below) entry += mine - all.own;
+        std::memcpy(to, &entry, sizeof entry);
+        to += sizeof entry;
+    }
+    if (all.program != nullptr) {
+        std::memcpy(p + all.program_at, all.program, all.program_bytes);
+        std::memset(p + all.program_at + all.program_bytes, 0, all.program_zeroes);
+    }
+    return made;
+}
+
 }  // namespace
 
 std::uintptr_t thread_pointer_of(unsigned thread) {
@@ -101,30 +139,15 @@ std::uintptr_t thread_pointer_of(unsigned thread) {
 }
 
 void fresh_thread_blocks(unsigned threads) {
-    const layout& all = known();
-    for (unsigned t = 0; t < threads; ++t) {
-        const std::uintptr_t mine = thread_pointer_of(t);
-        auto* const p = reinterpret_cast<char*>(mine);
-        std::memcpy(p - all.below, all.kept.data(), all.kept.size());
-        // The record begins with a pointer to itself, one to the table of the modules' blocks, and one to itself.
-        std::memcpy(p, &mine, sizeof mine);
-        std::memcpy(p + 16, &mine, sizeof mine);
-        std::uintptr_t table = 0;
-        std::memcpy(&table, p + 8, sizeof table);
-        const auto* from = reinterpret_cast<const std::uintptr_t*>(table) - 2;  // its length stands in front
-        auto* to = reinterpret_cast<std::uintptr_t*>(p + ((all.above + 15) & ~std::size_t{15}));
-        const std::size_t entries = from[0] + 2 < 64 ? from[0] + 2 : 64;
-        for (std::size_t i = 0; i < entries * 2; ++i) {
-            to[i] = from[i];
-            if (to[i] - (all.own - all.below) < all.below) to[i] += mine - all.own;
-        }
-        const auto moved = reinterpret_cast<std::uintptr_t>(to + 2);
-        std::memcpy(p + 8, &moved, sizeof moved);
-        if (all.program != nullptr) {
-            std::memcpy(p + all.program_at, all.program, all.program_bytes);
-            std::memset(p + all.program_at + all.program_bytes, 0, all.program_zeroes);
-        }
+    static std::vector<std::uintptr_t> table;
+    static std::vector<first_block> blocks;
+    if (const auto now = modules_table(); !std::ranges::equal(table, now)) {
+        table.assign(now.begin(), now.end());
+        blocks.clear();
+        for (unsigned t = 0; t < explorer::max_threads; ++t) blocks.push_back(made_for(t, table));
     }
+    for (unsigned t = 0; t < threads; ++t)
+        std::memcpy(reinterpret_cast<char*>(thread_pointer_of(t) - known().below), blocks[t].data(), blocks[t].size());
 }
 
 void each_thread_local_word(unsigned thread, void (*f)(void* closure, std::uintptr_t word), void* closure) {
