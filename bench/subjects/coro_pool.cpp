@@ -66,7 +66,7 @@ public:
 
     void run(task<void> root) { apiary::sync_wait(pool_, std::move(root)); }
     template <class T>
-    static auto both(task<T> one, task<T> other) {
+    [[gnu::always_inline]] static auto both(task<T>&& one, task<T>&& other) {
         return apiary::when_all(std::move(one), std::move(other));
     }
     static auto this_task() { return apiary::this_frame(); }

@@ -45,7 +45,7 @@ public:
     // Blocks of `step`, twice that, and so on. What is larger comes from the heap.
     static constexpr std::size_t step = 64, classes = 32;
 
-    static void* allocate(std::size_t bytes) {
+    [[gnu::always_inline]] static void* allocate(std::size_t bytes) {
         const std::size_t c = class_of(bytes);
         if (c >= classes) [[unlikely]]
             return ::operator new(bytes);
@@ -57,7 +57,7 @@ public:
         --mine.count;
         return b;
     }
-    static void release(void* p, std::size_t bytes) noexcept {
+    [[gnu::always_inline]] static void release(void* p, std::size_t bytes) noexcept {
         const std::size_t c = class_of(bytes);
         if (c >= classes) [[unlikely]]
             return ::operator delete(p);
@@ -171,8 +171,8 @@ private:
 template <>
 struct frame_storage<real_sync> {
     static constexpr bool recycles = true;
-    static void* allocate(std::size_t bytes) { return frame_blocks::allocate(bytes); }
-    static void release(void* p, std::size_t bytes) noexcept { frame_blocks::release(p, bytes); }
+    [[gnu::always_inline]] static void* allocate(std::size_t bytes) { return frame_blocks::allocate(bytes); }
+    [[gnu::always_inline]] static void release(void* p, std::size_t bytes) noexcept { frame_blocks::release(p, bytes); }
 };
 #endif
 

@@ -106,7 +106,7 @@ class co_call {
 public:
     using comes_home = void;
 
-    explicit co_call(co_task<T, Sync>&& t) : child_(t.begin_into(out_)) {}
+    [[gnu::always_inline]] explicit co_call(co_task<T, Sync>&& t) : child_(t.begin_into(out_)) {}
     co_call(const co_call&) = delete;
     co_call& operator=(const co_call&) = delete;
 
@@ -249,10 +249,10 @@ public:
     }
 
     // The compiler is told, so that it decides itself whether a promise is misplaced.
-    static void* operator new(std::size_t bytes) {
+    [[gnu::always_inline]] static void* operator new(std::size_t bytes) {
         return __builtin_assume_aligned(frame_storage<Sync>::allocate(bytes), alignof(std::max_align_t));
     }
-    static void operator delete(void* p, std::size_t bytes) noexcept { frame_storage<Sync>::release(p, bytes); }
+    [[gnu::always_inline]] static void operator delete(void* p, std::size_t bytes) noexcept { frame_storage<Sync>::release(p, bytes); }
 
     co_task<T, Sync> get_return_object() noexcept { return co_task<T, Sync>(*this); }
     std::suspend_always initial_suspend() const noexcept { return {}; }

@@ -211,8 +211,9 @@ public:
     explicit co_scope(co_frame<Sync>* parent) : parent_(parent) {}
     co_scope(const co_scope&) = delete;
     co_scope& operator=(const co_scope&) = delete;
-    ~co_scope() {
-        if (forked_ != 0) Sync::fail("co_scope: destroyed with branches that nobody has joined (with_scope joins)");
+    [[gnu::always_inline]] ~co_scope() {
+        if (forked_ != 0) [[unlikely]]
+            Sync::fail("co_scope: destroyed with branches that nobody has joined (with_scope joins)");
     }
 
     void fork(co_task<void, Sync> child) { begin(child.begin_into(group_)); }
@@ -228,7 +229,7 @@ public:
         using comes_home = void;
         explicit joining(co_scope& s) : scope_(s) {}
         bool await_ready() const noexcept { return scope_.forked_ == 0; }
-        std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
+        [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
             const std::uint32_t forked = std::exchange(scope_.forked_, 0);
             return co_context<Sync>::here()->join(scope_.group_, *scope_.parent_, forked);
         }
