@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include <apiary/sync/real_sync.hpp>
@@ -54,7 +55,7 @@ public:
         if (b == nullptr) [[unlikely]]
             return allocate_slowly(c);
         mine.top = b->next;
-        --mine.count;
+        ++mine.room;
         return b;
     }
     [[gnu::always_inline]] static void release(void* p, std::size_t bytes) noexcept {
@@ -63,7 +64,7 @@ public:
             return ::operator delete(p);
         list& mine = mine_[c];
         mine.top = ::new (p) block{mine.top};
-        if (++mine.count >= 2 * batch_of(c)) [[unlikely]]
+        if (--mine.room == 0) [[unlikely]]
             release_slowly(c);
     }
 
@@ -71,11 +72,15 @@ private:
     struct block {
         block* next;
     };
+    // Counts down, so that a release has a comparison with zero, which its subtraction makes.
     struct list {
+        block* top;
+        std::uint32_t room;  // so many more and a batch goes
+    };
+    struct batch {
         block* top;
         std::uint32_t count;
     };
-    using batch = list;
     struct depot {
         std::mutex mutex;
         std::array<std::vector<batch>, classes> batches;
@@ -84,6 +89,12 @@ private:
 
     static constexpr std::size_t class_of(std::size_t bytes) { return (bytes - 1) / step; }
     static constexpr std::uint32_t batch_of(std::size_t c) { return static_cast<std::uint32_t>(c < 8 ? 32 : 8); }
+    static constexpr list list_of(std::size_t c, batch b) { return {b.top, 2 * batch_of(c) - b.count}; }
+    static constexpr std::array<list, classes> empty_lists() {
+        std::array<list, classes> all{};
+        for (std::size_t c = 0; c != classes; ++c) all[c] = list_of(c, {});
+        return all;
+    }
 
     // Never destroyed: frames may go after every destructor of this file could have run.
     static depot& shared() {
@@ -99,7 +110,7 @@ private:
         {
             const std::lock_guard held(d.mutex);
             if (!d.batches[c].empty()) {
-                mine = d.batches[c].back();
+                mine = list_of(c, d.batches[c].back());
                 d.batches[c].pop_back();
             } else {
                 const std::size_t bytes = (c + 1) * step;
@@ -107,13 +118,14 @@ private:
                 d.slabs.push_back(nullptr);  // before the allocation, which may throw
                 auto* slab = static_cast<std::byte*>(::operator new(n * bytes, std::align_val_t{64}));
                 d.slabs.back() = slab;
-                for (std::size_t i = n; i-- > 0;) mine.top = ::new (slab + i * bytes) block{mine.top};
-                mine.count = n;
+                batch made{nullptr, n};
+                for (std::size_t i = n; i-- > 0;) made.top = ::new (slab + i * bytes) block{made.top};
+                mine = list_of(c, made);
             }
         }
         block* const b = mine.top;
         mine.top = b->next;
-        --mine.count;
+        ++mine.room;
         if (exited_) hand_back();
         return b;
     }
@@ -121,7 +133,7 @@ private:
     [[gnu::noinline]] static void release_slowly(std::size_t c) noexcept {
         list& mine = mine_[c];
         hand_back_at_thread_exit();
-        const batch older = cut(mine, batch_of(c));
+        const batch older = cut(c, mine);
         depot& d = shared();
         {
             const std::lock_guard held(d.mutex);
@@ -129,14 +141,13 @@ private:
         }
         if (exited_) hand_back();
     }
-    // Leaves the newest n where they are: their lines are warm. The rest goes.
-    static batch cut(list& from, std::uint32_t n) noexcept {
-        block* last = from.top;
-        for (std::uint32_t i = 1; i < n; ++i) last = last->next;
-        const batch rest{last->next, from.count - n};
-        last->next = nullptr;
-        from.count = n;
-        return rest;
+    // Of a full list. Leaves the newest batch where it is: its lines are warm. The older one goes.
+    static batch cut(std::size_t c, list& full) noexcept {
+        block* last = full.top;
+        for (std::uint32_t i = 1; i < batch_of(c); ++i) last = last->next;
+        const batch older{std::exchange(last->next, nullptr), batch_of(c)};
+        full.room = batch_of(c);
+        return older;
     }
 
     struct thread_exit {
@@ -150,14 +161,17 @@ private:
         depot& d = shared();
         const std::lock_guard held(d.mutex);
         for (std::size_t c = 0; c != classes; ++c) {
-            if (mine_[c].count != 0) d.batches[c].push_back(mine_[c]);
-            mine_[c] = list{};
+            if (mine_[c].top != nullptr) d.batches[c].push_back({mine_[c].top, 2 * batch_of(c) - mine_[c].room});
+            mine_[c] = list_of(c, {});
         }
     }
 
-    static inline constinit thread_local std::array<list, classes> mine_{};
+    static constinit thread_local std::array<list, classes> mine_;
     static inline constinit thread_local bool exited_ = false;  // thread_exit has run
 };
+
+inline constinit thread_local std::array<frame_blocks::list, frame_blocks::classes> frame_blocks::mine_ =
+    frame_blocks::empty_lists();
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define APIARY_FRAMES_FROM_HEAP
