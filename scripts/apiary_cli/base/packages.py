@@ -15,13 +15,13 @@ from .errors import Fault
 
 RUST_AT_LEAST = (1, 85)
 # The systems on which setup installs: os-release's ID, its versions, and what is called otherwise there than below. Debian 12's
-# own cargo is 0.66, that of Ubuntu 24.04 is 1.75; both have a newer one under another name. The names were tried on Debian 12
-# and looked up for Debian 13; Ubuntu 24.04: names not tried.
+# own cargo is 0.66, that of Ubuntu 24.04 is 1.75; both have a newer one under another name. The names were tried on Debian 12;
+# for Debian 13 and Ubuntu 24.04 names and files were looked up in the archives' packages, and nothing was built there.
 SYSTEMS = {
     "debian": {(12,): {"cargo": "cargo-web"}, (13,): {}},
     "ubuntu": {(24, 4): {"cargo": "cargo-1.85"}},
 }
-SYSTEMS_TEXT = "Debian 12 and 13 and Ubuntu 24.04 (names not tried)"
+SYSTEMS_TEXT = "Debian 12 and 13 and Ubuntu 24.04"
 ELSEWHERE = ("/usr/local/go/bin", "/usr/lib/go/bin")  # where CMake looks for programs, too
 
 
@@ -37,7 +37,7 @@ class Package:
     def present(self) -> bool:
         path = os.pathsep.join((os.environ.get("PATH", os.defpath), *ELSEWHERE))
         return all(shutil.which(command, path=path) for command in self.commands) and all(
-            glob.glob(pattern) for pattern in self.files
+            glob.glob(pattern, recursive=True) for pattern in self.files
         )
 
 
@@ -76,7 +76,7 @@ PEERS = {
         Package(
             "libconcurrentqueue-dev",
             "the peer moodycamel_pool",
-            files=("/usr/include/concurrentqueue/concurrentqueue.h",),
+            files=("/usr/include/concurrentqueue/**/concurrentqueue.h",),
         ),
     ),
     "caf": (Package("libcaf-dev", "the peer CAF", files=("/usr/include/caf/all.hpp",)),),

@@ -19,8 +19,9 @@ Looks for the compiler, CMake, Ninja, the libraries, and a cargo that is new eno
 (1.85; also the one that rustup installs), and installs what is missing with apt-get:
 what the build, the checks and the plan quick need. What another plan's peers need comes
 when `race` is given that plan, or with --peers. Asks nothing; works as root or with sudo.
-It knows the packages of Debian 12 and 13 and of Ubuntu 24.04 (Ubuntu 24.04: names not
-tried); on another system, or a newer one, it prints the list of what is needed and stops.
+It knows the packages of Debian 12 and 13 and of Ubuntu 24.04 (of these two the names and
+files were looked up, nothing was built there); on another system, or a newer one, it prints
+the list of what is needed and stops.
 The Python libraries of scripts/requirements.txt come by pip, in the versions named there.
 
 writes:  system packages; build/python
