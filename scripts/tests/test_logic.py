@@ -210,7 +210,7 @@ class Tries(unittest.TestCase):
 class Judged(unittest.TestCase):
     def found(self, *words: str) -> logic_run.Run:
         mutants = made()
-        return logic_run.Run([logic_run.Result(i, mutants[i % len(mutants)], word) for i, word in enumerate(words)])
+        return logic_run.Run([logic_run.Result(i, mutants[i % len(mutants)], verdict=word) for i, word in enumerate(words)])
 
     def test_survivors_without_a_reason_and_reasons_without_a_survivor_are_red(self) -> None:
         key = made()[0].key

@@ -14,7 +14,7 @@ from typing import Callable
 from ..base import building, decided, given, packages, proc, repo, sources
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..base.say import duration, heading, markdown, say
-from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutation, stressing
+from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutants, mutation, stressing
 from ..verify.verdicts import closing, cut, how_far, wrong
 from ..race import plans, rounds
 from ..analysis import comparing, findings, standing, summary
@@ -166,19 +166,18 @@ def mutation_part() -> Part:
     reviewed = mutation.reviewed()
     found = mutation.run([], mutation.SHORT, mutation.LONG, os.cpu_count() or 1)
     mutation.write_table(found.results)
-    killed = sum(r.verdict == "killed" for r in found.results)
-    survived = sum(r.verdict == "survived" for r in found.results)
+    killed, survived = (len(mutants.having(word, found.results)) for word in ("killed", "survived"))
     line = f"{killed} of {len(found.results)} mutants killed, {survived} survive"
     return scored("mutation", found.results, mutation.judged(found, reviewed), line)
 
 
 def logic_part() -> Part:
     """The slips that are no memory order; the score stands beside the orders'."""
-    mutants, listed = logic.catalogue(), logic_run.reviewed()
-    found = logic_run.run([], os.cpu_count() or 1, mutants)
+    whole, listed = logic.catalogue(), logic_run.reviewed()
+    found = logic_run.run([], os.cpu_count() or 1, whole)
     logic_run.write_record(found, listed)
-    line = f"{logic_run.score(found.results)}, {len(logic_run.unexplained(found, listed))} survive without a reason"
-    return scored("logic", found.results, logic_run.judged(found, listed, mutants), line)
+    line = f"{logic_run.score(found.results)}, {len(mutants.unexplained(found.results, listed))} survive without a reason"
+    return scored("logic", found.results, logic_run.judged(found, listed, whole), line)
 
 
 def stress_part(seconds: float) -> Part:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Iterable
 
 from ..base import repo
-from ..base.errors import unknown
 
 OPERATIONS = ("load", "store", "exchange", "compare_exchange_weak", "compare_exchange_strong", "fetch_add", "fetch_sub",
               "fetch_or", "fetch_and", "fetch_xor")
@@ -211,14 +210,6 @@ def read(root: Path | None = None) -> tuple[list[Item], list[str]]:
     wrong += [f"two places are called {name}: each source of a last look has a name of its own"
               for name in dict.fromkeys(names) if names.count(name) > 1]
     return items, wrong
-
-
-def refuse_unknown(parts: list[str]) -> None:
-    """Refuses a part of a header's name that no header with atomic sites has."""
-    files = {item.file for item in read()[0]} if parts else set()
-    for part in parts:
-        if not any(part in file for file in files):
-            raise unknown("header with atomic sites", part, files)
 
 
 def parse(site: str) -> tuple[str, int, int, str] | None:
