@@ -159,9 +159,9 @@ def locked(name: str) -> Iterator[None]:
         yield
 
 
-def shown(path: Path) -> Path:
+def shown(path: Path, elsewhere: Path | None = None) -> Path:
     """As a reader at the root sees it; whole where it lies elsewhere."""
-    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else elsewhere or path
 
 
 def write_text(path: Path, text: str) -> None:

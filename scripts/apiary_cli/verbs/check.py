@@ -270,6 +270,13 @@ def job_summary(parts: list[Part]) -> str:
     return "\n".join([*markdown(["part", "result", "time", "in short"], rows), *[""] * bool(told), *told]) + "\n"
 
 
+def tell_the_job(text: str) -> None:
+    """In a job of GitHub: onto its page."""
+    if os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(os.environ["GITHUB_STEP_SUMMARY"], "a") as handle:
+            handle.write(text)
+
+
 def failed_lines(parts: list[Part]) -> list[str]:
     """A line for each test that failed, the same number at most for each part."""
     red, lines = [part for part in parts if not part.passed], []
@@ -332,7 +339,5 @@ def run(args: argparse.Namespace) -> int:
     parts = run_parts(names)
     decided.note(parts=[dataclasses.asdict(part) for part in parts])
     close(parts, time.monotonic() - started)
-    if os.environ.get("GITHUB_STEP_SUMMARY"):
-        with open(os.environ["GITHUB_STEP_SUMMARY"], "a") as handle:
-            handle.write(job_summary(parts))
+    tell_the_job(job_summary(parts))
     return 0 if all(part.passed for part in parts) else 1
