@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from ..base import proc, repo
@@ -30,16 +30,13 @@ class Detection:
 
 def read(file: Path | None = None) -> dict[tuple[str, str], Detection]:
     file = file or FILE
-    if not file.exists():
-        return {}
-    rows = repo.read_csv(file, COLUMNS)
-    found = [Detection(row["exhibit"], row["engine"], int(row["executions"]), int(row["seeds"])) for row in rows]
-    return {(one.exhibit, one.engine): one for one in found}
+    rows = repo.read_csv(file, COLUMNS) if file.exists() else []
+    return {(row["exhibit"], row["engine"]): Detection(row["exhibit"], row["engine"], int(row["executions"]), int(row["seeds"]))
+            for row in rows}
 
 
 def write(found: dict[tuple[str, str], Detection], file: Path | None = None) -> None:
-    rows = ([one.exhibit, one.engine, one.executions, one.seeds] for _, one in sorted(found.items()))
-    repo.write_csv(file or FILE, COLUMNS, rows)
+    repo.write_csv(file or FILE, COLUMNS, (astuple(one) for _, one in sorted(found.items())))
 
 
 def measure(exhibits: list[checks.Entry], jobs: int, seeds: int = SEEDS) -> tuple[dict, list[str]]:

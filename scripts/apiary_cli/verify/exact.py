@@ -59,11 +59,8 @@ def counts(program: Path, operation: str, n: int) -> dict[str, int]:
         words = [shutil.which("valgrind") or "valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "-q", str(program)]
         done = proc.run([*words, "run", operation, str(n)], env=ENVIRONMENT, timeout=300)
         if not done.ok:
-            raise Fault(
-                f"{program.name} run {operation} {n} {done.how()} under callgrind",
-                tail(done.err, 600),
-                f"{program.name} run {operation} {n}   runs it bare",
-            )
+            bare = f"{program.name} run {operation} {n}"
+            raise Fault(f"{bare} {done.how()} under callgrind", tail(done.err, 600), f"{bare}   runs it bare")
         total = re.search(r"^(?:summary|totals): (\d+)", out.read_text(), re.MULTILINE)
     if not total:
         raise Fault(f"callgrind counted nothing in {program.name} {operation}", "its output has no total", "")
@@ -74,15 +71,11 @@ def counts(program: Path, operation: str, n: int) -> dict[str, int]:
 def slope(program: Path, operation: str, n: int = N) -> list[Figure]:
     """Measured twice; a driver whose counts differ from run to run is refused."""
     runs = [(counts(program, operation, n), counts(program, operation, 2 * n)) for _ in range(2)]
-    if runs[0] != runs[1]:
-        first, second = ([{**small, **{f"2N {k}": v for k, v in large.items()}} for small, large in runs])
-        changed = sorted({k.removeprefix("2N ") for k in first if first[k] != second.get(k)})
-        raise Fault(
-            f"{program.name} {operation} is not deterministic",
-            f"two equal runs counted different {', '.join(changed)}",
-            "a driver may depend on nothing but N",
-        )
     small, large = runs[0]
+    if runs[1] != runs[0]:
+        changed = sorted({name for one, other in zip(*runs) for name in one if one[name] != other.get(name)})
+        raise Fault(f"{program.name} {operation} is not deterministic",
+                    f"two equal runs counted different {', '.join(changed)}", "a driver may depend on nothing but N")
     return [Figure(program.name, operation, name, (large[name] - small[name]) / n) for name in sorted(small)]
 
 
