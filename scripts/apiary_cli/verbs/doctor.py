@@ -42,25 +42,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def cpus(count: int, affinity: int) -> Finding:
     seen = f"{count} CPUs online, {affinity} usable"
     if affinity < 2:
-        return Finding(
-            "cpus", BAD, seen, "no two threads ever run at once: races measure the switcher, stress finds little"
-        )
+        return Finding("cpus", BAD, seen, "no two threads ever run at once: races measure the switcher, stress finds little")
     if affinity < 4:
-        return Finding(
-            "cpus", NOTE, seen, "producers and workers share CPUs; scaling beyond 2 workers cannot be measured"
-        )
+        return Finding("cpus", NOTE, seen, "producers and workers share CPUs; scaling beyond 2 workers cannot be measured")
     return Finding("cpus", GOOD, seen, f"up to {affinity - 1} workers beside one producer")
 
 
 def virtual(name: str) -> Finding:
     if name == "none seen":
         return Finding("virtualisation", GOOD, "no hypervisor seen", "the CPUs are this machine's own")
-    return Finding(
-        "virtualisation",
-        NOTE,
-        f"hypervisor: {name}",
-        "neighbours are invisible: only paired rounds and the controls protect the figures",
-    )
+    return Finding("virtualisation", NOTE, f"hypervisor: {name}",
+                   "neighbours are invisible: only paired rounds and the controls protect the figures")
 
 
 def frequency(governor: str, turbo: str) -> Finding:
@@ -69,48 +61,27 @@ def frequency(governor: str, turbo: str) -> Finding:
         return Finding("frequency", GOOD, seen, "the clock rate is steady")
     if governor == env.UNREADABLE:
         return Finding("frequency", NOTE, seen, "the clock rate may wander unseen; compare paired rounds only")
-    return Finding(
-        "frequency",
-        NOTE,
-        seen,
-        "the clock rate wanders; for steady absolute figures: cpupower frequency-set -g performance",
-    )
+    return Finding("frequency", NOTE, seen,
+                   "the clock rate wanders; for steady absolute figures: cpupower frequency-set -g performance")
 
 
 def pressure(total: int | None) -> Finding:
     if total is None:
-        return Finding(
-            "pressure (PSI)",
-            NOTE,
-            "/proc/pressure/cpu is not readable",
-            "disturbance is judged by foreign CPU time alone",
-        )
+        return Finding("pressure (PSI)", NOTE, "/proc/pressure/cpu is not readable", "disturbance is judged by foreign CPU time alone")
     return Finding("pressure (PSI)", GOOD, f"readable, {total / 1e6:.0f} s since boot", "recorded with every run")
 
 
 def counters(works: bool, paranoid: str) -> Finding:
-    seen = f"hardware cycle counter {'works' if works else 'does not open'}, perf_event_paranoid {paranoid}"
-    return Finding(
-        "perf counters",
-        GOOD if works else NOTE,
-        seen,
-        (
-            "cycles and misses can be counted"
-            if works
-            else "no cycles, no cache misses: times and instruction counts (callgrind) only"
-        ),
-    )
+    level, word, follows = ((GOOD, "works", "cycles and misses can be counted") if works else
+                            (NOTE, "does not open", "no cycles, no cache misses: times and instruction counts (callgrind) only"))
+    return Finding("perf counters", level, f"hardware cycle counter {word}, perf_event_paranoid {paranoid}", follows)
 
 
 def load(text: str, count: int) -> Finding:
     one = float(text.split()[0]) if text[:1].isdigit() else 0.0
     if one > 0.5 * count:
-        return Finding(
-            "load",
-            BAD,
-            f"load average {one:.2f} on {count} CPUs",
-            "something else is running: rounds will be repeated as disturbed",
-        )
+        return Finding("load", BAD, f"load average {one:.2f} on {count} CPUs",
+                       "something else is running: rounds will be repeated as disturbed")
     return Finding("load", GOOD, f"load average {one:.2f}", "quiet")
 
 
@@ -122,17 +93,12 @@ def clock(source: str, cost: float | None) -> Finding:
 
 
 def sleep(overshoot: dict[str, float], slack: int) -> Finding:
-    late = f"p50 {human(overshoot['p50'])}, p99 {human(overshoot['p99'])}"
-    seen = f"1 ms sleeps end late by {late} (slack 1 ns; default slack {human(slack)})"
-    if overshoot["p99"] > 1e6:
+    middle, late = human(overshoot["p50"]), overshoot["p99"]
+    seen = f"1 ms sleeps end late by p50 {middle}, p99 {human(late)} (slack 1 ns; default slack {human(slack)})"
+    if late > 1e6:
         return Finding("sleep", BAD, seen, "the injector will be late: latency rows will be marked injector_limited")
-    level = GOOD if overshoot["p99"] < 2e5 else NOTE
-    return Finding(
-        "sleep",
-        level,
-        seen,
-        f"latencies and timer lateness below {human(overshoot['p50'])} cannot be told from the kernel's own",
-    )
+    return Finding("sleep", GOOD if late < 2e5 else NOTE, seen,
+                   f"latencies and timer lateness below {middle} cannot be told from the kernel's own")
 
 
 def wake(name: str, found: dict[str, float] | None) -> Finding:
@@ -140,32 +106,21 @@ def wake(name: str, found: dict[str, float] | None) -> Finding:
     if not found:
         return Finding(topic, NOTE, "not measured (one CPU)", "")
     seen = f"p50 {human(found['p50'])}, p99 {human(found['p99'])} through an eventfd (Python's share included)"
-    slow = name == "cross_cpu" and found["p50"] > 2e4
-    return Finding(
-        topic,
-        NOTE if slow else GOOD,
-        seen,
-        (
-            "waking an idle CPU is dear here: schedulers that keep a worker spinning look better than elsewhere"
-            if slow
-            else "the floor under every latency that involves a sleeping worker"
-        ),
-    )
+    if name == "cross_cpu" and found["p50"] > 2e4:
+        return Finding(topic, NOTE, seen, "waking an idle CPU is dear here: schedulers that keep a worker spinning look better than elsewhere")
+    return Finding(topic, GOOD, seen, "the floor under every latency that involves a sleeping worker")
 
 
 def cgroup(limit: str) -> Finding:
     if limit in (env.UNREADABLE, "none") or limit.startswith("max"):
         return Finding("cgroup", GOOD, f"cpu.max {limit}", "no CPU quota is seen")
-    return Finding(
-        "cgroup", BAD, f"cpu.max {limit}", "a quota stops all threads at once: latency tails are the quota's"
-    )
+    return Finding("cgroup", BAD, f"cpu.max {limit}", "a quota stops all threads at once: latency tails are the quota's")
 
 
 def tools() -> list[Finding]:
     """Versions of the toolchain, and what is missing."""
-    out = []
-    for package in packages.missing(packages.REQUIRED):
-        out.append(Finding(package.name, BAD, "missing", f"scripts/apiary setup   ({package.why})"))
+    out = [Finding(package.name, BAD, "missing", f"scripts/apiary setup   ({package.why})")
+           for package in packages.missing(packages.REQUIRED)]
     absent = {name: packages.missing(needs) for name, needs in packages.PEERS.items()}
     lacking = [f"{name} ({' '.join(one.name for one in found)})" for name, found in absent.items() if found]
     if lacking:
