@@ -75,12 +75,8 @@ def overview() -> str:
 
 def parse(name: str, words: list[str]) -> argparse.Namespace:
     module = verb_module(name)
-    parser = Parser(
-        prog=f"scripts/apiary {name}",
-        description=module.DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = Parser(prog=f"scripts/apiary {name}", description=module.DESCRIPTION,
+                    formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     arguments(name, parser)
     return parser.parse_args(words)
 
@@ -188,11 +184,8 @@ def of_system(error: OSError) -> Fault:
     own = [f for f in traceback.extract_tb(error.__traceback__) if "apiary_cli" in f.filename]
     where = own[-1] if own else frame
     asked = f" (asked by {os.path.basename(where.filename)}:{where.lineno})" if where else ""
-    return Fault(
-        f"{error.filename or 'a system call'} cannot be used",
-        f"{error.strerror or error}{asked}",
-        "look at the path, its permissions, and the room on the disk (df -h .)",
-    )
+    return Fault(f"{error.filename or 'a system call'} cannot be used", f"{error.strerror or error}{asked}",
+                 "look at the path, its permissions, and the room on the disk (df -h .)")
 
 
 def settle() -> None:

@@ -73,11 +73,8 @@ PEERS = {
     "asio": (BOOST,),
     "asio_awaitable": (BOOST,),
     "moodycamel_pool": (
-        Package(
-            "libconcurrentqueue-dev",
-            "the peer moodycamel_pool",
-            files=("/usr/include/concurrentqueue/**/concurrentqueue.h",),
-        ),
+        Package("libconcurrentqueue-dev", "the peer moodycamel_pool",
+                files=("/usr/include/concurrentqueue/**/concurrentqueue.h",)),
     ),
     "caf": (Package("libcaf-dev", "the peer CAF", files=("/usr/include/caf/all.hpp",)),),
     "boost_fiber": (
@@ -158,9 +155,8 @@ def cargo_candidates() -> list[str]:
 def tool_version(path: str) -> str:
     """The first line of `path --version`, or an empty string."""
     try:
-        done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30, check=False
-        )
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.splitlines()[0].strip() if done.returncode == 0 and done.stdout else ""
@@ -182,11 +178,8 @@ def cargo() -> str:
     path, seen = find_cargo()
     if path is None:
         wanted = ".".join(map(str, RUST_AT_LEAST))
-        raise Fault(
-            f"no cargo of version {wanted} or newer",
-            "; ".join(seen) or "none was found",
-            "scripts/apiary setup   (Debian 12: sudo apt-get install cargo-web; Ubuntu 24.04: cargo-1.85)",
-        )
+        raise Fault(f"no cargo of version {wanted} or newer", "; ".join(seen) or "none was found",
+                    "scripts/apiary setup   (Debian 12: sudo apt-get install cargo-web; Ubuntu 24.04: cargo-1.85)")
     return path
 
 
@@ -202,8 +195,5 @@ def require(*commands: str) -> None:
     if absent:
         names = " ".join(dict.fromkeys(TOOL_FOR.get(command, command) for command in absent))
         lint = " --with-lint" if any(command in package.commands for package in LINT for command in absent) else ""
-        raise Fault(
-            f"{', '.join(absent)} not found",
-            "the toolchain is not complete",
-            f"scripts/apiary setup{lint}   (or: sudo apt-get install {names})",
-        )
+        raise Fault(f"{', '.join(absent)} not found", "the toolchain is not complete",
+                    f"scripts/apiary setup{lint}   (or: sudo apt-get install {names})")

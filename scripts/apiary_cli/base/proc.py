@@ -105,19 +105,13 @@ class Child:
 
         self.started = time.monotonic()
         try:
-            self.popen = subprocess.Popen(
-                self.argv,
-                cwd=spec.cwd,
-                env=spec.env,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if spec.merge else subprocess.PIPE,
-                preexec_fn=before_exec,
-            )
+            self.popen = subprocess.Popen(self.argv, cwd=spec.cwd, env=spec.env, stdin=subprocess.DEVNULL,
+                                          stdout=subprocess.PIPE,
+                                          stderr=subprocess.STDOUT if spec.merge else subprocess.PIPE,
+                                          preexec_fn=before_exec)
         except FileNotFoundError as error:
-            raise Fault(
-                f"cannot start {self.argv[0]}", str(error.strerror), "scripts/apiary setup, then scripts/apiary build"
-            ) from error
+            raise Fault(f"cannot start {self.argv[0]}", str(error.strerror),
+                        "scripts/apiary setup, then scripts/apiary build") from error
         except PermissionError as error:
             raise Fault(f"cannot start {self.argv[0]}", "it is not executable", "") from error
         except OSError as error:
@@ -186,17 +180,8 @@ class Child:
             self.spec.on_line(self._line.decode("utf-8", "replace"))
         self.close()
         text = {name: bytes(data).decode("utf-8", "replace") for name, data in self.buffers.items()}
-        return Done(
-            self.argv,
-            self.popen.returncode,
-            text["out"],
-            text["err"],
-            seconds,
-            self.timed_out,
-            usage.ru_utime + usage.ru_stime,
-            self.spec.tag,
-            self.overflow,
-        )
+        return Done(self.argv, self.popen.returncode, text["out"], text["err"], seconds, self.timed_out,
+                    usage.ru_utime + usage.ru_stime, self.spec.tag, self.overflow)
 
     def close(self) -> None:
         LIVE.discard(self)

@@ -229,11 +229,8 @@ class Evidence:
         """When they have run. Returns the stamp."""
         replaced = sorted(path.name for path, state in self.seen.items() if self.state(path) != state)
         if replaced:
-            raise Fault(
-                f"{repo.some(replaced)} changed while they ran: nothing is recorded",
-                "somebody built meanwhile",
-                "the same command again, and no build beside it",
-            )
+            raise Fault(f"{repo.some(replaced)} changed while they ran: nothing is recorded",
+                        "somebody built meanwhile", "the same command again, and no build beside it")
         if repo.source_hash(*self.stamp["source_folders"]) != self.stamp["source_hash"]:
             warn(f"the source changed meanwhile; what is recorded is of {self.stamp['source_hash']}, which ran")
         return self.stamp

@@ -115,9 +115,8 @@ def estimate(pairs: Sequence[tuple[float, float]], resamples: int = RESAMPLES, s
     d = log_ratios(pairs)
     distribution = bootstrap(d, resamples, seed)
     tail = (1 - CONFIDENCE) / 2
-    return Estimate(
-        len(d), trimmed_mean(d), quantile(distribution, tail), quantile(distribution, 1 - tail), tuple(distribution)
-    )
+    return Estimate(len(d), trimmed_mean(d), quantile(distribution, tail), quantile(distribution, 1 - tail),
+                    tuple(distribution))
 
 
 def margin(aa_half_width: float | None) -> float:

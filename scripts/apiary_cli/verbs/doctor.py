@@ -137,16 +137,12 @@ def tools() -> list[Finding]:
 
 def findings(measure: bool) -> list[Finding]:
     machine, count = env.machine(), os.cpu_count() or 1
-    out = [
-        cpus(count, len(machine["affinity"])),
-        virtual(machine["hypervisor"]),
-        frequency(machine["governor"], machine["turbo"]),
-        cgroup(machine["cgroup_cpu_max"]),
-        pressure(parse_psi_total(read("/proc/pressure/cpu"))),
-        counters(probes.hardware_counters(), env.first("/proc/sys/kernel/perf_event_paranoid")),
-        load(read("/proc/loadavg"), count),
-        clock(machine["clocksource"], probes.clock_cost_ns() if measure else None),
-    ]
+    out = [cpus(count, len(machine["affinity"])), virtual(machine["hypervisor"]),
+           frequency(machine["governor"], machine["turbo"]), cgroup(machine["cgroup_cpu_max"]),
+           pressure(parse_psi_total(read("/proc/pressure/cpu"))),
+           counters(probes.hardware_counters(), env.first("/proc/sys/kernel/perf_event_paranoid")),
+           load(read("/proc/loadavg"), count),
+           clock(machine["clocksource"], probes.clock_cost_ns() if measure else None)]
     if measure:
         out.append(sleep(probes.sleep_overshoot_ns(600), probes.timer_slack_ns()))
         out += [wake(name, found) for name, found in probes.wakes().items()]

@@ -290,11 +290,10 @@ def describe(race: rounds.Race, plan: plans.Plan, command: str, wrong: list[str]
 def note(where: Path, env: dict, rows: list[dict[str, str]], comparisons: list[Comparison]) -> None:
     """For --json."""
     found = comparing.validity(comparisons)
-    decided.note(
-        folder=str(repo.shown(where)), batch=found.word, reasons=list(found.reasons),
-        findings=[{"line": one.line, "red": one.red} for one in findings.of(env, rows, comparisons)],
-        failures=summary.failures(rows), comparisons=[comparing.to_row(one, env["run_id"]) for one in comparisons],
-    )
+    decided.note(folder=str(repo.shown(where)), batch=found.word, reasons=list(found.reasons),
+                 findings=[{"line": one.line, "red": one.red} for one in findings.of(env, rows, comparisons)],
+                 failures=summary.failures(rows),
+                 comparisons=[comparing.to_row(one, env["run_id"]) for one in comparisons])
 
 
 def tell(outcome: Outcome) -> None:

@@ -62,20 +62,13 @@ def unknown_system(names: list[str], os_release: dict[str, str]) -> Fault:
     reasons = {package.name: package.why for package in (*packages.ALL, packages.CARGO)}
     seen = os_release.get("PRETTY_NAME") or "an unknown system"
     listing = "\n".join(f"{name:<18} {reasons[name]}" for name in names)
-    return Fault(
-        f"this is {seen}, and {len(names)} of the things apiary needs are missing",
-        f"setup installs packages on {packages.SYSTEMS_TEXT} only",
-        "install these (Debian's names) with your package manager, then run this again:\n" + listing,
-    )
+    return Fault(f"this is {seen}, and {len(names)} of the things apiary needs are missing",
+                 f"setup installs packages on {packages.SYSTEMS_TEXT} only",
+                 "install these (Debian's names) with your package manager, then run this again:\n" + listing)
 
 
-def ensure(
-    dry_run: bool = False,
-    with_lint: bool = False,
-    quiet: bool = False,
-    os_release: dict[str, str] | None = None,
-    peers: Iterable[str] | None = None,
-) -> None:
+def ensure(dry_run: bool = False, with_lint: bool = False, quiet: bool = False,
+           os_release: dict[str, str] | None = None, peers: Iterable[str] | None = None) -> None:
     """Install what is missing. Called by the verbs that begin with set-up, too. `peers`: the subjects that are to run,
     if others than those of the plan quick."""
     os_release = packages.read_os_release() if os_release is None else os_release
@@ -128,11 +121,9 @@ def install(names: list[str], os_release: dict[str, str], dry_run: bool, still: 
         raise Fault(f"apt-get install {' '.join(names)} {done.how()}", tail(done.out, 2000), by_hand)
     left = still()
     if left:
-        raise Fault(
-            f"still missing after the installation: {' '.join(left)}",
-            "the packages installed, but what they should bring was not found",
-            "scripts/apiary doctor shows what is seen",
-        )
+        raise Fault(f"still missing after the installation: {' '.join(left)}",
+                    "the packages installed, but what they should bring was not found",
+                    "scripts/apiary doctor shows what is seen")
 
 
 def again(command: list[str]) -> proc.Done:
