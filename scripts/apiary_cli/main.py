@@ -20,9 +20,8 @@ from .base.errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
 from .base.say import Progress
 from .verbs import completion, setup
 
-VERBS = tuple(
-    "setup build check prove mutate museum stress race compare qualify tune exact report nightly doctor completion clean".split()
-)
+VERBS = ("setup", "build", "check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact",
+         "report", "nightly", "doctor", "completion", "clean")
 DECIDES = ("check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact", "nightly", "doctor")
 BARE = ("setup", "doctor", "clean")  # run without the libraries of scripts/requirements.txt
 LISTS = ("prove", "race")  # whose --list does, too
@@ -42,24 +41,17 @@ class Parser(argparse.ArgumentParser):
     """argparse, but an unknown option is answered with the options that exist."""
 
     def error(self, message: str) -> NoReturn:
-        options = sorted(
-            {name for action in self._actions for name in action.option_strings if name.startswith("--")}
-        )
-        needed = [action.metavar or action.dest for action in self._actions if not action.option_strings]
+        options = sorted({name for action in self._actions for name in action.option_strings if name.startswith("--")})
+        meaning = f"what they mean: {self.prog} --help"
         if message.startswith("the following arguments are required"):
-            call = " ".join([self.prog, *map(str, needed)])
-            raise Fault(f"{self.prog}: {message}", "", f"{call}\nwhat they mean: {self.prog} --help", USAGE)
-        value = re.fullmatch(r"argument (-\S+): '(.*)' is not (.*)", message, re.DOTALL)
-        if value:
+            needed = [str(action.metavar or action.dest) for action in self._actions if not action.option_strings]
+            raise Fault(f"{self.prog}: {message}", "", f"{' '.join([self.prog, *needed])}\n{meaning}", USAGE)
+        if value := re.fullmatch(r"argument (-\S+): '(.*)' is not (.*)", message, re.DOTALL):
             raise Fault(f"{value[1]} {value[2]}", f"it is not {value[3]}", f"{self.prog} --help", USAGE)
         given = re.fullmatch(r"unrecognized arguments: (--[\w-]+).*", message, re.DOTALL)
         near = difflib.get_close_matches(given[1], options, n=1, cutoff=0.6) if given else []
-        raise Fault(
-            f"{self.prog}: {message}",
-            f"did you mean {near[0]}?" if near else "",
-            f"the options that exist:\n{columns(options, indent='')}\n" f"what they mean: {self.prog} --help",
-            USAGE,
-        )
+        raise Fault(f"{self.prog}: {message}", f"did you mean {near[0]}?" if near else "",
+                    f"the options that exist:\n{columns(options, indent='')}\n{meaning}", USAGE)
 
 
 def verb_module(name: str):
@@ -67,10 +59,7 @@ def verb_module(name: str):
 
 
 def overview() -> str:
-    lines = [INTRO, "verbs:"]
-    for name in VERBS:
-        lines.append(f"  {name:<10} {verb_module(name).SUMMARY}")
-    return "\n".join(lines)
+    return "\n".join([INTRO, "verbs:", *(f"  {name:<10} {verb_module(name).SUMMARY}" for name in VERBS)])
 
 
 def parse(name: str, words: list[str]) -> argparse.Namespace:
@@ -180,10 +169,9 @@ def of_system(error: OSError) -> Fault:
             str(error.strerror),
             "make room there (scripts/apiary clean removes the builds); a race that had rounds goes on with race --resume",
         )
-    frame = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
-    own = [f for f in traceback.extract_tb(error.__traceback__) if "apiary_cli" in f.filename]
-    where = own[-1] if own else frame
-    asked = f" (asked by {os.path.basename(where.filename)}:{where.lineno})" if where else ""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = ([frame for frame in frames if "apiary_cli" in frame.filename] or frames)[-1:]
+    asked = "".join(f" (asked by {os.path.basename(frame.filename)}:{frame.lineno})" for frame in where)
     return Fault(f"{error.filename or 'a system call'} cannot be used", f"{error.strerror or error}{asked}",
                  "look at the path, its permissions, and the room on the disk (df -h .)")
 
@@ -220,17 +208,14 @@ def answer(words: list[str]) -> int:
         code = dispatch(words)
         sys.stdout.flush()
         return code
-    except Fault as fault:
-        _flush()
-        print(fault.text(), file=sys.stderr)
-        return fault.code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-    except OSError as error:  # a disk that is full, a file that may not be read or written
+    except (Fault, OSError) as error:  # of the system: a disk that is full, a file that may not be read or written
+        fault = error if isinstance(error, Fault) else of_system(error)
         _flush()
-        print(of_system(error).text(), file=sys.stderr)
-        return HARNESS
+        print(fault.text(), file=sys.stderr)
+        return fault.code
 
 
 def _flush() -> None:

@@ -59,9 +59,8 @@ def install_commands(names: list[str], euid: int, sudo: str | None) -> list[list
 
 
 def unknown_system(names: list[str], os_release: dict[str, str]) -> Fault:
-    reasons = {package.name: package.why for package in (*packages.ALL, packages.CARGO)}
     seen = os_release.get("PRETTY_NAME") or "an unknown system"
-    listing = "\n".join(f"{name:<18} {reasons[name]}" for name in names)
+    listing = "\n".join(f"{name:<18} {packages.KNOWN[name].why}" for name in names)
     return Fault(f"this is {seen}, and {len(names)} of the things apiary needs are missing",
                  f"setup installs packages on {packages.SYSTEMS_TEXT} only",
                  "install these (Debian's names) with your package manager, then run this again:\n" + listing)
