@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import errno
 import importlib
@@ -15,7 +16,7 @@ import traceback
 from pathlib import Path
 from typing import NoReturn
 
-from .base import decided, proc, repo
+from .base import decided, environment, proc, repo
 from .base.errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
 from .base.say import Progress
 from .verbs import completion, setup
@@ -137,8 +138,7 @@ def full_disks() -> list[str]:
     """The file systems of this work that have no room left: where, which, how much is free."""
     found = {}
     for path in (repo.ROOT, repo.BUILD, repo.RESULTS, Path(tempfile.gettempdir()), Path.cwd()):
-        while not path.exists():
-            path = path.parent
+        path = next(one for one in (path, *path.parents) if one.exists())
         room = os.statvfs(path)
         free = room.f_bavail * room.f_frsize
         if free < 1 << 20 or room.f_files and not room.f_favail:
@@ -148,15 +148,10 @@ def full_disks() -> list[str]:
 
 def mount_of(path) -> str:
     """The mount point of a path, and its device."""
-    path = path.resolve()
-    while not os.path.ismount(path):
-        path = path.parent
-    try:
-        lines = [line.split() for line in Path("/proc/self/mounts").read_text(errors="replace").splitlines()]
-    except OSError:
-        lines = []
-    device = next((words[0] for words in reversed(lines) if words[1:2] == [str(path)]), "")
-    return f"{path} on {device}" if device else str(path)
+    path = next(one for one in (path.resolve(), *path.resolve().parents) if os.path.ismount(one))
+    mounts = map(str.split, environment.read("/proc/self/mounts").splitlines())
+    devices = [words[0] for words in mounts if words[1:2] == [str(path)]]
+    return f"{path} on {devices[-1]}" if devices else str(path)
 
 
 def of_system(error: OSError) -> Fault:
@@ -164,11 +159,8 @@ def of_system(error: OSError) -> Fault:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         full = full_disks()
         where = ", ".join(full) or error.filename or "this user's share of it"
-        return Fault(
-            f"the disk is full: {where}",
-            str(error.strerror),
-            "make room there (scripts/apiary clean removes the builds); a race that had rounds goes on with race --resume",
-        )
+        remedy = "make room there (scripts/apiary clean removes the builds); a race that had rounds goes on with race --resume"
+        return Fault(f"the disk is full: {where}", str(error.strerror), remedy)
     frames = traceback.extract_tb(error.__traceback__)
     where = ([frame for frame in frames if "apiary_cli" in frame.filename] or frames)[-1:]
     asked = "".join(f" (asked by {os.path.basename(frame.filename)}:{frame.lineno})" for frame in where)
@@ -220,7 +212,5 @@ def answer(words: list[str]) -> int:
 
 def _flush() -> None:
     Progress.hide()
-    try:
+    with contextlib.suppress(BrokenPipeError):
         sys.stdout.flush()
-    except BrokenPipeError:
-        pass
