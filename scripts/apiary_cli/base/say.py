@@ -21,9 +21,10 @@ def colour(text: str, name: str, stream: TextIO | None = None) -> str:
     return f"\x1b[{CODES[name]}m{text}\x1b[0m"
 
 
-def say(text: str = "") -> None:
+def say(*lines: str) -> None:
     Progress.hide()
-    print(text, flush=True)
+    for line in lines:
+        print(line, flush=True)
 
 
 def heading(text: str) -> None:

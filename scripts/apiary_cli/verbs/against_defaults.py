@@ -86,8 +86,7 @@ def perform(args: argparse.Namespace, plan: plans.Plan, arms_in: Callable[[Path]
     where, failures = repo.shown(repo.RESULTS / run_id), summary.failures(state.rows)
     heading("result")
     decided.note(folder=str(where), lines=lines, failures=failures)
-    for line in [*lines, *failures, f"{where}/summary.md", f"took {duration(time.monotonic() - began)}"]:
-        say(line)
+    say(*lines, *failures, f"{where}/summary.md", f"took {duration(time.monotonic() - began)}")
     if comparing.incorrect(state.rows):
         return INCORRECT
     if not comparing.good(state.rows):

@@ -205,8 +205,7 @@ def run_part(name: str) -> Part:
         say(traceback.format_exc().rstrip())
         told = failures.line(f"{type(error).__name__}: {error}")
         passed, closing, failed = False, [told], [told]
-    for line in closing:
-        say(line)
+    say(*closing)
     return Part(name, passed, time.monotonic() - started, closing, failed)
 
 
@@ -290,8 +289,8 @@ def close(parts: list[Part], seconds: float) -> None:
     red = [part.name for part in parts if not part.passed]
     if red:
         heading("check: what failed")
-        for line in [*failed_lines(parts), machine(), colour(f"check: FAILED in {', '.join(red)}, after {duration(seconds)}", "red")]:
-            say(line)
+        last = colour(f"check: FAILED in {', '.join(red)}, after {duration(seconds)}", "red")
+        say(*failed_lines(parts), machine(), last)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from ..base import commits, decided, given, repo, stats
 from ..base.errors import Fault, INCORRECT, USAGE
 from ..base.say import colour, duration, heading, say, table, warn
 from ..race import folder, plans, subjects
-from ..analysis import compare_folders, comparing, findings, summary
+from ..analysis import compare_folders, comparing, summary
 from . import race, setup
 
 SUMMARY = "did a change cost anything? two commits in one race, or two result folders"
@@ -122,11 +122,8 @@ def builds(args: argparse.Namespace) -> tuple[commits.Tree, subjects.Subject]:
 
 def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str, str]], list[comparing.Comparison]]:
     """What it was, for a person; returns the rows and what they say."""
-    env, rows, comparisons = summary.load(outcome.folder)
     heading(f"{args.new} over {args.old}: time; above 1 is slower")
-    for one in findings.of(env, rows, comparisons):
-        say(colour(one.line, "red" if one.red else "yellow"))
-    race.note(outcome.folder, env, rows, comparisons)
+    _, rows, comparisons = race.found_in(outcome)
     shown = []
     for one in comparisons:
         if one.pairing.kind == "baseline":
@@ -136,11 +133,8 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str
             note = "; ".join(notes)
             shown.append(table_row(comparing.place_name(one), one.metric.what, one.found, one.margin, one.verdict, note))
     say(table(HEAD, shown, right={2, 3, 4}) if shown else "nothing was compared")
-    for line in summary.control_lines(comparing.validity(comparisons)):
-        say(line)
-    for line in summary.failures(rows):
-        say(colour(f"WRONG: {line}", "red"))
-    say(f"report: {repo.shown(outcome.folder)}/report.html")
+    say(*summary.control_lines(comparing.validity(comparisons)))
+    race.tell_wrong(outcome, summary.failures(rows))
     return rows, comparisons
 
 
@@ -162,8 +156,7 @@ def run(args: argparse.Namespace) -> int:
         tell(outcomes[-1], args)
     if len(outcomes) > 1:
         heading(f"{len(outcomes)} times {args.new} over {args.old}")
-        for line in verdicts_of(outcomes):
-            say(line)
+        say(*verdicts_of(outcomes))
     say(f"took {duration(time.monotonic() - started)}")
     return max(outcome.code for outcome in outcomes)
 

@@ -125,7 +125,6 @@ def run(args: argparse.Namespace) -> int:
             f"have one, {sum(bool(d.shown_by) for d in bare)} are shown by unit tests, "
             f"{sum(bool(d.not_yet_seen) for d in bare)} are not yet seen, with the reason")
         say(f"table: {repo.shown(TABLE)}")
-    for sentence in red:
-        say(colour(sentence, "red"))
+    say(*(colour(sentence, "red") for sentence in red))
     decided.note(verdicts=verdicts, red=red)
     return 1 if red or not (verdicts or args.times) else 0

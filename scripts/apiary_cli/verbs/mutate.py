@@ -89,11 +89,6 @@ def rows_to_paste(results: list) -> str:
     return text.getvalue().rstrip()
 
 
-def tell(red: list[str]) -> None:
-    for line in red:
-        say(colour(line, "red"))
-
-
 def close(kind: ModuleType, found: mutation.Run | logic_run.Run, listed: dict, red: list[str], advice: str) -> int:
     """What is red, the rows to fill, and the record for --json."""
     new = both.unexplained(found.results, listed)
@@ -131,7 +126,7 @@ def run_logic(args: argparse.Namespace) -> int:
     red = both.unexplained(found.results, listed)
     if args.share == logic.SHARE:
         red = logic_run.judged(found, listed, mutants)
-        tell(red)
+        say(*(colour(line, "red") for line in red))
         if not args.structures:
             logic_run.write_record(found, listed)
     code = close(logic_run, found, listed, red, "find a check or a test that fails")
@@ -151,7 +146,7 @@ def run_orders(args: argparse.Namespace) -> int:
     red = mutation.judged(found, listed)
     if args.inventory:
         say(inventory_table(found))
-        tell(red)
+        say(*(colour(line, "red") for line in red))
         return 1 if red else 0
     mutation.write_table(found.results)
     survived = both.having("survived", found.results)
@@ -166,7 +161,7 @@ def run_orders(args: argparse.Namespace) -> int:
         rows = [[f"{r.file}:{r.site.line}", r.site.operation, r.site.order, r.mutant, known_word(r, listed), r.mode,
                  listed.get(r.key(), r.site.code)] for r in survived]
         say("\n" + table(["survivor", "operation", "order", "mutant", "", "searched", "reason"], rows))
-    tell(red)
+    say(*(colour(line, "red") for line in red))
     code = close(mutation, found, listed, red, "find a check that fails, adopt the weaker order")
     new = len(both.unexplained(survived, listed))
     killed = len(both.having("killed", found.results))

@@ -120,8 +120,7 @@ def run(args: argparse.Namespace) -> int:
     if chosen.proves():
         below, red = engine_agreement.report(verdicts, entries)
         red = red if chosen.engine in (None, "all") else []
-        for text in filter(None, (below and f"\n{below}", *(colour(sentence, "red") for sentence in red))):
-            say(text)
+        say(*[f"\n{below}"] * bool(below), *(colour(sentence, "red") for sentence in red))
     missing = building.left_out(repo.BUILD / "model")
     if missing and not args.names:
         say(missing)

@@ -113,8 +113,7 @@ def run(args: argparse.Namespace) -> int:
     found, _ = entrants.gather(args)
     where, trials, wrong = perform(args, found[0])
     heading("result")
-    for line in qualification.lines(trials):
-        say(line)
+    say(*qualification.lines(trials))
     decided.note(folder=str(repo.shown(where)), lines=qualification.lines(trials),
                  trials=[qualification.to_row(trial) for trial in trials])
     say(f"{repo.shown(where)}/qualify.csv")

@@ -97,7 +97,6 @@ class Outcome:
 
     folder: Path
     code: int
-    rows: list[dict[str, str]]
 
 
 def chosen_plan(args: argparse.Namespace) -> plans.Plan:
@@ -240,7 +239,7 @@ def perform(plan: plans.Plan, found: list[subjects.Subject], args: argparse.Name
         told = describe(race, plan, command, wrong, failed, tree.dirty if tree else repo.dirty())
         record.write(out, run_id, told | {"expected_findings": listed}, probes=probed)
         report.write(out)
-    return Outcome(repo.RESULTS / run_id, exit_code(plan, race.rows, comparisons, wrong + failed + red), race.rows)
+    return Outcome(repo.RESULTS / run_id, exit_code(plan, race.rows, comparisons, wrong + failed + red))
 
 
 def unpaired_runs(arms: list[subjects.Arm], out: Path, run_id: str, workers: int, plan: plans.Plan) -> list[str]:
@@ -287,32 +286,30 @@ def describe(race: rounds.Race, plan: plans.Plan, command: str, wrong: list[str]
     }
 
 
-def note(where: Path, env: dict, rows: list[dict[str, str]], comparisons: list[Comparison]) -> None:
-    """For --json."""
-    found = comparing.validity(comparisons)
-    decided.note(folder=str(repo.shown(where)), batch=found.word, reasons=list(found.reasons),
-                 findings=[{"line": one.line, "red": one.red} for one in findings.of(env, rows, comparisons)],
-                 failures=summary.failures(rows),
+def found_in(outcome: Outcome) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
+    """What the folder says; its findings are told, and all is noted for --json."""
+    env, rows, comparisons = summary.load(outcome.folder)
+    batch, seen = comparing.validity(comparisons), findings.of(env, rows, comparisons)
+    decided.note(folder=str(repo.shown(outcome.folder)), batch=batch.word, reasons=list(batch.reasons),
+                 findings=[{"line": one.line, "red": one.red} for one in seen], failures=summary.failures(rows),
                  comparisons=[comparing.to_row(one, env["run_id"]) for one in comparisons])
+    say(*(colour(one.line, "red" if one.red else "yellow") for one in seen))
+    return env, rows, comparisons
 
 
 def tell(outcome: Outcome) -> None:
     """The closing lines: how it stands, may it be believed, where is the report."""
-    env, rows, comparisons = summary.load(outcome.folder)
     heading("result")
-    note(outcome.folder, env, rows, comparisons)
-    for one in findings.of(env, rows, comparisons):
-        say(colour(one.line, "red" if one.red else "yellow"))
-    for line in [*standing.told(comparisons), *summary.bare_lines(rows, comparisons),
-                 *summary.control_lines(comparing.validity(comparisons))]:
-        say(line)
-    for status in verification.statuses(env["verification"]):
-        say(f"{status.name}: {colour(status.text, TINT[status.level])}")
-    for line in filter(None, [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows)]):
-        say(line)
-    for line in summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"]:
-        say(colour(f"WRONG: {line}", "red"))
-    say(f"report: {repo.shown(outcome.folder)}/report.html")
+    env, rows, comparisons = found_in(outcome)
+    say(*standing.told(comparisons), *summary.bare_lines(rows, comparisons))
+    say(*summary.control_lines(comparing.validity(comparisons)))
+    say(*(f"{one.name}: {colour(one.text, TINT[one.level])}" for one in verification.statuses(env["verification"])))
+    say(*filter(None, [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows)]))
+    tell_wrong(outcome, summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"])
+
+
+def tell_wrong(outcome: Outcome, failures: list[str]) -> None:
+    say(*(colour(f"WRONG: {line}", "red") for line in failures), f"report: {repo.shown(outcome.folder)}/report.html")
 
 
 def resume(args: argparse.Namespace) -> int:

@@ -164,12 +164,11 @@ def run_entries(entries: list[Entry], options: Options, label: str) -> list[dict
 def deviation(entry: Entry, done: proc.Done, verdicts: list[dict]) -> None:
     """Everything the program said, and the line that replays it."""
     say(colour(f"\n{entry.kind} {entry.name} did not go as expected: {entry.what}", "red"))
-    for text in filter(None, (done.out.rstrip(), done.err.rstrip())):
-        say(text)
+    say(*filter(None, (done.out.rstrip(), done.err.rstrip())))
     for verdict in verdicts:
         if wrong(verdict) and verdict.get("replay"):
             say(f"replay: {replay_line(entry.program, verdict['replay'])}")
-    say()
+    say("")
 
 
 def replay_line(program: Path, replay: str) -> str:
