@@ -146,9 +146,6 @@ def words_for(name: str) -> str:
     return f"the flags of {Path(rest).name.removesuffix('.o')}" if kind == "flags" and rest else name
 
 
-# ---------------------------------------------------------------------------------------------- building
-
-
 def misconfigured(folder: Path) -> list[str]:
     """The CMake files that have changed since the build folder was configured."""
     try:
@@ -169,9 +166,6 @@ def drop_differing(folder: Path, programs: Iterable[Path]) -> int:
     for path in doomed:
         path.unlink()
     return len(doomed)
-
-
-# --------------------------------------------------------------------------------------------- recording
 
 
 def of(folder: Path, programs: Iterable[Path]) -> dict[str, list[Path]]:

@@ -14,7 +14,7 @@ from ..base.say import Progress, duration, heading, say
 from ..race import folder, plans, rounds, subjects, tables
 from ..analysis import comparing, summary
 from ..analysis.comparing import Comparison
-from . import entrants, race, setup
+from . import entrants, race
 
 FIRST_BATCH = 2 / 3  # its share of the time
 
@@ -34,10 +34,7 @@ def fill(args: argparse.Namespace, defaults: dict[str, float]) -> None:
 
 def introduced(args: argparse.Namespace) -> tuple[subjects.Subject, dict[str, subjects.Tunable]]:
     """The subject, built unless --no-build, and the numbers that it can be told."""
-    if not args.no_build:
-        setup.ensure()
-    args.subject, args.program, args.baseline = [args.subject], [], None
-    (subject, *_), _ = entrants.gather(args)
+    subject = entrants.only(args)
     known = {one.name: one for one in subjects.tunables(subject)}
     if not known:
         cause = "its --tunables names no number"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from ..analysis import comparing
 from ..base import building, commits, decided, environment, proc, repo, sources
 from ..base.errors import Fault, Stopped, unknown
-from ..base.say import Progress, colour, duration, heading, markdown, say, table
+from ..base.say import Progress, colour, counted, duration, heading, markdown, say, table
 from ..verify import stressing
 from . import compare, failures, setup
 
@@ -142,12 +142,8 @@ def run_python() -> tuple[bool, list[str], list[str]]:
     scripts, env = repo.ROOT / "scripts", os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     specs = [proc.Spec([sys.executable, "-m", "unittest", f"tests.{path.stem}"], cwd=scripts, merge=True, env=env, tag=path.stem)
              for path in sorted((scripts / "tests").glob("test_*.py"))]
-    ended = []
-    with Progress("unittest", len(specs)) as progress:
-        for done in proc.run_many(specs, os.cpu_count() or 1):
-            ended.append((done.tag, done.ok, done.out))
-            progress.advance(done.tag)
-    failed = []
+    runs = counted("unittest", proc.run_many(specs, os.cpu_count() or 1), len(specs), lambda done: done.tag)
+    ended, failed = [(done.tag, done.ok, done.out) for done in runs], []
     for file, passed, text in sorted(ended):
         if not (passed and RAN_SOME.search(text)):
             say(text.rstrip())

@@ -11,6 +11,7 @@ from ..base import building, known, packages, repo, sources
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say, warn
 from ..race import plans, scenarios, subjects, tables
+from . import setup
 
 PLAINEST = "global_queue"
 
@@ -104,6 +105,14 @@ def gather(args: argparse.Namespace, usual: tuple[str, ...] = ()) -> tuple[list[
     if rest and not args.subject:
         say(f"not in this plan: {', '.join(rest)}; --subject NAME races others")
     return chosen, [fault.seen for fault in refused]
+
+
+def only(args: argparse.Namespace) -> subjects.Subject:
+    """The one subject that a verb races against itself, built unless --no-build."""
+    if not args.no_build:
+        setup.ensure()
+    args.subject, args.program, args.baseline = [args.subject], [], None
+    return gather(args)[0][0]
 
 
 def on_trial(found: list[subjects.Subject], named: list[Path], old: subjects.Subject | None) -> list[subjects.Subject]:

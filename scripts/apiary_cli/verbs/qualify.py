@@ -13,7 +13,7 @@ from ..race import folder, plans, rounds, subjects, tables
 from ..analysis import comparing, qualification
 from ..analysis.qualification import PAIRS, SLOW, Trial
 from ..report import splice
-from . import entrants, race, setup
+from . import entrants, race
 
 SUMMARY = "how often would a race here cry wolf, and what would it miss?"
 DESCRIPTION = """\
@@ -107,11 +107,7 @@ def perform(args: argparse.Namespace, subject: subjects.Subject) -> tuple[Path, 
 
 def run(args: argparse.Namespace) -> int:
     started = time.monotonic()
-    if not args.no_build:
-        setup.ensure()
-    args.subject, args.program, args.baseline = [args.subject], [], None
-    found, _ = entrants.gather(args)
-    where, trials, wrong = perform(args, found[0])
+    where, trials, wrong = perform(args, entrants.only(args))
     heading("result")
     say(*qualification.lines(trials))
     decided.note(folder=str(repo.shown(where)), lines=qualification.lines(trials),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..base import building, commits, decided, given, repo
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
-from ..base.say import Progress, colour, duration, heading, say, warn
+from ..base.say import Progress, colour, counted, duration, heading, say, warn
 from ..verify import checks, stressing, verification
 from ..verify.verdicts import closing, wrong as deviates
 from ..race import audit, eta, folder, ledger, plans, probes, resuming, rounds, subjects, tables, unpaired
@@ -137,15 +137,11 @@ def calibrate(race: rounds.Race) -> None:
     """Set the built-in slow-down of the slow10 arm for every point that can have one."""
     slow = next((arm for arm in race.arms if arm.role == "slow10"), None)
     points = [p for p in race.plan.points if p.controlled and slow.runs_at(p)] if slow else []
-    if not points:
-        return
-    with Progress("calibrate the slow-down control", len(points)) as progress:
-        for point in points:
-            (found,) = rounds.calibrate(race, point, slow)
-            race.calibration.append(found)
-            if found["slowdown_ns"]:
-                slow.slowdown[point] = found["slowdown_ns"]
-            progress.advance()
+    for point in counted("calibrate the slow-down control", points, len(points)) if points else ():
+        (found,) = rounds.calibrate(race, point, slow)
+        race.calibration.append(found)
+        if found["slowdown_ns"]:
+            slow.slowdown[point] = found["slowdown_ns"]
 
 
 def run_rounds(race: rounds.Race) -> None:
@@ -176,10 +172,8 @@ def run_rounds(race: rounds.Race) -> None:
 def audit_all(race: rounds.Race) -> None:
     """Ask every arm whether its figures are those of its process; what is found makes its rows there errors."""
     due = [] if race.believe else audit.due(race)
-    with Progress("audit", len(due)) as progress:
-        for arm, point in due:
-            race.audits.append(audit.audit(race, arm, point))
-            progress.advance(f"{arm.label} {point.label}")
+    for arm, point in counted("audit", due, len(due), lambda one: f"{one[0].label} {one[1].label}"):
+        race.audits.append(audit.audit(race, arm, point))
     for one in race.audits:
         if one["found"]:
             warn(f"{one['subject']} is not believed in {one['scenario']}: {one['found']}")

@@ -74,9 +74,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
 
 
-# ------------------------------------------------------------------------------------------------- the settings
-
-
 def asked_values(known: dict[str, subjects.Tunable], texts: list[str]) -> dict[str, list[int]]:
     """What --set names, checked against what the subject says of itself."""
     found: dict[str, list[int]] = {}
@@ -110,9 +107,6 @@ def settings(known: dict[str, subjects.Tunable], texts: list[str], cross: bool) 
     if not found:
         raise Fault("there is no setting to try", "all values are the defaults", "scripts/apiary tune --help", USAGE)
     return found
-
-
-# ------------------------------------------------------------------------------------------------- the verdict
 
 
 @dataclass(frozen=True)
@@ -185,9 +179,6 @@ def lines(batches: list[list[Comparison]]) -> list[str]:
         why = "; ".join(f"{comparing.place_name(c)} {c.metric.what} ×{c.found.ratio:.3f}" for c in one.shown)
         out.append(f"{one.setting}: {one.word}{f' ({why})' if why else ''}")
     return out
-
-
-# ------------------------------------------------------------------------------------------------- the run
 
 
 def narrowed(state: rounds.Race, first: list[Comparison]) -> bool:

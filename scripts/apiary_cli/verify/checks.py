@@ -13,7 +13,7 @@ from typing import Iterable
 
 from ..base import known, proc, repo, sources
 from ..base.errors import Fault, tail, unknown
-from ..base.say import Progress, colour, heading, say
+from ..base.say import colour, counted, heading, say
 from .verdicts import KINDS, expected, merge_record, wrong
 
 ENGINES = ("relacy", "explorer", "all")
@@ -149,14 +149,12 @@ def run_entries(entries: list[Entry], options: Options, label: str) -> list[dict
     with tempfile.TemporaryDirectory(prefix="apiary-prove-") as folder:
         specs = [proc.Spec([entry.program, entry.name, *options.words(entry.kind), "--json", f"{folder}/{i}.json"],
                            cwd=repo.ROOT, timeout=options.limit(), tag=(i, entry)) for i, entry in enumerate(entries)]
-        with Progress(label, len(specs)) as progress:
-            for done in proc.run_many(specs, options.jobs):
-                i, entry = done.tag
-                found = judged(entry, done, read_verdicts(Path(f"{folder}/{i}.json")), options.mutate is not None)
-                verdicts += found
-                if any(map(wrong, found)):
-                    deviation(entry, done, found)
-                progress.advance(entry.name)
+        for done in counted(label, proc.run_many(specs, options.jobs), len(specs), lambda done: done.tag[1].name):
+            i, entry = done.tag
+            found = judged(entry, done, read_verdicts(Path(f"{folder}/{i}.json")), options.mutate is not None)
+            verdicts += found
+            if any(map(wrong, found)):
+                deviation(entry, done, found)
     order = [entry.name for entry in entries]
     return sorted(verdicts, key=lambda v: order.index(v["name"]) if v["name"] in order else len(order))
 

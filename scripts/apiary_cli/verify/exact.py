@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..base import building, packages, proc, repo, sources
 from ..base.errors import Fault, tail
-from ..base.say import Progress
+from ..base.say import counted
 
 COLUMNS = ["driver", "operation", "count", "per_operation"]
 FOLDER = repo.RESULTS / "exact"
@@ -81,12 +81,8 @@ def slope(program: Path, operation: str, n: int = N) -> list[Figure]:
 
 def measure(programs: list[Path]) -> list[Figure]:
     work = [(program, operation) for program in programs for operation in operations(program)]
-    out: list[Figure] = []
-    with Progress("exact", len(work)) as progress:
-        for program, operation in work:
-            out += slope(program, operation)
-            progress.advance(f"{program.name} {operation}")
-    return out
+    told = counted("exact", work, len(work), lambda one: f"{one[0].name} {one[1]}")
+    return [figure for program, operation in told for figure in slope(program, operation)]
 
 
 def key() -> str:

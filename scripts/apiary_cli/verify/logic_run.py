@@ -14,7 +14,7 @@ from typing import Generator
 
 from ..base import building, proc, repo
 from ..base.errors import Fault
-from ..base.say import Progress
+from ..base.say import counted
 from . import checks, logic, mutants as both
 from .logic import Mutant
 from .mutants import Key, Outcome, Reasons
@@ -141,15 +141,14 @@ def outcome(killer: Killer, done: proc.Done) -> tuple[str, str]:
 def unmutated(killers: list[Killer], count: int, budget: str, jobs: int) -> dict[Killer, Tried]:
     """Every killer without a mutant, which must pass each time: how long it takes at most, and which places it passes."""
     known: dict[Killer, Tried] = {}
-    with tempfile.TemporaryDirectory(prefix="apiary-logic-") as folder, \
-            Progress("unmutated", UNMUTATED_RUNS * len(killers)) as progress:
+    with tempfile.TemporaryDirectory(prefix="apiary-logic-") as folder:
         specs = []
         for i, killer in enumerate(killers):
             path = Path(folder) / f"{i}"
             path.write_bytes(bytes(count + 1))
             specs += [proc.Spec(killer.argv(budget), cwd=repo.ROOT, env=environment(None, path), timeout=600,
                                 tag=(killer, path))] * UNMUTATED_RUNS
-        for done in proc.run_many(specs, jobs):
+        for done in counted("unmutated", proc.run_many(specs, jobs), len(specs), lambda done: done.tag[0].label):
             killer, path = done.tag
             what, why = outcome(killer, done)
             if what != "alive":
@@ -158,7 +157,6 @@ def unmutated(killers: list[Killer], count: int, budget: str, jobs: int) -> dict
             passed = frozenset(i for i, byte in enumerate(path.read_bytes()[:count]) if byte)
             before = known.get(killer)
             known[killer] = Tried(max(done.seconds, before.seconds if before else 0), passed | (before.passed if before else frozenset()))
-            progress.advance(killer.label)
     return known
 
 
@@ -219,11 +217,8 @@ def run(structures: list[str], jobs: int, mutants: list[Mutant] | None = None, b
     before = repo.read_json(LEARNT) or {}
     work = [(i, m) for i, m in enumerate(mutants) if m.file in found.files and (numbers is None or i in numbers)]
     kills: Counter = Counter()
-    with Progress("logic mutants", len(work)) as progress:
-        chains = (try_mutant(i, m, known, budget, longer, kills, before.get("|".join(m.key), [])) for i, m in work)
-        for result in proc.run_chains(chains, jobs):
-            found.results.append(result)
-            progress.advance(f"{result.mutant.file}:{result.mutant.line}")
+    chains = (try_mutant(i, m, known, budget, longer, kills, before.get("|".join(m.key), [])) for i, m in work)
+    found.results += counted("logic mutants", proc.run_chains(chains, jobs), len(work), lambda r: f"{r.file}:{r.mutant.line}")
     found.results.sort(key=lambda r: r.number)
     # Who killed what, so that the next run asks it first.
     killed = {"|".join(r.key()): [f"{r.killed_by} {r.engine}".strip()] for r in both.having("killed", found.results)}

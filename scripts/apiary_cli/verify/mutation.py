@@ -10,7 +10,7 @@ from typing import Generator
 
 from ..base import proc, repo, sources
 from ..base.errors import Fault
-from ..base.say import Progress
+from ..base.say import counted
 from . import checks, inventory, mutants as both
 from .inventory import FAILURE, Item
 from .mutants import Key, Outcome, Reasons
@@ -166,12 +166,10 @@ def run(structures: list[str], budget: str, longer: str, jobs: int, only_invento
         return found
     work = [(item, mutant) for item in items if item.file in files and item in ran for mutant in mutants(item)]
     kills: Counter = Counter()
-    with tempfile.TemporaryDirectory(prefix="apiary-mutate-") as folder, Progress("mutants", len(work)) as progress:
+    with tempfile.TemporaryDirectory(prefix="apiary-mutate-") as folder:
         chains = (try_mutant(item, ran[item], mutant, killers[ran[item]], budget, longer, Path(folder), kills)
                   for item, mutant in work)
-        for result in proc.run_chains(chains, jobs):
-            found.results.append(result)
-            progress.advance(result.told)
+        found.results += counted("mutants", proc.run_chains(chains, jobs), len(work), lambda result: result.told)
     place = {pair: i for i, pair in enumerate(work)}
     found.results.sort(key=lambda result: place[result.site, result.mutant])
     repo.write_json(RECORD, merge_record(repo.read_json(RECORD), evidence.check(), found, known, reviewed()))

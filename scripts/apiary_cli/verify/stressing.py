@@ -12,7 +12,7 @@ from pathlib import Path
 from ..base import proc, repo
 from ..base.environment import read
 from ..base.errors import Fault, tail, unknown
-from ..base.say import Progress, colour, say, table, warn
+from ..base.say import colour, counted, say, table, warn
 
 PRESETS = ("tsan", "asan-ubsan")
 RECORD = repo.BUILD / "stress.json"
@@ -108,8 +108,9 @@ def outcome(run: Run, done: proc.Done, detail: dict | None, replay: list[str]) -
 def run_all(runs: list[Run], seconds: float, threads: int | None) -> list[dict]:
     """One after another: each program has more threads than this machine has CPUs."""
     results = []
-    with tempfile.TemporaryDirectory(prefix="apiary-stress-") as folder, Progress("stress", len(runs)) as progress:
-        for i, item in enumerate(runs):
+    with tempfile.TemporaryDirectory(prefix="apiary-stress-") as folder:
+        names = lambda one: f"{one[1].name} {one[1].preset} seed {one[1].seed}"  # noqa: E731
+        for i, item in counted("stress", enumerate(runs), len(runs), names):
             file = Path(folder) / f"{i}.json"
             done = attempt(command(item, seconds, threads, str(file)), seconds)
             result = outcome(item, done, repo.read_json(file), command(item, seconds, threads))
@@ -118,7 +119,6 @@ def run_all(runs: list[Run], seconds: float, threads: int | None) -> list[dict]:
                 say(colour(f"stress {item.name} ({item.preset}, seed {item.seed}) {result['reason']}", "red"))
                 say(tail(done.out + done.err, 8000))
                 say(f"replay: {result['replay']}")
-            progress.advance(f"{item.name} {item.preset} seed {item.seed}")
     return results
 
 
