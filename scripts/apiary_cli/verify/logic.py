@@ -19,7 +19,6 @@ import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator
 
 from ..base import repo
 from ..base.errors import Fault
@@ -48,13 +47,6 @@ def no_logic() -> dict[str, str]:
 def no_logic_in() -> set[tuple[str, str]]:
     """(file, function) of what only asks the system."""
     return {(IMPL + row["file"], row["function"]) for row in data(WRITTEN).get("no_logic_in", [])}
-
-
-@functools.lru_cache(maxsize=128)
-def blocks_of(source: str) -> tuple[str, list[tuple[int, int, str, bool]]]:
-    """The blanked text of a header, and its blocks in order."""
-    text = inventory.blanked(source)
-    return text, sorted(inventory.scopes(text), key=lambda block: block[0])
 
 
 @dataclass(frozen=True)
@@ -157,19 +149,10 @@ def is_expression(text: str) -> bool:
     return not re.search(r"[\w>][\s*&]+\w", head.strip().rstrip(";")) or head.lstrip().startswith(("++", "--"))
 
 
-def outside(text: str, start: int, end: int) -> Iterator[int]:
-    """The places that stand in no bracket."""
-    depth = 0
-    for i in range(start, end):
-        depth += (text[i] in "([{") - (text[i] in ")]}")
-        if depth == 0:
-            yield i
-
-
 def operands(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
     """The clauses of a condition: (from, to, the operator that joins them all), one when nothing joins them."""
     parts, at, seen = [], start, set()
-    for i in outside(text, start, end):
+    for i in inventory.outside(text, start, end):
         if text[i : i + 2] in ("&&", "||") and text[i - 1] == " " == text[i + 2 : i + 3]:
             parts.append((at, i))
             at = i + 2
@@ -191,7 +174,7 @@ FLIP = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 
 def comparison(text: str, start: int, end: int) -> re.Match | None:
     """The one comparison of a clause, outside its brackets."""
-    found = list(filter(None, (COMPARE.match(text, i, end) for i in outside(text, start, end))))
+    found = list(filter(None, (COMPARE.match(text, i, end) for i in inventory.outside(text, start, end))))
     return found[0] if len(found) == 1 else None
 
 
@@ -202,12 +185,12 @@ def one_line(text: str) -> str:
 @functools.lru_cache(maxsize=128)
 def candidates(file: str, source: str) -> list[Mutant]:
     """What the rules make of one header."""
-    (text, blocks), said = blocks_of(source), without_comments(source)
+    (text, blocks), said = inventory.blocks_of(source), without_comments(source)
     found: list[Mutant] = []
     times: Counter = Counter()
 
     def function_at(at: int) -> str:
-        return next((name for a, b, name, _ in reversed(blocks) if name and a < at < b), "")
+        return inventory.function_at(blocks, at)
 
     def add(start: int, end: int, form: str, rule: str, put: str = "") -> None:
         function = function_at(start)
@@ -319,13 +302,13 @@ def written(root: Path | None = None, path: Path | None = None) -> list[Mutant]:
             raise Fault(f"{path.name}: {row}", f"{', '.join(sorted(missing))} is missing", "every written mutant has all of them")
         file, at, nth = IMPL + row["file"], row["at"], int(row.get("nth", 1))
         source = (root / file).read_text()
-        text, blocks = blocks_of(source)
+        text, blocks = inventory.blocks_of(source)
         places = list(re.finditer(r"\s+".join(map(re.escape, at.split())), source))
         if not places or (len(places) > 1 and "nth" not in row) or nth > len(places):
             raise Fault(f"{path.name}: {file} has {len(places)} places {at!r}", "an anchor names one place", "a longer anchor, or nth = …")
         start, end = places[nth - 1].span()
         form = "statement" if at.rstrip().endswith((";", "}")) else "expression"
-        function = next((name for a, b, name, _ in reversed(blocks) if name and a < start < b), "")
+        function = inventory.function_at(blocks, start)
         code = one_line(at) + (f" #{nth}" if nth > 1 else "")
         line = text.count("\n", 0, start) + 1
         found.append(Mutant(file, start, end, form, row["kind"], function, code, one_line(row["put"]), line, row["reason"]))
