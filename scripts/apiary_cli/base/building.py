@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 from . import packages, proc, repo, sources
-from .errors import Fault, tail
+from .errors import Fault, tail, unknown
 from .say import Progress, duration, say
 
 NINJA_LINE = re.compile(r"^\[(\d+)/(\d+)\] ")
@@ -69,7 +69,8 @@ def build(preset: str, jobs: int | None = None, only: str | None = None) -> floa
     time stamps; what differs from the source is made anew whatever they say, and what comes out is
     of this source. Returns seconds."""
     packages.require("cmake", "ninja", compiler(preset))
-    repo.check_preset(preset)
+    if preset not in repo.presets():
+        raise unknown("preset", preset, repo.presets())
     folder, started = repo.BUILD / preset, time.monotonic()
     with repo.locked(preset):
         if stale(folder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -32,8 +33,7 @@ class Tree:
         return proved, stressed
 
 
-def git(*words: str, env: dict[str, str] | None = None) -> str:
-    return repo.git(*words, env=env, must=True)
+git = functools.partial(repo.git, must=True)
 
 
 def baselines() -> dict[str, dict]:

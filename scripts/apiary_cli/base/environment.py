@@ -10,7 +10,7 @@ import re
 import shutil
 from pathlib import Path
 
-from . import building, packages, repo
+from . import building, packages, repo, sources
 
 UNREADABLE = "unreadable"
 CPUS = Path("/sys/devices/system/cpu")
@@ -28,12 +28,6 @@ def read(path: str | Path, otherwise: str = "") -> str:
 def first(path: str | Path) -> str:
     """The first line of a file, 'none' where it is empty, or 'unreadable'."""
     return (read(path, UNREADABLE).strip() or "none").splitlines()[0]
-
-
-def chosen_of(text: str) -> str:
-    """'always [madvise] never' -> 'madvise'."""
-    match = re.search(r"\[(\w+)\]", text)
-    return match[1] if match else text
 
 
 def cpu_fields(text: str) -> dict[str, str]:
@@ -91,20 +85,13 @@ def machine() -> dict:
         "clocksource": first("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         "governor": first(CPUS / "cpu0/cpufreq/scaling_governor"),
         "turbo": turbo(),
-        "transparent_hugepages": chosen_of(first("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "transparent_hugepages": re.sub(r".*\[(\w+)\].*", r"\1", first("/sys/kernel/mm/transparent_hugepage/enabled")),
         "aslr": first("/proc/sys/kernel/randomize_va_space"),
         "mitigations": {path.name: first(path) for path in sorted((CPUS / "vulnerabilities").glob("*"))},
         "cgroup_cpu_max": first("/sys/fs/cgroup/cpu.max"),
         "os": packages.read_os_release().get("PRETTY_NAME", ""),
         "libc": " ".join(platform.libc_ver()),
     }
-
-
-def file_hash(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    except OSError:
-        return ""
 
 
 def toolchain() -> dict:
@@ -116,7 +103,7 @@ def toolchain() -> dict:
         "rustc": packages.tool_version(rustc) if cargo else "",
         "python": platform.python_version(),
         "cxx_flags": building.compile_flags("release"),
-        "cargo_lock": file_hash(repo.RUST / "Cargo.lock"),
+        "cargo_lock": (sources.digest(repo.RUST / "Cargo.lock") or "")[:16],
     }
 
 

@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Iterable, Iterator
 
-from .errors import Fault, HARNESS, tail, unknown
+from .errors import Fault, HARNESS, tail
 from .say import say
 
 ROOT = Path(os.environ.get("APIARY_ROOT") or Path(__file__).resolve().parents[3])
@@ -111,12 +111,6 @@ def preset_targets(preset: str) -> list[str]:
     """The targets that a build of this preset is limited to; none: it builds everything."""
     entries = preset_file().get("buildPresets", [])
     return next((entry.get("targets", []) for entry in entries if entry["name"] == preset), [])
-
-
-def check_preset(name: str) -> str:
-    if name not in presets():
-        raise unknown("preset", name, presets())
-    return name
 
 
 def manifest(preset: str, kind: str) -> list[Path]:

@@ -117,7 +117,6 @@ def run_preset(name: str) -> tuple[bool, list[str], list[str]]:
 def run_rust() -> tuple[bool, list[str], list[str]]:
     building.crate()
     with repo.locked("rust"), Progress("cargo test", 0) as progress:
-
         tested, files = repo.RUST / "target" / "tested", building.rust_files("tests")
         building.touch_differing([tested], files)
         closing, passed, text = [], True, ""

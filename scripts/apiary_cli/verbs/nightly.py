@@ -206,10 +206,6 @@ def echo_part() -> Part:
     return Part("echo", [Case("echo under ThreadSanitizer", status, done.seconds, "" if done.ok else last[0])], lines=last)
 
 
-def race_part(seconds: float, workers: int) -> Part:
-    return raced("race", race_plan(seconds), time.monotonic() + seconds, workers, unpaired=seconds >= QUICK_RACE_FROM)
-
-
 def smoke_part(workers: int) -> Part:
     """Each scenario and subject once: is the work right?"""
     return raced("smoke", plans.plan("smoke"), None, workers, unpaired=False)
@@ -341,7 +337,8 @@ def run(args: argparse.Namespace) -> int:
         ("smoke", lambda: smoke_part(args.workers), whole, "race --plan smoke"),
     )]
     left = race_seconds(budget, time.monotonic() - started)
-    parts.append(guarded("race", lambda: race_part(left, args.workers)))
+    plan, unpaired = race_plan(left), left >= QUICK_RACE_FROM
+    parts.append(guarded("race", lambda: raced("race", plan, time.monotonic() + left, args.workers, unpaired)))
     say(publish(parts, args, time.monotonic() - started).rstrip())
     say(f"page: {(FOLDER / 'summary.md').relative_to(repo.ROOT)}")
     return exit_code(parts)
