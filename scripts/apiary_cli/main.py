@@ -52,7 +52,7 @@ class Parser(argparse.ArgumentParser):
         given = re.fullmatch(r"unrecognized arguments: (--[\w-]+).*", message, re.DOTALL)
         near = difflib.get_close_matches(given[1], options, n=1, cutoff=0.6) if given else []
         raise Fault(f"{self.prog}: {message}", f"did you mean {near[0]}?" if near else "",
-                    f"the options that exist:\n{columns(options, indent='')}\n{meaning}", USAGE)
+                    f"the options that exist:\n{columns(options)}\n{meaning}", USAGE)
 
 
 def verb_module(name: str):

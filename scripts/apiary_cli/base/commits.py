@@ -69,15 +69,15 @@ def export(name: str) -> Tree:
     """The state's files, below build/compare/: one folder for each tree, names of equal length."""
     tree, commit, dirty = resolve(name)
     target = repo.BUILD / "compare" / tree[:12]
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".tmp-", dir=target.parent) as folder:
-            archive = Path(folder) / "tree.tar"
-            git("archive", "--format=tar", "-o", str(archive), tree)
-            whole = Path(folder) / "tree"
-            whole.mkdir()
-            shutil.unpack_archive(archive, whole)
-            whole.rename(target)
+    with repo.locked(f"export-{tree[:12]}"):
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".tmp-", dir=target.parent) as folder:
+                archive, whole = Path(folder) / "tree.tar", Path(folder) / "tree"
+                git("archive", "--format=tar", "-o", str(archive), tree)
+                whole.mkdir()
+                shutil.unpack_archive(archive, whole)
+                whole.rename(target)
     return Tree(name, commit, dirty, target)
 
 

@@ -238,10 +238,10 @@ def kill(pid: int) -> None:
         os.waitpid(pid, 0)
 
 
-def end_strays(expected: Iterable[int] = ()) -> int:
+def end_strays() -> int:
     """End what finished children left in sessions of its own, and say how many processes that were. For the one who
-    runs one child at a time: every other descendant of this process but `expected` is a stray."""
-    strays = set(descendants(os.getpid())) - set(expected) - {child.popen.pid for child in LIVE}
+    runs one child at a time: every other descendant of this process is a stray."""
+    strays = set(descendants(os.getpid())) - {child.popen.pid for child in LIVE}
     for pid in strays:
         kill(pid)
     return len(strays)

@@ -80,7 +80,7 @@ def closing_lines(text: str, pattern: re.Pattern[str]) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if pattern.match(line)]
 
 
-def ctest(preset: str, extra: list[str] | None = None) -> tuple[bool, str]:
+def ctest(preset: str) -> tuple[bool, str]:
     """Run a preset's tests; returns whether all passed and what CTest printed. Stopped, it says what was running."""
     running: dict[str, None] = {}
     with Progress(f"ctest {preset}", 0) as progress:
@@ -94,7 +94,7 @@ def ctest(preset: str, extra: list[str] | None = None) -> tuple[bool, str]:
 
         steady = stressing.without_randomisation() if preset == "tsan" else []
         command = [*steady, "ctest", "--preset", preset, "--output-on-failure", "--no-tests=error", "--output-junit",
-                   str(repo.BUILD / preset / "junit.xml"), "--parallel", str(os.cpu_count() or 1), *(extra or [])]
+                   str(repo.BUILD / preset / "junit.xml"), "--parallel", str(os.cpu_count() or 1)]
         try:
             plain = os.environ | {"CLICOLOR_FORCE": "0", "GTEST_COLOR": "no"}  # its lines are read here
             done = proc.run(command, cwd=repo.ROOT, merge=True, on_line=on_line, env=plain)

@@ -68,15 +68,15 @@ def counts(program: Path, operation: str, n: int) -> dict[str, int]:
     return {"instructions": int(total[1])} | {name: int(value) for name, value in own.items()}
 
 
-def slope(program: Path, operation: str, n: int = N) -> list[Figure]:
+def slope(program: Path, operation: str) -> list[Figure]:
     """Measured twice; a driver whose counts differ from run to run is refused."""
-    runs = [(counts(program, operation, n), counts(program, operation, 2 * n)) for _ in range(2)]
+    runs = [(counts(program, operation, N), counts(program, operation, 2 * N)) for _ in range(2)]
     small, large = runs[0]
     if runs[1] != runs[0]:
         changed = sorted({name for one, other in zip(*runs) for name in one if one[name] != other.get(name)})
         raise Fault(f"{program.name} {operation} is not deterministic",
                     f"two equal runs counted different {', '.join(changed)}", "a driver may depend on nothing but N")
-    return [Figure(program.name, operation, name, (large[name] - small[name]) / n) for name in sorted(small)]
+    return [Figure(program.name, operation, name, (large[name] - small[name]) / N) for name in sorted(small)]
 
 
 def measure(programs: list[Path]) -> list[Figure]:

@@ -200,16 +200,16 @@ def scan(file: str, source: str) -> tuple[list[Item], list[str]]:
     return found, wrong
 
 
-def headers(root: Path | None = None) -> list[Path]:
-    root = root or repo.ROOT
-    return sorted(set((root / "impl").rglob("*.hpp")) - set((root / "impl" / "apiary" / "sync").rglob("*.hpp")))
+def headers() -> list[Path]:
+    impl = repo.ROOT / "impl"
+    return sorted(set(impl.rglob("*.hpp")) - set((impl / "apiary" / "sync").rglob("*.hpp")))
 
 
-def read(root: Path | None = None) -> tuple[list[Item], list[str]]:
+def read() -> tuple[list[Item], list[str]]:
     """The whole inventory, and what is wrong with it."""
-    root, items, wrong = root or repo.ROOT, [], []
-    for path in headers(root):
-        found, told = scan(str(path.relative_to(root)), path.read_text())
+    items, wrong = [], []
+    for path in headers():
+        found, told = scan(str(path.relative_to(repo.ROOT)), path.read_text())
         items += found
         wrong += told
     names = [item.code for item in items if item.operation == "recheck"]

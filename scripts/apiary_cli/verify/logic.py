@@ -69,10 +69,10 @@ class Mutant:
         return self.file, self.function, self.code, f"{self.rule}: {self.put}" if self.put else self.rule
 
 
-def headers(root: Path | None = None) -> list[Path]:
+def headers() -> list[Path]:
     """Those that hold logic."""
-    root, left = root or repo.ROOT, no_logic()
-    return [path for path in sorted((root / "impl").rglob("*.hpp")) if str(path.relative_to(root)) not in left]
+    left = no_logic()
+    return [path for path in sorted((repo.ROOT / "impl").rglob("*.hpp")) if str(path.relative_to(repo.ROOT)) not in left]
 
 
 # ------------------------------------------------------------------------------------------------------ reading the text
@@ -347,25 +347,23 @@ def left_out(path: Path | None = None) -> dict[tuple[str, str, str, str], str]:
     return {(IMPL + r["file"], r["function"], r["code"], r["change"]): r["proof"] for r in rows}
 
 
-def idle_exclusions(root: Path | None = None) -> list[tuple[str, str, str, str]]:
+def idle_exclusions() -> list[tuple[str, str, str, str]]:
     """Rows `equivalent` of what no rule makes any more."""
-    root = root or repo.ROOT
-    made = {m.key for path in headers(root) for m in candidates(str(path.relative_to(root)), path.read_text())}
+    made = {m.key for path in headers() for m in candidates(str(path.relative_to(repo.ROOT)), path.read_text())}
     return [key for key in left_out() if key not in made]
 
 
-def catalogue(root: Path | None = None, seed: int = SEED, share: float = SHARE, least: int = LEAST) -> list[Mutant]:
+def catalogue(share: float = SHARE) -> list[Mutant]:
     """All mutants, in the order of the files and their lines; a mutant's number is its place in this list."""
-    root = root or repo.ROOT
-    by_hand, skipped, all_of = written(root), left_out(), []
-    for path in headers(root):
-        file = str(path.relative_to(root))
+    by_hand, skipped, all_of = written(), left_out(), []
+    for path in headers():
+        file = str(path.relative_to(repo.ROOT))
         own = [m for m in by_hand if m.file == file]
         for one, other in itertools.combinations(own, 2):
             if crosses(one, other):
                 raise Fault(f"{WRITTEN.name}: {one.code!r} and {other.code!r} overlap", "one must lie inside the other", "")
         found = [m for m in candidates(file, path.read_text()) if m.key not in skipped]
-        all_of += sorted(own + draw(found, own, seed, share, least), key=lambda m: (m.start, -m.end, m.key))
+        all_of += sorted(own + draw(found, own, SEED, share, LEAST), key=lambda m: (m.start, -m.end, m.key))
     return all_of
 
 
@@ -408,10 +406,9 @@ def support(count: int) -> str:
     return SUPPORT.read_text().replace("@COUNT@", str(count))
 
 
-def write_headers(mutants: list[Mutant], folder: Path, root: Path | None = None) -> None:
+def write_headers(mutants: list[Mutant], folder: Path) -> None:
     """The mutated copies of all headers of impl/, and what they ask. Only what changed is written."""
-    root = root or repo.ROOT
-    keep = set()
+    impl, keep = repo.ROOT / "impl", set()
 
     def put(path: Path, text: str) -> None:
         keep.add(path)
@@ -419,10 +416,10 @@ def write_headers(mutants: list[Mutant], folder: Path, root: Path | None = None)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
-    for path in sorted((root / "impl").rglob("*.hpp")):
-        own = [(number, m) for number, m in enumerate(mutants) if m.file == str(path.relative_to(root))]
+    for path in sorted(impl.rglob("*.hpp")):
+        own = [(number, m) for number, m in enumerate(mutants) if m.file == str(path.relative_to(repo.ROOT))]
         source = path.read_text()
-        put(folder / path.relative_to(root / "impl"), rendered(source, own) if own else source)
+        put(folder / path.relative_to(impl), rendered(source, own) if own else source)
     put(folder / "apiary" / "logic_mutant.hpp", support(max(len(mutants), 4096)))
     for path in list(folder.rglob("*.hpp")):
         if path not in keep:
