@@ -85,6 +85,13 @@ class Libraries(unittest.TestCase):
             self.assertIn(words, told)
         self.assertEqual([path.name for path in self.folder.iterdir()], [".lock-python"])
 
+    def test_an_index_out_of_reach_is_told_from_a_version_that_does_not_exist(self) -> None:
+        for told, reason in (("ERROR: Could not find a version that satisfies the requirement conan==2 (from versions: none)", True),
+                             ("WARNING: Retrying (Retry(total=2)) after connection broken by 'ProxyError('no')': /simple/", True),
+                             ("ERROR: Could not find a version that satisfies the requirement conan==9 (from versions: 2.33.0, 2.34.0)", False),
+                             ("ERROR: Failed to build 'conan' when getting requirements to build wheel", False)):
+            self.assertEqual(libraries.out_of_reach(told), reason, told)
+
     def test_a_python_without_pip_is_told_the_package(self) -> None:
         without = mock.patch.object(libraries, "has_pip", lambda: False)
         with without, mock.patch.object(libraries, "present", lambda _: False), self.assertRaises(Fault) as caught:
