@@ -11,7 +11,11 @@
 // worker runs what it took, and hides it meanwhile), stealing (a queue for each worker), spins, pinned (worker k on processor
 // k % processors), priorities (three queues; the posts here are all normal, but those from outside with urgent). Its sixth, pooled
 // coroutines, has nothing to do here: a post of the scenarios fits into a std::function.
+#if __has_include(<concurrentqueue/moodycamel/concurrentqueue.h>)  // Debian 13, Ubuntu 24.04
+#include <concurrentqueue/moodycamel/concurrentqueue.h>
+#else
 #include <concurrentqueue/concurrentqueue.h>
+#endif
 #include <pthread.h>
 
 #include <algorithm>

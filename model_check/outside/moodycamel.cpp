@@ -2,7 +2,11 @@
 // which is a parameter of its own.
 #include <apiary/check.hpp>
 
+#if __has_include(<concurrentqueue/moodycamel/concurrentqueue.h>)  // Debian 13, Ubuntu 24.04
+#include <concurrentqueue/moodycamel/concurrentqueue.h>
+#else
 #include <concurrentqueue/concurrentqueue.h>
+#endif
 
 #include <thread>
 

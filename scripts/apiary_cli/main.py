@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import errno
 import importlib
@@ -15,14 +16,13 @@ import traceback
 from pathlib import Path
 from typing import NoReturn
 
-from .base import decided, proc, repo
+from .base import decided, environment, proc, repo
 from .base.errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
 from .base.say import Progress
 from .verbs import completion, setup
 
-VERBS = tuple(
-    "setup build check prove mutate museum stress race compare qualify tune exact report nightly doctor completion clean".split()
-)
+VERBS = ("setup", "build", "check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact",
+         "report", "nightly", "doctor", "completion", "clean")
 DECIDES = ("check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact", "nightly", "doctor")
 BARE = ("setup", "doctor", "clean")  # run without the libraries of scripts/requirements.txt
 LISTS = ("prove", "race")  # whose --list does, too
@@ -42,24 +42,17 @@ class Parser(argparse.ArgumentParser):
     """argparse, but an unknown option is answered with the options that exist."""
 
     def error(self, message: str) -> NoReturn:
-        options = sorted(
-            {name for action in self._actions for name in action.option_strings if name.startswith("--")}
-        )
-        needed = [action.metavar or action.dest for action in self._actions if not action.option_strings]
+        options = sorted({name for action in self._actions for name in action.option_strings if name.startswith("--")})
+        meaning = f"what they mean: {self.prog} --help"
         if message.startswith("the following arguments are required"):
-            call = " ".join([self.prog, *map(str, needed)])
-            raise Fault(f"{self.prog}: {message}", "", f"{call}\nwhat they mean: {self.prog} --help", USAGE)
-        value = re.fullmatch(r"argument (-\S+): '(.*)' is not (.*)", message, re.DOTALL)
-        if value:
+            needed = [str(action.metavar or action.dest) for action in self._actions if not action.option_strings]
+            raise Fault(f"{self.prog}: {message}", "", f"{' '.join([self.prog, *needed])}\n{meaning}", USAGE)
+        if value := re.fullmatch(r"argument (-\S+): '(.*)' is not (.*)", message, re.DOTALL):
             raise Fault(f"{value[1]} {value[2]}", f"it is not {value[3]}", f"{self.prog} --help", USAGE)
         given = re.fullmatch(r"unrecognized arguments: (--[\w-]+).*", message, re.DOTALL)
         near = difflib.get_close_matches(given[1], options, n=1, cutoff=0.6) if given else []
-        raise Fault(
-            f"{self.prog}: {message}",
-            f"did you mean {near[0]}?" if near else "",
-            f"the options that exist:\n{columns(options, indent='')}\n" f"what they mean: {self.prog} --help",
-            USAGE,
-        )
+        raise Fault(f"{self.prog}: {message}", f"did you mean {near[0]}?" if near else "",
+                    f"the options that exist:\n{columns(options)}\n{meaning}", USAGE)
 
 
 def verb_module(name: str):
@@ -67,20 +60,13 @@ def verb_module(name: str):
 
 
 def overview() -> str:
-    lines = [INTRO, "verbs:"]
-    for name in VERBS:
-        lines.append(f"  {name:<10} {verb_module(name).SUMMARY}")
-    return "\n".join(lines)
+    return "\n".join([INTRO, "verbs:", *(f"  {name:<10} {verb_module(name).SUMMARY}" for name in VERBS)])
 
 
 def parse(name: str, words: list[str]) -> argparse.Namespace:
     module = verb_module(name)
-    parser = Parser(
-        prog=f"scripts/apiary {name}",
-        description=module.DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = Parser(prog=f"scripts/apiary {name}", description=module.DESCRIPTION,
+                    formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     arguments(name, parser)
     return parser.parse_args(words)
 
@@ -152,8 +138,7 @@ def full_disks() -> list[str]:
     """The file systems of this work that have no room left: where, which, how much is free."""
     found = {}
     for path in (repo.ROOT, repo.BUILD, repo.RESULTS, Path(tempfile.gettempdir()), Path.cwd()):
-        while not path.exists():
-            path = path.parent
+        path = next(one for one in (path, *path.parents) if one.exists())
         room = os.statvfs(path)
         free = room.f_bavail * room.f_frsize
         if free < 1 << 20 or room.f_files and not room.f_favail:
@@ -163,15 +148,10 @@ def full_disks() -> list[str]:
 
 def mount_of(path) -> str:
     """The mount point of a path, and its device."""
-    path = path.resolve()
-    while not os.path.ismount(path):
-        path = path.parent
-    try:
-        lines = [line.split() for line in Path("/proc/self/mounts").read_text(errors="replace").splitlines()]
-    except OSError:
-        lines = []
-    device = next((words[0] for words in reversed(lines) if words[1:2] == [str(path)]), "")
-    return f"{path} on {device}" if device else str(path)
+    path = next(one for one in (path.resolve(), *path.resolve().parents) if os.path.ismount(one))
+    mounts = map(str.split, environment.read("/proc/self/mounts").splitlines())
+    devices = [words[0] for words in mounts if words[1:2] == [str(path)]]
+    return f"{path} on {devices[-1]}" if devices else str(path)
 
 
 def of_system(error: OSError) -> Fault:
@@ -179,20 +159,13 @@ def of_system(error: OSError) -> Fault:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         full = full_disks()
         where = ", ".join(full) or error.filename or "this user's share of it"
-        return Fault(
-            f"the disk is full: {where}",
-            str(error.strerror),
-            "make room there (scripts/apiary clean removes the builds); a race that had rounds goes on with race --resume",
-        )
-    frame = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
-    own = [f for f in traceback.extract_tb(error.__traceback__) if "apiary_cli" in f.filename]
-    where = own[-1] if own else frame
-    asked = f" (asked by {os.path.basename(where.filename)}:{where.lineno})" if where else ""
-    return Fault(
-        f"{error.filename or 'a system call'} cannot be used",
-        f"{error.strerror or error}{asked}",
-        "look at the path, its permissions, and the room on the disk (df -h .)",
-    )
+        remedy = "make room there (scripts/apiary clean removes the builds); a race that had rounds goes on with race --resume"
+        return Fault(f"the disk is full: {where}", str(error.strerror), remedy)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = ([frame for frame in frames if "apiary_cli" in frame.filename] or frames)[-1:]
+    asked = "".join(f" (asked by {os.path.basename(frame.filename)}:{frame.lineno})" for frame in where)
+    return Fault(f"{error.filename or 'a system call'} cannot be used", f"{error.strerror or error}{asked}",
+                 "look at the path, its permissions, and the room on the disk (df -h .)")
 
 
 def settle() -> None:
@@ -227,22 +200,17 @@ def answer(words: list[str]) -> int:
         code = dispatch(words)
         sys.stdout.flush()
         return code
-    except Fault as fault:
-        _flush()
-        print(fault.text(), file=sys.stderr)
-        return fault.code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-    except OSError as error:  # a disk that is full, a file that may not be read or written
+    except (Fault, OSError) as error:  # of the system: a disk that is full, a file that may not be read or written
+        fault = error if isinstance(error, Fault) else of_system(error)
         _flush()
-        print(of_system(error).text(), file=sys.stderr)
-        return HARNESS
+        print(fault.text(), file=sys.stderr)
+        return fault.code
 
 
 def _flush() -> None:
     Progress.hide()
-    try:
+    with contextlib.suppress(BrokenPipeError):
         sys.stdout.flush()
-    except BrokenPipeError:
-        pass

@@ -45,7 +45,7 @@ class Libraries(unittest.TestCase):
             self.addCleanup(patch.stop)
 
     def test_every_version_is_pinned_and_every_library_is_named(self) -> None:
-        lines = [line for line in libraries.REQUIREMENTS.read_text().splitlines() if not line.startswith("#")]
+        lines = [line for line in libraries.REQUIREMENTS.read_text().splitlines() if line[0] not in "#-"]
         for line in lines:
             self.assertRegex(line, r"^[a-z0-9-]+==[0-9.]+$")
         self.assertLessEqual(set(libraries.USED), {line.partition("==")[0] for line in lines})
@@ -84,6 +84,13 @@ class Libraries(unittest.TestCase):
         for words in ("could not be fetched", "No matching distribution", "PIP_FIND_LINKS", "python3-numpy"):
             self.assertIn(words, told)
         self.assertEqual([path.name for path in self.folder.iterdir()], [".lock-python"])
+
+    def test_an_index_out_of_reach_is_told_from_a_version_that_does_not_exist(self) -> None:
+        for told, reason in (("ERROR: Could not find a version that satisfies the requirement conan==2 (from versions: none)", True),
+                             ("WARNING: Retrying (Retry(total=2)) after connection broken by 'ProxyError('no')': /simple/", True),
+                             ("ERROR: Could not find a version that satisfies the requirement conan==9 (from versions: 2.33.0, 2.34.0)", False),
+                             ("ERROR: Failed to build 'conan' when getting requirements to build wheel", False)):
+            self.assertEqual(libraries.out_of_reach(told), reason, told)
 
     def test_a_python_without_pip_is_told_the_package(self) -> None:
         without = mock.patch.object(libraries, "has_pip", lambda: False)

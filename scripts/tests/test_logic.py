@@ -74,7 +74,7 @@ class Rules(unittest.TestCase):
             self.assertGreaterEqual(each[file], min(3, most), file)
         self.assertEqual(drawn, logic.catalogue(), "the same each time")
         self.assertEqual(logic.idle_exclusions(), [])
-        for file in logic.NO_LOGIC:
+        for file in logic.no_logic():
             self.assertTrue((logic.repo.ROOT / file).exists(), file)
 
     def test_a_draw_does_not_change_with_another_function(self) -> None:
@@ -112,7 +112,7 @@ class Rendered(unittest.TestCase):
         with TemporaryDirectory() as folder:
             root = Path(folder)
             (root / "apiary").mkdir()
-            (root / "apiary" / "logic_mutant.hpp").write_text(logic.SUPPORT % 4096)
+            (root / "apiary" / "logic_mutant.hpp").write_text(logic.support(4096))
             kept: list[logic.Mutant] = []
             for m in mutants:
                 if not any(logic.crosses(m, other) for other in kept):
@@ -136,7 +136,7 @@ class Rendered(unittest.TestCase):
             self.assertEqual(by_change["one less", "2"], "3 3 1 2")
 
     def test_places_that_were_passed_are_told(self) -> None:
-        self.assertIn("APIARY_LOGIC_PASSED", logic.SUPPORT)
+        self.assertIn("APIARY_LOGIC_PASSED", logic.support(1))
         env = logic_run.environment(3, Path("/x"))
         self.assertEqual((env["APIARY_LOGIC_MUTANT"], env["APIARY_LOGIC_PASSED"]), ("3", "/x"))
         with mock.patch.dict("os.environ", {"APIARY_LOGIC_MUTANT": "7"}):
@@ -210,7 +210,7 @@ class Tries(unittest.TestCase):
 class Judged(unittest.TestCase):
     def found(self, *words: str) -> logic_run.Run:
         mutants = made()
-        return logic_run.Run([logic_run.Result(i, mutants[i % len(mutants)], word) for i, word in enumerate(words)])
+        return logic_run.Run([logic_run.Result(i, mutants[i % len(mutants)], verdict=word) for i, word in enumerate(words)])
 
     def test_survivors_without_a_reason_and_reasons_without_a_survivor_are_red(self) -> None:
         key = made()[0].key

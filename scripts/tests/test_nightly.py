@@ -121,7 +121,7 @@ class Parts(TreeCase):
     """The parts that a short night leaves out, by themselves."""
 
     def part(self, call: str) -> list[str]:
-        code = f"from apiary_cli.verbs import nightly; part = nightly.{call}; print('PART', part.status, part.lines)"
+        code = f"from apiary_cli.verbs import nightly; part = nightly.{call}; print('PART', part.status, part.lines, [c.name for c in part.cases if c.status == 'failed'])"
         done = subprocess.run([sys.executable, "-c", code], cwd=REAL_ROOT / "scripts", env=environment(self.root), text=True,
                               capture_output=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -149,9 +149,11 @@ class Parts(TreeCase):
                     self.assertIn(f"PART {status}", self.part("exact_part()")[0])
 
     def test_smoke_races_each_subject_once_and_holds_its_work(self) -> None:
-        for behaviour, status in (("ok", "passed"), ("wrong_check", "failed")):
+        for behaviour, status, failed in (("ok", "passed", "[]"), ("wrong_check", "failed", "['tokio']")):
             self.subjects({"name": "hive"}, {"name": "tokio", "behaviour": behaviour})
-            self.assertIn(f"PART {status} ['plan smoke'", self.part("smoke_part(2)")[0])
+            told = self.part("smoke_part(2)")[0]
+            self.assertIn(f"PART {status} ['plan smoke'", told)
+            self.assertTrue(told.endswith(failed), told)
 
     def test_the_long_form_of_outside_code_is_held_to_its_page(self) -> None:
         self.assertIn("PART skipped", self.part("outside_part()")[0], "no programs")

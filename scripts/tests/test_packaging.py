@@ -36,6 +36,26 @@ class OneVersion(unittest.TestCase):
         words = [sorted(one.value for one in node.iter.elts) for node in named]
         self.assertIn(parts, words)
 
+    def test_the_port_s_manifest_obeys_vcpkg_s_schema(self) -> None:
+        """Its fields, one version, names and platforms as vcpkg writes them; by hand, since vcpkg is not to be had here."""
+        port = json.loads((PACKAGING / "vcpkg/ports/apiary/vcpkg.json").read_text())
+        self.assertLessEqual(set(port), {"name", "version", "description", "license", "supports", "dependencies", "port-version"})
+        self.assertRegex(port["version"], r"^\d+(\.\d+)*$")
+        self.assertRegex(port["supports"], r"^!?[a-z0-9]+( [&|] !?[a-z0-9]+)*$")
+        for one in port["dependencies"]:
+            self.assertLessEqual(set(one), {"name", "host"})
+        names = [one["name"] for one in port["dependencies"]]
+        self.assertEqual(names, sorted(set(names)))
+        for name in (port["name"], *names):
+            self.assertRegex(name, r"^[a-z0-9]+(-[a-z0-9]+)*$")
+
+    def test_conan_s_versions_are_pinned_and_apart_from_the_command_s(self) -> None:
+        lines = [line for line in (PACKAGING / "conan/requirements.txt").read_text().splitlines() if line[0] not in "#-"]
+        self.assertTrue(any(line.startswith("conan==") for line in lines))
+        for line in lines:
+            self.assertRegex(line, r"^[a-z0-9-]+==[0-9a-z.]+$")
+        self.assertNotIn("conan", (ROOT / "scripts/requirements.txt").read_text())
+
     def test_the_recipe_exports_every_folder_that_an_installation_reads(self) -> None:
         """install(DIRECTORY …) and add_subdirectory below the options."""
         recipe = (PACKAGING / "conan/conanfile.py").read_text()

@@ -249,6 +249,11 @@ class Sources(unittest.TestCase):
             (root / "impl" / "apiary" / "schedulers" / "hive" / "hive.hpp").write_text("// other")
             self.assertNotEqual(repo.source_hash("impl", root=root), first)
 
+    def test_git_has_no_answer_or_must_have_one(self) -> None:
+        self.assertIsNone(repo.git("rev-parse", "--verify", "--quiet", "no-such-commit"))
+        with self.assertRaisesRegex(Fault, "git cat-file -t failed"):
+            repo.git("cat-file", "-t", "no-such-object", must=True)
+
     def test_the_failing_part_of_a_build_log(self) -> None:
         log = ["[1/3] CXX a.o", "FAILED: b.o", "b.cpp:1: error: x", "[2/3] CXX c.o", "ninja: build stopped"]
         self.assertEqual(building.failing_part(log), "FAILED: b.o\nb.cpp:1: error: x\nninja: build stopped")

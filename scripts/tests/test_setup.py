@@ -54,7 +54,7 @@ class System(unittest.TestCase):
                 self.assertIsNone(packages.names_of_system(release(text)))
 
     def test_every_name_of_the_table_is_of_a_package_that_is_asked_for(self) -> None:
-        known = {package.name for package in (*packages.ALL, packages.CARGO)}
+        known = set(packages.KNOWN)
         for versions in packages.SYSTEMS.values():
             for names in versions.values():
                 self.assertLessEqual(set(names), known)
@@ -65,6 +65,15 @@ class Missing(unittest.TestCase):
         self.assertTrue(packages.Package("x", "", commands=("sh",), files=("/etc/*",)).present())
         self.assertFalse(packages.Package("x", "", commands=("no-such-command",)).present())
         self.assertFalse(packages.Package("x", "", files=("/no/such/file",)).present())
+        with tempfile.TemporaryDirectory() as folder:
+            deep = packages.Package("x", "", files=(f"{folder}/**/x.h",))  # as of a header that one system has a folder deeper
+            for place in ("x.h", "deeper/x.h"):
+                path = Path(folder) / place
+                self.assertFalse(deep.present())
+                path.parent.mkdir(exist_ok=True)
+                path.touch()
+                self.assertTrue(deep.present(), place)
+                path.unlink()
 
     def test_a_missing_tool_is_named_with_its_package(self) -> None:
         with mock.patch("shutil.which", return_value=None), self.assertRaises(Fault) as caught:

@@ -1,7 +1,11 @@
 // moodycamel::ConcurrentQueue in sizes that `prove` has no time for; with blocks of two elements, as in ../moodycamel.cpp.
 #include <apiary/check.hpp>
 
+#if __has_include(<concurrentqueue/moodycamel/concurrentqueue.h>)  // Debian 13, Ubuntu 24.04
+#include <concurrentqueue/moodycamel/concurrentqueue.h>
+#else
 #include <concurrentqueue/concurrentqueue.h>
+#endif
 
 #include <thread>
 

@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 from . import packages, proc, repo, sources
-from .errors import Fault, tail
+from .errors import Fault, tail, unknown
 from .say import Progress, duration, say
 
 NINJA_LINE = re.compile(r"^\[(\d+)/(\d+)\] ")
@@ -49,9 +49,7 @@ def left_out(folder: Path) -> str:
 def configure(preset: str) -> None:
     done = proc.run(["cmake", "--preset", preset], cwd=repo.ROOT, merge=True)
     if not done.ok:
-        raise Fault(
-            f"configuring {preset} failed", tail(done.out, 6000), f"cmake --preset {preset}   shows it again"
-        )
+        raise Fault(f"configuring {preset} failed", tail(done.out, 6000), f"cmake --preset {preset}   shows it again")
 
 
 def failing_part(lines: list[str], limit: int = 150) -> str:
@@ -71,7 +69,8 @@ def build(preset: str, jobs: int | None = None, only: str | None = None) -> floa
     time stamps; what differs from the source is made anew whatever they say, and what comes out is
     of this source. Returns seconds."""
     packages.require("cmake", "ninja", compiler(preset))
-    repo.check_preset(preset)
+    if preset not in repo.presets():
+        raise unknown("preset", preset, repo.presets())
     folder, started = repo.BUILD / preset, time.monotonic()
     with repo.locked(preset):
         if stale(folder):
@@ -87,22 +86,16 @@ def build(preset: str, jobs: int | None = None, only: str | None = None) -> floa
         with Progress(f"build {preset}", 0) as progress:
 
             def on_line(line: str) -> None:
-                match = NINJA_LINE.match(line)
-                if match:
+                if match := NINJA_LINE.match(line):
                     progress.update(int(match[1]), int(match[2]))
                 lines.append(line)
 
-            done = proc.run(
-                command, cwd=repo.ROOT, merge=True, on_line=on_line, env=os.environ | {"NINJA_STATUS": "[%f/%t] "}
-            )
+            env = os.environ | {"NINJA_STATUS": "[%f/%t] "}
+            done = proc.run(command, cwd=repo.ROOT, merge=True, on_line=on_line, env=env)
         log = folder / "apiary-build.log"
         log.write_text(done.out)
     if not done.ok:
-        raise Fault(
-            f"building {preset} failed ({done.how()})",
-            failing_part(lines),
-            f"the whole log: {log.relative_to(repo.ROOT)}",
-        )
+        raise Fault(f"building {preset} failed ({done.how()})", failing_part(lines), f"the whole log: {repo.shown(log)}")
     why = "; while this built, or a library of an older build is in the way"
     sources.refuse_other(folder, wanted, f"scripts/apiary build {preset} once more, else remove build/{preset}", why)
     seconds = time.monotonic() - started
@@ -112,16 +105,7 @@ def build(preset: str, jobs: int | None = None, only: str | None = None) -> floa
 
 def crate() -> dict:
     """The Rust twins' Cargo.toml."""
-    path = repo.RUST / "Cargo.toml"
-    try:
-        return tomllib.loads(path.read_text())
-    except OSError as error:
-        raise Fault(f"{path.relative_to(repo.ROOT)} cannot be read", str(error.strerror), "") from error
-
-
-def cargo_command(*words: str) -> list[str]:
-    places = ["--manifest-path", str(repo.RUST / "Cargo.toml"), "--target-dir", str(repo.RUST / "target")]
-    return [packages.cargo(), *words, "--locked", *places]
+    return tomllib.loads(repo.must_read(repo.RUST / "Cargo.toml"))
 
 
 def rust_programs() -> list[Path]:
@@ -155,40 +139,37 @@ def touch_differing(records: list[Path], files: list[Path]) -> None:
                 path.touch()
 
 
+def cargo_command(*words: str) -> list[str]:
+    places = ["--manifest-path", str(repo.RUST / "Cargo.toml"), "--target-dir", str(repo.RUST / "target")]
+    return [packages.cargo(), *words, "--locked", *places]
+
+
+def cargo(progress: Progress, *words: str) -> proc.Done:
+    def on_line(line: str) -> None:
+        if match := CARGO_LINE.match(line):
+            progress.advance(match[1])
+
+    env = packages.cargo_env() | {"CARGO_TERM_COLOR": "never"}
+    return proc.run(cargo_command(*words), cwd=repo.RUST, merge=True, on_line=on_line, env=env)
+
+
 def build_rust() -> list[Path]:
     """Build the Rust twins in release mode; returns their programs, with their source beside them."""
     started, programs = time.monotonic(), rust_programs()
     with repo.locked("rust"), Progress("cargo", 0) as progress:
-
-        def on_line(line: str) -> None:
-            if CARGO_LINE.match(line):
-                progress.advance(CARGO_LINE.match(line)[1])
-
         files = rust_files()
         touch_differing(programs, files)
         before = {path: sources.digest(path) for path in files}
         for words in rust_builds():
-            done = proc.run(
-                cargo_command("build", "--release", *words),
-                cwd=repo.RUST,
-                merge=True,
-                on_line=on_line,
-                env=packages.cargo_env() | {"CARGO_TERM_COLOR": "never"},
-            )
+            done = cargo(progress, "build", "--release", *words)
             if not done.ok:
-                break
-        if done.ok:
-            changed = [str(path.relative_to(repo.ROOT)) for path in files if sources.digest(path) != before[path]]
-            if changed:
-                raise Fault(f"{repo.some(changed)} changed while cargo built it", "", "scripts/apiary build rust")
-            for program in programs:
-                sources.write_beside(program, files)
-    if not done.ok:
-        raise Fault(
-            f"cargo build {done.how()}",
-            tail(done.out, 6000),
-            " ".join(["cd tokio_baseline && cargo build --release --locked", *words]),
-        )
+                by_hand = " ".join(["cd tokio_baseline && cargo build --release --locked", *words])
+                raise Fault(f"cargo build {done.how()}", tail(done.out, 6000), by_hand)
+        changed = [str(path.relative_to(repo.ROOT)) for path in files if sources.digest(path) != before[path]]
+        if changed:
+            raise Fault(f"{repo.some(changed)} changed while cargo built it", "", "scripts/apiary build rust")
+        for program in programs:
+            sources.write_beside(program, files)
     say(f"build tokio_baseline: done in {duration(time.monotonic() - started)}")
     return programs
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import functools
 import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,23 +29,11 @@ class Tree:
     @property
     def hashes(self) -> tuple[str, str]:
         """As verification.hashes(), of this state: so that only its own proofs count for it."""
-        return (
-            repo.source_hash(*repo.PROVED_FOLDERS, root=self.source),
-            repo.source_hash(*repo.STRESSED_FOLDERS, root=self.source),
-        )
+        proved, stressed = (repo.source_hash(*folders, root=self.source) for folders in (repo.PROVED_FOLDERS, repo.STRESSED_FOLDERS))
+        return proved, stressed
 
 
-def git(*words: str, env: dict[str, str] | None = None) -> str:
-    done = subprocess.run(
-        ["git", "-c", f"safe.directory={repo.ROOT}", "-C", str(repo.ROOT), *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | (env or {}),
-    )
-    if done.returncode:
-        raise Fault(f"git {' '.join(words[:2])} failed", tail(done.stderr, 400), "")
-    return done.stdout.strip()
+git = functools.partial(repo.git, must=True)
 
 
 def baselines() -> dict[str, dict]:
@@ -71,13 +58,10 @@ def resolve(name: str) -> tuple[str, str, bool]:
     known = baselines()
     commit = repo.git("rev-parse", "--verify", "--quiet", f"{known.get(name, {}).get('commit', name)}^{{commit}}")
     if not commit:
-        raise Fault(
-            f"'{name}' is neither a result folder nor a commit, nor a baseline",
-            f"the baseline's commit {known[name].get('commit')} is not in this clone" if name in known else "git does not know it",
-            "git log --oneline   ('.' is the working tree; results/* are result folders; baselines: "
-            f"{', '.join(sorted(known)) or 'none; race --save-baseline NAME saves one'})",
-            USAGE,
-        )
+        gone = f"the baseline's commit {known[name].get('commit')} is not in this clone" if name in known else ""
+        saved = ", ".join(sorted(known)) or "none; race --save-baseline NAME saves one"
+        raise Fault(f"'{name}' is neither a result folder nor a commit, nor a baseline", gone or "git does not know it",
+                    f"git log --oneline   ('.' is the working tree; results/* are result folders; baselines: {saved})", USAGE)
     return git("rev-parse", f"{commit}^{{tree}}"), commit, False
 
 
@@ -85,15 +69,15 @@ def export(name: str) -> Tree:
     """The state's files, below build/compare/: one folder for each tree, names of equal length."""
     tree, commit, dirty = resolve(name)
     target = repo.BUILD / "compare" / tree[:12]
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".tmp-", dir=target.parent) as folder:
-            archive = Path(folder) / "tree.tar"
-            git("archive", "--format=tar", "-o", str(archive), tree)
-            whole = Path(folder) / "tree"
-            whole.mkdir()
-            shutil.unpack_archive(archive, whole)
-            whole.rename(target)
+    with repo.locked(f"export-{tree[:12]}"):
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".tmp-", dir=target.parent) as folder:
+                archive, whole = Path(folder) / "tree.tar", Path(folder) / "tree"
+                git("archive", "--format=tar", "-o", str(archive), tree)
+                whole.mkdir()
+                shutil.unpack_archive(archive, whole)
+                whole.rename(target)
     return Tree(name, commit, dirty, target)
 
 
@@ -102,16 +86,10 @@ def build(tree: Tree, subject: str) -> Path:
     packages.require("cmake", "ninja", "g++")
     target, folder = f"subject_{subject}", tree.source / "build" / "release"
     with repo.locked(f"compare-{tree.source.name}"), Progress(f"build {target} of {tree.asked}", 2) as progress:
-        for words in (
-            ["cmake", "--preset", "release", *NOT_BUILT],
-            ["cmake", "--build", str(folder), "--target", target],
-        ):
+        for words in (["cmake", "--preset", "release", *NOT_BUILT], ["cmake", "--build", str(folder), "--target", target]):
             done = proc.run(words, cwd=tree.source, merge=True)
             if not done.ok:
-                raise Fault(
-                    f"building {target} of {tree.asked} failed ({done.how()})",
-                    tail(done.out, 3000),
-                    f"cd {tree.source.relative_to(repo.ROOT)} && {' '.join(words[:3])} …   shows it again",
-                )
+                again = f"cd {repo.shown(tree.source)} && {' '.join(words[:3])} …   shows it again"
+                raise Fault(f"building {target} of {tree.asked} failed ({done.how()})", tail(done.out, 3000), again)
             progress.advance()
     return folder / "bin" / target

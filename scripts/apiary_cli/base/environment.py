@@ -10,31 +10,24 @@ import re
 import shutil
 from pathlib import Path
 
-from . import building, packages, repo
+from . import building, packages, repo, sources
 
 UNREADABLE = "unreadable"
+CPUS = Path("/sys/devices/system/cpu")
+ON_COMMAND_LINE = ("isolcpus nohz_full rcu_nocbs mitigations preempt intel_pstate idle processor transparent_hugepage nosmt "
+                   "clocksource tsc quiet").split()
 
 
-def read(path: str) -> str:
+def read(path: str | Path, otherwise: str = "") -> str:
     try:
-        return Path(path).read_text()
+        return Path(path).read_text(errors="replace")
     except OSError:
-        return ""
+        return otherwise
 
 
-def first(path: str) -> str:
+def first(path: str | Path) -> str:
     """The first line of a file, 'none' where it is empty, or 'unreadable'."""
-    try:
-        text = Path(path).read_text().strip()
-    except OSError:
-        return UNREADABLE
-    return text.splitlines()[0] if text else "none"
-
-
-def chosen_of(text: str) -> str:
-    """'always [madvise] never' -> 'madvise'."""
-    match = re.search(r"\[(\w+)\]", text)
-    return match[1] if match else text
+    return (read(path, UNREADABLE).strip() or "none").splitlines()[0]
 
 
 def cpu_fields(text: str) -> dict[str, str]:
@@ -54,89 +47,63 @@ def hypervisor() -> str:
 
 def caches() -> list[str]:
     out = []
-    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
-        level, kind, size = (first(str(index / name)) for name in ("level", "type", "size"))
-        out.append(f"L{level} {kind} {size} shared by CPUs {first(str(index / 'shared_cpu_list'))}")
+    for index in sorted((CPUS / "cpu0/cache").glob("index*")):
+        level, kind, size, shared = (first(index / name) for name in ("level", "type", "size", "shared_cpu_list"))
+        out.append(f"L{level} {kind} {size} shared by CPUs {shared}")
     return out
 
 
 def turbo() -> str:
-    no_turbo = first("/sys/devices/system/cpu/intel_pstate/no_turbo")
+    no_turbo, boost = first(CPUS / "intel_pstate/no_turbo"), first(CPUS / "cpufreq/boost")
     if no_turbo != UNREADABLE:
         return "off" if no_turbo == "1" else "on"
-    boost = first("/sys/devices/system/cpu/cpufreq/boost")
     return {"1": "on", "0": "off"}.get(boost, UNREADABLE)
-
-
-def mitigations() -> dict[str, str]:
-    folder = Path("/sys/devices/system/cpu/vulnerabilities")
-    return {path.name: first(str(path)) for path in sorted(folder.glob("*"))} if folder.is_dir() else {}
 
 
 def kernel_command_line() -> str:
     """Without values that could name a host or an identifier."""
-    words = read("/proc/cmdline").split()
-    wanted = (
-        "isolcpus nohz_full rcu_nocbs mitigations preempt intel_pstate idle processor transparent_hugepage nosmt clocksource tsc quiet"
-    ).split()
-    return " ".join(word for word in words if word.split("=")[0].split(".")[0] in wanted)
+    return " ".join(word for word in read("/proc/cmdline").split() if word.split("=")[0].split(".")[0] in ON_COMMAND_LINE)
 
 
 def machine() -> dict:
     """What stays the same from run to run."""
     cpu = cpu_fields(read("/proc/cpuinfo"))
-    cpufreq = "/sys/devices/system/cpu/cpu0/cpufreq"
     return {
         "cpu": cpu.get("model name") or platform.machine(),
         "microcode": cpu.get("microcode", UNREADABLE),
         "architecture": platform.machine(),
-        "cpus_online": first("/sys/devices/system/cpu/online"),
+        "cpus_online": first(CPUS / "online"),
         "cpus": os.cpu_count(),
         "affinity": sorted(os.sched_getaffinity(0)),
-        "threads_per_core": first("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"),
+        "threads_per_core": first(CPUS / "cpu0/topology/thread_siblings_list"),
         "hypervisor": hypervisor(),
         "caches": caches(),
         "memory_kib": int((re.search(r"MemTotal:\s+(\d+)", read("/proc/meminfo")) or [0, 0])[1]),
         "kernel": platform.release(),
         "kernel_command_line": kernel_command_line(),
-        "isolated_cpus": first("/sys/devices/system/cpu/isolated"),
+        "isolated_cpus": first(CPUS / "isolated"),
         "clocksource": first("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        "governor": first(f"{cpufreq}/scaling_governor"),
+        "governor": first(CPUS / "cpu0/cpufreq/scaling_governor"),
         "turbo": turbo(),
-        "transparent_hugepages": chosen_of(first("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "transparent_hugepages": re.sub(r".*\[(\w+)\].*", r"\1", first("/sys/kernel/mm/transparent_hugepage/enabled")),
         "aslr": first("/proc/sys/kernel/randomize_va_space"),
-        "mitigations": mitigations(),
+        "mitigations": {path.name: first(path) for path in sorted((CPUS / "vulnerabilities").glob("*"))},
         "cgroup_cpu_max": first("/sys/fs/cgroup/cpu.max"),
         "os": packages.read_os_release().get("PRETTY_NAME", ""),
         "libc": " ".join(platform.libc_ver()),
     }
 
 
-def file_hash(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    except OSError:
-        return ""
-
-
-def rustc_version() -> str:
-    try:
-        folder = Path(packages.cargo()).parent
-    except Exception:
-        return ""
-    rustc = folder / "rustc"
-    return packages.tool_version(str(rustc) if rustc.exists() else shutil.which("rustc") or "rustc")
-
-
 def toolchain() -> dict:
     tools = {name: packages.tool_version(name) for name in ("g++", "cmake", "ninja", "hyperfine")}
     cargo = packages.find_cargo()[0]
+    rustc = (shutil.which("rustc", path=Path(cargo).parent) or shutil.which("rustc") or "rustc") if cargo else ""
     return tools | {
         "cargo": packages.tool_version(cargo) if cargo else "",
-        "rustc": rustc_version(),
+        "rustc": packages.tool_version(rustc) if cargo else "",
         "python": platform.python_version(),
         "cxx_flags": building.compile_flags("release"),
-        "cargo_lock": file_hash(repo.RUST / "Cargo.lock"),
+        "cargo_lock": (sources.digest(repo.RUST / "Cargo.lock") or "")[:16],
     }
 
 
@@ -145,9 +112,7 @@ def load() -> dict:
     return {
         "utc": repo.utc_stamp(),
         "loadavg": first("/proc/loadavg"),
-        "psi_cpu": first("/proc/pressure/cpu"),
-        "psi_memory": first("/proc/pressure/memory"),
-        "psi_io": first("/proc/pressure/io"),
+        **{f"psi_{name}": first(f"/proc/pressure/{name}") for name in ("cpu", "memory", "io")},
     }
 
 

@@ -6,6 +6,7 @@ import difflib
 from typing import Iterable
 
 INCORRECT, USAGE, HARNESS, INVALID_BATCH = 1, 2, 3, 4
+WIDTH = 88
 MOST_NAMES, LIKE = 120, 12  # names that a fault lists; of more, so many
 
 
@@ -46,15 +47,14 @@ def tail(text: str, limit: int = 300) -> str:
     return f"… {kept.strip()}"
 
 
-def columns(names: Iterable[str], width: int = 88, indent: str = "  ") -> str:
-    """Names in sorted order, wrapped to a readable block."""
-    lines, line = [], ""
+def columns(names: Iterable[str]) -> str:
+    """Names, wrapped to a readable block."""
+    lines = [""]
     for name in names:
-        if line and len(line) + len(name) + 2 > width:
-            lines.append(line)
-            line = ""
-        line += ("  " if line else "") + name
-    return "\n".join(indent + text for text in lines + ([line] if line else []))
+        if lines[-1] and len(lines[-1]) + len(name) + 2 > WIDTH:
+            lines.append("")
+        lines[-1] += ("  " if lines[-1] else "") + name
+    return "\n".join(lines)
 
 
 def unknown(kind: str, seen: str, names: Iterable[str]) -> Fault:
@@ -65,4 +65,4 @@ def unknown(kind: str, seen: str, names: Iterable[str]) -> Fault:
     cause = f"did you mean '{near[0]}'?" if near else ""
     shown = known if len(known) <= MOST_NAMES else sorted(difflib.get_close_matches(seen, known, n=LIKE, cutoff=0.0))
     head = "the names that exist:" if shown is known else f"{len(known)} names exist; the {LIKE} most like it:"
-    return Fault(f"there is no {kind} '{seen}'", cause, f"{head}\n{columns(shown, indent='') or '(none exist)'}", USAGE)
+    return Fault(f"there is no {kind} '{seen}'", cause, f"{head}\n{columns(shown) or '(none exist)'}", USAGE)

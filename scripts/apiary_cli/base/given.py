@@ -5,12 +5,23 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import shlex
+import sys
 from typing import Callable
 
 MOST = 10**6  # of anything that is counted: more is a slip of the finger
 SEEDS = 2**63
 DECIMAL = re.compile(r"[0-9]{1,12}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
 YEAR = 365.0 * 24 * 3600
+
+
+def command() -> str:
+    """This call, to paste."""
+    return shlex.join(["scripts/apiary", *sys.argv[1:]])
+
+
+def repeatable(parser: argparse.ArgumentParser, option: str, metavar: str | None, help: str) -> None:
+    parser.add_argument(option, action="append", default=[], metavar=metavar, help=help)
 
 
 def refuse(text: str, wanted: str) -> argparse.ArgumentTypeError:

@@ -22,8 +22,12 @@ PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER scripts/apiary setup
 or take the system's own: sudo apt-get install python3-argcomplete python3-jinja2 python3-numpy python3-rich"""
 
 
-def wanted() -> str:
-    return hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+def pinned(where: Path, requirements: Path) -> bool:
+    """They were put there, of these versions."""
+    try:
+        return (where / STAMP).read_text() == hashlib.sha256(requirements.read_bytes()).hexdigest()
+    except OSError:
+        return False
 
 
 def present(name: str) -> bool:
@@ -38,30 +42,37 @@ def has_pip() -> bool:
 
 def ready(where: Path = LIBRARIES) -> bool:
     """They are there, of these versions; or this Python has its own, and nothing was put beside them."""
-    if where.exists():
-        try:
-            return (where / STAMP).read_text() == wanted()
-        except OSError:
-            return False
-    return all(map(present, USED))
+    return pinned(where, REQUIREMENTS) if where.exists() else all(map(present, USED))
+
+
+def fetch(where: Path, requirements: Path, retries: int = 10) -> proc.Done:
+    """By pip, whole or not at all."""
+    where.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".tmp-", dir=where.parent) as folder:
+        made = Path(folder) / "made"
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "--retries", str(retries)]
+        done = proc.run([*command, "--target", made, "--requirement", requirements], merge=True)
+        if done.ok:
+            (made / STAMP).write_text(hashlib.sha256(requirements.read_bytes()).hexdigest())
+            shutil.rmtree(where, ignore_errors=True)
+            made.rename(where)
+    return done
+
+
+def out_of_reach(told: str) -> bool:
+    """Whether that is what pip says where no package index answers."""
+    return "from versions: none" in told or "connection broken" in told
 
 
 def install(where: Path = LIBRARIES) -> None:
-    """Whole or not at all, by pip; a Fault that says what to do where it cannot."""
+    """Those of the command; a Fault that says what to do where pip cannot."""
     if not has_pip():
         raise Fault("this Python has no pip", "the libraries of scripts/requirements.txt are fetched by it", "sudo apt-get install python3-pip")
     with repo.locked("python"):
         if ready(where):
             return
         say(f"setup: fetching the Python libraries {', '.join(USED)}")
-        where.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".tmp-", dir=where.parent) as folder:
-            made = Path(folder) / "made"
-            command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "--only-binary", ":all:"]
-            done = proc.run([*command, "--retries", "10", "--target", made, "--requirement", REQUIREMENTS], merge=True)
-            if not done.ok:
-                raise Fault(f"the Python libraries could not be fetched (pip {done.how()})", tail(done.out, 600), BY_HAND)
-            (made / STAMP).write_text(wanted())
-            shutil.rmtree(where, ignore_errors=True)
-            made.rename(where)
+        done = fetch(where, REQUIREMENTS)
+        if not done.ok:
+            raise Fault(f"the Python libraries could not be fetched (pip {done.how()})", tail(done.out, 600), BY_HAND)
     sys.path_importer_cache.clear()  # which remembers that there was no such folder

@@ -1,4 +1,4 @@
-"""THE list of what apiary needs from the system, and how to see whether it is there."""
+"""What apiary needs from the system (scripts/packages.toml), and how to see whether it is there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable
@@ -14,14 +15,7 @@ from typing import Iterable
 from .errors import Fault
 
 RUST_AT_LEAST = (1, 85)
-# The systems on which setup installs: os-release's ID, its versions, and what is called otherwise there than below. Debian 12's
-# own cargo is 0.66, that of Ubuntu 24.04 is 1.75; both have a newer one under another name. The names were tried on Debian 12
-# and looked up for Debian 13; Ubuntu 24.04: names not tried.
-SYSTEMS = {
-    "debian": {(12,): {"cargo": "cargo-web"}, (13,): {}},
-    "ubuntu": {(24, 4): {"cargo": "cargo-1.85"}},
-}
-SYSTEMS_TEXT = "Debian 12 and 13 and Ubuntu 24.04 (names not tried)"
+SYSTEMS_TEXT = "Debian 12 and 13 and Ubuntu 24.04"
 ELSEWHERE = ("/usr/local/go/bin", "/usr/lib/go/bin")  # where CMake looks for programs, too
 
 
@@ -37,80 +31,23 @@ class Package:
     def present(self) -> bool:
         path = os.pathsep.join((os.environ.get("PATH", os.defpath), *ELSEWHERE))
         return all(shutil.which(command, path=path) for command in self.commands) and all(
-            glob.glob(pattern) for pattern in self.files
+            glob.glob(pattern, recursive=True) for pattern in self.files
         )
 
 
-REQUIRED = (
-    Package("ca-certificates", "lets cargo fetch crates", files=("/etc/ssl/certs/ca-certificates.crt",)),
-    Package("git", "names the commit in every record", commands=("git",)),
-    Package("python3", "runs this command", commands=("python3",)),
-    Package("python3-pip", "fetches the libraries of scripts/requirements.txt", commands=("pip3",)),
-    Package("cmake", "configures, runs the tests (CTest)", commands=("cmake", "ctest")),
-    Package("ninja-build", "builds", commands=("ninja",)),
-    Package("pkg-config", "the test of the package's own file for it", commands=("pkg-config",)),
-    Package("g++", "C++20 compiler", commands=("g++", "gcc")),
-    Package("binutils", "objdump: the disassembly test of the Sync policy", commands=("objdump",)),
-    Package("relacy-dev", "Relacy Race Detector", files=("/usr/include/relacy/relacy.hpp",)),
-    Package("libgtest-dev", "unit tests", files=("/usr/include/gtest/gtest.h",)),
-    Package("libbenchmark-dev", "micro-benchmarks", files=("/usr/include/benchmark/benchmark.h",)),
-    Package("nettle-dev", "SHA-1 of the scenario uts", files=("/usr/include/nettle/sha1.h",)),
-    Package("libcli11-dev", "command lines of subjects, checks and stresses", files=("/usr/include/CLI/CLI.hpp",)),
-    Package("nlohmann-json3-dev", "JSON of checks and stresses, golden vectors", files=("/usr/include/nlohmann/json.hpp",)),
-    Package("valgrind", "callgrind: exact counts of instructions", commands=("valgrind",)),
-    Package("hyperfine", "whole-process times", commands=("hyperfine",)),
-)
+def listed() -> tuple[dict, dict[str, Package]]:
+    with (Path(__file__).resolve().parents[2] / "packages.toml").open("rb") as file:
+        told = tomllib.load(file)
+    return told, {name: Package(name, **{key: value if key == "why" else tuple(value) for key, value in one.items()})
+                  for name, one in told["package"].items()}
 
-CARGO = Package("cargo", "cargo and rustc, 1.85 or newer")  # present where find_cargo finds one
 
-CLANG = Package("clang-19", "second compiler", commands=("clang++-19",))
-
-BOOST = Package("libboost-dev", "the peer Boost.Asio", files=("/usr/include/boost/asio/thread_pool.hpp",))
-
-# What a peer needs beyond that, by its subject's name. It is installed when a plan names the peer, or by setup --peers.
-PEERS = {
-    "onetbb": (Package("libtbb-dev", "the peer oneTBB", files=("/usr/include/tbb/version.h",)),),
-    "asio": (BOOST,),
-    "asio_awaitable": (BOOST,),
-    "moodycamel_pool": (
-        Package(
-            "libconcurrentqueue-dev",
-            "the peer moodycamel_pool",
-            files=("/usr/include/concurrentqueue/concurrentqueue.h",),
-        ),
-    ),
-    "caf": (Package("libcaf-dev", "the peer CAF", files=("/usr/include/caf/all.hpp",)),),
-    "boost_fiber": (
-        Package("libboost-fiber-dev", "the peer Boost.Fiber", files=("/usr/lib/*/libboost_fiber.so",)),
-    ),
-    "erlang": (Package("erlang-base", "the peer Erlang/OTP", commands=("erl", "erlc")),),
-    "starpu": (Package("libstarpu-dev", "the peer StarPU", files=("/usr/include/starpu/*/starpu.h",)),),
-    "go": (Package("golang-go", "the peer Go", commands=("go",)),),
-    "libomp": (
-        CLANG,
-        Package("libomp-19-dev", "OpenMP for clang", files=("/usr/lib/llvm-19/lib/clang/19/include/omp.h",)),
-    ),
-}
-
-# What checks of code that nobody here wrote need, by the name of the program or test that is left out without it. Each comes
-# with setup --peers.
-OUTSIDE = {
-    "boost_as_is": (
-        Package("libboost-dev", "Boost.Lockfree, checked as it is", files=("/usr/include/boost/lockfree/queue.hpp",)),
-    ),
-    "moodycamel_as_is": PEERS["moodycamel_pool"],
-    "tbb_as_is": PEERS["onetbb"],
-    "as_it_is_by_clang": (CLANG,),
-}
-
-LINT = (
-    CLANG,
-    Package("clang-tidy-19", "lint", commands=("clang-tidy-19",)),
-    Package("clang-format-19", "format", commands=("clang-format-19",)),
-)
-
-ALL = tuple(dict.fromkeys((*REQUIRED, *(package for needs in PEERS.values() for package in needs), *LINT)))
-TOOL_FOR = {command: package.name for package in ALL for command in package.commands}
+LISTED, KNOWN = listed()
+SYSTEMS = LISTED["systems"]
+REQUIRED, LINT = (tuple(KNOWN[name] for name in LISTED["needs"][key]) for key in ("required", "lint"))
+PEERS, OUTSIDE = ({of: tuple(KNOWN[name] for name in names) for of, names in LISTED[key].items()} for key in ("peers", "outside"))
+CARGO = KNOWN["cargo"]  # present where find_cargo finds one
+TOOL_FOR = {command: package.name for package in KNOWN.values() for command in package.commands}
 
 
 def of_peers(names: Iterable[str]) -> tuple[Package, ...]:
@@ -130,8 +67,7 @@ def parse_os_release(text: str) -> dict[str, str]:
 
 def names_of_system(os_release: dict[str, str]) -> dict[str, str] | None:
     """What is called otherwise on this system; None where setup does not know its packages (derivatives, other versions)."""
-    version = tuple(map(int, re.findall(r"\d+", os_release.get("VERSION_ID", ""))))
-    return SYSTEMS.get(os_release.get("ID", ""), {}).get(version)
+    return SYSTEMS.get(os_release.get("ID", ""), {}).get(os_release.get("VERSION_ID", ""))
 
 
 def read_os_release(path: str = "/etc/os-release") -> dict[str, str]:
@@ -158,9 +94,8 @@ def cargo_candidates() -> list[str]:
 def tool_version(path: str) -> str:
     """The first line of `path --version`, or an empty string."""
     try:
-        done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30, check=False
-        )
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.splitlines()[0].strip() if done.returncode == 0 and done.stdout else ""
@@ -182,11 +117,8 @@ def cargo() -> str:
     path, seen = find_cargo()
     if path is None:
         wanted = ".".join(map(str, RUST_AT_LEAST))
-        raise Fault(
-            f"no cargo of version {wanted} or newer",
-            "; ".join(seen) or "none was found",
-            "scripts/apiary setup   (Debian 12: sudo apt-get install cargo-web; Ubuntu 24.04: cargo-1.85)",
-        )
+        raise Fault(f"no cargo of version {wanted} or newer", "; ".join(seen) or "none was found",
+                    "scripts/apiary setup   (Debian 12: sudo apt-get install cargo-web; Ubuntu 24.04: cargo-1.85)")
     return path
 
 
@@ -201,9 +133,6 @@ def require(*commands: str) -> None:
     absent = [command for command in commands if not shutil.which(command)]
     if absent:
         names = " ".join(dict.fromkeys(TOOL_FOR.get(command, command) for command in absent))
-        lint = " --with-lint" if any(command in package.commands for package in LINT for command in absent) else ""
-        raise Fault(
-            f"{', '.join(absent)} not found",
-            "the toolchain is not complete",
-            f"scripts/apiary setup{lint}   (or: sudo apt-get install {names})",
-        )
+        lint = " --with-lint" if any(set(absent) & set(package.commands) for package in LINT) else ""
+        raise Fault(f"{', '.join(absent)} not found", "the toolchain is not complete",
+                    f"scripts/apiary setup{lint}   (or: sudo apt-get install {names})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import os
@@ -19,8 +20,9 @@ from .errors import Fault, Stopped
 _libc = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 LIVE: set["Child"] = set()
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # What a parent may have ignored (a script of its jobs in the background, a service) or blocked, and children inherit.
-HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD, signal.SIGUSR1, signal.SIGUSR2)
+HEARD = (*STOPS, signal.SIGQUIT, signal.SIGCHLD, signal.SIGUSR1, signal.SIGUSR2)
 KEPT = 64 << 20  # bytes of a stream that are kept; what comes behind is read and dropped
 
 
@@ -106,42 +108,32 @@ class Child:
         self.started = time.monotonic()
         try:
             self.popen = subprocess.Popen(
-                self.argv,
-                cwd=spec.cwd,
-                env=spec.env,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if spec.merge else subprocess.PIPE,
-                preexec_fn=before_exec,
-            )
-        except FileNotFoundError as error:
-            raise Fault(
-                f"cannot start {self.argv[0]}", str(error.strerror), "scripts/apiary setup, then scripts/apiary build"
-            ) from error
-        except PermissionError as error:
-            raise Fault(f"cannot start {self.argv[0]}", "it is not executable", "") from error
+                self.argv, cwd=spec.cwd, env=spec.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if spec.merge else subprocess.PIPE, preexec_fn=before_exec)
         except OSError as error:
-            cause = f"{error.strerror}: no program for this machine, and no script with a #! line"
-            raise Fault(f"cannot start {self.argv[0]}", cause, "") from error
+            cause, remedy = f"{error.strerror}: no program for this machine, and no script with a #! line", ""
+            if isinstance(error, FileNotFoundError):
+                cause, remedy = str(error.strerror), "scripts/apiary setup, then scripts/apiary build"
+            elif isinstance(error, PermissionError):
+                cause = "it is not executable"
+            raise Fault(f"cannot start {self.argv[0]}", cause, remedy) from error
         LIVE.add(self)
-        self.streams = [
-            (name, stream) for name, stream in (("out", self.popen.stdout), ("err", self.popen.stderr)) if stream
-        ]
+        self.streams = [one for one in (("out", self.popen.stdout), ("err", self.popen.stderr)) if one[1]]
         for _, stream in self.streams:
             os.set_blocking(stream.fileno(), False)
         self.pidfd = os.pidfd_open(self.popen.pid)
         self.timed_out = False
-        self.next_look: float | None = self.started if spec.watch else None
+        self.next_look = self.started if spec.watch else math.inf
 
-    def deadline(self) -> float | None:
-        return None if self.spec.timeout is None else self.started + self.spec.timeout
+    def deadline(self) -> float:
+        return math.inf if self.spec.timeout is None else self.started + self.spec.timeout
 
     def look(self) -> None:
         """Let the watcher look, when it wants to."""
         now = time.monotonic()
-        if self.next_look is not None and now >= self.next_look:
+        if now >= self.next_look:
             again = self.spec.watch(self.popen.pid, now - self.started)
-            self.next_look = None if again is None else time.monotonic() + again
+            self.next_look = math.inf if again is None else time.monotonic() + again
 
     def drain(self, most: int = 16) -> None:
         """Read what there is, at most `most` pieces of each stream, so that a child that prints without end cannot
@@ -186,17 +178,8 @@ class Child:
             self.spec.on_line(self._line.decode("utf-8", "replace"))
         self.close()
         text = {name: bytes(data).decode("utf-8", "replace") for name, data in self.buffers.items()}
-        return Done(
-            self.argv,
-            self.popen.returncode,
-            text["out"],
-            text["err"],
-            seconds,
-            self.timed_out,
-            usage.ru_utime + usage.ru_stime,
-            self.spec.tag,
-            self.overflow,
-        )
+        return Done(self.argv, self.popen.returncode, text["out"], text["err"], seconds, self.timed_out,
+                    usage.ru_utime + usage.ru_stime, self.spec.tag, self.overflow)
 
     def close(self) -> None:
         LIVE.discard(self)
@@ -208,18 +191,14 @@ class Child:
             self.pidfd = -1
 
     def signal_group(self, number: int) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.popen.pid, number)
-        except (ProcessLookupError, PermissionError):
-            pass
 
 
 def _pump(active: list[Child], timeout: float = 1.0) -> list[Child]:
     """Wait for output or an end, once; return the children that have ended."""
-    limits = [child.deadline() for child in active if child.deadline() is not None]
-    limits += [child.next_look for child in active if child.next_look is not None]
-    now = time.monotonic()
-    wait = max(0.0, min([timeout, *(limit - now for limit in limits)]))
+    due = min((min(child.deadline(), child.next_look) for child in active), default=math.inf)
+    wait = max(0.0, min(timeout, due - time.monotonic()))
     with selectors.DefaultSelector() as selector:
         for child in active:
             selector.register(child.pidfd, selectors.EVENT_READ, (child, True))
@@ -230,18 +209,13 @@ def _pump(active: list[Child], timeout: float = 1.0) -> list[Child]:
     for child, is_end in events:
         if not is_end:
             child.drain()
-    for child in active:
-        if child not in ended:
-            child.look()
-    late = [
-        child
-        for child in active
-        if child not in ended and child.deadline() is not None and time.monotonic() >= child.deadline()
-    ]
-    for child in late:
-        child.timed_out = True
-        end_group(child)
-    return ended + late
+    for child in set(active) - set(ended):
+        child.look()
+        if time.monotonic() >= child.deadline():
+            child.timed_out = True
+            end_group(child)
+            ended.append(child)
+    return ended
 
 
 def end_group(child: Child, grace: float = 1.0) -> None:
@@ -258,16 +232,18 @@ def run(argv: Sequence[str | os.PathLike], **options) -> Done:
     return next(iter(run_many([Spec(argv, **options)], 1)))
 
 
-def end_strays(expected: Iterable[int] = ()) -> int:
+def kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, ChildProcessError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def end_strays() -> int:
     """End what finished children left in sessions of its own, and say how many processes that were. For the one who
-    runs one child at a time: every other descendant of this process but `expected` is a stray."""
-    strays = set(descendants(os.getpid())) - set(expected) - {child.popen.pid for child in LIVE}
+    runs one child at a time: every other descendant of this process is a stray."""
+    strays = set(descendants(os.getpid())) - {child.popen.pid for child in LIVE}
     for pid in strays:
-        try:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-        except (ProcessLookupError, ChildProcessError, PermissionError):
-            pass
+        kill(pid)
     return len(strays)
 
 
@@ -336,34 +312,19 @@ def descendants(root: int) -> list[int]:
 
 def kill_all(grace: float = 1.0) -> None:
     """End every child and every descendant. Called once, on the way out."""
-    for child in list(LIVE):
-        child.signal_group(signal.SIGTERM)
-    limit = time.monotonic() + grace
-    while descendants(os.getpid()) and time.monotonic() < limit:
-        _reap()
-        time.sleep(0.02)
-    for child in list(LIVE):
-        child.signal_group(signal.SIGKILL)
-    for _ in range(50):
-        left = descendants(os.getpid())
-        if not left:
-            break
-        for pid in left:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        _reap()
-        time.sleep(0.02)
+    for number, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, 1.0)):
+        for child in list(LIVE):
+            child.signal_group(number)
+        limit = time.monotonic() + seconds
+        while (left := descendants(os.getpid())) and time.monotonic() < limit:
+            for pid in left if number == signal.SIGKILL else ():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            time.sleep(0.02)
     LIVE.clear()
-
-
-def _reap() -> None:
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
 
 
 def usual_limits() -> None:
@@ -378,11 +339,9 @@ def usual_limits() -> None:
 
 def deafen() -> None:
     """Nothing stops this process any more: it ends, by the status that it has."""
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    with contextlib.suppress(Stopped):  # it came just before; its handler has done the same
+        for number in STOPS:
             signal.signal(number, signal.SIG_IGN)
-    except Stopped:  # it came just before; its handler has done the same
-        pass
 
 
 def install_signals() -> None:
@@ -390,11 +349,11 @@ def install_signals() -> None:
     parent has ignored or blocked."""
 
     def stop(signum: int, _frame: object) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in STOPS:
             signal.signal(number, signal.SIG_IGN)
         raise Stopped(signum)
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, children would leave no exit status
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in STOPS:
         signal.signal(number, stop)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Iterable, Iterator
 
-from .errors import Fault, HARNESS, unknown
+from .errors import Fault, HARNESS, tail
 from .say import say
 
 ROOT = Path(os.environ.get("APIARY_ROOT") or Path(__file__).resolve().parents[3])
@@ -38,17 +38,15 @@ def some(names: Iterable[str]) -> str:
     return ", ".join(listed[:SHOWN]) + (f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else "")
 
 
-def git(*words: str) -> str | None:
-    """The output of a read-only git command, or None where there is no answer."""
+def git(*words: str, env: dict[str, str] | None = None, must: bool = False) -> str | None:
+    """The output of a git command; where there is no answer, None, or a Fault if there must be one."""
+    command = ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), *words]
     try:
-        done = subprocess.run(
-            ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), *words],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | (env or {}))
     except OSError:
         return None
+    if done.returncode and must:
+        raise Fault(f"git {' '.join(words[:2])} failed", tail(done.stderr, 400), "")
     return done.stdout.strip() if done.returncode == 0 else None
 
 
@@ -101,13 +99,7 @@ def host() -> str:
 
 def preset_file() -> dict:
     """What CMakePresets.json says."""
-    path = ROOT / "CMakePresets.json"
-    try:
-        return json.loads(path.read_text())
-    except OSError as error:
-        raise Fault(
-            f"{path.name} cannot be read", str(error.strerror), "run scripts/apiary from a checkout of apiary"
-        ) from error
+    return json.loads(must_read(ROOT / "CMakePresets.json", "run scripts/apiary from a checkout of apiary"))
 
 
 def presets() -> list[str]:
@@ -119,12 +111,6 @@ def preset_targets(preset: str) -> list[str]:
     """The targets that a build of this preset is limited to; none: it builds everything."""
     entries = preset_file().get("buildPresets", [])
     return next((entry.get("targets", []) for entry in entries if entry["name"] == preset), [])
-
-
-def check_preset(name: str) -> str:
-    if name not in presets():
-        raise unknown("preset", name, presets())
-    return name
 
 
 def manifest(preset: str, kind: str) -> list[Path]:
@@ -140,9 +126,7 @@ def built(preset: str, kind: str) -> list[Path]:
     programs = manifest(preset, kind)
     missing = [path.name for path in programs if not path.exists()]
     if missing:
-        raise Fault(
-            f"build/{preset} lacks {some(missing)}", "it is not built yet", f"scripts/apiary build {preset}"
-        )
+        raise Fault(f"build/{preset} lacks {some(missing)}", "it is not built yet", f"scripts/apiary build {preset}")
     return programs
 
 
@@ -159,9 +143,16 @@ def locked(name: str) -> Iterator[None]:
         yield
 
 
-def shown(path: Path) -> Path:
+def shown(path: Path, elsewhere: Path | None = None) -> Path:
     """As a reader at the root sees it; whole where it lies elsewhere."""
-    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else elsewhere or path
+
+
+def must_read(path: Path, remedy: str = "") -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise Fault(f"{shown(path)} cannot be read", str(error.strerror), remedy) from error
 
 
 def write_text(path: Path, text: str) -> None:

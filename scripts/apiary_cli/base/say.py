@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import time
-from typing import Iterable, TextIO
+from typing import Any, Callable, Iterable, Iterator, TextIO
 
 UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 WIDEST = 100_000  # of a table that goes into a file
@@ -21,9 +21,10 @@ def colour(text: str, name: str, stream: TextIO | None = None) -> str:
     return f"\x1b[{CODES[name]}m{text}\x1b[0m"
 
 
-def say(text: str = "") -> None:
+def say(*lines: str) -> None:
     Progress.hide()
-    print(text, flush=True)
+    for line in lines:
+        print(line, flush=True)
 
 
 def heading(text: str) -> None:
@@ -157,3 +158,11 @@ class Progress:
     def _erase(self) -> None:
         if self._bar:
             self._bar.stop()
+
+
+def counted(label: str, items: Iterable[Any], total: int, note: Callable[[Any], str] = lambda _: "") -> Iterator[Any]:
+    """These one by one, with progress behind each."""
+    with Progress(label, total) as progress:
+        for one in items:
+            yield one
+            progress.advance(note(one))

@@ -146,9 +146,6 @@ def words_for(name: str) -> str:
     return f"the flags of {Path(rest).name.removesuffix('.o')}" if kind == "flags" and rest else name
 
 
-# ---------------------------------------------------------------------------------------------- building
-
-
 def misconfigured(folder: Path) -> list[str]:
     """The CMake files that have changed since the build folder was configured."""
     try:
@@ -169,9 +166,6 @@ def drop_differing(folder: Path, programs: Iterable[Path]) -> int:
     for path in doomed:
         path.unlink()
     return len(doomed)
-
-
-# --------------------------------------------------------------------------------------------- recording
 
 
 def of(folder: Path, programs: Iterable[Path]) -> dict[str, list[Path]]:
@@ -229,11 +223,8 @@ class Evidence:
         """When they have run. Returns the stamp."""
         replaced = sorted(path.name for path, state in self.seen.items() if self.state(path) != state)
         if replaced:
-            raise Fault(
-                f"{repo.some(replaced)} changed while they ran: nothing is recorded",
-                "somebody built meanwhile",
-                "the same command again, and no build beside it",
-            )
+            raise Fault(f"{repo.some(replaced)} changed while they ran: nothing is recorded",
+                        "somebody built meanwhile", "the same command again, and no build beside it")
         if repo.source_hash(*self.stamp["source_folders"]) != self.stamp["source_hash"]:
             warn(f"the source changed meanwhile; what is recorded is of {self.stamp['source_hash']}, which ran")
         return self.stamp

@@ -106,18 +106,13 @@ class Estimate:
         return math.exp((self.log_hi - self.log_lo) / 2) - 1
 
 
-def log_ratios(pairs: Sequence[tuple[float, float]]) -> list[float]:
-    """ln(candidate / baseline) of each pair; a value that is not positive is an error of the caller."""
-    return [math.log(candidate / baseline) for candidate, baseline in pairs]
-
-
 def estimate(pairs: Sequence[tuple[float, float]], resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
-    d = log_ratios(pairs)
-    distribution = bootstrap(d, resamples, seed)
+    """Of (candidate, baseline); a value that is not positive is an error of the caller."""
+    d = [math.log(candidate / baseline) for candidate, baseline in pairs]
+    distribution = distribution_of(tuple(d), resamples, seed)
     tail = (1 - CONFIDENCE) / 2
-    return Estimate(
-        len(d), trimmed_mean(d), quantile(distribution, tail), quantile(distribution, 1 - tail), tuple(distribution)
-    )
+    return Estimate(len(d), trimmed_mean(d), quantile(distribution, tail), quantile(distribution, 1 - tail),
+                    distribution)
 
 
 def margin(aa_half_width: float | None) -> float:
@@ -184,13 +179,8 @@ def modes(values: Sequence[float], gap: float = 0.15) -> int:
     """How many clusters, where a relative step above `gap` between neighbours separates two,
     each of at least a fifth of the values."""
     ordered = sorted(values)
-    groups, size = [], 1
-    for before, after in zip(ordered, ordered[1:]):
-        if after > before * (1 + gap):
-            groups.append(size)
-            size = 0
-        size += 1
-    groups.append(size)
+    steps = [i for i, (before, after) in enumerate(zip(ordered, ordered[1:]), 1) if after > before * (1 + gap)]
+    groups = [end - begin for begin, end in zip([0, *steps], [*steps, len(ordered)])]
     return max(1, sum(group >= max(2, len(ordered) / 5) for group in groups))
 
 

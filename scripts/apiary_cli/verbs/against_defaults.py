@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import random
 import time
 from pathlib import Path
 from typing import Callable
 
-from ..base import decided, repo
+from ..base import decided, given, repo
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..base.say import Progress, duration, heading, say
 from ..race import folder, plans, rounds, subjects, tables
@@ -27,10 +26,15 @@ def label(setting: Setting) -> str:
     return " ".join(f"{name}={value}" for name, value in setting)
 
 
+def fill(args: argparse.Namespace, defaults: dict[str, float]) -> None:
+    """What was not given; a sweep and an ablation have other defaults."""
+    for name, value in defaults.items():
+        setattr(args, name, value if getattr(args, name) is None else getattr(args, name))
+
+
 def introduced(args: argparse.Namespace) -> tuple[subjects.Subject, dict[str, subjects.Tunable]]:
     """The subject, built unless --no-build, and the numbers that it can be told."""
-    args.subject, args.program, args.baseline = [args.subject], [], None
-    (subject, *_), _ = entrants.gather(args)
+    subject = entrants.only(args)
     known = {one.name: one for one in subjects.tunables(subject)}
     if not known:
         cause = "its --tunables names no number"
@@ -40,15 +44,9 @@ def introduced(args: argparse.Namespace) -> tuple[subjects.Subject, dict[str, su
 
 def line_up(subject: subjects.Subject, chosen: list[Setting], scratch: Path) -> list[subjects.Arm]:
     """The defaults, their two controls, and an arm for each setting; all copies of one program."""
-    given = [(subject, "baseline", subject.name), (subject, "aa", f"{subject.name}-aa")]
-    given += [(subject, "slow10", f"{subject.name}-slow10")]
-    given += [(subject, "candidate", label(setting)) for setting in chosen]
-    arms = subjects.place(given, scratch)
-    fixed = len(arms) - len(chosen)
-    return arms[:fixed] + [
-        dataclasses.replace(arm, tune=tuple(f"{name}={value}" for name, value in setting))
-        for arm, setting in zip(arms[fixed:], chosen)
-    ]
+    fixed = [(subject, "baseline", subject.name), (subject, "aa", f"{subject.name}-aa"), (subject, "slow10", f"{subject.name}-slow10")]
+    arms = subjects.place([*fixed, *((subject, "candidate", label(setting)) for setting in chosen)], scratch)
+    return [dataclasses.replace(arm, tune=tuple(arm.label.split())) if arm.role == "candidate" else arm for arm in arms]
 
 
 def run_batch(state: rounds.Race, batch: int) -> list[Comparison]:
@@ -71,38 +69,23 @@ def measure(state: rounds.Race, until: float, narrow: Callable[[list[Comparison]
     return batches
 
 
-def perform(
-    args: argparse.Namespace,
-    plan: plans.Plan,
-    arms_in: Callable[[Path], list[subjects.Arm]],
-    narrow: Callable[[rounds.Race, list[Comparison]], bool],
-    command: str,
-    write: Callable[[Path, str, Batches, rounds.Race], None],
-) -> tuple[Path, Batches, list[dict[str, str]]]:
-    """Race, and leave a folder; `write` adds to it what the batches say."""
-    seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
-    record = folder.Record()
+def perform(args: argparse.Namespace, plan: plans.Plan, arms_in: Callable[[Path], list[subjects.Arm]],
+            narrow: Callable[[rounds.Race, list[Comparison]], bool], write: Callable[[Path, str, Batches], list[str]]) -> int:
+    """Race, and leave a folder; `write` adds to it what the batches say, and returns it in lines. Returns the exit code."""
+    record, began = folder.Record(), time.monotonic()
     with folder.begun() as (run_id, out, scratch):
-        state = rounds.Race(plan, arms_in(scratch), args.workers, seed, run_id, record.env_id, repo.commit(), scratch)
+        seed, commit = race.seed_of(args.seed), repo.commit()
+        state = rounds.Race(plan, arms_in(scratch), args.workers, seed, run_id, record.env_id, commit, scratch)
         batches = measure(state, time.monotonic() + 60 * args.minutes, lambda first: narrow(state, first))
         tables.write(out / "rows.csv", tables.ROWS, state.rows)
-        record.write(out, run_id, race.describe(state, plan, command, [], [], repo.dirty()))
-        write(out, run_id, batches, state)
-    return repo.RESULTS / run_id, batches, state.rows
-
-
-def tell(lines: list[str], where: Path, started: float, rows: list[dict[str, str]]) -> None:
+        record.write(out, run_id, race.describe(state, plan, given.command(), [], [], repo.dirty()))
+        lines = write(out, run_id, batches)
+    where, failures = repo.shown(repo.RESULTS / run_id), summary.failures(state.rows)
     heading("result")
-    decided.note(folder=str(race.relative(where)), lines=lines, failures=summary.failures(rows))
-    for line in [*lines, *summary.failures(rows)]:
-        say(line)
-    say(f"{race.relative(where)}/summary.md")
-    say(f"took {duration(time.monotonic() - started)}")
-
-
-def exit_code(batches: Batches, rows: list[dict[str, str]]) -> int:
-    if comparing.incorrect(rows):
+    decided.note(folder=str(where), lines=lines, failures=failures)
+    say(*lines, *failures, f"{where}/summary.md", f"took {duration(time.monotonic() - began)}")
+    if comparing.incorrect(state.rows):
         return INCORRECT
-    if not comparing.good(rows):
+    if not comparing.good(state.rows):
         return HARNESS
     return INVALID_BATCH if any(comparing.validity(one).word == comparing.INVALID for one in batches) else 0

@@ -15,9 +15,9 @@ import traceback
 from dataclasses import dataclass, field
 
 from ..analysis import comparing
-from ..base import building, commits, decided, environment, packages, proc, repo, sources
+from ..base import building, commits, decided, environment, proc, repo, sources
 from ..base.errors import Fault, Stopped, unknown
-from ..base.say import Progress, colour, duration, heading, markdown, say, table
+from ..base.say import Progress, colour, counted, duration, heading, markdown, say, table
 from ..verify import stressing
 from . import compare, failures, setup
 
@@ -69,7 +69,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(only: str | None) -> list[str]:
-    names = [name for name in (only or ",".join(PARTS)).split(",") if name]
+    names = list(filter(None, (only or ",".join(PARTS)).split(",")))
     for name in names:
         if name not in PARTS:
             raise unknown("part", name, PARTS)
@@ -80,7 +80,7 @@ def closing_lines(text: str, pattern: re.Pattern[str]) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if pattern.match(line)]
 
 
-def ctest(preset: str, extra: list[str] | None = None) -> tuple[bool, str]:
+def ctest(preset: str) -> tuple[bool, str]:
     """Run a preset's tests; returns whether all passed and what CTest printed. Stopped, it says what was running."""
     running: dict[str, None] = {}
     with Progress(f"ctest {preset}", 0) as progress:
@@ -92,19 +92,9 @@ def ctest(preset: str, extra: list[str] | None = None) -> tuple[bool, str]:
                 running.pop(match[3], None)
                 progress.update(int(match[1]), int(match[2]), match[3])
 
-        command = [
-            *(stressing.without_randomisation() if preset == "tsan" else []),
-            "ctest",
-            "--preset",
-            preset,
-            "--output-on-failure",
-            "--no-tests=error",
-            "--output-junit",
-            str(repo.BUILD / preset / "junit.xml"),
-            "--parallel",
-            str(os.cpu_count() or 1),
-            *(extra or []),
-        ]
+        steady = stressing.without_randomisation() if preset == "tsan" else []
+        command = [*steady, "ctest", "--preset", preset, "--output-on-failure", "--no-tests=error", "--output-junit",
+                   str(repo.BUILD / preset / "junit.xml"), "--parallel", str(os.cpu_count() or 1)]
         try:
             plain = os.environ | {"CLICOLOR_FORCE": "0", "GTEST_COLOR": "no"}  # its lines are read here
             done = proc.run(command, cwd=repo.ROOT, merge=True, on_line=on_line, env=plain)
@@ -127,23 +117,12 @@ def run_preset(name: str) -> tuple[bool, list[str], list[str]]:
 def run_rust() -> tuple[bool, list[str], list[str]]:
     building.crate()
     with repo.locked("rust"), Progress("cargo test", 0) as progress:
-
-        def on_line(line: str) -> None:
-            if building.CARGO_LINE.match(line):
-                progress.advance()
-
         tested, files = repo.RUST / "target" / "tested", building.rust_files("tests")
         building.touch_differing([tested], files)
         closing, passed, text = [], True, ""
         # The tests of a feature have its name, and Tokio's are of the Tokio that is raced.
         for words in ([], *(["--features", name, name] for name in building.crate().get("features", {}))):
-            done = proc.run(
-                building.cargo_command("test", *words),
-                cwd=repo.RUST,
-                merge=True,
-                on_line=on_line,
-                env=packages.cargo_env() | {"CARGO_TERM_COLOR": "never"},
-            )
+            done = building.cargo(progress, "test", *words)
             lines, text = closing_lines(done.out, CARGO_CLOSING), done.out
             closing += lines
             passed = done.ok and any(not line.startswith("test result: ok. 0 passed") for line in lines)
@@ -159,22 +138,11 @@ def run_rust() -> tuple[bool, list[str], list[str]]:
 
 def run_python() -> tuple[bool, list[str], list[str]]:
     """Each file of tests in a process of its own, as many at a time as there are processors."""
-    specs = [
-        proc.Spec(
-            [sys.executable, "-m", "unittest", f"tests.{path.stem}"],
-            cwd=repo.ROOT / "scripts",
-            merge=True,
-            env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
-            tag=path.stem,
-        )
-        for path in sorted((repo.ROOT / "scripts" / "tests").glob("test_*.py"))
-    ]
-    ended = []
-    with Progress("unittest", len(specs)) as progress:
-        for done in proc.run_many(specs, os.cpu_count() or 1):
-            ended.append((done.tag, done.ok, done.out))
-            progress.advance(done.tag)
-    failed = []
+    scripts, env = repo.ROOT / "scripts", os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    specs = [proc.Spec([sys.executable, "-m", "unittest", f"tests.{path.stem}"], cwd=scripts, merge=True, env=env, tag=path.stem)
+             for path in sorted((scripts / "tests").glob("test_*.py"))]
+    runs = counted("unittest", proc.run_many(specs, os.cpu_count() or 1), len(specs), lambda done: done.tag)
+    ended, failed = [(done.tag, done.ok, done.out) for done in runs], []
     for file, passed, text in sorted(ended):
         if not (passed and RAN_SOME.search(text)):
             say(text.rstrip())
@@ -193,10 +161,7 @@ def unittest_closing(ended: list[tuple[str, bool, str]]) -> tuple[bool, list[str
 
 def baseline() -> str:
     """The commit that impl/ is held to: the first word of results/baseline; the rest of the file is the reason."""
-    try:
-        words = BASELINE.read_text().split()
-    except OSError as error:
-        raise Fault("results/baseline cannot be read", str(error.strerror), "git checkout results/baseline") from error
+    words = repo.must_read(BASELINE, "git checkout results/baseline").split()
     if not words or not re.fullmatch("[0-9a-f]{40}", words[0]):
         raise Fault("results/baseline names no commit", f"it begins with {words[:1]}", "its first word is 40 hex digits")
     return words[0]
@@ -235,8 +200,7 @@ def run_part(name: str) -> Part:
         say(traceback.format_exc().rstrip())
         told = failures.line(f"{type(error).__name__}: {error}")
         passed, closing, failed = False, [told], [told]
-    for line in closing:
-        say(line)
+    say(*closing)
     return Part(name, passed, time.monotonic() - started, closing, failed)
 
 
@@ -250,24 +214,24 @@ def in_short(closing: list[str]) -> str:
     return next(counting, closing[0] if closing else "")
 
 
-def summary(parts: list[Part]) -> str:
-    rows = [
-        [
-            part.name,
-            colour("passed", "green") if part.passed else colour("FAILED", "red"),
-            duration(part.seconds),
-            in_short(part.closing),
-        ]
-        for part in parts
-    ]
-    return table(["part", "result", "time", "in short"], rows)
+HEAD = ["part", "result", "time", "in short"]
+
+
+def row(part: Part, passed: str, failed: str) -> list[str]:
+    return [part.name, passed if part.passed else failed, duration(part.seconds), in_short(part.closing)]
 
 
 def job_summary(parts: list[Part]) -> str:
-    """The same in Markdown, for the page of a CI job."""
-    rows = ([one.name, "passed" if one.passed else "**FAILED**", duration(one.seconds), in_short(one.closing)] for one in parts)
+    """How each part went, in Markdown, for the page of a CI job."""
     told = [f"    {line}" for line in failed_lines(parts)]
-    return "\n".join([*markdown(["part", "result", "time", "in short"], rows), *[""] * bool(told), *told]) + "\n"
+    return "\n".join([*markdown(HEAD, (row(part, "passed", "**FAILED**") for part in parts)), *[""] * bool(told), *told]) + "\n"
+
+
+def tell_the_job(text: str) -> None:
+    """In a job of GitHub: onto its page."""
+    if os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(os.environ["GITHUB_STEP_SUMMARY"], "a") as handle:
+            handle.write(text)
 
 
 def failed_lines(parts: list[Part]) -> list[str]:
@@ -275,9 +239,10 @@ def failed_lines(parts: list[Part]) -> list[str]:
     red, lines = [part for part in parts if not part.passed], []
     most = max(2, TOLD_AT_END // max(1, len(red)))
     for part in red:
-        left_out = len(part.failed) - most + 1 if len(part.failed) > most else 0
-        lines += [f"{part.name}: {line}" for line in part.failed[: most - bool(left_out)]]
-        lines += [f"{part.name}: … and {left_out} more, above"] if left_out else []
+        told = part.failed
+        if len(told) > most:
+            told = [*told[: most - 1], f"… and {len(told) - most + 1} more, above"]
+        lines += [f"{part.name}: {line}" for line in told]
     return lines
 
 
@@ -305,8 +270,9 @@ def run_parts(names: list[str]) -> list[Part]:
         try:
             parts.append(run_part(name))
         except Stopped as stopped:
-            told = f"stopped by signal {stopped.signum} after {duration(time.monotonic() - began)}"
-            close([*parts, Part(name, False, time.monotonic() - began, [told], [told])], time.monotonic() - started)
+            now = time.monotonic()
+            told = f"stopped by signal {stopped.signum} after {duration(now - began)}"
+            close([*parts, Part(name, False, now - began, [told], [told])], now - started)
             raise
     return parts
 
@@ -314,14 +280,12 @@ def run_parts(names: list[str]) -> list[Part]:
 def close(parts: list[Part], seconds: float) -> None:
     """The last lines: how each part went, and where one failed what did, on which machine."""
     heading("check: summary")
-    say(summary(parts))
+    say(table(HEAD, [row(part, colour("passed", "green"), colour("FAILED", "red")) for part in parts]))
     red = [part.name for part in parts if not part.passed]
     if red:
         heading("check: what failed")
-        for line in failed_lines(parts):
-            say(line)
-        say(machine())
-        say(colour(f"check: FAILED in {', '.join(red)}, after {duration(seconds)}", "red"))
+        last = colour(f"check: FAILED in {', '.join(red)}, after {duration(seconds)}", "red")
+        say(*failed_lines(parts), machine(), last)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -332,7 +296,5 @@ def run(args: argparse.Namespace) -> int:
     parts = run_parts(names)
     decided.note(parts=[dataclasses.asdict(part) for part in parts])
     close(parts, time.monotonic() - started)
-    if os.environ.get("GITHUB_STEP_SUMMARY"):
-        with open(os.environ["GITHUB_STEP_SUMMARY"], "a") as handle:
-            handle.write(job_summary(parts))
+    tell_the_job(job_summary(parts))
     return 0 if all(part.passed for part in parts) else 1

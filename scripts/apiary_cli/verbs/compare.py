@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from ..base import commits, decided, given, repo, stats
 from ..base.errors import Fault, INCORRECT, USAGE
 from ..base.say import colour, duration, heading, say, table, warn
 from ..race import folder, plans, subjects
-from ..analysis import compare_folders, comparing, findings, summary
+from ..analysis import compare_folders, comparing, summary
 from . import race, setup
 
 SUMMARY = "did a change cost anything? two commits in one race, or two result folders"
@@ -49,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", help="a commit, a saved baseline, '.', or a result folder")
     parser.add_argument("new", metavar="NEW", help="the same kind of thing")
     parser.add_argument("--subject", default=SUBJECT, metavar="NAME", help=f"which of ours (default {SUBJECT})")
-    parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
+    given.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
     parser.add_argument("--plan", default="gate", help="which points (default those of gate)")
     parser.add_argument("--rounds", type=given.count, default=ROUNDS, metavar="N", help=f"of some pairs each (default {ROUNDS})")
     parser.add_argument("--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default: the plan's)")
@@ -78,10 +77,6 @@ def table_row(place: str, what: str, found: stats.Estimate, margin: float, verdi
     return [place, what, f"×{found.ratio:.3f}", interval, f"{100 * margin:.1f} %", word, note]
 
 
-def as_table(rows: list[list[str]]) -> str:
-    return table(HEAD, rows, right={2, 3, 4})
-
-
 def folders(old: Path, new: Path) -> int:
     """Print what two result folders say of each other."""
     old_env, old_rows, _ = summary.load(old)
@@ -90,12 +85,8 @@ def folders(old: Path, new: Path) -> int:
         warn(line)
     found = compare_folders.compare(old_rows, new_rows)
     if not found:
-        raise Fault(
-            "the folders have nothing in common",
-            "no scheduler of ours was measured at the same point in both",
-            "race both with the same plan, workers and placement",
-            USAGE,
-        )
+        raise Fault("the folders have nothing in common", "no scheduler of ours was measured at the same point in both",
+                    "race both with the same plan, workers and placement", USAGE)
     heading(f"{new.name} over {old.name}: time; above 1 is slower")
     rows = []
     for one in found:
@@ -103,7 +94,7 @@ def folders(old: Path, new: Path) -> int:
         place = " ".join(filter(None, (one.subject, *one.key[:2], "" if one.key[2] == "free" else one.key[2])))
         note = "; ".join([anchors, *one.flags])
         rows.append(table_row(place, one.metric.what, one.found, one.margin, one.verdict, note))
-    say(as_table(rows))
+    say(table(HEAD, rows, right={2, 3, 4}))
     decided.note(old=str(old), new=str(new), comparisons=[
         {"subject": one.subject, "point": list(one.key), "metric": one.metric.column, "ratio": one.found.ratio, "lo": one.found.lo,
          "hi": one.found.hi, "margin": one.margin, "verdict": one.verdict, "anchors": one.anchors, "flags": one.flags}
@@ -112,27 +103,27 @@ def folders(old: Path, new: Path) -> int:
     return INCORRECT if any(one.verdict == stats.REGRESSED for one in found) else 0
 
 
-def plan_of(args: argparse.Namespace) -> plans.Plan:
-    """The points to race, and in `args` what a race asks for beside what compare was given."""
-    args.quick, args.baseline, args.no_sidecars, args.repeats = False, None, True, race.rounds.REPEATS
-    return race.chosen_plan(args)
+def asked(args: argparse.Namespace) -> tuple[plans.Plan, argparse.Namespace]:
+    """The points to race, and all that a race may be told, with what compare was told in it."""
+    usual = vars(race.parsed("--believe", "--no-sidecars"))
+    told = argparse.Namespace(**usual | vars(args))
+    return race.chosen_plan(told), told
 
 
-def builds(args: argparse.Namespace) -> tuple[commits.Tree, subjects.Subject, Path]:
-    """NEW's tree and subject, and OLD's program."""
+def builds(args: argparse.Namespace) -> tuple[commits.Tree, subjects.Subject]:
+    """NEW's tree and subject; OLD's program is the baseline."""
     new, old = commits.export(args.new), commits.export(args.old)
     if new.source == old.source:
         say(f"{args.old} and {args.new} are the same tree: this can only show what noise looks like")
     program = commits.build(new, args.subject)
-    return new, subjects.introduce(program), commits.build(old, args.subject)
+    subject, args.baseline = subjects.introduce(program), commits.build(old, args.subject)
+    return new, subject
 
 
-def tell(outcome: race.Outcome, args: argparse.Namespace) -> None:
-    env, rows, comparisons = summary.load(outcome.folder)
+def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str, str]], list[comparing.Comparison]]:
+    """What it was, for a person; returns the rows and what they say."""
     heading(f"{args.new} over {args.old}: time; above 1 is slower")
-    for one in findings.of(env, rows, comparisons):
-        say(colour(one.line, "red" if one.red else "yellow"))
-    race.note(outcome.folder, env, rows, comparisons)
+    _, rows, comparisons = race.found_in(outcome)
     shown = []
     for one in comparisons:
         if one.pairing.kind == "baseline":
@@ -141,12 +132,10 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> None:
                 notes.append(f"modes={stats.modes([candidate for candidate, _ in one.pairs])}")
             note = "; ".join(notes)
             shown.append(table_row(comparing.place_name(one), one.metric.what, one.found, one.margin, one.verdict, note))
-    say(as_table(shown) if shown else "nothing was compared")
-    for line in summary.control_lines(comparing.validity(comparisons)):
-        say(line)
-    for line in summary.failures(rows):
-        say(colour(f"WRONG: {line}", "red"))
-    say(f"report: {race.relative(outcome.folder)}/report.html")
+    say(table(HEAD, shown, right={2, 3, 4}) if shown else "nothing was compared")
+    say(*summary.control_lines(comparing.validity(comparisons)))
+    race.tell_wrong(outcome, summary.failures(rows))
+    return rows, comparisons
 
 
 def run(args: argparse.Namespace) -> int:
@@ -154,26 +143,20 @@ def run(args: argparse.Namespace) -> int:
     if old and new:
         return folders(old, new)
     if old or new:
-        raise Fault(
-            f"{args.old} and {args.new} cannot be compared",
-            "one is a result folder, the other is not",
-            "give two result folders, or two commits",
-            USAGE,
-        )
+        raise Fault(f"{args.old} and {args.new} cannot be compared", "one is a result folder, the other is not",
+                    "give two result folders, or two commits", USAGE)
     started = time.monotonic()
-    plan = plan_of(args)
+    plan, args = asked(args)
     setup.ensure()
-    tree, subject, args.baseline = builds(args)
-    command = shlex.join(["scripts/apiary", *sys.argv[1:]])
+    tree, subject = builds(args)
     seed, outcomes = args.seed, []
     for number in range(args.repeat):
         args.seed = None if seed is None else seed + number
-        outcomes.append(race.perform(plan, [subject], args, [], command=command, tree=tree))
+        outcomes.append(race.perform(plan, [subject], args, [], command=given.command(), tree=tree))
         tell(outcomes[-1], args)
     if len(outcomes) > 1:
         heading(f"{len(outcomes)} times {args.new} over {args.old}")
-        for line in verdicts_of(outcomes):
-            say(line)
+        say(*verdicts_of(outcomes))
     say(f"took {duration(time.monotonic() - started)}")
     return max(outcome.code for outcome in outcomes)
 
@@ -194,12 +177,10 @@ def gate(old: str, new: str) -> Gate:
     """The race of `compare OLD NEW`, for a caller that decides by regressions and wrong work alone."""
     parser = argparse.ArgumentParser()
     arguments(parser)
-    args = parser.parse_args([old, new])
-    plan = plan_of(args)
-    tree, subject, args.baseline = builds(args)
+    plan, args = asked(parser.parse_args([old, new]))
+    tree, subject = builds(args)
     outcome = race.perform(plan, [subject], args, [], command=shlex.join(["scripts/apiary", "compare", old, new]), tree=tree)
-    tell(outcome, args)
-    _, rows, comparisons = summary.load(outcome.folder)
+    rows, comparisons = tell(outcome, args)
     kinds = [one.pairing.kind for one in comparing.gating(comparisons)]
     return Gate(
         [f"{comparing.place_name(one)} {summary.ratio_text(one)}" for one in comparing.regressions(comparisons)],
@@ -218,9 +199,7 @@ def verdicts_of(outcomes: list[race.Outcome]) -> list[str]:
         _, _, comparisons = summary.load(outcome.folder)
         found = [one for one in comparing.gating(comparisons) if one.pairing.kind == "baseline"]
         words.update(one.verdict for one in found)
-        told = "; ".join(
-            f"{comparing.place_name(one)} {summary.ratio_text(one)} {one.verdict} (margin {100 * one.margin:.1f} %)"
-            for one in found
-        )
+        told = "; ".join(f"{comparing.place_name(one)} {summary.ratio_text(one)} {one.verdict} (margin {100 * one.margin:.1f} %)"
+                         for one in found)
         lines.append(f"{number:2}  batch {comparing.validity(comparisons).word}: {told}")
     return [*lines, "verdicts: " + ", ".join(f"{count} {word}" for word, count in words.most_common())]

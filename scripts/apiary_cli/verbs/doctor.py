@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from dataclasses import asdict, dataclass
+from typing import Iterator
 
 from ..base import decided, environment as env, packages
 from ..base.environment import read
@@ -39,133 +40,87 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-probes", action="store_true", help="look only, measure nothing")
 
 
-def cpus(count: int, affinity: int) -> Finding:
-    seen = f"{count} CPUs online, {affinity} usable"
-    if affinity < 2:
-        return Finding(
-            "cpus", BAD, seen, "no two threads ever run at once: races measure the switcher, stress finds little"
-        )
-    if affinity < 4:
-        return Finding(
-            "cpus", NOTE, seen, "producers and workers share CPUs; scaling beyond 2 workers cannot be measured"
-        )
-    return Finding("cpus", GOOD, seen, f"up to {affinity - 1} workers beside one producer")
+def judged(topic: str, seen: str, *cases: tuple[object, str, str]) -> Finding:
+    """The first case that holds says the level and what follows."""
+    level, follows = next((level, follows) for holds, level, follows in cases if holds)
+    return Finding(topic, level, seen, follows)
 
 
-def virtual(name: str) -> Finding:
-    if name == "none seen":
-        return Finding("virtualisation", GOOD, "no hypervisor seen", "the CPUs are this machine's own")
-    return Finding(
-        "virtualisation",
-        NOTE,
-        f"hypervisor: {name}",
-        "neighbours are invisible: only paired rounds and the controls protect the figures",
-    )
+def looks() -> Iterator[Finding]:
+    """What can be read."""
+    machine, count = env.machine(), os.cpu_count() or 1
+    usable, hypervisor, quota = len(machine["affinity"]), machine["hypervisor"], machine["cgroup_cpu_max"]
+    governor, turbo = machine["governor"], machine["turbo"]
+    yield judged(
+        "cpus", f"{count} CPUs online, {usable} usable",
+        (usable < 2, BAD, "no two threads ever run at once: races measure the switcher, stress finds little"),
+        (usable < 4, NOTE, "producers and workers share CPUs; scaling beyond 2 workers cannot be measured"),
+        (True, GOOD, f"up to {usable - 1} workers beside one producer"))
+    bare = hypervisor == "none seen"
+    yield judged(
+        "virtualisation", "no hypervisor seen" if bare else f"hypervisor: {hypervisor}",
+        (bare, GOOD, "the CPUs are this machine's own"),
+        (True, NOTE, "neighbours are invisible: only paired rounds and the controls protect the figures"))
+    yield judged(
+        "frequency", f"governor {governor}, turbo {turbo}",
+        (governor == "performance" and turbo == "off", GOOD, "the clock rate is steady"),
+        (governor == env.UNREADABLE, NOTE, "the clock rate may wander unseen; compare paired rounds only"),
+        (True, NOTE, "the clock rate wanders; for steady absolute figures: cpupower frequency-set -g performance"))
+    yield judged(
+        "cgroup", f"cpu.max {quota}",
+        (quota in (env.UNREADABLE, "none") or quota.startswith("max"), GOOD, "no CPU quota is seen"),
+        (True, BAD, "a quota stops all threads at once: latency tails are the quota's"))
+    total = parse_psi_total(read("/proc/pressure/cpu"))
+    yield judged(
+        "pressure (PSI)", "/proc/pressure/cpu is not readable" if total is None else f"readable, {total / 1e6:.0f} s since boot",
+        (total is None, NOTE, "disturbance is judged by foreign CPU time alone"), (True, GOOD, "recorded with every run"))
+    works, paranoid = probes.hardware_counters(), env.first("/proc/sys/kernel/perf_event_paranoid")
+    yield judged(
+        "perf counters", f"hardware cycle counter {'works' if works else 'does not open'}, perf_event_paranoid {paranoid}",
+        (works, GOOD, "cycles and misses can be counted"),
+        (True, NOTE, "no cycles, no cache misses: times and instruction counts (callgrind) only"))
+    text = read("/proc/loadavg")
+    load = float(text.split()[0]) if text[:1].isdigit() else 0.0
+    busy = load > 0.5 * count
+    yield judged(
+        "load", f"load average {load:.2f}" + (f" on {count} CPUs" if busy else ""),
+        (busy, BAD, "something else is running: rounds will be repeated as disturbed"), (True, GOOD, "quiet"))
 
 
-def frequency(governor: str, turbo: str) -> Finding:
-    seen = f"governor {governor}, turbo {turbo}"
-    if governor == "performance" and turbo == "off":
-        return Finding("frequency", GOOD, seen, "the clock rate is steady")
-    if governor == env.UNREADABLE:
-        return Finding("frequency", NOTE, seen, "the clock rate may wander unseen; compare paired rounds only")
-    return Finding(
-        "frequency",
-        NOTE,
-        seen,
-        "the clock rate wanders; for steady absolute figures: cpupower frequency-set -g performance",
-    )
+def probed() -> Iterator[Finding]:
+    """What must be measured, but for the clock."""
+    overshoot = probes.sleep_overshoot_ns(600)
+    middle, late = human(overshoot["p50"]), overshoot["p99"]
+    slack = human(probes.timer_slack_ns())
+    below = f"latencies and timer lateness below {middle} cannot be told from the kernel's own"
+    yield judged(
+        "sleep", f"1 ms sleeps end late by p50 {middle}, p99 {human(late)} (slack 1 ns; default slack {slack})",
+        (late > 1e6, BAD, "the injector will be late: latency rows will be marked injector_limited"),
+        (late < 2e5, GOOD, below), (True, NOTE, below))
+    for name, found in probes.wakes().items():
+        topic = f"wake, {name.replace('_', ' ')}"
+        if not found:
+            yield Finding(topic, NOTE, "not measured (one CPU)", "")
+            continue
+        yield judged(
+            topic, f"p50 {human(found['p50'])}, p99 {human(found['p99'])} through an eventfd (Python's share included)",
+            (name == "cross_cpu" and found["p50"] > 2e4, NOTE,
+             "waking an idle CPU is dear here: schedulers that keep a worker spinning look better than elsewhere"),
+            (True, GOOD, "the floor under every latency that involves a sleeping worker"))
 
 
-def pressure(total: int | None) -> Finding:
-    if total is None:
-        return Finding(
-            "pressure (PSI)",
-            NOTE,
-            "/proc/pressure/cpu is not readable",
-            "disturbance is judged by foreign CPU time alone",
-        )
-    return Finding("pressure (PSI)", GOOD, f"readable, {total / 1e6:.0f} s since boot", "recorded with every run")
-
-
-def counters(works: bool, paranoid: str) -> Finding:
-    seen = f"hardware cycle counter {'works' if works else 'does not open'}, perf_event_paranoid {paranoid}"
-    return Finding(
-        "perf counters",
-        GOOD if works else NOTE,
-        seen,
-        (
-            "cycles and misses can be counted"
-            if works
-            else "no cycles, no cache misses: times and instruction counts (callgrind) only"
-        ),
-    )
-
-
-def load(text: str, count: int) -> Finding:
-    one = float(text.split()[0]) if text[:1].isdigit() else 0.0
-    if one > 0.5 * count:
-        return Finding(
-            "load",
-            BAD,
-            f"load average {one:.2f} on {count} CPUs",
-            "something else is running: rounds will be repeated as disturbed",
-        )
-    return Finding("load", GOOD, f"load average {one:.2f}", "quiet")
-
-
-def clock(source: str, cost: float | None) -> Finding:
-    seen = f"clocksource {source}" + (f", a read takes at most {cost:.0f} ns" if cost is not None else "")
-    if cost is not None and cost > 250:
-        return Finding("clock", BAD, seen, "each read enters the kernel: stamps distort tasks under a microsecond")
-    return Finding("clock", GOOD, seen, "stamps are cheap; nothing under 1 µs is timed singly all the same")
-
-
-def sleep(overshoot: dict[str, float], slack: int) -> Finding:
-    late = f"p50 {human(overshoot['p50'])}, p99 {human(overshoot['p99'])}"
-    seen = f"1 ms sleeps end late by {late} (slack 1 ns; default slack {human(slack)})"
-    if overshoot["p99"] > 1e6:
-        return Finding("sleep", BAD, seen, "the injector will be late: latency rows will be marked injector_limited")
-    level = GOOD if overshoot["p99"] < 2e5 else NOTE
-    return Finding(
-        "sleep",
-        level,
-        seen,
-        f"latencies and timer lateness below {human(overshoot['p50'])} cannot be told from the kernel's own",
-    )
-
-
-def wake(name: str, found: dict[str, float] | None) -> Finding:
-    topic = f"wake, {name.replace('_', ' ')}"
-    if not found:
-        return Finding(topic, NOTE, "not measured (one CPU)", "")
-    seen = f"p50 {human(found['p50'])}, p99 {human(found['p99'])} through an eventfd (Python's share included)"
-    slow = name == "cross_cpu" and found["p50"] > 2e4
-    return Finding(
-        topic,
-        NOTE if slow else GOOD,
-        seen,
-        (
-            "waking an idle CPU is dear here: schedulers that keep a worker spinning look better than elsewhere"
-            if slow
-            else "the floor under every latency that involves a sleeping worker"
-        ),
-    )
-
-
-def cgroup(limit: str) -> Finding:
-    if limit in (env.UNREADABLE, "none") or limit.startswith("max"):
-        return Finding("cgroup", GOOD, f"cpu.max {limit}", "no CPU quota is seen")
-    return Finding(
-        "cgroup", BAD, f"cpu.max {limit}", "a quota stops all threads at once: latency tails are the quota's"
-    )
+def clock(cost: float | None) -> Finding:
+    told = "" if cost is None else f", a read takes at most {cost:.0f} ns"
+    return judged(
+        "clock", f"clocksource {env.machine()['clocksource']}{told}",
+        ((cost or 0) > 250, BAD, "each read enters the kernel: stamps distort tasks under a microsecond"),
+        (True, GOOD, "stamps are cheap; nothing under 1 µs is timed singly all the same"))
 
 
 def tools() -> list[Finding]:
     """Versions of the toolchain, and what is missing."""
-    out = []
-    for package in packages.missing(packages.REQUIRED):
-        out.append(Finding(package.name, BAD, "missing", f"scripts/apiary setup   ({package.why})"))
+    out = [Finding(package.name, BAD, "missing", f"scripts/apiary setup   ({package.why})")
+           for package in packages.missing(packages.REQUIRED)]
     absent = {name: packages.missing(needs) for name, needs in packages.PEERS.items()}
     lacking = [f"{name} ({' '.join(one.name for one in found)})" for name, found in absent.items() if found]
     if lacking:
@@ -180,24 +135,6 @@ def tools() -> list[Finding]:
     return out
 
 
-def findings(measure: bool) -> list[Finding]:
-    machine, count = env.machine(), os.cpu_count() or 1
-    out = [
-        cpus(count, len(machine["affinity"])),
-        virtual(machine["hypervisor"]),
-        frequency(machine["governor"], machine["turbo"]),
-        cgroup(machine["cgroup_cpu_max"]),
-        pressure(parse_psi_total(read("/proc/pressure/cpu"))),
-        counters(probes.hardware_counters(), env.first("/proc/sys/kernel/perf_event_paranoid")),
-        load(read("/proc/loadavg"), count),
-        clock(machine["clocksource"], probes.clock_cost_ns() if measure else None),
-    ]
-    if measure:
-        out.append(sleep(probes.sleep_overshoot_ns(600), probes.timer_slack_ns()))
-        out += [wake(name, found) for name, found in probes.wakes().items()]
-    return out
-
-
 def show(found: list[Finding]) -> None:
     for one in found:
         word, tint = SIGN[one.level]
@@ -208,7 +145,8 @@ def show(found: list[Finding]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     heading("this machine")
-    machine = findings(not args.no_probes)
+    measure = not args.no_probes
+    machine = [*looks(), clock(probes.clock_cost_ns() if measure else None), *(probed() if measure else ())]
     show(machine)
     heading("the toolchain")
     toolchain = tools()

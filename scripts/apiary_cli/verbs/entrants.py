@@ -11,6 +11,7 @@ from ..base import building, known, packages, repo, sources
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say, warn
 from ..race import plans, scenarios, subjects, tables
+from . import setup
 
 PLAINEST = "global_queue"
 
@@ -24,9 +25,7 @@ def names() -> str:
         ("subjects (--subject)", [(name, "built" if name in built else "not built") for name in sorted(known.subjects() | built)]),
     ]
     width = max(len(name) for _, rows in parts for name, _ in rows)
-    return "\n\n".join(
-        "\n".join([f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in rows)]) for title, rows in parts
-    )
+    return "\n\n".join("\n".join([f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in rows)]) for title, rows in parts)
 
 
 def existing_programs() -> list[Path]:
@@ -58,28 +57,20 @@ def introduce_given(args: argparse.Namespace, usual: tuple[str, ...]) -> None:
 
 def check_files(args: argparse.Namespace) -> None:
     for name in args.program + ([args.baseline] if args.baseline else []):
-        if not os.access(name, os.X_OK) or not Path(name).is_file():
-            absent = not Path(name).is_file()
-            raise Fault(
-                f"{name} is not a program",
-                "there is no such file" if absent else "it is not executable",
-                "a path as seen from here, of a program that speaks bench/contract/CLI.md"
-                + ("" if absent else f"; if this is one: chmod +x {name}"),
-                USAGE,
-            )
+        there, wanted = Path(name).is_file(), "a path as seen from here, of a program that speaks bench/contract/CLI.md"
+        if not there:
+            raise Fault(f"{name} is not a program", "there is no such file", wanted, USAGE)
+        if not os.access(name, os.X_OK):
+            raise Fault(f"{name} is not a program", "it is not executable", f"{wanted}; if this is one: chmod +x {name}", USAGE)
 
 
 def lacking(names: list[str]) -> tuple[str, str]:
     """Which packages these subjects need and have not, and the remedy; nothing where all are there."""
-    found = [package.name for package in packages.missing(packages.of_peers(names))]
-    if not found:
-        return "", ""
-    return f"{' '.join(found)} not found", "scripts/apiary setup --peers && scripts/apiary build release"
+    found = " ".join(package.name for package in packages.missing(packages.of_peers(names)))
+    return (f"{found} not found", "scripts/apiary setup --peers && scripts/apiary build release") if found else ("", "")
 
 
-def gather(
-    args: argparse.Namespace, usual: tuple[str, ...] = ()
-) -> tuple[list[subjects.Subject], list[str]]:
+def gather(args: argparse.Namespace, usual: tuple[str, ...] = ()) -> tuple[list[subjects.Subject], list[str]]:
     """Build and introduce the subjects, in the order that they are named; the reasons why some were refused. `usual` are
     the plan's: --subject overrules it, and what --program names races always."""
     extra = [Path(name).resolve() for name in args.program]
@@ -88,33 +79,40 @@ def gather(
     found, refused = subjects.discover(programs + extra)
     for fault in refused:
         warn(fault.text())
-    all_names = {s.name for s in found} | known.subjects() | {name for one in plans.every() for name in one.subjects} | {tables.BARE}
-    for name in usual if found and not args.subject else ():
-        if name not in all_names:
-            raise unknown("subject", name, all_names)
-    wanted = args.subject or [name for name in usual if name in {s.name for s in found}]
-    for name in set(args.subject) - {s.name for s in found}:
+    there = {s.name for s in found}
+    if args.subject:
+        usual = ()
+    every = there | known.subjects() | {name for one in plans.every() for name in one.subjects} | {tables.BARE}
+    for name in usual if found else ():
+        if name not in every:
+            raise unknown("subject", name, every)
+    for name in set(args.subject) - there:
         why, remedy = lacking([name])
         if why:
             raise Fault(f"the subject {name} is not built", why, remedy, USAGE)
-    named = subjects.select(found, wanted) if wanted else [] if usual else found
-    chosen = named + [s for s in found if s not in named and s.program in extra and not args.subject]
+    wanted = args.subject or [name for name in usual if name in there]
+    chosen = subjects.select(found, wanted) if wanted else [] if usual else found
+    chosen = [*chosen, *(s for s in found if s not in chosen and s.program in extra and not args.subject)]
     if not chosen:
-        raise Fault(
-            "there is no subject to race",
-            "; ".join(f.seen for f in refused)
-            or ("none of the plan's is built" if usual and found else "none is built"),
-            "scripts/apiary build release rust",
-        )
+        none = "none of the plan's is built" if usual and found else "none is built"
+        raise Fault("there is no subject to race", "; ".join(f.seen for f in refused) or none, "scripts/apiary build release rust")
     refuse_other_source([s.program for s in chosen if s.program in programs])
-    absent = [name for name in usual if name not in {s.name for s in found}]
-    if absent and not args.subject:
+    absent = [name for name in usual if name not in there]
+    if absent:
         why, remedy = lacking(absent)
         warn("; ".join(filter(None, (f"of this plan's subjects these are not built: {', '.join(absent)}", why, remedy))))
     rest = [s.name for s in found if s not in chosen]
     if rest and not args.subject:
         say(f"not in this plan: {', '.join(rest)}; --subject NAME races others")
     return chosen, [fault.seen for fault in refused]
+
+
+def only(args: argparse.Namespace) -> subjects.Subject:
+    """The one subject that a verb races against itself, built unless --no-build."""
+    if not args.no_build:
+        setup.ensure()
+    args.subject, args.program, args.baseline = [args.subject], [], None
+    return gather(args)[0][0]
 
 
 def on_trial(found: list[subjects.Subject], named: list[Path], old: subjects.Subject | None) -> list[subjects.Subject]:
@@ -127,9 +125,7 @@ def on_trial(found: list[subjects.Subject], named: list[Path], old: subjects.Sub
     return strangers or [s for s in ours if s.name != PLAINEST] or ours
 
 
-def line_up(
-    found: list[subjects.Subject], baseline: str | None, controls: bool, named: list[Path] | None = None
-) -> list[tuple]:
+def line_up(found: list[subjects.Subject], baseline: str | None, controls: bool, named: list[Path] | None = None) -> list[tuple]:
     """(subject, role, label) of every arm. The controls copy the first candidate, else the first."""
     old = subjects.introduce(Path(baseline).resolve()) if baseline else None
     ours = on_trial(found, named or [], old)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 WIDEST = 200
-CTEST_RESULT = re.compile(r"^\s*\d+/\d+ Test +#\d+: (\S+)")
 CTEST_START = re.compile(r"^\s+Start +\d+: (\S+)")
-CTEST_ENDS = re.compile(r"^\d+% tests passed")
-CTEST_FAILED = re.compile(r"^\s+\d+ - (\S+) \((.+)\)")
+# A test's name, and what it printed: up to the next result, start, or the sum.
+CTEST_BLOCK = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+).*\n((?:(?! *\d+/\d+ Test +#| +Start +\d+: |\d+% tests passed).*\n)*)", re.MULTILINE)
+CTEST_FAILED = re.compile(r"^\s+\d+ - (\S+) \((.+)\)$", re.MULTILINE)
 # The surest first: a line that only says that something failed counts where none says what.
 ERRORS = (
     re.compile(
@@ -19,8 +19,8 @@ ERRORS = (
 )
 UNITTEST_HEAD = re.compile(r"^(?:FAIL|ERROR): (\S+)")
 UNITTEST_CAUSE = re.compile(r"^[\w.]+(Error|Exception|Exit|Fault|Expired|Interrupt)\b")
-CARGO_FAILED = re.compile(r"^test (\S+) \.\.\. FAILED")
-CARGO_STDOUT = re.compile(r"^---- (\S+) stdout ----")
+CARGO_FAILED = re.compile(r"^test (\S+) \.\.\. FAILED", re.MULTILINE)
+CARGO_BLOCK = re.compile(r"^---- (\S+) stdout ----.*\n((?:(?!---- \S+ stdout ----).*\n?)*)", re.MULTILINE)
 
 
 def line(text: str) -> str:
@@ -55,20 +55,8 @@ def first_error(rows: list[str]) -> str:
 
 def of_ctest(text: str) -> list[str]:
     """The tests that CTest lists as failed, those that were only not run last."""
-    blocks: dict[str, list[str]] = {}
-    listed: list[tuple[str, str]] = []
-    block, listing = None, False
-    for row in text.splitlines():
-        if found := CTEST_RESULT.match(row):
-            block = blocks.setdefault(found[1], [])
-        elif CTEST_START.match(row) or CTEST_ENDS.match(row):
-            block = None
-        elif row.startswith("The following tests "):
-            listing = row.endswith("FAILED:")
-        elif listing and (found := CTEST_FAILED.match(row)):
-            listed.append((found[1], found[2]))
-        elif block is not None:
-            block.append(row)
+    blocks = {name: told.splitlines() for name, told in CTEST_BLOCK.findall(text)}
+    listed = CTEST_FAILED.findall(text.partition("The following tests FAILED:")[2])
     listed.sort(key=lambda one: one[1] == "Not Run")
     rows = [f"{name} ({how})" + (f": {first_error(blocks[name])}" if blocks.get(name) else "") for name, how in listed]
     return list(map(line, rows or [first_error(text.splitlines())]))
@@ -82,13 +70,6 @@ def of_unittest(file: str, text: str) -> list[str]:
 
 def of_cargo(text: str) -> list[str]:
     """The tests that failed, each with where it panicked; where none is named, the first error of the build."""
-    rows = text.splitlines()
-    names = [found[1] for found in map(CARGO_FAILED.match, rows) if found]
-    blocks: dict[str, list[str]] = {}
-    block: list[str] = []
-    for row in rows:
-        if found := CARGO_STDOUT.match(row):
-            block = blocks.setdefault(found[1], [])
-        else:
-            block.append(row)
-    return [line(f"{name}: {first_error(blocks.get(name, []))}") for name in names] or [line(first_error(rows))]
+    blocks = {name: told.splitlines() for name, told in CARGO_BLOCK.findall(text)}
+    rows = [f"{name}: {first_error(blocks.get(name, []))}" for name in CARGO_FAILED.findall(text)]
+    return list(map(line, rows or [first_error(text.splitlines())]))

@@ -9,7 +9,7 @@ from ..base import building, decided, given, known, repo, sources
 from ..base.errors import Fault, USAGE
 from ..base.say import colour, say
 from ..verify import catalogue, checks, detection
-from ..verify.verdicts import count
+from ..verify.verdicts import count, expected, names
 from . import prove, setup
 
 SUMMARY = "the museum: bugs that the checks must catch, and how long that takes"
@@ -34,7 +34,7 @@ COLUMNS = ["schema_version", "id", "tag", "defect", "source", "exhibit", "engine
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="exhibits by name or pattern (default: all)")
     parser.add_argument("--engine", help="relacy, explorer or all")
-    parser.add_argument("--budget", action="append", default=[], help="for each exhibit: 5s, or 20000x executions")
+    given.repeatable(parser, "--budget", None, "for each exhibit: 5s, or 20000x executions")
     parser.add_argument("--jobs", type=given.count, help="exhibits at a time (default: one for each CPU)")
     parser.add_argument("--times", action="store_true", help="the time to detect, against what is recorded")
     parser.add_argument("--update", action="store_true", help="with --times: record what was measured")
@@ -44,13 +44,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def result(v: dict) -> str:
     if v.get("differs"):
-        return "passes" if v.get("as_expected") else "SEES IT AFTER ALL"
-    return "caught" if v.get("as_expected") else "NOT CAUGHT"
+        return "passes" if expected(v) else "SEES IT AFTER ALL"
+    return "caught" if expected(v) else "NOT CAUGHT"
 
 
 def found_line(v: dict) -> str:
-    word = colour(result(v), "green" if v.get("as_expected") else "red")
-    if v.get("differs") and v.get("as_expected"):
+    word = colour(result(v), "green" if expected(v) else "red")
+    if v.get("differs") and expected(v):
         return f"{v.get('engine', '')} {word} it: {v['differs']}"
     runs = v.get("executions")
     return (f"{v.get('engine', '') or 'no engine'}: {word} after {count(runs)} execution{'' if runs == 1 else 's'}, "
@@ -59,17 +59,14 @@ def found_line(v: dict) -> str:
 
 def page(defects: list[catalogue.Defect], verdicts: list[dict], whole: bool) -> str:
     """Each defect in a sentence, and below it who caught it."""
-    lines, of = [], {}
-    for v in verdicts:
-        of.setdefault(v["name"], []).append(v)
+    lines = []
     for defect in defects:
-        shown = [name for name in defect.exhibits if name in of]
+        shown = [v for name in defect.exhibits for v in verdicts if v["name"] == name]
         if not (shown or whole):
             continue
         text = f"{defect.defect} ({defect.source}; {defect.tag})"
         lines.append(textwrap.fill(text, 116, initial_indent=f"{defect.id}  ", subsequent_indent="     "))
-        for name in shown:
-            lines += [f"       {name:<34} {found_line(v)}" for v in of[name]]
+        lines += [f"       {v['name']:<34} {found_line(v)}" for v in shown]
         if defect.shown_by:
             lines.append(f"       shown by the unit test {defect.shown_by}")
         elif not defect.exhibits:
@@ -93,9 +90,8 @@ def times(exhibits: list[checks.Entry], jobs: int, update: bool, whole: bool) ->
         then = recorded.get((exhibit, engine))
         say(f"{exhibit:<36} {engine:<9} {one.executions:>9,}  recorded {then.executions if then else 'none':>9}")
     if update:
-        kept = {} if whole else recorded
-        detection.write(kept | found)
-        say(f"recorded: {detection.FILE.relative_to(repo.ROOT)}")
+        detection.write(({} if whole else recorded) | found)
+        say(f"recorded: {repo.shown(detection.FILE)}")
         return wrong
     return wrong + detection.compared(found, recorded) + (detection.gone(recorded, exhibits) if whole else [])
 
@@ -122,15 +118,13 @@ def run(args: argparse.Namespace) -> int:
         checks.write_record(verdicts, entries, evidence.check())
         write_table(defects, verdicts)
         say(page(defects, verdicts, not args.names))
-        red += [f"{v['name']} on {v.get('engine') or 'no engine'}: {v.get('reason', '')}" for v in verdicts
-                if not v.get("as_expected")]
-        caught = {v["name"] for v in verdicts} - {v["name"] for v in verdicts if not v.get("as_expected")}
-        seen = sum(bool(defect.exhibits) for defect in defects)
-        say(f"{len(caught)} of {len({v['name'] for v in verdicts})} exhibits as they must be; {seen} of {len(defects)} defects "
-            f"have one, {sum(not d.exhibits and bool(d.shown_by) for d in defects)} are shown by unit tests, "
-            f"{sum(not d.exhibits and bool(d.not_yet_seen) for d in defects)} are not yet seen, with the reason")
-        say(f"table: {TABLE.relative_to(repo.ROOT)}")
-    for sentence in red:
-        say(colour(sentence, "red"))
+        bad, bare = [v for v in verdicts if not expected(v)], [defect for defect in defects if not defect.exhibits]
+        red += [f"{v['name']} on {v.get('engine') or 'no engine'}: {v.get('reason', '')}" for v in bad]
+        all_of = len(names(verdicts))
+        say(f"{all_of - len(names(bad))} of {all_of} exhibits as they must be; {len(defects) - len(bare)} of {len(defects)} defects "
+            f"have one, {sum(bool(d.shown_by) for d in bare)} are shown by unit tests, "
+            f"{sum(bool(d.not_yet_seen) for d in bare)} are not yet seen, with the reason")
+        say(f"table: {repo.shown(TABLE)}")
+    say(*(colour(sentence, "red") for sentence in red))
     decided.note(verdicts=verdicts, red=red)
     return 1 if red or not (verdicts or args.times) else 0

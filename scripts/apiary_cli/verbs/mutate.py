@@ -7,11 +7,13 @@ import csv
 import dataclasses
 import io
 import os
+from types import ModuleType
+from typing import Callable
 
 from ..base import building, decided, given, repo
 from ..base.errors import Fault, USAGE
 from ..base.say import colour, say, table
-from ..verify import inventory, logic, logic_run, mutation
+from ..verify import inventory, logic, logic_run, mutants as both, mutation
 from . import prove, setup
 
 SUMMARY = "weaken each memory order in turn: some check must fail"
@@ -52,111 +54,120 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
 
 
-def survivors_table(results: list[mutation.Result], reviewed: dict) -> str:
-    rows = []
-    for r in results:
-        reason = reviewed.get(r.key(), "")
-        known = colour("reviewed", "green") if reason else colour("NEW", "red")
-        rows.append([f"{r.site.file}:{r.site.line}", r.site.operation, r.site.order, r.mutant, known, r.mode,
-                     reason or r.site.code])
-    return table(["survivor", "operation", "order", "mutant", "", "searched", "reason"], rows)
-
-
-def score_table(found: mutation.Run, reviewed: dict) -> str:
+def score_table(found: mutation.Run | logic_run.Run, more: dict[str, Callable[[str, list], object]]) -> str:
+    """A row for each header; `more`: further columns, made of it and its results."""
     rows = []
     for file in sorted(found.files):
-        of = [r for r in found.results if r.site.file == file]
-        killed = sum(r.verdict == "killed" for r in of)
-        survived = [r for r in of if r.verdict == "survived"]
-        unexplained = sum(r.key() not in reviewed for r in survived)
-        rows.append([file, str(len({r.site for r in of})), str(len(of)), str(killed),
-                     f"{100 * killed / len(of):.0f} %" if of else "", str(len(survived)), str(unexplained),
-                     str(sum(item.file == file for item in found.never)), f"{sum(r.seconds for r in of):.1f}"])
-    return table(["header", "weakened", "mutants", "killed", "score", "survive", "unexplained", "never run", "seconds"],
-                 rows, right={1, 2, 3, 4, 5, 6, 7, 8})
+        of = [r for r in found.results if r.file == file]
+        killed = len(both.having("killed", of))
+        share = f"{100 * killed / len(of):.0f} %" if of else ""
+        rows.append([file, *map(str, (len(of), killed, share, *(column(file, of) for column in more.values())))])
+    return table(["header", "mutants", "killed", "score", *more], rows, right=set(range(1, 4 + len(more))))
+
+
+def known_word(r: both.Outcome, listed: dict) -> str:
+    return colour("reviewed", "green") if r.key() in listed else colour("NEW", "red")
 
 
 def inventory_table(found: mutation.Run) -> str:
-    items, _ = inventory.read()
     never = set(found.never)
     rows = [[f"{i.file}:{i.line}:{i.column}", i.operation, i.order, i.function,
              colour("NEVER RUN", "red") if i in never else "real only" if i.real_only else "run", i.code]
-            for i in items if i.file in found.files]
+            for i in inventory.read()[0] if i.file in found.files]
     return table(["site", "operation", "order", "function", "", "code"], rows)
 
 
-def rows_to_paste(results: list[mutation.Result] | list[logic_run.Result]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for r in results:
-        writer.writerow([*r.key(), ""])
-    return text.getvalue().rstrip()
-
-
-def tell(lines: list[str]) -> int:
-    for line in lines:
-        say(colour(line, "red"))
-    return len(lines)
-
-
-def logic_score_table(found: logic_run.Run, listed: dict) -> str:
-    rows = []
-    for file in sorted(found.files):
-        of = [r for r in found.results if r.mutant.file == file]
-        killed = [r for r in of if r.verdict == "killed"]
-        rows.append([file, str(len(of)), str(len(killed)), f"{100 * len(killed) / len(of):.0f} %" if of else "",
-                     str(sum(bool(r.engine) for r in killed)), str(sum(not r.engine for r in killed)),
-                     str(sum(r.how == "hung" for r in killed)),
-                     str(sum(r.verdict == "survived" and r.key() not in listed for r in of)),
-                     f"{sum(r.seconds for r in of):.0f}"])
-    return table(["header", "mutants", "killed", "score", "by checks", "by tests", "hung", "unexplained", "seconds"], rows,
-                 right=set(range(1, 9)))
-
-
-def logic_catalogue_table(mutants: list[logic.Mutant]) -> str:
+def catalogue_table(mutants: list[logic.Mutant]) -> str:
     rows = [[str(i), f"{m.file}:{m.line}", "written" if m.reason else "drawn", m.rule, m.code, m.put]
             for i, m in enumerate(mutants)]
     return table(["number", "place", "", "rule", "code", "becomes"], rows, right={0})
 
 
+def rows_to_paste(results: list) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([*r.key(), ""] for r in results)
+    return text.getvalue().rstrip()
+
+
+def close(kind: ModuleType, found: mutation.Run | logic_run.Run, listed: dict, red: list[str], advice: str) -> int:
+    """What is red, the rows to fill, and the record for --json."""
+    new = both.unexplained(found.results, listed)
+    if new:
+        say(f"{advice}, or give a reason in {repo.shown(kind.SURVIVORS)}:")
+        say(rows_to_paste(new))
+    mutants, unexplained = ([dataclasses.asdict(one) for one in some] for some in (found.results, new))
+    decided.note(mutants=mutants, unexplained=unexplained, red=red)
+    return 1 if red or not found.results else 0
+
+
 def run_logic(args: argparse.Namespace) -> int:
     """The logic mutants in place of the weaker orders."""
     mutants = logic.catalogue(share=args.share)
-    logic_run.chosen(args.structures, mutants)
+    both.chosen(args.structures, {m.file for m in mutants}, logic_run.WHAT)
     if args.list:
-        say(logic_catalogue_table(mutants))
+        say(catalogue_table(mutants))
         say(f"{len(mutants)} logic mutants, {sum(bool(m.reason) for m in mutants)} of them written by hand")
         return 0
     if not args.no_build:
         setup.ensure(quiet=True)
     listed = logic_run.reviewed()
     found = logic_run.run(args.structures, args.jobs, mutants, args.budget, args.longer, no_build=args.no_build)
-    say(logic_score_table(found, listed))
-    rows = [[f"{r.mutant.file}:{r.mutant.line}", r.mutant.function, r.mutant.code, f"{r.mutant.rule} {r.mutant.put}",
-             str(r.tries), colour("reviewed", "green") if r.key() in listed else colour("NEW", "red"),
-             listed.get(r.key(), r.reason)] for r in found.results if r.verdict == "survived"]
+    say(score_table(found, {
+        "by checks": lambda _, of: sum(bool(r.engine) for r in both.having("killed", of)),
+        "by tests": lambda _, of: sum(not r.engine for r in both.having("killed", of)),
+        "hung": lambda _, of: sum(r.how == "hung" for r in both.having("killed", of)),
+        "unexplained": lambda _, of: len(both.unexplained(of, listed)),
+        "seconds": lambda _, of: f"{sum(r.seconds for r in of):.0f}",
+    }))
+    rows = [[f"{r.file}:{r.mutant.line}", r.mutant.function, r.mutant.code, f"{r.mutant.rule} {r.mutant.put}", str(r.tries),
+             known_word(r, listed), listed.get(r.key(), r.reason)] for r in both.having("survived", found.results)]
     if rows:
-        say()
-        say(table(["survivor", "function", "code", "change", "tries", "", "reason"], rows, right={4}))
-    full = args.share == logic.SHARE
-    red = logic_run.judged(found, listed, mutants) if full else logic_run.unexplained(found, listed)
-    if full:
-        tell(red)
-    if full and not args.structures:
-        logic_run.write_record(found, listed)
-    new = logic_run.unexplained(found, listed)
-    if new:
-        say(f"find a check or a test that fails, or give a reason in {logic_run.SURVIVORS.relative_to(repo.ROOT)}:")
-        say(rows_to_paste(new))
-    note(found.results, new, red)
+        say("\n" + table(["survivor", "function", "code", "change", "tries", "", "reason"], rows, right={4}))
+    red = both.unexplained(found.results, listed)
+    if args.share == logic.SHARE:
+        red = logic_run.judged(found, listed, mutants)
+        say(*(colour(line, "red") for line in red))
+        if not args.structures:
+            logic_run.write_record(found, listed)
+    code = close(logic_run, found, listed, red, "find a check or a test that fails")
     say(logic_run.score(found.results))
-    say(f"table: {logic_run.TABLE.relative_to(repo.ROOT)}")
-    return 1 if red or not found.results else 0
+    say(f"table: {repo.shown(logic_run.TABLE)}")
+    return code
 
 
-def note(results: list, unexplained: list, red: list[str]) -> None:
-    one, other = ([dataclasses.asdict(result) for result in some] for some in (results, unexplained))
-    decided.note(mutants=one, unexplained=other, red=red)
+def run_orders(args: argparse.Namespace) -> int:
+    both.chosen(args.structures, {item.file for item in inventory.read()[0]}, mutation.WHAT)
+    if not args.no_build:
+        setup.ensure(quiet=True)
+        building.build("model")
+    listed = mutation.reviewed()
+    longer = "" if float(args.longer[:-1]) == 0 else args.longer
+    found = mutation.run(args.structures, args.budget, longer, args.jobs, args.inventory)
+    red = mutation.judged(found, listed)
+    if args.inventory:
+        say(inventory_table(found))
+        say(*(colour(line, "red") for line in red))
+        return 1 if red else 0
+    mutation.write_table(found.results)
+    survived = both.having("survived", found.results)
+    say(score_table(found, {
+        "weakened": lambda _, of: len({r.site for r in of}),
+        "survive": lambda _, of: len(both.having("survived", of)),
+        "unexplained": lambda _, of: len(both.unexplained(of, listed)),
+        "never run": lambda file, _: sum(item.file == file for item in found.never),
+        "seconds": lambda _, of: f"{sum(r.seconds for r in of):.1f}",
+    }))
+    if survived:
+        rows = [[f"{r.file}:{r.site.line}", r.site.operation, r.site.order, r.mutant, known_word(r, listed), r.mode,
+                 listed.get(r.key(), r.site.code)] for r in survived]
+        say("\n" + table(["survivor", "operation", "order", "mutant", "", "searched", "reason"], rows))
+    say(*(colour(line, "red") for line in red))
+    code = close(mutation, found, listed, red, "find a check that fails, adopt the weaker order")
+    new = len(both.unexplained(survived, listed))
+    killed = len(both.having("killed", found.results))
+    say(f"{killed} of {len(found.results)} mutants killed; {len(survived)} survive, {new} of them unexplained")
+    say(f"table: {repo.shown(mutation.TABLE)}")
+    return code
 
 
 def run(args: argparse.Namespace) -> int:
@@ -165,33 +176,4 @@ def run(args: argparse.Namespace) -> int:
     for budget, none in ((args.budget, False), (args.longer, True)):
         if not prove.valid_budget(budget, none):
             raise Fault(f"--budget {budget} cannot be read", "", "5s, or 20000x executions", USAGE)
-    if args.logic:
-        return run_logic(args)
-    inventory.refuse_unknown(args.structures)
-    if not args.no_build:
-        setup.ensure(quiet=True)
-        building.build("model")
-    reviewed = mutation.reviewed()
-    longer = "" if float(args.longer[:-1]) == 0 else args.longer
-    found = mutation.run(args.structures, args.budget, longer, args.jobs, args.inventory)
-    red = mutation.judged(found, reviewed)
-    if args.inventory:
-        say(inventory_table(found))
-        return 1 if tell(red) else 0
-    mutation.write_table(found.results)
-    survived = [r for r in found.results if r.verdict == "survived"]
-    new = mutation.unexplained(found, reviewed)
-    say(score_table(found, reviewed))
-    if survived:
-        say()
-        say(survivors_table(survived, reviewed))
-    tell(red)
-    if new:
-        say(f"find a check that fails, adopt the weaker order, or give a reason in "
-            f"{mutation.SURVIVORS.relative_to(repo.ROOT)}:")
-        say(rows_to_paste(new))
-    note(found.results, new, red)
-    killed = sum(r.verdict == "killed" for r in found.results)
-    say(f"{killed} of {len(found.results)} mutants killed; {len(survived)} survive, {len(new)} of them unexplained")
-    say(f"table: {mutation.TABLE.relative_to(repo.ROOT)}")
-    return 1 if red or not found.results else 0
+    return run_logic(args) if args.logic else run_orders(args)

@@ -14,9 +14,9 @@ from typing import Callable
 from ..base import building, decided, given, packages, proc, repo, sources
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..base.say import duration, heading, markdown, say
-from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutation, stressing
+from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutants, mutation, stressing
 from ..verify.verdicts import closing, cut, how_far, wrong
-from ..race import plans, rounds
+from ..race import plans
 from ..analysis import comparing, findings, standing, summary
 from ..report import junit
 from ..report.junit import FAILED, PASSED, SKIPPED, Case, Part
@@ -59,9 +59,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def parse_budget(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
-    if not match or not 0 < float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] <= given.YEAR:
+    seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] if match else 0.0
+    if not 0 < seconds <= given.YEAR:
         raise Fault(f"--budget {text} cannot be read", "", "a number and s, m or h: 90s, 60m, 3h; a year at most", USAGE)
-    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+    return seconds
 
 
 def prove_budget(seconds: float, checks_to_run: int, jobs: int) -> int:
@@ -100,13 +101,21 @@ def race_seconds(budget: float, spent: float) -> float:
 # ------------------------------------------------------------------------------------------------- the parts
 
 
+def judged(name: str, bad: object, seconds: float = 0.0, told: str = "") -> Case:
+    return Case(name, FAILED if bad else PASSED, seconds, told)
+
+
 def reds(sentences: list[str]) -> list[Case]:
     return [Case(one[:80], FAILED, 0.0, one) for one in sentences]
 
 
+def left_out(name: str, why: str) -> Part:
+    return Part(name, [Case(name, SKIPPED, 0.0, why)])
+
+
 def tests_part(names: list[str]) -> Part:
     done = check.run_parts(names)
-    cases = [Case(p.name, PASSED if p.passed else FAILED, p.seconds, "\n".join(p.closing)) for p in done]
+    cases = [judged(p.name, not p.passed, p.seconds, "\n".join(p.closing)) for p in done]
     cases += [Case(name, SKIPPED, 0.0, "did not fit the budget") for name in check.PARTS if name not in names]
     return Part("tests", cases, lines=[f"{p.name}: {'; '.join(p.closing)}" for p in done])
 
@@ -116,15 +125,11 @@ def prove_part(seconds: float) -> Part:
     entries = [entry for entry in checks.all_entries() if entry.kind != "litmus"]
     each = prove_budget(seconds, len(entries), jobs)
     verdicts, proved, record = prove.prove_and_record([], checks.Options(budgets=(f"{each}s",), named=False, jobs=jobs))
-    cases = [
-        Case(
-            f"{v['name']} {v.get('engine', '')} {v.get('mode', '')}".strip(),
-            FAILED if wrong(v) else SKIPPED if cut(v) else PASSED,
-            float(v.get("seconds") or 0),
-            v.get("reason") or (f"not exhausted: {how_far(v)}" if cut(v) else v.get("verdict", "")),
-        )
-        for v in verdicts
-    ]
+    cases = []
+    for v in verdicts:
+        name = f"{v['name']} {v.get('engine', '')} {v.get('mode', '')}".strip()
+        told = v.get("reason") or (f"not exhausted: {how_far(v)}" if cut(v) else v.get("verdict", ""))
+        cases.append(Case(name, FAILED if wrong(v) else SKIPPED if cut(v) else PASSED, float(v.get("seconds") or 0), told))
     cases += reds(engine_agreement.report(verdicts, proved)[1])
     ran = {v["name"] for v in verdicts}
     cases += [Case(entry.name, SKIPPED, 0.0, "a litmus test deviates") for entry in entries if entry.name not in ran]
@@ -135,50 +140,45 @@ def outside_part() -> Part:
     """Code that nobody here wrote, in sizes that `prove` has no time for: as its page says?"""
     programs = sources.built("model", "long")
     if not programs:
-        return Part("outside", [Case("outside", SKIPPED, 0.0, "code as it is needs g++ on x86-64")])
-    done = proc.run([sys.executable, repo.ROOT / OUTSIDE_TABLE, "--long", *programs], cwd=repo.ROOT, timeout=10 * OUTSIDE_TAKES, merge=True)
-    found = OUTSIDE_ROW.findall(done.out)
-    cases = [Case(name, OUTSIDE_WORDS[word], 0.0, said) for word, name, said in found]
+        return left_out("outside", "code as it is needs g++ on x86-64")
+    words = [sys.executable, repo.ROOT / OUTSIDE_TABLE, "--long", *programs]
+    done = proc.run(words, cwd=repo.ROOT, timeout=10 * OUTSIDE_TAKES, merge=True)
+    cases = [Case(name, OUTSIDE_WORDS[word], 0.0, said) for word, name, said in OUTSIDE_ROW.findall(done.out)]
+    rows, same = len(cases), sum(case.status == PASSED for case in cases)
     if not cases or done.ok == any(case.status == FAILED for case in cases):
         cases.append(Case("the long table", FAILED, done.seconds, done.out[-500:] or done.how()))
-    same = sum(case.status == PASSED for case in cases)
-    return Part("outside", cases, lines=[f"{same} of {len(found)} rows are as {OUTSIDE_TABLE.parent}/README.md has them"])
+    return Part("outside", cases, lines=[f"{same} of {rows} rows are as {OUTSIDE_TABLE.parent}/README.md has them"])
 
 
 def museum_part() -> Part:
     """The catalogue, and the time to detect against what is recorded."""
-    exhibits = catalogue.shown(checks.all_entries())
-    defects = catalogue.read()
+    exhibits, defects = catalogue.shown(checks.all_entries()), catalogue.read()
     red = catalogue.filed(defects, [entry.name for entry in exhibits])
     red += museum.times(exhibits, os.cpu_count() or 1, update=False, whole=True)
-    cases = [Case(entry.name, FAILED if any(entry.name in one.split() for one in red) else PASSED) for entry in exhibits]
-    cases += reds(red)
+    cases = [judged(entry.name, any(entry.name in one.split() for one in red)) for entry in exhibits]
     unseen = sum(not defect.exhibits for defect in defects)
-    return Part("museum", cases, lines=[f"{len(exhibits)} exhibits, {unseen} of {len(defects)} defects not yet seen"])
+    return Part("museum", cases + reds(red), lines=[f"{len(exhibits)} exhibits, {unseen} of {len(defects)} defects not yet seen"])
 
 
 def scored(name: str, results: list, red: list[str], line: str) -> Part:
-    whole = Case("all mutants", FAILED if red else PASSED, sum(one.seconds for one in results))
-    return Part(name, [whole, *reds(red)], lines=[line])
+    return Part(name, [judged("all mutants", red, sum(one.seconds for one in results)), *reds(red)], lines=[line])
 
 
 def mutation_part() -> Part:
-    reviewed = mutation.reviewed()
     found = mutation.run([], mutation.SHORT, mutation.LONG, os.cpu_count() or 1)
     mutation.write_table(found.results)
-    killed = sum(r.verdict == "killed" for r in found.results)
-    survived = sum(r.verdict == "survived" for r in found.results)
+    killed, survived = (len(mutants.having(word, found.results)) for word in ("killed", "survived"))
     line = f"{killed} of {len(found.results)} mutants killed, {survived} survive"
-    return scored("mutation", found.results, mutation.judged(found, reviewed), line)
+    return scored("mutation", found.results, mutation.judged(found, mutation.reviewed()), line)
 
 
 def logic_part() -> Part:
     """The slips that are no memory order; the score stands beside the orders'."""
-    mutants, listed = logic.catalogue(), logic_run.reviewed()
-    found = logic_run.run([], os.cpu_count() or 1, mutants)
+    whole, listed = logic.catalogue(), logic_run.reviewed()
+    found = logic_run.run([], os.cpu_count() or 1, whole)
     logic_run.write_record(found, listed)
-    line = f"{logic_run.score(found.results)}, {len(logic_run.unexplained(found, listed))} survive without a reason"
-    return scored("logic", found.results, logic_run.judged(found, listed, mutants), line)
+    line = f"{logic_run.score(found.results)}, {len(mutants.unexplained(found.results, listed))} survive without a reason"
+    return scored("logic", found.results, logic_run.judged(found, listed, whole), line)
 
 
 def stress_part(seconds: float) -> Part:
@@ -186,24 +186,11 @@ def stress_part(seconds: float) -> Part:
     number, each = stress_budget(seconds, programs)
     seeds = stress.seeds(None, number)
     results, record = stress.run_and_record(list(stressing.PRESETS), [], seeds, each, None)
-    cases = [
-        Case(
-            f"{r['program']} {r['preset']} seed {r['seed']}",
-            PASSED if r["passed"] else FAILED,
-            r["seconds"],
-            f"{r['reason']}\nreplay: {r['replay']}" if r["reason"] else "",
-        )
-        for r in results
-    ]
+    cases = [judged(f"{r['program']} {r['preset']} seed {r['seed']}", not r["passed"], r["seconds"],
+                    f"{r['reason']}\nreplay: {r['replay']}" if r["reason"] else "") for r in results]
     bad = sum(not r["passed"] for r in results)
-    return Part(
-        "stress",
-        cases,
-        lines=[
-            f"{len(results)} runs of {each:g} s, {bad} failed, seeds {' '.join(map(str, seeds))}, "
-            f"source {record['source_hash']}"
-        ],
-    )
+    line = f"{len(results)} runs of {each:g} s, {bad} failed, seeds {' '.join(map(str, seeds))}, source {record['source_hash']}"
+    return Part("stress", cases, lines=[line])
 
 
 def echo_part() -> Part:
@@ -219,86 +206,49 @@ def echo_part() -> Part:
     return Part("echo", [Case("echo under ThreadSanitizer", status, done.seconds, "" if done.ok else last[0])], lines=last)
 
 
-def race_part(seconds: float, workers: int) -> Part:
-    return raced("race", race_plan(seconds), time.monotonic() + seconds, workers, unpaired=seconds >= QUICK_RACE_FROM)
-
-
-def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, unpaired: bool) -> Part:
-    args = argparse.Namespace(
-        program=[],
-        baseline=None,
-        subject=[],
-        no_build=True,
-        workers=workers,
-        seed=None,
-        timeout=None,
-        repeats=rounds.REPEATS,
-        no_sidecars=not unpaired,
-    )
-    found, wrong = entrants.gather(args, plan.subjects)
-    outcome = race.perform(plan, found, args, wrong, deadline, " ".join(["scripts/apiary", *sys.argv[1:]]))
-    _, rows, comparisons = summary.load(outcome.folder)
-    bad = comparing.incorrect(rows)
-    cases = [
-        Case(
-            s.name,
-            FAILED if any(subject == s.name for subject, _ in bad) else PASSED,
-            0.0,
-            "\n".join(line for line in summary.failures(rows) if line.startswith(f"{s.name}:")),
-        )
-        for s in found
-    ]
-    cases += reds(wrong)
-    cases += [
-        Case(f"{comparing.place_name(one)} {one.metric.what} against the baseline", FAILED, 0.0, summary.ratio_text(one))
-        for one in comparing.regressions(comparisons)
-    ]
-    found_so = findings.of(repo.read_json(outcome.folder / "env.json") or {}, rows, comparisons)
-    cases += [
-        Case(f"{one.kind} {one.subject} {' '.join(filter(None, one.key))}", FAILED if one.red else PASSED, 0.0, one.line)
-        for one in found_so
-    ]
-    if outcome.code in (INCORRECT, HARNESS) and all(case.status == PASSED for case in cases):
-        env = repo.read_json(outcome.folder / "env.json") or {}
-        reasons = env.get("race", {}).get("side_failures") or ["no run succeeded"]
-        cases.append(Case(name, FAILED, 0.0, "; ".join(reasons)))
-    validity = comparing.validity(comparisons)
-    lines = [
-        f"plan {plan.name}",
-        *(one.line for one in found_so),
-        *standing.told(comparisons),
-        *summary.control_lines(validity),
-        f"report: {outcome.folder.name}/report.html",
-    ]
-    return Part(name, cases, lines=lines, invalid=outcome.code == INVALID_BATCH)
-
-
 def smoke_part(workers: int) -> Part:
     """Each scenario and subject once: is the work right?"""
     return raced("smoke", plans.plan("smoke"), None, workers, unpaired=False)
 
 
+def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, unpaired: bool) -> Part:
+    args = race.parsed("--no-build", "--believe", "--workers", str(workers), *([] if unpaired else ["--no-sidecars"]))
+    found, refused = entrants.gather(args, plan.subjects)
+    outcome = race.perform(plan, found, args, refused, deadline, " ".join(["scripts/apiary", *sys.argv[1:]]))
+    env, rows, comparisons = summary.load(outcome.folder)
+    bad = {subject for subject, _ in comparing.incorrect(rows)}
+    failures = summary.failures(rows)
+    seen = findings.of(env, rows, comparisons)
+    cases = [judged(s.name, s.name in bad, 0.0, "\n".join(line for line in failures if line.startswith(f"{s.name}:"))) for s in found]
+    cases += reds(refused)
+    cases += [Case(f"{comparing.place_name(one)} {one.metric.what} against the baseline", FAILED, 0.0, summary.ratio_text(one))
+              for one in comparing.regressions(comparisons)]
+    cases += [judged(f"{one.kind} {one.subject} {' '.join(filter(None, one.key))}", one.red, 0.0, one.line) for one in seen]
+    if outcome.code in (INCORRECT, HARNESS) and all(case.status == PASSED for case in cases):
+        reasons = env.get("race", {}).get("side_failures") or ["no run succeeded"]
+        cases.append(Case(name, FAILED, 0.0, "; ".join(reasons)))
+    lines = [f"plan {plan.name}", *(one.line for one in seen), *standing.told(comparisons),
+             *summary.control_lines(comparing.validity(comparisons)), f"report: {outcome.folder.name}/report.html"]
+    return Part(name, cases, lines=lines, invalid=outcome.code == INVALID_BATCH)
+
+
 def exact_part() -> Part:
     """Instructions per operation, against those recorded for this compiler."""
     if not repo.manifest("release", "exact"):
-        return Part("exact", [Case("exact", SKIPPED, 0.0, "no drivers are built")])
+        return left_out("exact", "no drivers are built")
     packages.require("valgrind")
     figures, path = exact.count(), exact.baseline()
     if not path.exists():
-        why = f"nothing is recorded for {exact.key()}; scripts/apiary exact --update"
-        return Part("exact", [Case("exact", SKIPPED, 0.0, why)])
+        return left_out("exact", f"nothing is recorded for {exact.key()}; scripts/apiary exact --update")
     found = exact.changes(exact.read(path), figures)
-    cases = [
-        Case(" ".join(c.key), FAILED if c.red else PASSED, 0.0, f"{c.word}: {c.before} was recorded, now {c.after}")
-        for c in found
-    ]
+    cases = [judged(" ".join(c.key), c.red, 0.0, f"{c.word}: {c.before} was recorded, now {c.after}") for c in found]
     return Part("exact", cases, lines=[f"{len(found)} counts, {sum(c.red for c in found)} grew or are gone"])
 
 
 def guarded(name: str, work: Callable[[], Part], fits: bool = True, verb: str = "") -> Part:
     """A part that cannot run is a failed part; the others go on. `verb` runs what did not fit."""
     if not fits:
-        return Part(name, [Case(name, SKIPPED, 0.0, "did not fit the budget" + (f"; scripts/apiary {verb}" if verb else ""))])
+        return left_out(name, "did not fit the budget" + (f"; scripts/apiary {verb}" if verb else ""))
     heading(f"nightly: {name}")
     started = time.monotonic()
     try:
@@ -313,17 +263,17 @@ def guarded(name: str, work: Callable[[], Part], fits: bool = True, verb: str = 
 def build_part(no_build: bool) -> Part:
     """Everything is built first, so that what is left of the budget is for running."""
     if no_build:
-        return Part("build", [Case("build", SKIPPED, 0.0, "--no-build")])
+        return left_out("build", "--no-build")
     cases = []
     for name in ("ci", "model", *stressing.PRESETS, "release", "rust"):
-        started = time.monotonic()
+        started, told = time.monotonic(), ""
         try:
             building.build_rust() if name == "rust" else building.build(name)
-            cases.append(Case(name, PASSED, time.monotonic() - started))
         except Fault as fault:
-            say(fault.text())
-            cases.append(Case(name, FAILED, time.monotonic() - started, fault.text()))
-    return Part("build", cases, lines=[f"{c.name}: {c.message.splitlines()[0]}" for c in cases if c.status == FAILED])
+            told = fault.text()
+            say(told)
+        cases.append(judged(name, told, time.monotonic() - started, told))
+    return Part("build", cases, lines=[f"{c.name}: {c.message.splitlines()[0]}" for c in cases if c.message])
 
 
 # -------------------------------------------------------------------------------------- the page and the code
@@ -331,15 +281,9 @@ def build_part(no_build: bool) -> Part:
 
 def page(parts: list[Part], budget: str, seconds: float) -> str:
     """One page of Markdown."""
-    code = exit_code(parts)
-    word = {0: "fine", 1: "RED", INVALID_BATCH: "the race is invalid, all else is fine"}[code]
-    lines = [
-        f"# Night of {repo.utc_stamp()}: {word}",
-        "",
-        f"commit {repo.commit()[:12]}{' (dirty)' if repo.dirty() else ''}, "
-        f"budget {budget}, took {duration(seconds)}",
-        "",
-    ]
+    word = {0: "fine", 1: "RED", INVALID_BATCH: "the race is invalid, all else is fine"}[exit_code(parts)]
+    state = f"commit {repo.commit()[:12]}{' (dirty)' if repo.dirty() else ''}"
+    lines = [f"# Night of {repo.utc_stamp()}: {word}", "", f"{state}, budget {budget}, took {duration(seconds)}", ""]
     lines += markdown(["part", "result", "passed", "failed", "not run", "time"], (
         [part.name, "invalid" if part.invalid else part.status, *map(part.count, (PASSED, FAILED, SKIPPED)), duration(part.seconds)]
         for part in parts
@@ -347,11 +291,8 @@ def page(parts: list[Part], budget: str, seconds: float) -> str:
     for part in parts:
         told = [f"- {line.strip()}" for line in part.lines]
         for status, words in ((FAILED, "failed"), (SKIPPED, "not run or cut short")):
-            told += [
-                f"- {words}: {case.name}: {' / '.join(case.message.splitlines()[:3])}"
-                for case in part.cases
-                if case.status == status
-            ]
+            told += [f"- {words}: {case.name}: {' / '.join(case.message.splitlines()[:3])}"
+                     for case in part.cases if case.status == status]
         lines += ["", f"## {part.name}", "", *told] if told else []
     return "\n".join(lines) + "\n"
 
@@ -369,9 +310,7 @@ def publish(parts: list[Part], args: argparse.Namespace, seconds: float) -> str:
     (FOLDER / "summary.md").write_text(text)
     for path in filter(None, (FOLDER / "junit.xml", args.junit and Path(args.junit))):
         junit.write(path, parts)
-    if os.environ.get("GITHUB_STEP_SUMMARY"):
-        with open(os.environ["GITHUB_STEP_SUMMARY"], "a") as handle:
-            handle.write(text)
+    check.tell_the_job(text)
     return text
 
 
@@ -380,24 +319,26 @@ def run(args: argparse.Namespace) -> int:
     if not args.no_build:
         setup.ensure(quiet=True)
     parts = [guarded("build", lambda: build_part(args.no_build))]
+    whole = budget >= ALL_TESTS_FROM
     if not args.no_build:
-        names = list(check.PARTS) if budget >= ALL_TESTS_FROM else ["python", "ci"]
-        parts.append(guarded("tests", lambda: tests_part(names)))
+        parts.append(guarded("tests", lambda: tests_part(list(check.PARTS) if whole else ["python", "ci"])))
     fixed = ((MUTATION_FROM, MUTATION_TAKES), (OUTSIDE_FROM, OUTSIDE_TAKES), (LOGIC_FROM, LOGIC_TAKES))
     rest, words = remainder(budget, time.monotonic() - started + sum(takes for least, takes in fixed if budget >= least))
     say(f"nightly: {words}")
-    parts.append(guarded("prove", lambda: prove_part(SHARES["prove"] * rest)))
-    whole = budget >= ALL_TESTS_FROM
-    parts.append(guarded("outside", outside_part, budget >= OUTSIDE_FROM))
-    parts.append(guarded("museum", museum_part, whole, "museum --times"))
-    parts.append(guarded("mutation", mutation_part, budget >= MUTATION_FROM, "mutate"))
-    parts.append(guarded("logic", logic_part, budget >= LOGIC_FROM, "mutate --logic"))
-    parts.append(guarded("stress", lambda: stress_part(SHARES["stress"] * rest)))
-    parts.append(guarded("echo", echo_part, whole))
-    parts.append(guarded("exact", exact_part, whole, "exact"))
-    parts.append(guarded("smoke", lambda: smoke_part(args.workers), whole, "race --plan smoke"))
+    parts += [guarded(*one) for one in (
+        ("prove", lambda: prove_part(SHARES["prove"] * rest)),
+        ("outside", outside_part, budget >= OUTSIDE_FROM),
+        ("museum", museum_part, whole, "museum --times"),
+        ("mutation", mutation_part, budget >= MUTATION_FROM, "mutate"),
+        ("logic", logic_part, budget >= LOGIC_FROM, "mutate --logic"),
+        ("stress", lambda: stress_part(SHARES["stress"] * rest)),
+        ("echo", echo_part, whole),
+        ("exact", exact_part, whole, "exact"),
+        ("smoke", lambda: smoke_part(args.workers), whole, "race --plan smoke"),
+    )]
     left = race_seconds(budget, time.monotonic() - started)
-    parts.append(guarded("race", lambda: race_part(left, args.workers)))
+    plan, unpaired = race_plan(left), left >= QUICK_RACE_FROM
+    parts.append(guarded("race", lambda: raced("race", plan, time.monotonic() + left, args.workers, unpaired)))
     say(publish(parts, args, time.monotonic() - started).rstrip())
     say(f"page: {(FOLDER / 'summary.md').relative_to(repo.ROOT)}")
     return exit_code(parts)

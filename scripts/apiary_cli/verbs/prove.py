@@ -36,20 +36,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engine", help="relacy, explorer or all")
     parser.add_argument("--mode", help="standard, random, pct, bound or full")
     parser.add_argument("--bound", type=given.several, metavar="N", help="preemptions (bound), depth (pct)")
-    parser.add_argument(
-        "--budget",
-        action="append",
-        default=[],
-        help="for each check: 5s, or 20000x executions; the first to end counts. Exhibits end when they are caught, and "
-        "obey it only when NAMEs are given",
-    )
+    given.repeatable(parser, "--budget", None, "for each check: 5s, or 20000x executions; the first to end counts. Exhibits "
+                     "end when they are caught, and obey it only when NAMEs are given")
     parser.add_argument("--seed", type=given.seed)
     parser.add_argument("--replay", metavar="TOKEN", help="replay one counterexample (with one NAME)")
-    parser.add_argument(
-        "--mutate",
-        metavar="SITE=ORDER",
-        help="weaken one atomic operation, FILE:LINE[:COLUMN]=ORDER: some check must fail",
-    )
+    parser.add_argument("--mutate", metavar="SITE=ORDER",
+                        help="weaken one atomic operation, FILE:LINE[:COLUMN]=ORDER: some check must fail")
     parser.add_argument("--trace", action="store_true", help="print the traces of expected failures, too")
     parser.add_argument("--jobs", type=given.count, help="checks at a time (default: one for each CPU)")
     parser.add_argument("--list", action="store_true", help="list the checks and what each shows; builds nothing")
@@ -72,26 +64,18 @@ def options(args: argparse.Namespace) -> checks.Options:
     if args.mode and args.mode not in checks.MODES:
         raise unknown("mode", args.mode, checks.MODES)
     for budget in args.budget:
-        if valid_budget(budget):
-            continue
-        raise Fault(
-            f"--budget {budget} cannot be read", "", "seconds for each check as 5s, or executions as 20000x", USAGE
-        )
+        if not valid_budget(budget):
+            wanted = "seconds for each check as 5s, or executions as 20000x"
+            raise Fault(f"--budget {budget} cannot be read", "", wanted, USAGE)
     if args.mutate is not None and not MUTANT.fullmatch(args.mutate):
-        raise Fault(
-            f"--mutate {args.mutate} cannot be read",
-            f"it is FILE:LINE[:COLUMN]=ORDER, ORDER one of {', '.join(ORDERS)}; or recheck:NAME",
-            "scripts/apiary mutate --inventory   shows every site",
-            USAGE,
-        )
+        wanted = f"it is FILE:LINE[:COLUMN]=ORDER, ORDER one of {', '.join(ORDERS)}; or recheck:NAME"
+        remedy = "scripts/apiary mutate --inventory   shows every site"
+        raise Fault(f"--mutate {args.mutate} cannot be read", wanted, remedy, USAGE)
     if args.replay and len(args.names) != 1:
         raise Fault("--replay needs exactly one NAME", "", "scripts/apiary prove NAME --replay TOKEN", USAGE)
-    chosen = checks.Options(
-        engine=args.engine, mode=args.mode, seed=args.seed, budgets=tuple(args.budget), named=bool(args.names),
-        replay=args.replay, bound=args.bound, mutate=args.mutate, trace=args.trace,
-    )
-    if args.jobs:
-        chosen.jobs = args.jobs
+    chosen = checks.Options(args.engine, args.mode, args.seed, tuple(args.budget), bool(args.names), args.replay, args.bound,
+                            args.mutate, args.trace)
+    chosen.jobs = args.jobs or chosen.jobs
     return chosen
 
 
@@ -136,16 +120,13 @@ def run(args: argparse.Namespace) -> int:
     if chosen.proves():
         below, red = engine_agreement.report(verdicts, entries)
         red = red if chosen.engine in (None, "all") else []
-        if below:
-            say(f"\n{below}")
-        for sentence in red:
-            say(colour(sentence, "red"))
+        say(*[f"\n{below}"] * bool(below), *(colour(sentence, "red") for sentence in red))
     missing = building.left_out(repo.BUILD / "model")
     if missing and not args.names:
         say(missing)
     say(closing(verdicts))
     if chosen.proves():
-        written = ", ".join(str(path.relative_to(repo.ROOT)) for path in (checks.RECORD, engine_agreement.CSV, prove_page.PAGE))
+        written = ", ".join(str(repo.shown(path)) for path in (checks.RECORD, engine_agreement.CSV, prove_page.PAGE))
         say(f"record: {written} (source {record['source_hash']})")
     decided.note(**record)
     return 0 if verdicts and all(map(expected, verdicts)) and not red else 1

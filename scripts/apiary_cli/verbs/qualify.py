@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import random
-import shlex
-import sys
 import time
 from pathlib import Path
 
@@ -16,7 +13,7 @@ from ..race import folder, plans, rounds, subjects, tables
 from ..analysis import comparing, qualification
 from ..analysis.qualification import PAIRS, SLOW, Trial
 from ..report import splice
-from . import entrants, race, setup
+from . import entrants, race
 
 SUMMARY = "how often would a race here cry wolf, and what would it miss?"
 DESCRIPTION = """\
@@ -43,9 +40,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batches", type=given.count, default=17, metavar="N", help="6 comparisons each (default 17)")
     parser.add_argument("--rounds", type=given.count, default=10, metavar="N", help="of a batch (default 10)")
     parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
-    parser.add_argument(
-        "--block-ms", type=given.block_ms, metavar="MS", help="of a block (default 5, as compare does; free: 20, as publish)"
-    )
+    parser.add_argument("--block-ms", type=given.block_ms, metavar="MS",
+                        help="of a block (default 5, as compare does; free: 20, as publish)")
     parser.add_argument("--limit", type=given.minutes, metavar="MINUTES", help="no further batch begins after this")
     parser.add_argument("--splice", metavar="FILE", help="write the result between the marks of this page")
     parser.add_argument("--seed", type=given.seed, help="of order and padding (default: random, recorded)")
@@ -89,19 +85,12 @@ def measure(state: rounds.Race, batches: int) -> list[Trial]:
     return trials
 
 
-def perform(args: argparse.Namespace, subject: subjects.Subject, command: str) -> tuple[Path, list[Trial], bool]:
-    seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
-    plan = plans.Plan(
-        "qualify",
-        qualification.points(args.placement),
-        args.rounds,
-        args.rounds,
-        batches=args.batches,
-        block_ms=args.block_ms or AS[args.placement].block_ms,
-        warmup_blocks=AS[args.placement].warmup_blocks,
-        controls=False,
-        limit=60 * args.limit if args.limit else None,
-    )
+def perform(args: argparse.Namespace, subject: subjects.Subject) -> tuple[Path, list[Trial], bool]:
+    like = AS[args.placement]
+    plan = plans.Plan("qualify", qualification.points(args.placement), args.rounds, args.rounds, batches=args.batches,
+                      block_ms=args.block_ms or like.block_ms, warmup_blocks=like.warmup_blocks, controls=False,
+                      limit=60 * args.limit if args.limit else None)
+    command, seed = given.command(), race.seed_of(args.seed)
     record = folder.Record()
     with folder.begun() as (run_id, out, scratch):
         arms = line_up(subject, scratch)
@@ -118,17 +107,12 @@ def perform(args: argparse.Namespace, subject: subjects.Subject, command: str) -
 
 def run(args: argparse.Namespace) -> int:
     started = time.monotonic()
-    if not args.no_build:
-        setup.ensure()
-    args.subject, args.program, args.baseline = [args.subject], [], None
-    found, _ = entrants.gather(args)
-    where, trials, wrong = perform(args, found[0], shlex.join(["scripts/apiary", *sys.argv[1:]]))
+    where, trials, wrong = perform(args, entrants.only(args))
     heading("result")
-    for line in qualification.lines(trials):
-        say(line)
-    decided.note(folder=str(race.relative(where)), lines=qualification.lines(trials),
+    say(*qualification.lines(trials))
+    decided.note(folder=str(repo.shown(where)), lines=qualification.lines(trials),
                  trials=[qualification.to_row(trial) for trial in trials])
-    say(f"{race.relative(where)}/qualify.csv")
+    say(f"{repo.shown(where)}/qualify.csv")
     if args.splice:
         splice.into(Path(args.splice), where)
         say(f"{args.splice}: what stands between its marks is that of {where.name}")

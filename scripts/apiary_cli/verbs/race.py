@@ -14,27 +14,22 @@ from pathlib import Path
 
 from ..base import building, commits, decided, given, repo
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unknown
-from ..base.say import Progress, colour, duration, heading, say, warn
+from ..base.say import Progress, colour, counted, duration, heading, say, warn
 from ..verify import checks, stressing, verification
 from ..verify.verdicts import closing, wrong as deviates
 from ..race import audit, eta, folder, ledger, plans, probes, resuming, rounds, subjects, tables, unpaired
 from ..analysis import comparing, findings, standing, summary
+from ..analysis.comparing import Comparison
 from . import entrants, prove, report, setup, stress
 
 SUMMARY = "race the schedulers against each other; leaves a report"
-
-
-def listed() -> str:
-    """A line for each of our plans."""
-    return "\n".join(f"  {one.name:<8} {one.what:<60} {one.takes}" for one in plans.every())
-
-
+PLANS = "\n".join(f"  {one.name:<8} {one.what:<60} {one.takes}" for one in plans.every())
 DESCRIPTION = f"""\
 Sets up, builds the subjects (C++ in the preset release, Tokio by cargo) and races them: in every
 round each arm runs once in a fresh process, shuffled; an A/A pair and an arm with a built-in
 slow-down qualify the batch. --quick first runs a short proof and a short stress of what it races.
 
-{listed()}
+{PLANS}
   FILE     a plan of your own, in TOML: METHODOLOGY.md says how        as it says
 
 A plan with a time limit (its own, or --limit) runs fewer rounds where they do not fit: the limit is shared
@@ -59,66 +54,41 @@ TINT = {"good": "green", "note": "yellow", "bad": "red"}
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="the plan quick, after a short proof and stress")
     parser.add_argument("--plan", metavar="PLAN", help="one of the above (default quick)")
-    parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
-    parser.add_argument(
-        "--point",
-        action="append",
-        default=[],
-        metavar="LABEL",
-        help="only this point of the plan, as summary.md names it (repeatable)",
-    )
-    parser.add_argument(
-        "--subject",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="instead of the plan's subjects (repeatable)",
-    )
-    parser.add_argument(
-        "--program",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="another subject: any program that speaks bench/contract/CLI.md",
-    )
+    given.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
+    given.repeatable(parser, "--point", "LABEL", "only this point of the plan, as summary.md names it (repeatable)")
+    given.repeatable(parser, "--subject", "NAME", "instead of the plan's subjects (repeatable)")
+    given.repeatable(parser, "--program", "FILE", "another subject: any program that speaks bench/contract/CLI.md")
     parser.add_argument("--baseline", metavar="FILE", help="an older build of a subject that races; slower than it is red")
-    parser.add_argument(
-        "--expected", metavar="FILE", help="findings that are known (default: bench/contract/expected_findings.csv)"
-    )
+    parser.add_argument("--expected", metavar="FILE",
+                        help="findings that are known (default: bench/contract/expected_findings.csv)")
     parser.add_argument("--rounds", type=given.count, metavar="N", help="instead of the plan's number")
-    parser.add_argument(
-        "--limit", type=given.minutes, metavar="MINUTES", help="no further round begins after this (default: the plan's limit)"
-    )
+    parser.add_argument("--limit", type=given.minutes, metavar="MINUTES",
+                        help="no further round begins after this (default: the plan's limit)")
     parser.add_argument("--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default: the plan's)")
     parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
     parser.add_argument("--seed", type=given.seed, help="of order, plans and padding (default: random, recorded)")
     parser.add_argument("--timeout", type=given.seconds, metavar="S", help="for one run, before it counts as hung")
-    parser.add_argument(
-        "--repeats",
-        type=given.several,
-        default=rounds.REPEATS,
-        metavar="N",
-        help=f"how often a disturbed round is run again (default {rounds.REPEATS})",
-    )
-    parser.add_argument(
-        "--no-build", action="store_true", help="take the builds as they are, if they are of this source; prove and stress nothing"
-    )
-    parser.add_argument(
-        "--believe",
-        action="store_true",
-        help="take the subjects' word: no audits, no bounds by the clock (bench/contract/TRUST.md); said in the report",
-    )
-    parser.add_argument(
-        "--resume",
-        nargs="?",
-        const="",
-        metavar="DIR",
-        help="go on with an unfinished race (default: the newest), with its own options and programs",
-    )
-    parser.add_argument("--save-baseline", metavar="NAME", help="call this commit NAME from now on, if the race ends with 0: compare NAME .")
+    parser.add_argument("--repeats", type=given.several, default=rounds.REPEATS, metavar="N",
+                        help=f"how often a disturbed round is run again (default {rounds.REPEATS})")
+    parser.add_argument("--no-build", action="store_true",
+                        help="take the builds as they are, if they are of this source; prove and stress nothing")
+    parser.add_argument("--believe", action="store_true", help="take the subjects' word: no audits, no bounds by the clock "
+                        "(bench/contract/TRUST.md); said in the report")
+    parser.add_argument("--resume", nargs="?", const="", metavar="DIR",
+                        help="go on with an unfinished race (default: the newest), with its own options and programs")
+    parser.add_argument("--save-baseline", metavar="NAME",
+                        help="call this commit NAME from now on, if the race ends with 0: compare NAME .")
     parser.add_argument("--list", action="store_true", help="the plans, scenarios and subjects that exist, and no race")
     parser.add_argument("--no-sidecars", action="store_true", help="no micro-benchmarks, no whole-process times")
+
+
+def parsed(*words: str) -> argparse.Namespace:
+    """These options of a race, and the defaults of the others."""
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    arguments(parser)
+    decided.argument(parser)  # it may stand among the words
+    return parser.parse_args(words)
 
 
 @dataclasses.dataclass
@@ -127,7 +97,6 @@ class Outcome:
 
     folder: Path
     code: int
-    rows: list[dict[str, str]]
 
 
 def chosen_plan(args: argparse.Namespace) -> plans.Plan:
@@ -139,9 +108,7 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
     found = plans.read(Path(name)) if name.endswith(".toml") else plans.plan(name)
     if args.subject:
         found = dataclasses.replace(found, subjects=())
-    limit, block_ms = getattr(args, "limit", None), getattr(args, "block_ms", None)
-    labels = getattr(args, "point", [])
-    return plans.narrowed(found, args.scenario, args.rounds, args.placement, limit, block_ms, labels)
+    return plans.narrowed(found, args.scenario, args.rounds, args.placement, args.limit, args.block_ms, args.point)
 
 
 def short_verification(names: list[str]) -> list[str]:
@@ -162,19 +129,19 @@ def short_verification(names: list[str]) -> list[str]:
     return wrong + ([f"stress failed: {', '.join(bad)}"] if bad else [])
 
 
+def seed_of(asked: int | None) -> int:
+    return random.SystemRandom().randrange(1, 2**31) if asked is None else asked
+
+
 def calibrate(race: rounds.Race) -> None:
     """Set the built-in slow-down of the slow10 arm for every point that can have one."""
     slow = next((arm for arm in race.arms if arm.role == "slow10"), None)
     points = [p for p in race.plan.points if p.controlled and slow.runs_at(p)] if slow else []
-    if not points:
-        return
-    with Progress("calibrate the slow-down control", len(points)) as progress:
-        for point in points:
-            (found,) = rounds.calibrate(race, point, slow)
-            race.calibration.append(found)
-            if found["slowdown_ns"]:
-                slow.slowdown[point] = found["slowdown_ns"]
-            progress.advance()
+    for point in counted("calibrate the slow-down control", points, len(points)) if points else ():
+        (found,) = rounds.calibrate(race, point, slow)
+        race.calibration.append(found)
+        if found["slowdown_ns"]:
+            slow.slowdown[point] = found["slowdown_ns"]
 
 
 def run_rounds(race: rounds.Race) -> None:
@@ -182,9 +149,10 @@ def run_rounds(race: rounds.Race) -> None:
     batches, batch = race.plan.batches, 0
     began, last = time.monotonic(), race.deadline
     race.eta = eta.Eta(race.plan, rounds.runs_of(race, batches))
-    whole = race.eta.left()
+    whole, limit = race.eta.left(), race.plan.limit
     each = f", {duration(whole / batches / race.plan.rounds)} a round" if race.plan.rounds > 1 else ""
-    say(f"about {duration(whole)} by arithmetic{each}{limit_text(race.plan)}")
+    ends = f"; rounds end after {duration(limit)}" if limit else ""
+    say(f"about {duration(whole)} by arithmetic{each}{ends}")
     while batch < batches:
         batch += 1
         if batch == 1 and not race.rounds_done:
@@ -194,9 +162,7 @@ def run_rounds(race: rounds.Race) -> None:
         if last is not None:
             race.deadline = began + (last - began) * min(1.0, batch / batches)
         with Progress(f"race, batch {batch}" if batches > 1 else "race", race.plan.rounds) as progress:
-            rounds.run_batch(
-                race, batch, lambda number, note: progress.update(number - 1, note=f"{left_text(race)}  {note}")
-            )
+            rounds.run_batch(race, batch, lambda number, note: progress.update(number - 1, note=f"{left_text(race)}  {note}"))
             progress.update(race.rounds_done.get(batch, 0))
         if batch == batches == 1 and comparing.regressions(comparing.compare(race.rows)):
             say("a regression against the baseline: a second batch must agree before it counts")
@@ -206,17 +172,11 @@ def run_rounds(race: rounds.Race) -> None:
 def audit_all(race: rounds.Race) -> None:
     """Ask every arm whether its figures are those of its process; what is found makes its rows there errors."""
     due = [] if race.believe else audit.due(race)
-    with Progress("audit", len(due)) as progress:
-        for arm, point in due:
-            race.audits.append(audit.audit(race, arm, point))
-            progress.advance(f"{arm.label} {point.label}")
+    for arm, point in counted("audit", due, len(due), lambda one: f"{one[0].label} {one[1].label}"):
+        race.audits.append(audit.audit(race, arm, point))
     for one in race.audits:
         if one["found"]:
             warn(f"{one['subject']} is not believed in {one['scenario']}: {one['found']}")
-
-
-def limit_text(plan: plans.Plan) -> str:
-    return f"; rounds end after {duration(plan.limit)}" if plan.limit else ""
 
 
 def left_text(race: rounds.Race) -> str:
@@ -227,15 +187,7 @@ def left_text(race: rounds.Race) -> str:
     return f"about {duration(left)} left" if left else "nearly done"
 
 
-def settle_checks(rows: list[dict[str, str]]) -> None:
-    """Equal work must give equal checks across subjects."""
-    for row, reason in ledger.disagreements(rows):
-        row |= {"status": "wrong", "error": reason}
-
-
-def exit_code(
-    plan: plans.Plan, rows: list[dict[str, str]], comparisons: list[comparing.Comparison], wrong: list[str]
-) -> int:
+def exit_code(plan: plans.Plan, rows: list[dict[str, str]], comparisons: list[Comparison], wrong: list[str]) -> int:
     if wrong or comparing.incorrect(rows) or comparing.regressions(comparisons):
         return INCORRECT
     if not any(row["status"] == "ok" for row in rows):
@@ -245,51 +197,33 @@ def exit_code(
     return 0
 
 
-def perform(
-    plan: plans.Plan,
-    found: list[subjects.Subject],
-    args: argparse.Namespace,
-    wrong: list[str],
-    deadline: float | None = None,
-    command: str = "",
-    built: tuple[str, str] | None = None,
-    tree: commits.Tree | None = None,
-    resumed: tuple[Path, dict] | None = None,
-) -> Outcome:
+def perform(plan: plans.Plan, found: list[subjects.Subject], args: argparse.Namespace, wrong: list[str],
+            deadline: float | None = None, command: str = "", built: tuple[str, str] | None = None,
+            tree: commits.Tree | None = None, resumed: tuple[Path, dict] | None = None) -> Outcome:
     """Race and write the folder. `built` is the hash of the source that the builds began with; `tree` is where
     they come from if not from here; `resumed` is the folder and the state to go on from."""
     where, state = resumed or (None, {})
-    seed = state["seed"] if state else args.seed if args.seed is not None else random.SystemRandom().randrange(1, 2**31)
+    seed = state["seed"] if state else seed_of(args.seed)
     ours = [s.program for s in found if s.own] if tree is None else []
     beside = [] if args.no_sidecars else repo.manifest("release", "micro")
     entrants.refuse_other_source(beside)
     record = folder.Record(tree.hashes if tree else built, exported=tree is not None, programs=ours)
-    listed = findings.expected(getattr(args, "expected", None))
+    listed = findings.expected(args.expected)
     with folder.begun(resumed=where) as (run_id, out, scratch):
-        named = [Path(name).resolve() for name in getattr(args, "program", ())]
+        named = [Path(name).resolve() for name in args.program]
         arms = subjects.place(entrants.line_up(found, args.baseline, plan.controls, named), scratch)
-        race = rounds.Race(
-            plan,
-            arms,
-            args.workers,
-            seed,
-            run_id,
-            record.env_id,
-            tree.commit if tree else repo.commit(),
-            scratch,
-            args.timeout,
-            args.repeats,
-            deadline,
-            believe=getattr(args, "believe", True),
-        )
+        commit = tree.commit if tree else repo.commit()
+        race = rounds.Race(plan, arms, args.workers, seed, run_id, record.env_id, commit, scratch, args.timeout,
+                           args.repeats, deadline, believe=args.believe)
         if state:
             resuming.same(where, state, plan, record.env_id, arms)
             resuming.restore(race, where, state)
-        if getattr(args, "words", None) is not None:
+        if "words" in args:
             race.keep = resuming.Keeper(race, out, args.words, wrong, state.get("spent_s", 0.0)).keep
         probed = probes.all_probes()
         run_rounds(race)
-        settle_checks(race.rows)
+        for row, reason in ledger.disagreements(race.rows):  # equal work must give equal checks across subjects
+            row |= {"status": "wrong", "error": reason}
         tables.write(out / "rows.csv", tables.ROWS, race.rows)
         tables.write(out / "hist.csv", tables.HIST, race.hist)
         comparisons = comparing.compare(race.rows)
@@ -299,21 +233,25 @@ def perform(
         told = describe(race, plan, command, wrong, failed, tree.dirty if tree else repo.dirty())
         record.write(out, run_id, told | {"expected_findings": listed}, probes=probed)
         report.write(out)
-    return Outcome(repo.RESULTS / run_id, exit_code(plan, race.rows, comparisons, wrong + failed + red), race.rows)
+    return Outcome(repo.RESULTS / run_id, exit_code(plan, race.rows, comparisons, wrong + failed + red))
 
 
 def unpaired_runs(arms: list[subjects.Arm], out: Path, run_id: str, workers: int, plan: plans.Plan) -> list[str]:
-    short = plan.name in ("smoke", "quick")
-    failed = unpaired.run_micro(
-        repo.manifest("release", "micro"), out, run_id, 5 if short else 15, 0.02 if short else 0.1
-    )
-    return failed + unpaired.run_startup(arms, out, run_id, workers, 10 if short else 40)
+    times, seconds, starts = (5, 0.02, 10) if plan.name in ("smoke", "quick") else (15, 0.1, 40)
+    failed = unpaired.run_micro(repo.manifest("release", "micro"), out, run_id, times, seconds)
+    return failed + unpaired.run_startup(arms, out, run_id, workers, starts)
 
 
-def describe(
-    race: rounds.Race, plan: plans.Plan, command: str, wrong: list[str], failed: list[str], dirty: bool
-) -> dict:
+def describe(race: rounds.Race, plan: plans.Plan, command: str, wrong: list[str], failed: list[str], dirty: bool) -> dict:
     """What was run, so that it can be run again."""
+    arms = [{
+        "label": arm.label,
+        "role": arm.role,
+        "own": arm.subject.own,
+        "program": str(repo.shown(arm.subject.program, Path(arm.subject.program.name))),
+        "subject_version": arm.subject.version,
+        "build_id": arm.subject.build_id,
+    } for arm in race.arms]
     return {
         "command": command,
         "plan": plan.name,
@@ -335,77 +273,48 @@ def describe(
         "warmup_blocks": plan.warmup_blocks,
         "points": [p.label for p in plan.points],
         "plan_seconds": {p.params_text: p.plan_seconds for p in plan.points if p.scenario.open_loop},
-        "arms": [
-            {
-                "label": arm.label,
-                "role": arm.role,
-                "own": arm.subject.own,
-                "program": str(relative(arm.subject.program)),
-                "subject_version": arm.subject.version,
-                "build_id": arm.subject.build_id,
-            }
-            for arm in race.arms
-        ],
+        "arms": arms,
         "calibration": race.calibration,
         "problems": wrong,
         "side_failures": failed,
     }
 
 
-def relative(path: Path) -> Path:
-    return path.relative_to(repo.ROOT) if path.is_relative_to(repo.ROOT) else Path(path.name)
-
-
-def note(where: Path, env: dict, rows: list[dict[str, str]], comparisons: list[comparing.Comparison]) -> None:
-    """For --json."""
-    found = comparing.validity(comparisons)
-    decided.note(
-        folder=str(relative(where)), batch=found.word, reasons=list(found.reasons),
-        findings=[{"line": one.line, "red": one.red} for one in findings.of(env, rows, comparisons)],
-        failures=summary.failures(rows), comparisons=[comparing.to_row(one, env["run_id"]) for one in comparisons],
-    )
+def found_in(outcome: Outcome) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
+    """What the folder says; its findings are told, and all is noted for --json."""
+    env, rows, comparisons = summary.load(outcome.folder)
+    batch, seen = comparing.validity(comparisons), findings.of(env, rows, comparisons)
+    decided.note(folder=str(repo.shown(outcome.folder)), batch=batch.word, reasons=list(batch.reasons),
+                 findings=[{"line": one.line, "red": one.red} for one in seen], failures=summary.failures(rows),
+                 comparisons=[comparing.to_row(one, env["run_id"]) for one in comparisons])
+    say(*(colour(one.line, "red" if one.red else "yellow") for one in seen))
+    return env, rows, comparisons
 
 
 def tell(outcome: Outcome) -> None:
     """The closing lines: how it stands, may it be believed, where is the report."""
-    env, rows, comparisons = summary.load(outcome.folder)
     heading("result")
-    note(outcome.folder, env, rows, comparisons)
-    for one in findings.of(env, rows, comparisons):
-        say(colour(one.line, "red" if one.red else "yellow"))
-    for line in [*standing.told(comparisons), *summary.bare_lines(rows, comparisons)]:
-        say(line)
-    for line in summary.control_lines(comparing.validity(comparisons)):
-        say(line)
-    for status in verification.statuses(env["verification"]):
-        say(f"{status.name}: {colour(status.text, TINT[status.level])}")
-    for line in [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows)]:
-        if line:
-            say(line)
-    for line in summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"]:
-        say(colour(f"WRONG: {line}", "red"))
-    say(f"report: {repo.shown(outcome.folder)}/report.html")
+    env, rows, comparisons = found_in(outcome)
+    say(*standing.told(comparisons), *summary.bare_lines(rows, comparisons))
+    say(*summary.control_lines(comparing.validity(comparisons)))
+    say(*(f"{one.name}: {colour(one.text, TINT[one.level])}" for one in verification.statuses(env["verification"])))
+    say(*filter(None, [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows)]))
+    tell_wrong(outcome, summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"])
 
 
-def unmixed(args: argparse.Namespace) -> None:
-    """--resume brings all the other options with it."""
-    parser = argparse.ArgumentParser()
-    arguments(parser)
-    usual = vars(parser.parse_args([]))
-    mixed = [name for name, value in vars(args).items() if name not in ("resume", "json") and value != usual[name]]
-    if mixed:
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in mixed)
-        raise Fault(f"--resume with {options}", "an unfinished race has its own", "leave them away", USAGE)
+def tell_wrong(outcome: Outcome, failures: list[str]) -> None:
+    say(*(colour(f"WRONG: {line}", "red") for line in failures), f"report: {repo.shown(outcome.folder)}/report.html")
 
 
 def resume(args: argparse.Namespace) -> int:
     """Go on with an unfinished race: its words again, its programs as they lie, its rows so far."""
-    unmixed(args)
+    usual = vars(parsed())
+    mixed = [name for name, value in vars(args).items() if name not in ("resume", "json") and value != usual[name]]
+    if mixed:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in mixed)
+        raise Fault(f"--resume with {options}", "an unfinished race has its own", "leave them away", USAGE)
     where, state = folder.to_resume(args.resume)
-    parser = argparse.ArgumentParser(exit_on_error=False)
-    arguments(parser)
-    decided.argument(parser)  # it may stand among the words; what is asked for now holds
-    started, told = time.monotonic(), parser.parse_args(state["words"])
+    started, told = time.monotonic(), parsed(*state["words"])
     told.no_build, told.words = True, state["words"]
     if not Path(state["cwd"]).is_dir():
         raise resuming.refuse(where, f"{state['cwd']} is gone", "its options name files as seen from there")
@@ -457,7 +366,7 @@ def run(args: argparse.Namespace) -> int:
     args.words = sys.argv[2:]
     findings.expected(args.expected)  # a file that cannot be read is refused before anything is built
     built = verification.hashes()
-    started, command = time.monotonic(), shlex.join(["scripts/apiary", *sys.argv[1:]])
+    started = time.monotonic()
     if not args.no_build:
         setup.ensure(peers=args.subject or plan.subjects or None)
     found, wrong = entrants.gather(args, plan.subjects)
@@ -465,4 +374,4 @@ def run(args: argparse.Namespace) -> int:
         wrong += short_verification([s.name for s in found if s.own])
     heading(f"race: {', '.join(s.name for s in found)}; plan {plan.name}, at most {plan.rounds} rounds")
     deadline = time.monotonic() + plan.limit if plan.limit else None
-    return close(perform(plan, found, args, wrong, deadline, command, built), started, args.save_baseline)
+    return close(perform(plan, found, args, wrong, deadline, given.command(), built), started, args.save_baseline)

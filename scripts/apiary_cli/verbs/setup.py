@@ -19,8 +19,9 @@ Looks for the compiler, CMake, Ninja, the libraries, and a cargo that is new eno
 (1.85; also the one that rustup installs), and installs what is missing with apt-get:
 what the build, the checks and the plan quick need. What another plan's peers need comes
 when `race` is given that plan, or with --peers. Asks nothing; works as root or with sudo.
-It knows the packages of Debian 12 and 13 and of Ubuntu 24.04 (Ubuntu 24.04: names not
-tried); on another system, or a newer one, it prints the list of what is needed and stops.
+It knows the packages of Debian 12 and 13 and of Ubuntu 24.04 (of these two the names and
+files were looked up, nothing was built there); on another system, or a newer one, it prints
+the list of what is needed and stops.
 The Python libraries of scripts/requirements.txt come by pip, in the versions named there.
 
 writes:  system packages; build/python
@@ -58,23 +59,15 @@ def install_commands(names: list[str], euid: int, sudo: str | None) -> list[list
 
 
 def unknown_system(names: list[str], os_release: dict[str, str]) -> Fault:
-    reasons = {package.name: package.why for package in (*packages.ALL, packages.CARGO)}
     seen = os_release.get("PRETTY_NAME") or "an unknown system"
-    listing = "\n".join(f"{name:<18} {reasons[name]}" for name in names)
-    return Fault(
-        f"this is {seen}, and {len(names)} of the things apiary needs are missing",
-        f"setup installs packages on {packages.SYSTEMS_TEXT} only",
-        "install these (Debian's names) with your package manager, then run this again:\n" + listing,
-    )
+    listing = "\n".join(f"{name:<18} {packages.KNOWN[name].why}" for name in names)
+    return Fault(f"this is {seen}, and {len(names)} of the things apiary needs are missing",
+                 f"setup installs packages on {packages.SYSTEMS_TEXT} only",
+                 "install these (Debian's names) with your package manager, then run this again:\n" + listing)
 
 
-def ensure(
-    dry_run: bool = False,
-    with_lint: bool = False,
-    quiet: bool = False,
-    os_release: dict[str, str] | None = None,
-    peers: Iterable[str] | None = None,
-) -> None:
+def ensure(dry_run: bool = False, with_lint: bool = False, quiet: bool = False,
+           os_release: dict[str, str] | None = None, peers: Iterable[str] | None = None) -> None:
     """Install what is missing. Called by the verbs that begin with set-up, too. `peers`: the subjects that are to run,
     if others than those of the plan quick."""
     os_release = packages.read_os_release() if os_release is None else os_release
@@ -127,11 +120,9 @@ def install(names: list[str], os_release: dict[str, str], dry_run: bool, still: 
         raise Fault(f"apt-get install {' '.join(names)} {done.how()}", tail(done.out, 2000), by_hand)
     left = still()
     if left:
-        raise Fault(
-            f"still missing after the installation: {' '.join(left)}",
-            "the packages installed, but what they should bring was not found",
-            "scripts/apiary doctor shows what is seen",
-        )
+        raise Fault(f"still missing after the installation: {' '.join(left)}",
+                    "the packages installed, but what they should bring was not found",
+                    "scripts/apiary doctor shows what is seen")
 
 
 def again(command: list[str]) -> proc.Done:

@@ -37,9 +37,8 @@ def seeds(first: int | None, number: int) -> list[int]:
     return [start + i for i in range(number)]
 
 
-def run_and_record(
-    presets: list[str], names: list[str], chosen: list[int], seconds: float, threads: int | None
-) -> tuple[list[dict], dict]:
+def run_and_record(presets: list[str], names: list[str], chosen: list[int], seconds: float,
+                   threads: int | None) -> tuple[list[dict], dict]:
     evidence = sources.Evidence(repo.STRESSED_FOLDERS, presets, "stress")
     results = stressing.run_all(stressing.plan(presets, names, chosen), seconds, threads)
     return results, stressing.write_record(results, evidence.check())

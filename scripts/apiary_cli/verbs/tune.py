@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import shlex
-import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +13,7 @@ from ..base.say import heading
 from ..race import plans, rounds, subjects, tables
 from ..analysis import comparing, summary
 from ..analysis.comparing import Comparison
-from . import against_defaults, setup, tune_ablate
+from . import against_defaults, tune_ablate
 from .against_defaults import Setting
 
 SUMMARY = "sweeps a scheduler's own numbers against their defaults"
@@ -63,33 +60,18 @@ DEFAULTS = {"rounds": 10, "minutes": 45.0, "workers": 2, "block_ms": 50}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--subject", default="hive", metavar="NAME", help="which program (default hive)")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=V,V,…", help="these values of this number (repeatable)"
-    )
+    given.repeatable(parser, "--set", "NAME=V,V,…", "these values of this number (repeatable)")
     parser.add_argument("--cross", action="store_true", help="every combination of the values given by --set")
     parser.add_argument("--plan", metavar="PLAN", help="the points of this plan, or TOML file")
-    parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this (repeatable)")
+    given.repeatable(parser, "--scenario", "NAME", "only this (repeatable)")
     parser.add_argument("--ablate", action="store_true", help="every rule of the workers off, each against its own scenario")
-    parser.add_argument(
-        "--rule",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="with --ablate: only the rule that this number switches off (repeatable)",
-    )
+    given.repeatable(parser, "--rule", "NAME", "with --ablate: only the rule that this number switches off (repeatable)")
     parser.add_argument("--rounds", type=given.count, metavar="N", help="of a batch, at most (default 10; with --ablate 20)")
-    parser.add_argument(
-        "--minutes", type=given.minutes, metavar="M", help="no round begins later (default 45; with --ablate 20)"
-    )
+    parser.add_argument("--minutes", type=given.minutes, metavar="M", help="no round begins later (default 45; with --ablate 20)")
     parser.add_argument("--workers", type=given.workers, metavar="N", help="worker threads (default 2; with --ablate 2 and 4)")
-    parser.add_argument(
-        "--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default 50; with --ablate 5)"
-    )
+    parser.add_argument("--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default 50; with --ablate 5)")
     parser.add_argument("--seed", type=given.seed, help="of order and padding (default: random, recorded)")
     parser.add_argument("--no-build", action="store_true", help="take the build as it is, if it is of this source")
-
-
-# ------------------------------------------------------------------------------------------------- the settings
 
 
 def asked_values(known: dict[str, subjects.Tunable], texts: list[str]) -> dict[str, list[int]]:
@@ -102,12 +84,8 @@ def asked_values(known: dict[str, subjects.Tunable], texts: list[str]) -> dict[s
         one = known[name]
         for value in values.split(",") if sign else [""]:
             if not value.isascii() or not value.isdigit() or not one.least <= int(value) <= one.most:
-                raise Fault(
-                    f"--set {text}",
-                    f"{value!r} is no value of {name}",
-                    f"whole numbers from {one.least} to {one.most}, separated by commas; default {one.standard}",
-                    USAGE,
-                )
+                wanted = f"whole numbers from {one.least} to {one.most}, separated by commas; default {one.standard}"
+                raise Fault(f"--set {text}", f"{value!r} is no value of {name}", wanted, USAGE)
             found.setdefault(name, []).append(int(value))
     return found
 
@@ -131,9 +109,6 @@ def settings(known: dict[str, subjects.Tunable], texts: list[str], cross: bool) 
     return found
 
 
-# ------------------------------------------------------------------------------------------------- the verdict
-
-
 @dataclass(frozen=True)
 class Standing:
     """A setting against the defaults, over all points of a batch."""
@@ -144,15 +119,11 @@ class Standing:
     best: float  # the smallest ratio; for telling apart, not for claiming
 
 
-def ranked(one: Comparison) -> bool:
-    return "not_ranked" not in one.flags
-
-
 def standings(comparisons: list[Comparison]) -> list[Standing]:
     """One for each setting, in the order of the tables. What the injector limited decides nothing."""
     by_setting: dict[str, list[Comparison]] = {}
     for one in comparisons:
-        if not one.control and ranked(one):
+        if not one.control and "not_ranked" not in one.flags:
             by_setting.setdefault(one.pairing.candidate, []).append(one)
     out = []
     for setting, found in by_setting.items():
@@ -210,9 +181,6 @@ def lines(batches: list[list[Comparison]]) -> list[str]:
     return out
 
 
-# ------------------------------------------------------------------------------------------------- the run
-
-
 def narrowed(state: rounds.Race, first: list[Comparison]) -> bool:
     """A second batch is of those that were better everywhere."""
     promising = better(standings(first))
@@ -232,10 +200,13 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
     return kept
 
 
-def write(out: Path, run_id: str, batches: against_defaults.Batches, command: str) -> None:
+def write(out: Path, run_id: str, batches: against_defaults.Batches) -> list[str]:
+    """tune.csv and summary.md; returns the lines for the terminal."""
     tuned = [to_row(one, run_id, number) for number, some in enumerate(batches, start=1) for one in some]
     tables.write(out / "tune.csv", COLUMNS, tuned)
-    (out / "summary.md").write_text(markdown(command, run_id, lines(batches), batches))
+    told = lines(batches)
+    (out / "summary.md").write_text(markdown(given.command(), run_id, told, batches))
+    return told
 
 
 def run(args: argparse.Namespace) -> int:
@@ -243,22 +214,10 @@ def run(args: argparse.Namespace) -> int:
         return tune_ablate.run(args)
     if args.rule:
         raise Fault(f"--rule {args.rule[0]}", "rules are what --ablate switches off", "scripts/apiary tune --ablate", USAGE)
-    for name, value in DEFAULTS.items():
-        setattr(args, name, value if getattr(args, name) is None else getattr(args, name))
-    plan, started = chosen_plan(args), time.monotonic()
-    if not args.no_build:
-        setup.ensure()
+    against_defaults.fill(args, DEFAULTS)
+    plan = chosen_plan(args)
     subject, known = against_defaults.introduced(args)
     chosen = settings(known, args.set, args.cross)
     heading(f"tune {subject.name}: {len(chosen)} settings at {len(plan.points)} points, at most {plan.rounds} rounds")
-    command = shlex.join(["scripts/apiary", *sys.argv[1:]])
-    where, batches, rows = against_defaults.perform(
-        args,
-        plan,
-        lambda scratch: against_defaults.line_up(subject, chosen, scratch),
-        narrowed,
-        command,
-        lambda out, run_id, batches, _: write(out, run_id, batches, command),
-    )
-    against_defaults.tell(lines(batches), where, started, rows)
-    return against_defaults.exit_code(batches, rows)
+    return against_defaults.perform(
+        args, plan, lambda scratch: against_defaults.line_up(subject, chosen, scratch), narrowed, write)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import shlex
-import sys
-import time
 from pathlib import Path
 
+from ..base import given
 from ..base.errors import Fault, USAGE
 from ..base.say import duration, heading, markdown as markdown_table, say
 from ..race import eta, plans, rounds, rules, subjects, tables
@@ -16,7 +14,7 @@ from ..race.plans import Plan, Point
 from ..race.rules import Rule
 from ..analysis import ablation, comparing, summary
 from ..analysis.comparing import Comparison
-from . import against_defaults, setup
+from . import against_defaults
 
 DEFAULTS = {"rounds": 20, "minutes": 20.0, "block_ms": 5}
 NOT_HERE = ("set", "cross", "plan", "scenario", "workers")  # options of a sweep
@@ -63,15 +61,10 @@ def narrowed(state: rounds.Race, chosen: tuple[Rule, ...], first: list[Compariso
     """A second batch is of what the first one says, and of no more."""
     rows = ablation.to_rows(first, state.run_id, 1)
     by_key = {rules.key_of(point): point for point in state.plan.points}
-    asked = {
-        rule.setting: frozenset(by_key[place[:3]] for place in ablation.decisive(rule, ablation.of_rule(rows, rule, 1)))
-        for rule in chosen
-    }
-    state.arms = [
-        dataclasses.replace(arm, at=asked[arm.label]) if arm.tune else arm
-        for arm in state.arms
-        if not arm.tune or asked[arm.label]
-    ]
+    asked = {rule.setting: frozenset(by_key[place[:3]] for place in ablation.decisive(rule, ablation.of_rule(rows, rule, 1)))
+             for rule in chosen}
+    state.arms = [dataclasses.replace(arm, at=asked[arm.label]) if arm.tune else arm
+                  for arm in state.arms if not arm.tune or asked[arm.label]]
     left = frozenset().union(*asked.values())
     state.plan = dataclasses.replace(state.plan, points=tuple(point for point in state.plan.points if point in left))
     return bool(left)
@@ -80,13 +73,10 @@ def narrowed(state: rounds.Race, chosen: tuple[Rule, ...], first: list[Compariso
 def told(batches: against_defaults.Batches, rows: list[dict[str, str]]) -> list[str]:
     """Each rule in a line, behind whether the controls bear it."""
     valid = ablation.poorest([comparing.validity(one) for one in batches])
-    verdicts = [
-        f"{one.rule.name} ({one.rule.setting}): {one.word}{f': {one.why}' if one.why else ''}"
-        for one in ablation.outcomes(rows)
-    ]
-    invalid = valid.word == comparing.INVALID
-    warning = ["no rule goes by this batch: the controls say that it is invalid"] if invalid else []
-    return [*warning, *verdicts, *summary.control_lines(valid)]
+    lines = [f"{one.rule.name} ({one.rule.setting}): {one.word}{f': {one.why}' if one.why else ''}" for one in ablation.outcomes(rows)]
+    if valid.word == comparing.INVALID:
+        lines.insert(0, "no rule goes by this batch: the controls say that it is invalid")
+    return lines + summary.control_lines(valid)
 
 
 def markdown(command: str, run_id: str, lines: list[str], rows: list[dict[str, str]]) -> str:
@@ -101,12 +91,12 @@ def markdown(command: str, run_id: str, lines: list[str], rows: list[dict[str, s
     return "\n".join(out) + "\n"
 
 
-def write(out: Path, run_id: str, batches: against_defaults.Batches, command: str) -> list[str]:
+def write(out: Path, run_id: str, batches: against_defaults.Batches) -> list[str]:
     """ablation.csv and summary.md; returns the lines for the terminal."""
     rows = [row for number, one in enumerate(batches, start=1) for row in ablation.to_rows(one, run_id, number)]
     tables.write(out / "ablation.csv", ablation.COLUMNS, rows)
     lines = told(batches, rows)
-    (out / "summary.md").write_text(markdown(command, run_id, lines, rows))
+    (out / "summary.md").write_text(markdown(given.command(), run_id, lines, rows))
     return lines
 
 
@@ -115,16 +105,12 @@ def run(args: argparse.Namespace) -> int:
     if wrong:
         cause = "an ablation has its own points, numbers of workers and settings"
         raise Fault(f"--ablate with --{wrong}", cause, "--rule, --minutes, --rounds, --block-ms and --seed are taken", USAGE)
-    chosen, started = rules.named(args.rule), time.monotonic()
-    for name, value in DEFAULTS.items():
-        setattr(args, name, value if getattr(args, name) is None else getattr(args, name))
+    chosen = rules.named(args.rule)
+    against_defaults.fill(args, DEFAULTS)
     args.workers = rules.WORKERS[0]  # every point says its own
     plan = plan_of(chosen, args)
-    if not args.no_build:
-        setup.ensure()
     subject, known = against_defaults.introduced(args)
     refuse_misfits(chosen, subject, known)
-    command, lines = shlex.join(["scripts/apiary", *sys.argv[1:]]), []
     heading(f"ablate {subject.name}: {len(chosen)} rules at {len(plan.points)} points, within {duration(60 * args.minutes)}")
 
     def arms(scratch: Path) -> list[subjects.Arm]:
@@ -133,13 +119,4 @@ def run(args: argparse.Namespace) -> int:
         say(f"a round is {sum(runs.values())} runs, about {duration(eta.Eta(plan, runs).left())}")
         return made
 
-    where, batches, rows = against_defaults.perform(
-        args,
-        plan,
-        arms,
-        lambda state, first: narrowed(state, chosen, first),
-        command,
-        lambda out, run_id, batches, _: lines.extend(write(out, run_id, batches, command)),
-    )
-    against_defaults.tell(lines, where, started, rows)
-    return against_defaults.exit_code(batches, rows)
+    return against_defaults.perform(args, plan, arms, lambda state, first: narrowed(state, chosen, first), write)

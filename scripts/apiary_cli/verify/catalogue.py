@@ -8,6 +8,7 @@ stands there with the reason, and is reported as not yet seen."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable
@@ -63,23 +64,20 @@ def unit_tests() -> set[str]:
 
 def filed(defects: list[Defect], exhibits: Iterable[str]) -> list[str]:
     """Gives each exhibit to its defect; returns what is wrong, a sentence each."""
-    names, wrong = list(exhibits), []
-    known = set(names)
+    names, wrong, tests = list(exhibits), [], unit_tests()
     for defect in defects:
-        wrong += [f"{defect.id} names the exhibit {name}, which does not exist" for name in defect.exhibits
-                  if name not in known]
-        defect.exhibits = [name for name in defect.exhibits if name in known]
+        wrong += [f"{defect.id} names the exhibit {name}, which does not exist" for name in defect.exhibits if name not in names]
+        defect.exhibits = [name for name in defect.exhibits if name in names]
         defect.exhibits += [name for name in names if name.startswith(defect.id.lower() + "_")]
         seen_by = ", ".join(filter(None, [*defect.exhibits, defect.shown_by]))
-        if defect.shown_by and defect.shown_by not in unit_tests():
+        if defect.shown_by and defect.shown_by not in tests:
             wrong.append(f"{defect.id} names the unit test {defect.shown_by}, which does not exist")
         if seen_by and defect.not_yet_seen:
             wrong.append(f"{defect.id} is seen by {seen_by}: take out why it is not")
         if not seen_by and not defect.not_yet_seen:
             wrong.append(f"{defect.id} has no exhibit and no reason for that")
-    owned = {name for defect in defects for name in defect.exhibits}
+    owned, ids = {name for defect in defects for name in defect.exhibits}, Counter(defect.id for defect in defects)
     wrong += [f"the exhibit {name} belongs to no defect of the catalogue" for name in names if name not in owned]
-    ids = [defect.id for defect in defects]
     wrong += [f"{id} is not in the catalogue" for id in DEMANDED if id not in ids]
-    wrong += [f"{id} is there twice" for id in dict.fromkeys(ids) if ids.count(id) > 1]
+    wrong += [f"{id} is there twice" for id, times in ids.items() if times > 1]
     return wrong

@@ -13,7 +13,7 @@ from typing import Iterable
 
 from ..base import known, proc, repo, sources
 from ..base.errors import Fault, tail, unknown
-from ..base.say import Progress, colour, heading, say
+from ..base.say import colour, counted, heading, say
 from .verdicts import KINDS, expected, merge_record, wrong
 
 ENGINES = ("relacy", "explorer", "all")
@@ -56,16 +56,9 @@ class Options:
     def words(self, kind: str) -> list[str]:
         # An exhibit ends when it is caught; what is short for all checks would make that a matter of luck.
         budgets = self.budgets if self.named or kind != "exhibit" else ()
-        pairs = (
-            ("--engine", self.engine),
-            ("--mode", self.mode),
-            ("--seed", self.seed),
-            *(("--budget", budget) for budget in budgets),
-            ("--replay", self.replay),
-            ("--bound", self.bound),
-            ("--mutate", self.mutate),
-        )
-        words = [word for name, value in pairs if value is not None for word in (name, str(value))]
+        told = [(name, getattr(self, name)) for name in ("engine", "mode", "seed", "replay", "bound", "mutate")]
+        told += [("budget", budget) for budget in budgets]
+        words = [word for name, value in told if value is not None for word in (f"--{name}", str(value))]
         return words + (["--trace"] if self.trace else [])
 
     def proves(self) -> bool:
@@ -84,31 +77,14 @@ def parse_listing(text: str, program: Path) -> list[Entry]:
     for line in filter(None, map(str.strip, text.splitlines())):
         try:
             data = json.loads(line)
-            entry = Entry(
-                data["name"],
-                data["kind"],
-                tuple(data.get("engines", ())),
-                int(data.get("threads", 0)),
-                data.get("what", ""),
-                program,
-                tuple(data.get("must_reach", ())),
-                bool(data.get("too_large", False)),
-                tuple(data.get("must_see", data.get("engines", ()))),
-                data.get("one_engine", ""),
-                bool(data.get("as_it_is", False)),
-            )
+            engines = tuple(data.get("engines", ()))
+            entry = Entry(data["name"], data["kind"], engines, int(data.get("threads", 0)), data.get("what", ""), program,
+                          tuple(data.get("must_reach", ())), bool(data.get("too_large", False)),
+                          tuple(data.get("must_see", engines)), data.get("one_engine", ""), bool(data.get("as_it_is", False)))
         except (ValueError, KeyError, TypeError) as error:
-            raise Fault(
-                f"{program.name} --list --json printed {line[:120]!r}",
-                f"not one check as a JSON object ({error!r})",
-                "",
-            ) from error
+            raise Fault(f"{program.name} --list --json printed {line[:120]!r}", f"not one check as a JSON object ({error!r})") from error
         if entry.kind not in KINDS:
-            raise Fault(
-                f"{program.name} lists {entry.name} of the kind {entry.kind!r}",
-                f"the kinds are {', '.join(KINDS)}",
-                "",
-            )
+            raise Fault(f"{program.name} lists {entry.name} of the kind {entry.kind!r}", f"the kinds are {', '.join(KINDS)}")
         entries.append(entry)
     return entries
 
@@ -122,26 +98,18 @@ def listing(programs: Iterable[Path]) -> list[Entry]:
             raise Fault(f"{program} --list --json {done.how()}", tail(done.err, 500), "")
         for entry in parse_listing(done.out, program):
             if entry.name in entries:
-                raise Fault(
-                    f"two checks are called {entry.name}",
-                    f"{entries[entry.name].program.name} and {program.name}",
-                    "rename one",
-                )
+                both = f"{entries[entry.name].program.name} and {program.name}"
+                raise Fault(f"two checks are called {entry.name}", both, "rename one")
             entries[entry.name] = entry
     return list(entries.values())
 
 
 def select(entries: list[Entry], patterns: list[str]) -> list[Entry]:
     """The entries whose names match; an unknown name is answered with those that exist."""
-    if not patterns:
-        return list(entries)
-    wanted: set[str] = set()
     for pattern in patterns:
-        hits = {entry.name for entry in entries if named(entry, pattern)}
-        if not hits:
+        if not any(named(entry, pattern) for entry in entries):
             raise unknown("check", pattern, [*known.GROUPS, *(entry.name for entry in entries)])
-        wanted |= hits
-    return [entry for entry in entries if entry.name in wanted]
+    return [entry for entry in entries if not patterns or any(named(entry, pattern) for pattern in patterns)]
 
 
 def read_verdicts(path: Path) -> list[dict]:
@@ -178,41 +146,27 @@ def judged(entry: Entry, done: proc.Done, verdicts: list[dict], mutant: bool = F
 def run_entries(entries: list[Entry], options: Options, label: str) -> list[dict]:
     """Run each check in its own process, `jobs` at a time; print what deviates."""
     verdicts: list[dict] = []
-    if not entries:
-        return verdicts
     with tempfile.TemporaryDirectory(prefix="apiary-prove-") as folder:
-        specs = [
-            proc.Spec(
-                [entry.program, entry.name, *options.words(entry.kind), "--json", f"{folder}/{i}.json"],
-                cwd=repo.ROOT,
-                timeout=options.limit(),
-                tag=(i, entry),
-            )
-            for i, entry in enumerate(entries)
-        ]
-        with Progress(label, len(specs)) as progress:
-            for done in proc.run_many(specs, options.jobs):
-                i, entry = done.tag
-                found = judged(entry, done, read_verdicts(Path(f"{folder}/{i}.json")), options.mutate is not None)
-                verdicts += found
-                if any(map(wrong, found)):
-                    deviation(entry, done, found)
-                progress.advance(entry.name)
-    order = {entry.name: i for i, entry in enumerate(entries)}
-    return sorted(verdicts, key=lambda verdict: order.get(verdict["name"], len(order)))
+        specs = [proc.Spec([entry.program, entry.name, *options.words(entry.kind), "--json", f"{folder}/{i}.json"],
+                           cwd=repo.ROOT, timeout=options.limit(), tag=(i, entry)) for i, entry in enumerate(entries)]
+        for done in counted(label, proc.run_many(specs, options.jobs), len(specs), lambda done: done.tag[1].name):
+            i, entry = done.tag
+            found = judged(entry, done, read_verdicts(Path(f"{folder}/{i}.json")), options.mutate is not None)
+            verdicts += found
+            if any(map(wrong, found)):
+                deviation(entry, done, found)
+    order = [entry.name for entry in entries]
+    return sorted(verdicts, key=lambda v: order.index(v["name"]) if v["name"] in order else len(order))
 
 
 def deviation(entry: Entry, done: proc.Done, verdicts: list[dict]) -> None:
     """Everything the program said, and the line that replays it."""
-    say()
-    say(colour(f"{entry.kind} {entry.name} did not go as expected: {entry.what}", "red"))
-    say(done.out.rstrip())
-    if done.err.strip():
-        say(done.err.rstrip())
+    say(colour(f"\n{entry.kind} {entry.name} did not go as expected: {entry.what}", "red"))
+    say(*filter(None, (done.out.rstrip(), done.err.rstrip())))
     for verdict in verdicts:
         if wrong(verdict) and verdict.get("replay"):
             say(f"replay: {replay_line(entry.program, verdict['replay'])}")
-    say()
+    say("")
 
 
 def replay_line(program: Path, replay: str) -> str:
@@ -234,26 +188,21 @@ def prove(patterns: list[str], options: Options) -> tuple[list[dict], list[Entry
     if not all(map(expected, verdicts)):
         heading("a litmus test deviates: the engine is not what it was, so nothing after it counts")
         return verdicts, entries
-    for kind, label in (("check", "checks"), ("exhibit", "exhibits")):
+    for kind in ("check", "exhibit"):
         group = [entry for entry in chosen if entry.kind == kind]
-        if group:
-            verdicts += run_entries(group, options, label)
+        verdicts += run_entries(group, options, f"{kind}s") if group else []
     return verdicts, entries
 
 
 def all_entries() -> list[Entry]:
-    entries = listing(sources.built("model", "checks"))
+    return some_there(listing(sources.built("model", "checks")))
+
+
+def some_there(entries: list[Entry]) -> list[Entry]:
     if not entries:
-        raise none_there()
+        cause = "build/model/manifest/checks.txt is empty or absent"
+        raise Fault("the model preset has no checks", cause, "scripts/apiary build model")
     return entries
-
-
-def none_there() -> Fault:
-    return Fault(
-        "the model preset has no checks",
-        "build/model/manifest/checks.txt is empty or absent",
-        "scripts/apiary build model",
-    )
 
 
 def listed(patterns: list[str]) -> tuple[list[Entry], int]:
@@ -266,12 +215,10 @@ def listed(patterns: list[str]) -> tuple[list[Entry], int]:
     if not entries or other or len(there) < len(programs) or sources.misconfigured(folder):
         told = [entry.name for entry in entries]
         names, begun = known.checks()
-        entries += [Entry(name, kind, (), 0, "", folder) for name, kind in names.items() if name not in told]
-        entries += [Entry(f"{name}…", kind, (), 0, "", folder) for name, kind in begun.items()
-                    if not any(one.startswith(name) for one in told)]
-    if not entries:
-        raise none_there()
-    found = select(entries, patterns)
+        rest = {name: kind for name, kind in names.items() if name not in told}
+        rest |= {f"{name}…": kind for name, kind in begun.items() if not any(one.startswith(name) for one in told)}
+        entries += [Entry(name, kind, (), 0, "", folder) for name, kind in rest.items()]
+    found = select(some_there(entries), patterns)
     return found, sum(not entry.engines for entry in found)
 
 

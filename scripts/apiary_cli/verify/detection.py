@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from ..base import proc, repo
-from ..base.say import Progress
+from ..base.say import counted
 from . import checks
 
 FILE = repo.ROOT / "model_check" / "museum" / "detection.csv"
@@ -30,16 +30,13 @@ class Detection:
 
 def read(file: Path | None = None) -> dict[tuple[str, str], Detection]:
     file = file or FILE
-    if not file.exists():
-        return {}
-    rows = repo.read_csv(file, COLUMNS)
-    found = [Detection(row["exhibit"], row["engine"], int(row["executions"]), int(row["seeds"])) for row in rows]
-    return {(one.exhibit, one.engine): one for one in found}
+    rows = repo.read_csv(file, COLUMNS) if file.exists() else []
+    return {(row["exhibit"], row["engine"]): Detection(row["exhibit"], row["engine"], int(row["executions"]), int(row["seeds"]))
+            for row in rows}
 
 
 def write(found: dict[tuple[str, str], Detection], file: Path | None = None) -> None:
-    rows = ([one.exhibit, one.engine, one.executions, one.seeds] for _, one in sorted(found.items()))
-    repo.write_csv(file or FILE, COLUMNS, rows)
+    repo.write_csv(file or FILE, COLUMNS, (astuple(one) for _, one in sorted(found.items())))
 
 
 def measure(exhibits: list[checks.Entry], jobs: int, seeds: int = SEEDS) -> tuple[dict, list[str]]:
@@ -54,16 +51,14 @@ def measure(exhibits: list[checks.Entry], jobs: int, seeds: int = SEEDS) -> tupl
                        f"{folder}/{i}.json"], cwd=repo.ROOT, timeout=600, tag=(i, entry.name, engine, seed))
             for i, (entry, engine, seed) in enumerate(tasks)
         ]
-        with Progress("detection", len(specs)) as progress:
-            for done in proc.run_many(specs, jobs):
-                i, name, engine, seed = done.tag
-                verdict = (checks.read_verdicts(Path(f"{folder}/{i}.json")) or [{}])[-1]
-                # With another seed another law may break first: the reason is judged by prove, and by museum.
-                if verdict.get("verdict") == "fail":
-                    counts.setdefault((name, engine), []).append(int(verdict["executions"]))
-                else:
-                    wrong.append(f"{name} on {engine}, seed {seed}: {verdict.get('reason') or done.how()}")
-                progress.advance(name)
+        for done in counted("detection", proc.run_many(specs, jobs), len(specs), lambda done: done.tag[1]):
+            i, name, engine, seed = done.tag
+            verdict = (checks.read_verdicts(Path(f"{folder}/{i}.json")) or [{}])[-1]
+            # With another seed another law may break first: the reason is judged by prove, and by museum.
+            if verdict.get("verdict") == "fail":
+                counts.setdefault((name, engine), []).append(int(verdict["executions"]))
+            else:
+                wrong.append(f"{name} on {engine}, seed {seed}: {verdict.get('reason') or done.how()}")
     return {key: Detection(*key, int(statistics.median(found)), len(found)) for key, found in counts.items()}, sorted(wrong)
 
 

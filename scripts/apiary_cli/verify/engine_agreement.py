@@ -57,33 +57,32 @@ def disagreements(verdicts: list[dict], entries: list[checks.Entry]) -> list[Dis
     return found
 
 
-def missed(verdicts: list[dict], entries: list[checks.Entry]) -> dict[str, list[str]]:
+def unreached(engines: dict[str, dict], entry: checks.Entry | None) -> list[str]:
     """What a check must reach and no engine did."""
+    reached = {what for v in engines.values() for what in v.get("reach") or {}}
+    return [what for what in (entry.must_reach if entry else ()) if what not in reached]
+
+
+def missed(verdicts: list[dict], entries: list[checks.Entry]) -> dict[str, list[str]]:
     known = {entry.name: entry for entry in entries}
-    found = {}
-    for name, engines in by_engine(verdicts).items():
-        reached = {what for v in engines.values() for what in v.get("reach") or {}}
-        lacking = [what for what in (known[name].must_reach if name in known else ()) if what not in reached]
-        if lacking:
-            found[name] = lacking
-    return found
+    lacking = {name: unreached(engines, known.get(name)) for name, engines in by_engine(verdicts).items()}
+    return {name: what for name, what in lacking.items() if what}
 
 
 def aimless(verdicts: list[dict], entries: list[checks.Entry]) -> list[str]:
     """Checks that state no target: they would pass even if they exercised nothing. (The twin of an exhibit needs none:
     the exhibit beside it shows that it bites.)"""
-    known, museum = {entry.name: entry for entry in entries}, {entry.program for entry in entries if entry.kind == "exhibit"}
-    return [name for name in names(verdicts) if name in known and known[name].kind == "check"
-            and not known[name].must_reach and known[name].program not in museum]
+    museum, ran = {entry.program for entry in entries if entry.kind == "exhibit"}, names(verdicts)
+    aims = {entry.name for entry in entries if entry.kind != "check" or entry.must_reach or entry.program in museum}
+    return [name for name in ran if name in {entry.name for entry in entries} - aims]
 
 
 def reach_cell(engines: dict[str, dict], entry: checks.Entry | None) -> str:
     if not entry or not entry.must_reach:
         return ""
-    reached = {what for v in engines.values() for what in v.get("reach") or {}}
-    n = sum(what in reached for what in entry.must_reach)
-    text = f"{n} of {len(entry.must_reach)}"
-    return text if n == len(entry.must_reach) else colour(f"{text} MISSED", "red")
+    lacking = len(unreached(engines, entry))
+    text = f"{len(entry.must_reach) - lacking} of {len(entry.must_reach)}"
+    return colour(f"{text} MISSED", "red") if lacking else text
 
 
 CUT = "; budget ended, about "

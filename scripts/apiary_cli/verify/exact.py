@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..base import building, packages, proc, repo, sources
 from ..base.errors import Fault, tail
-from ..base.say import Progress
+from ..base.say import counted
 
 COLUMNS = ["driver", "operation", "count", "per_operation"]
 FOLDER = repo.RESULTS / "exact"
@@ -59,11 +59,8 @@ def counts(program: Path, operation: str, n: int) -> dict[str, int]:
         words = [shutil.which("valgrind") or "valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "-q", str(program)]
         done = proc.run([*words, "run", operation, str(n)], env=ENVIRONMENT, timeout=300)
         if not done.ok:
-            raise Fault(
-                f"{program.name} run {operation} {n} {done.how()} under callgrind",
-                tail(done.err, 600),
-                f"{program.name} run {operation} {n}   runs it bare",
-            )
+            bare = f"{program.name} run {operation} {n}"
+            raise Fault(f"{bare} {done.how()} under callgrind", tail(done.err, 600), f"{bare}   runs it bare")
         total = re.search(r"^(?:summary|totals): (\d+)", out.read_text(), re.MULTILINE)
     if not total:
         raise Fault(f"callgrind counted nothing in {program.name} {operation}", "its output has no total", "")
@@ -71,29 +68,21 @@ def counts(program: Path, operation: str, n: int) -> dict[str, int]:
     return {"instructions": int(total[1])} | {name: int(value) for name, value in own.items()}
 
 
-def slope(program: Path, operation: str, n: int = N) -> list[Figure]:
+def slope(program: Path, operation: str) -> list[Figure]:
     """Measured twice; a driver whose counts differ from run to run is refused."""
-    runs = [(counts(program, operation, n), counts(program, operation, 2 * n)) for _ in range(2)]
-    if runs[0] != runs[1]:
-        first, second = ([{**small, **{f"2N {k}": v for k, v in large.items()}} for small, large in runs])
-        changed = sorted({k.removeprefix("2N ") for k in first if first[k] != second.get(k)})
-        raise Fault(
-            f"{program.name} {operation} is not deterministic",
-            f"two equal runs counted different {', '.join(changed)}",
-            "a driver may depend on nothing but N",
-        )
+    runs = [(counts(program, operation, N), counts(program, operation, 2 * N)) for _ in range(2)]
     small, large = runs[0]
-    return [Figure(program.name, operation, name, (large[name] - small[name]) / n) for name in sorted(small)]
+    if runs[1] != runs[0]:
+        changed = sorted({name for one, other in zip(*runs) for name in one if one[name] != other.get(name)})
+        raise Fault(f"{program.name} {operation} is not deterministic",
+                    f"two equal runs counted different {', '.join(changed)}", "a driver may depend on nothing but N")
+    return [Figure(program.name, operation, name, (large[name] - small[name]) / N) for name in sorted(small)]
 
 
 def measure(programs: list[Path]) -> list[Figure]:
     work = [(program, operation) for program in programs for operation in operations(program)]
-    out: list[Figure] = []
-    with Progress("exact", len(work)) as progress:
-        for program, operation in work:
-            out += slope(program, operation)
-            progress.advance(f"{program.name} {operation}")
-    return out
+    told = counted("exact", work, len(work), lambda one: f"{one[0].name} {one[1]}")
+    return [figure for program, operation in told for figure in slope(program, operation)]
 
 
 def key() -> str:

@@ -12,13 +12,14 @@ Left out, by rule:
 
 from __future__ import annotations
 
+import functools
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterable
+from typing import Iterable, Iterator
 
 from ..base import repo
-from ..base.errors import unknown
 
 OPERATIONS = ("load", "store", "exchange", "compare_exchange_weak", "compare_exchange_strong", "fetch_add", "fetch_sub",
               "fetch_or", "fetch_and", "fetch_xor")
@@ -56,14 +57,18 @@ def blanked(text: str) -> str:
     return re.sub(pattern, lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.DOTALL | re.MULTILINE)
 
 
+def outside(text: str, start: int, end: int, brackets: tuple[str, str] = ("([{", ")]}")) -> Iterator[int]:
+    """The places that stand in no bracket; of a bracket that opens there, where it closes."""
+    depth = 0
+    for i in range(start, end):
+        depth += (text[i] in brackets[0]) - (text[i] in brackets[1])
+        if depth == 0:
+            yield i
+
+
 def closing(text: str, start: int) -> int:
     """Where the parenthesis at `start` closes."""
-    depth = 0
-    for i in range(start, len(text)):
-        depth += (text[i] in "([{") - (text[i] in ")]}")
-        if depth == 0:
-            return i
-    return len(text) - 1
+    return next(outside(text, start, len(text)), len(text) - 1)
 
 
 def beginning(text: str, end: int) -> int:
@@ -86,24 +91,14 @@ def beginning(text: str, end: int) -> int:
 def without_template(header: str) -> str:
     """The header of a block without its template parameters."""
     match = re.search(r"\btemplate\s*<", header)
-    if not match:
-        return header
-    depth = 0
-    for i in range(match.end() - 1, len(header)):
-        depth += (header[i] == "<") - (header[i] == ">")
-        if depth == 0:
-            return without_template(header[: match.start()] + header[i + 1 :])
-    return header
-
-
-def balanced(header: str) -> bool:
-    return header.count("(") == header.count(")")
+    end = next(outside(header, match.end() - 1, len(header), ("<", ">")), None) if match else None
+    return header if end is None else without_template(header[: match.start()] + header[end + 1 :])
 
 
 def function_name(header: str) -> str:
     """The function whose body follows this text, or nothing: a loop, a lambda, an initialiser."""
     header = re.sub(r"^\s*((public|private|protected)\s*:)", " ", header)
-    if not balanced(header) or re.search(r"\[[^\[\]]*\]\s*(\(|mutable|noexcept|->|$)", header):
+    if header.count("(") != header.count(")") or re.search(r"\[[^\[\]]*\]\s*(\(|mutable|noexcept|->|$)", header):
         return ""
     for match in re.finditer(r"(operator\s*(?:\(\)|[^\s\w(]+)|~?\b\w+)\s*\(", header):
         word = match[1]
@@ -142,14 +137,24 @@ def scopes(text: str) -> Iterable[tuple[int, int, str, bool]]:
             header_from, last_function = i + 1, ""
 
 
+@functools.lru_cache(maxsize=128)
+def blocks_of(source: str) -> tuple[str, list[tuple[int, int, str, bool]]]:
+    """The blanked text of a header, and its blocks in order."""
+    text = blanked(source)
+    return text, sorted(scopes(text), key=lambda block: block[0])
+
+
+def function_at(blocks: list[tuple[int, int, str, bool]], at: int) -> str:
+    return next((name for a, b, name, _ in reversed(blocks) if name and a < at < b), "")
+
+
 def scan(file: str, source: str) -> tuple[list[Item], list[str]]:
     """The sites of one header, and what is wrong with its text, a sentence each."""
-    text, wrong, found = blanked(source), [], []
-    blocks = sorted(scopes(text), key=lambda block: block[0])
+    (text, blocks), wrong, found = blocks_of(source), [], []
     threads = re.search(r"^[ \t]*#[ \t]*include[ \t]*<thread>", source, re.MULTILINE) is not None
     foreign = set(re.findall(r"std::atomic<[^;{}()]*?>+\s*(?:&\s*)?(\w+)", text))
     foreign |= set(re.findall(r"std::atomic<[^;{}()]*>\s*\w+(?:\{[^}]*\})?\s*,\s*(\w+)", text))
-    times: dict[tuple[str, str], int] = {}
+    times: Counter = Counter()
     for match in CALL.finditer(text):
         operation = match[1] or match[3]
         paren = match.start(2) if match[1] else match.start(4)
@@ -159,9 +164,8 @@ def scan(file: str, source: str) -> tuple[list[Item], list[str]]:
         line = text.count("\n", 0, paren) + 1
         column = paren - (text.rfind("\n", 0, paren) + 1) + 1
         orders = ORDER.findall(arguments)
-        inner = [block for block in blocks if block[0] < paren < block[1]]
-        function = next((block[2] for block in reversed(inner) if block[2]), "")
-        real_only = threads or any(block[3] for block in inner)
+        function = function_at(blocks, paren)
+        real_only = threads or any(real for a, b, _, real in blocks if a < paren < b)
         code = " ".join(text[start : end + 1].split())
         if operation == "recheck":
             literal = re.match(r'\(\s*"([^"]+)"\s*\)', source[paren : end + 1])
@@ -183,7 +187,8 @@ def scan(file: str, source: str) -> tuple[list[Item], list[str]]:
             if operation == "fence" or orders or re.search(r"\border\b", arguments):
                 wrong.append(f"{file}:{line}: {operation} needs {wanted} written memory order{'s' if wanted > 1 else ''}")
             continue
-        nth = times[function, code] = times.get((function, code), 0) + 1
+        times[function, code] += 1
+        nth = times[function, code]
         code += f" #{nth}" if nth > 1 else ""
         found.append(Item(file, line, column, operation, orders[0], function, code, real_only))
         if wanted == 2:
@@ -195,30 +200,22 @@ def scan(file: str, source: str) -> tuple[list[Item], list[str]]:
     return found, wrong
 
 
-def headers(root: Path | None = None) -> list[Path]:
-    root = root or repo.ROOT
-    return sorted(set((root / "impl").rglob("*.hpp")) - set((root / "impl" / "apiary" / "sync").rglob("*.hpp")))
+def headers() -> list[Path]:
+    impl = repo.ROOT / "impl"
+    return sorted(set(impl.rglob("*.hpp")) - set((impl / "apiary" / "sync").rglob("*.hpp")))
 
 
-def read(root: Path | None = None) -> tuple[list[Item], list[str]]:
+def read() -> tuple[list[Item], list[str]]:
     """The whole inventory, and what is wrong with it."""
-    root, items, wrong = root or repo.ROOT, [], []
-    for path in headers(root):
-        found, told = scan(str(path.relative_to(root)), path.read_text())
+    items, wrong = [], []
+    for path in headers():
+        found, told = scan(str(path.relative_to(repo.ROOT)), path.read_text())
         items += found
         wrong += told
     names = [item.code for item in items if item.operation == "recheck"]
     wrong += [f"two places are called {name}: each source of a last look has a name of its own"
               for name in dict.fromkeys(names) if names.count(name) > 1]
     return items, wrong
-
-
-def refuse_unknown(parts: list[str]) -> None:
-    """Refuses a part of a header's name that no header with atomic sites has."""
-    files = {item.file for item in read()[0]} if parts else set()
-    for part in parts:
-        if not any(part in file for file in files):
-            raise unknown("header with atomic sites", part, files)
 
 
 def parse(site: str) -> tuple[str, int, int, str] | None:

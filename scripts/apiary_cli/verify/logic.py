@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import re
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,72 +25,28 @@ from ..base.errors import Fault
 from . import inventory
 
 WRITTEN = repo.ROOT / "model_check" / "logic_mutants.toml"
+IMPL = "impl/apiary/"
 SEED = 12
 LEAST, SHARE = 4, 0.15     # of a header's candidates, and so many at least
 MOVED = {"impl/apiary/events/": "impl/parking/", "impl/apiary/workers/": "impl/schedulers/hive/",
          "impl/apiary/": "impl/"}   # since SEED was chosen: a move changes no draw
-NO_LOGIC = {
-    "impl/apiary/contract/laws.hpp": "the oracles themselves; the museum's exhibits hold them to account",
-    "impl/apiary/contract/scheduler.hpp": "concepts and plain data", "impl/apiary/sync/sync_policy.hpp": "a concept",
-    "impl/apiary/sync/real_sync.hpp": "the seam to the machine: fences, system calls and random numbers, of which nothing here sees the effect",
-    "impl/apiary/sync/chaos_sync.hpp": "a test's policy: it only makes delays", "impl/apiary/sync/cache_line.hpp": "a constant",
-    "impl/apiary/queues/steal_result.hpp": "plain data", "impl/apiary/events/event_source.hpp": "an interface",
-    "impl/apiary/workers/parameters.hpp": "numbers to tune", "impl/apiary/schedulers/hive/parameters.hpp": "another name for them",
-    "impl/apiary/schedulers/hive/parts.hpp": "names of types",
-    "impl/apiary/schedulers/all.hpp": "a list for tests", "impl/apiary/schedulers/hive/examples/echo.hpp": "an example",
-    "impl/apiary/testing/running_hive.hpp": "a test's helper", "impl/apiary/testing/stepped_hive.hpp": "a test's helper",
-    "impl/apiary/testing/fake_driver.hpp": "a test's helper", "impl/apiary/testing/plain_crew.hpp": "a test's helper",
-    "impl/apiary/testing/replaced_new.hpp": "a test's helper", "impl/apiary/events/driver.hpp": "a concept",
-    "impl/apiary/testing/counting_sync.hpp": "a test's policy: it only counts",
-    "impl/apiary/testing/plain_coroutine.hpp": "a test's helper", "impl/apiary/tasks/suspended.hpp": "an interface",
-    "impl/apiary/coroutines/timer_service.hpp": "a concept",
-}
-SYSTEM = {
-    ("impl/apiary/parking/time_slice.hpp", "linux_slices"): "the kernel's answers, which differ: before Linux 6.12 there is no slice",
-    ("impl/apiary/schedulers/global_queue/processors.hpp", "usable_processors"): "the kernel's answers: no machine here has more processors than a mask has bits",
-}
 PROLOGUE = "#include <apiary/logic_mutant.hpp>"
-SUPPORT = """\
-// Which logic mutant is alive, and which were passed. Written by scripts/apiary mutate --logic.
-#pragma once
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <cstdlib>
-#include <type_traits>
-namespace apiary_logic_mutants {
-constexpr int count = %d;
-inline int alive() {
-    const char* text = std::getenv("APIARY_LOGIC_MUTANT");
-    return text == nullptr ? 0 : std::atoi(text) + 1;  // 0: none, also before this is initialised
-}
-// A file that all processes of a run share: a byte for each mutant whose place was passed.
-inline volatile unsigned char* passed() {
-    static unsigned char nowhere[count + 1];
-    const char* path = std::getenv("APIARY_LOGIC_PASSED");
-    if (path == nullptr) return nowhere;
-    const int fd = ::open(path, O_RDWR);
-    if (fd < 0) return nowhere;
-    void* at = ::mmap(nullptr, count + 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    ::close(fd);
-    return at == MAP_FAILED ? nowhere : static_cast<unsigned char*>(at);
-}
-inline const int the_one = alive();
-inline volatile unsigned char* const places = passed();
-}  // namespace apiary_logic_mutants
-constexpr bool apiary_logic(int mutant) noexcept {
-    if (std::is_constant_evaluated()) return false;
-    if (apiary_logic_mutants::places != nullptr) apiary_logic_mutants::places[mutant] = 1;
-    return mutant + 1 == apiary_logic_mutants::the_one;
-}
-"""
+SUPPORT = repo.ROOT / "model_check" / "logic_mutant.hpp.in"     # how the mutated text asks
 
 
-@functools.lru_cache(maxsize=128)
-def blocks_of(source: str) -> tuple[str, list[tuple[int, int, str, bool]]]:
-    """The blanked text of a header, and its blocks in order."""
-    text = inventory.blanked(source)
-    return text, sorted(inventory.scopes(text), key=lambda block: block[0])
+def data(path: Path) -> dict:
+    return tomllib.loads(path.read_text())
+
+
+def no_logic() -> dict[str, str]:
+    """Headers without logic, and why."""
+    return {IMPL + file: why for file, why in data(WRITTEN).get("no_logic", {}).items()}
+
+
+@functools.lru_cache(maxsize=1)
+def no_logic_in() -> set[tuple[str, str]]:
+    """(file, function) of what only asks the system."""
+    return {(IMPL + row["file"], row["function"]) for row in data(WRITTEN).get("no_logic_in", [])}
 
 
 @dataclass(frozen=True)
@@ -111,10 +69,10 @@ class Mutant:
         return self.file, self.function, self.code, f"{self.rule}: {self.put}" if self.put else self.rule
 
 
-def headers(root: Path | None = None) -> list[Path]:
+def headers() -> list[Path]:
     """Those that hold logic."""
-    root = root or repo.ROOT
-    return [path for path in sorted((root / "impl").rglob("*.hpp")) if str(path.relative_to(root)) not in NO_LOGIC]
+    left = no_logic()
+    return [path for path in sorted((repo.ROOT / "impl").rglob("*.hpp")) if str(path.relative_to(repo.ROOT)) not in left]
 
 
 # ------------------------------------------------------------------------------------------------------ reading the text
@@ -193,27 +151,21 @@ def is_expression(text: str) -> bool:
 
 def operands(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
     """The clauses of a condition: (from, to, the operator that joins them all), one when nothing joins them."""
-    parts, depth, at, seen = [], 0, start, set()
-    for i in range(start, end):
-        depth += (text[i] in "([{") - (text[i] in ")]}")
-        if depth == 0 and text[i : i + 2] in ("&&", "||") and text[i - 1] == " " == text[i + 2 : i + 3]:
+    parts, at, seen = [], start, set()
+    for i in inventory.outside(text, start, end):
+        if text[i : i + 2] in ("&&", "||") and text[i - 1] == " " == text[i + 2 : i + 3]:
             parts.append((at, i))
             at = i + 2
             seen.add(text[i : i + 2])
-        elif depth == 0 and text[i : i + 3] == " ? ":
+        elif text[i : i + 3] == " ? ":
             return []
-    parts.append((at, end))
     if len(seen) > 1:
         return []       # mixed without parentheses
-    joined = seen.pop() if seen else ""
-    trimmed = []
-    for a, b in parts:
-        while a < b and text[a].isspace():
-            a += 1
-        while b > a and text[b - 1].isspace():
-            b -= 1
-        trimmed.append((a, b, joined))
-    return trimmed
+    found = []
+    for a, b in [*parts, (at, end)]:
+        part = text[a:b]
+        found.append((b - len(part.lstrip()), a + len(part.rstrip()), "".join(seen)))
+    return found
 
 
 COMPARE = re.compile(r" (<=|>=|<|>|==|!=) ")
@@ -222,42 +174,37 @@ FLIP = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 
 def comparison(text: str, start: int, end: int) -> re.Match | None:
     """The one comparison of a clause, outside its brackets."""
-    found, depth = [], 0
-    for i in range(start, end):
-        depth += (text[i] in "([{") - (text[i] in ")]}")
-        match = COMPARE.match(text, i, end) if depth == 0 else None
-        if match:
-            found.append(match)
+    found = list(filter(None, (COMPARE.match(text, i, end) for i in inventory.outside(text, start, end))))
     return found[0] if len(found) == 1 else None
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 @functools.lru_cache(maxsize=128)
 def candidates(file: str, source: str) -> list[Mutant]:
     """What the rules make of one header."""
-    (text, blocks), said = blocks_of(source), without_comments(source)
-    inside: list[tuple[int, int, str]] = [(a, b, name) for a, b, name, _ in blocks if name]
+    (text, blocks), said = inventory.blocks_of(source), without_comments(source)
     found: list[Mutant] = []
-    times: dict[tuple, int] = {}
+    times: Counter = Counter()
 
     def function_at(at: int) -> str:
-        return next((name for a, b, name in reversed([x for x in inside if x[0] < at < x[1]])), "")
+        return inventory.function_at(blocks, at)
 
     def add(start: int, end: int, form: str, rule: str, put: str = "") -> None:
         function = function_at(start)
-        if not function or (file, function.split("::")[0]) in SYSTEM:
+        if not function or (file, function.split("::")[0]) in no_logic_in():
             return
-        code = " ".join(said[start:end].split())
+        code = one_line(said[start:end])
         of = (function, code, form, rule, put)
-        times[of] = times.get(of, 0) + 1
-        if times[of] > 1:
-            code += f" #{times[of]}"
+        times[of] += 1
+        code += f" #{times[of]}" if times[of] > 1 else ""
         found.append(Mutant(file, start, end, form, rule, function, code, put, text.count("\n", 0, start) + 1))
 
-    all_statements = [s for s in statements(text) if function_at(s.start)]
     previous: Statement | None = None
-    for s in all_statements:
-        body = text[s.start : s.end]
-        flat = " ".join(said[s.start : s.end].split())
+    for s in (s for s in statements(text) if function_at(s.start)):
+        flat = one_line(said[s.start : s.end])
         if re.match(r"(constexpr|static_assert|static constexpr|using)\b", flat):
             previous = None
             continue
@@ -266,9 +213,9 @@ def candidates(file: str, source: str) -> list[Mutant]:
             add(s.start, s.end, "statement", "dropped")
         if plain and previous and previous.block == s.block and not s.guarded and \
                 not text[previous.end : s.start].strip() and not previous.guarded:
-            first, second = (" ".join(said[a:b].split()) for a, b in ((previous.start, previous.end), (s.start, s.end)))
-            if first != second:
-                add(previous.start, s.end, "statement", "swapped", f"{second} {first}")
+            first = one_line(said[previous.start : previous.end])
+            if first != flat:
+                add(previous.start, s.end, "statement", "swapped", f"{flat} {first}")
         previous = s if plain else None
         for old, new in (("++", "--"), ("--", "++"), (" += ", " -= "), (" -= ", " += ")):
             if plain and (flat.startswith(old) if old in ("++", "--") else without_brackets(flat).count(old) == 1):
@@ -278,6 +225,7 @@ def candidates(file: str, source: str) -> list[Mutant]:
             if plain and re.search(rf"\b{re.escape(old)}", flat) and \
                     (old[:5] != "push_" or re.search(r"\b(lone_|private_|batch|queue_|list|reversed)\." + re.escape(old), flat)):
                 add(s.start, s.end, "statement", "another call", flat.replace(old, new, 1))
+        body = text[s.start : s.end]
         match = re.match(r"(?:return|(?:const )?bool \w+ =)\s+", body)
         if match and re.search(r" (&&|\|\|) ", body):
             clauses(text, said, s.start + match.end(), s.end - 1, add)
@@ -297,43 +245,42 @@ def candidates(file: str, source: str) -> list[Mutant]:
 
 def clauses(text: str, said: str, start: int, end: int, add) -> None:
     """Clauses that are left out of a condition, and comparisons with the wrong edge."""
-    parts = operands(text, start, end)
-    for a, b, joined in parts:
+    for a, b, joined in operands(text, start, end):
         if joined:
             add(a, b, "either" if joined == "&&" else "neither", "clause dropped")
         match = comparison(text, a, b)
         if match and (match[1] not in ("==", "!=") or joined):
             flipped = f"{said[a : match.start()]} {FLIP[match[1]]} {said[match.end() : b]}"
-            add(a, b, "expression", "another comparison", " ".join(flipped.split()))
+            add(a, b, "expression", "another comparison", one_line(flipped))
+
+
+BLOCK_HEAD = re.compile(r"(\)|else|do|try|const|noexcept|mutable|\S->\s*\S+)\s*$")
+NO_NUMBER = re.compile(r"constexpr|static_assert|\bcase\b|template|alignas|std::array<|__builtin_prefetch|\[\[")
 
 
 def numbers(text: str, blocks: set[int], function_at, add) -> None:
-    """Constants that are one off, and truth values that are the other one."""
-    stack: list[int] = []
-    enclosing: dict[int, str] = {}
+    """Constants that are one off, and truth values that are the other one; none in the braces of an initialiser."""
+    stack, enclosing = [""], []
     for i, c in enumerate(text):
         if c in "([{":
-            block = c == "{" and (i in blocks or re.search(r"(\)|else|do|try|const|noexcept|mutable|\S->\s*\S+)\s*$", text[max(0, i - 60) : i])
-                                  is not None)
+            block = c == "{" and (i in blocks or BLOCK_HEAD.search(text[max(0, i - 60) : i]))
             stack.append("B" if block else c)
-        elif c in ")]}" and stack:
+        elif c in ")]}" and stack[1:]:
             stack.pop()
-        enclosing[i] = stack[-1] if stack else ""
+        enclosing.append(stack[-1])
     for match in re.finditer(r"(?<![\w.'<])(\d+)([uUlL]*)(?![\w.'>])|\b(true|false)\b", text):
         at = match.start()
         line = text[text.rfind("\n", 0, at) + 1 : at]
-        if not function_at(at) or enclosing[at] == "{" or re.search(r"constexpr|static_assert|\bcase\b|template|alignas|std::array<|__builtin_prefetch|\[\[", line):
+        if not function_at(at) or enclosing[at] == "{" or NO_NUMBER.search(line):
             continue
         if match[3]:
             if not re.search(r"operator|= default|noexcept\($", line):
                 add(at, match.end(), "expression", "the other truth value", "false" if match[3] == "true" else "true")
-            continue
-        if re.search(r"(%|>>|<<|\b2 \*)\s*$", line) and match[1] == "64":
-            continue
-        value, suffix = int(match[1]), match[2]
-        add(at, match.end(), "expression", "one more", f"{value + 1}{suffix}")
-        if value > 0:
-            add(at, match.end(), "expression", "one less", f"{value - 1}{suffix}")
+        elif not (match[1] == "64" and re.search(r"(%|>>|<<|\b2 \*)\s*$", line)):
+            value, suffix = int(match[1]), match[2]
+            add(at, match.end(), "expression", "one more", f"{value + 1}{suffix}")
+            if value > 0:
+                add(at, match.end(), "expression", "one less", f"{value - 1}{suffix}")
 
 
 def without_comments(source: str) -> str:
@@ -349,26 +296,22 @@ def written(root: Path | None = None, path: Path | None = None) -> list[Mutant]:
     """Those of the data file, each at the one place that its anchor names."""
     root, path = root or repo.ROOT, path or WRITTEN
     found = []
-    for row in tomllib.loads(path.read_text()).get("mutant", []):
+    for row in data(path).get("mutant", []):
         missing = {"file", "at", "put", "kind", "reason"} - set(row)
         if missing:
             raise Fault(f"{path.name}: {row}", f"{', '.join(sorted(missing))} is missing", "every written mutant has all of them")
-        file = "impl/apiary/" + row["file"]
+        file, at, nth = IMPL + row["file"], row["at"], int(row.get("nth", 1))
         source = (root / file).read_text()
-        text, blocks = blocks_of(source)
-        pattern = r"\s+".join(re.escape(word) for word in row["at"].split())
-        places = list(re.finditer(pattern, source))
-        nth = int(row.get("nth", 1))
+        text, blocks = inventory.blocks_of(source)
+        places = list(re.finditer(r"\s+".join(map(re.escape, at.split())), source))
         if not places or (len(places) > 1 and "nth" not in row) or nth > len(places):
-            raise Fault(f"{path.name}: {file} has {len(places)} places {row['at']!r}", "an anchor names one place",
-                        "a longer anchor, or nth = …")
-        place = places[nth - 1]
-        statement = row["at"].rstrip().endswith((";", "}"))
-        inside = [b for b in blocks if b[0] < place.start() < b[1] and b[2]]
-        code = " ".join(row["at"].split()) + (f" #{nth}" if nth > 1 else "")
-        found.append(Mutant(file, place.start(), place.end(), "statement" if statement else "expression", row["kind"],
-                            inside[-1][2] if inside else "", code, " ".join(row["put"].split()),
-                            text.count("\n", 0, place.start()) + 1, row["reason"]))
+            raise Fault(f"{path.name}: {file} has {len(places)} places {at!r}", "an anchor names one place", "a longer anchor, or nth = …")
+        start, end = places[nth - 1].span()
+        form = "statement" if at.rstrip().endswith((";", "}")) else "expression"
+        function = inventory.function_at(blocks, start)
+        code = one_line(at) + (f" #{nth}" if nth > 1 else "")
+        line = text.count("\n", 0, start) + 1
+        found.append(Mutant(file, start, end, form, row["kind"], function, code, one_line(row["put"]), line, row["reason"]))
     return found
 
 
@@ -386,47 +329,41 @@ def draw(found: list[Mutant], taken: list[Mutant], seed: int, share: float, leas
         file = next((m.file.replace(now, then, 1) for now, then in MOVED.items() if m.file.startswith(now)), m.file)
         return hashlib.sha256(repr((seed, (file, *m.key[1:]))).encode()).hexdigest()
 
-    wanted = max(least, round(share * len(found)))
-    drawn: list[Mutant] = []
-    known = {m.key for m in taken}
+    kept = list(taken)
     for m in sorted(found, key=lot):
-        if len(drawn) >= wanted:
+        if len(kept) - len(taken) >= max(least, round(share * len(found))):
             break
-        if m.key not in known and not any(crosses(m, other) for other in taken + drawn):
-            drawn.append(m)
-            known.add(m.key)
-    return drawn
+        if not any(m.key == other.key or crosses(m, other) for other in kept):
+            kept.append(m)
+    return kept[len(taken) :]
 
 
 def left_out(path: Path | None = None) -> dict[tuple[str, str, str, str], str]:
     """Candidates that change nothing, with the proof of it: rows `equivalent` of the data file."""
-    rows = tomllib.loads((path or WRITTEN).read_text()).get("equivalent", [])
+    rows = data(path or WRITTEN).get("equivalent", [])
     for row in rows:
         if set(row) != {"file", "function", "code", "change", "proof"} or not row["proof"].strip():
             raise Fault(f"{WRITTEN.name}: {row}", "what is left out as equivalent needs its place and its proof", "")
-    return {("impl/apiary/" + r["file"], r["function"], r["code"], r["change"]): r["proof"] for r in rows}
+    return {(IMPL + r["file"], r["function"], r["code"], r["change"]): r["proof"] for r in rows}
 
 
-def idle_exclusions(root: Path | None = None) -> list[tuple[str, str, str, str]]:
+def idle_exclusions() -> list[tuple[str, str, str, str]]:
     """Rows `equivalent` of what no rule makes any more."""
-    root = root or repo.ROOT
-    made = {m.key for path in headers(root) for m in candidates(str(path.relative_to(root)), path.read_text())}
+    made = {m.key for path in headers() for m in candidates(str(path.relative_to(repo.ROOT)), path.read_text())}
     return [key for key in left_out() if key not in made]
 
 
-def catalogue(root: Path | None = None, seed: int = SEED, share: float = SHARE, least: int = LEAST) -> list[Mutant]:
+def catalogue(share: float = SHARE) -> list[Mutant]:
     """All mutants, in the order of the files and their lines; a mutant's number is its place in this list."""
-    root = root or repo.ROOT
-    by_hand, skipped, all_of = written(root), left_out(), []
-    for path in headers(root):
-        file = str(path.relative_to(root))
+    by_hand, skipped, all_of = written(), left_out(), []
+    for path in headers():
+        file = str(path.relative_to(repo.ROOT))
         own = [m for m in by_hand if m.file == file]
-        for i, one in enumerate(own):
-            for other in own[i + 1 :]:
-                if crosses(one, other):
-                    raise Fault(f"{WRITTEN.name}: {one.code!r} and {other.code!r} overlap", "one must lie inside the other", "")
+        for one, other in itertools.combinations(own, 2):
+            if crosses(one, other):
+                raise Fault(f"{WRITTEN.name}: {one.code!r} and {other.code!r} overlap", "one must lie inside the other", "")
         found = [m for m in candidates(file, path.read_text()) if m.key not in skipped]
-        all_of += sorted(own + draw(found, own, seed, share, least), key=lambda m: (m.start, -m.end, m.key))
+        all_of += sorted(own + draw(found, own, SEED, share, LEAST), key=lambda m: (m.start, -m.end, m.key))
     return all_of
 
 
@@ -456,21 +393,22 @@ def rendered(source: str, numbered: list[tuple[int, Mutant]]) -> str:
 def asked(m: Mutant, number: int, inner: str) -> str:
     """The place, and the question which of the two it is."""
     question = f"apiary_logic({number})"
-    if m.form == "statement":
-        return f"{{ if ({question}) {{ {m.put} }} else {{ {inner} }} }}"
-    if m.form == "condition":
-        return f"({question} != static_cast<bool>({inner}))"
-    if m.form == "either":
-        return f"({question} || ({inner}))"
-    if m.form == "neither":
-        return f"(!{question} && ({inner}))"
-    return f"({question} ? ({m.put}) : ({inner}))"
+    return {
+        "statement": f"{{ if ({question}) {{ {m.put} }} else {{ {inner} }} }}",
+        "expression": f"({question} ? ({m.put}) : ({inner}))",
+        "condition": f"({question} != static_cast<bool>({inner}))",
+        "either": f"({question} || ({inner}))",
+        "neither": f"(!{question} && ({inner}))",
+    }[m.form]
 
 
-def write_headers(mutants: list[Mutant], folder: Path, root: Path | None = None) -> None:
+def support(count: int) -> str:
+    return SUPPORT.read_text().replace("@COUNT@", str(count))
+
+
+def write_headers(mutants: list[Mutant], folder: Path) -> None:
     """The mutated copies of all headers of impl/, and what they ask. Only what changed is written."""
-    root = root or repo.ROOT
-    keep = set()
+    impl, keep = repo.ROOT / "impl", set()
 
     def put(path: Path, text: str) -> None:
         keep.add(path)
@@ -478,14 +416,11 @@ def write_headers(mutants: list[Mutant], folder: Path, root: Path | None = None)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
-    numbered: dict[str, list[tuple[int, Mutant]]] = {}
-    for number, m in enumerate(mutants):
-        numbered.setdefault(m.file, []).append((number, m))
-    for path in sorted((root / "impl").rglob("*.hpp")):
-        file = str(path.relative_to(root))
+    for path in sorted(impl.rglob("*.hpp")):
+        own = [(number, m) for number, m in enumerate(mutants) if m.file == str(path.relative_to(repo.ROOT))]
         source = path.read_text()
-        put(folder / path.relative_to(root / "impl"), rendered(source, numbered[file]) if file in numbered else source)
-    put(folder / "apiary" / "logic_mutant.hpp", SUPPORT % max(len(mutants), 4096))
+        put(folder / path.relative_to(impl), rendered(source, own) if own else source)
+    put(folder / "apiary" / "logic_mutant.hpp", support(max(len(mutants), 4096)))
     for path in list(folder.rglob("*.hpp")):
         if path not in keep:
             path.unlink()

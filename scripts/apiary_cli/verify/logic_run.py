@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Generator
 
 from ..base import building, proc, repo
-from ..base.errors import Fault, unknown
-from ..base.say import Progress
-from . import checks, logic, mutation
+from ..base.errors import Fault
+from ..base.say import counted
+from . import checks, logic, mutants as both
 from .logic import Mutant
+from .mutants import Key, Outcome, Reasons
 
 SURVIVORS = repo.ROOT / "model_check" / "logic_survivors.csv"
 SURVIVOR_COLUMNS = ["file", "function", "code", "change", "reason"]
@@ -27,9 +28,7 @@ TABLE_COLUMNS = ["schema_version", "number", "file", "line", "function", "code",
 SHORT, LONG = "2000x", "0x"      # executions, so that a verdict does not depend on the machine
 LEAST_LIMIT, LONG_LIMIT, TENFOLD, UNMUTATED_RUNS = 5.0, 600.0, 10.0, 2
 MOST_SURVIVE = 0.05
-
-Key = tuple[str, str, str, str]
-
+WHAT = "header with logic"
 
 @dataclass(frozen=True)
 class Killer:
@@ -58,16 +57,19 @@ class Tried:
 
 
 @dataclass
-class Result:
+class Result(Outcome):
     number: int
     mutant: Mutant
-    verdict: str                # killed, survived
-    killed_by: str = ""
-    engine: str = ""
     how: str = ""               # failed, hung, crashed
     tries: int = 0
-    seconds: float = 0.0
-    reason: str = ""
+
+    @property
+    def file(self) -> str:
+        return self.mutant.file
+
+    @property
+    def told(self) -> str:
+        return " | ".join(self.key())
 
     def key(self) -> Key:
         return self.mutant.key
@@ -139,15 +141,14 @@ def outcome(killer: Killer, done: proc.Done) -> tuple[str, str]:
 def unmutated(killers: list[Killer], count: int, budget: str, jobs: int) -> dict[Killer, Tried]:
     """Every killer without a mutant, which must pass each time: how long it takes at most, and which places it passes."""
     known: dict[Killer, Tried] = {}
-    with tempfile.TemporaryDirectory(prefix="apiary-logic-") as folder, \
-            Progress("unmutated", UNMUTATED_RUNS * len(killers)) as progress:
+    with tempfile.TemporaryDirectory(prefix="apiary-logic-") as folder:
         specs = []
         for i, killer in enumerate(killers):
             path = Path(folder) / f"{i}"
             path.write_bytes(bytes(count + 1))
             specs += [proc.Spec(killer.argv(budget), cwd=repo.ROOT, env=environment(None, path), timeout=600,
                                 tag=(killer, path))] * UNMUTATED_RUNS
-        for done in proc.run_many(specs, jobs):
+        for done in counted("unmutated", proc.run_many(specs, jobs), len(specs), lambda done: done.tag[0].label):
             killer, path = done.tag
             what, why = outcome(killer, done)
             if what != "alive":
@@ -156,7 +157,6 @@ def unmutated(killers: list[Killer], count: int, budget: str, jobs: int) -> dict
             passed = frozenset(i for i, byte in enumerate(path.read_bytes()[:count]) if byte)
             before = known.get(killer)
             known[killer] = Tried(max(done.seconds, before.seconds if before else 0), passed | (before.passed if before else frozenset()))
-            progress.advance(killer.label)
     return known
 
 
@@ -169,7 +169,7 @@ def try_mutant(number: int, mutant: Mutant, known: dict[Killer, Tried], budget: 
                before: list[str]) -> Generator[proc.Spec, proc.Done, Result]:
     """The killers that pass the mutant's place, until one fails: first the one that killed it before, then those that have
     killed most for their time. A hang counts when the unmutated program, run at once behind it, ends within a tenth."""
-    result = Result(number, mutant, "survived")
+    result = Result(number, mutant)
     mine = [k for k, tried in known.items() if number in tried.passed]
     started = time.monotonic()
 
@@ -205,81 +205,49 @@ def try_mutant(number: int, mutant: Mutant, known: dict[Killer, Tried], budget: 
     return result
 
 
-def chosen(structures: list[str], mutants: list[Mutant]) -> set[str]:
-    files = {m.file for m in mutants}
-    for name in structures:
-        if not any(name in file for file in files):
-            raise unknown("header with logic", name, files)
-    return {file for file in files if not structures or any(name in file for name in structures)}
-
-
-def build(mutants: list[Mutant]) -> None:
-    """The copies of the headers with every mutant in them, and the programs over them."""
-    logic.write_headers(mutants, FOLDER / "mutated")
-    building.build("logic", only="logic")
-
-
 def run(structures: list[str], jobs: int, mutants: list[Mutant] | None = None, budget: str = SHORT, longer: str = LONG,
         numbers: list[int] | None = None, no_build: bool = False) -> Run:
     """All logic mutants of the headers whose path contains one of the names."""
     mutants = logic.catalogue() if mutants is None else mutants
-    found = Run(files=chosen(structures, mutants), stamp=repo.identity(*repo.PROVED_FOLDERS))
-    if not no_build:
-        build(mutants)
+    found = Run(files=both.chosen(structures, {m.file for m in mutants}, WHAT), stamp=repo.identity(*repo.PROVED_FOLDERS))
+    if not no_build:    # the copies of the headers with every mutant in them, and the programs over them
+        logic.write_headers(mutants, FOLDER / "mutated")
+        building.build("logic", only="logic")
     known = unmutated(all_killers(), len(mutants), budget, jobs)
     before = repo.read_json(LEARNT) or {}
     work = [(i, m) for i, m in enumerate(mutants) if m.file in found.files and (numbers is None or i in numbers)]
     kills: Counter = Counter()
-    with Progress("logic mutants", len(work)) as progress:
-        chains = (try_mutant(i, m, known, budget, longer, kills, before.get("|".join(m.key), [])) for i, m in work)
-        for result in proc.run_chains(chains, jobs):
-            found.results.append(result)
-            progress.advance(f"{result.mutant.file}:{result.mutant.line}")
+    chains = (try_mutant(i, m, known, budget, longer, kills, before.get("|".join(m.key), [])) for i, m in work)
+    found.results += counted("logic mutants", proc.run_chains(chains, jobs), len(work), lambda r: f"{r.file}:{r.mutant.line}")
     found.results.sort(key=lambda r: r.number)
-    learn(before, found.results)
+    # Who killed what, so that the next run asks it first.
+    killed = {"|".join(r.key()): [f"{r.killed_by} {r.engine}".strip()] for r in both.having("killed", found.results)}
+    repo.write_json(LEARNT, before | killed)
     write_table(found.results)
     return found
 
 
-def learn(before: dict, results: list[Result]) -> None:
-    """Who killed what, so that the next run asks it first."""
-    for r in results:
-        if r.verdict == "killed":
-            before["|".join(r.key())] = [f"{r.killed_by} {r.engine}".strip()]
-    repo.write_json(LEARNT, before)
-
-
-# ------------------------------------------------------------------------------------------------------ the verdict
-
-
-def reviewed() -> dict[Key, str]:
-    """The survivors that were looked at, with the reason of each."""
-    return mutation.read_reasons(SURVIVORS, SURVIVOR_COLUMNS)
-
-
-def unexplained(found: Run, listed: dict[Key, str]) -> list[Result]:
-    return [r for r in found.results if r.verdict == "survived" and r.key() not in listed]
+def reviewed() -> Reasons:
+    return both.reviewed(SURVIVORS, SURVIVOR_COLUMNS)
 
 
 def score(results: list[Result]) -> str:
-    killed = sum(r.verdict == "killed" for r in results)
+    killed = len(both.having("killed", results))
     return f"{killed} of {len(results)} logic mutants killed ({100 * killed / max(1, len(results)):.1f} %)"
 
 
-def judged(found: Run, listed: dict[Key, str], mutants: list[Mutant]) -> list[str]:
+def judged(found: Run, listed: Reasons, mutants: list[Mutant]) -> list[str]:
     """What is red of a run, a sentence each; new survivors come last."""
-    file = SURVIVORS.relative_to(repo.ROOT)
-    there = {m.key for m in mutants}
-    red = [f"{file} lists what is no longer there: {' | '.join(key)}" for key in listed if key not in there]
-    red += [f"{logic.WRITTEN.name} leaves out what no rule makes: {' | '.join(key)}" for key in logic.idle_exclusions()]
-    red += [f"killed after all, by {r.killed_by}: {' | '.join(r.key())}; take it out of {file}"
-            for r in found.results if r.verdict == "killed" and r.key() in listed]
-    survived = sum(r.verdict == "survived" for r in found.results)
-    if survived > MOST_SURVIVE * len(found.results) and len(found.results) >= 100:
-        red.append(f"{score(found.results)}; at least {100 * (1 - MOST_SURVIVE):.0f} % must be")
-    red += [f"survives without a reason: {r.mutant.file}:{r.mutant.line}: {' | '.join(r.key()[1:])}"
-            for r in unexplained(found, listed)]
-    return red
+    there, results = {m.key for m in mutants}, found.results
+    many = len(results) >= 100 and len(both.having("survived", results)) > MOST_SURVIVE * len(results)
+    return [
+        *(f"{repo.shown(SURVIVORS)} lists what is no longer there: {' | '.join(key)}" for key in listed if key not in there),
+        *(f"{logic.WRITTEN.name} leaves out what no rule makes: {' | '.join(key)}" for key in logic.idle_exclusions()),
+        *both.risen(results, listed, SURVIVORS),
+        *([f"{score(results)}; at least {100 * (1 - MOST_SURVIVE):.0f} % must be"] if many else []),
+        *(f"survives without a reason: {r.file}:{r.mutant.line}: {' | '.join(r.key()[1:])}"
+          for r in both.unexplained(results, listed)),
+    ]
 
 
 def write_table(results: list[Result]) -> None:
@@ -290,11 +258,7 @@ def write_table(results: list[Result]) -> None:
     ))
 
 
-def write_record(found: Run, listed: dict[Key, str]) -> None:
+def write_record(found: Run, listed: Reasons) -> None:
     """The score of a whole run, for the report of a race on the same source."""
-    survived = [r for r in found.results if r.verdict == "survived"]
-    repo.write_json(RECORD, {
-        "schema_version": 1, **found.stamp, "mutants": len(found.results), "killed": len(found.results) - len(survived),
-        "explained": sum(r.key() in listed for r in survived),
-        "by_checks": sum(r.verdict == "killed" and bool(r.engine) for r in found.results),
-    })
+    by_checks = sum(bool(r.engine) for r in both.having("killed", found.results))
+    repo.write_json(RECORD, {"schema_version": 1, **found.stamp, **both.score(found.results, listed), "by_checks": by_checks})

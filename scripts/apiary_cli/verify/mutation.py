@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Generator
 
 from ..base import proc, repo, sources
-from ..base.errors import Fault, unknown
-from ..base.say import Progress
-from . import checks, inventory
+from ..base.errors import Fault
+from ..base.say import counted
+from . import checks, inventory, mutants as both
 from .inventory import FAILURE, Item
+from .mutants import Key, Outcome, Reasons
 
 SURVIVORS = repo.ROOT / "model_check" / "survivors.csv"
 SURVIVOR_COLUMNS = ["file", "function", "code", "operation", "mutant", "reason"]
@@ -24,6 +25,7 @@ TABLE_COLUMNS = [
 RECORD = repo.BUILD / "model" / "mutation.json"  # for the report of a race on the same source
 # Budgets: to see which sites run; for every search; for the explorer's unfinished searches of a survivor.
 LOOK, SHORT, LONG = "5000x", "20000x", "20s"
+WHAT = "header with atomic sites"
 ENGINES = ("explorer", "relacy")    # the explorer first: its pass means all
 
 # One legal step weaker at a time, down to relaxed.
@@ -33,23 +35,25 @@ READ_MODIFY_WRITE = {
     "seq_cst": ("acq_rel",), "acq_rel": ("acquire", "release"), "acquire": ("relaxed",), "release": ("relaxed",),
 }
 FENCE = {"seq_cst": ("acq_rel",), "acq_rel": ("acquire", "release"), "acquire": ("dropped",), "release": ("dropped",)}
-ASYMMETRIC = {"seq_cst": ("dropped",)}
-RECHECK = {"kept": ("dropped",)}
-
-Key = tuple[str, str, str, str, str]
-
+LADDERS = {
+    "load": LOAD, "store": STORE, "fence": FENCE, "recheck": {"kept": ("dropped",)},
+    **dict.fromkeys(inventory.ASYMMETRIC, {"seq_cst": ("dropped",)}),
+}
 
 @dataclass
-class Result:
+class Result(Outcome):
     site: Item
     mutant: str
-    verdict: str            # killed, survived, error
-    killed_by: str = ""
-    engine: str = ""
     mode: str = ""          # of the search that killed it; of a survivor, how many searches saw everything
     executions: int | None = None
-    seconds: float = 0.0
-    reason: str = ""
+
+    @property
+    def file(self) -> str:
+        return self.site.file
+
+    @property
+    def told(self) -> str:
+        return f"{self.site.name}={self.mutant}"
 
     def key(self) -> Key:
         return key(self.site, self.mutant)
@@ -71,20 +75,15 @@ def key(site: Item, mutant: str) -> Key:
 
 
 def ladder(operation: str) -> dict[str, tuple[str, ...]]:
-    if operation in (*inventory.FENCES, "recheck"):
-        return FENCE if operation == "fence" else RECHECK if operation == "recheck" else ASYMMETRIC
-    if operation == "load" or operation.endswith(FAILURE):
-        return LOAD
-    return STORE if operation == "store" else READ_MODIFY_WRITE
+    return LOAD if operation.endswith(FAILURE) else LADDERS.get(operation, READ_MODIFY_WRITE)
 
 
 def mutants(site: Item) -> list[str]:
     """Every weaker order that steps of the ladder lead to, each once, mildest first."""
-    steps, found, front = ladder(site.operation), [], [site.order]
-    while front:
-        front = [weaker for order in front for weaker in steps.get(order, ()) if weaker not in found]
-        found += [order for order in dict.fromkeys(front)]
-    return list(dict.fromkeys(found))
+    steps, found = ladder(site.operation), [site.order]
+    for order in found:
+        found += [weaker for weaker in steps.get(order, ()) if weaker not in found]
+    return found[1:]
 
 
 def baseline(entries: list[checks.Entry], options: checks.Options) -> tuple[dict[str, set[str]], dict[str, list[tuple]]]:
@@ -109,45 +108,45 @@ def try_mutant(site: Item, name: str, mutant: str, killers: list[tuple], budget:
                kills: Counter) -> Generator[proc.Spec, proc.Done, Result]:
     """Runs the checks that execute the site until one fails: those first that have killed most, then small ones. What
     survives the short budget is searched again with the long one, where the explorer could still finish."""
-    result, tried, finished = Result(site, mutant, "survived"), 0, 0
-    unfinished: list[tuple] = []
+    result, tried, finished, unfinished = Result(site, mutant), 0, 0, []
 
     def order(killer: tuple) -> tuple:
         entry, engine, seconds = killer
         return -kills[site.file, entry.name, engine], ENGINES.index(engine), seconds
 
-    def attempt(entry: checks.Entry, engine: str, budget: str) -> Generator[proc.Spec, proc.Done, dict]:
+    def attempt(entry: checks.Entry, engine: str, budget: str) -> Generator[proc.Spec, proc.Done, str]:
+        """Its verdict, which is in the result where it is a kill or an error."""
         record = folder / f"{abs(hash((name, mutant)))}-{entry.name}-{engine}-{budget}.json"
         done = yield proc.Spec(
             [entry.program, entry.name, "--engine", engine, "--mutate", f"{name}={mutant}", "--budget", budget,
              "--no-trace", "--json", record], cwd=repo.ROOT, timeout=900,
         )
-        verdict = (checks.read_verdicts(record) or [{}])[-1]
+        told = (checks.read_verdicts(record) or [{}])[-1]
         record.unlink(missing_ok=True)
-        result.seconds += float(verdict.get("seconds") or 0)
-        if done.timed_out or done.rc not in (0, 1) or verdict.get("verdict") not in ("pass", "budget", "fail"):
-            why = verdict.get("reason") or (done.err.strip().splitlines() or [""])[-1]
+        result.seconds += float(told.get("seconds") or 0)
+        word = told.get("verdict")
+        if done.timed_out or done.rc not in (0, 1) or word not in ("pass", "budget", "fail"):
+            why = told.get("reason") or (done.err.strip().splitlines() or [""])[-1]
             result.verdict, result.reason = "error", f"{entry.name} on {engine} {done.how()}: {why}"
-        return verdict
-
-    def killed(entry: checks.Entry, engine: str, verdict: dict) -> Result:
-        kills[site.file, entry.name, engine] += 1
-        return Result(site, mutant, "killed", entry.name, engine, verdict.get("mode", ""), verdict.get("executions"),
-                      result.seconds, verdict.get("reason", ""))
+        if word == "fail":
+            kills[site.file, entry.name, engine] += 1
+            result.verdict, result.killed_by, result.engine = "killed", entry.name, engine
+            result.mode, result.executions, result.reason = told.get("mode", ""), told.get("executions"), told.get("reason", "")
+        return word
 
     for entry, engine, _ in sorted(killers, key=order):
-        verdict = yield from attempt(entry, engine, budget)
-        if verdict.get("verdict") == "fail":
-            return killed(entry, engine, verdict)
+        word = yield from attempt(entry, engine, budget)
+        if word == "fail":
+            return result
         if engine == "explorer":
-            tried, finished = tried + 1, finished + (verdict.get("verdict") == "pass")
-            if verdict.get("verdict") == "budget" and not entry.too_large:
+            tried, finished = tried + 1, finished + (word == "pass")
+            if word == "budget" and not entry.too_large:
                 unfinished.append((entry, engine))
     for entry, engine in unfinished if longer else []:
-        verdict = yield from attempt(entry, engine, longer)
-        if verdict.get("verdict") == "fail":
-            return killed(entry, engine, verdict)
-        finished += verdict.get("verdict") == "pass"
+        word = yield from attempt(entry, engine, longer)
+        if word == "fail":
+            return result
+        finished += word == "pass"
     result.mode = f"exhaustive in {finished} of {tried} searches" if tried else ""
     return result
 
@@ -156,11 +155,8 @@ def run(structures: list[str], budget: str, longer: str, jobs: int, only_invento
     """All mutants of the headers whose path contains one of the names."""
     items, wrong = inventory.read()
     known = {item.file for item in items}
-    for name in structures:
-        if not any(name in file for file in known):
-            raise unknown("header with atomic sites", name, known)
+    files = both.chosen(structures, known, WHAT)
     evidence = sources.Evidence(repo.PROVED_FOLDERS, ["model"], "checks")
-    files = {file for file in known if not structures or any(name in file for name in structures)}
     entries = [entry for entry in checks.all_entries() if entry.kind == "check"]
     orders, killers = baseline(entries, checks.Options(budgets=(LOOK,), jobs=jobs))
     ran, never, told = inventory.compare(items, orders)
@@ -170,75 +166,47 @@ def run(structures: list[str], budget: str, longer: str, jobs: int, only_invento
         return found
     work = [(item, mutant) for item in items if item.file in files and item in ran for mutant in mutants(item)]
     kills: Counter = Counter()
-    with tempfile.TemporaryDirectory(prefix="apiary-mutate-") as folder, Progress("mutants", len(work)) as progress:
+    with tempfile.TemporaryDirectory(prefix="apiary-mutate-") as folder:
         chains = (try_mutant(item, ran[item], mutant, killers[ran[item]], budget, longer, Path(folder), kills)
                   for item, mutant in work)
-        for result in proc.run_chains(chains, jobs):
-            found.results.append(result)
-            progress.advance(f"{result.site.name}={result.mutant}")
+        found.results += counted("mutants", proc.run_chains(chains, jobs), len(work), lambda result: result.told)
     place = {pair: i for i, pair in enumerate(work)}
     found.results.sort(key=lambda result: place[result.site, result.mutant])
     repo.write_json(RECORD, merge_record(repo.read_json(RECORD), evidence.check(), found, known, reviewed()))
     return found
 
 
-def merge_record(old: dict | None, stamp: dict, found: Run, known: set[str], listed: dict[Key, str]) -> dict:
+def merge_record(old: dict | None, stamp: dict, found: Run, known: set[str], listed: Reasons) -> dict:
     """The score of each header; those of an earlier run stay while the source is the same."""
     headers = dict(old["headers"]) if old and old.get("source_hash") == stamp["source_hash"] else {}
     for file in found.files:
-        of = [r for r in found.results if r.site.file == file]
-        survived = [r for r in of if r.verdict == "survived"]
-        headers[file] = {
-            "mutants": len(of),
-            "killed": sum(r.verdict == "killed" for r in of),
-            "explained": sum(r.key() in listed for r in survived),
-            "never_run": sum(item.file == file for item in found.never),
-        }
+        headers[file] = both.score([r for r in found.results if r.file == file], listed)
+        headers[file]["never_run"] = sum(item.file == file for item in found.never)
     return {"schema_version": 1, **stamp, "known": sorted(known), "headers": dict(sorted(headers.items()))}
 
 
-def reviewed() -> dict[Key, str]:
-    """The survivors that were looked at, with the reason of each."""
-    return read_reasons(SURVIVORS, SURVIVOR_COLUMNS)
+def reviewed() -> Reasons:
+    return both.reviewed(SURVIVORS, SURVIVOR_COLUMNS)
 
 
-def read_reasons(path: Path, columns: list[str]) -> dict[tuple[str, ...], str]:
-    """The reviewed survivors of a file: all columns but the last name one, the last is its reason."""
-    if not path.exists():
-        return {}
-    found: dict[tuple[str, ...], str] = {}
-    for row in repo.read_csv(path, columns):
-        of = tuple(row[column] for column in columns[:-1])
-        if not row["reason"].strip() or of in found:
-            raise Fault(f"{path.name}: {row}", "every survivor needs all columns and a reason, and stands there once",
-                        "columns: " + ",".join(columns))
-        found[of] = row["reason"]
-    return found
-
-
-def vanished(listed: dict[Key, str], items: list[Item], files: set[str] | None = None) -> list[Key]:
+def vanished(listed: Reasons, items: list[Item], files: set[str] | None = None) -> list[Key]:
     """Reviewed survivors whose site, or whose mutant, no longer exists."""
     there = {key(item, mutant) for item in items for mutant in mutants(item)}
-    return [one for one in listed if one not in there and (files is None or one[0] in files or
-                                                           one[0] not in {item.file for item in items})]
+    others = {item.file for item in items} - files if files is not None else set()
+    return [one for one in listed if one not in there and one[0] not in others]
 
 
-def judged(found: Run, listed: dict[Key, str]) -> list[str]:
+def judged(found: Run, listed: Reasons) -> list[str]:
     """What is red of a run, a sentence each; new survivors come last."""
-    file = SURVIVORS.relative_to(repo.ROOT)
-    red = list(found.wrong)
-    red += [f"no check executes {i.file}:{i.line}:{i.column} {i.operation} in {i.function}" for i in found.never]
-    red += [f"{file} lists what is no longer there: {' '.join(gone)}"
-            for gone in vanished(listed, inventory.read()[0], found.files)]
-    red += [f"killed after all, by {r.killed_by} on {r.engine}: {r.site.name}={r.mutant}; take it out of {file}"
-            for r in found.results if r.verdict == "killed" and r.key() in listed]
-    red += [f"error: {r.site.name}={r.mutant}: {r.reason}" for r in found.results if r.verdict == "error"]
-    red += [f"survives without a reason: {r.site.name}={r.mutant} ({r.site.code})" for r in unexplained(found, listed)]
-    return red
-
-
-def unexplained(found: Run, listed: dict[Key, str]) -> list[Result]:
-    return [r for r in found.results if r.verdict == "survived" and r.key() not in listed]
+    gone = vanished(listed, inventory.read()[0], found.files)
+    return [
+        *found.wrong,
+        *(f"no check executes {i.file}:{i.line}:{i.column} {i.operation} in {i.function}" for i in found.never),
+        *(f"{repo.shown(SURVIVORS)} lists what is no longer there: {' '.join(one)}" for one in gone),
+        *both.risen(found.results, listed, SURVIVORS),
+        *(f"error: {r.told}: {r.reason}" for r in both.having("error", found.results)),
+        *(f"survives without a reason: {r.told} ({r.site.code})" for r in both.unexplained(found.results, listed)),
+    ]
 
 
 def write_table(results: list[Result]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..base import proc, repo
 from ..base.environment import read
 from ..base.errors import Fault, tail, unknown
-from ..base.say import Progress, colour, say, table, warn
+from ..base.say import colour, counted, say, table, warn
 
 PRESETS = ("tsan", "asan-ubsan")
 RECORD = repo.BUILD / "stress.json"
@@ -22,6 +22,7 @@ SANITIZER_ENV = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
 }
+SIGNS = ("ERROR: ", "WARNING: ThreadSanitizer", "runtime error")
 MAPPING_TROUBLE = "unexpected memory mapping"  # TSan with too much address randomisation
 RANDOM_BITS = 28  # of an address, which g++ 12's TSan can do with
 STEADY = ("setarch", "--addr-no-randomize")  # before a program's words
@@ -48,18 +49,10 @@ def plan(presets: list[str], names: list[str], seeds: list[int]) -> list[Run]:
         if name not in known:
             raise unknown("stress", name, known)
     if not known:
-        raise Fault(
-            "there are no stress programs",
-            "build/<preset>/manifest/stress.txt is empty or absent",
-            "scripts/apiary build tsan asan-ubsan",
-        )
-    return [
-        Run(preset, path, seed)
-        for seed in seeds
-        for preset in presets
-        for path in programs[preset]
-        if not names or path.name in names
-    ]
+        cause = "build/<preset>/manifest/stress.txt is empty or absent"
+        raise Fault("there are no stress programs", cause, "scripts/apiary build tsan asan-ubsan")
+    return [Run(preset, path, seed) for seed in seeds for preset in presets for path in programs[preset]
+            if not names or path.name in names]
 
 
 def command(run: Run, seconds: float, threads: int | None, json_file: str = "") -> list[str]:
@@ -89,21 +82,16 @@ def without_randomisation() -> list[str]:
     return []
 
 
+def reason_of(done: proc.Done) -> str:
+    """How it ended, with the sanitizer's first line, or the last line of all."""
+    if done.ok:
+        return ""
+    lines = (done.out + done.err).strip().splitlines() or ["it printed nothing"]
+    told = (line.strip() for line in lines if any(sign in line for sign in SIGNS))
+    return f"{done.how()}: {next(told, lines[-1])}"
+
+
 def outcome(run: Run, done: proc.Done, detail: dict | None, replay: list[str]) -> dict:
-    text = (done.out + done.err).strip()
-    reason = (
-        ""
-        if done.ok
-        else f"{done.how()}: "
-        + next(
-            (
-                line.strip()
-                for line in text.splitlines()
-                if "ERROR: " in line or "WARNING: ThreadSanitizer" in line or "runtime error" in line
-            ),
-            (text.splitlines() or ["it printed nothing"])[-1],
-        )
-    )
     return {
         "program": run.name,
         "preset": run.preset,
@@ -111,48 +99,40 @@ def outcome(run: Run, done: proc.Done, detail: dict | None, replay: list[str]) -
         "seed": run.seed,
         "seconds": round(done.seconds, 3),
         "passed": done.ok,
-        "reason": reason,
-        "replay": shlex.join(replay),
+        "reason": reason_of(done),
+        "replay": shlex.join(word.removeprefix(f"{repo.ROOT}/") for word in replay),
         "detail": detail,
     }
-
-
-def relative(words: list[str]) -> list[str]:
-    prefix = f"{repo.ROOT}/"
-    return [word.removeprefix(prefix) for word in words]
 
 
 def run_all(runs: list[Run], seconds: float, threads: int | None) -> list[dict]:
     """One after another: each program has more threads than this machine has CPUs."""
     results = []
-    with tempfile.TemporaryDirectory(prefix="apiary-stress-") as folder, Progress("stress", len(runs)) as progress:
-        for i, item in enumerate(runs):
+    with tempfile.TemporaryDirectory(prefix="apiary-stress-") as folder:
+        names = lambda one: f"{one[1].name} {one[1].preset} seed {one[1].seed}"  # noqa: E731
+        for i, item in counted("stress", enumerate(runs), len(runs), names):
             file = Path(folder) / f"{i}.json"
             done = attempt(command(item, seconds, threads, str(file)), seconds)
-            result = outcome(item, done, repo.read_json(file), relative(command(item, seconds, threads)))
+            result = outcome(item, done, repo.read_json(file), command(item, seconds, threads))
             results.append(result)
             if not result["passed"]:
                 say(colour(f"stress {item.name} ({item.preset}, seed {item.seed}) {result['reason']}", "red"))
                 say(tail(done.out + done.err, 8000))
                 say(f"replay: {result['replay']}")
-            progress.advance(f"{item.name} {item.preset} seed {item.seed}")
     return results
 
 
 def merge_record(old: dict | None, stamp: dict, results: list[dict]) -> dict:
     """Earlier runs stay in the record while the source is the same; a failure is never dropped
     for a success with another seed."""
-    same = old and old.get("source_hash") == stamp["source_hash"]
-    rerun = {(r["program"], r["preset"], r["seed"]) for r in results}
-    kept = [r for r in old["runs"] if (r["program"], r["preset"], r["seed"]) not in rerun] if same else []
-    runs = (kept + results)[-2000:]
-    return {
-        "schema_version": 1,
-        **stamp,
-        "passed": all(r["passed"] for r in runs),
-        "seconds": round(sum(r["seconds"] for r in runs), 1),
-        "runs": runs,
-    }
+    def key(r: dict) -> tuple:
+        return r["program"], r["preset"], r["seed"]
+
+    rerun = set(map(key, results))
+    kept = old["runs"] if old and old.get("source_hash") == stamp["source_hash"] else []
+    runs = ([r for r in kept if key(r) not in rerun] + results)[-2000:]
+    passed, seconds = all(r["passed"] for r in runs), round(sum(r["seconds"] for r in runs), 1)
+    return {"schema_version": 1, **stamp, "passed": passed, "seconds": seconds, "runs": runs}
 
 
 def write_record(results: list[dict], stamp: dict) -> dict:
@@ -162,14 +142,6 @@ def write_record(results: list[dict], stamp: dict) -> dict:
 
 
 def result_table(results: list[dict]) -> str:
-    rows = [
-        [
-            r["program"],
-            r["preset"],
-            str(r["seed"]),
-            f"{r['seconds']:.1f}",
-            colour("ok", "green") if r["passed"] else colour("FAILED", "red"),
-        ]
-        for r in results
-    ]
+    rows = [[r["program"], r["preset"], str(r["seed"]), f"{r['seconds']:.1f}",
+             colour("ok", "green") if r["passed"] else colour("FAILED", "red")] for r in results]
     return table(["stress", "preset", "seed", "seconds", "result"], rows, right={2, 3})

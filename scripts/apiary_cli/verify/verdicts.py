@@ -89,12 +89,12 @@ def merge_record(old: dict | None, stamp: dict, verdicts: list[dict], listed: di
 
 def closing(verdicts: list[dict]) -> str:
     """One line: how many, how long, what is not as expected, and every search that was cut."""
-    bad, late = [v for v in verdicts if wrong(v)], [v for v in verdicts if unfinished(v)]
+    bad, late = list(filter(wrong, verdicts)), list(filter(unfinished, verdicts))
     allowed = [v for v in verdicts if cut(v) and expected(v)]
     seconds = sum(float(v.get("seconds") or 0) for v in verdicts)
-    parts = [f"{len(bad)} NOT as expected: {', '.join(names(bad))}"] if bad else []
-    parts += [f"{len(late)} not finished within the budget: {named_cuts(late)}"] if late else []
-    parts = parts or ["all as expected"]
-    parts += [f"{searches(allowed)} NOT exhausted, as their checks allow: {named_cuts(allowed)}"] if allowed else []
-    tail = "; ".join(parts)
-    return f"{len(verdicts)} verdicts on {len(names(verdicts))} names in {duration(seconds)} of checking: {tail}"
+    parts = [f"{len(bad)} NOT as expected: {', '.join(names(bad))}" if bad else "",
+             f"{len(late)} not finished within the budget: {named_cuts(late)}" if late else "",
+             "" if bad or late else "all as expected",
+             f"{searches(allowed)} NOT exhausted, as their checks allow: {named_cuts(allowed)}" if allowed else ""]
+    head = f"{len(verdicts)} verdicts on {len(names(verdicts))} names in {duration(seconds)} of checking"
+    return f"{head}: {'; '.join(filter(None, parts))}"

@@ -38,9 +38,7 @@ def of_other_source(programs: list[Path]) -> list[str]:
     return [f"{path.name}: {repo.some(map(sources.words_for, names))}" for path, names in differing if names]
 
 
-def snapshot(
-    built: tuple[str, str] | None = None, exported: bool = False, programs: list[Path] | None = None
-) -> dict:
+def snapshot(built: tuple[str, str] | None = None, exported: bool = False, programs: list[Path] | None = None) -> dict:
     """Taken when a race begins and kept in env.json: the hashes raced (of the source before it was built, if that is
     known), and the records as they are. An exported tree does not change meanwhile. `programs` are those of ours
     that are raced: one from elsewhere (race --program) may be of another source."""
@@ -77,31 +75,26 @@ def stale(name: str, record: dict | None, wanted: str) -> Status | None:
 
 
 def prove_status(record: dict | None, wanted: str) -> Status:
-    kinds = ("litmus", "litmus tests"), ("check", "checks")
-    return engines_status("model checks", "proved ✓", kinds, record, wanted)
+    return engines_status("model checks", "proved ✓", {"litmus": "litmus tests", "check": "checks"}, record, wanted)
 
 
 def museum_status(record: dict | None, wanted: str) -> Status:
     """The exhibits are checks that must fail; they stand in the same record."""
-    return engines_status("museum", "museum ✓", (("exhibit", "exhibits"),), record, wanted)
+    return engines_status("museum", "museum ✓", {"exhibit": "exhibits"}, record, wanted)
 
 
-def engines_status(
-    name: str, badge: str, kinds: tuple[tuple[str, str], ...], record: dict | None, wanted: str
-) -> Status:
+def engines_status(name: str, badge: str, kinds: dict[str, str], record: dict | None, wanted: str) -> Status:
     """Good where every check of this source is as expected; a note where something is missing or unfinished."""
-    missing = stale(name, record, wanted)
-    if missing:
+    if missing := stale(name, record, wanted):
         return missing
-    listed = record.get("listed") or {}
-    found = [v for v in record["verdicts"] if v["kind"] in {kind for kind, _ in kinds}]
+    found = [v for v in record["verdicts"] if v["kind"] in kinds]
     bad, late = names(list(filter(wrong, found))), names(list(filter(unfinished, found)))
     if bad:
         return Status(name, BAD, f"not as expected: {', '.join(bad)}")
     parts, whole = [], bool(found) and not late
-    for kind, plural in kinds:
+    for kind, plural in kinds.items():
         done = {v["name"] for v in found if v["kind"] == kind}
-        known = len(listed.get(kind, done))
+        known = len((record.get("listed") or {}).get(kind, done))
         whole = whole and len(done) >= known
         parts.append(f"{len(done)} of {known} {plural}")
     engines = ", ".join(sorted({v["engine"] for v in found if v["engine"]})) or "no engine"
@@ -117,36 +110,30 @@ def mutation_status(record: dict | None, wanted: str) -> Status:
     if not record or record.get("source_hash") != wanted:
         return Status("mutation", NOTE, "not scored for this source: scripts/apiary mutate")
     headers, known = record["headers"].values(), len(record["known"])
-    mutants, killed, explained, never = (
-        sum(header[key] for header in headers) for key in ("mutants", "killed", "explained", "never_run")
-    )
-    score = f"{100 * killed / mutants:.0f} %" if mutants else "none"
-    text = (
-        f"{killed} of {mutants} mutants killed ({score}), {explained} survive with a reason, "
-        f"{mutants - killed - explained} without; {len(headers)} of {known} headers"
-    )
-    text += f"; {never} sites that no check executes" if never else ""
-    whole = len(headers) == known and mutants == killed + explained and not never and mutants
-    return Status("mutation", GOOD if whole else NOTE, text, f"mutants {score}")
+    total = {key: sum(header[key] for header in headers) for key in ("mutants", "killed", "explained", "never_run")}
+    more = f"; {len(headers)} of {known} headers"
+    more += f"; {total['never_run']} sites that no check executes" if total["never_run"] else ""
+    return scored("mutation", "mutants", "mutants", total, "", more, len(headers) == known and not total["never_run"])
 
 
 def logic_status(record: dict | None, wanted: str) -> Status:
     """The same for slips that are no memory order, and for the unit tests beside the checks."""
     if not record or record.get("source_hash") != wanted:
         return Status("logic mutants", NOTE, "not scored for this source: scripts/apiary mutate --logic")
-    mutants, killed, explained = (record[key] for key in ("mutants", "killed", "explained"))
+    return scored("logic mutants", "logic mutants", "logic", record, f", {record['by_checks']} by model checks", "", True)
+
+
+def scored(name: str, what: str, badge: str, of: dict, by: str, more: str, whole: bool) -> Status:
+    mutants, killed, explained = (of[key] for key in ("mutants", "killed", "explained"))
     score = f"{100 * killed / mutants:.0f} %" if mutants else "none"
-    text = (
-        f"{killed} of {mutants} logic mutants killed ({score}), {record['by_checks']} by model checks, {explained} survive "
-        f"with a reason, {mutants - killed - explained} without"
-    )
-    return Status("logic mutants", GOOD if mutants and mutants == killed + explained else NOTE, text, f"logic {score}")
+    text = (f"{killed} of {mutants} {what} killed ({score}){by}, {explained} survive with a reason, "
+            f"{mutants - killed - explained} without{more}")
+    return Status(name, GOOD if whole and mutants and mutants == killed + explained else NOTE, text, f"{badge} {score}")
 
 
 def stress_status(record: dict | None, wanted: str) -> Status:
     """Good where every run was clean under both sanitizers."""
-    missing = stale("sanitizers", record, wanted)
-    if missing:
+    if missing := stale("sanitizers", record, wanted):
         return missing
     runs = record["runs"]
     bad = [f"{r['program']} ({r['preset']}, seed {r['seed']})" for r in runs if not r["passed"]]
@@ -154,10 +141,8 @@ def stress_status(record: dict | None, wanted: str) -> Status:
         return Status("sanitizers", BAD, f"failed: {', '.join(bad[:4])}")
     presets = sorted({r["preset"] for r in runs})
     absent = [preset for preset in stressing.PRESETS if preset not in presets]
-    text = (
-        f"{len(runs)} runs of {len({r['program'] for r in runs})} stress programs clean under "
-        f"{', '.join(presets)} ({duration(sum(r['seconds'] for r in runs))})"
-    )
+    programs, seconds = len({r["program"] for r in runs}), sum(r["seconds"] for r in runs)
+    text = f"{len(runs)} runs of {programs} stress programs clean under {', '.join(presets)} ({duration(seconds)})"
     text += f"; not run: {', '.join(absent)}" if absent else ""
     return Status("sanitizers", NOTE if absent else GOOD, text, "sanitizers ✓")
 
@@ -166,13 +151,9 @@ def statuses(taken: dict | None) -> list[Status]:
     """The strip for a race whose env.json holds this snapshot."""
     if not taken:
         return [Status("verification", BAD, "not verified: the race recorded nothing")]
-    found = [
-        prove_status(taken.get("prove"), taken["prove_hash"]),
-        museum_status(taken.get("prove"), taken["prove_hash"]),
-        mutation_status(taken.get("mutation"), taken["prove_hash"]),
-        logic_status(taken.get("logic"), taken["prove_hash"]),
-        stress_status(taken.get("stress"), taken["stress_hash"]),
-    ]
+    found = [of(taken.get(key), taken["prove_hash"]) for of, key in (
+        (prove_status, "prove"), (museum_status, "prove"), (mutation_status, "mutation"), (logic_status, "logic"))]
+    found.append(stress_status(taken.get("stress"), taken["stress_hash"]))
     if taken.get("source_changed"):
         found.append(Status("source", BAD, "it changed while this ran: what was built may not be what was checked"))
     if taken.get("of_other_source"):
@@ -183,11 +164,8 @@ def statuses(taken: dict | None) -> list[Status]:
 
 def word(found: list[Status]) -> tuple[str, str]:
     """The level and the words that stand beside a number."""
-    bad = [status.name for status in found if status.level == BAD]
+    bad, part = ([status.name for status in found if status.level == level] for level in (BAD, NOTE))
     if bad:
         return BAD, f"not verified: {', '.join(bad)}"
-    part = [status.name for status in found if status.level == NOTE]
-    badges = " ".join(status.badge for status in found if status.badge and status.level == GOOD)
-    if part:
-        return NOTE, " ".join(filter(None, [badges, f"in part: {', '.join(part)}"]))
-    return GOOD, badges
+    badges = [status.badge for status in found if status.badge and status.level == GOOD]
+    return (NOTE, " ".join([*badges, f"in part: {', '.join(part)}"])) if part else (GOOD, " ".join(badges))

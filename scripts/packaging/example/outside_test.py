@@ -4,7 +4,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -58,18 +57,6 @@ def refused(folder: Path, compiler: str, prefix: Path) -> None:
     must(done.returncode != 0 and "0.1" in done.stdout, "a package of 0.1 was taken for 0.2", done.stdout)
 
 
-def by_conan(folder: Path, compiler: str) -> str:
-    """conan create, with a home of its own; it fetches nothing. What it did, in words."""
-    if not shutil.which("conan"):
-        return "Conan not tried: it is not installed (pip install conan)"
-    shutil.copytree(PACKAGING, folder / "packaging", ignore=shutil.ignore_patterns("build"))  # which it would fill
-    surroundings = {"CONAN_HOME": str(folder / "home"), "CXX": compiler, "CC": compiler.replace("clang++", "clang").replace("g++", "gcc")}
-    must(run("conan", "profile", "detect", **surroundings).returncode == 0, "conan profile detect")
-    done = run("conan", "create", PACKAGING / "conan", "-s", "compiler.cppstd=20", "-tf", folder / "packaging/conan/test_package", **surroundings)
-    must(done.returncode == 0 and "ran 100 tasks" in done.stdout, "conan create", done.stdout)
-    return "Conan too"
-
-
 def by_the_port(folder: Path, compiler: str) -> None:
     """vcpkg's port, by a CMake script that does what vcpkg's own functions do with their arguments: vcpkg is not needed."""
     folder.mkdir()
@@ -95,8 +82,7 @@ def main() -> None:
             built(folder / "c", compiler, "pkg-config", PKG_CONFIG_PATH=str(prefix / "share" / "pkgconfig")), "pkg-config")
         refused(folder, compiler, prefix)
         by_the_port(folder / "vcpkg", compiler)
-        told = by_conan(folder / "conan", compiler)
-    print(f"three ways in, and the port of vcpkg; one version refused. {told}")
+    print("three ways in, and the port of vcpkg; one version refused")
 
 
 main()
