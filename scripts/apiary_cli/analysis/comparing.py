@@ -49,6 +49,19 @@ class Comparison:
     flags: list[str] = field(default_factory=list)
 
     @property
+    def ours(self) -> str:
+        return self.pairing.candidate
+
+    @property
+    def other(self) -> str:
+        return self.pairing.baseline
+
+    @property
+    def times(self) -> str:
+        """The ratio with its interval, for people."""
+        return stats.ratio_text(self.found.ratio, self.found.lo, self.found.hi)
+
+    @property
     def control(self) -> bool:
         return self.pairing.kind in ("aa", "slow10")
 
@@ -286,8 +299,13 @@ class Validity:
     slow10: tuple[Comparison, ...]
 
 
+def label(key: Key) -> str:
+    """A point as `race --point` takes it."""
+    return " ".join(filter(None, (*key[:2], "" if key[2] == "free" else key[2])))
+
+
 def place_name(one: Comparison) -> str:
-    return " ".join(filter(None, (one.key[0], one.key[1], "" if one.key[2] == "free" else one.key[2])))
+    return label(one.key)
 
 
 def differs(one: Comparison) -> bool:

@@ -116,6 +116,15 @@ def try_line(race: dict, word: str) -> str:
     return f"Try {len(before) + 1} of this plan on this source" + (f", behind {', '.join(before)}" if before else "")
 
 
+def machine(env: dict) -> str:
+    found = env.get("machine", {})
+    return f"{found.get('cpu', 'unknown CPU')}, {found.get('cpus', '?')} CPUs"
+
+
+def commit(race: dict) -> str:
+    return str(race.get("commit", "none"))[:12] + (" with uncommitted changes" if race.get("dirty") else "")
+
+
 def rounds_line(race: dict) -> str:
     """How many rounds there were, and why not as many as planned."""
     done, planned = race.get("rounds_of_batches") or [race.get("rounds", 0)], race.get("rounds_planned", 0)

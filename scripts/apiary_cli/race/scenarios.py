@@ -149,6 +149,10 @@ SCENARIOS = read()
 METRICS = (PROCESSOR, *dict.fromkeys(metric for one in SCENARIOS.values() for metric in one.metrics))
 
 
+def metrics_of(name: str, placement: str) -> tuple[Metric, ...]:
+    """What is compared of a scenario where it ran, first what it is known by; nothing where nobody knows the scenario."""
+    return SCENARIOS[name].metrics_at(placement) if name in SCENARIOS else ()
+
+
 def known_by(name: str, placement: str) -> Metric | None:
-    """The metric that a scenario is known by, where it ran; None where nobody knows the scenario."""
-    return SCENARIOS[name].metrics_at(placement)[0] if name in SCENARIOS else None
+    return next(iter(metrics_of(name, placement)), None)

@@ -28,7 +28,7 @@ def sign(one: Comparison) -> tuple[str, str]:
 
 
 def words(one: Comparison) -> str:
-    return f"{one.metric.what}: ×{stats.ratio_text(one.found.ratio, one.found.lo, one.found.hi)}, {one.verdict}"
+    return f"{one.metric.what}: ×{one.times}, {one.verdict}"
 
 
 def cell(found: list[Comparison]) -> dict | None:
@@ -37,7 +37,7 @@ def cell(found: list[Comparison]) -> dict | None:
         return None
     first, *others = found
     mark, kind = sign(first)
-    ratio, interval = stats.ratio_text(first.found.ratio, first.found.lo, first.found.hi).split(" ", 1)
+    ratio, interval = first.times.split(" ", 1)
     further = [
         {"name": SHORT.get(one.metric.column, one.metric.column), "sign": sign(one)[0], "kind": sign(one)[1], "title": words(one)}
         for one in others
@@ -53,15 +53,13 @@ def anchor(scenario: str) -> str:
 
 def grouped(report: Report) -> dict[tuple[comparing.Key, str], dict[str, list[Comparison]]]:
     """(point, ours) -> the other -> its comparisons, the metric that the scenario is known by first."""
-    order = {metric.column: i for i, metric in enumerate(scenarios.METRICS)}
     out: dict[tuple[comparing.Key, str], dict[str, list[Comparison]]] = {}
-    for one in report.comparisons:
-        if one.claim:
-            out.setdefault((one.key, one.pairing.candidate), {}).setdefault(one.pairing.baseline, []).append(one)
+    for one in report.claims:
+        out.setdefault((one.key, one.ours), {}).setdefault(one.other, []).append(one)
     for (key, _), others in out.items():
         known = scenarios.known_by(key[0], key[2])
         for found in others.values():
-            found.sort(key=lambda one: (one.metric != known, order.get(one.metric.column, len(order))))
+            found.sort(key=lambda one: (one.metric != known, scenarios.METRICS.index(one.metric)))
     return out
 
 

@@ -58,9 +58,7 @@ def view(report: Report, ours: list[str]) -> dict:
 
 
 def write(folder: Path, ours: list[str]) -> None:
-    env, rows, comparisons = summary.load(folder)
-    roles = {row["subject"]: row["role"] for row in rows}
-    report = Report(folder, env, rows, comparisons, {}, [], [], roles=roles)
+    report = Report(folder, *summary.load(folder))
     told = view(report, ours)
     for theme in THEMES:
         repo.write_text(folder / file(theme, ours, report.ours), html.render("matrix.svg", c=COLOURS[theme], **told))
