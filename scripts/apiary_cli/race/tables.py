@@ -54,6 +54,11 @@ def params_of(text: str) -> dict[str, str]:
     return dict(part.split("=", 1) for part in text.split(";") if part)
 
 
+def flags_of(row: dict[str, str]) -> dict[str, str]:
+    """What a row says in `flags`: names, those with a number with that."""
+    return dict(flag.partition("=")[::2] for flag in row["flags"].split(";") if flag)
+
+
 def number(value: float | int | None, digits: int = 6) -> str:
     """A cell: empty for None, no exponent, no trailing zeros."""
     if value is None:
