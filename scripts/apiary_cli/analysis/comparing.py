@@ -257,18 +257,13 @@ class Validity:
     slow10: tuple[Comparison, ...]
 
 
-def label(key: Key) -> str:
-    """A point as `race --point` takes it."""
-    return " ".join(filter(None, (*key[:2], "" if key[2] == "free" else key[2])))
-
-
 def words_of(params: str) -> str:
     """Parameters in words: n 27, workers 2."""
     return params.replace("=", " ").replace(";", ", ")
 
 
 def place_name(one: Comparison) -> str:
-    return label(one.key)
+    return tables.label_of(one.key)
 
 
 def differs(one: Comparison) -> bool:

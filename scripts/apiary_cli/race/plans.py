@@ -13,7 +13,7 @@ from ..base import given
 from ..base.errors import Fault, USAGE, unknown
 from .metrics import Metric
 from .scenarios import BENCH, SCENARIOS, Scenario
-from .tables import params_text
+from .tables import label_of, params_text
 from .toml_file import TomlFile
 
 PLACEMENTS = ("free", "one_cpu")
@@ -58,9 +58,13 @@ class Point:
         return params_text(dict(self.params))
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """What the tables know it by: scenario, scenario_params, placement."""
+        return self.scenario.name, self.params_text, self.placement
+
+    @property
     def label(self) -> str:
-        place = "" if self.placement == "free" else self.placement
-        return " ".join(filter(None, (self.scenario.name, self.params_text, place)))
+        return label_of(self.key)
 
     @property
     def workers(self) -> int | None:

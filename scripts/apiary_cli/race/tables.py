@@ -50,6 +50,11 @@ def params_text(params: dict[str, str]) -> str:
     return ";".join(f"{key}={params[key]}" for key in sorted(params))
 
 
+def label_of(key: tuple[str, str, str]) -> str:
+    """A point (scenario, scenario_params, placement) as `race --point` takes it."""
+    return " ".join(filter(None, (*key[:2], "" if key[2] == "free" else key[2])))
+
+
 def params_of(text: str) -> dict[str, str]:
     return dict(part.split("=", 1) for part in text.split(";") if part)
 

@@ -203,7 +203,7 @@ def race_command(report: Report, key: comparing.Key, names: list[str]) -> str:
     """The command that measures this point again and no other, with the race's seed. Its plan may have got another
     placement or length of block then, so it gets them again."""
     race = report.race
-    name, label = race.get("plan", "quick"), comparing.label(key)
+    name, label = race.get("plan", "quick"), tables.label_of(key)
     known = next((one for one in plans.every() if one.name == name), None)
     words = ["scripts/apiary", "race", "--plan", name, "--point", label]
     for one in names:
