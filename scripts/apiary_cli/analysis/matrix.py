@@ -47,10 +47,9 @@ def lines_of(comparisons: list[Comparison], bare: bool = False) -> dict[Line, di
 
 def place_order(key: Key) -> tuple:
     """As the list of scenarios has them, numbers by size."""
-    known = list(scenarios.SCENARIOS)
     words = key[1].replace("=", ";").split(";")
     sortable = [(False, int(word)) if word.isdigit() else (True, word) for word in words]
-    return known.index(key[0]) if key[0] in known else len(known), sortable, key[2]
+    return list(scenarios.SCENARIOS).index(key[0]), sortable, key[2]
 
 
 def order(line: Line) -> tuple:

@@ -6,17 +6,13 @@ import functools
 from pathlib import Path
 
 from ..base.say import human
-from ..analysis.comparing import Key
+from ..analysis.comparing import Key, words_of
 
 COLOURS = 12  # of programs; page.css has as many
 
 
-def params(text: str) -> str:
-    return ", ".join(part.replace("=", " ") for part in text.split(";") if part)
-
-
 def place(key: Key) -> str:
-    return " · ".join(filter(None, (key[0], params(key[1]), "" if key[2] == "free" else "all on one CPU")))
+    return " · ".join(filter(None, (key[0], words_of(key[1]), "" if key[2] == "free" else "all on one CPU")))
 
 
 @functools.cache
@@ -27,7 +23,7 @@ def environment():
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"), autoescape=lambda name: name.endswith(".html"),
         trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )
-    made.globals |= {"place": place, "human": human, "colours": [f"c{i}" for i in range(COLOURS)], "params": params}
+    made.globals |= {"place": place, "human": human, "colours": [f"c{i}" for i in range(COLOURS)]}
     return made
 
 

@@ -53,7 +53,7 @@ def by_scenario(report: Report, points: list[comparing.Key]) -> list[dict]:
     for name in sorted({key[0] for key in points}, key=list(scenarios.SCENARIOS).index):
         of = report.only(name)
         body = "".join(part(of) for part in parts).replace("<h2>", "<h3>").replace("</h2>", "</h3>")
-        out.append({"name": name, "anchor": page_matrix.anchor(name), "counts": counts(of),
+        out.append({"name": name, "counts": counts(of),
                     "what": scenarios.SCENARIOS[name].what, "body": html.raw(body)})
     return out
 

@@ -97,19 +97,6 @@ def failures(report: Report) -> list[str]:
     return summary.failures(report.rows) + report.race.get("problems", []) + report.race.get("side_failures", [])
 
 
-def ratio_of(one: Comparison) -> dict:
-    return dict(zip(("ratio", "interval"), one.times.split(" ", 1)))
-
-
-def loss_item(found: list[Comparison], report: Report) -> dict:
-    """A line for each point and metric, with what a latency was bought with."""
-    others = []
-    for one in found:
-        cost = comparing.cost_beside(one, report.comparisons)
-        others.append(ratio_of(one) | {"other": one.other, "cost": ratio_of(cost) if cost else None})
-    return {"where": f"{place(found[0].key)}, {found[0].metric.what}", "ours": found[0].ours, "others": others}
-
-
 def lost(report: Report) -> dict | None:
     """Named in a line above the matrix: how many, to whom, and where most."""
     found = [one for one in report.claims if one.verdict == stats.REGRESSED]
@@ -128,7 +115,7 @@ def losses(report: Report) -> str:
         found = standings.lost([one for one in report.claims if one.metric.spent == spent])
         if found:
             heading = f"{word} in {sum(map(len, found))} of {len(report.claims)} comparisons"
-            groups.append((heading, [loss_item(one, report) for one in found]))
+            groups.append((heading, [[(one, comparing.cost_beside(one, report.comparisons)) for one in point] for point in found]))
     return macro("losses", groups, len(report.claims), report.validity.word == comparing.INVALID)
 
 
@@ -155,7 +142,7 @@ def bare(report: Report) -> str:
     """What scheduling costs: everybody over the same work without a scheduler."""
     names, rows, keys = report.ours + sorted(report.peers), [], []
     for found in comparing.against_bare(report.comparisons):
-        by = {one.ours: macro("distance", ratio_of(one), one.ranked) for one in found}
+        by = {one.ours: macro("distance", one) for one in found}
         median = macro("word", "", human(comparing.bare_median(report.rows, found[0])))
         rows.append([f"{place(found[0].key)}, {found[0].metric.what}", found[0].other, median, *(by.get(name, "–") for name in names)])
         keys.append(found[0].key)
@@ -173,21 +160,18 @@ def left_out(one: Comparison) -> str:
     return f" ({dropped} left out; injector-limited: {', '.join(shares)})" if shares else ""
 
 
-def forest_row(report: Report, one: Comparison, scale: svg.LogScale) -> dict:
+def forest_row(report: Report, one: Comparison, scale: svg.LogScale) -> tuple:
+    """The comparison, the class and the words of its verdict, what was left out, the badge of its source, the drawing."""
     why_not = next((why for flag, why in UNDECIDED.items() if flag in one.flags), None)
     cls = CLASS[one.verdict] + (" unranked" if why_not else "")
     words = why_not or (SPENT if one.metric.spent else WORDS)[one.verdict].format(c=one.ours, b=one.other)
     if one.control:
         met = comparing.seen(one) if one.pairing.kind == "slow10" else not comparing.differs(one)
         cls, words = "good" if met else "bad", {"aa": "must be 1", "slow10": "must be seen"}[one.pairing.kind]
-    found, label = one.found, f"{one.ours} over {one.other}, {place(one.key)}, {one.metric.what}"
+    label = f"{one.ours} over {one.other}, {place(one.key)}, {one.metric.what}"
     pairs = [a / b for a, b in one.pairs]
-    return {
-        "ours": one.ours, "other": one.other, "what": one.metric.what, "cls": cls, "words": words,
-        "badge": None if one.control else badge(report, one.ours), "pairs": found.n, "left_out": left_out(one),
-        "ratio": f"{found.ratio:.3f}", "interval": f"[{found.lo:.3f}, {found.hi:.3f}]", "margin": f"{100 * one.margin:.1f}",
-        "drawn": raw(svg.forest_row(scale, found.ratio, found.lo, found.hi, one.margin, pairs, cls, label)),
-    }
+    drawn = svg.forest_row(scale, one.found.ratio, one.found.lo, one.found.hi, one.margin, pairs, cls, label)
+    return one, cls, words, left_out(one), badge(report, one.ours), raw(drawn)
 
 
 def forest_of(report: Report, comparisons: list[Comparison], left: str, right: str) -> list[dict]:
