@@ -75,7 +75,7 @@ class Whole(unittest.TestCase):
 
     def test_every_point_is_raced_once_and_has_the_metrics_that_it_is_judged_by(self) -> None:
         raced = {*rules.EVERYWHERE, *(point for rule in rules.RULES for point in rule.points)}
-        self.assertEqual(len({rules.key_of(point) for point in raced}), len(raced), "two points of one key")
+        self.assertEqual(len({point.key for point in raced}), len(raced), "two points of one key")
         self.assertIn(points.with_workers(points.POSTS, 2), raced, "the burst is the gate's")
         for rule in rules.RULES:
             for point in rule.points:
@@ -126,7 +126,7 @@ class Read(unittest.TestCase):
     def test_a_slip_is_answered_with_what_there_is(self) -> None:
         for text, seen, told in (
             ("rules = 1\n" + LIST, "no key of the list of rules 'rules'", "did you mean 'rule'"),
-            (LIST + "of = 1\n", "no key of a rule 'of'", "did you mean 'off'"),
+            (LIST + "of = 1\n", "no key of the rule nap 'of'", "did you mean 'off'"),
             (LIST.replace("rivals = 1", "rival = 1"), "no key of a point 'rival'", "did you mean 'rivals'"),
             (LIST.replace("rivals = 1", "workers = 2"), "no key of a point 'workers'", "rivals"),
             (LIST.replace("rivals = 1", "times = 2"), "no key of a point 'times'", "rivals"),
@@ -138,9 +138,9 @@ class Read(unittest.TestCase):
 
     def test_bad_values_are_answered_with_a_remedy(self) -> None:
         for text, seen in (
-            ("", "it has no rule"),
+            ("", "rule is []"),
             ("rule = 3", "rule is 3"),
-            ("[[rule]]", "name of a rule is None"),
+            (LIST.replace('name = "nap"\n', ""), "name of a rule is None"),
             (LIST.replace("off = 0\n", ""), "the rule nap has no off"),
             (LIST.replace("off = 0", "off = -1"), "off of nap is -1"),
             (LIST.replace("off = 0", f"off = {rules.MOST_OFF + 1}"), "off of nap is 4294967297"),
@@ -185,7 +185,7 @@ def of_both(rule: rules.Rule, verdict: str, batches: tuple[int, ...] = (1, 2), *
     return [row(rule, place, batch, verdict, **more) for batch in batches for place in rule.places()]
 
 
-AWAY = (*rules.key_of(rules.EVERYWHERE[-1]), "lat_p50_ns")
+AWAY = (*rules.EVERYWHERE[-1].key, "lat_p50_ns")
 
 
 class Verdicts(unittest.TestCase):

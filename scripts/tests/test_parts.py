@@ -140,6 +140,11 @@ class Disturbances(unittest.TestCase):
         self.assertFalse(disturbance.Disturbance(0, 105_000, 10_000).disturbed, "within the grain of the count")
         self.assertFalse(disturbance.Disturbance(None, None).disturbed)
 
+    def test_the_time_of_children_is_this_process_s_own(self) -> None:
+        before = disturbance.sample()
+        proc.run([sys.executable, "-ISc", "import time\nwhile time.process_time() < 0.2: pass"])
+        self.assertGreater(disturbance.sample().own_cpu - before.own_cpu, 0.15)
+
     def test_own_children_are_not_foreign(self) -> None:
         before, after = disturbance.Sample(0, 0, 0, 0), disturbance.Sample(1, 0, 150, 1.5)
         self.assertEqual(disturbance.between(before, after, 2, 100).foreign_ppm, 0)

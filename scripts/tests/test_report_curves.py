@@ -104,6 +104,10 @@ class Curves(unittest.TestCase):
         rows = [row("hive", "post_latency", f"rate={r}", 1, lat_p50_ns="5") for r in (1, 2)]
         self.assertEqual(page_curves.load_curves(report(rows)), "")
 
+    def test_points_that_differ_in_another_parameter_too_are_no_curve(self) -> None:
+        rows = [row("hive", "post_latency", f"rate={r};task_us={r}", 1, lat_p50_ns="5") for r in (1, 2, 3)]
+        self.assertEqual(page_curves.load_curves(report(rows)), "")
+
     def test_scaling_counts_the_race_s_own_workers(self) -> None:
         rows = [
             row("hive", "post_throughput", params, n, ns_per_op=ns)

@@ -80,7 +80,7 @@ class Read(unittest.TestCase):
             (LIST + "calibrated = 1\n", "calibrated of fib is 1"),
             (LIST + "open_loop = true\n", "the scenario fib has no parameter rate"),
             (LIST.replace("[scenario.fib]", '[scenario."fib 2"]'), "a scenario is called 'fib 2'"),
-            (LIST.replace('["ops", "check"]', "[]"), "required of fib is empty"),
+            (LIST.replace('["ops", "check"]', "[]"), "required of the frame blocks is empty"),
             (LIST.replace("defaults = { n = 27 }\n", ""), "run_s of fib names n"),
             (LIST.replace("min(1, n)", "seconds"), "run_s of fib names seconds"),
             (LIST.replace("min(1, n)", "__import__('os')"), "is neither a number, a name"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 
 from ..base import stats
 from ..base.say import markdown
-from ..race import rules, tables
+from ..race import rules, scenarios, tables
 from ..race.rules import Rule
-from ..race.scenarios import SCENARIOS
 from . import comparing
 from .comparing import Comparison, Row
 
@@ -23,20 +23,13 @@ Place = tuple[str, str, str, str]  # scenario, scenario_params, placement, metri
 
 def to_rows(comparisons: list[Comparison], run_id: str, batch: int) -> list[Row]:
     """A line for each comparison; of the controls the rule is empty, and `own` says what the rule was made for."""
-    by_setting = {rule.setting: rule for rule in rules.RULES}
-    out = []
+    by_setting, out = {rule.setting: rule for rule in rules.RULES}, []
     for one in comparisons:
-        rule = by_setting.get(one.pairing.candidate)
-        whole = comparing.to_row(one, run_id)
-        out.append(
-            {column: whole[column] for column in COLUMNS if column in whole}
-            | {
-                "batch": str(batch),
-                "rule": rule.switch if rule else "",
-                "setting": one.pairing.candidate,
-                "own": str(int(rule.owns(one.key, one.metric.column))) if rule else "",
-            }
-        )
+        rule = by_setting.get(one.ours)
+        more = {"batch": str(batch), "rule": rule.switch if rule else "", "setting": one.ours,
+                "own": str(int(rule.owns(one.key, one.metric.column))) if rule else ""}
+        whole = comparing.to_row(one, run_id) | more
+        out.append({column: whole[column] for column in COLUMNS})
     return out
 
 
@@ -84,8 +77,8 @@ def outcome(rule: Rule, rows: list[Row]) -> Outcome:
     first, second = (of_rule(rows, rule, batch) for batch in (1, 2))
 
     def twice(word: str, own: str) -> tuple[Row, ...]:
-        places = [one for one, row in first.items() if row["own"] == own and row["verdict"] == word]
-        return tuple(second[one] for one in places if one in second and second[one]["verdict"] == word)
+        agreed = (at for at, row in first.items() if row["own"] == own and row["verdict"] == word)
+        return tuple(second[at] for at in agreed if at in second and second[at]["verdict"] == word)
 
     worse = twice(stats.REGRESSED, "0")
     if twice(stats.REGRESSED, "1"):
@@ -94,23 +87,15 @@ def outcome(rule: Rule, rows: list[Row]) -> Outcome:
         word, why = (ELSEWHERE, "none in its own scenario") if worse else (NO_GAIN, "the rule goes")
     else:
         word, why = UNRESOLVED, doubt(rule, first, second)
-    newest = {**first, **second}
-    return Outcome(
-        rule,
-        word,
-        why,
-        tuple(newest[one] for one in rule.places() if one in newest),
-        worse,
-        twice(stats.IMPROVED, "0"),
-        sum(row["own"] == "0" for row in first.values()),
-    )
+    newest = first | second
+    own = tuple(newest[at] for at in rule.places() if at in newest)
+    return Outcome(rule, word, why, own, worse, twice(stats.IMPROVED, "0"), sum(row["own"] == "0" for row in first.values()))
 
 
 def doubt(rule: Rule, first: dict[Place, Row], second: dict[Place, Row]) -> str:
     """Why nothing is decided."""
     own = [first.get(one) for one in rule.places()]
-    promised = without_gain(rule, first) or any(row and row["verdict"] == stats.REGRESSED for row in own)
-    if promised:
+    if without_gain(rule, first) or any(row and row["verdict"] == stats.REGRESSED for row in own):
         return "a second batch did not agree" if second else "no second batch in time"
     if None in own or any(int(row["n_pairs"]) < stats.LEAST_PAIRS for row in own):
         return "too few rounds"
@@ -131,15 +116,15 @@ def workers(row: Row) -> str:
 
 
 def metric_name(row: Row) -> str:
-    known = SCENARIOS[row["scenario"]].metrics_at(row["placement"]) if row["scenario"] in SCENARIOS else ()
-    return next((metric.what for metric in known if metric.column == row["metric"]), row["metric"])
+    known = {metric.column: metric.what for metric in scenarios.metrics_of(row["scenario"], row["placement"])}
+    return known.get(row["metric"], row["metric"])
 
 
 def where(row: Row) -> str:
     """A place in words, without the number of workers."""
-    params = {key: value for key, value in tables.params_of(row["scenario_params"]).items() if key != "workers"}
-    told = [f"`{row['scenario']}`", ", ".join(f"{key} {value}" for key, value in params.items())]
-    return " ".join(filter(None, told)) + (" on one CPU" if row["placement"] == "one_cpu" else "")
+    params = (f"{key} {value}" for key, value in tables.params_of(row["scenario_params"]).items() if key != "workers")
+    told = filter(None, (f"`{row['scenario']}`", ", ".join(params)))
+    return " ".join(told) + (" on one CPU" if row["placement"] == "one_cpu" else "")
 
 
 def figure(row: Row) -> str:
@@ -151,21 +136,20 @@ def figure(row: Row) -> str:
 
 def own_cell(found: Outcome) -> str:
     """Each figure that the rule was made for, by number of workers."""
-    told: dict[str, list[str]] = {}
+    told: dict[str, list[str]] = defaultdict(list)
     for row in found.own:
-        told.setdefault(f"{where(row)}, {metric_name(row)}", []).append(f"{workers(row)} workers {figure(row)}")
+        told[f"{where(row)}, {metric_name(row)}"].append(f"{workers(row)} workers {figure(row)}")
     return "<br>".join(f"{name}: {', '.join(figures)}" for name, figures in told.items()) or "not raced"
 
 
 def elsewhere_cell(found: Outcome) -> str:
     """Every other figure: how often two batches agree on a difference, and the largest."""
-
-    def most(rows: tuple[Row, ...]) -> str:
-        row = max(rows, key=lambda one: abs(math.log(float(one["ratio"]))))
-        told = f"{where(row)}, {metric_name(row)}, {workers(row)} workers"
-        return f"{len(rows)} (at most ×{stats.ratio_text(float(row['ratio']))}: {told})"
-
-    told = [f"{word} at {most(rows)}" for word, rows in (("more", found.worse), ("less", found.better)) if rows]
+    told = []
+    for word, rows in (("more", found.worse), ("less", found.better)):
+        if rows:
+            most = max(rows, key=lambda one: abs(math.log(float(one["ratio"]))))
+            at = f"{where(most)}, {metric_name(most)}, {workers(most)} workers"
+            told.append(f"{word} at {len(rows)} (at most ×{stats.ratio_text(float(most['ratio']))}: {at})")
     return f"{'; '.join(told) or 'nothing shown'} of {found.raced}"
 
 

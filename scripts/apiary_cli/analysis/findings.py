@@ -7,6 +7,7 @@ batch that could have shown it is red as well: its line is to be removed.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,11 +52,11 @@ def expected(given: str | None = None) -> list[Row]:
     """The lines of the file, or of a `given` one; none where there is no file of ours."""
     file = Path(given) if given else path()
     remedy = f"its columns are {','.join(COLUMNS)}; a finding is {' or '.join(KINDS)}, with a reason"
+    if not given and not file.exists():
+        return []
     try:
         rows = repo.read_csv(file, COLUMNS, remedy, USAGE)
     except OSError as error:
-        if isinstance(error, FileNotFoundError) and not given:
-            return []
         raise Fault(f"{file} cannot be read", str(error.strerror), f"a file like {path().name}", USAGE) from error
     for row in rows:
         if row["finding"] not in KINDS or not row["reason"].strip():
@@ -85,16 +86,13 @@ def judged(rows: list[Row], comparisons: list[Comparison], listed: list[Row]) ->
 
 def looked_at(rows: list[Row], comparisons: list[Comparison]) -> list[tuple[Key, str, str, str, bool]]:
     """(point, subject, kind, what was seen or nothing, whether the batch shows that there is nothing)."""
-    out = []
-    for one in comparisons:
-        if one.pairing.kind == "slow10" and one.found.n >= stats.LEAST_PAIRS:
-            out.append((one.key, one.pairing.baseline, WRONG_SIDE, wrong_side(one), comparing.seen(one)))
+    out = [(one.key, one.other, WRONG_SIDE, wrong_side(one), comparing.seen(one)) for one in comparisons if comparing.tried(one)]
     for key, group in pinned(rows).items():
         for subject in sorted({row["subject"] for row in group if row["role"] == "candidate"}):
             batches = figures(group, subject)
-            texts = [text for values in batches if (text := two_modes(values))]
+            seen = next(filter(None, map(two_modes, batches)), "")
             clear = any(map(stats.one_mode, batches)) and not any(map(traced, batches))
-            out.append((key, subject, TWO_MODES, texts[0] if texts else "", clear))
+            out.append((key, subject, TWO_MODES, seen, clear))
     return out
 
 
@@ -108,11 +106,11 @@ def wrong_side(one: Comparison) -> str:
 
 def pinned(rows: list[Row]) -> dict[Key, list[Row]]:
     """The points whose figure is processor time on one CPU. Free threads are in one of several states by nature."""
-    out: dict[Key, list[Row]] = {}
+    out: dict[Key, list[Row]] = defaultdict(list)
     for row in comparing.good(rows):
         metric = scenarios.known_by(row["scenario"], row["placement"])
         if metric and metric.gates:
-            out.setdefault(comparing.key_of(row), []).append(row)
+            out[comparing.key_of(row)].append(row)
     return out
 
 
@@ -124,12 +122,11 @@ def figures(group: list[Row], subject: str) -> list[list[list[float]]]:
     for batch in sorted({row["batch"] for row in group}):
         arms = []
         for label in (subject, f"{subject}-aa"):
-            own = [row for row in group if row["batch"] == batch and row["subject"] == label]
-            own.sort(key=lambda row: int(row["round"]))
-            arms.append([(row["round"], value) for row in own if (value := metric.value(row))])
+            own = [row for row in group if (row["batch"], row["subject"]) == (batch, label)]
+            arms.append(sorted((int(row["round"]), value) for row in own if (value := metric.value(row))))
         every = [value for arm in arms for _, value in arm]
-        slow = [{r for r, value in arm if value > stats.MODES_APART * stats.median(every)} for arm in arms]
-        out.append([[value for r, value in arm if r not in set.intersection(*slow)] for arm in arms])
+        slow = [{number for number, value in arm if value > stats.MODES_APART * stats.median(every)} for arm in arms]
+        out.append([[value for number, value in arm if number not in set.intersection(*slow)] for arm in arms])
     return out
 
 
@@ -144,9 +141,8 @@ def two_modes(arms: list[list[float]]) -> str:
     if not found:
         return ""
     low, high = found
-    share = f"{len(high)} of {len(low) + len(high)} runs take"
-    middle = stats.median(high) / stats.median(low)
+    times = stats.median(high) / stats.median(low)
     return (
-        f"two modes: {share} {human(min(high))} to {human(max(high))}, the others {human(min(low))} to "
-        f"{human(max(low))} (×{middle:.1f})"
+        f"two modes: {len(high)} of {len(low) + len(high)} runs take {human(min(high))} to {human(max(high))}, the others "
+        f"{human(min(low))} to {human(max(low))} (×{times:.1f})"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Iterable
 
 from ..base import stats
@@ -14,22 +15,29 @@ from .comparing import Comparison, Key
 # Of several percentiles the median and the deepest are shown, and each at which a peer wins.
 DEEPER = ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")
 NOT_RANKED, CONTROL_FAILED = "not ranked", "A/A differs"
+LEGEND = (
+    "Time of {0} over that of the other, with 95 % intervals: below 1, {0} is faster, or spends less where the line is one of "
+    "processor time. (A runtime that spins is quick and costs a processor: read both lines.) Bold: the other is faster, or "
+    "spends less; in parentheses: undecided, or equal within the margin; “–”: the other cannot express it; “not ranked”: the "
+    "injector was too late in more than half of the pairs; where it was in fewer, they are left out and counted."
+)
+BARE = (
+    "**How far from the bare machine.** The same work without a scheduler, where a scenario has such a floor "
+    "(METHODOLOGY, “The bare control”): its median, and the time of each program over its time, in the same rounds."
+)
 Line = tuple[Key, str, Metric]  # a point, one of ours (a floor where all stand against it), a metric
 
 
 def lines_of(comparisons: list[Comparison], bare: bool = False) -> dict[Line, dict[str, Comparison]]:
     """Each line's comparisons by the other program; of latencies those of DEEPER stay."""
-    out: dict[Line, dict[str, Comparison]] = {}
+    out: dict[Line, dict[str, Comparison]] = defaultdict(dict)
+    deepest: dict[tuple[Key, str], str] = defaultdict(str)
     for one in comparisons:
         if one.bare if bare else one.claim:
-            ours, other = one.pairing.candidate, one.pairing.baseline
-            if bare:
-                ours, other = other, ours
-            out.setdefault((one.key, ours, one.metric), {})[other] = one
-    deepest: dict[tuple[Key, str], str] = {}
-    for key, ours, metric in out:
-        if metric.column in DEEPER:
-            deepest[key, ours] = max(deepest.get((key, ours), ""), metric.column)
+            ours, other = (one.other, one.ours) if bare else (one.ours, one.other)
+            out[one.key, ours, one.metric][other] = one
+            if one.metric.column in DEEPER:
+                deepest[one.key, ours] = max(deepest[one.key, ours], one.metric.column)
     return {
         (key, ours, metric): found
         for (key, ours, metric), found in out.items()
@@ -39,10 +47,9 @@ def lines_of(comparisons: list[Comparison], bare: bool = False) -> dict[Line, di
 
 def place_order(key: Key) -> tuple:
     """As the list of scenarios has them, numbers by size."""
-    known = list(scenarios.SCENARIOS)
     words = key[1].replace("=", ";").split(";")
     sortable = [(False, int(word)) if word.isdigit() else (True, word) for word in words]
-    return known.index(key[0]) if key[0] in known else len(known), sortable, key[2]
+    return list(scenarios.SCENARIOS).index(key[0]), sortable, key[2]
 
 
 def order(line: Line) -> tuple:
@@ -67,18 +74,16 @@ def cell(one: Comparison | None) -> str:
         return NOT_RANKED
     if "control_failed" in one.flags:
         return CONTROL_FAILED
-    figure = stats.ratio_text(one.found.ratio, one.found.lo, one.found.hi)
     if lost(one):
-        return f"**{figure}**"
-    return figure if one.bare or one.verdict == stats.IMPROVED else f"({figure})"
+        return f"**{one.times}**"
+    return one.times if one.bare or one.verdict == stats.IMPROVED else f"({one.times})"
 
 
 def name_of(line: Line, many: bool) -> str:
     (scenario, params, placement), ours, metric = line
-    words = params.replace("=", " ").replace(";", ", ")
     what = "" if metric.what == metrics.THROUGHPUT[0].what else metric.what
     place = "" if placement == "free" else "all on one CPU"
-    return " · ".join(filter(None, (ours if many else "", f"`{scenario}`", words, place, what)))
+    return " · ".join(filter(None, (ours if many else "", f"`{scenario}`", comparing.words_of(params), place, what)))
 
 
 def left_out(found: Iterable[Comparison]) -> str:
@@ -95,34 +100,17 @@ def of(comparisons: list[Comparison], measured: list[dict[str, str]]) -> list[st
         return []
     peers = sorted({peer for one in found.values() for peer in one})
     ours = sorted({line[1] for line in found})
-    out = [
-        f"Time of {in_prose(ours)} over that of the other, with 95 % intervals: below 1, {in_prose(ours)} is faster, or "
-        "spends less where the line is one of processor time. (A runtime that spins is quick and costs a processor: read both "
-        "lines.) Bold: the other is faster, or spends less; in parentheses: undecided, or equal within the margin; “–”: the "
-        "other cannot express it; “not ranked”: the injector was too late in more than half of the pairs; where it was in "
-        "fewer, they are left out and counted.",
-        "",
-    ]
-    rows = (
-        [f"{name_of(line, len(ours) > 1)}{left_out(found[line].values())}", *(cell(found[line].get(peer)) for peer in peers)]
-        for line in listed(found)
-    )
-    return out + markdown(["scenario", *peers], rows) + bare_table(comparisons, measured, [*ours, *peers])
+    rows = []
+    for line in listed(found):
+        name = f"{name_of(line, len(ours) > 1)}{left_out(found[line].values())}"
+        rows.append([name, *(cell(found[line].get(peer)) for peer in peers)])
+    return [LEGEND.format(in_prose(ours)), "", *markdown(["scenario", *peers], rows), *bare_table(comparisons, measured, [*ours, *peers])]
 
 
 def bare_table(comparisons: list[Comparison], measured: list[dict[str, str]], subjects: list[str]) -> list[str]:
     """Everybody over each floor."""
-    found = lines_of(comparisons, bare=True)
-    if not found:
-        return []
-    out = [
-        "",
-        "**How far from the bare machine.** The same work without a scheduler, where a scenario has such a floor "
-        "(METHODOLOGY, “The bare control”): its median, and the time of each program over its time, in the same rounds.",
-        "",
-    ]
-    rows = []
+    found, rows = lines_of(comparisons, bare=True), []
     for line in sorted(found, key=order):
         median = human(comparing.bare_median(measured, next(iter(found[line].values()))))
         rows.append([name_of(line, False), f"{line[1]}: {median}", *(cell(found[line].get(name)) for name in subjects)])
-    return out + markdown(["scenario", "floor", *subjects], rows)
+    return ["", BARE, "", *markdown(["scenario", "floor", *subjects], rows)] if rows else []

@@ -7,6 +7,7 @@ points the line is straight where both axes are logarithmic."""
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 
 from ..base import stats
 from ..base.say import markdown
@@ -15,10 +16,11 @@ from ..race.metrics import unit_of
 from .comparing import Row, good
 
 HALF = 0.5
+Curve = list[tuple[float, float]]  # granularity, efficiency; ascending
 
 
-def crossing(curve: list[tuple[float, float]]) -> str:
-    """Where a curve of (granularity, efficiency), ascending, comes to a half: nanoseconds, or a bound of them."""
+def crossing(curve: Curve) -> str:
+    """Where it comes to a half: nanoseconds, or a bound of them."""
     above = next((i for i, (_, efficiency) in enumerate(curve) if efficiency >= HALF), None)
     if above is None:
         return f"> {curve[-1][0]:.0f}"
@@ -29,28 +31,25 @@ def crossing(curve: list[tuple[float, float]]) -> str:
     return f"{near * (far / near) ** share:.0f}"
 
 
-def curves(rows: list[Row]) -> dict[str, dict[str, list[tuple[float, float]]]]:
-    """Graph -> subject -> (granularity, efficiency), ascending, for each graph that was raced at several lengths of its tasks."""
-    found: dict[tuple[str, str], dict[str, dict[int, list[float]]]] = {}
+def curves(rows: list[Row]) -> dict[str, dict[str, Curve]]:
+    """Graph -> subject -> curve, for each graph that was raced at several lengths of its tasks."""
+    found: dict[tuple, dict[str, dict[int, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for row in good(rows):
         unit = unit_of(row)
-        if row["scenario"] != "graph" or row["row_kind"] != "measure" or unit is None:
-            continue
-        params = dict(one.split("=") for one in row["scenario_params"].split(";"))
-        iterations = int(params.pop("iterations", 0))
-        graph = " ".join(f"{name} {value}" for name, value in params.items()), row["placement"]
-        each = float(row["ns_per_op"]) / unit[1]
-        found.setdefault(graph, {}).setdefault(row["subject"], {}).setdefault(iterations, []).append(each)
-    out: dict[str, dict[str, list[tuple[float, float]]]] = {}
+        if row["scenario"] == "graph" and row["row_kind"] == "measure" and unit:
+            params = tables.params_of(row["scenario_params"])
+            iterations, workers = int(params.pop("iterations", 0)), int(params.get("workers", 1))
+            graph = " ".join(f"{name} {value}" for name, value in params.items()), row["placement"]
+            lanes = 1 if row["subject"] == tables.BARE else workers
+            found[graph][row["subject"]][iterations].append(lanes * float(row["ns_per_op"]) / unit[1])
+    out: dict[str, dict[str, Curve]] = defaultdict(dict)
     for (graph, placement), by in sorted(found.items()):
-        floor = {iterations: stats.median(times) for iterations, times in by.pop(tables.BARE, {}).items()}
-        workers = int(dict(zip(graph.split()[::2], graph.split()[1::2])).get("workers", 1))
+        floor = {n: stats.median(times) for n, times in by.pop(tables.BARE, {}).items()}
         for subject, times in by.items():
-            both = sorted(floor.keys() & times.keys())
-            curve = [(workers * stats.median(times[n]), floor[n] / (workers * stats.median(times[n]))) for n in both]
-            if len(curve) > 1:
+            each = {n: stats.median(times[n]) for n in floor.keys() & times.keys()}
+            if len(each) > 1:
                 name = graph if placement == "free" else f"{graph} {placement}"
-                out.setdefault(name, {})[subject] = sorted(curve)
+                out[name][subject] = sorted((ns, floor[n] / ns) for n, ns in each.items())
     return out
 
 

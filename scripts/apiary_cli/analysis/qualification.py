@@ -32,6 +32,11 @@ class Trial:
     margin: float
     verdict: str
 
+    @property
+    def alarm(self) -> bool:
+        """Copies called different, or a slow-down called one."""
+        return self.verdict == stats.REGRESSED or (self.kind == "aa" and self.verdict == stats.IMPROVED)
+
 
 def interval(hits: int, n: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a rate."""
@@ -46,25 +51,20 @@ def interval(hits: int, n: int) -> tuple[float, float]:
 
 def judge(rows: list[dict[str, str]], batch: int, raced: tuple[plans.Point, ...]) -> list[Trial]:
     """What a race would say of this batch."""
+    tested = [("aa", f"pair{i}a", f"pair{i}b") for i in range(PAIRS)] + [(kind, kind, "margin0") for kind in SLOW]
     out = []
     for point in raced:
-        where = point.scenario.name, point.params_text, point.placement
-        group = [r for r in comparing.good(rows) if comparing.key_of(r) == where]
-        metric = point.metric
+        group, metric = [row for row in comparing.good(rows) if comparing.key_of(row) == point.key], point.metric
 
         def estimate(one: str, other: str) -> stats.Estimate | None:
-            pairs = comparing.paired(group, comparing.Pairing(one, other, "aa"), metric)
-            flat = [pair for found in pairs.values() for pair in found]
-            return stats.estimate(flat) if flat else None
+            batches = comparing.paired(group, comparing.Pairing(one, other, "aa"), metric)
+            return stats.estimate([pair for pairs in batches for pair in pairs]) if batches else None
 
         reference = estimate("margin0", "margin1")
         margin = stats.margin(reference.half_width if reference else None)
-        tested = [("aa", f"pair{i}a", f"pair{i}b") for i in range(PAIRS)] + [(k, k, "margin0") for k in SLOW]
         for kind, one, other in tested:
-            found = estimate(one, other)
-            if found:
-                verdict = stats.verdict(found, margin, metric.better)
-                out.append(Trial(batch, point, kind, found, margin, verdict))
+            if found := estimate(one, other):
+                out.append(Trial(batch, point, kind, found, margin, stats.verdict(found, margin, metric.better)))
     return out
 
 
@@ -72,57 +72,37 @@ def lines(trials: list[Trial]) -> list[str]:
     """The result in words."""
     out = []
     for kind in ("aa", *SLOW):
-        mine = [t for t in trials if t.kind == kind]
-        if not mine:
-            continue
-        alarm = (stats.REGRESSED, stats.IMPROVED) if kind == "aa" else (stats.REGRESSED,)
-        hits = sum(t.verdict in alarm for t in mine)
-        lo, hi = interval(hits, len(mine))
-        what = "equal copies called different" if kind == "aa" else f"{kind[4:]} % built in, called REGRESSED"
-        margins = [100 * t.margin for t in mine]
-        ratios = [t.found.ratio for t in mine]
-        out.append(
-            f"{what}: {hits} of {len(mine)} ({100 * hits / len(mine):.1f} %, interval {100 * lo:.1f} to "
-            f"{100 * hi:.1f} %); median ratio ×{stats.median(ratios):.3f}, margin median "
-            f"{stats.median(margins):.1f} %, most {max(margins):.1f} %"
-        )
+        mine = [trial for trial in trials if trial.kind == kind]
+        if mine:
+            hits, n = sum(trial.alarm for trial in mine), len(mine)
+            lo, hi = interval(hits, n)
+            what = "equal copies called different" if kind == "aa" else f"{kind[4:]} % built in, called REGRESSED"
+            margins = [100 * trial.margin for trial in mine]
+            out.append(
+                f"{what}: {hits} of {n} ({100 * hits / n:.1f} %, interval {100 * lo:.1f} to {100 * hi:.1f} %); median ratio "
+                f"×{stats.median([trial.found.ratio for trial in mine]):.3f}, margin median {stats.median(margins):.1f} %, "
+                f"most {max(margins):.1f} %"
+            )
     return out
 
 
 def alarm_rate(trials: list[Trial]) -> float:
-    aa = [t for t in trials if t.kind == "aa"]
-    return sum(t.verdict in (stats.REGRESSED, stats.IMPROVED) for t in aa) / max(1, len(aa))
+    aa = [trial.alarm for trial in trials if trial.kind == "aa"]
+    return sum(aa) / max(1, len(aa))
 
 
 def to_row(trial: Trial) -> dict[str, str]:
-    n = tables.number
-    return {
-        "batch": str(trial.batch),
-        "scenario": trial.point.scenario.name,
-        "scenario_params": trial.point.params_text,
-        "placement": trial.point.placement,
-        "kind": trial.kind,
-        "n_pairs": str(trial.found.n),
-        "ratio": n(trial.found.ratio),
-        "ci_lo": n(trial.found.lo),
-        "ci_hi": n(trial.found.hi),
-        "margin": n(trial.margin),
-        "verdict": trial.verdict,
-    }
+    found = (trial.found.ratio, trial.found.lo, trial.found.hi, trial.margin)
+    cells = (str(trial.batch), *trial.point.key, trial.kind, str(trial.found.n), *map(tables.number, found), trial.verdict)
+    return dict(zip(COLUMNS, cells, strict=True))
 
 
 def read(path: Path) -> list[Trial]:
     """The lines of qualify.csv; the bootstrap's distribution is not kept there."""
     known = [*points("one_cpu"), *points("free"), *(replace(one, placement="one_cpu") for one in points("free"))]
-    point = {(one.scenario.name, one.params_text, one.placement): one for one in known}
-    return [
-        Trial(
-            int(row["batch"]),
-            point[row["scenario"], row["scenario_params"], row["placement"]],
-            row["kind"],
-            stats.Estimate(int(row["n_pairs"]), *(math.log(float(row[name])) for name in ("ratio", "ci_lo", "ci_hi"))),
-            float(row["margin"]),
-            row["verdict"],
-        )
-        for row in tables.read(path, COLUMNS)
-    ]
+    point, out = {one.key: one for one in known}, []
+    for row in tables.read(path, COLUMNS):
+        logs = (math.log(float(row[name])) for name in ("ratio", "ci_lo", "ci_hi"))
+        found = stats.Estimate(int(row["n_pairs"]), *logs)
+        out.append(Trial(int(row["batch"]), point[comparing.key_of(row)], row["kind"], found, float(row["margin"]), row["verdict"]))
+    return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from ..base import say, stats
@@ -19,16 +20,13 @@ class Outcome:
 
     every: list[Comparison]
 
-    def that_are(self, verdict: str) -> list[Comparison]:
-        return [one for one in self.every if one.verdict == verdict]
-
     @property
     def won(self) -> list[Comparison]:
-        return self.that_are(stats.IMPROVED)
+        return [one for one in self.every if one.verdict == stats.IMPROVED]
 
     @property
     def lost(self) -> list[Comparison]:
-        return self.that_are(stats.REGRESSED)
+        return [one for one in self.every if one.verdict == stats.REGRESSED]
 
     @property
     def unresolved(self) -> int:
@@ -38,8 +36,13 @@ class Outcome:
     def unranked(self) -> int:
         return sum(not one.ranked for one in self.every)
 
+    def counts(self) -> list[str]:
+        return [str(number) for number in (len(self.won), len(self.lost), self.unresolved)]
+
     def ends(self) -> tuple[Comparison, ...]:
-        return ends(self.every)
+        """The worst and the best ratio, of what the controls and the injector leave."""
+        kept = sorted((one for one in self.every if one.ranked and "control_failed" not in one.flags), key=ratio)
+        return (kept[-1], kept[0]) if kept else ()
 
 
 @dataclass(frozen=True)
@@ -56,21 +59,12 @@ def ratio(one: Comparison) -> float:
     return one.found.ratio
 
 
-def ends(found: list[Comparison]) -> tuple[Comparison, ...]:
-    """The worst and the best ratio, of what the controls and the injector leave."""
-    kept = sorted((one for one in found if one.ranked and "control_failed" not in one.flags), key=ratio)
-    return (kept[-1], kept[0]) if kept else ()
-
-
 def of(comparisons: list[Comparison]) -> list[Standing]:
-    groups: dict[tuple[str, str], list[Comparison]] = {}
+    groups: dict[tuple[str, str], tuple[Outcome, Outcome]] = defaultdict(lambda: (Outcome([]), Outcome([])))
     for one in comparisons:
         if one.claim:
-            groups.setdefault((one.pairing.candidate, one.pairing.baseline), []).append(one)
-    return [
-        Standing(*names, *(Outcome([one for one in found if one.metric.spent == spent]) for spent in (False, True)))
-        for names, found in sorted(groups.items())
-    ]
+            groups[one.ours, one.other][one.metric.spent].every.append(one)
+    return [Standing(*names, *found) for names, found in sorted(groups.items())]
 
 
 def where(one: Comparison) -> str:
@@ -81,9 +75,12 @@ def where(one: Comparison) -> str:
 
 def end(one: Comparison) -> str:
     """Bold where the other is faster, in parentheses where nothing is decided, as in the table point by point."""
-    ratio = f"×{stats.ratio_text(one.found.ratio, one.found.lo, one.found.hi)}"
-    shown = {stats.REGRESSED: f"**{ratio}**", stats.IMPROVED: ratio}.get(one.verdict, ratio if one.bare else f"({ratio})")
-    return f"{shown} {where(one)}"
+    shown = {stats.REGRESSED: f"**×{one.times}**", stats.IMPROVED: f"×{one.times}"}
+    return f"{shown.get(one.verdict, f'×{one.times}' if one.bare else f'(×{one.times})')} {where(one)}"
+
+
+def ends(found: Outcome) -> list[str]:
+    return list(map(end, found.ends())) or ["–", "–"]
 
 
 def lines(found: list[Standing]) -> list[list[str]]:
@@ -94,9 +91,9 @@ def lines(found: list[Standing]) -> list[list[str]]:
     head = [f"{found[0].ours} against" if alone else "against", "faster", "slower", "unresolved"]
     out = [[*head, *(["spends less, more, unresolved"] if spent else []), "worst", "best"]]
     for one in found:
-        cells = [one.other if alone else f"{one.ours} / {one.other}", *counts(one.time)]
-        cells += [", ".join(counts(one.spent)) if one.spent.every else "–"] if spent else []
-        out.append([*cells, *([end(each) for each in one.time.ends()] or ["–", "–"])])
+        cells = [one.other if alone else f"{one.ours} / {one.other}", *one.time.counts()]
+        cells += [", ".join(one.spent.counts()) if one.spent.every else "–"] if spent else []
+        out.append([*cells, *ends(one.time)])
     return out
 
 
@@ -104,23 +101,6 @@ def table(found: list[Standing]) -> list[str]:
     """For a page."""
     head, *rows = lines(found) or [[]]
     return say.markdown(head, rows, right=set(range(1, len(head) - 2)))
-
-
-def floors(comparisons: list[Comparison], ours: list[str]) -> list[str]:
-    """For a page: how far each of ours stands from each floor, which nobody loses to; nothing where none raced."""
-    groups: dict[str, list[Comparison]] = {}
-    for one in comparisons:
-        if one.bare and one.pairing.candidate in ours and not one.metric.spent:
-            own = "" if len(ours) == 1 else f"{one.pairing.candidate} / "
-            groups.setdefault(f"{own}{one.pairing.baseline}", []).append(one)
-    named = f"{ours[0]} over the floor" if len(ours) == 1 else "over the floor"
-    rows = ([name, len(found), *(map(end, ends(found)) if ends(found) else "––")] for name, found in sorted(groups.items()))
-    return say.markdown([named, "comparisons", "farthest", "nearest"], rows, right={1})
-
-
-def losers(ours: list[str]) -> str:
-    """The subject and the verb of every sentence that counts losses."""
-    return f"{in_prose(ours)} {'loses' if len(ours) == 1 else 'lose'}"
 
 
 def told(comparisons: list[Comparison]) -> list[str]:
@@ -132,27 +112,36 @@ def told(comparisons: list[Comparison]) -> list[str]:
     return [*say.table(head, rows, right=set(range(1, len(head) - 2))).splitlines(), *named]
 
 
-def counts(found: Outcome) -> list[str]:
-    return [str(number) for number in (len(found.won), len(found.lost), found.unresolved)]
+def floors(comparisons: list[Comparison], ours: list[str]) -> list[str]:
+    """For a page: how far each of ours stands from each floor, which nobody loses to; nothing where none raced."""
+    groups: dict[str, Outcome] = defaultdict(lambda: Outcome([]))
+    for one in comparisons:
+        if one.bare and one.ours in ours and not one.metric.spent:
+            groups[one.other if len(ours) == 1 else f"{one.ours} / {one.other}"].every.append(one)
+    named = f"{ours[0]} over the floor" if len(ours) == 1 else "over the floor"
+    rows = ([name, len(found.every), *ends(found)] for name, found in sorted(groups.items()))
+    return say.markdown([named, "comparisons", "farthest", "nearest"], rows, right={1})
+
+
+def losers(ours: list[str]) -> str:
+    """The subject and the verb of every sentence that counts losses."""
+    return f"{in_prose(ours)} {'loses' if len(ours) == 1 else 'lose'}"
 
 
 def lost(comparisons: list[Comparison]) -> list[list[Comparison]]:
     """The losses by point, metric and ours. The worst first."""
-    groups: dict[tuple, list[Comparison]] = {}
+    groups: dict[tuple, list[Comparison]] = defaultdict(list)
     for one in sorted(comparisons, key=ratio, reverse=True):
         if one.claim and one.verdict == stats.REGRESSED:
-            groups.setdefault((one.key, one.metric, one.pairing.candidate), []).append(one)
+            groups[one.key, one.metric, one.ours].append(one)
     return list(groups.values())
 
 
 def losses(comparisons: list[Comparison]) -> list[str]:
     """Each in a line: at which point, by how much, to which, and what a latency was bought with."""
     groups = lost(comparisons)
-    many = len({found[0].pairing.candidate for found in groups}) > 1
-    begin = (f"{found[0].pairing.candidate} in " if many else "" for found in groups)
-    return [f"{own}{where(found[0])}: {', '.join(loss(one, comparisons) for one in found)}" for own, found in zip(begin, groups)]
-
-
-def loss(one: Comparison, comparisons: list[Comparison]) -> str:
-    times = stats.ratio_text(one.found.ratio, one.found.lo, one.found.hi)
-    return f"×{times} of {one.pairing.baseline}{summary.at_cost(one, comparisons)}"
+    many, out = len({found[0].ours for found in groups}) > 1, []
+    for found in groups:
+        each = (f"×{one.times} of {one.other}{summary.at_cost(one, comparisons)}" for one in found)
+        out.append(f"{f'{found[0].ours} in ' if many else ''}{where(found[0])}: {', '.join(each)}")
+    return out

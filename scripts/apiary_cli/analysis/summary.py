@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 
 from ..base import repo
@@ -32,12 +33,8 @@ def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
 
 
 def torn(folder: Path, cause: str) -> Fault:
-    return Fault(
-        f"{folder} is no whole result folder of a race",
-        cause,
-        "take another (a race leaves its folder whole or not at all; git checkout brings back a committed one)",
-        USAGE,
-    )
+    remedy = "take another (a race leaves its folder whole or not at all; git checkout brings back a committed one)"
+    return Fault(f"{folder} is no whole result folder of a race", cause, remedy, USAGE)
 
 
 def ratio_text(one: Comparison) -> str:
@@ -47,52 +44,41 @@ def ratio_text(one: Comparison) -> str:
 def at_cost(one: Comparison, comparisons: list[Comparison]) -> str:
     """Behind a latency: what it was bought with."""
     cost = comparing.cost_beside(one, comparisons)
-    return f"; processor time of {cost.pairing.candidate} ×{cost.found.ratio:.2f}" if cost else ""
+    return f"; processor time of {cost.ours} ×{cost.found.ratio:.2f}" if cost else ""
 
 
 def bare_lines(rows: list[dict[str, str]], comparisons: list[Comparison]) -> list[str]:
     """How far everybody stands from the same work without a scheduler."""
     out = []
-    for found in comparing.against_bare(comparisons):
-        one = found[0]
+    for one, *rest in comparing.against_bare(comparisons):
+        ratios = ", ".join(f"{each.ours} {ratio_text(each)}" for each in (one, *rest))
         median = human(comparing.bare_median(rows, one))
-        ratios = ", ".join(f"{other.pairing.candidate} {ratio_text(other)}" for other in found)
-        out.append(f"{comparing.place_name(one)}, {one.metric.what}, over the floor {one.pairing.baseline} ({median}): {ratios}")
+        out.append(f"{comparing.place_name(one)}, {one.metric.what}, over the floor {one.other} ({median}): {ratios}")
     return out
 
 
 def control_lines(found: Validity) -> list[str]:
-    lines = [f"Batch: {found.word}"]
-    lines += [f"  {reason}" for reason in found.reasons]
+    lines = [f"Batch: {found.word}", *(f"  {reason}" for reason in found.reasons)]
     if found.aa:
         widest = max(found.aa, key=lambda one: one.found.half_width)
-        lines.append(
-            f"  A/A half-width at most {100 * widest.found.half_width:.1f} % ({comparing.place_name(widest)}, "
-            f"{widest.metric.what})"
-        )
+        where = f"{comparing.place_name(widest)}, {widest.metric.what}"
+        lines.append(f"  A/A half-width at most {100 * widest.found.half_width:.1f} % ({where})")
     lines += [f"  built-in slow-down {comparing.seen_text(found.slow10)}"] if found.slow10 else []
-    lines += [f"  built-in slow-down came out as {ratio_text(one)} in {comparing.place_name(one)}" for one in found.slow10]
-    return lines
+    return lines + [f"  built-in slow-down came out as {ratio_text(one)} in {comparing.place_name(one)}" for one in found.slow10]
 
 
 def failures(rows: list[dict[str, str]]) -> list[str]:
     out = []
-    for (subject, status), count in sorted(comparing.incorrect(rows).items()):
-        example = next(r for r in rows if r["subject"] == subject and r["status"] == status)
-        out.append(
-            f"{subject}: {count} × {status}, e.g. {example['scenario']} {example['scenario_params']}: "
-            f"{example['error']}"
-        )
+    for failed, count in sorted(comparing.incorrect(rows).items()):
+        one = next(row for row in rows if (row["subject"], row["status"]) == failed)
+        out.append(f"{failed[0]}: {count} × {failed[1]}, e.g. {one['scenario']} {one['scenario_params']}: {one['error']}")
     return out
 
 
 def disturbance_line(rows: list[dict[str, str]]) -> str:
-    disturbed = sum("disturbed" in row["flags"].split(";") or row["status"] == "disturbed" for row in rows)
-    return (
-        f"{disturbed} of {len(rows)} runs stand in rounds that other work on this machine disturbed"
-        if disturbed
-        else ""
-    )
+    disturbed = sum("disturbed" in tables.flags_of(row) or row["status"] == "disturbed" for row in rows)
+    told = f"{disturbed} of {len(rows)} runs stand in rounds that other work on this machine disturbed"
+    return told if disturbed else ""
 
 
 def trust_lines(race: dict) -> list[str]:
@@ -116,6 +102,15 @@ def try_line(race: dict, word: str) -> str:
     return f"Try {len(before) + 1} of this plan on this source" + (f", behind {', '.join(before)}" if before else "")
 
 
+def machine(env: dict) -> str:
+    found = env.get("machine", {})
+    return f"{found.get('cpu', 'unknown CPU')}, {found.get('cpus', '?')} CPUs"
+
+
+def commit(race: dict) -> str:
+    return str(race.get("commit", "none"))[:12] + (" with uncommitted changes" if race.get("dirty") else "")
+
+
 def rounds_line(race: dict) -> str:
     """How many rounds there were, and why not as many as planned."""
     done, planned = race.get("rounds_of_batches") or [race.get("rounds", 0)], race.get("rounds_planned", 0)
@@ -128,20 +123,20 @@ def rounds_line(race: dict) -> str:
 def missing(env: dict, rows: list[dict[str, str]]) -> list[str]:
     """What has no figure and why: a subject that cannot express a point, or that was not built. Nothing is left out
     in silence. (The floors have what they have, and runtimes have no scenario `floor_…`.)"""
-    absent = env.get("race", {}).get("absent", [])
-    out = [f"not raced, because not built: {', '.join(absent)}"] if absent else []
-    cannot: dict[str, dict[str, None]] = {}
+    absent, cannot = env.get("race", {}).get("absent", []), defaultdict(set)
     for row in rows:
         floor = row["role"] == "bare" or row["scenario"].startswith("floor_")
         if row["status"] == "unsupported" and row["row_kind"] == "measure" and not floor:
-            cannot.setdefault(row["subject"], {})[row["scenario"]] = None
-    return out + [f"{name} cannot express: {', '.join(sorted(found))}" for name, found in sorted(cannot.items())]
+            cannot[row["subject"]].add(row["scenario"])
+    return [
+        *([f"not raced, because not built: {', '.join(absent)}"] if absent else []),
+        *(f"{name} cannot express: {', '.join(sorted(found))}" for name, found in sorted(cannot.items())),
+    ]
 
 
 def comparison_table(comparisons: list[Comparison]) -> list[str]:
-    rows = (
-        [comparing.place_name(one), one.metric.what, f"{one.pairing.candidate} / {one.pairing.baseline}", ratio_text(one), one.found.n,
+    return markdown(["scenario", "metric", "candidate / baseline", "ratio [95 %]", "pairs", "margin", "verdict"], (
+        [comparing.place_name(one), one.metric.what, f"{one.ours} / {one.other}", ratio_text(one), one.found.n,
          f"{100 * one.margin:.1f} %", one.verdict + (f" ({', '.join(one.flags)})" if one.flags else "")]
         for one in comparisons
-    )
-    return markdown(["scenario", "metric", "candidate / baseline", "ratio [95 %]", "pairs", "margin", "verdict"], rows)
+    ))

@@ -6,7 +6,6 @@ import ast
 import operator
 
 
-
 def share(whole: float, parts: float) -> float:
     """Nothing where there are no parts: a forecast is no place to fail."""
     return whole / parts if parts else 0.0

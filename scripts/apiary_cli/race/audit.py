@@ -10,6 +10,7 @@ A finding counts when it comes again in every attempt, and never from a run that
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import os
 import signal
@@ -28,17 +29,18 @@ OTHER = 10.0  # times as fast as with fixed operations: no block length does tha
 START_S, START_CPU_S = 0.1, 0.03  # of a program and its runtime, beside what asking it who it is took
 PAUSE_S, DUE = 0.03, 30  # how long, and how many posts should be due meanwhile
 ACTIVE_NS = 10_000  # a thread that ran
+STEP_S = 0.02  # between two looks at the threads
 SEED = 20_011
 
 
-@dataclasses.dataclass
 class Threads:
     """The processor time of each thread of a process, looked at now and then: when and with how much it was seen first,
     and last."""
 
-    first: dict[int, tuple[float, int]] = dataclasses.field(default_factory=dict)
-    last: dict[int, tuple[float, int]] = dataclasses.field(default_factory=dict)
-    at: list[float] = dataclasses.field(default_factory=list)
+    def __init__(self) -> None:
+        self.first: dict[int, tuple[float, int]] = {}
+        self.last: dict[int, tuple[float, int]] = {}
+        self.at: list[float] = []
 
     def look(self, pid: int, seconds: float) -> None:
         for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
@@ -51,22 +53,16 @@ class Threads:
             self.last[thread] = seconds, ran
         self.at.append(seconds)
 
+    def watch(self, pid: int, seconds: float) -> float:
+        """Looks at every STEP_S, but the first time."""
+        if seconds >= STEP_S:
+            self.look(pid, seconds)
+        return STEP_S
+
     def ran(self, least_s: float = 0.0) -> dict[int, int]:
         """Nanoseconds that each thread has run since the first look, if it was seen over so many seconds."""
-        return {
-            thread: self.last[thread][1] - ran
-            for thread, (born, ran) in self.first.items()
-            if self.last[thread][0] - born >= least_s
-        }
-
-
-def every(step: float, threads: Threads) -> Callable[[int, float], float]:
-    def watch(pid: int, seconds: float) -> float:
-        if seconds >= step:
-            threads.look(pid, seconds)
-        return step
-
-    return watch
+        both = ((thread, first, self.last[thread]) for thread, first in self.first.items())
+        return {thread: ran - before for thread, (born, before), (seen, ran) in both if seen - born >= least_s}
 
 
 class Pause:
@@ -95,21 +91,13 @@ class Pause:
         return max(0.001, (self.at if self.threads.at else 0.6 * self.at) - seconds)
 
 
-def attempt(
-    race: rounds.Race, point: Point, arm: Arm, release: rounds.Release, blocks: int, warmup: int, watch
-) -> tuple[dict[str, str], proc.Done, bool]:
-    """One run: its row, the process, and whether others disturbed it."""
-    row, _, done, found = rounds.once(race, point, arm, SEED, release, blocks, warmup, watch=watch, held=False)
-    return row, done, found.disturbed
-
-
 # ------------------------------------------------------------------------------------------------------- totals
 
 
 def totals(race: rounds.Race, point: Point, arm: Arm) -> str | None:
     """What one attempt finds; an empty string where all is well, None where it proves nothing."""
-    usual_blocks = point.measured or race.plan.blocks
-    usual, _, _ = attempt(race, point, arm, rounds.Release(), usual_blocks, race.plan.warmup_blocks, None)
+    once = functools.partial(rounds.once, race, arm=arm, seed=SEED, release=rounds.Release(), held=False)
+    usual, *_ = once(point, blocks=point.measured or race.plan.blocks, warmup=race.plan.warmup_blocks)
     if usual["status"] != "ok":
         return None  # the rounds will say so
     # Short blocks are mostly the making of their threads: longer ones are told by the same code.
@@ -120,17 +108,17 @@ def totals(race: rounds.Race, point: Point, arm: Arm) -> str | None:
     lasts = LASTS_S + 6 * arm.subject.start_cpu_s
     blocks = max(8 if point.scenario.by_threads else 3, round(lasts / (times * wall)))
     threads = Threads()
-    row, done, disturbed = attempt(race, fixed, arm, rounds.Release(), blocks, 0, every(0.02, threads))
+    row, _, done, found = once(fixed, blocks=blocks, warmup=0, watch=threads.watch)
     if row["status"] == "hang":
         return ""  # threads that spin for each other, beside other work: the rounds will say so, if it is more than that
     if row["status"] != "ok":
         return f"with --param ops={ops} it is {row['status']}: {row['error']}"
-    found = too_short(row, done, point, arm, blocks, race, disturbed)
-    if not found and "ops" not in dict(point.params) and times == 1:
-        found = other_figures(usual, row)
-    if not found and point.scenario.by_threads:
-        found = without_workers(threads, done, int(row["wall_ns"]) / 1e9)
-    return found
+    told = too_short(row, done, point, arm, blocks, race, found.disturbed)
+    if not told and "ops" not in dict(point.params) and times == 1:
+        told = other_figures(usual, row)
+    if not told and point.scenario.by_threads:
+        told = without_workers(threads, done, int(row["wall_ns"]) / 1e9)
+    return told
 
 
 def too_short(
@@ -139,22 +127,18 @@ def too_short(
     """The blocks claim to have been far less than the process was."""
     workers = point.workers or race.workers
     serially = 2 * workers if point.scenario.answer_first else 0  # blocks that working out the answer is worth
-    wall = int(row["wall_ns"]) / 1e9
-    beside = blocks * BLOCK_S
-    claimed, used = blocks * wall, done.cpu_seconds - START_CPU_S - 1.5 * arm.subject.start_cpu_s - beside
-    cpu = int(row["cpu_ns"]) / 1e9 if row["cpu_ns"] else None
-    if cpu is not None and blocks * cpu < LEAST_SHARE * (used - serially * cpu):
+    wall, cpu = int(row["wall_ns"]) / 1e9, int(row["cpu_ns"] or 0) / 1e9
+    claimed, beside = blocks * wall, blocks * BLOCK_S
+    used = done.cpu_seconds - START_CPU_S - 1.5 * arm.subject.start_cpu_s - beside
+    if row["cpu_ns"] and blocks * cpu < LEAST_SHARE * (used - serially * cpu):
         return f"{blocks} blocks claim {blocks * cpu:.3f} s of processor time, the process used {done.cpu_seconds:.3f} s"
     if used > plausible.BUSY * plausible.processors(point, workers) * (claimed + serially * wall):
         return f"{blocks} blocks claim to have lasted {claimed:.3f} s, the process used {done.cpu_seconds:.3f} s of processor time"
     # Where a block is many iterations, a busy machine may keep the main thread waiting between them.
-    if (not disturbed or whole_blocks(point)) and claimed < LEAST_SHARE * (done.seconds - START_S - beside - serially * wall):
+    held = not disturbed or not ("tasks" in point.scenario.parameters or point.scenario.answer_first)
+    if held and claimed < LEAST_SHARE * (done.seconds - START_S - beside - serially * wall):
         return f"{blocks} blocks claim to have lasted {claimed:.3f} s, the process lasted {done.seconds:.3f} s"
     return ""
-
-
-def whole_blocks(point: Point) -> bool:
-    return "tasks" not in point.scenario.parameters and not point.scenario.answer_first
 
 
 def other_figures(usual: dict[str, str], fixed: dict[str, str]) -> str:
@@ -183,19 +167,17 @@ def without_workers(threads: Threads, done: proc.Done, block_s: float) -> str | 
 # -------------------------------------------------------------------------------------------------------- pause
 
 
-def moment(point: Point, arm: Arm, release: rounds.Release) -> tuple[float, float, float] | None:
+def moment(point: Point, release: rounds.Release) -> tuple[float, float, float] | None:
     """When to stop it, for how long, and how long the work lasts at least; None where no pause fits into it."""
-    params = dict(point.params)
     if point.scenario.open_loop:
         if not release.last_ns:
             return None
         lasts, length = release.last_ns / 1e9, max(PAUSE_S, DUE * release.last_ns / 1e9 / release.posts)
-    elif point.scenario.name == "timer_lateness":
+    else:
+        params = dict(point.params)
         delay = int(params.get("delay_us", 1000)) / 1e6
         lasts = delay * -(-int(params.get("ops", 200)) // int(params.get("pending", 1)))
         length = max(PAUSE_S, 3 * delay)
-    else:
-        return None
     share = 0.55 if point.scenario.name == "mixed_load" else 0.45
     return (0.03 + share * lasts, length, lasts) if length <= 0.3 * lasts else None
 
@@ -203,12 +185,12 @@ def moment(point: Point, arm: Arm, release: rounds.Release) -> tuple[float, floa
 def paused(race: rounds.Race, point: Point, arm: Arm) -> str | None:
     """As totals(): one attempt."""
     release = rounds.Release.of(point, SEED)
-    when = moment(point, arm, release)
+    when = moment(point, release)
     if not when:
         return ""
     at, length, lasts = when
-    pause = Pause(at, length)
-    row, done, _ = attempt(race, point, arm, release, point.measured or race.plan.blocks, race.plan.warmup_blocks, pause.watch)
+    pause, blocks = Pause(at, length), point.measured or race.plan.blocks
+    row, _, done, _ = rounds.once(race, point, arm, SEED, release, blocks, race.plan.warmup_blocks, watch=pause.watch, held=False)
     if row["status"] != "ok":
         return ""
     if pause.began is None or pause.ended is None:
@@ -218,15 +200,13 @@ def paused(race: rounds.Race, point: Point, arm: Arm) -> str | None:
     tenth = 0.1 * (lasts if point.scenario.open_loop else done.seconds)
     if pause.ended > lasts or pause.began < done.seconds - lasts + tenth + 0.005:
         return None
-    half = 0.5 * (pause.ended - pause.began)
-    if int(row["lat_max_ns"]) / 1e9 < half:
-        return (
-            f"the process was stopped for {1e3 * 2 * half:.0f} ms while posts were due, and lat_max_ns says that none was "
-            f"late by more than {int(row['lat_max_ns']) / 1e6:.3f} ms"
-        )
-    ran = pause.threads.ran()
-    active = sum(ns >= ACTIVE_NS for ns in ran.values())
-    if point.scenario.open_loop and len(pause.threads.at) == 2 and active < 2 and sum(ran.values()) >= 20 * ACTIVE_NS:
+    stopped, latest = pause.ended - pause.began, int(row["lat_max_ns"])
+    if latest / 1e9 < 0.5 * stopped:
+        return (f"the process was stopped for {1e3 * stopped:.0f} ms while posts were due, and lat_max_ns says that none was "
+                f"late by more than {latest / 1e6:.3f} ms")
+    ran = pause.threads.ran().values()
+    active = sum(ns >= ACTIVE_NS for ns in ran)
+    if point.scenario.open_loop and len(pause.threads.at) == 2 and active < 2 and sum(ran) >= 20 * ACTIVE_NS:
         return "only one of its threads ran: the posts run on the thread that posts them"
     return ""
 
@@ -236,39 +216,31 @@ def paused(race: rounds.Race, point: Point, arm: Arm) -> str | None:
 
 def due(race: rounds.Race) -> list[tuple[Arm, Point]]:
     """One point of each scenario and placement for each arm that is no control."""
-    out = []
+    out = {}
     for arm in race.arms:
-        points: dict[tuple[str, str], Point] = {}
         for point in race.plan.points if not arm.control else ():
-            if point.scenario.name in arm.subject.scenarios and kind(point):
-                points.setdefault((point.scenario.name, point.placement), point)
-        out += [(arm, point) for point in points.values()]
-    return out
+            if point.scenario.name in arm.subject.scenarios and look_of(point):
+                out.setdefault((arm.label, point.scenario.name, point.placement), (arm, point))
+    return list(out.values())
 
 
-def kind(point: Point) -> str:
+def look_of(point: Point) -> tuple[str, Callable[[rounds.Race, Point, Arm], str | None]] | None:
+    """How its figures are asked; None where they are not."""
     if plausible.of_blocks(point):
-        return "totals"
-    return "pause" if point.scenario.open_loop or point.scenario.name == "timer_lateness" else ""
+        return "totals", totals
+    return ("pause", paused) if point.scenario.open_loop or point.scenario.name == "timer_lateness" else None
 
 
 def audit(race: rounds.Race, arm: Arm, point: Point) -> dict:
     """Up to three attempts: a finding must come again in each that proves something, in two at least."""
-    look = totals if kind(point) == "totals" else paused
+    kind, look = look_of(point)
     found: list[str] = []
-    clean = False
     for _ in range(ATTEMPTS):
         told = look(race, point, arm)
-        clean = told == ""
-        if clean:
+        if told == "":
             break
         found += [told] if told else []
-    return {
-        "subject": arm.label,
-        "scenario": point.scenario.name,
-        "scenario_params": point.params_text,
-        "placement": point.placement,
-        "kind": kind(point),
-        "found": "" if clean or len(found) < 2 else found[-1],
-        "proved": clean or len(found) >= 2,
+    twice = told != "" and len(found) >= 2
+    return {"subject": arm.label} | point.columns | {
+        "kind": kind, "found": found[-1] if twice else "", "proved": told == "" or twice,
     }

@@ -29,7 +29,8 @@ def parse_busy_ticks(text: str) -> int | None:
 
 @dataclass(frozen=True)
 class Sample:
-    """The counters at one moment."""
+    """The counters at one moment; None where the kernel does not tell. `own_cpu`: this process and the children that it
+    has waited for."""
 
     at: float
     psi_us: int | None
@@ -38,13 +39,8 @@ class Sample:
 
 
 def sample() -> Sample:
-    times = os.times()
-    return Sample(
-        time.monotonic(),
-        parse_psi_total(read("/proc/pressure/cpu")),
-        parse_busy_ticks(read("/proc/stat")),
-        times.user + times.system + times.children_user + times.children_system,
-    )
+    own = sum(os.times()[:4])
+    return Sample(time.monotonic(), parse_psi_total(read("/proc/pressure/cpu")), parse_busy_ticks(read("/proc/stat")), own)
 
 
 @dataclass(frozen=True)
@@ -60,20 +56,15 @@ class Disturbance:
         return self.foreign_ppm is not None and self.foreign_ppm - self.tick_ppm > DISTURBED_PPM
 
     def columns(self) -> dict[str, str]:
-        return {
-            "psi_cpu_some_us": "" if self.psi_us is None else str(self.psi_us),
-            "foreign_cpu_ppm": "" if self.foreign_ppm is None else str(self.foreign_ppm),
-        }
+        found = {"psi_cpu_some_us": self.psi_us, "foreign_cpu_ppm": self.foreign_ppm}
+        return {column: "" if value is None else str(value) for column, value in found.items()}
 
 
 def between(before: Sample, after: Sample, cpus: int | None = None, ticks_per_s: int | None = None) -> Disturbance:
-    """`own_cpu` counts this process and the children that it has waited for."""
-    cpus = cpus or os.cpu_count() or 1
-    ticks_per_s = ticks_per_s or os.sysconf("SC_CLK_TCK")
+    cpus, ticks_per_s = cpus or os.cpu_count() or 1, ticks_per_s or os.sysconf("SC_CLK_TCK")
     psi = None if None in (before.psi_us, after.psi_us) else max(0, after.psi_us - before.psi_us)
-    if None in (before.busy_ticks, after.busy_ticks) or after.at <= before.at:
-        return Disturbance(psi, None)
-    busy = (after.busy_ticks - before.busy_ticks) / ticks_per_s
-    foreign = max(0.0, busy - (after.own_cpu - before.own_cpu))
     seconds = after.at - before.at
+    if None in (before.busy_ticks, after.busy_ticks) or seconds <= 0:
+        return Disturbance(psi, None)
+    foreign = max(0.0, (after.busy_ticks - before.busy_ticks) / ticks_per_s - (after.own_cpu - before.own_cpu))
     return Disturbance(psi, round(1e6 * foreign / (seconds * cpus)), round(1e6 / ticks_per_s / seconds))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from statistics import fmean
 
 from .plans import Plan, Point
 from .scenarios import OF_THE_PLAN
@@ -25,17 +26,13 @@ class Eta:
 
     def __init__(self, plan: Plan, runs: dict[Point, int]):
         self.plan, self.left_runs = plan, dict(runs)
-        self.taken: dict[Point, list[float]] = defaultdict(lambda: [0, 0.0])
+        self.taken: dict[Point, list[float]] = defaultdict(list)
 
     def note(self, point: Point, seconds: float) -> None:
         """A run has ended. One more than planned was a repetition."""
-        count, total = self.taken[point]
-        self.taken[point] = [count + 1, total + seconds]
+        self.taken[point].append(seconds)
         self.left_runs[point] = max(0, self.left_runs.get(point, 0) - 1)
 
-    def seconds_of(self, point: Point) -> float:
-        count, total = self.taken[point]
-        return total / count if count else guess(self.plan, point)
-
     def left(self) -> float:
-        return sum(count * self.seconds_of(point) for point, count in self.left_runs.items())
+        each = ((count, self.taken.get(point), point) for point, count in self.left_runs.items())
+        return sum(count * (fmean(taken) if taken else guess(self.plan, point)) for count, taken, point in each)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 import shutil
 from pathlib import Path
@@ -20,40 +21,19 @@ STATE = "resume.json"  # in an unfinished folder: what has been done, and by whi
 LOCK = ".lock"
 
 
-def names(stamp: str, host: str) -> Iterator[str]:
-    """DATE-HOST, then DATE-HOST-2, …"""
-    yield f"{stamp}-{host}"
-    number = 2
-    while True:
-        yield f"{stamp}-{host}-{number}"
-        number += 1
-
-
-def read_text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except (OSError, ValueError):
-        return ""
-
-
-def alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
-
-
 def reserve(results: Path) -> tuple[str, Path]:
-    """A name that nobody else has or will have, and its folder. Whoever makes DATE-HOST.unfinished owns the name; it
-    looks again for DATE-HOST behind that, since its owner may have finished between two looks."""
-    for name in names(repo.utc_stamp(), repo.host()):
+    """A name that nobody else has or will have, DATE-HOST, DATE-HOST-2, …, and its folder. Whoever makes
+    DATE-HOST.unfinished owns the name; it looks again for DATE-HOST behind that, since its owner may have finished
+    between two looks."""
+    first = f"{repo.utc_stamp()}-{repo.host()}"
+    for name in itertools.chain([first], (f"{first}-{number}" for number in itertools.count(2))):
         filling = results / f"{name}{UNFINISHED}"
-        if (results / name).exists():
-            continue
-        try:
-            filling.mkdir()
-        except FileExistsError:
-            continue
-        if not (results / name).exists():
-            return name, filling
-        filling.rmdir()
+        with contextlib.suppress(FileExistsError):
+            if not (results / name).exists():
+                filling.mkdir()
+                if not (results / name).exists():
+                    return name, filling
+                filling.rmdir()
     raise AssertionError("the names never end")
 
 
@@ -73,16 +53,15 @@ def held(filling: Path) -> Iterator[None]:
 
 def sweep(results: Path) -> None:
     """Remove what a killed run (SIGKILL, power) left and nobody can use; a live one's folder stays, and so do rounds."""
-    for path in results.glob(".tmp-*"):
-        pid = path.name.rpartition("-")[2]
-        if pid.isdigit() and not alive(int(pid)):
-            say(f"removing {path.name}, left by a run that was killed")
-            shutil.rmtree(path, ignore_errors=True)
+    left = [(path, path.name.rpartition("-")[2], "") for path in results.glob(".tmp-*")]
     for path in results.glob(f"*{UNFINISHED}"):
         # A folder without a number in its lock is being made this very moment.
-        pid = read_text(path / LOCK)
-        if pid.isdigit() and not alive(int(pid)) and not (path / STATE).exists():
-            say(f"removing {path.name}, left by a run that was killed before its first round ended")
+        with contextlib.suppress(OSError):
+            if not (path / STATE).exists():
+                left.append((path, (path / LOCK).read_text(errors="replace"), " before its first round ended"))
+    for path, pid, when in left:
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            say(f"removing {path.name}, left by a run that was killed{when}")
             shutil.rmtree(path, ignore_errors=True)
 
 
@@ -121,29 +100,25 @@ def unfinished(results: Path | None = None) -> list[Path]:
 
 def to_resume(name: str) -> tuple[Path, dict]:
     """The folder of this name (or path), the newest without one; and its state."""
-    known = unfinished()
+    known = {path.name.removesuffix(UNFINISHED): path for path in unfinished()}
     if not known:
         raise Fault("there is no unfinished race", "", "scripts/apiary race", USAGE)
-    wanted = Path(name.rstrip("/")).name.removesuffix(UNFINISHED) if name else known[-1].name.removesuffix(UNFINISHED)
-    for path in known:
-        if path.name.removesuffix(UNFINISHED) == wanted:
-            state = repo.read_json(path / STATE)
-            if state is None or state.get("schema_version") != 1:
-                raise Fault(f"{path.name}/{STATE} cannot be read", "it is torn", f"rm -r results/{path.name}", USAGE)
-            return path, state
-    raise unknown("unfinished race", name, [path.name.removesuffix(UNFINISHED) for path in known])
+    wanted = Path(name.rstrip("/")).name.removesuffix(UNFINISHED) if name else [*known][-1]
+    if wanted not in known:
+        raise unknown("unfinished race", name, known)
+    path = known[wanted]
+    state = repo.read_json(path / STATE)
+    if state is None or state.get("schema_version") != 1:
+        raise Fault(f"{path.name}/{STATE} cannot be read", "it is torn", f"rm -r results/{path.name}", USAGE)
+    return path, state
 
 
 def refuse_unfinished(path: Path) -> Path:
     """The path again, if it is a whole folder's."""
     name = path.resolve().name
     if name.endswith(UNFINISHED):
-        raise Fault(
-            f"{name} is unfinished",
-            "its race was stopped before the end: rounds are missing, and nothing was compared",
-            f"scripts/apiary race --resume {name.removesuffix(UNFINISHED)}",
-            USAGE,
-        )
+        cause = "its race was stopped before the end: rounds are missing, and nothing was compared"
+        raise Fault(f"{name} is unfinished", cause, f"scripts/apiary race --resume {name.removesuffix(UNFINISHED)}", USAGE)
     return path
 
 
@@ -156,23 +131,14 @@ class Record:
         self.env_id, self.before = environment.env_id(self.machine, self.toolchain), environment.load()
         self.verification = verification.snapshot(source, **how)
 
-    def write(self, out: Path, run_id: str, race: dict, **more: object) -> dict:
-        """Into the folder `out`; `race` is what was run. Returns what was written."""
+    def write(self, out: Path, run_id: str, race: dict, **more: object) -> None:
+        """Into the folder `out`; `race` is what was run."""
         env = {
-            "schema_version": 1,
-            "run_id": run_id,
-            "env_id": self.env_id,
-            "machine": self.machine,
-            "toolchain": self.toolchain,
-            **more,
-            "load_before": self.before,
-            "load_after": environment.load(),
-            "verification": self.verification,
-            "race": race,
+            "schema_version": 1, "run_id": run_id, "env_id": self.env_id, "machine": self.machine, "toolchain": self.toolchain,
+            **more, "load_before": self.before, "load_after": environment.load(), "verification": self.verification, "race": race,
         }
         env["race"] = race | {"earlier": earlier(env, out.parent)}
         repo.write_json(out / "env.json", env)
-        return env
 
 
 SAME = ("plan", "points", "rounds_planned", "block_ms", "workers", "commit")

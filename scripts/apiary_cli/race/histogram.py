@@ -12,29 +12,16 @@ from . import tables
 Bucket = tuple[int, int, int]  # lowest value, highest value, count
 
 ABOVE = 100  # samples that must lie above a percentile
-PERCENTILES = (
-    ("lat_p50_ns", 500),
-    ("lat_p90_ns", 900),
-    ("lat_p95_ns", 950),
-    ("lat_p99_ns", 990),
-    ("lat_p999_ns", 999),
-)
+PERCENTILES = (("lat_p50_ns", 500), ("lat_p90_ns", 900), ("lat_p95_ns", 950), ("lat_p99_ns", 990), ("lat_p999_ns", 999))
+MOST_BYTES = 4 << 20  # all buckets there are, with counts of 20 digits, stay below this
+KINDS = {stat.S_IFIFO: "pipe", stat.S_IFDIR: "folder", stat.S_IFLNK: "symbolic link", stat.S_IFSOCK: "socket"}
 
 
 def edges(value: int) -> tuple[int, int]:
     """The bucket of a value: one each below 256, above that 128 in each octave."""
-    if value < 256:
-        return value, value
-    shift = value.bit_length() - 8
+    shift = max(0, value.bit_length() - 8)
     low = value >> shift << shift
     return low, low + (1 << shift) - 1
-
-
-def rank(permille: int, n: int) -> int:
-    return max(1, -(-permille * n // 1000))
-
-
-MOST_BYTES = 4 << 20  # all buckets there are, with counts of 20 digits, stay below this
 
 
 def plain_file(path: Path) -> None:
@@ -45,30 +32,24 @@ def plain_file(path: Path) -> None:
     except OSError as error:
         raise ValueError(f"the file was not written ({error.strerror})") from error
     if not stat.S_ISREG(found.st_mode):
-        raise ValueError(f"the path has become a {kind_of(found.st_mode)}, not a file")
+        raise ValueError(f"the path has become a {KINDS.get(stat.S_IFMT(found.st_mode), 'device')}, not a file")
     if found.st_size > MOST_BYTES:
         raise ValueError(f"the file has {found.st_size} bytes, more than every bucket there is")
 
 
-def kind_of(mode: int) -> str:
-    kinds = {stat.S_IFIFO: "pipe", stat.S_IFDIR: "folder", stat.S_IFLNK: "symbolic link", stat.S_IFSOCK: "socket"}
-    return kinds.get(stat.S_IFMT(mode), "device")
-
-
-def whole(row: dict[str, str], column: str) -> int:
-    cell = row[column]
-    if not (cell.isascii() and cell.isdigit() and len(cell) <= 20):
-        raise ValueError(f"{column} is {cell[:60]!r}, not a whole number")
-    return int(cell)
+def bucket(row: dict[str, str]) -> Bucket:
+    for column, cell in row.items():
+        if not (cell.isascii() and cell.isdigit() and len(cell) <= 20):
+            raise ValueError(f"{column} is {cell[:60]!r}, not a whole number")
+    return tuple(int(row[column]) for column in tables.SUBJECT_HIST)
 
 
 def read(path: Path) -> list[dict[str, str]]:
     """The file's rows; raises ValueError where they are no histogram."""
     plain_file(path)
     rows, before = tables.read(path, tables.SUBJECT_HIST), -1
-    for row in rows:
-        low, high, count = (whole(row, column) for column in tables.SUBJECT_HIST)
-        if low < 0 or (low, high) != edges(low) or count < 1:
+    for low, high, count in map(bucket, rows):
+        if (low, high) != edges(low) or count < 1:
             raise ValueError(f"{low}…{high} with count {count} is no bucket")
         if low <= before:
             raise ValueError(f"bucket {low}…{high} does not ascend")
@@ -78,7 +59,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def flaw(rows: list[dict[str, str]], row: dict[str, str]) -> str:
     """How a histogram contradicts the row that was printed with it, or an empty string."""
-    buckets: list[Bucket] = [tuple(int(one[column]) for column in tables.SUBJECT_HIST) for one in rows]
+    buckets = list(map(bucket, rows))
     n, told = sum(count for _, _, count in buckets), Fraction(row["lat_count"] or 0)
     if n != told:
         return f"it holds {n} samples, lat_count is {told}"
@@ -89,7 +70,7 @@ def flaw(rows: list[dict[str, str]], row: dict[str, str]) -> str:
             return f"its outermost bucket is {low}…{high}, {column} is {row[column]}"
     most = Fraction(row["lat_max_ns"] or buckets[-1][1])
     for column, permille in PERCENTILES:
-        place = rank(permille, n)
+        place = max(1, -(-permille * n // 1000))
         if row[column] == "":
             continue
         if column != "lat_p50_ns" and n - place < ABOVE:
@@ -101,9 +82,9 @@ def flaw(rows: list[dict[str, str]], row: dict[str, str]) -> str:
 
 
 def value_at(buckets: list[Bucket], place: int) -> int:
-    seen = 0
+    """The upper edge of the bucket that holds the sample of this place; there is one."""
     for _, high, count in buckets:
-        seen += count
-        if seen >= place:
+        place -= count
+        if place <= 0:
             return high
-    return buckets[-1][1]
+    raise AssertionError("the place is beyond the samples")

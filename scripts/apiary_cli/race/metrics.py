@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Callable
+from typing import Callable, ClassVar
+
+from .tables import flags_of
 
 
 @dataclass(frozen=True)
 class Metric:
     """A column of rows.csv that is compared."""
 
+    unit: ClassVar[str] = "ns"
+    better: ClassVar[str] = "lower"  # columns of compare.csv, of one value so far
+
     column: str
-    unit: str
-    better: str
     what: str = field(compare=False)  # in words: the same figure may be of a task, of a computation
     quotient: tuple[str, str] | None = None  # of these two columns, where the figure has none of its own
     where: Callable[[dict[str, str]], bool] | None = None  # the rows in which the columns mean this
@@ -58,24 +61,17 @@ def unit_of(row: dict[str, str]) -> tuple[str, int] | None:
 def posts_alone(row: dict[str, str]) -> bool:
     """Whether cpu_ns is what the posts cost: nothing computes beside them, and the injector's sleeps are not in it, as
     they are in older rows."""
-    named = {flag.split("=")[0] for flag in row["flags"].split(";")}
-    return "injector_us" in named and "starved_ppm" not in named
+    flags = flags_of(row)
+    return "injector_us" in flags and "starved_ppm" not in flags
 
 
-THROUGHPUT = (Metric("ns_per_op", "ns", "lower", f"time per {OPERATION}"),)
-PROCESSOR = Metric("cpu_ns_per_op", "ns", "lower", f"processor time per {OPERATION}", ("cpu_ns", "ops"))
-IDLE_COST = (Metric("cpu_ns", "ns", "lower", "processor time while idle"),)
-POST_COST = Metric("cpu_ns_per_post", "ns", "lower", "processor time per post", ("cpu_ns", "ops"), posts_alone)
-TIMER_COST = Metric("cpu_ns_per_timer", "ns", "lower", "processor time per timer", ("cpu_ns", "ops"))
-LATENCY = (
-    Metric("lat_p50_ns", "ns", "lower", "latency p50"),
-    Metric("lat_p90_ns", "ns", "lower", "latency p90"),
-    Metric("lat_p99_ns", "ns", "lower", "latency p99"),
-)
-LATENESS = (
-    Metric("lat_p50_ns", "ns", "lower", "lateness p50"),
-    Metric("lat_p90_ns", "ns", "lower", "lateness p90"),
-    Metric("lat_p99_ns", "ns", "lower", "lateness p99"),
+THROUGHPUT = (Metric("ns_per_op", f"time per {OPERATION}"),)
+PROCESSOR = Metric("cpu_ns_per_op", f"processor time per {OPERATION}", ("cpu_ns", "ops"))
+IDLE_COST = (Metric("cpu_ns", "processor time while idle"),)
+POST_COST = Metric("cpu_ns_per_post", "processor time per post", ("cpu_ns", "ops"), posts_alone)
+TIMER_COST = Metric("cpu_ns_per_timer", "processor time per timer", ("cpu_ns", "ops"))
+LATENCY, LATENESS = (
+    tuple(Metric(f"lat_p{n}_ns", f"{kind} p{n}") for n in (50, 90, 99)) for kind in ("latency", "lateness")
 )
 
 # By the names that scenarios.toml calls them.

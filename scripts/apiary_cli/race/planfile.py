@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 
 def times(rate: int, seconds: float, seed: int) -> list[int]:
     """Ascending nanoseconds after the start, by Poisson. The count is rate × seconds, so that every round does equal work."""
-    source, now, out = random.Random(seed), 0.0, []
-    for _ in range(round(rate * seconds)):
-        now += source.expovariate(rate)
-        out.append(round(now * 1e9))
-    return out
+    source = random.Random(seed)
+    gaps = (source.expovariate(rate) for _ in range(round(rate * seconds)))
+    return [round(now * 1e9) for now in itertools.accumulate(gaps)]
 
 
 def text(rate: int, seconds: float, seed: int) -> str:
-    head = f"# apiary plan: poisson arrivals, {rate} per second, {seconds:g} s, seed {seed}\n"
-    return head + "".join(f"{t}\n" for t in times(rate, seconds, seed))
+    head = f"# apiary plan: poisson arrivals, {rate} per second, {seconds:g} s, seed {seed}"
+    return "\n".join([head, *map(str, times(rate, seconds, seed)), ""])

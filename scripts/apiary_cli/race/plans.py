@@ -9,27 +9,37 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..base import given
 from ..base.errors import Fault, USAGE, unknown
+from . import toml_file
 from .metrics import Metric
 from .scenarios import BENCH, SCENARIOS, Scenario
-from .tables import params_text
+from .tables import label_of, params_text
 from .toml_file import TomlFile
 
 PLACEMENTS = ("free", "one_cpu")
 RUNNERS = ("rivals", "workers")  # among a point's parameters: those that the runner obeys and no subject is told as one
 FOLDER, USUAL = BENCH / "plans", "quick"
-NUMBERS = ("rounds", "least_rounds", "batches", "blocks", "block_ms", "warmup_blocks")
-FLAGS = ("controls", "gates")
-KEYS = (*NUMBERS, *FLAGS, "limit_minutes", "subjects", "what", "takes", "points_of", "brief", "point")
-POINT_KEYS = ("scenario", *RUNNERS, "placement", "seconds", "times", "blocks", "params")
-MOST = {"blocks": 1000, "warmup_blocks": 1000, "block_ms": 60_000, "workers": 4096, "rivals": 64, "times": 100}
-MOST_MINUTES = 60 * 24 * 365
-MOST_SECONDS, MOST_POSTS, MOST_PARAMETER = 3600.0, 10**7, 2**32 - 1
+MOST_MINUTES, MOST_SECONDS, MOST_POSTS, MOST_PARAMETER = 60 * 24 * 365, 3600.0, 10**7, 2**32 - 1
 AT_LEAST_ONE = ("pending", "producers", "threads")  # parameters of which 0 makes no sense
 WORD = re.compile(r"[a-z][a-z0-9_]*")
 BRIEF_SECONDS = 0.2  # of an open loop
 LEAST_PUBLISHED = 10  # rounds of a batch; what has fewer is not published
+
+SIZES = {  # what every plan has of its own or as in USUAL
+    "rounds": toml_file.whole(), "least_rounds": toml_file.whole(), "batches": toml_file.whole(),
+    "blocks": toml_file.whole(most=1000), "block_ms": toml_file.whole(most=60_000), "warmup_blocks": toml_file.whole(most=1000),
+    "controls": toml_file.flag, "gates": toml_file.flag,
+}
+KINDS = SIZES | {
+    "what": toml_file.text, "takes": toml_file.text, "subjects": toml_file.names('["hive", "tokio"]', 0),
+    "limit_minutes": toml_file.above_zero(MOST_MINUTES), "points_of": toml_file.text, "brief": toml_file.flag,
+    "point": toml_file.tables('{ scenario = "successor" }', 0),
+}
+POINT = {
+    "scenario": toml_file.one_of("scenario", SCENARIOS), "rivals": toml_file.whole(most=64), "workers": toml_file.whole(most=4096),
+    "placement": toml_file.one_of("placement", PLACEMENTS), "seconds": toml_file.above_zero(MOST_SECONDS),
+    "times": toml_file.whole(most=100), "blocks": toml_file.whole(most=1000), "params": toml_file.table("{ rate = 1000 }"),
+}
 
 
 @dataclass(frozen=True)
@@ -58,9 +68,17 @@ class Point:
         return params_text(dict(self.params))
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """What the tables know it by: scenario, scenario_params, placement."""
+        return self.scenario.name, self.params_text, self.placement
+
+    @property
+    def columns(self) -> dict[str, str]:
+        return dict(zip(("scenario", "scenario_params", "placement"), self.key))
+
+    @property
     def label(self) -> str:
-        place = "" if self.placement == "free" else self.placement
-        return " ".join(filter(None, (self.scenario.name, self.params_text, place)))
+        return label_of(self.key)
 
     @property
     def workers(self) -> int | None:
@@ -115,89 +133,55 @@ class Plan:
 def read(path: Path, above: tuple[str, ...] = ()) -> Plan:
     """`above` are the plans whose points_of led here."""
     file = TomlFile(path, "the plan", "METHODOLOGY.md")
-    told = file.read()
-    file.only(told, KEYS, "a plan")
+    told = file.record(file.read(), KINDS, "a plan")
     ours = path.parent == FOLDER
     name = path.stem if ours else path.name
-    numbers = {key: file.whole(key, told[key], most=MOST.get(key, given.MOST)) for key in NUMBERS if key in told}
-    flags = {key: file.flag(key, told[key]) for key in FLAGS if key in told}
-    words = {key: file.text(key, told[key]) for key in ("what", "takes") if key in told}
-    limit = 60 * file.above_zero("limit_minutes", told["limit_minutes"], MOST_MINUTES) if "limit_minutes" in told else None
-    said = ({} if ours and path.stem == USUAL else usual()) | numbers | flags
+    limit = 60 * told["limit_minutes"] if "limit_minutes" in told else None
+    usual = {} if ours and path.stem == USUAL else {key: getattr(plan(USUAL), key) for key in SIZES if key != "least_rounds"}
+    said = usual | {key: told[key] for key in (*SIZES, "subjects", "what", "takes") if key in told}
     said.setdefault("least_rounds", 1 if limit else said.get("rounds"))
-    for key in (*NUMBERS, *FLAGS):
+    for key, kind in SIZES.items():
         if said.get(key) is None:
-            raise file.refuse(f"it has no {key}", f"{key} = {'true' if key in FLAGS else 10}", "other plans take it from here")
-    return Plan(
-        name=name,
-        points=points(file, told, (*above, name)),
-        limit=limit,
-        subjects=file.names("subjects", told.get("subjects", []), '["hive", "tokio"]'),
-        **said,
-        **words,
-    )
-
-
-def usual() -> dict[str, int | bool]:
-    """What a plan need not say."""
-    return {key: getattr(plan(USUAL), key) for key in (*NUMBERS, *FLAGS) if key != "least_rounds"}
+            usual_word = "true" if kind is toml_file.flag else 10
+            raise file.refuse(f"it has no {key}", f"{key} = {usual_word}", "other plans take it from here")
+    return Plan(name=name, points=points(file, told, (*above, name)), limit=limit, **said)
 
 
 def points(file: TomlFile, told: dict, above: tuple[str, ...]) -> tuple[Point, ...]:
     """Those of `points_of`, then its own; all brief where it says so."""
-    own, other = told.get("point", []), told.get("points_of")
-    if not isinstance(own, list) or not all(isinstance(one, dict) for one in own):
-        raise file.refuse(f"point is {own!r}", "a [[point]] with a scenario, or a list point = [{…}, …]")
-    found = []
-    if other is not None:
-        if file.text("points_of", other) in above:
+    found, other = [], told.get("points_of")
+    if other:
+        if other in above:
             raise file.refuse(f"points_of leads in a circle: {' → '.join((*above, other))}", "give one of them its own points")
         found += read(path_of(other), above).points
-    found += [point(file, one) for one in own]
+    found += [point(file, one) for one in told.get("point", ())]
     if not found:
         raise file.refuse("it has no point", "at least one [[point]] with a scenario, or points_of = \"gate\"")
-    return tuple(dict.fromkeys(map(brief, found) if file.flag("brief", told.get("brief", False)) else found))
+    return tuple(dict.fromkeys(map(brief, found) if told.get("brief") else found))
 
 
-def point(file: TomlFile, told: dict, keys: tuple[str, ...] = POINT_KEYS) -> Point:
-    file.only(told, keys, "a point")
-    name = told.get("scenario", "")
-    if not isinstance(name, str) or name not in SCENARIOS:
-        raise file.unknown("scenario", name, SCENARIOS)
-    scenario, params = SCENARIOS[name], told.get("params", {})
-    for key, value in file.table(f"params of {name}", params, "{ rate = 1000 }").items():
+def point(file: TomlFile, told: dict, kinds: dict[str, toml_file.Kind] = POINT) -> Point:
+    said = file.record({"scenario": ""} | told, kinds, "a point")
+    scenario, params = SCENARIOS[said["scenario"]], said.get("params", {})
+    name = scenario.name
+    for key, value in params.items():
         if key not in scenario.parameters:
             raise file.unknown(f"parameter of {name}", key, scenario.parameters)
         if key not in scenario.words:
-            file.whole(f"{key} of {name}", value, int(key in AT_LEAST_ONE), MOST_PARAMETER)
+            toml_file.whole(int(key in AT_LEAST_ONE), MOST_PARAMETER)(file, f"{key} of {name}", value)
         elif not isinstance(value, str) or not WORD.fullmatch(value):
             raise file.refuse(f"{key} of {name} is {value!r}", f"{key} is a word of small letters, digits and _")
-    placement = told.get("placement", "free")
-    if placement not in PLACEMENTS:
-        raise file.unknown("placement", placement, PLACEMENTS)
-    numbers = {key: file.whole(key, told[key], most=MOST[key]) for key in (*RUNNERS, "times", "blocks") if key in told}
-    fixed = [(key, str(numbers[key])) for key in RUNNERS if key in numbers]
-    return Point(
-        scenario,
-        (*((key, str(params[key])) for key in sorted(params)), *fixed),
-        placement,
-        seconds_of(file, scenario, told.get("seconds", 0), params),
-        numbers.get("times", 1),
-        numbers.get("blocks"),
-    )
-
-
-def seconds_of(file: TomlFile, scenario: Scenario, seconds: object, params: dict) -> float:
-    """How long posts are offered: only an open loop has that."""
-    name, number = scenario.name, isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if not number or not (0 < seconds <= MOST_SECONDS if scenario.open_loop else seconds == 0):
+    seconds = said.get("seconds", 0.0)
+    if bool(seconds) != scenario.open_loop:
         kind = f"needs seconds above 0, at most {MOST_SECONDS:.0f}" if scenario.open_loop else "takes no seconds"
-        raise file.refuse(f"seconds of {name} is {seconds!r}", f"{name} {kind}")
+        raise file.refuse(f"seconds of {name} is {seconds:g}", f"{name} {kind}")
     if scenario.open_loop:
-        posts = round(file.whole(f"rate of {name}", params.get("rate"), most=10**9) * seconds)
+        posts = round(toml_file.whole(most=10**9)(file, f"rate of {name}", params.get("rate")) * seconds)
         if not 1 <= posts <= MOST_POSTS:
             raise file.refuse(f"{name} has {posts} posts", f"rate × seconds is from 1 to {MOST_POSTS}")
-    return float(seconds)
+    fixed = [(key, str(said[key])) for key in RUNNERS if key in said]
+    whole = (*((key, str(params[key])) for key in sorted(params)), *fixed)
+    return Point(scenario, whole, said.get("placement", "free"), seconds, said.get("times", 1), said.get("blocks"))
 
 
 def brief(point: Point) -> Point:
@@ -226,45 +210,28 @@ def every() -> list[Plan]:
 
 
 def narrowed(
-    chosen: Plan,
-    scenarios: list[str],
-    rounds: int | None,
-    placement: str | None,
-    minutes: float | None = None,
-    block_ms: int | None = None,
-    labels: list[str] | None = None,
+    chosen: Plan, scenarios: list[str], rounds: int | None, placement: str | None, minutes: float | None = None,
+    block_ms: int | None = None, labels: list[str] | None = None,
 ) -> Plan:
     """The plan with only these scenarios, only the points so labelled, another number of rounds, another placement,
     another limit of time."""
     for name in scenarios:
         if name not in SCENARIOS:
             raise unknown("scenario", name, SCENARIOS)
-    points = tuple(p for p in chosen.points if not scenarios or p.scenario.name in scenarios)
-    if placement:
-        points = tuple(dataclasses.replace(p, placement=placement) for p in points)
-    points = tuple(dict.fromkeys(points))
-    known = {point.label: point for point in points}
-    wanted = [" ".join(label.split()) for label in labels or ()]
+    points = (point for point in chosen.points if not scenarios or point.scenario.name in scenarios)
+    known = {point.label: point for point in (dataclasses.replace(p, placement=placement or p.placement) for p in points)}
+    wanted = dict.fromkeys(" ".join(label.split()) for label in labels or ())
     for label in wanted:
         if label not in known:
             raise unknown(f"point of the plan {chosen.name}", label, known)
-    if wanted:
-        points = tuple(known[label] for label in dict.fromkeys(wanted))
     part = scenarios or labels or placement
     if rounds is not None and chosen.name == "publish" and rounds < LEAST_PUBLISHED and not part:
-        raise Fault(
-            f"--plan publish --rounds {rounds}",
-            f"what is published has {LEAST_PUBLISHED} rounds in each batch at least",
-            f"--rounds {LEAST_PUBLISHED}, or --plan nightly --rounds {rounds}",
-            USAGE,
-        )
+        cause = f"what is published has {LEAST_PUBLISHED} rounds in each batch at least"
+        remedy = f"--rounds {LEAST_PUBLISHED}, or --plan nightly --rounds {rounds}"
+        raise Fault(f"--plan publish --rounds {rounds}", cause, remedy, USAGE)
     count, limit = rounds or chosen.rounds, 60 * minutes if minutes else None if rounds else chosen.limit
     least = count if rounds and not minutes else min(count, chosen.least_rounds)
     return dataclasses.replace(
-        chosen,
-        points=points,
-        rounds=count,
-        least_rounds=least,
-        limit=limit,
+        chosen, points=tuple(known[label] for label in wanted or known), rounds=count, least_rounds=least, limit=limit,
         block_ms=block_ms or chosen.block_ms,
     )

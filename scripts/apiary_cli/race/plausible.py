@@ -6,11 +6,13 @@ twice the room that any subject of this repository has needed beside a load of f
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from dataclasses import dataclass
 
 from .plans import Point
+from .tables import flags_of
 
 LEAST_NS = 2.0  # of a task: it ends with an atomic addition to one word, which no processor does faster
 BUSY = 2.5  # times as much processor time as the wall allows: workers may spin between the iterations of a block
@@ -45,21 +47,15 @@ class Seen:
     start_cpu_s: float = 0.0
 
 
-def number(row: Row, column: str) -> float | None:
-    return float(row[column]) if row[column] else None
-
-
 def malformed_cell(row: Row, words: set[str]) -> str:
     """A cell that is no number of the treaty's form, or flags that are none."""
     for column, cell in row.items():
-        if column in words or cell == "":
-            continue
-        if not (REAL if column in REALS else WHOLE).fullmatch(cell):
-            kind = "a number" if column in REALS else "a whole number"
+        form, kind = (REAL, "a number") if column in REALS else (WHOLE, "a whole number")
+        if column not in words and cell and not form.fullmatch(cell):
             return f"{column} is {shown(cell)}, not {kind} in plain digits"
     if row["flags"] and not FLAGS.fullmatch(row["flags"]):
         return f"flags is {shown(row['flags'])}, not names or name=integer, joined by semicolons"
-    taken = RUNNERS_FLAGS & {flag.split("=")[0] for flag in row["flags"].split(";")}
+    taken = RUNNERS_FLAGS & flags_of(row).keys()
     return f"flags holds {', '.join(taken)}, which is the runner's to say" if taken else ""
 
 
@@ -73,9 +69,10 @@ def of_blocks(point: Point) -> bool:
 
 def contradiction(row: Row, point: Point, asked: Asked) -> str:
     """How the columns of a good row contradict each other or the call; an empty string where they do not."""
-    found = ordered(row)
-    if found:
-        return found
+    told = [(column, int(row[column])) for column in ORDER if row[column]]
+    for (low, a), (high, b) in itertools.pairwise(told):
+        if a > b:
+            return f"{low} is {a}, above {high}, which is {b}"
     if of_blocks(point):
         return blocks_flaw(row, asked)
     if row["blocks"] not in ("", "1"):
@@ -84,14 +81,6 @@ def contradiction(row: Row, point: Point, asked: Asked) -> str:
     if point.scenario.discards_tenth and count != ops - ops // 10:
         return f"lat_count is {count}: of {ops} operations the first tenth is discarded"
     return open_loop_flaw(row, asked) if point.scenario.open_loop else paced_flaw(row, point)
-
-
-def ordered(row: Row) -> str:
-    told = [(column, int(row[column])) for column in ORDER if row[column]]
-    for (low, a), (high, b) in zip(told, told[1:]):
-        if a > b:
-            return f"{low} is {a}, above {high}, which is {b}"
-    return ""
 
 
 def blocks_flaw(row: Row, asked: Asked) -> str:
@@ -116,36 +105,34 @@ def open_loop_flaw(row: Row, asked: Asked) -> str:
     posts, last = asked.posts, asked.last_ns
     if posts is None or not last:
         return ""
-    offered, achieved = number(row, "offered_per_s"), number(row, "achieved_per_s")
-    due = 1e9 * posts / last
-    if offered is None or achieved is None:
+    if not row["offered_per_s"] or not row["achieved_per_s"]:
         return "offered_per_s or achieved_per_s is empty"
+    offered, achieved, due = float(row["offered_per_s"]), float(row["achieved_per_s"]), 1e9 * posts / last
     if abs(offered - due) > 0.001 + 1e-6 * due:
         return f"offered_per_s is {offered}, the plan's {posts} posts in {last} ns are {due:.3f}"
     if achieved > offered + 0.001 + 1e-6 * offered:
         return f"achieved_per_s is {achieved}, more than the plan offers ({offered})"
-    if ("overloaded" in row["flags"].split(";")) != (achieved / offered < 0.99) and abs(achieved / offered - 0.99) > 1e-4:
-        return f"the flag overloaded contradicts achieved_per_s over offered_per_s, {achieved / offered:.3f}"
+    share = achieved / offered
+    if ("overloaded" in flags_of(row)) != (share < 0.99) and abs(share - 0.99) > 1e-4:
+        return f"the flag overloaded contradicts achieved_per_s over offered_per_s, {share:.3f}"
     return ""
 
 
 def paced_flaw(row: Row, point: Point) -> str:
     """Timers that fire in chains, and idle time: they cannot take less than they wait."""
-    params, wall = dict(point.params), number(row, "wall_ns")
-    least = 0.0
+    params, least = dict(point.params), 0.0
     if point.scenario.name == "timer_lateness":
-        chains = int(params.get("pending", 1))
-        least = 1000.0 * int(params.get("delay_us", 1000)) * -(-int(row["ops"]) // chains)
+        least = 1000.0 * int(params.get("delay_us", 1000)) * -(-int(row["ops"]) // int(params.get("pending", 1)))
     elif point.scenario.name == "idle_cpu":
-        seconds = int(params.get("seconds", 10))
+        seconds, rate = int(params.get("seconds", 10)), int(params.get("rate", 0))
         least = 1e9 * seconds
-        if row["ops"] != str(int(params.get("rate", 0)) * seconds):
-            return f"ops is {row['ops']}, {params.get('rate', 0)} a second for {seconds} s were asked for"
+        if row["ops"] != str(rate * seconds):
+            return f"ops is {row['ops']}, {rate} a second for {seconds} s were asked for"
     elif point.scenario.name == "wake_chain":
         rounds = -(-int(row["ops"]) // int(row["workers"]))
         least = 1000.0 * int(params.get("sleep_us", 100)) * (rounds - 1)
-    if wall is not None and wall < 0.999 * least:
-        return f"wall_ns is {wall:.0f}, its waits alone take {least:.0f}"
+    if row["wall_ns"] and float(row["wall_ns"]) < 0.999 * least:
+        return f"wall_ns is {row['wall_ns']}, its waits alone take {least:.0f}"
     return ""
 
 
@@ -159,23 +146,21 @@ def processors(point: Point, workers: int) -> int:
 
 def own_cpu_s(row: Row) -> float:
     """Processor time by the row: the subject's, and what the injector of the harness took for itself."""
-    flags = dict(flag.partition("=")[::2] for flag in row["flags"].split(";"))
-    return float(row["cpu_ns"] or 0) / 1e9 + int(flags.get("injector_us") or 0) / 1e6
+    return float(row["cpu_ns"] or 0) / 1e9 + int(flags_of(row).get("injector_us") or 0) / 1e6
 
 
 def least_work(row: Row, point: Point, workers: int) -> str:
     """Where the scenario fixes how long a task is busy."""
-    params = dict(point.params)
-    if point.scenario.name == "steal_pressure":
+    params, name, service = dict(point.params), point.scenario.name, 0
+    if name == "steal_pressure":
         work = int(params.get("work_ns", 1000))
         usable = min(processors(point, workers), workers)
         if float(row["ns_per_op"]) < 0.5 * work / usable:
             return f"ns_per_op is {row['ns_per_op']}: each task is busy for {work} ns, on {usable} processors at most"
-    service = {
-        "targeted_latency": int(params.get("service_ns", 0)),
-        "latency_vs_load": {"fixed": 1000, "bimodal": 500}.get(params.get("service", "fixed"), 0)
-        * int(params.get("scale", 1)),
-    }.get(point.scenario.name, 0)
+    elif name == "targeted_latency":
+        service = int(params.get("service_ns", 0))
+    elif name == "latency_vs_load":
+        service = {"fixed": 1000, "bimodal": 500}.get(params.get("service", "fixed"), 0) * int(params.get("scale", 1))
     if service >= 2000 and float(row["lat_min_ns"]) < 0.99 * service:
         return f"lat_min_ns is {row['lat_min_ns']}: each service takes {service} ns"
     return ""
@@ -183,26 +168,25 @@ def least_work(row: Row, point: Point, workers: int) -> str:
 
 def beyond_the_process(row: Row, point: Point, asked: Asked, seen: Seen) -> str:
     """What the row claims and the process as the runner saw it cannot both have been."""
-    wall, cpu = number(row, "wall_ns") or 0.0, own_cpu_s(row)
+    wall, cpu = float(row["wall_ns"] or 0), own_cpu_s(row)
     # At least half of the blocks took as long as their median.
     longest = wall / 1e9 * (asked.blocks - (asked.blocks - 1) // 2 if of_blocks(point) else 1)
-    if point.scenario.open_loop and asked.last_ns and number(row, "achieved_per_s"):
+    if point.scenario.open_loop and asked.last_ns and row["achieved_per_s"]:
         longest = max(longest, asked.last_ns / 1e9, asked.posts / float(row["achieved_per_s"]))
     if longest > seen.seconds + 0.001:
         return f"by the row it took {longest:.3f} s at least, the whole process lasted {seen.seconds:.3f} s"
+    told = f"by the row it used {cpu:.3f} s of processor time, the whole process {seen.cpu_seconds:.3f} s"
     if cpu > 1.05 * seen.cpu_seconds + SLACK_CPU_S:
-        return f"by the row it used {cpu:.3f} s of processor time, the whole process {seen.cpu_seconds:.3f} s"
+        return told
     found = least_work(row, point, asked.workers)
-    if found:
+    if found or not row["cpu_ns"]:
         return found
-    if row["cpu_ns"] and float(row["cpu_ns"]) <= 0 and float(row["ops"] or 0) > 0:
+    spent = float(row["cpu_ns"])
+    if spent <= 0 and float(row["ops"] or 0) > 0:
         return "cpu_ns is 0, although there was work"
-    if of_blocks(point) and row["cpu_ns"]:
+    if of_blocks(point):
         most = BUSY * processors(point, asked.workers) * wall + 2e6
-        if float(row["cpu_ns"]) > most:
-            return f"cpu_ns is {row['cpu_ns']}: in wall_ns={row['wall_ns']} no more than {most:.0f} can be used"
-    elif row["cpu_ns"] and point.scenario.name not in ("mixed_load", "idle_cpu"):  # which work beside what is counted
-        untold = seen.cpu_seconds - cpu
-        if untold > 3 * seen.start_cpu_s + SLACK_CPU_S + 0.15 * seen.cpu_seconds:
-            return f"by the row it used {cpu:.3f} s of processor time, the whole process {seen.cpu_seconds:.3f} s"
-    return ""
+        return f"cpu_ns is {row['cpu_ns']}: in wall_ns={row['wall_ns']} no more than {most:.0f} can be used" if spent > most else ""
+    beside = point.scenario.name in ("mixed_load", "idle_cpu")  # which work beside what is counted
+    untold = seen.cpu_seconds - cpu - 3 * seen.start_cpu_s - SLACK_CPU_S - 0.15 * seen.cpu_seconds
+    return told if untold > 0 and not beside else ""

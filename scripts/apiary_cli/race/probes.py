@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import struct
 import time
 
 from ..base import proc, repo, sources, stats
@@ -37,11 +38,10 @@ def timer_slack_ns() -> int:
 
 def sleep_overshoot_ns(sleeps: int = 150, asked_ns: int = 1_000_000, slack_ns: int | None = 1) -> dict[str, float]:
     """How much later than asked a sleep of 1 ms ends, with the timer slack at 1 ns."""
-    before = timer_slack_ns()
+    before, late = timer_slack_ns(), []
     if slack_ns is not None:
         _libc.prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(slack_ns), 0, 0, 0)
     try:
-        late = []
         for _ in range(sleeps):
             start = time.monotonic_ns()
             time.sleep(asked_ns / 1e9)
@@ -91,15 +91,12 @@ def hardware_counters() -> bool:
     number = PERF_EVENT_OPEN.get(os.uname().machine)
     if number is None:
         return False
-    attr = ctypes.create_string_buffer(128)
-    ctypes.memmove(attr, (0).to_bytes(4, "little") + (128).to_bytes(4, "little") + (0).to_bytes(8, "little"), 16)
-    flags_exclude_kernel = (1 << 5) | (1 << 6)
-    ctypes.memmove(ctypes.addressof(attr) + 40, flags_exclude_kernel.to_bytes(8, "little"), 8)
+    # struct perf_event_attr: type, size, config; at 40 the flags exclude_kernel and exclude_hv
+    attr = struct.pack("=IIQ24xQ80x", 0, 128, 0, 1 << 5 | 1 << 6)
     fd = _libc.syscall(number, attr, 0, -1, -1, 0)
-    if fd < 0:
-        return False
-    os.close(fd)
-    return True
+    if fd >= 0:
+        os.close(fd)
+    return fd >= 0
 
 
 HARNESS_PROGRAM = "harness_exact"
@@ -112,19 +109,20 @@ def harness_cost() -> dict[str, float | None]:
     if program is None or not program.exists() or sources.of(repo.BUILD / "release", [program]):
         return {}
     done = proc.run([program, "cost"], timeout=30)
-    found = {k: int(v) / 1000 for k, v in re.findall(r"^(\w+)_ps=(\d+)$", done.out, re.MULTILINE)} if done.ok else {}
-    counted = {
-        f["operation"]: f["per_operation"]
-        for f in (exact.recorded() or {}).get("figures", [])
-        if f["driver"] == HARNESS_PROGRAM and f["count"] == "instructions"
-    }
-    out: dict[str, float | None] = {f"{name}_ns": round(value, 1) for name, value in found.items()}
-    return out | {"ledger_instructions": counted.get("ledger_complete")} if out else {}
+    found = re.findall(r"^(\w+)_ps=(\d+)$", done.out, re.MULTILINE) if done.ok else []
+    counted = next((
+        f["per_operation"] for f in (exact.recorded() or {}).get("figures", [])
+        if (f["driver"], f["count"], f["operation"]) == (HARNESS_PROGRAM, "instructions", "ledger_complete")
+    ), None)
+    return {f"{name}_ns": round(int(value) / 1000, 1) for name, value in found} | ({"ledger_instructions": counted} if found else {})
 
 
 def all_probes() -> dict:
     """What env.json records of them."""
-    rounded = lambda d: {k: round(v) for k, v in d.items()} if d else None  # noqa: E731
+
+    def rounded(told: dict[str, float] | None) -> dict[str, int] | None:
+        return {name: round(value) for name, value in told.items()} if told else None
+
     return {
         "clock_read_ns": round(clock_cost_ns(), 1),
         "sleep_1ms_overshoot_ns": rounded(sleep_overshoot_ns()),

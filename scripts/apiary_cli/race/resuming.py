@@ -14,6 +14,7 @@ from . import folder, rounds, tables
 from .plans import Plan
 
 ROWS, HIST = "rows.csv", "hist.csv"
+SAME = ("env_id", "commit", "seed", "workers", "rounds_done", "repeats", "calibration", "audits")  # of a race, as it is
 
 
 def sha256(path: Path) -> str:
@@ -35,45 +36,28 @@ class Keeper:
 
     def __init__(self, race: rounds.Race, out: Path, words: list[str], wrong: list[str], spent: float = 0.0):
         self.race, self.out, self.words, self.wrong = race, out, words, wrong
-        self.rows, self.hist = len(race.rows), len(race.hist)
+        self.kept = {ROWS: len(race.rows), HIST: len(race.hist)}
         self.began = time.monotonic() - spent
 
     def keep(self) -> None:
         """After each round."""
-        race = self.race
-        for name, header, rows, first in (
-            (ROWS, tables.ROWS, race.rows, self.rows),
-            (HIST, tables.HIST, race.hist, self.hist),
-        ):
-            tables.Writer(self.out / name, header).add(rows[first:])
-            descriptor = os.open(self.out / name, os.O_RDONLY)
-            os.fsync(descriptor)
-            os.close(descriptor)
-        self.rows, self.hist = len(race.rows), len(race.hist)
+        for name, header, rows in ((ROWS, tables.ROWS, self.race.rows), (HIST, tables.HIST, self.race.hist)):
+            tables.append(self.out / name, header, rows[self.kept[name] :])
+            self.kept[name] = len(rows)
+            with open(self.out / name, "rb") as handle:
+                os.fsync(handle)
         repo.write_json(self.out / folder.STATE, self.state())
 
     def state(self) -> dict:
         race = self.race
-        return {
-            "schema_version": 1,
-            "words": self.words,
-            "cwd": os.getcwd(),
-            "env_id": race.env_id,
-            "commit": race.commit,
-            "plan": plan_text(race.plan),
-            "seed": race.seed,
-            "workers": race.workers,
+        return {name: getattr(race, name) for name in SAME} | {
+            "schema_version": 1, "words": self.words, "cwd": os.getcwd(), "plan": plan_text(race.plan),
             "spent_s": round(time.monotonic() - self.began, 3),
             "arms": [
                 {"label": arm.label, "role": arm.role, "program": str(arm.subject.program), "sha256": sha256(arm.program)}
                 for arm in race.arms
             ],
-            "rounds_done": race.rounds_done,
-            "repeats": race.repeats,
-            "calibration": race.calibration,
-            "audits": race.audits,
-            "problems": self.wrong,
-            "sizes": {name: (self.out / name).stat().st_size for name in (ROWS, HIST)},
+            "problems": self.wrong, "sizes": {name: (self.out / name).stat().st_size for name in (ROWS, HIST)},
         }
 
 
@@ -100,19 +84,14 @@ def same(where: Path, state: dict, plan: Plan, env_id: str, arms: list[rounds.Ar
 
 def restore(race: rounds.Race, where: Path, state: dict) -> None:
     """The rounds so far, as far as the state vouches for them; what a broken-off round left behind them is cut off."""
-    for name in (ROWS, HIST):
-        size = state["sizes"][name]
+    for name, size in state["sizes"].items():
         if (where / name).stat().st_size < size:
             raise refuse(where, f"{name} is shorter than it was", "the file was cut")
         os.truncate(where / name, size)
-    race.rows = tables.read(where / ROWS, tables.ROWS)
-    race.hist = tables.read(where / HIST, tables.HIST)
+    race.rows, race.hist = tables.read(where / ROWS, tables.ROWS), tables.read(where / HIST, tables.HIST)
     race.rounds_done = {int(batch): done for batch, done in state["rounds_done"].items()}
     race.repeats, race.calibration, race.audits = state["repeats"], state["calibration"], state["audits"]
-    slow = [arm for arm in race.arms if arm.role == "slow10"]
-    for found in race.calibration:
-        for point in race.plan.points:
-            at = point.scenario.name, point.params_text, point.placement
-            if at == (found["scenario"], found["scenario_params"], found["placement"]) and found["slowdown_ns"]:
-                for arm in slow:
-                    arm.slowdown[point] = found["slowdown_ns"]
+    found = {tuple(one[name] for name in ("scenario", "scenario_params", "placement")): one["slowdown_ns"] for one in race.calibration}
+    for arm in race.arms:
+        if arm.role == "slow10":
+            arm.slowdown.update({point: found[point.key] for point in race.plan.points if found.get(point.key)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import math
 import os
 import random
@@ -60,8 +60,8 @@ class Race:
 
     def doubt(self, arm: Arm, point: Point) -> str:
         """What an audit found against this arm's figures of this scenario."""
-        return next((a["found"] for a in self.audits if a["found"] and a["subject"] == arm.label
-                     and a["scenario"] == point.scenario.name and a["placement"] == point.placement), "")
+        asked = arm.label, point.scenario.name, point.placement
+        return next((a["found"] for a in self.audits if a["found"] and (a["subject"], a["scenario"], a["placement"]) == asked), "")
 
 
 def base_environment(padding: int = 0) -> dict[str, str]:
@@ -76,41 +76,27 @@ def affinity(placement: str) -> set[int] | None:
 
 def arms_of(race: Race, point: Point) -> list[Arm]:
     """The arms that run at this point: a slow one only where it is calibrated."""
-    return [
-        arm
-        for arm in race.arms
-        if arm.runs_at(point) and (not arm.slow or point in arm.slowdown)
-    ]
+    return [arm for arm in race.arms if arm.runs_at(point) and (not arm.slow or point in arm.slowdown)]
 
 
 def host_columns(race: Race, point: Point, arm: Arm, batch: int) -> dict[str, str]:
+    subject = arm.subject
     return {
-        "schema_version": str(tables.SCHEMA_VERSION),
-        "row_kind": "control" if arm.control else "measure",
-        "run_id": race.run_id,
-        "batch": str(batch),
-        "env_id": race.env_id,
-        "utc_start": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        "suite_commit": race.commit,
-        "scenario_params": point.params_text,
-        "metric_class": point.scenario.metric_class,
-        "subject": arm.label,
-        "subject_version": arm.subject.version,
-        "language": arm.subject.language,
-        "build_id": arm.subject.build_id,
-        "role": arm.role,
-        "placement": point.placement,
+        "schema_version": str(tables.SCHEMA_VERSION), "row_kind": "control" if arm.control else "measure", "run_id": race.run_id,
+        "batch": str(batch), "env_id": race.env_id, "utc_start": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "suite_commit": race.commit, "scenario_params": point.params_text, "metric_class": point.scenario.metric_class,
+        "subject": arm.label, "subject_version": subject.version, "language": subject.language, "build_id": subject.build_id,
+        "role": arm.role, "placement": point.placement,
     }
 
 
 def runs_of(race: Race, batches: int) -> dict[Point, int]:
     """How many runs each point has in all; a slow arm counts wherever it could be calibrated."""
-    count = {}
-    for point in race.plan.points:
-        able = [arm for arm in race.arms if arm.runs_at(point)]
-        each = sum(point.controlled or not arm.slow for arm in able)
-        count[point] = batches * race.plan.rounds * point.times * each
-    return count
+    return {
+        point: batches * race.plan.rounds * point.times
+        * sum(arm.runs_at(point) and (point.controlled or not arm.slow) for arm in race.arms)
+        for point in race.plan.points
+    }
 
 
 def run_folder(race: Race) -> Path:
@@ -128,7 +114,7 @@ def run_folder(race: Race) -> Path:
 
 @dataclass(frozen=True)
 class Release:
-    """The plan of a round: the same words for every arm, written anew for each run."""
+    """The plan of a round: the same words for every arm, written anew for each run; nothing where the loop is closed."""
 
     text: str = ""
     posts: int | None = None
@@ -139,7 +125,7 @@ class Release:
         if not point.scenario.open_loop:
             return cls()
         text = planfile.text(int(dict(point.params)["rate"]), point.plan_seconds, seed)
-        last = text.rsplit("\n", 2)[-2]
+        last = text.splitlines()[-1]
         return cls(text, text.count("\n") - 1, int(last) if last.isdigit() else None)
 
     def write(self, folder: Path) -> Path | None:
@@ -189,7 +175,9 @@ def measure(
     doubt = race.doubt(arm, point) if row["status"] == "ok" else ""
     if doubt:
         row, buckets = row | {"status": "malformed", "error": f"not believed: {doubt}"}, []
-    return host | row | found.columns(), hist_rows(race, point, arm, number, buckets), found.disturbed
+    row = host | row | found.columns()
+    same = {column: row[column] for column in tables.HIST if column in row}
+    return row, [same | bucket for bucket in buckets], found.disturbed
 
 
 def run_subject(
@@ -205,28 +193,11 @@ def run_subject(
         proc.end_all(rivals)
 
 
-def hist_rows(race: Race, point: Point, arm: Arm, number: int, buckets: list[dict[str, str]]) -> list[dict[str, str]]:
-    return [
-        {
-            "schema_version": str(tables.SCHEMA_VERSION),
-            "run_id": race.run_id,
-            "scenario": point.scenario.name,
-            "scenario_params": point.params_text,
-            "subject": arm.label,
-            "workers": str(point.workers or race.workers),
-            "round": str(number),
-            **bucket,
-        }
-        for bucket in buckets
-    ]
-
-
 def run_point(
-    race: Race, point: Point, batch: int, number: int, rng: random.Random, after_run: Callable[[str], None]
+    race: Race, point: Point, batch: int, number: int, seed: int, padding: int, after_run: Callable[[str], None]
 ) -> None:
     """Every arm of one point once. Disturbed by others: all arms again, at most twice, unless processor time is the
     figure, which leaves the others out."""
-    seed, padding = draws(rng)
     orders = random.Random(seed)  # what a disturbance repeats changes nothing of the rounds behind it
     release = Release.of(point, seed)
     for attempt in range(race.most_repeats + 1):
@@ -272,10 +243,6 @@ def run_batch(race: Race, batch: int, progress: Callable[[int, str], None]) -> N
     if finished and any(number > batch for number in race.rounds_done):
         return
     started = time.monotonic()
-
-    def after_run(note: str) -> None:
-        progress(number, note)
-
     for number in range(1, race.plan.rounds + 1):
         each = (time.monotonic() - started) / max(1, number - 1 - finished)
         if number > max(finished, race.plan.least_rounds) and not in_time(race, each):
@@ -283,63 +250,38 @@ def run_batch(race: Race, batch: int, progress: Callable[[int, str], None]) -> N
         points = [point for point in race.plan.points for _ in range(point.times)]
         rng.shuffle(points)
         met: Counter[Point] = Counter()
-        if number <= finished:
-            draw_alike(rng, len(points))
-            continue
         for point in points:
-            # Pairs are numbered: of a point that runs twice in a round, on and on.
-            met[point] += 1
-            run_point(race, point, batch, (earlier + number - 1) * point.times + met[point], rng, after_run)
-        race.rounds_done[batch] = number
-        if race.keep:
-            race.keep()
-
-
-def draws(rng: random.Random) -> tuple[int, int]:
-    """The seed of a point's runs in a round, and how far their environment moves the stack."""
-    return rng.randrange(1, 2**31), PADDING_STEP * rng.randrange(PADDING_STEPS)
-
-
-def draw_alike(rng: random.Random, points: int) -> None:
-    """What a round that has been run has drawn."""
-    for _ in range(points):
-        draws(rng)
+            # The seed of the point's runs, and how far their environment moves the stack; of a round that has been run, too.
+            seed, padding = rng.randrange(1, 2**31), PADDING_STEP * rng.randrange(PADDING_STEPS)
+            if number > finished:
+                # Pairs are numbered: of a point that runs twice in a round, on and on.
+                met[point] += 1
+                pair = (earlier + number - 1) * point.times + met[point]
+                run_point(race, point, batch, pair, seed, padding, functools.partial(progress, number))
+        if number > finished:
+            race.rounds_done[batch] = number
+            if race.keep:
+                race.keep()
 
 
 def unsupported_rows(race: Race, batch: int) -> list[dict[str, str]]:
     """One row for each scenario that a subject does not list: said, not silent."""
-    rows = []
-    for point in race.plan.points:
-        for arm in race.arms:
-            if not arm.control and point.scenario.name not in arm.subject.scenarios:
-                blank = dict.fromkeys(tables.SUBJECT, "")
-                rows.append(
-                    host_columns(race, point, arm, batch)
-                    | blank
-                    | {
-                        "scenario": point.scenario.name,
-                        "workers": str(point.workers or race.workers),
-                        "status": "unsupported",
-                    }
-                )
-    return rows
+    return [
+        dict.fromkeys(tables.SUBJECT, "") | host_columns(race, point, arm, batch)
+        | {"scenario": point.scenario.name, "workers": str(point.workers or race.workers), "status": "unsupported"}
+        for point in race.plan.points
+        for arm in race.arms
+        if not arm.control and point.scenario.name not in arm.subject.scenarios
+    ]
 
 
 def trial(race: Race, point: Point, arm: Arm, slowdown: int, seed: int) -> dict[str, str]:
     """The row of one short calibration run."""
-    slow = dataclasses.replace(arm, slowdown={point: slowdown})
     words = subjects.command(
-        slow.program,
-        point,
-        race.workers,
-        seed,
-        block_ms=min(50, race.plan.block_ms),
-        blocks=point.measured or 3,
-        warmup_blocks=2,
-        slowdown_ns=slowdown,
+        arm.program, point, race.workers, seed, block_ms=min(50, race.plan.block_ms), blocks=point.measured or 3,
+        warmup_blocks=2, slowdown_ns=slowdown,
     )
-    done = run_subject(race, point, words, run_folder(race))
-    return subjects.judge(done, point, race.workers, seed)
+    return subjects.judge(run_subject(race, point, words, run_folder(race)), point, race.workers, seed)
 
 
 def first_slowdown(scenario: Scenario, plain: float, row: dict[str, str]) -> int:
@@ -358,9 +300,6 @@ def calibrate(race: Race, point: Point, arm: Arm, targets: tuple[float, ...] = (
     def figure(row: dict[str, str]) -> float | None:
         return point.metric.value(row) if row["status"] == "ok" else None
 
-    untouched = trial(race, point, arm, 0, 1)
-    plain = figure(untouched)
-
     def effect(slowdown: int, number: int) -> float | None:
         ratios: list[float] = []
         least, most = CALIBRATION_PAIRS
@@ -373,23 +312,18 @@ def calibrate(race: Race, point: Point, arm: Arm, targets: tuple[float, ...] = (
                 ratios.append(math.log(slow / before))
         return math.exp(stats.trimmed_mean(ratios)) - 1 if ratios else None
 
+    untouched = trial(race, point, arm, 0, 1)
+    plain = figure(untouched)
     found = lever(effect, first_slowdown(point.scenario, plain, untouched)) if plain else None
     made = []
     for number, target in enumerate(targets, start=CALIBRATION_TRIALS + 1):
         tried = max(1, round(found[0] * (target - 1) / found[1])) if found else None
         share = effect(tried, number) if tried else None
         seen = [(tried, share), found] if share is not None else []
-        made.append(
-            {
-                "scenario": point.scenario.name,
-                "scenario_params": point.params_text,
-                "placement": point.placement,
-                "subject": arm.subject.name,
-                "target": target,
-                "slowdown_ns": on_the_line(*seen, target - 1) if seen else None,
-                "tried": [[ns, round(1 + effect_of, 4)] for ns, effect_of in seen],
-            }
-        )
+        made.append(point.columns | {
+            "subject": arm.subject.name, "target": target, "slowdown_ns": on_the_line(*seen, target - 1) if seen else None,
+            "tried": [[ns, round(1 + effect_of, 4)] for ns, effect_of in seen],
+        })
     return made
 
 

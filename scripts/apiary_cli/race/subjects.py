@@ -13,15 +13,12 @@ from ..base import building, proc, repo
 from ..base.errors import Fault, tail, unknown
 from . import ledger, plausible, tables
 from .plans import RUNNERS, Point
-from .scenarios import Scenario
 
-GOOD_STATUS = "ok"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
 SCENARIO = re.compile(r"[a-z][a-z0-9_]{0,39}")
 ARMS = ("-aa", "-base", "-slow5", "-slow10")  # what the runner puts behind the names of its own arms
 LONGEST_LINE = 8192
 KEPT, FILE_SIZE = 1 << 20, 64 << 20  # bytes: of what it prints, of a file that it writes
-
 
 
 @dataclass(frozen=True)
@@ -82,13 +79,14 @@ def introduce(program: Path) -> Subject:
     except (ValueError, IndexError, AttributeError, RecursionError) as error:
         cause = f"it {done.how()}; one JSON line is expected"
         raise refused(program, f"--version printed {done.out.strip()[:100]!r}", cause) from error
-    if not done.ok or not fields["subject"] or not fields["subject_version"]:
-        lacking = "subject_version" if fields["subject"] else "subject"
+    name = fields["subject"]
+    if not done.ok or not name or not fields["subject_version"]:
+        lacking = "subject_version" if name else "subject"
         cause = "figures of an unknown version cannot be compared with anything"
         raise refused(program, f"is refused: --version tells no {lacking}", cause)
-    if not NAME.fullmatch(fields["subject"]) or fields["subject"].endswith(ARMS):
+    if not NAME.fullmatch(name) or name.endswith(ARMS):
         cause = f"a name is at most 40 letters, digits and _ . + -, and does not end with {' or '.join(ARMS)}"
-        raise refused(program, f"is refused: it calls itself {plausible.shown(fields['subject'])}", cause)
+        raise refused(program, f"is refused: it calls itself {plausible.shown(name)}", cause)
     for key, value in fields.items():
         if len(value) > 1000 or any(ord(c) < 32 for c in value):
             cause = "a line of at most 1000 printable characters is expected"
@@ -97,21 +95,11 @@ def introduce(program: Path) -> Subject:
     if not listed.ok:
         raise refused(program, f"--list {listed.how()}", tail(listed.err))
     scenarios = tuple(listed.out.split())
-    strange = [name for name in scenarios if not SCENARIO.fullmatch(name)]
+    strange = next((one for one in scenarios if not SCENARIO.fullmatch(one)), None)
     if strange:
-        cause = "one scenario's name on each line is expected"
-        raise refused(program, f"is refused: it lists {plausible.shown(strange[0])}", cause)
-    schedulers = {path.name for path in (repo.ROOT / "impl" / "apiary" / "schedulers").glob("*/")}
-    return Subject(
-        fields["subject"],
-        fields["subject_version"],
-        fields["language"],
-        fields["build_id"],
-        program,
-        scenarios,
-        fields["subject"].replace("-", "_") in schedulers,
-        max(done.cpu_seconds, listed.cpu_seconds),
-    )
+        raise refused(program, f"is refused: it lists {plausible.shown(strange)}", "one scenario's name on each line is expected")
+    own = (repo.ROOT / "impl" / "apiary" / "schedulers" / name.replace("-", "_")).is_dir()
+    return Subject(*fields.values(), program, scenarios, own, max(done.cpu_seconds, listed.cpu_seconds))
 
 
 @dataclass(frozen=True)
@@ -156,22 +144,17 @@ def discover(programs: list[Path]) -> tuple[list[Subject], list[Fault]]:
 def select(subjects: list[Subject], names: list[str]) -> list[Subject]:
     known = {subject.name: subject for subject in subjects}
     if names and not known:
-        raise none_built()
+        raise Fault("there is no subject to race", "none is built", "scripts/apiary build release rust")
     for name in names:
         if name not in known:
             raise unknown("subject", name, known)
     return [known[name] for name in dict.fromkeys(names)] if names else subjects
 
 
-def none_built() -> Fault:
-    return Fault("there is no subject to race", "none is built", "scripts/apiary build release rust")
-
-
 def build_all() -> list[Path]:
     """Build the release preset and the Rust twin; returns every subject's program."""
     building.build("release")
-    programs = repo.built("release", "subjects")
-    return programs + building.build_rust()
+    return repo.built("release", "subjects") + building.build_rust()
 
 
 def place(subjects: list[tuple[Subject, str, str]], folder: Path) -> list[Arm]:
@@ -186,29 +169,18 @@ def place(subjects: list[tuple[Subject, str, str]], folder: Path) -> list[Arm]:
 
 
 def command(
-    program: Path,
-    point: Point,
-    workers: int,
-    seed: int,
-    *,
-    block_ms: int,
-    blocks: int,
-    warmup_blocks: int,
-    plan: Path | None = None,
-    hist: Path | None = None,
-    slowdown_ns: int = 0,
-    tune: tuple[str, ...] = (),
+    program: Path, point: Point, workers: int, seed: int, *, block_ms: int, blocks: int, warmup_blocks: int,
+    plan: Path | None = None, hist: Path | None = None, slowdown_ns: int = 0, tune: tuple[str, ...] = (),
 ) -> list[str]:
     """The complete call of one run."""
     words = [str(program), "run", "--scenario", point.scenario.name]
     for key, value in sorted(point.params):
-        if key not in RUNNERS:
-            words += ["--param", f"{key}={value}"]
+        words += ["--param", f"{key}={value}"] if key not in RUNNERS else []
     for one in tune:
         words += ["--tune", one]
-    numbers = {"workers": point.workers or workers, "seed": seed, "warmup-blocks": warmup_blocks, "blocks": blocks, "block-ms": block_ms}
+    always = {"workers": point.workers or workers, "seed": seed, "warmup-blocks": warmup_blocks, "blocks": blocks, "block-ms": block_ms}
     if_any = {"plan": plan, "hist": hist, "slowdown-ns": slowdown_ns}
-    for name, value in (numbers | {name: value for name, value in if_any.items() if value}).items():
+    for name, value in (*always.items(), *((name, value) for name, value in if_any.items() if value)):
         words += [f"--{name}", str(value)]
     return words
 
@@ -220,7 +192,7 @@ def parse_output(text: str) -> tuple[dict[str, str] | None, str]:
     if odd:
         what = {"\r": "a carriage return", "\0": "a NUL byte", "\ufffd": "bytes that are no UTF-8"}
         return None, f"its output holds {what.get(odd, f'the control character {odd!r}')}"
-    if any(len(line) > LONGEST_LINE for line in lines):
+    if max(map(len, lines)) > LONGEST_LINE:
         return None, f"it printed a line of more than {LONGEST_LINE} characters"
     try:
         rows = [row for row in csv.reader(lines, strict=True) if row]
@@ -247,16 +219,12 @@ def flaw(row: dict[str, str], point: Point, workers: int, seed: int) -> str:
             return f"{column} is {plausible.shown(row[column])}, asked for {asked!r}"
     if row["status"] not in ("ok", "wrong"):
         return f"status is {plausible.shown(row['status'])}"
-    return empty_cell(row, point.scenario) or ledger.check_flaw(row["check"])
-
-
-def empty_cell(row: dict[str, str], scenario: Scenario) -> str:
-    for column in scenario.required if row["status"] == GOOD_STATUS else ():
+    for column in point.scenario.required if row["status"] == "ok" else ():
         if row[column] == "":
             return f"{column} is empty"
-        if column != "lat_min_ns" and column != "check" and float(row[column]) <= 0:
+        if column not in ("lat_min_ns", "check") and float(row[column]) <= 0:
             return f"{column} is {row[column]}"
-    return ""
+    return ledger.check_flaw(row["check"])
 
 
 def last_words(text: str) -> str:
@@ -266,18 +234,12 @@ def last_words(text: str) -> str:
 
 
 def judge(
-    done: proc.Done,
-    point: Point,
-    workers: int,
-    seed: int,
-    asked: plausible.Asked | None = None,
-    seen: plausible.Seen | None = None,
+    done: proc.Done, point: Point, workers: int, seed: int, asked: plausible.Asked | None = None, seen: plausible.Seen | None = None
 ) -> dict[str, str]:
     """The subject's columns plus status and error, whatever happened. `asked` is what its columns are held to, `seen`
     what the runner measured around it; None: the subject is believed."""
     workers = point.workers or workers
-    blank = dict.fromkeys(tables.SUBJECT, "") | {"workers": str(workers), "seed": str(seed)}
-    blank["scenario"] = point.scenario.name
+    blank = dict.fromkeys(tables.SUBJECT, "") | {"scenario": point.scenario.name, "workers": str(workers), "seed": str(seed)}
 
     def bad(status: str, error: str) -> dict[str, str]:
         return blank | {"status": status, "error": " ".join(f"{error} {last_words(done.err)}".split())}

@@ -50,8 +50,18 @@ def params_text(params: dict[str, str]) -> str:
     return ";".join(f"{key}={params[key]}" for key in sorted(params))
 
 
+def label_of(key: tuple[str, str, str]) -> str:
+    """A point (scenario, scenario_params, placement) as `race --point` takes it."""
+    return " ".join(filter(None, (*key[:2], "" if key[2] == "free" else key[2])))
+
+
 def params_of(text: str) -> dict[str, str]:
     return dict(part.split("=", 1) for part in text.split(";") if part)
+
+
+def flags_of(row: dict[str, str]) -> dict[str, str]:
+    """What a row says in `flags`: names, those with a number with that."""
+    return dict(flag.partition("=")[::2] for flag in row["flags"].split(";") if flag)
 
 
 def number(value: float | int | None, digits: int = 6) -> str:
@@ -64,20 +74,15 @@ def number(value: float | int | None, digits: int = 6) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-class Writer:
-    """Appends rows to a file whose header is one of the above; an unknown column is an error."""
-
-    def __init__(self, path: Path, header: list[str]):
-        self.path, self.header = path, header
-        if not path.exists():
-            path.write_text(",".join(header) + "\n")
-
-    def add(self, rows: Iterable[dict]) -> None:
-        buffer = io.StringIO()
-        writer = csv.DictWriter(buffer, self.header, restval="", extrasaction="raise", lineterminator="\n")
-        writer.writerows(rows)
-        with self.path.open("a") as handle:
-            handle.write(buffer.getvalue())
+def append(path: Path, header: list[str], rows: Iterable[dict]) -> None:
+    """To a file of one of the headers above, which is begun where there is none; an unknown column is an error."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, header, restval="", extrasaction="raise", lineterminator="\n")
+    if not path.exists():
+        writer.writeheader()
+    writer.writerows(rows)
+    with path.open("a") as handle:
+        handle.write(text.getvalue())
 
 
 def stored(path: Path) -> Path | None:
@@ -103,7 +108,7 @@ def compress(path: Path) -> Path:
 
 def write(path: Path, header: list[str], rows: Iterable[dict]) -> None:
     path.unlink(missing_ok=True)
-    Writer(path, header).add(rows)
+    append(path, header, rows)
 
 
 def read(path: Path, header: list[str]) -> list[dict[str, str]]:

@@ -1,14 +1,16 @@
 """A TOML file of ours or of a user's: what stands in it is held to what may, and a fault says what was seen, why it is
-refused, and the remedy."""
+refused, and the remedy. What may stand there is data: for each key a kind, which reads a value or refuses it."""
 
 from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Iterable
+from typing import Callable, Iterable
 
 from ..base import given
 from ..base.errors import Fault, USAGE, unknown
+
+Kind = Callable[["TomlFile", str, object], object]  # given the file, what the value is called, and the value
 
 
 class TomlFile:
@@ -35,39 +37,87 @@ class TomlFile:
         fault.cause = f"{fault.cause} ({self.path})" if fault.cause else f"it stands in {self.path}"
         return fault
 
-    def only(self, table: dict, keys: Iterable[str], of: str) -> None:
-        """Refuses a key that nobody reads."""
-        for key in table:
-            if key not in keys:
-                raise self.unknown(f"key of {of}", key, keys)
+    def record(self, told: dict, kinds: dict[str, Kind], what: str, name: str = "", needed: Iterable[str] = ()) -> dict:
+        """What a table says, read by the kind of each key. `what`: of which kind the table is; `name`: which of them."""
+        for key in told:
+            if key not in kinds:
+                raise self.unknown(f"key of {what}", key, kinds)
+        for key in needed:
+            if key not in told:
+                raise self.refuse(f"{what} has no {key}", f"the comment at its head says what {key} is")
+        return {key: kinds[key](self, f"{key} of {name}" if name else key, value) for key, value in told.items()}
 
-    def whole(self, key: str, value: object, least: int = 1, most: int = given.MOST) -> int:
+
+def whole(least: int = 1, most: int = given.MOST) -> Kind:
+    def read(file: TomlFile, key: str, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             seen = repr(value) if len(repr(value)) < 60 else f"{repr(value)[:60]}…"
-            raise self.refuse(f"{key} is {seen}", f"{key} is a whole number from {least} to {most}")
+            raise file.refuse(f"{key} is {seen}", f"{key} is a whole number from {least} to {most}")
         return value
 
-    def above_zero(self, key: str, value: object, most: float) -> float:
+    return read
+
+
+def above_zero(most: float) -> Kind:
+    def read(file: TomlFile, key: str, value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= most:
-            raise self.refuse(f"{key} is {value!r}", f"{key} is a number above 0, at most {most:.0f}")
+            raise file.refuse(f"{key} is {value!r}", f"{key} is a number above 0, at most {most:.0f}")
         return float(value)
 
-    def flag(self, key: str, value: object) -> bool:
-        if not isinstance(value, bool):
-            raise self.refuse(f"{key} is {value!r}", f"{key} is true or false")
+    return read
+
+
+def flag(file: TomlFile, key: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise file.refuse(f"{key} is {value!r}", f"{key} is true or false")
+    return value
+
+
+def text(file: TomlFile, key: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or "\n" in value:
+        raise file.refuse(f"{key} is {value!r}", f"{key} is one line of words in quotation marks")
+    return value
+
+
+def one_of(kind: str, known: Iterable[str]) -> Kind:
+    def read(file: TomlFile, _: str, value: object) -> str:
+        if not isinstance(value, str) or value not in known:
+            raise file.unknown(kind, value, known)
         return value
 
-    def text(self, key: str, value: object) -> str:
-        if not isinstance(value, str) or not value.strip() or "\n" in value:
-            raise self.refuse(f"{key} is {value!r}", f"{key} is one line of words in quotation marks")
-        return value
+    return read
 
-    def names(self, key: str, value: object, example: str) -> tuple[str, ...]:
+
+def names(example: str = "", least: int = 1, kind: str = "", known: Iterable[str] = ()) -> Kind:
+    """A list of names; of a `kind` those that are `known`."""
+    example = example or f'["{next(iter(known))}"]'
+
+    def read(file: TomlFile, key: str, value: object) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise self.refuse(f"{key} is {value!r}", f"a list of names: {key} = {example}")
+            raise file.refuse(f"{key} is {value!r}", f"a list of names: {key} = {example}")
+        if len(value) < least:
+            raise file.refuse(f"{key} is empty", f"at least one: {key.split()[0]} = {example}")
+        for name in value if kind else ():
+            if name not in known:
+                raise file.unknown(kind, name, known)
         return tuple(value)
 
-    def table(self, key: str, value: object, example: str) -> dict:
+    return read
+
+
+def table(example: str) -> Kind:
+    def read(file: TomlFile, key: str, value: object) -> dict:
         if not isinstance(value, dict):
-            raise self.refuse(f"{key} is {value!r}", f"{key} = {example}")
+            raise file.refuse(f"{key} is {value!r}", f"{key} = {example}")
         return value
+
+    return read
+
+
+def tables(example: str, least: int = 1) -> Kind:
+    def read(file: TomlFile, key: str, value: object) -> list[dict]:
+        if not isinstance(value, list) or len(value) < least or not all(isinstance(one, dict) for one in value):
+            raise file.refuse(f"{key} is {value!r}", f"at least one: {key.split()[0]} = [{example}]")
+        return value
+
+    return read

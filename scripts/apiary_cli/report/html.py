@@ -6,18 +6,13 @@ import functools
 from pathlib import Path
 
 from ..base.say import human
-from ..race import tables
-from ..analysis.comparing import Key
+from ..analysis.comparing import Key, words_of
 
 COLOURS = 12  # of programs; page.css has as many
 
 
-def params(text: str) -> str:
-    return ", ".join(part.replace("=", " ") for part in text.split(";") if part)
-
-
 def place(key: Key) -> str:
-    return " · ".join(filter(None, (key[0], params(key[1]), "" if key[2] == "free" else "all on one CPU")))
+    return " · ".join(filter(None, (key[0], words_of(key[1]), "" if key[2] == "free" else "all on one CPU")))
 
 
 @functools.cache
@@ -28,7 +23,7 @@ def environment():
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"), autoescape=lambda name: name.endswith(".html"),
         trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )
-    made.globals |= {"place": place, "human": human, "colours": [f"c{i}" for i in range(COLOURS)], "params": params}
+    made.globals |= {"place": place, "human": human, "colours": [f"c{i}" for i in range(COLOURS)]}
     return made
 
 
@@ -43,29 +38,6 @@ def render(template: str, **view: object) -> str:
     return environment().get_template(template).render(**view)
 
 
-def macro(name: str, *given: object, **more: object):
+def macro(name: str, *given: object):
     """One macro of sections.html, called from Python."""
-    return getattr(environment().get_template("sections.html").module, name)(*given, **more)
-
-
-def table(head: list[tuple[str, str]], rows: list[tuple[str, list]], sorts: bool = False):
-    """head: (title, class); rows: (class, cells). `sorts`: by a click on a head, and every row is whole by itself."""
-    return macro("table", head, rows, sorts)
-
-
-def section(heading: str, body: str, anchor: str = ""):
-    return macro("section", heading, raw(body), anchor)
-
-
-def folded(name: str, body: str, filters: bool = False):
-    """What few readers need: there, but out of the way; closed, it is not printed. `filters`: its table by words."""
-    return macro("folded", name, raw(body), filters)
-
-
-def caption(text: str) -> str:
-    return macro("caption", text)
-
-
-def without(key_params: str, name: str) -> str:
-    """The same parameters but one."""
-    return tables.params_text({k: v for k, v in tables.params_of(key_params).items() if k != name})
+    return getattr(environment().get_template("sections.html").module, name)(*given)

@@ -44,30 +44,16 @@ def printable(text: str) -> str:
 
 
 def xml(parts: list[Part]) -> str:
-    root = ET.Element(
-        "testsuites",
-        name="apiary",
-        tests=str(sum(len(p.cases) for p in parts)),
-        failures=str(sum(p.count(FAILED) for p in parts)),
-    )
+    tests, failures = sum(len(part.cases) for part in parts), sum(part.count(FAILED) for part in parts)
+    root = ET.Element("testsuites", name="apiary", tests=str(tests), failures=str(failures))
     for part in parts:
-        suite = ET.SubElement(
-            root,
-            "testsuite",
-            name=f"apiary.{part.name}",
-            tests=str(len(part.cases)),
-            failures=str(part.count(FAILED)),
-            skipped=str(part.count(SKIPPED)),
-            time=f"{part.seconds:.3f}",
-        )
+        name, counted = f"apiary.{part.name}", {"tests": len(part.cases), "failures": part.count(FAILED), "skipped": part.count(SKIPPED)}
+        suite = ET.SubElement(root, "testsuite", name=name, **{key: str(n) for key, n in counted.items()}, time=f"{part.seconds:.3f}")
         for case in part.cases:
-            node = ET.SubElement(
-                suite, "testcase", classname=f"apiary.{part.name}", name=case.name, time=f"{case.seconds:.3f}"
-            )
-            if case.status == FAILED:
-                ET.SubElement(node, "failure", message=printable(case.message)[:300]).text = printable(case.message)
-            elif case.status == SKIPPED:
-                ET.SubElement(node, "skipped", message=printable(case.message)[:300])
+            node = ET.SubElement(suite, "testcase", classname=name, name=case.name, time=f"{case.seconds:.3f}")
+            if case.status != PASSED:
+                kind, text = ("failure" if case.status == FAILED else "skipped"), printable(case.message)
+                ET.SubElement(node, kind, message=text[:300]).text = text if kind == "failure" else None
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from ..race import scenarios
 from ..base.say import in_prose
+from ..race import scenarios
 from ..analysis import comparing, summary
-from . import html, page_curves as curves, page_matrix, page_notes as notes, page_sections as sections
+from . import html, page_curves as curves, page_matrix, page_sections as sections
 from .page_data import Report
 
 MOST_NAMES = 5  # in the title
+CONTENTS = {
+    "answer": "Answer",
+    "losses": "Losses",
+    "scenarios": "Scenarios",
+    "controls": "Controls",
+    "beside": "Beside the race",
+    "verification": "Proofs",
+    "environment": "Machine",
+    "reading": "How to read",
+    "again": "Measure again",
+}
 
 
 def title(report: Report) -> str:
@@ -20,45 +31,31 @@ def title(report: Report) -> str:
 
 def subtitle(report: Report) -> str:
     race, machine = report.race, report.env.get("machine", {})
-    dirty = " with uncommitted changes" if race.get("dirty") else ""
     return (
         f"{report.env['run_id']} · plan {race.get('plan')}, {summary.rounds_line(race)} · "
-        f"{race.get('workers')} workers · {machine.get('cpu', 'unknown CPU')}, {machine.get('cpus', '?')} CPUs "
+        f"{race.get('workers')} workers · {summary.machine(report.env)} "
         f"({'virtual' if machine.get('hypervisor') not in (None, 'none seen') else 'bare metal'}) · "
-        f"commit {str(race.get('commit', 'none'))[:12]}{dirty}"
+        f"commit {summary.commit(race)}"
     )
 
 
 def counts(report: Report) -> list[tuple[str, str, int]]:
     """Beside the name of a scenario: how many comparisons it won, lost and left open."""
-    found = [page_matrix.sign(one)[1] for one in report.comparisons if one.claim]
-    return [(kind, mark, found.count(kind)) for kind, mark in (("bad", "−"), ("good", "+"), ("open", "=")) if found.count(kind)]
+    found = [page_matrix.sign(one)[1] for one in report.claims]
+    return [(kind, mark, found.count(kind)) for kind, mark in (("bad", "−"), ("good", "+"), ("open", "=")) if kind in found]
 
 
 def by_scenario(report: Report, points: list[comparing.Key]) -> list[dict]:
     """A fold for each scenario: its ratios, each point on a scale of its own, its medians, its charts."""
+    parts = (sections.forest, curves.load_curves, curves.scaling, curves.granularity, sections.points, sections.costs,
+             sections.bare, sections.medians, curves.per_task, curves.figures, curves.stability)
     out = []
     for name in sorted({key[0] for key in points}, key=list(scenarios.SCENARIOS).index):
         of = report.only(name)
-        parts = (sections.forest, curves.load_curves, curves.scaling, curves.granularity, sections.points, sections.costs,
-                 sections.bare, sections.medians, curves.per_task, curves.figures, curves.stability)
         body = "".join(part(of) for part in parts).replace("<h2>", "<h3>").replace("</h2>", "</h3>")
-        out.append({"name": name, "anchor": page_matrix.anchor(name), "counts": counts(of),
+        out.append({"name": name, "counts": counts(of),
                     "what": scenarios.SCENARIOS[name].what, "body": html.raw(body)})
     return out
-
-
-CONTENTS = (
-    ("answer", "Answer"),
-    ("losses", "Losses"),
-    ("scenarios", "Scenarios"),
-    ("controls", "Controls"),
-    ("beside", "Beside the race"),
-    ("verification", "Proofs"),
-    ("environment", "Machine"),
-    ("reading", "How to read"),
-    ("again", "Measure again"),
-)
 
 
 def render(report: Report) -> str:
@@ -67,19 +64,17 @@ def render(report: Report) -> str:
     folds = [
         ("Controls: a program against its copy, and slowed down on purpose", "controls", sections.controls(report)),
         ("Beside the race: structures alone, whole processes, exact counts", "beside",
-         html.raw(sections.unpaired(report) + curves.exact_counts(report))),
-        ("What is proved and stressed about the raced source", "verification",
-         html.raw(sections.strip(report) + notes.verification(report))),
-        ("The machine and the programs", "environment", notes.environment(report)),
-        ("How to read this, and what it does not show", "reading", notes.reading(report)),
-        ("Measure it again", "again", notes.commands(report, points)),
+         sections.unpaired(report) + curves.exact_counts(report)),
+        ("What is proved and stressed about the raced source", "verification", sections.strip(report) + sections.proofs(report)),
+        ("The machine and the programs", "environment", sections.environment(report)),
+        ("How to read this, and what it does not show", "reading", html.macro("reading", report.race.get("rounds", 0))),
+        ("Measure it again", "again", sections.commands(report, points)),
     ]
     view = {
         "title": title(report), "subtitle": subtitle(report), "batch": sections.batch(report), "findings": sections.findings(report),
-        "answer": page_matrix.view(report), "lost": sections.lost(report), "failures": sections.failures(report), "losses": sections.losses(report),
-        "standing": sections.standing(report), "missing": summary.missing(report.env, report.rows),
-        "by_scenario": by_scenario(report, points), "folds": folds,
+        "answer": page_matrix.view(report), "lost": sections.lost(report), "failures": sections.failures(report),
+        "losses": sections.losses(report), "standing": sections.standing(report), "missing": summary.missing(report.env, report.rows),
+        "scenarios": by_scenario(report, points), "folds": folds,
     }
-    there = {"losses"} | {anchor for _, anchor, body in folds if body}
-    there |= {name for name, part in (("answer", view["answer"]), ("scenarios", view["by_scenario"])) if part}
-    return html.render("report.html", contents=[one for one in CONTENTS if one[0] in there], **view)
+    there = {anchor for _, anchor, body in folds if body} | {name for name in CONTENTS if view.get(name)}
+    return html.render("report.html", contents=[one for one in CONTENTS.items() if one[0] in there], **view)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import bisect
 import csv
+import functools
 import itertools
 import operator
 import shlex
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Sequence
@@ -29,27 +30,43 @@ HIST = ("scenario", "scenario_params", "subject", "round", "value_lo_ns", "value
 Buckets = list[tuple[int, int, int]]
 
 
+@dataclass(frozen=True)
+class Cell:
+    """The median of a metric over rounds, for one subject at one point."""
+
+    key: comparing.Key
+    metric: metrics.Metric
+    subject: str
+    median: float
+    low: float
+    high: float
+    n: int
+    limited: bool
+    series: tuple[tuple[int, float], ...]
+
+
 @dataclass
 class Report:
-    """Everything that the sections read."""
+    """Everything that the sections read: the one view of a race, for the page, summary.md and the drawing."""
 
     folder: Path
     env: dict
     rows: list[dict[str, str]]
     comparisons: list[comparing.Comparison]
-    hist: dict[tuple[str, str, str], dict[int, Buckets]]
-    micro: list[dict[str, str]]
-    startup: list[dict[str, str]]
+    hist: dict[tuple[str, str, str], dict[int, Buckets]] = field(default_factory=dict)
+    micro: list[dict[str, str]] = field(default_factory=list)
+    startup: list[dict[str, str]] = field(default_factory=list)
     validity: comparing.Validity = None
     findings: list[findings.Finding] = field(default_factory=list)
     statuses: list[verification.Status] = field(default_factory=list)
-    colours: dict[str, str] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)
-    kept: dict[bool, list[Cell]] = field(default_factory=dict)
+    colours: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def race(self) -> dict:
-        return self.env.get("race", {})
+    def __post_init__(self) -> None:
+        self.validity = self.validity or comparing.validity(self.comparisons)
+        self.roles = self.roles or {row["subject"]: row["role"] for row in self.rows}
+        order = self.ours + sorted(self.peers) + self.having("bare")
+        self.colours = self.colours or {name: f"c{i % COLOURS}" for i, name in enumerate(order)}
 
     def only(self, scenario: str) -> Report:
         """The same of one scenario."""
@@ -58,8 +75,26 @@ class Report:
             rows=[row for row in self.rows if row["scenario"] == scenario],
             comparisons=[one for one in self.comparisons if one.key[0] == scenario],
             hist={key: found for key, found in self.hist.items() if key[0] == scenario},
-            kept={},
         )
+
+    @property
+    def race(self) -> dict:
+        return self.env.get("race", {})
+
+    @property
+    def claims(self) -> list[comparing.Comparison]:
+        return [one for one in self.comparisons if one.claim]
+
+    def having(self, *roles: str) -> list[str]:
+        return [name for name, role in self.roles.items() if role in roles]
+
+    @property
+    def ours(self) -> list[str]:
+        return self.having("candidate")
+
+    @property
+    def peers(self) -> list[str]:
+        return self.having("peer", "baseline")
 
     @property
     def own(self) -> set[str]:
@@ -67,17 +102,31 @@ class Report:
         marked = {arm["label"] for arm in self.race.get("arms", []) if arm.get("own") and arm["role"] != "baseline"}
         return marked | set(self.ours)
 
-    @property
-    def ours(self) -> list[str]:
-        return [name for name, role in self.roles.items() if role == "candidate"]
+    def rank(self, subject: str) -> tuple[bool, str]:
+        """Ours first, then the others by name."""
+        return self.roles.get(subject) != "candidate", subject
 
-    @property
-    def peers(self) -> list[str]:
-        return [name for name, role in self.roles.items() if role in ("peer", "baseline")]
+    @functools.cached_property
+    def cells(self) -> list[Cell]:
+        """Medians with their quartiles, without the controls. Kept: every section asks."""
+        return self.medians(row for row in self.rows if row["row_kind"] == "measure")
 
-    @property
-    def bare(self) -> list[str]:
-        return [name for name, role in self.roles.items() if role == "bare"]
+    def medians(self, rows: list[dict[str, str]]) -> list[Cell]:
+        groups: dict[tuple, list[dict[str, str]]] = defaultdict(list)
+        for row in comparing.good(rows):
+            groups[comparing.key_of(row), row["subject"]].append(row)
+        out = []
+        for (key, subject), found in groups.items():
+            for metric in scenarios.metrics_of(key[0], key[2]):
+                series = tuple((int(row["round"]), value) for row in found if (value := metric.value(row)))
+                if series:
+                    middle = (stats.quantile([value for _, value in series], q) for q in (0.5, 0.25, 0.75))
+                    limited = comparing.mostly_limited(found, metric)
+                    out.append(Cell(key, metric, subject, *middle, len(series), limited, series))
+        return sorted(out, key=lambda cell: (cell.key, scenarios.METRICS.index(cell.metric), self.rank(cell.subject)))
+
+
+# ------------------------------------------------------------------------------------------------- reading
 
 
 def optional(path: Path, header: list[str]) -> list[dict[str, str]]:
@@ -105,27 +154,17 @@ def load(folder: Path) -> Report:
         hist = read_hist(folder / "hist.csv")
     except (OSError, EOFError, ValueError, IndexError, zlib.error) as error:
         raise summary.torn(folder, f"hist.csv: {type(error).__name__}: {error}") from error
-    made = Report(
-        folder,
-        env,
-        rows,
-        comparisons,
-        hist,
-        optional(folder / "micro.csv", tables.MICRO),
-        optional(folder / "startup.csv", tables.STARTUP),
-    )
-    made.validity = comparing.validity(comparisons)
-    made.findings = findings.of(env, rows, comparisons)
-    made.statuses = verification.statuses(env.get("verification"))
-    made.roles = {row["subject"]: row["role"] for row in rows}
-    order = made.ours + sorted(made.peers) + made.bare
-    made.colours = {name: f"c{i % COLOURS}" for i, name in enumerate(order)}
-    return made
+    micro, startup = optional(folder / "micro.csv", tables.MICRO), optional(folder / "startup.csv", tables.STARTUP)
+    found, statuses = findings.of(env, rows, comparisons), verification.statuses(env.get("verification"))
+    return Report(folder, env, rows, comparisons, hist, micro, startup, findings=found, statuses=statuses)
+
+
+# ------------------------------------------------------------------------------------------------- spectra
 
 
 def merged(rounds: dict[int, Buckets]) -> Buckets:
     """Histograms merge by addition."""
-    total: dict[tuple[int, int], int] = defaultdict(int)
+    total: Counter[tuple[int, int]] = Counter()
     for buckets in rounds.values():
         for lo, hi, count in buckets:
             total[lo, hi] += count
@@ -157,70 +196,20 @@ def spread(rounds: dict[int, Buckets]) -> list[tuple[float, float, float]]:
     return out
 
 
-@dataclass(frozen=True)
-class Cell:
-    """The median of a metric over rounds, for one subject at one point."""
-
-    key: comparing.Key
-    metric: metrics.Metric
-    subject: str
-    median: float
-    low: float
-    high: float
-    n: int
-    limited: bool
-    series: tuple[tuple[int, float], ...]
-
-
-def cells(report: Report, controls: bool = False) -> list[Cell]:
-    """Medians with their interquartile range; ours first, then the peers by name. Kept: every section asks."""
-    if controls not in report.kept:
-        report.kept[controls] = computed(report, controls)
-    return report.kept[controls]
-
-
-def computed(report: Report, controls: bool) -> list[Cell]:
-    groups: dict[tuple, list[dict[str, str]]] = defaultdict(list)
-    for row in comparing.good(report.rows):
-        if controls or row["row_kind"] == "measure":
-            groups[comparing.key_of(row), row["subject"]].append(row)
-    out = []
-    for (key, subject), rows in sorted(groups.items(), key=lambda item: (item[0][0], rank(report, item[0][1]))):
-        scenario = scenarios.SCENARIOS.get(key[0])
-        for metric in scenario.metrics_at(key[2]) if scenario else ():
-            series = tuple((int(r["round"]), value) for r in rows if (value := metric.value(r)))
-            if series:
-                values = [value for _, value in series]
-                limited = comparing.mostly_limited(rows, metric)
-                middle = (stats.quantile(values, q) for q in (0.5, 0.25, 0.75))
-                out.append(Cell(key, metric, subject, *middle, len(values), limited, series))
-    order = {metric.column: i for i, metric in enumerate(scenarios.METRICS)}
-    return sorted(out, key=lambda c: (c.key, order[c.metric.column], rank(report, c.subject)))
-
-
-def first_metric(key: comparing.Key) -> metrics.Metric | None:
-    return scenarios.known_by(key[0], key[2])
-
-
-def rank(report: Report, subject: str) -> tuple[bool, str]:
-    return report.roles.get(subject) != "candidate", subject
+# ------------------------------------------------------------------------------------------------ commands
 
 
 def race_command(report: Report, key: comparing.Key, names: list[str]) -> str:
     """The command that measures this point again and no other, with the race's seed. Its plan may have got another
     placement or length of block then, so it gets them again."""
     race = report.race
-    name = race.get("plan", "quick")
-    label = " ".join(filter(None, (*key[:2], "" if key[2] == "free" else key[2])))
-    known = {one.name: one for one in plans.every()}.get(name)
+    name, label = race.get("plan", "quick"), tables.label_of(key)
+    known = next((one for one in plans.every() if one.name == name), None)
     words = ["scripts/apiary", "race", "--plan", name, "--point", label]
     for one in names:
         words += ["--subject", one]
-    words += [
-        "--workers", str(race.get("workers", 2)),
-        "--rounds", str(race.get("rounds", 7)),
-        "--seed", str(race.get("seed", 1)),
-    ]
+    for option, usual in (("workers", 2), ("rounds", 7), ("seed", 1)):
+        words += [f"--{option}", str(race.get(option, usual))]
     if known and label not in {point.label for point in known.points}:
         words += ["--placement", key[2]]
     if known and race.get("block_ms", known.block_ms) != known.block_ms:

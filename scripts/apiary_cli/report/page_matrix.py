@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from ..base import stats
 from ..base.say import in_prose
 from ..race import metrics, scenarios
 from ..analysis import comparing, matrix
 from ..analysis.comparing import Comparison
-from .html import params
 from .page_data import Report
 
 # A sign beside the colour: what is read in grey, in print, and by those who do not tell red from green.
@@ -28,40 +29,26 @@ def sign(one: Comparison) -> tuple[str, str]:
 
 
 def words(one: Comparison) -> str:
-    return f"{one.metric.what}: ×{stats.ratio_text(one.found.ratio, one.found.lo, one.found.hi)}, {one.verdict}"
+    return f"{one.metric.what}: ×{one.times}, {one.verdict}"
 
 
-def cell(found: list[Comparison]) -> dict | None:
+def cell(found: list[Comparison] | None) -> dict | None:
     """The metric that the scenario is known by in full; of the others those that say otherwise, by their sign."""
     if not found:
         return None
     first, *others = found
     mark, kind = sign(first)
-    ratio, interval = stats.ratio_text(first.found.ratio, first.found.lo, first.found.hi).split(" ", 1)
-    further = [
-        {"name": SHORT.get(one.metric.column, one.metric.column), "sign": sign(one)[0], "kind": sign(one)[1], "title": words(one)}
-        for one in others
-        if sign(one)[1] != kind
-    ]
+    ratio, interval = first.times.split(" ", 1)
+    further = [(SHORT.get(one.metric.column, one.metric.column), *sign(one), words(one)) for one in others if sign(one)[1] != kind]
     title = "\n".join(map(words, found))
     return {"sign": mark, "kind": kind, "ratio": ratio, "interval": interval, "further": further, "title": title}
 
 
-def anchor(scenario: str) -> str:
-    return f"s-{scenario}"
-
-
 def grouped(report: Report) -> dict[tuple[comparing.Key, str], dict[str, list[Comparison]]]:
     """(point, ours) -> the other -> its comparisons, the metric that the scenario is known by first."""
-    order = {metric.column: i for i, metric in enumerate(scenarios.METRICS)}
-    out: dict[tuple[comparing.Key, str], dict[str, list[Comparison]]] = {}
-    for one in report.comparisons:
-        if one.claim:
-            out.setdefault((one.key, one.pairing.candidate), {}).setdefault(one.pairing.baseline, []).append(one)
-    for (key, _), others in out.items():
-        known = scenarios.known_by(key[0], key[2])
-        for found in others.values():
-            found.sort(key=lambda one: (one.metric != known, order.get(one.metric.column, len(order))))
+    out: dict[tuple[comparing.Key, str], dict[str, list[Comparison]]] = defaultdict(lambda: defaultdict(list))
+    for one in report.claims:  # which stand in this order
+        out[one.key, one.ours][one.other].append(one)
     return out
 
 
@@ -74,12 +61,10 @@ def view(report: Report) -> dict | None:
     ours = list(dict.fromkeys(name for _, name in found))
     rows, last = [], None
     for key, own in sorted(found, key=lambda one: (matrix.place_order(one[0]), one[1])):
-        where = ", ".join(filter(None, (params(key[1]), "" if key[2] == "free" else "one CPU")))
-        known = scenarios.known_by(key[0], key[2])
-        said = ", ".join(filter(None, (own if len(ours) > 1 else "", where)))
-        what = known.what if known and known.what != metrics.THROUGHPUT[0].what else ""
-        cells = [cell(found[key, own].get(other, [])) for other in others]
-        rows.append({"scenario": key[0], "anchor": anchor(key[0]), "first": key[0] != last, "cells": cells,
-                     "said": " · ".join(filter(None, (said, what)))})
+        said = (own if len(ours) > 1 else "", comparing.words_of(key[1]), "" if key[2] == "free" else "one CPU")
+        what = scenarios.known_by(key[0], key[2]).what
+        words = (", ".join(filter(None, said)), "" if what == metrics.THROUGHPUT[0].what else what)
+        rows.append({"scenario": key[0], "first": key[0] != last, "said": " · ".join(filter(None, words)),
+                     "cells": [cell(found[key, own].get(other)) for other in others]})
         last = key[0]
     return {"ours": in_prose(ours), "others": others, "rows": rows}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 from ..base import stats
 from ..base.say import human, in_prose
 from ..verify import verification
+from ..verify.verdicts import cut, how_far, unfinished
 from ..race import metrics, scenarios
 from ..analysis import comparing, standing as standings, summary
 from ..analysis.comparing import Comparison
-from . import html, page_data, svg
-from .html import macro, place, section, table
+from . import page_data, svg
+from .html import macro, place, raw
 from .page_data import Report
 
 CLASS = {stats.IMPROVED: "good", stats.REGRESSED: "bad", stats.EQUIVALENT: "open", stats.INCONCLUSIVE: "open"}
@@ -22,17 +23,17 @@ WORDS = {
     stats.INCONCLUSIVE: "undecided",
 }
 SPENT = WORDS | {stats.IMPROVED: "{c} spends less", stats.REGRESSED: "{b} spends less"}
+UNDECIDED = {
+    "not_ranked": "not ranked: injector-limited",
+    "dropping_decides": "undecided: otherwise with the pairs that the injector spoilt",
+    "control_failed": "undecided: the A/A pair differs here",
+}
 MOST_BANDS = 4  # more of them hide each other
-VOID = "<p><b>The batch is invalid; read these as hints.</b></p>"
 
 
-def bold(text: str) -> str:
-    return html.raw("<b>{}</b>").format(text)
-
-
-def joined(parts) -> str:
-    """Markup and text as Markup: text is escaped."""
-    return html.raw("").join(parts)
+def grouped(named: list) -> list[str]:
+    """The class of each row of a table: what it is of begins a group, or goes on with one."""
+    return ["first" if one != before else "inner" for before, one in zip([None, *named], named)]
 
 
 # --------------------------------------------------------------------------------- the strip and who wins
@@ -42,12 +43,10 @@ def batch(report: Report) -> dict:
     """The first line: whether any of it may be believed."""
     found, n = report.validity, len(report.validity.reasons)
     many = f"{n} controls were too coarse or failed, each at its own point: small differences decide nothing there."
-    meaning = {
-        comparing.VALID: "The controls did what they must.",
-        comparing.INVALID: "The controls failed: no figure below decides anything.",
-    }
-    text = meaning.get(found.word) or (many if n > 1 else found.reasons[0] if n else "")
-    kind = {comparing.VALID: "good", comparing.INVALID: "bad"}.get(found.word, "note")
+    kind, text = {
+        comparing.VALID: ("good", "The controls did what they must."),
+        comparing.INVALID: ("bad", "The controls failed: no figure below decides anything."),
+    }.get(found.word, ("note", many if n > 1 else found.reasons[0] if n else ""))
     tried = summary.try_line(report.race, found.word)
     return {"kind": kind, "word": found.word, "text": f"{tried}. {text}" if tried else text, "controls": bool(found.aa or found.slow10)}
 
@@ -56,53 +55,37 @@ def strip(report: Report) -> str:
     """In tiles: controls, proofs, sanitizers, disturbance."""
     found, tiles = report.validity, []
     if found.aa:
-        widest = max(one.found.half_width for one in found.aa)
-        alarms = sum(one.verdict in (stats.IMPROVED, stats.REGRESSED) for one in found.aa)
+        widest, alarms = max(one.found.half_width for one in found.aa), sum(map(comparing.differs, found.aa))
         text = (f"{len(found.aa)} comparisons of a program with its own copy, {alarms} false alarms; "
                 f"half-width at most {100 * widest:.1f} %")
         tiles.append(("bad" if alarms else "good", "Same against same", text))
     if found.slow10:
-        every = sum(map(comparing.seen, found.slow10)) == len(found.slow10)
+        every = all(map(comparing.seen, found.slow10))
         ratios = ", ".join(f"×{one.found.ratio:.2f}" for one in found.slow10)
         text = f"{comparing.seen_text(found.slow10)} ({ratios})" + ("" if every else ": at the others a tenth would be missed")
         tiles.append(("good" if every else "bad", "Built-in slow-down", text))
     tiles += [(s.level, s.name[0].upper() + s.name[1:], s.text) for s in report.statuses]
     disturbed = summary.disturbance_line(report.rows)
     tiles.append(("note" if disturbed else "good", "Other work on the machine", disturbed or "no run was disturbed"))
-    return html.raw('<div class="strip">') + joined(macro("tile", *one) for one in tiles) + html.raw("</div>")
-
-
-def split(found: list[Comparison]) -> tuple[list[Comparison], list[Comparison]]:
-    """How long it takes, and what it takes."""
-    return [one for one in found if not one.metric.spent], [one for one in found if one.metric.spent]
+    return macro("strip", tiles)
 
 
 def standing(report: Report) -> str:
     """The answer in one table: against each other program, at how many comparisons ours is faster or slower, and
     from which factor to which. No average: no weights would be right for everybody."""
     every = standings.of(report.comparisons)
-    if not every:
-        return ""
-
-    def cell(found: list[Comparison], cls: str):
-        ratios = sorted(one.found.ratio for one in found)
-        ends = [f"×{stats.ratio_text(ratio)}" for ratio in ratios]
-        span = " to ".join(dict.fromkeys((ends[0], ends[-1]))) if len(ends) > 1 else "".join(ends)
-        return macro("count", {"n": len(found), "cls": cls, "span": span})
-
-    alone, rows, name = len({one.ours for one in every}) == 1, [], every[0].ours
+    alone, rows = len({one.ours for one in every}) == 1, []
     for one in every:
         unranked = one.time.unranked + one.spent.unranked
-        counts = [cell(one.time.lost, "bad"), cell(one.time.won, "good"), cell(one.spent.lost, "bad"), cell(one.spent.won, "good")]
+        cells = []
+        for cls, found in (("bad", one.time.lost), ("good", one.time.won), ("bad", one.spent.lost), ("good", one.spent.won)):
+            ends = sorted(each.found.ratio for each in found)
+            ends = dict.fromkeys(f"×{stats.ratio_text(ratio)}" for ratio in (*ends[:1], *ends[-1:]))
+            cells.append(macro("count", {"n": len(found), "cls": cls, "span": " to ".join(ends)}))
         rest = one.time.unresolved + one.spent.unresolved - unranked
-        rows.append(("", [one.other if alone else f"{one.ours} / {one.other}", *counts, rest, unranked]))
-    head = [(f"{name} against" if alone else "", ""), ("slower", ""), ("faster", ""), ("spends more", ""), ("spends less", ""),
-            ("undecided, equal", "n"), ("not ranked", "n")]
-    void = "The batch is invalid: hints, no results. " if report.validity.word == comparing.INVALID else ""
-    note = void + ("Numbers of comparisons (a latency has one for each percentile), and from which to which factor of the other’s "
-                   "time or processor time: ×0.50 is half of it. Not ranked: the injector was too late.")
-    again = html.raw('<p class="meta">Measure it again: <code>{}</code></p>').format(report.race.get("command", ""))
-    return html.raw('<div class="standing">{}</div>').format(joined((table(head, rows), html.caption(note), again)))
+        rows.append([one.other if alone else f"{one.ours} / {one.other}", *cells, rest, unranked])
+    invalid = report.validity.word == comparing.INVALID
+    return macro("standing", every[0].ours if alone else "", rows, invalid, report.race.get("command", "")) if rows else ""
 
 
 def findings(report: Report) -> str:
@@ -114,99 +97,59 @@ def failures(report: Report) -> list[str]:
     return summary.failures(report.rows) + report.race.get("problems", []) + report.race.get("side_failures", [])
 
 
-def ratio_of(one: Comparison) -> dict:
-    ratio, interval = stats.ratio_text(one.found.ratio, one.found.lo, one.found.hi).split(" ", 1)
-    return {"ratio": ratio, "interval": interval}
-
-
-def loss_item(found: list[Comparison], report: Report) -> dict:
-    """A line for each point and metric, with what a latency was bought with."""
-    others = []
-    for one in found:
-        cost = comparing.cost_beside(one, report.comparisons)
-        others.append(ratio_of(one) | {"other": one.pairing.baseline, "cost": ratio_of(cost) if cost else None})
-    return {"where": f"{place(found[0].key)}, {found[0].metric.what}", "ours": found[0].pairing.candidate, "others": others}
-
-
 def lost(report: Report) -> dict | None:
     """Named in a line above the matrix: how many, to whom, and where most."""
-    claims = [one for one in report.comparisons if one.claim]
-    found = [one for one in claims if one.verdict == stats.REGRESSED]
-    counts = Counter(one.pairing.baseline for one in found).most_common()
-    worst = max(found, key=lambda one: one.found.ratio, default=None)
+    found = [one for one in report.claims if one.verdict == stats.REGRESSED]
+    counts = Counter(one.other for one in found).most_common()
+    worst = max(found, key=standings.ratio, default=None)
     named = ", ".join(f"{n} to {other}" for other, n in counts)
-    most = f"; most in {place(worst.key)}, {worst.metric.what}: ×{worst.found.ratio:.2f} of {worst.pairing.baseline}" if worst else ""
-    return {"ours": standings.losers(report.ours), "n": len(found), "of": len(claims), "to": named + most} if claims else None
+    most = f"; most in {place(worst.key)}, {worst.metric.what}: ×{worst.found.ratio:.2f} of {worst.other}" if worst else ""
+    told = {"ours": standings.losers(report.ours), "n": len(found), "of": len(report.claims), "to": named + most}
+    return told if report.claims else None
 
 
 def losses(report: Report) -> str:
     """Where ours is beaten, each by name; of what was won the matrix has everything."""
-    claims = [one for one in report.comparisons if one.claim]
-    if not claims:
-        return section("Losses", "<p>Nothing was compared.</p>", "losses")
-    void = html.raw(VOID if report.validity.word == comparing.INVALID else "")
     groups = []
-    for word, found in zip(("slower", "spends more"), map(standings.lost, split(claims))):
+    for word, spent in (("slower", False), ("spends more", True)):
+        found = standings.lost([one for one in report.claims if one.metric.spent == spent])
         if found:
-            heading = f"{word} in {sum(map(len, found))} of {len(claims)} comparisons"
-            groups.append((heading, [loss_item(one, report) for one in found]))
-    body = macro("losses", groups) if groups else html.raw(f"<p>None of {len(claims)} comparisons.</p>")
-    return section("Losses", void + body, "losses")
+            heading = f"{word} in {sum(map(len, found))} of {len(report.claims)} comparisons"
+            groups.append((heading, [[(one, comparing.cost_beside(one, report.comparisons)) for one in point] for point in found]))
+    return macro("losses", groups, len(report.claims), report.validity.word == comparing.INVALID)
+
+
+def limited_cell(cell: page_data.Cell | None) -> str:
+    return macro("median", cell) if cell else ""
 
 
 def costs(report: Report) -> str:
     """Latency and what it was bought with, side by side: who spins is quick and costs a processor."""
-    groups: dict[comparing.Key, dict[str, dict[str, page_data.Cell]]] = {}
-    for cell in page_data.cells(report):
-        groups.setdefault(cell.key, {}).setdefault(cell.subject, {})[cell.metric.column] = cell
-    columns, rows, last = [metric.column for metric in metrics.LATENCY], [], None
-    for key, subjects in groups.items():
-        for subject, cells in subjects.items():
-            spent = next((cell for cell in cells.values() if cell.metric.spent), None)
-            if spent and any(column in cells for column in columns):
-                figures = [limited_cell(cells.get(column)) for column in columns]
-                first, last = key != last, key
-                rows.append(("first" if first else "inner", [place(key) if first else "", subject, *figures, bold(limited_cell(spent))]))
-    if not rows:
-        return ""
-    head = [("point", ""), ("subject", "w"), ("p50", "n"), ("p90", "n"), ("p99", "n"), ("processor time each", "n")]
-    note = ("Medians over rounds. Processor time of the whole process for each post or timer, its service included and what the "
-            "injector takes for itself not. The ratios, with intervals, are above.")
-    return section("Latency, and what it costs", html.caption(note) + table(head, rows))
-
-
-def limited_cell(cell: page_data.Cell | None) -> str:
-    return joined((human(cell.median), macro("small", " limited") if cell.limited else "")) if cell else ""
+    groups: dict[tuple[comparing.Key, str], dict[str, page_data.Cell]] = defaultdict(dict)
+    for cell in report.cells:
+        groups[cell.key, cell.subject][cell.metric.column] = cell
+    columns, rows, keys = [metric.column for metric in metrics.LATENCY], [], []
+    for (key, subject), cells in groups.items():
+        spent = next((cell for cell in cells.values() if cell.metric.spent), None)
+        if spent and cells.keys() & set(columns):
+            figures = [limited_cell(cells.get(column)) for column in columns]
+            rows.append(["" if key in keys else place(key), subject, *figures, macro("bold", limited_cell(spent))])
+            keys.append(key)
+    return macro("costs", rows, grouped(keys))
 
 
 def bare(report: Report) -> str:
     """What scheduling costs: everybody over the same work without a scheduler."""
-    names, rows, last = report.ours + sorted(report.peers), [], None
+    names, rows, keys = report.ours + sorted(report.peers), [], []
     for found in comparing.against_bare(report.comparisons):
-        key, metric, floor = found[0].key, found[0].metric, found[0].pairing.baseline
-        by = {one.pairing.candidate: one for one in found}
-        cells = [joined((macro("ratio", ratio_of(by[n])), "" if by[n].ranked else " limited")) if n in by else "–" for n in names]
+        by = {one.ours: macro("distance", one) for one in found}
         median = macro("word", "", human(comparing.bare_median(report.rows, found[0])))
-        rows.append(("first" if key != last else "inner", [f"{place(key)}, {metric.what}", floor, median, *cells]))
-        last = key
-    if not rows:
-        return ""
-    note = ("A floor is the same work without a scheduler: threads that know beforehand what each will do (machine), or recursion "
-            "whose branches are calls (machine_calls); the same tasks, clock reads and ledger. Its median, and the time of each "
-            "program over its time in the same rounds, with 95 % intervals. It is a distance, nobody wins or loses against it. It "
-            "is no lower bound either: it sleeps as a runtime may, and does not balance.")
-    head = [("scenario and metric", ""), ("floor", "w"), ("its median", "n"), *((name, "") for name in names)]
-    return section("How far from the bare machine", html.caption(note) + table(head, rows))
+        rows.append([f"{place(found[0].key)}, {found[0].metric.what}", found[0].other, median, *(by.get(name, "–") for name in names)])
+        keys.append(found[0].key)
+    return macro("bare", names, rows, grouped(keys))
 
 
 # --------------------------------------------------------------------------------------------- the forest
-
-
-UNDECIDED = {
-    "not_ranked": "not ranked: injector-limited",
-    "dropping_decides": "undecided: otherwise with the pairs that the injector spoilt",
-    "control_failed": "undecided: the A/A pair differs here",
-}
 
 
 def left_out(one: Comparison) -> str:
@@ -217,54 +160,40 @@ def left_out(one: Comparison) -> str:
     return f" ({dropped} left out; injector-limited: {', '.join(shares)})" if shares else ""
 
 
-def forest_row(report: Report, one: Comparison, scale: svg.LogScale) -> dict:
+def forest_row(report: Report, one: Comparison, scale: svg.LogScale) -> tuple:
+    """The comparison, the class and the words of its verdict, what was left out, the badge of its source, the drawing."""
     why_not = next((why for flag, why in UNDECIDED.items() if flag in one.flags), None)
     cls = CLASS[one.verdict] + (" unranked" if why_not else "")
-    words = why_not or (SPENT if one.metric.spent else WORDS)[one.verdict].format(c=one.pairing.candidate, b=one.pairing.baseline)
+    words = why_not or (SPENT if one.metric.spent else WORDS)[one.verdict].format(c=one.ours, b=one.other)
     if one.control:
         met = comparing.seen(one) if one.pairing.kind == "slow10" else not comparing.differs(one)
         cls, words = "good" if met else "bad", {"aa": "must be 1", "slow10": "must be seen"}[one.pairing.kind]
-    label = f"{one.pairing.candidate} over {one.pairing.baseline}, {place(one.key)}, {one.metric.what}"
-    found, pairs = one.found, [a / b for a, b in one.pairs]
-    return {
-        "ours": one.pairing.candidate, "other": one.pairing.baseline, "what": one.metric.what, "cls": cls, "words": words,
-        "badge": None if one.control else badge(report, one.pairing.candidate), "pairs": found.n, "left_out": left_out(one),
-        "ratio": f"{found.ratio:.3f}", "interval": f"[{found.lo:.3f}, {found.hi:.3f}]", "margin": f"{100 * one.margin:.1f}",
-        "drawn": html.raw(svg.forest_row(scale, found.ratio, found.lo, found.hi, one.margin, pairs, cls, label)),
-    }
+    label = f"{one.ours} over {one.other}, {place(one.key)}, {one.metric.what}"
+    pairs = [a / b for a, b in one.pairs]
+    drawn = svg.forest_row(scale, one.found.ratio, one.found.lo, one.found.hi, one.margin, pairs, cls, label)
+    return one, cls, words, left_out(one), badge(report, one.ours), raw(drawn)
 
 
-def forest_of(report: Report, comparisons: list[Comparison], left: str, right: str) -> str:
+def forest_of(report: Report, comparisons: list[Comparison], left: str, right: str) -> list[dict]:
     """Each point on a scale of its own: what is wide at one hides the intervals of no other."""
     points = []
     for key in dict.fromkeys(one.key for one in comparisons):
         group = [one for one in comparisons if one.key == key]
         scale = svg.forest_scale([(one.found.lo, one.found.hi) for one in group])
         rows = [forest_row(report, one, scale) for one in group]
-        points.append({"name": place(key), "axis": html.raw(svg.forest_axis(scale, left, right)), "rows": rows})
-    return macro("forest", points)
+        points.append({"name": place(key), "axis": raw(svg.forest_axis(scale, left, right)), "rows": rows})
+    return points
 
 
 def forest(report: Report) -> str:
     """Ratios with intervals and the margin band."""
-    claims = [one for one in report.comparisons if one.claim]
-    if not claims:
-        return ""
-    note = ("Each row is a ratio of times, ours over the other. The coloured line is the 95 % interval, the dot the estimate; an "
-            "arrow says that it goes on beyond the scale; small dots are the paired rounds. The band is the margin: what is smaller "
-            "could not have been told from none here, so where the band is wide, “no difference beyond it” says little.")
-    ours = in_prose(report.ours)
-    return section("Ratios", html.caption(note) + forest_of(report, claims, f"{ours} faster", "the other faster"))
+    return macro("ratios", forest_of(report, report.claims, f"{in_prose(report.ours)} faster", "the other faster"))
 
 
 def controls(report: Report) -> str:
     """The same machinery on what is known: a program and its copy, and one slowed down on purpose."""
     found = [one for one in report.comparisons if one.control]
-    if not found:
-        return ""
-    note = html.caption("The same machinery on a program and its copy, and on a program slowed down on purpose.")
-    reasons = macro("bullets", report.validity.reasons) if report.validity.reasons else ""
-    return section("Controls", joined((note, reasons, forest_of(report, found, "copy faster", "copy slower"))))
+    return macro("controls", report.validity.reasons, forest_of(report, found, "copy faster", "copy slower"))
 
 
 # ------------------------------------------------------------------------------------------ medians, points
@@ -282,34 +211,27 @@ def badge(report: Report, subject: str) -> dict:
 
 
 def medians(report: Report) -> str:
-    rows = [
-        ("", [f"{place(cell.key)}, {cell.metric.what}", cell.subject, bold(limited_cell(cell)), f"{human(cell.low)} – {human(cell.high)}",
-              cell.n, macro("badge", badge(report, cell.subject))])
-        for cell in page_data.cells(report)
-    ]
-    if not rows:
-        return ""
-    note = ("Medians over rounds, each round a fresh process, with the interquartile range. Ratios of these are not the paired "
-            "ratios above.")
-    head = [("scenario and metric", ""), ("subject", "w"), ("median", "n"), ("quartiles", "n"), ("rounds", "n"), ("verification", "")]
-    return section("Medians", html.caption(note) + html.folded(f"all {len(rows)} medians", table(head, rows, sorts=True), filters=True))
+    return macro("medians", [
+        [f"{place(cell.key)}, {cell.metric.what}", cell.subject, macro("bold", limited_cell(cell)),
+         f"{human(cell.low)} – {human(cell.high)}", cell.n, macro("badge", badge(report, cell.subject))]
+        for cell in report.cells
+    ])
 
 
-def keys(report: Report, names: list[str]) -> str:
-    return macro("keys", [(name, report.colours[name]) for name in names])
+def keys(report: Report, names) -> str:
+    """The colours of these, in the order of the report."""
+    return macro("keys", [(name, colour) for name, colour in report.colours.items() if name in names])
 
 
 def points(report: Report) -> str:
     """Raw values by round, and for latencies the percentile spectrum, of each point."""
-    return "".join(point(report, key) for key in dict.fromkeys(cell.key for cell in page_data.cells(report)))
+    return raw("").join(point(report, key) for key in dict.fromkeys(cell.key for cell in report.cells))
 
 
 def point(report: Report, key: comparing.Key) -> str:
-    known = scenarios.SCENARIOS.get(key[0])
-    if not known:
-        return ""
-    metric, parts = known.metrics_at(key[2])[0], []
-    series = {cell.subject: list(cell.series) for cell in page_data.cells(report) if (cell.key, cell.metric) == (key, metric)}
+    known, parts = scenarios.SCENARIOS[key[0]], []
+    metric = known.metrics_at(key[2])[0]
+    series = {cell.subject: list(cell.series) for cell in report.cells if (cell.key, cell.metric) == (key, metric)}
     curves, bands = {}, {}
     for name in report.colours:
         rounds = report.hist.get((key[0], key[1], name)) if known.histogram else None
@@ -317,35 +239,106 @@ def point(report: Report, key: comparing.Key) -> str:
             curves[name], bands[name] = curve, page_data.spread(rounds)
     if series:
         drawn = svg.rounds_chart(series, report.colours, f"{place(key)}: {metric.what} by round")
-        parts.append(macro("figure", f"{metric.what} of every process, by round", html.raw(drawn)))
+        parts.append(macro("figure", f"{metric.what} of every process, by round", raw(drawn)))
     if curves:
         crowded = len(curves) > MOST_BANDS
         drawn = svg.spectrum_chart(curves, {} if crowded else bands, report.colours, f"{place(key)}: percentile spectrum")
         band = "" if crowded else "the band is the quartiles between rounds; "
         words = f"percentiles over all rounds; {band}a curve ends where fewer than 100 samples lie above"
-        parts.append(macro("figure", words, html.raw(drawn)))
-    names = [name for name in report.colours if name in series or name in curves]
-    poor = html.raw('<p class="soft">A poor result means: {}</p>').format(known.poor)
-    return section(place(key), joined((poor, keys(report, names), macro("pair", parts)))) if parts else ""
+        parts.append(macro("figure", words, raw(drawn)))
+    return macro("point", place(key), known.poor, keys(report, {*series, *curves}), parts)
+
+
+# --------------------------------------------------------------------------- beside the race, and how it was run
 
 
 def unpaired(report: Report) -> str:
     """Micro-benchmarks and whole-process times: unpaired, so no ratios are claimed."""
-    parts = []
-    if report.startup:
-        rows = [
-            ("", [r["command"], f"{float(r['median']):.2f} ms", f"{r['min']} – {r['max']} ms", r["runs"]]) for r in report.startup
-        ]
-        parts += [html.raw("<h3>Whole process, start to finish</h3>"),
-                  html.caption("16,384 posts and out, by hyperfine; not interleaved"),
-                  table([("subject", ""), ("median", "n"), ("range", "n"), ("runs", "n")], rows)]
-    if report.micro:
-        rows = [
-            ("", [r["benchmark"], human(float(r["median"])), f"{human(float(r['min']))} – {human(float(r['max']))}",
-                  f"{100 * float(r['cv']):.1f} %", r["repetitions"]])
-            for r in report.micro
-        ]
-        parts += [html.raw("<h3>Structures alone</h3>"),
-                  html.caption("Google Benchmark, real time for each operation; not interleaved"),
-                  table([("benchmark", ""), ("median", "n"), ("range", "n"), ("variation", "n"), ("repetitions", "n")], rows)]
-    return section("Beside the race", joined(parts)) if parts else ""
+    whole = [[r["command"], f"{float(r['median']):.2f} ms", f"{r['min']} – {r['max']} ms", r["runs"]] for r in report.startup]
+    alone = [
+        [r["benchmark"], human(float(r["median"])), f"{human(float(r['min']))} – {human(float(r['max']))}",
+         f"{100 * float(r['cv']):.1f} %", r["repetitions"]]
+        for r in report.micro
+    ]
+    return macro("unpaired", whole, alone)
+
+
+def proofs(report: Report) -> str:
+    """What is proved and stressed about the source that was raced."""
+    taken = report.env.get("verification") or {}
+    verdicts = (taken.get("prove") or {}).get("verdicts") or []
+    rows = [
+        [v["name"], v["kind"], v["engine"], v["mode"], f"{v['executions']:,}" if v.get("executions") else "",
+         f"{float(v['seconds'] or 0):.2f}", macro("badge", verdict_badge(v))]
+        for v in verdicts
+    ]
+    blind = sorted({(v["engine"], v["blind"]) for v in verdicts if v.get("blind")})
+    return macro("proofs", report.statuses, taken.get("prove_hash"), taken.get("stress_hash"), rows, blind)
+
+
+def verdict_badge(verdict: dict) -> dict:
+    level, text = "good", "caught" if verdict["kind"] == "exhibit" else verdict["verdict"]
+    if unfinished(verdict):
+        level, text = "note", "not finished"
+    elif cut(verdict) and verdict["as_expected"]:
+        level, text = "note", f"not exhausted: {how_far(verdict)}"
+    elif not verdict["as_expected"]:
+        level, text = "bad", f"{verdict['verdict']}, unexpected"
+    return {"level": level, "text": text, "link": False}
+
+
+def shown(value: object) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{k} {shown(v)}" for k, v in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(shown, value)) or "none"
+    return "unreadable" if value in ("", None) else str(value)
+
+
+def harness_cost(probed: dict) -> list[tuple[str, str]]:
+    """What measuring adds to each task: the ledger's account, and the looks at the clock."""
+    found = probed.get("harness") or {}
+    alone, both, own = (found.get(name) for name in ("ledger_alone_ns", "ledger_two_threads_ns", "clock_read_ns"))
+    counted = found.get("ledger_instructions")
+    ledger = (
+        f"{human(alone)} where one thread runs tasks, {human(both)} where two do at once, in every task of every arm and "
+        f"not taken off; {f'{counted:.0f} instructions' if counted else 'instructions not counted: scripts/apiary exact'}"
+        if alone and both
+        else "not measured: harness_exact is not built"
+    )
+    return [
+        ("the ledger, for each task", ledger),
+        ("clock read", human(own) if own else f"{human(probed['clock_read_ns'])} at most"),
+        ("clock reads of the harness", "none in the tasks of a block; in an open loop one in each task"),
+    ]
+
+
+def environment(report: Report) -> str:
+    env, rows = report.env, []
+    for name, value in (*env.get("machine", {}).items(), *env.get("toolchain", {}).items()):
+        if name == "mitigations":
+            value = ", ".join(k for k, v in value.items() if v != "Not affected") or "none needed"
+        rows.append((name.replace("_", " "), shown(value)))
+    if probed := env.get("probes"):
+        late = {"a sleep of 1 ms ends late by": probed["sleep_1ms_overshoot_ns"]}
+        late |= {f"wake, {name.replace('_', ' ')}": told for name, told in probed["wake_ns"].items()}
+        rows += harness_cost(probed)
+        rows += [(name, f"p50 {human(t['p50'])}, p99 {human(t['p99'])}" if t else "not measured") for name, t in late.items()]
+    rows += [(name.replace("_", " "), env.get(name, {}).get("loadavg", "")) for name in ("load_before", "load_after")]
+    arms = [[arm[name] for name in ("label", "role", "subject_version", "build_id")] for arm in report.race.get("arms", [])]
+    return macro("environment", env["env_id"], rows, arms)
+
+
+def commands(report: Report, points: list[comparing.Key]) -> str:
+    """For each row the command that reproduces it."""
+    ran = defaultdict(set)
+    for row in report.rows:
+        if row["row_kind"] == "measure" and row["status"] != "unsupported":
+            ran[comparing.key_of(row)].add(row["subject"])
+    items = []
+    for key in points:
+        subjects = sorted(ran[key], key=report.rank)
+        named = [name for name in subjects if report.roles.get(name) != "baseline"]
+        items.append({"name": place(key), "race": page_data.race_command(report, key, named),
+                      "subjects": [(name, page_data.subject_command(report, key, name)) for name in subjects]})
+    return macro("again", report.race.get("command", ""), report.env["run_id"], items)

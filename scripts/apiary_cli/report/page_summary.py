@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from ..analysis import comparing, matrix, metg, standing, summary, units
+from ..analysis import matrix, metg, standing, summary, units
 from . import page_sections as sections
 from .html import render
 from .page_data import Report
 
 RACE = dict.fromkeys(("command", "commit"), "") | dict.fromkeys(("plan", "rounds", "workers", "dirty"))  # of an old folder
-
-
-def counted(claims: list[comparing.Comparison]) -> list[str]:
-    return [standing.LEGEND, "", *standing.table(standing.of(claims))] if claims else ["nothing was compared"]
 
 
 def markdown(report: Report) -> str:
@@ -21,12 +17,13 @@ def markdown(report: Report) -> str:
         return [f"- {line}" for line in lines if line]
 
     rows, comparisons = report.rows, report.comparisons
+    counted = [standing.LEGEND, "", *standing.table(standing.of(comparisons))] if report.claims else ["nothing was compared"]
     proofs = (f"{status.name}: {status.text}" for status in report.statuses)
     controls = (line.strip() for line in summary.control_lines(report.validity))
     told = (summary.disturbance_line(rows), summary.rounds_line(report.race), *summary.trust_lines(report.race))
     parts = [
         ("Findings", bullets(*(one.line for one in report.findings))),
-        ("Against each peer", counted([one for one in comparisons if one.claim])),
+        ("Against each peer", counted),
         ("Losses", bullets(*standing.losses(comparisons))),
         ("How far from the bare machine", bullets(*summary.bare_lines(rows, comparisons))),
         ("Time of a fork, a node, a message, a task", units.table(rows)),
@@ -37,6 +34,5 @@ def markdown(report: Report) -> str:
         ("Point by point", matrix.of(comparisons, rows)),
         ("Comparisons", summary.comparison_table(comparisons)),
     ]
-    word = report.validity.word
-    tried = summary.try_line(report.race, word)
-    return render("summary.md", env=report.env, race=RACE | report.race, batch=word, tried=tried, sections=parts)
+    tried = summary.try_line(report.race, report.validity.word)
+    return render("summary.md", env=report.env, race=RACE | report.race, batch=report.validity.word, tried=tried, sections=parts)

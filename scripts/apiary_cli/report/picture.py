@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from pathlib import Path
 
 from ..base import repo, stats
 from ..base.say import in_prose
 from ..race import scenarios, tables
-from ..analysis import comparing, summary
+from ..analysis import comparing
 from . import html, page_matrix
 from .page_data import Report
 
@@ -26,12 +27,11 @@ def cell(found: list) -> dict | None:
     """The comparisons of a scenario with one runtime, by the metric that it is known by: worst first, and from which to which."""
     if not found:
         return None
-    signs = [page_matrix.sign(one) for one in found]
-    kind = next((kind for kind in ("bad", "good") if kind in {k for _, k in signs}), "open")
-    mark = next(mark for mark, k in signs if k == kind)
+    signs = {kind: mark for mark, kind in map(page_matrix.sign, reversed(found))}
+    kind = next(kind for kind in ("bad", "good", "open") if kind in signs)
     ratios = sorted(one.found.ratio for one in found)
     ends = dict.fromkeys(stats.ratio_text(ratio) for ratio in (ratios[0], ratios[-1]))
-    return {"kind": kind, "text": f"{mark} ×{'–'.join(ends)}"}
+    return {"kind": kind, "text": f"{signs[kind]} ×{'–'.join(ends)}"}
 
 
 def row_of(key: comparing.Key) -> str:
@@ -42,28 +42,25 @@ def row_of(key: comparing.Key) -> str:
 
 def view(report: Report, ours: list[str]) -> dict:
     """What these of ours say; where they are several, each has rows of its own."""
-    by: dict[tuple[str, str, str], dict[str, list]] = {}
+    by: dict[tuple[str, str, str], dict[str, list]] = defaultdict(lambda: defaultdict(list))
     for (key, own), others in page_matrix.grouped(report).items():
         for other, found in others.items():
             if own in ours:
-                by.setdefault((key[0], row_of(key), own), {}).setdefault(other, []).append(found[0])
-    names = sorted({other for found in by.values() for other in found})
-    known = list(scenarios.SCENARIOS)
-    order = sorted(by, key=lambda row: (known.index(row[0]), row))
-    rows = [(f"{own}: {name}" if len(ours) > 1 else name, [cell(by[row].get(other, [])) for other in names])
-            for row in order for _, name, own in [row]]
+                by[key[0], row_of(key), own][other].append(found[0])
+    names, known = sorted({other for found in by.values() for other in found}), list(scenarios.SCENARIOS)
+    rows = []
+    for row in sorted(by, key=lambda row: (known.index(row[0]), row)):
+        _, name, own = row
+        rows.append((f"{own}: {name}" if len(ours) > 1 else name, [cell(by[row].get(other)) for other in names]))
     head = f"time of {in_prose(ours)} over that of"
     left = max(LEFT, *(round(LETTER * len(name)) + 12 for name in (head, *(name for name, _ in rows))))
     return {"ours": in_prose(ours), "head": head, "others": names, "rows": rows, "left": left}
 
 
-def write(folder: Path, ours: list[str]) -> None:
-    env, rows, comparisons = summary.load(folder)
-    roles = {row["subject"]: row["role"] for row in rows}
-    report = Report(folder, env, rows, comparisons, {}, [], [], roles=roles)
+def write(report: Report, ours: list[str]) -> None:
     told = view(report, ours)
     for theme in THEMES:
-        repo.write_text(folder / file(theme, ours, report.ours), html.render("matrix.svg", c=COLOURS[theme], **told))
+        repo.write_text(report.folder / file(theme, ours, report.ours), html.render("matrix.svg", c=COLOURS[theme], **told))
 
 
 def file(theme: str, ours: list[str], every: list[str]) -> str:
@@ -79,10 +76,8 @@ def seen_from(page: Path, folder: Path) -> str:
 
 def reference(folder: Path, page: Path, ours: list[str], every: list[str]) -> list[str]:
     """What a page shows it by: the dark one where the reader's pages are dark."""
-    where = seen_from(page, folder)
-    light, dark = (file(theme, ours, every) for theme in THEMES)
+    light, dark = (f"{seen_from(page, folder)}/{file(theme, ours, every)}" for theme in THEMES)
     return [
-        '<picture><source media="(prefers-color-scheme: dark)"',
-        f'srcset="{where}/{dark}"><img alt="ratio by scenario and runtime"',
-        f'src="{where}/{light}"></picture>',
+        '<picture><source media="(prefers-color-scheme: dark)"', f'srcset="{dark}"><img alt="ratio by scenario and runtime"',
+        f'src="{light}"></picture>',
     ]

@@ -20,6 +20,7 @@ from ..race import plans, scenarios, tables
 from ..analysis import ablation, comparing, findings, metg, qualification, standing, summary
 from ..analysis.comparing import Comparison
 from . import picture
+from .page_data import Report
 
 WIDTH = 100  # of prose
 FEW = 2  # losses that a page names, unless it is the page of a room
@@ -29,19 +30,15 @@ def between(text: str, name: str, body: str, where: str) -> str:
     """`text` with `body` between the marks of that name, which must stand there once."""
     start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     if text.count(start) != 1 or text.count(end) != 1 or text.index(start) > text.index(end):
-        raise Fault(
-            f"{where} has no place for this",
-            f"{start} and, behind it, {end} must stand in it once",
-            "nothing was written",
-            USAGE,
-        )
-    head, tail = text[: text.index(start)], text[text.index(end) :]
-    return f"{head}{start}\n{body.rstrip()}\n{tail}"
+        cause = f"{start} and, behind it, {end} must stand in it once"
+        raise Fault(f"{where} has no place for this", cause, "nothing was written", USAGE)
+    return f"{text[: text.index(start)]}{start}\n{body.rstrip()}\n{text[text.index(end) :]}"
 
 
 def into(path: Path, folder: Path, weak: bool = False) -> str:
     """Splice what `folder` holds into the page `path`; returns the name of the marks. A race that its controls do not
     carry is refused: INVALID always, anything else short of VALID unless `weak`."""
+    drawn = None
     if (folder / "qualify.csv").exists():
         name, body = qualify(folder)
     elif (folder / "ablation.csv").exists():
@@ -51,30 +48,28 @@ def into(path: Path, folder: Path, weak: bool = False) -> str:
     try:
         text = path.read_text()
     except OSError as error:
-        remedy = "--splice FILE is a page with marks"
-        raise Fault(f"{path} cannot be read", str(error.strerror), remedy, USAGE) from error
+        raise Fault(f"{path} cannot be read", str(error.strerror), "--splice FILE is a page with marks", USAGE) from error
     repo.write_text(path, between(text, name, body, path.name))
-    if name == "race":
-        picture.write(folder, drawn)
+    if drawn:
+        picture.write(*drawn)
     return name
 
 
-def date(env: dict) -> str:
-    """20261121T170000Z-host -> 2026-11-21."""
-    stamp = env["run_id"][:8]
-    return f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}"
-
-
-def machine(env: dict) -> str:
-    found = env.get("machine", {})
-    kind = "CPUs" if found.get("hypervisor") in (None, "none seen") else "virtual CPUs"
-    return f"{found.get('cpu', 'unknown CPU')}, {found.get('cpus', '?')} {kind}"
-
-
 def preamble(env: dict) -> str:
-    ran = env.get("race", {})
-    dirty = " with uncommitted changes" if ran.get("dirty") else ""
-    return f"`{ran.get('command', '')}`, {date(env)}, {machine(env)}, commit {str(ran.get('commit', ''))[:12]}{dirty}"
+    """What was run, when, where and of which source. run_id begins with the date, as 20261121."""
+    stamp, ran = env["run_id"], env.get("race", {})
+    virtual = env.get("machine", {}).get("hypervisor") not in (None, "none seen")
+    machine = summary.machine(env).replace(" CPUs", " virtual CPUs") if virtual else summary.machine(env)
+    return f"`{ran.get('command', '')}`, {stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}, {machine}, commit {summary.commit(ran)}"
+
+
+def record(folder: Path, verb: str, *others: str) -> dict:
+    """env.json; refused where it, or another file that is needed, is absent."""
+    env = repo.read_json(folder / "env.json")
+    lacking = ["env.json"] * (env is None) + [name for name in others if not (folder / name).exists()]
+    if lacking:
+        raise Fault(f"{folder.name} has no {' and no '.join(lacking)}", "", f"scripts/apiary {verb} leaves one", USAGE)
+    return env
 
 
 # ------------------------------------------------------------------------------------------------- a race
@@ -82,28 +77,29 @@ def preamble(env: dict) -> str:
 
 def verdict(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison]) -> tuple[str, list[str]]:
     """What stands first: VALID only where the controls did what they must, in enough rounds, with no red finding."""
-    found = comparing.validity(comparisons)
+    found, ran = comparing.validity(comparisons), env.get("race", {})
     reasons = [one.line for one in findings.of(env, rows, comparisons) if one.red]
-    done = env.get("race", {}).get("rounds_of_batches") or [env.get("race", {}).get("rounds", 0)]
-    if min(done) < plans.LEAST_PUBLISHED:
-        reasons.append(f"A batch has {min(done)} rounds, {plans.LEAST_PUBLISHED} are the least that is published")
+    done = min(ran.get("rounds_of_batches") or [ran.get("rounds", 0)])
+    if done < plans.LEAST_PUBLISHED:
+        reasons.append(f"A batch has {done} rounds, {plans.LEAST_PUBLISHED} are the least that is published")
     word = comparing.WEAK if reasons and found.word == comparing.VALID else found.word
     return word, reasons + list(found.reasons)
 
 
-def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, list[str]]:
-    """The text, and which of ours its drawing is of."""
+def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, tuple[Report, list[str]]]:
+    """The text; and of which report, and which of ours, its drawing is."""
     if not (folder / "rows.csv").exists() or not (folder / "env.json").exists():
         raise Fault(f"{folder.name} is no race", "rows.csv or env.json is absent", "scripts/apiary race leaves one", USAGE)
-    env, rows, comparisons = summary.load(folder)
-    every = sorted({one.pairing.candidate for one in comparisons if one.claim})
+    report = Report(folder, *summary.load(folder))
+    env, rows, comparisons = report.env, report.rows, report.comparisons
+    every = sorted({one.ours for one in report.claims})
     if not every:
         raise Fault(f"{folder.name} compares nothing", "no pair of subjects was raced", "", USAGE)
     word, reasons = verdict(env, rows, comparisons)
     refuse_unborne(folder, word, reasons, weak)
     room = page.resolve().parent.name in every
     ours = [page.resolve().parent.name] if room else every
-    told = [one for one in comparisons if one.claim and one.pairing.candidate in ours]
+    told = [one for one in report.claims if one.ours in ours]
     more = f", and {len(reasons) - 1} more reasons" if len(reasons) > 2 else f"; {reasons[1]}" if len(reasons) == 2 else ""
     beside = in_prose([name for name in every if name not in ours])
     wrong = summary.failures(rows)
@@ -120,7 +116,7 @@ def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, list[str]]:
         filled(f"**To repeat it:** {preamble(env)}; {summary.rounds_line(env['race'])}. Source: {source}. Every row: "
                f"[results/{folder.name}]({picture.seen_from(page, folder)}/summary.md)."),
     ]
-    return "\n\n".join(filter(None, parts)), ours
+    return "\n\n".join(filter(None, parts)), (report, ours)
 
 
 def filled(text: str, begin: str = "") -> str:
@@ -165,18 +161,15 @@ def controls(comparisons: list[Comparison]) -> str:
     aa = [one for one in comparisons if one.pairing.kind == "aa"]
     if not aa:
         return "No A/A pair was run."
-    widths = [100 * one.found.half_width for one in aa]
+    widths, names = [100 * one.found.half_width for one in aa], sorted({one.other for one in aa})
     text = (
-        f"{' and '.join(sorted({one.pairing.baseline for one in aa}))} differs from its own copy in "
-        f"{sum(map(comparing.differs, aa))} of {len(aa)} comparisons; half-width "
-        f"{stats.median(widths):.1f} % in the median, {max(widths):.1f} % at most."
+        f"{' and '.join(names)} differs from its own copy in {sum(map(comparing.differs, aa))} of {len(aa)} comparisons; "
+        f"half-width {stats.median(widths):.1f} % in the median, {max(widths):.1f} % at most."
     )
-    slow = [one for one in comparisons if one.pairing.kind == "slow10"]
-    slow = [one for one in slow if one.metric == scenarios.known_by(one.key[0], one.key[2])]
-    seen = comparing.seen_text(slow)
+    slow = [one for one in comparisons if one.pairing.kind == "slow10" and one.metric == scenarios.known_by(one.key[0], one.key[2])]
     judging = [one for one in comparing.gating(comparisons) if one in slow]
     of_those = f" ({sum(map(comparing.seen, judging))} of the {len(judging)} that judge)" if len(judging) < len(slow) else ""
-    return f"{text} A built-in slow-down of 10 % was {seen}{of_those}." if seen else text
+    return f"{text} A built-in slow-down of 10 % was {comparing.seen_text(slow)}{of_those}." if slow else text
 
 
 # ---------------------------------------------------------------------------------------------- an ablation
@@ -184,13 +177,10 @@ def controls(comparisons: list[Comparison]) -> str:
 
 def ablated(folder: Path, weak: bool = False) -> str:
     """Its verdict first, then the table, rule by rule."""
-    for name in ("env.json", "rows.csv"):
-        if not (folder / name).exists():
-            raise Fault(f"{folder.name} has no {name}", "", "scripts/apiary tune --ablate leaves one", USAGE)
-    env, rows = repo.read_json(folder / "env.json"), tables.read(folder / "rows.csv", tables.ROWS)
+    env, rows = record(folder, "tune --ablate", "rows.csv"), tables.read(folder / "rows.csv", tables.ROWS)
     found = ablation.poorest(ablation.validities(rows))
-    refuse_unborne(folder, found.word, list(found.reasons), weak)
     reasons = list(found.reasons)
+    refuse_unborne(folder, found.word, reasons, weak)
     more = f" ({len(reasons)} such reasons)" if len(reasons) > 1 else ""
     told = [batch_line(env, found.word, reasons, more), ablation.LEGEND]
     last = f"{preamble(env)}. {summary.rounds_line(env['race'])}. Every figure: `results/{folder.name}/ablation.csv`."
@@ -203,16 +193,11 @@ def ablated(folder: Path, weak: bool = False) -> str:
 
 def qualify(folder: Path) -> tuple[str, str]:
     """The name of its marks, and what belongs between them."""
-    env = repo.read_json(folder / "env.json")
-    if env is None:
-        raise Fault(f"{folder.name} has no env.json", "", "scripts/apiary qualify leaves one", USAGE)
-    trials = qualification.read(folder / "qualify.csv")
-    ran = env.get("race", {})
-    batches = max((t.batch for t in trials), default=0)
-    many = "batches" if batches != 1 else "batch"
+    env, trials = record(folder, "qualify"), qualification.read(folder / "qualify.csv")
+    ran, batches = env.get("race", {}), max((t.batch for t in trials), default=0)
     timed = any(t.point.ops() is None for t in trials)
     length = f"blocks of {ran.get('block_ms')} ms" if timed else "each block of a fixed number of tasks"
-    head = f"{preamble(env)}; {batches} {many} of {ran.get('rounds')} rounds, {length}:"
+    head = f"{preamble(env)}; {batches} {'batch' if batches == 1 else 'batches'} of {ran.get('rounds')} rounds, {length}:"
     placement = next((t.point.placement for t in trials), "free")
     name = "qualify" if placement == "free" else f"qualify {placement}"
     return name, "\n".join([head, "", *(f"- {line}" for line in qualification.lines(trials))])

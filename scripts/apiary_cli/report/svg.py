@@ -5,26 +5,28 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass
-from typing import Callable, Sequence
+from typing import Callable, Iterable, Sequence
 
 from ..base.say import UNITS, human
+
+TOP, BELOW = 8.0, 22.0  # pixels above a plot, and below it for its ticks
+FARTHEST = 8.0  # a wider forest shows no interval: what lies beyond gets an arrow
+RATIOS = (  # ticks of a ratio axis, from the widest to the finest
+    (0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 1000),
+    (0.1, 0.2, 0.5, 1, 2, 5, 10),
+    (0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4),
+    (0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4),
+    (0.9, 0.95, 1, 1.05, 1.1),
+    (0.97, 0.98, 0.99, 1, 1.01, 1.02, 1.03),
+)
+
 
 def tick_label(ns: float) -> str:
     scale, unit = next(((s, u) for s, u in UNITS if ns >= s), (1.0, "ns"))
     return f"{ns / scale:g} {unit}"
 
 
-def escape(text: object) -> str:
-    return html.escape(str(text), quote=True)
-
-
-def tag(name: str, body: str = "", **attributes: object) -> str:
-    words = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    return f"<{name}{words}>{body}</{name}>" if body else f"<{name}{words}/>"
+# ------------------------------------------------------------------------------------------------- scales
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,14 @@ class LogScale:
         return self.low <= value <= self.high
 
     def percent(self, value: float) -> str:
-        return f"{100 * min(1.0, max(0.0, self.at(value))):.2f}%"
+        return percent(min(1.0, max(0.0, self.at(value))))
 
 
-def log_scale(values: Sequence[float], pad: float = 0.08, least: float = 1.25) -> LogScale:
+def percent(share: float) -> str:
+    return f"{100 * share:.2f}%"
+
+
+def log_scale(values: Sequence[float], pad: float = 0.06, least: float = 1.5) -> LogScale:
     """Covers the values with some air; never narrower than a factor of `least`."""
     low, high = min(values), max(values)
     middle = math.sqrt(low * high)
@@ -52,36 +58,40 @@ def log_scale(values: Sequence[float], pad: float = 0.08, least: float = 1.25) -
     return LogScale(middle / spread, middle * spread)
 
 
-def log_ticks(scale: LogScale, most: int = 6) -> list[float]:
+def log_ticks(scale: LogScale, most: int = 5) -> list[float]:
     """1-2-5 steps inside the scale, thinned to at most `most`; finer where the scale is short."""
+    decades = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
     for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), tuple(i / 10 for i in range(10, 100))):
-        first, last = math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high))
-        ticks = [step * 10.0**decade for decade in range(first, last + 1) for step in steps]
-        inside = [t for t in ticks if scale.low <= t <= scale.high]
+        inside = list(filter(scale.shows, (step * 10.0**decade for decade in decades for step in steps)))
         if len(inside) >= 3:
             return thin(inside, most)
     return inside or [scale.low, scale.high]
 
 
 def thin(ticks: list[float], most: int) -> list[float]:
-    step = math.ceil(len(ticks) / most)
-    return ticks[::step]
+    return ticks[:: math.ceil(len(ticks) / most)]
 
 
 def ratio_ticks(scale: LogScale) -> list[float]:
-    """Ticks of a ratio axis; 1 is always among them."""
-    for choice in (
-        (0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 1000),
-        (0.1, 0.2, 0.5, 1, 2, 5, 10),
-        (0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4),
-        (0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4),
-        (0.9, 0.95, 1, 1.05, 1.1),
-        (0.97, 0.98, 0.99, 1, 1.01, 1.02, 1.03),
-    ):
-        inside = [t for t in choice if scale.low <= t <= scale.high]
+    """1 is always among them."""
+    for choice in RATIOS:
+        inside = list(filter(scale.shows, choice))
         if len(inside) >= 4:
             return inside if len(inside) <= 6 else [t for t in inside if math.log10(t) % 1 < 1e-9] or inside
     return inside or [1]
+
+
+# ------------------------------------------------------------------------------------------------ elements
+
+
+def escape(text: object) -> str:
+    return html.escape(str(text), quote=True)
+
+
+def tag(name: str, body: str = "", **attributes: object) -> str:
+    given = ((key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items() if value is not None)
+    words = "".join(f' {key}="{escape(value)}"' for key, value in given)
+    return f"<{name}{words}>{body}</{name}>" if body else f"<{name}{words}/>"
 
 
 def line(x1: str, y1: float, x2: str, y2: float, cls: str) -> str:
@@ -97,57 +107,58 @@ def text(x: str, y: float, words: str, anchor: str = "start", cls: str = "") -> 
     return tag("text", escape(words), x=x, y=f"{y:.1f}", text_anchor=anchor, class_=cls or None)
 
 
-def edge_anchor(share: float) -> str:
+def tick(share: float, y: float, words: str) -> str:
     """Labels at the edges of a chart point inwards."""
-    return "start" if share < 0.06 else "end" if share > 0.94 else "middle"
+    return text(percent(share), y, words, "start" if share < 0.06 else "end" if share > 0.94 else "middle", "tick")
 
 
-def chart(body: str, height: float, label: str, cls: str = "", **more: str) -> str:
-    return tag(
-        "svg",
-        f"<title>{escape(label)}</title>{body}",
-        class_=f"chart {cls}".strip(),
-        width="100%",
-        height=f"{height:.0f}",
-        role="img",
-        **more,
-    )
+def chart(body: str, height: float, label: str, cls: str = "chart", **more: str) -> str:
+    body = f"<title>{escape(label)}</title>{body}"
+    return tag("svg", body, class_=cls, width="100%", height=f"{height:.0f}", role="img", **more)
 
 
-def path_layer(paths: str, top: float, height: float) -> str:
-    """Paths in a 1000 × 1000 square stretched over the plot: lines keep their width."""
-    return (
-        f'<svg x="0" y="{top:.0f}" width="100%" height="{height:.0f}" viewBox="0 0 1000 1000" '
-        f'preserveAspectRatio="none" class="paths">{paths}</svg>'
-    )
+def path(kind: str, points: Iterable[tuple[float, float]], cls: str, name: str | None = None) -> str:
+    """A polyline or polygon of points in 0 … 1, y upwards. `name`: a pointer that comes near reads it, and the values."""
+    corners = " ".join(f"{1000 * x:.1f},{1000 * (1 - y):.1f}" for x, y in points)
+    return tag(kind, points=corners, class_=cls, data_name=name)
 
 
-def polyline(points: Sequence[tuple[float, float]], cls: str, name: str | None = None) -> str:
-    """Points in 0 … 1, y upwards. `name`: a pointer that comes near reads it, and the values, from the path."""
-    d = " ".join(f"{1000 * x:.1f},{1000 * (1 - y):.1f}" for x, y in points)
-    return tag("polyline", points=d, class_=cls, data_name=name)
+@dataclass(frozen=True)
+class Plot:
+    """Where a chart draws: values upwards on a logarithmic scale, within `high` pixels."""
+
+    scale: LogScale
+    high: float
+
+    def y(self, value: float) -> float:
+        return TOP + self.high * (1 - self.scale.at(value))
+
+    def drawn(
+        self, label: str, ticks: Iterable[tuple[float, str]], paths: str, marks: str = "", across: str = "",
+        said: Callable[[float], str] = tick_label, **more: str,
+    ) -> str:
+        """The chart. `ticks` along it are shares with their words; `paths` lie in a square that is stretched over the plot,
+        so that lines keep their width. The labels of the values stand in a column beside it, where they cover no point."""
+        foot, levels = TOP + self.high, [(self.y(level), said(level)) for level in log_ticks(self.scale)]
+        height = foot + BELOW + (14 if across else 0)
+        body = "".join(line("0%", y, "100%", y, "grid") for y, _ in levels)
+        body += "".join(tick(share, foot + 17, words) for share, words in ticks)
+        body += text("50%", height - 3, across, "middle", "tick") if across else ""
+        body += tag("svg", paths or " ", x=0, y=f"{TOP:.0f}", width="100%", height=f"{self.high:.0f}", viewBox="0 0 1000 1000",
+                    preserveAspectRatio="none", class_="paths")
+        labels = "".join(text("100%", y + 3.5, words, "end", "tick") for y, words in levels)
+        axis = tag("svg", labels, class_="axis", width="100%", height=f"{height:.0f}", aria_hidden="true")
+        return f'<div class="axed">{axis}{chart(body + marks, height, label, **more)}</div>'
 
 
-def band(lower: Sequence[tuple[float, float]], upper: Sequence[tuple[float, float]], cls: str) -> str:
-    d = " ".join(f"{1000 * x:.1f},{1000 * (1 - y):.1f}" for x, y in [*lower, *reversed(upper)])
-    return tag("polygon", points=d, class_=cls)
+# -------------------------------------------------------------------------------------------------- forest
 
 
-# ---------------------------------------------------------------------------------------------------------
-
-
-def forest_axis(scale: LogScale, left: str = "", right: str = "") -> str:
+def forest_axis(scale: LogScale, left: str, right: str) -> str:
     """The ticks of a forest plot; at its head also which side is whose."""
-    body, top = "", 0
-    if left or right:
-        body = text("0%", 12, f"← {left}", "start", "side") + text("100%", 12, f"{right} →", "end", "side")
-        top = 18
-    for tick in ratio_ticks(scale):
-        body += text(scale.percent(tick), top + 12, f"×{tick:g}", edge_anchor(scale.at(tick)), "tick")
-    return chart(body, top + 18, "axis of ratios")
-
-
-FARTHEST = 8.0  # a wider forest shows no interval: what lies beyond gets an arrow
+    sides = text("0%", 12, f"← {left}", "start", "side") + text("100%", 12, f"{right} →", "end", "side")
+    ticks = (tick(min(1.0, max(0.0, scale.at(ratio))), 30, f"×{ratio:g}") for ratio in ratio_ticks(scale))
+    return chart(sides + "".join(ticks), 36, "axis of ratios")
 
 
 def forest_scale(intervals: Sequence[tuple[float, float]]) -> LogScale:
@@ -155,66 +166,42 @@ def forest_scale(intervals: Sequence[tuple[float, float]]) -> LogScale:
     edges = [1.0, *(edge for interval in intervals for edge in interval)]
     if any(hi >= 1 / FARTHEST and lo <= FARTHEST for lo, hi in intervals):
         edges = [min(FARTHEST, max(1 / FARTHEST, edge)) for edge in edges]
-    return log_scale(edges, pad=0.05)
+    return log_scale(edges, pad=0.05, least=1.25)
 
 
 def forest_row(
     scale: LogScale, ratio: float, lo: float, hi: float, margin: float, raw: Sequence[float], cls: str, label: str
 ) -> str:
     """One interval: margin band, raw paired ratios, the interval, the estimate; an arrow where it goes on beyond the scale."""
-    height, middle = 34, 21
-    left, right = scale.at(1 / (1 + margin)), scale.at(1 + margin)
-    body = tag(
-        "rect",
-        x=f"{100 * max(0, left):.2f}%",
-        y=0,
-        height=height,
-        width=f"{100 * (min(1, right) - max(0, left)):.2f}%",
-        class_="margin",
-    )
-    body += line(scale.percent(1), 0, scale.percent(1), height, "one")
-    for value in filter(scale.shows, raw):
-        body += dot(scale.percent(value), 8, 2.2, "raw")
-    body += line(scale.percent(lo), middle, scale.percent(hi), middle, f"interval {cls}")
-    for beyond, at, anchor, sign in ((lo < scale.low, "0%", "start", "◀"), (hi > scale.high, "100%", "end", "▶")):
-        body += text(at, middle + 4, sign, anchor, f"arrow {cls}") if beyond else ""
-    body += dot(scale.percent(ratio), middle, 4.5, f"estimate {cls}") if scale.shows(ratio) else ""
-    return chart(body, height, label, "row")
+    height, middle, at = 34, 21, scale.percent
+    left, right = max(0, scale.at(1 / (1 + margin))), min(1, scale.at(1 + margin))
+    body = tag("rect", x=percent(left), y=0, height=height, width=percent(right - left), class_="margin")
+    body += line(at(1), 0, at(1), height, "one") + "".join(dot(at(value), 8, 2.2, "raw") for value in filter(scale.shows, raw))
+    body += line(at(lo), middle, at(hi), middle, f"interval {cls}")
+    body += text("0%", middle + 4, "◀", "start", f"arrow {cls}") if lo < scale.low else ""
+    body += text("100%", middle + 4, "▶", "end", f"arrow {cls}") if hi > scale.high else ""
+    body += dot(at(ratio), middle, 4.5, f"estimate {cls}") if scale.shows(ratio) else ""
+    return chart(body, height, label, "chart row")
+
+
+# -------------------------------------------------------------------------------------------------- charts
 
 
 def rounds_chart(series: dict[str, list[tuple[int, float]]], colours: dict[str, str], label: str) -> str:
     """Raw values by round: one dot for each process, one colour for each subject."""
-    values = [v for points in series.values() for _, v in points]
     last = max(n for points in series.values() for n, _ in points)
-    scale, height, top = log_scale(values, pad=0.06, least=1.5), 190.0, 8.0
-    plot = height - top - 22
+    plot = Plot(log_scale([value for points in series.values() for _, value in points]), 160)
 
     def x(number: int) -> float:
         return 0.5 if last == 1 else 0.02 + 0.96 * (number - 1) / (last - 1)
 
-    def y(value: float) -> float:
-        return top + plot * (1 - scale.at(value))
-
-    body = grid(scale, top, plot)
-    lines = "".join(
-        polyline([(x(n), scale.at(v)) for n, v in points], f"thread {colours[name]}")
-        for name, points in series.items()
-    )
-    body += path_layer(lines, top, plot)
+    paths = marks = ""
     for name, points in series.items():
-        body += "".join(
-            dot(f"{100 * x(n):.2f}%", y(v), 3, f"mark {colours[name]}", f"{name}, round {n}: {human(v)}")
-            for n, v in points
-        )
-    for number in sorted({1, last, *range(5, last, 5 if last <= 30 else 10)}):
-        body += text(
-            f"{100 * x(number):.2f}%",
-            height - 5,
-            f"round {number}" if number == 1 else str(number),
-            edge_anchor(x(number)),
-            "tick",
-        )
-    return axed(chart(body, height, label), scale, top, plot, height)
+        paths += path("polyline", [(x(n), plot.scale.at(v)) for n, v in points], f"thread {colours[name]}")
+        for n, v in points:
+            marks += dot(percent(x(n)), plot.y(v), 3, f"mark {colours[name]}", f"{name}, round {n}: {human(v)}")
+    numbers = sorted({1, last, *range(5, last, 5 if last <= 30 else 10)})
+    return plot.drawn(label, [(x(n), "round 1" if n == 1 else str(n)) for n in numbers], paths, marks)
 
 
 @dataclass(frozen=True)
@@ -240,102 +227,61 @@ def runs(marks: Sequence[Mark]) -> list[list[Mark]]:
 
 
 def xy_chart(
-    series: dict[str, list[Mark]],
-    colours: dict[str, str],
-    label: str,
-    unit: str = "",
-    across: str = "",
-    said: Callable[[float], str] | None = None,
+    series: dict[str, list[Mark]], colours: dict[str, str], label: str, across: str, said: Callable[[float], str] | None = None
 ) -> str:
     """Value against a quantity, both logarithmic: a line, marks and intervals for each name. `across`: what the quantity is;
     `said`: how a value is written, when it is no time."""
-    words = said or human
-    xs = sorted({mark.x for marks in series.values() for mark in marks})
-    ends = [v for marks in series.values() for m in marks for v in (m.value, m.low, m.high) if v]
-    scale = log_scale(ends, pad=0.06, least=1.5)
+    words, every = said or human, [mark for marks in series.values() for mark in marks]
+    xs = sorted({mark.x for mark in every})
+    plot = Plot(log_scale([v for mark in every for v in (mark.value, mark.low, mark.high) if v]), 180)
     along = LogScale(xs[0], xs[-1] if xs[-1] > xs[0] else 2 * xs[0])
-    height, top = 210.0 + (14 if across else 0), 8.0
-    plot = height - top - 22 - (14 if across else 0)
 
     def place(x: float) -> float:
         return 0.02 + 0.95 * along.at(x)
 
-    def y(value: float) -> float:
-        return top + plot * (1 - scale.at(value))
-
-    body, paths = grid(scale, top, plot), ""
-    for x in thin(xs, 7):
-        short = f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"
-        body += text(f"{100 * place(x):.2f}%", top + plot + 17, f"{short}{unit}", edge_anchor(place(x)), "tick")
-    if across:
-        body += text("50%", height - 3, across, "middle", "tick")
+    paths = drawn = ""
     for name, marks in series.items():
+        colour = colours[name]
         for run in runs(marks):
-            paths += polyline([(place(m.x), scale.at(m.value)) for m in run], f"curve {colours[name]}")
-    body += path_layer(paths, top, plot)
-    for name, marks in series.items():
+            paths += path("polyline", [(place(mark.x), plot.scale.at(mark.value)) for mark in run], f"curve {colour}")
         for mark in marks:
-            at, span = f"{100 * place(mark.x):.2f}%", ""
+            at, span = percent(place(mark.x)), ""
             if mark.low and mark.high:
-                body += line(at, y(mark.low), at, y(mark.high), f"span {colours[name]}")
+                drawn += line(at, plot.y(mark.low), at, plot.y(mark.high), f"span {colour}")
                 span = f" ({words(mark.low)} to {words(mark.high)})"
-            title = f"{name}, {mark.x:g}{unit}: {words(mark.value)}{span}{', injector-limited' if mark.hollow else ''}"
-            body += dot(at, y(mark.value), 3.2, f"{'hollow' if mark.hollow else 'mark'} {colours[name]}", title)
-    return axed(chart(body, height, label), scale, top, plot, height, said or tick_label)
-
-
-def grid(scale: LogScale, top: float, plot: float) -> str:
-    """Horizontal lines at the ticks of axed()."""
-    levels = (top + plot * (1 - scale.at(tick)) for tick in log_ticks(scale, 5))
-    return "".join(line("0%", level, "100%", level, "grid") for level in levels)
-
-
-def axed(
-    drawn: str, scale: LogScale, top: float, plot: float, height: float, ticks: Callable[[float], str] = tick_label
-) -> str:
-    """A chart with the labels of its value axis in a column beside it, where they cover no point at any width."""
-    labels = "".join(
-        text("100%", top + plot * (1 - scale.at(tick)) + 3.5, ticks(tick), "end", "tick")
-        for tick in log_ticks(scale, 5)
-    )
-    axis = tag("svg", labels, class_="axis", width="100%", height=f"{height:.0f}", aria_hidden="true")
-    return f'<div class="axed">{axis}{drawn}</div>'
+            kind, why = ("hollow", ", injector-limited") if mark.hollow else ("mark", "")
+            title = f"{name}, {mark.x:g}: {words(mark.value)}{span}{why}"
+            drawn += dot(at, plot.y(mark.value), 3.2, f"{kind} {colour}", title)
+    ticks = [(place(x), f"{x / 1000:g}k" if x >= 1000 else f"{x:g}") for x in thin(xs, 7)]
+    return plot.drawn(label, ticks, paths, drawn, across, said or tick_label)
 
 
 def spectrum_chart(
-    curves: dict[str, list[tuple[float, float]]],
-    bands: dict[str, list[tuple[float, float, float]]],
-    colours: dict[str, str],
-    label: str,
+    curves: dict[str, list[tuple[float, float]]], bands: dict[str, list[tuple[float, float, float]]],
+    colours: dict[str, str], label: str,
 ) -> str:
     """Value against percentile, the percentile axis stretched towards 1: 50, 90, 99, 99.9 %."""
-    values = [v for points in curves.values() for _, v in points if v > 0]
+    plot = Plot(log_scale([v for points in curves.values() for _, v in points if v > 0]), 200)
     reach = max(depth(q) for points in curves.values() for q, _ in points)
-    scale, height, top = log_scale(values, pad=0.06, least=1.5), 230.0, 8.0
-    plot = height - top - 22
 
     def x(q: float) -> float:
         return 0.01 + 0.96 * depth(q) / reach
 
-    body, paths = grid(scale, top, plot), ""
-    for q in (0.0, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999):
-        if depth(q) <= reach + 1e-9:
-            at = f"{100 * x(q):.2f}%"
-            body += line(at, top, at, top + plot, "grid") + text(
-                at, height - 5, f"{100 * q:g} %", edge_anchor(x(q)), "tick"
-            )
+    def at(q: float, value: float) -> tuple[float, float]:
+        return x(q), plot.scale.at(value)
+
+    shown = [q for q in (0.0, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999) if depth(q) <= reach + 1e-9]
+    upright = "".join(line(percent(x(q)), TOP, percent(x(q)), TOP + plot.high, "grid") for q in shown)
+    paths = ""
     for name, points in bands.items():
         kept = [(q, lo, hi) for q, lo, hi in points if lo > 0]
         if len(kept) > 1:
-            paths += band(
-                [(x(q), scale.at(lo)) for q, lo, _ in kept],
-                [(x(q), scale.at(hi)) for q, _, hi in kept],
-                f"band {colours[name]}",
-            )
+            around = [*(at(q, lo) for q, lo, _ in kept), *(at(q, hi) for q, _, hi in reversed(kept))]
+            paths += path("polygon", around, f"band {colours[name]}")
     for name, points in curves.items():
-        paths += polyline([(x(q), scale.at(v)) for q, v in points if v > 0], f"curve {colours[name]}", name)
-    reads = {"data_low": f"{scale.low:.6g}", "data_high": f"{scale.high:.6g}", "data_reach": f"{reach:.6g}"}
-    return axed(chart(body + path_layer(paths, top, plot), height, label, **reads), scale, top, plot, height)
+        paths += path("polyline", [at(q, v) for q, v in points if v > 0], f"curve {colours[name]}", name)
+    reads = {"data_low": f"{plot.scale.low:.6g}", "data_high": f"{plot.scale.high:.6g}", "data_reach": f"{reach:.6g}"}
+    return plot.drawn(label, [(x(q), f"{100 * q:g} %") for q in shown], paths, upright, **reads)
 
 
 def depth(q: float) -> float:

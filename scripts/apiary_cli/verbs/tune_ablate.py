@@ -60,7 +60,7 @@ def line_up(subject: subjects.Subject, chosen: tuple[Rule, ...], scratch: Path) 
 def narrowed(state: rounds.Race, chosen: tuple[Rule, ...], first: list[Comparison]) -> bool:
     """A second batch is of what the first one says, and of no more."""
     rows = ablation.to_rows(first, state.run_id, 1)
-    by_key = {rules.key_of(point): point for point in state.plan.points}
+    by_key = {point.key: point for point in state.plan.points}
     asked = {rule.setting: frozenset(by_key[place[:3]] for place in ablation.decisive(rule, ablation.of_rule(rows, rule, 1)))
              for rule in chosen}
     state.arms = [dataclasses.replace(arm, at=asked[arm.label]) if arm.tune else arm
