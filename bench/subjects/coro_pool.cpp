@@ -91,7 +91,7 @@ public:
             return all_.launch(std::move(process));
         }
         void send(const address& to, letter message) {
-            if (!late_.empty() || to->try_send(message) != apiary::awaited::done) keep(to, message);
+            if (!late_.empty() || to->try_send(message) != apiary::awaited::done) late_.push_back({to, message});
         }
         [[nodiscard]] bool offer(const address& to, letter message) {
             if (late_.empty())
@@ -109,8 +109,6 @@ public:
             address to;
             letter message;
         };
-
-        [[gnu::noinline]] void keep(const address& to, letter message) { late_.push_back({to, message}); }
 
         coroutines& all_;
         const address& me_;
