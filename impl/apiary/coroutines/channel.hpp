@@ -180,11 +180,7 @@ public:
     received<T> try_receive() {
         place value;
         sending* from = nullptr;
-        awaited how;
-        {
-            const inside_it inside(lock_);
-            how = get(value, from);
-        }
+        const awaited how = get_inside(value, from);
         if (from != nullptr) from->finish();
         return how == awaited::done ? received<T>(value.take()) : received<T>(how);
     }
@@ -241,6 +237,12 @@ private:
             into.put(std::move(*from->value_));
         }
         return awaited::done;
+    }
+
+    // A call, for g++: where it looks into it, it warns of a value that may not be there.
+    [[gnu::noinline]] awaited get_inside(place& into, sending*& from) {
+        const inside_it inside(lock_);
+        return get(into, from);
     }
 
     [[gnu::always_inline]] void lay_down(T& value) {
