@@ -49,6 +49,7 @@
 
 #include <apiary/coroutines/awaiter.hpp>
 #include <apiary/coroutines/brief_lock.hpp>
+#include <apiary/coroutines/value_place.hpp>
 #include <apiary/sync/real_sync.hpp>
 
 namespace apiary {
@@ -58,6 +59,14 @@ template <class T>
 struct received {
     std::optional<T> value;
     awaited how;
+
+    [[gnu::always_inline]] explicit received(T&& v) : value(std::move(v)), how(awaited::done) {}
+    [[gnu::always_inline]] explicit received(awaited why_none) : how(why_none) {}
+    received(const received&) = default;
+    // Not trivial, so that a small one, too, is made where its awaiter keeps it: g++ hands on by words what fits into
+    // registers (value_place.hpp).
+    [[gnu::always_inline]] received(received&& other) noexcept : value(std::move(other.value)), how(other.how) {}
+
     explicit operator bool() const { return how == awaited::done; }
 };
 
@@ -66,6 +75,8 @@ class channel {
     static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T> &&
                       std::is_nothrow_destructible_v<T>,
                   "a value moves where nobody can catch");
+
+    using place = value_place<T, Sync>;
 
 public:
     class [[nodiscard]] sending : public awaiter<sending, Sync> {
@@ -93,14 +104,16 @@ public:
     public:
         [[gnu::always_inline]] explicit receiving(channel& from) : from_(from) {}
         [[gnu::always_inline]] ~receiving() {
-            if (this->left()) (void)from_.forget(from_.receivers_, *this);
+            if (this->left()) leaves();
         }
 
         [[gnu::always_inline]] bool await_ready() { return !from_.looks_empty() && from_.settle(*this); }
         // A value, closed or cancelled.
         [[gnu::always_inline]] received<T> await_resume() {
             const awaited end = this->resumed();
-            return {value_.take(), end};
+            if (end != awaited::done) [[unlikely]]
+                return received<T>(end);
+            return received<T>(value_.take());
         }
 
         // For awaiter.
@@ -109,8 +122,11 @@ public:
 
     private:
         friend channel;
+        [[gnu::noinline, gnu::cold]] void leaves() {
+            if (!from_.forget(from_.receivers_, *this) && this->how.read() == awaited::done) value_.drop();
+        }
         channel& from_;
-        typename Sync::template cell<std::optional<T>> value_{std::optional<T>()};
+        place value_;  // there where it ended as `done`
     };
 
     // What send and receive give, to be awaited where it stands: it names its value, and keeps none. Kept by name it does not compile.
@@ -133,6 +149,10 @@ public:
     ~channel() {
         if (!receivers_.empty() || !senders_.empty())
             Sync::fail("a channel was destroyed while a coroutine waits at it");
+        for (std::size_t left = size(); left != 0; --left) {
+            ring_[first_].drop();
+            first_ = behind(first_);
+        }
         if (ring_ != nullptr) Sync::destroy_array(ring_, capacity_);
     }
     channel(const channel&) = delete;
@@ -158,15 +178,11 @@ public:
 
     // A value, closed, or would_wait.
     received<T> try_receive() {
-        place value{std::optional<T>()};
+        place value;
         sending* from = nullptr;
-        awaited how;
-        {
-            const inside_it inside(lock_);
-            how = get(value, from);
-        }
+        const awaited how = get_inside(value, from);
         if (from != nullptr) from->finish();
-        return {value.take(), how};
+        return how == awaited::done ? received<T>(value.take()) : received<T>(how);
     }
 
     // Ends all that wait, as `closed`. False: it was closed before.
@@ -190,7 +206,6 @@ public:
     }
 
 private:
-    using place = typename Sync::template cell<std::optional<T>>;
     template <class Waiter>
     using other_of = std::conditional_t<std::is_same_v<Waiter, sending>, receiving, sending>;
     using inside_it = typename brief_lock<Sync>::held;
@@ -200,7 +215,7 @@ private:
         if (closed_) return awaited::closed;
         to = receivers_.take_first();
         if (to != nullptr)
-            to->value_.write(std::optional<T>(std::move(value)));
+            to->value_.put(std::move(value));
         else if (size() != capacity_)
             lay_down(value);
         else
@@ -211,7 +226,7 @@ private:
     // Likewise. The oldest sender that waits lays its value into the room that was made.
     [[gnu::always_inline]] awaited get(place& into, sending*& from) {
         if (const std::size_t there = size(); there != 0) {
-            into.write(ring_[first_].take());
+            into.take_from(ring_[first_]);
             first_ = behind(first_);
             size_.store(there - 1, std::memory_order_relaxed);
             from = senders_.take_first();
@@ -219,13 +234,19 @@ private:
         } else {
             from = senders_.take_first();  // capacity 0
             if (from == nullptr) return closed_ ? awaited::closed : awaited::would_wait;
-            into.write(std::optional<T>(std::move(*from->value_)));
+            into.put(std::move(*from->value_));
         }
         return awaited::done;
     }
 
+    // A call, for g++: where it looks into it, it warns of a value that may not be there.
+    [[gnu::noinline]] awaited get_inside(place& into, sending*& from) {
+        const inside_it inside(lock_);
+        return get(into, from);
+    }
+
     [[gnu::always_inline]] void lay_down(T& value) {
-        ring_[vacant_].write(std::optional<T>(std::move(value)));
+        ring_[vacant_].put(std::move(value));
         vacant_ = behind(vacant_);
         size_.store(size() + 1, std::memory_order_relaxed);
     }

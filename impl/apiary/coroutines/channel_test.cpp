@@ -250,6 +250,34 @@ TEST(channel, frames_that_go_behind_the_hand_over_take_their_value_with_them) {
     EXPECT_EQ(c.try_receive().how, awaited::would_wait);
 }
 
+using shared = channel<std::shared_ptr<int>>;
+plain_coroutine<> receives_a_share(coroutine_place<>, shared& c) { (void)co_await c.receive(); }
+
+TEST(channel, what_lies_in_one_or_was_handed_over_ends_once) {
+    resume_later home;
+    const auto counted = std::make_shared<int>(1);
+    {
+        shared c(3);
+        for (int i = 0; i != 2; ++i) EXPECT_EQ(c.try_send(std::shared_ptr(counted)), awaited::done);
+        EXPECT_EQ(c.try_receive().value, counted);
+        for (int i = 0; i != 2; ++i) EXPECT_EQ(c.try_send(std::shared_ptr(counted)), awaited::done);  // around the ring
+        EXPECT_EQ(counted.use_count(), 4);
+        receives_a_share({home}, c);
+        EXPECT_EQ(counted.use_count(), 3);
+    }
+    EXPECT_EQ(counted.use_count(), 1) << "gone with the channel";
+    shared c(0);
+    receives_a_share({home}, c);
+    EXPECT_EQ(c.try_send(std::shared_ptr(counted)), awaited::done);
+    EXPECT_EQ(counted.use_count(), 2);
+    (void)home.next()->drop();
+    EXPECT_EQ(counted.use_count(), 1) << "gone with the frame";
+    receives_a_share({home}, c);
+    EXPECT_EQ(c.try_send(std::shared_ptr(counted)), awaited::done);
+    home.run_all();
+    EXPECT_EQ(counted.use_count(), 1) << "received, and let go of";
+}
+
 TEST(channel, that_goes_while_a_coroutine_waits_ends_the_program) {
     resume_later home;
     lines l;

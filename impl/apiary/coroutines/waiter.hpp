@@ -28,17 +28,14 @@
 // "C++ Coroutines: Understanding operator co_await", 2017, has the danger; exhibits C06, C07, C09.
 #pragma once
 
-#include <cstdint>
-
 #include <apiary/queues/linked_list.hpp>
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/tasks/suspended.hpp>
 
 namespace apiary {
 
-// How an await ended, or a call that would have to wait. Of four bytes: g++ copies a received<int> by
-// words, and a word that was written as a byte is waited for.
-enum class awaited : std::uint32_t { done, cancelled, closed, would_wait };
+// How an await ended, or a call that would have to wait.
+enum class awaited { done, cancelled, closed, would_wait };
 
 template <class Sync = real_sync>
 class waiter {

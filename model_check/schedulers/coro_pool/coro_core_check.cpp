@@ -190,6 +190,125 @@ struct cancel_ends_a_wait : pool_scenario<Sync> {
 };
 APIARY_CHECK(cancel_ends_a_wait);
 
+// A root with hooks of its own, as one that was spawned with a stop source has them. They go with it, when what asks has returned:
+// std::stop_callback waits for that, which the engines do not see.
+template <class Sync>
+struct own_stop_ends_a_wait : pool_scenario<Sync> {
+    static constexpr const char* what =
+        "a stop of a coroutine's own comes while it begins to wait: the wait ends, and its hooks with the coroutine";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"waiter.brought_back", "cancel.came_before"};
+    using base = pool_scenario<Sync>;
+    struct own_root : co_root<Sync> {
+        own_stop_ends_a_wait& check;
+        explicit own_root(own_stop_ends_a_wait& c)
+            : co_root<Sync>(
+                  *c.pool, {}, [](co_root<Sync>& r) noexcept { static_cast<own_root&>(r).check.ended(); },
+                  [](co_root<Sync>&, std::exception_ptr) noexcept {}),
+              check(c) {
+            this->stops = Sync::template create<stop_hooks<Sync>>();
+        }
+    };
+    async_event<Sync> never;
+    std::optional<own_root> root;
+    co_outcome<void> outcome;
+    typename Sync::template atomic<bool> begun{false}, asked{false};
+    typename base::template task<> waits() {
+        begun.store(true, std::memory_order_release);
+        const awaited how = co_await never.wait();
+        Sync::law(how == awaited::cancelled, "it was not cancelled");
+        ++this->ran;
+    }
+    void ended() {
+        Sync::spin_until(asked, [](bool a) { return a; });
+        Sync::destroy(root->stops);
+        this->pool->leave();
+    }
+    void before() {
+        root.emplace(*this);
+        auto t = waits();
+        auto& f = t.begin_into(outcome);
+        f.root_of(*root);
+        Sync::law(this->pool->enter(), "the door was closed");
+        this->pool->resume(f);
+        this->pool->request_stop(co_stop::drain);
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->pool->run_worker(0);
+        Sync::spin_until(begun, [](bool b) { return b; });
+        (void)root->stops->ask();
+        asked.store(true, std::memory_order_release);
+    }
+    void after() { Sync::law(this->ran == 1 && this->pool->report().living == 0, "the coroutine did not end once"); }
+};
+APIARY_CHECK(own_stop_ends_a_wait);
+
+// No worker of its own pool has the guest's hook.
+template <class Sync>
+struct stop_ends_a_guests_wait : pool_scenario<Sync> {
+    static constexpr const char* what =
+        "a stop of its own pool comes while a coroutine begins to wait in another: the wait ends, and with it both pools";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"waiter.brought_back", "cancel.came_before"};
+    using base = pool_scenario<Sync>;
+    std::optional<core<Sync>> other;
+    async_event<Sync> never;
+    typename Sync::template atomic<bool> arrived{false};
+    stop_ends_a_guests_wait() { other.emplace(1U, handshake_parameters); }
+
+    typename base::template task<> asks() {
+        Sync::spin_until(arrived, [](bool a) { return a; });
+        this->pool->request_stop(co_stop::cancel);
+        ++this->ran;
+        co_return;
+    }
+    typename base::template task<> is_a_guest() {
+        Sync::law(this->spawn(asks()), "what a living coroutine spawned was refused");
+        co_await detail::co_move<Sync>(*other);
+        other->request_stop(co_stop::drain);
+        arrived.store(true, std::memory_order_release);
+        const awaited how = co_await never.wait();
+        Sync::law(how == awaited::cancelled, "it was not cancelled");
+        Sync::law(co_context<Sync>::here()->host() == &*other, "it went on elsewhere");
+        ++this->ran;
+    }
+    void before() { (void)this->spawn(is_a_guest()); }
+    void thread(unsigned i) {
+        if (i == 0) return this->pool->run_worker(0);
+        other->run_worker(0);
+    }
+};
+APIARY_CHECK(stop_ends_a_guests_wait);
+
+// The thread that waits for it is no worker, and its stack has the root.
+template <class Sync>
+struct stop_ends_a_sync_wait : pool_scenario<Sync> {
+    static constexpr const char* what =
+        "a thread waits for a coroutine that waits, and a stop that cancels ends both: its stack is left in peace";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"waiter.brought_back", "thread_latch.waited"};
+    using base = pool_scenario<Sync>;
+    async_event<Sync> never;
+    typename base::template task<> asks() {
+        this->pool->request_stop(co_stop::cancel);
+        ++this->ran;
+        co_return;
+    }
+    typename base::template task<awaited> waits() {
+        Sync::law(this->spawn(asks()), "what a living coroutine spawned was refused");
+        const awaited how = co_await never.wait();
+        this->done.write(1);
+        co_return how;
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->pool->run_worker(0);
+        Sync::law(this->pool->template wait_for<awaited>(waits()) == awaited::cancelled, "it was not cancelled");
+        Sync::law(this->done.read() == 1, "what the coroutine did is not seen behind the wait");
+    }
+    void after() { Sync::law(this->ran == 1 && this->pool->report().living == 0, "the coroutines did not end once"); }
+};
+APIARY_CHECK(stop_ends_a_sync_wait);
+
 // The worker that sleeps has asked before; the branch that it is woken for is one that the other branch waits for.
 template <class Sync>
 struct offer_wakes_a_sleeper : pool_scenario<Sync> {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <apiary/coroutines/async_event.hpp>
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/coro_pool/core.hpp>
 #include <apiary/schedulers/coro_pool/when_all.hpp>
@@ -270,19 +271,16 @@ struct co_scope_against_thief : frames<Sync, 2, 1> {
 };
 APIARY_CHECK(co_scope_against_thief);
 
-// when_any: a place for each contender, in the order in which they are started, and one for the parent.
+// when_any: a place for each contender, in the order in which they are started, and one for whatever is brought back.
 template <class Sync>
-struct first_of_two {
-    static constexpr const char* what =
-        "two contenders on two workers: one lets the parent go on, once; the other may outlive it";
+struct contenders {
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"co_race.lost"};
     static constexpr std::array engine_laws{"lifetime"};
     template <class T = void>
     using task = co_task<T, Sync>;
 
     struct places final : co_host<Sync> {
-        std::array<typename Sync::template atomic<job<Sync>*>, 3> there;
+        std::array<typename Sync::template atomic<job<Sync>*>, 4> there;
         typename Sync::template atomic<unsigned> taken{0};
         std::atomic<int> living = 0;
         void resume(job<Sync>& what) noexcept override {
@@ -293,46 +291,100 @@ struct first_of_two {
         bool enter() noexcept override { return true; }
         void enter_inside() noexcept override { ++living; }
         void leave() noexcept override { --living; }
+        void run(std::size_t i) {
+            if (job<Sync>* const j = there[i].exchange(nullptr, std::memory_order_acquire)) (void)j->run();
+        }
     } pool;
     std::array<co_context<Sync>, 2> contexts;
     std::optional<co_root<Sync>> root;
     co_outcome<void> outcome;
-    std::array<typename Sync::template cell<int>, 2> written;
     std::atomic<unsigned> went_on = 0;
 
-    first_of_two() {
+    contenders() {
         for (auto& p : pool.there) p.store(nullptr, std::memory_order_relaxed);
         for (unsigned i = 0; i != 2; ++i) contexts[i].belongs_to(pool, i);
         root.emplace(
             pool, std::stop_token(), [](co_root<Sync>&) noexcept {},
             [](co_root<Sync>&, std::exception_ptr) noexcept {});
     }
-    task<int> contends(int i) {
-        written[static_cast<std::size_t>(i)].write(i + 1);
-        co_return i + 1;
-    }
-    task<> parent() {
-        const auto [which, value] = co_await when_any(contends(0), contends(1));
-        Sync::law(written[which].read() == value && value == static_cast<int>(which) + 1,
-                  "the winner's result got lost");
-        ++went_on;
-    }
-    void thread(unsigned i) {
+    // Worker 0 begins the parent; each runs a contender.
+    void contend(unsigned i, task<> (*parent)(contenders&)) {
         Sync::set_current(&contexts[i]);
         if (i == 0) {
-            auto& f = parent().begin_into(outcome);
+            auto t = parent(*this);
+            auto& f = t.begin_into(outcome);
             f.root_of(*root);
             (void)static_cast<job<Sync>&>(f).run();
         }
         Sync::spin_until(pool.there[i], [](job<Sync>* j) { return j != nullptr; });
-        (void)pool.there[i].exchange(nullptr, std::memory_order_acquire)->run();
-        if (job<Sync>* const p = pool.there[2].exchange(nullptr, std::memory_order_acquire)) (void)p->run();
+        pool.run(i);
     }
     void after() {
         Sync::law(went_on == 1, "the parent did not go on once");
         Sync::law(pool.living == 0, "a contender did not end once");
     }
 };
+
+template <class Sync>
+struct first_of_two : contenders<Sync> {
+    static constexpr const char* what =
+        "two contenders on two workers: one lets the parent go on, once; the other may outlive it";
+    static constexpr std::array must_reach{"co_race.lost"};
+    using base = contenders<Sync>;
+    std::array<typename Sync::template cell<int>, 2> written;
+
+    typename base::template task<int> contends(int i) {
+        written[static_cast<std::size_t>(i)].write(i + 1);
+        co_return i + 1;
+    }
+    static typename base::template task<> parent(base& b) {
+        auto& me = static_cast<first_of_two&>(b);
+        const auto [which, value] = co_await when_any(me.contends(0), me.contends(1));
+        Sync::law(me.written[which].read() == value && value == static_cast<int>(which) + 1,
+                  "the winner's result got lost");
+        ++me.went_on;
+    }
+    void thread(unsigned i) {
+        this->contend(i, &parent);
+        this->pool.run(2);
+    }
+};
 APIARY_CHECK(first_of_two);
+
+// The winner's end asks for it, so whatever is brought back is brought by worker 0. The other has begun by then: std::stop_source,
+// which decides that, is out of the engines' sight.
+template <class Sync>
+struct first_ends_a_wait : contenders<Sync> {
+    static constexpr const char* what =
+        "a contender ends while the other begins to wait: that wait is cancelled, and the record goes behind both";
+    static constexpr std::array must_reach{"co_race.lost", "waiter.brought_back", "cancel.came_before"};
+    using base = contenders<Sync>;
+    async_event<Sync> never;
+    typename Sync::template atomic<bool> begun{false};
+
+    typename base::template task<int> wins() {
+        Sync::spin_until(begun, [](bool b) { return b; });
+        co_return 1;
+    }
+    typename base::template task<int> waits() {
+        begun.store(true, std::memory_order_release);
+        const awaited how = co_await never.wait();
+        Sync::law(how == awaited::cancelled, "it was not cancelled");
+        co_return 2;
+    }
+    static typename base::template task<> parent(base& b) {
+        auto& me = static_cast<first_ends_a_wait&>(b);
+        const auto [which, value] = co_await when_any(me.wins(), me.waits());
+        Sync::law(which == 0 && value == 1, "the one that waited won");
+        ++me.went_on;
+    }
+    void thread(unsigned i) {
+        this->contend(i, &parent);
+        if (i != 0) return;
+        this->pool.run(2);
+        this->pool.run(3);
+    }
+};
+APIARY_CHECK(first_ends_a_wait);
 
 }  // namespace

@@ -1,0 +1,72 @@
+// value_place: room for one value, which is there or not; its user knows.
+//
+// When to use it. Where a value lies until it is taken, once, and something else tells whether it is there. When not: else;
+// std::optional tells by itself.
+//
+// Why not std::optional: g++ 12 makes one on the stack and copies it by whole words. A word that was written as
+// two, or as a byte, is waited for by the load behind it; that was half of the price of a value through a channel.
+//
+// Threads.   One at a time, and the engines see two that meet.
+// Lifetime.  A place that ends has no value: what is still there is dropped before.
+//
+// Checked by model_check/coroutines/channel_check.cpp. Tested by channel_test.cpp.
+#pragma once
+
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <apiary/sync/real_sync.hpp>
+
+namespace apiary {
+
+template <class T, class Sync = real_sync>
+class value_place {
+public:
+    value_place() {}
+    ~value_place() {
+        if constexpr (Sync::checked) Sync::law(!watch_.there.read(), "a place ended with its value");
+    }
+    value_place(const value_place&) = delete;
+    value_place& operator=(const value_place&) = delete;
+
+    [[gnu::always_inline]] void put(T&& value) {
+        turns(true);
+        new (&value_) T(std::move(value));
+    }
+    [[gnu::always_inline]] T take() {
+        turns(false);
+        T out(std::move(value_));
+        value_.~T();
+        return out;
+    }
+    [[gnu::always_inline]] void take_from(value_place& other) {
+        other.turns(false);
+        put(std::move(other.value_));
+        other.value_.~T();
+    }
+    [[gnu::always_inline]] void drop() {
+        turns(false);
+        value_.~T();
+    }
+
+private:
+    struct watched {
+        typename Sync::template cell<bool> there{false};
+    };
+    struct unwatched {};
+
+    [[gnu::always_inline]] void turns([[maybe_unused]] bool there) {
+        if constexpr (Sync::checked) {
+            Sync::law(watch_.there.read() != there, "a value was put where one was, or taken where none was");
+            watch_.there.write(there);
+        }
+    }
+
+    union {
+        T value_;
+    };
+    [[no_unique_address]] std::conditional_t<Sync::checked, watched, unwatched> watch_;
+};
+
+}  // namespace apiary
