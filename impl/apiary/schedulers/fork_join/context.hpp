@@ -50,17 +50,21 @@ public:
         return list_.asked(&here);
     }
 
-    // A fork. Until the end of it the callers are inlined: this is what a fork costs.
-    [[gnu::always_inline]] void fork(fork_type& j) {
-        list_.push(j);
-        if (list_.asked(&j)) [[unlikely]]
-            answer(j);
+    // A fork. Until the end of it the callers are inlined: this is what a fork costs. True: answer it, before what is forked runs.
+    [[nodiscard, gnu::always_inline]] bool fork(fork_type& j) { return list_.push(j); }
+    [[gnu::noinline, gnu::cold]] void answer(fork_type& j) {
+        if (reinterpret_cast<std::uintptr_t>(&j) < list_.lowest()) {
+            (void)list_.pop(j);
+            throw fork_too_deep(
+                "fork_join: the stack of this worker nears its end; recursion is too deep for the function form");
+        }
+        offer_oldest();
     }
     // True: the caller has the job, and runs it. False: a thief has run it, and its progress says how it ended.
     [[nodiscard, gnu::always_inline]] bool join(fork_type& j) {
         if (list_.pop(j)) [[likely]]
             return true;
-        return join_offered(j);
+        return join_offered(*address_anew(j));
     }
 
     // Between two jobs that do not fork: a worker that has asked since the last fork gets the oldest private one.
@@ -103,15 +107,6 @@ public:
     void lose_exception() { lost_exceptions_.add(); }
 
 private:
-    [[gnu::noinline, gnu::cold]] void answer(fork_type& j) {
-        if (reinterpret_cast<std::uintptr_t>(&j) < list_.lowest()) {
-            (void)list_.pop(j);
-            throw fork_too_deep(
-                "fork_join: the stack of this worker nears its end; recursion is too deep for the function form");
-        }
-        offer_oldest();
-    }
-
     [[gnu::noinline, gnu::cold]] void offer_oldest() {
         if (!list_.hand_out()) return;
         handed_out_.add();
