@@ -98,7 +98,8 @@ APIARY_CHECK(call_throws);
 template <class Sync>
 struct caller_forks_as_a_worker_goes_to_sleep {
     static constexpr const char* what =
-        "a caller in a seat forks while the worker goes to sleep: that one takes the branch, and the caller is stuck else";
+        "a caller in a seat forks while the worker goes to sleep: that one takes the branch, and the caller is stuck "
+        "else";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"crew.woke_one", "fork_core.stayed_awake", "fork_context.slept"};
     static constexpr std::array engine_laws{"deadlock", "lifetime"};
@@ -126,7 +127,8 @@ struct caller_forks_as_a_worker_goes_to_sleep {
     }
     void after() {
         const fork_join_counters all = pool.counters();
-        Sync::law(all.stolen == 1 && all.seated == 1 && all.roots == 0, "the caller did not sit, or nobody took its branch");
+        Sync::law(all.stolen == 1 && all.seated == 1 && all.roots == 0,
+                  "the caller did not sit, or nobody took its branch");
         if (all.woken == 0) Sync::reach("fork_core.stayed_awake");
         pool.request_stop();
     }
@@ -136,7 +138,8 @@ APIARY_CHECK(caller_forks_as_a_worker_goes_to_sleep);
 // One seat, and two callers: the second finds none, or sits behind the first, in whose list and offer a worker may still look.
 template <class Sync>
 struct seat_changes_hands {
-    static constexpr const char* what = "two callers and one seat, and a worker that looks at it: what the first left is seen";
+    static constexpr const char* what =
+        "two callers and one seat, and a worker that looks at it: what the first left is seen";
     static constexpr unsigned threads = 3;
     static constexpr std::array must_reach{"fork_core.both_sat", "fork_core.one_sat", "fork_core.stolen"};
     static constexpr std::array engine_laws{"lifetime", "race"};
@@ -166,9 +169,11 @@ APIARY_CHECK(seat_changes_hands);
 // What is thrown in a seat comes out, and the seat is free behind it.
 template <class Sync>
 struct throw_leaves_the_seat {
-    static constexpr const char* what = "a call in a seat throws, while a worker has its branch or nobody; the next call sits";
+    static constexpr const char* what =
+        "a call in a seat throws, while a worker has its branch or nobody; the next call sits";
     static constexpr unsigned threads = 2;
-    static constexpr std::array must_reach{"fork_core.branch_ran", "fork_core.branch_never_began", "fork_context.slept"};
+    static constexpr std::array must_reach{"fork_core.branch_ran", "fork_core.branch_never_began",
+                                           "fork_context.slept"};
     static constexpr std::array engine_laws{"deadlock", "lifetime"};
     core<Sync> pool{1U, handshake_parameters, 0, 1U};
 
@@ -180,9 +185,7 @@ struct throw_leaves_the_seat {
         typename Sync::template scoped<typename Sync::template cell<int>> written(0);
         bool thrown = false;
         try {
-            pool.run([&](auto& w) {
-                fork_join(w, [] { throw std::runtime_error("x"); }, [&] { written->write(1); });
-            });
+            pool.run([&](auto& w) { fork_join(w, [] { throw std::runtime_error("x"); }, [&] { written->write(1); }); });
         } catch (const std::runtime_error&) {
             thrown = true;
         }

@@ -126,6 +126,11 @@ struct branch_job : fork_job<typename W::sync> {
     bool failed() const { return W::list::over(*this).is() == fork_progress::failed; }
 };
 
+// It does not change by being called, so a copy does as well.
+template <class F, class W>
+concept fits_registers = std::is_object_v<F> && std::is_trivially_copyable_v<F> && sizeof(F) <= 2 * sizeof(void*) &&
+                         (std::is_invocable_v<const F&, W&> || std::is_invocable_v<const F&>);
+
 // What a fork has in its caller's frame: the job, and what the join needs. Others have been shown it when f is called, so compilers
 // keep it in memory. In registers that outlive a call it would cost each call a push and a pop.
 template <class W, class F, class G>
@@ -135,11 +140,7 @@ class forked {
     static_assert(!std::is_reference_v<first> && !std::is_reference_v<second>,
                   "fork_join gives results by value: return a pointer in place of a reference");
     using results = std::pair<first, second>;
-    // f in registers, where it fits and does not change by being called.
-    static constexpr bool in_registers =
-        std::is_trivially_copyable_v<F> && sizeof(F) <= 2 * sizeof(void*) &&
-        (std::is_invocable_v<const F&, W&> || std::is_invocable_v<const F&>);
-    using handed_on = std::conditional_t<in_registers, F, F&>;
+    using handed_on = std::conditional_t<fits_registers<F, W>, F, F&>;
 
 public:
     template <class H>

@@ -43,8 +43,7 @@ public:
     explicit basic_fork_join_pool(const fork_join_config& config = {})
         : core(number_of(config), parameters(), checked(config).linger_ns, config.callers, config.stack_reserve) {
         try {
-            for (unsigned i = 0; i != core::workers(); ++i)
-                threads_.emplace_back([this, i] { core::run_worker(i); });
+            for (unsigned i = 0; i != core::workers(); ++i) threads_.emplace_back([this, i] { core::run_worker(i); });
         } catch (...) {
             stop();
             throw;

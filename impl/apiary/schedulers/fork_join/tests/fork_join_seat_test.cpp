@@ -91,7 +91,8 @@ TEST(fork_join_seat, asks_before_its_first_fork) {
     std::atomic<bool> busy = false, may_end = false;
     std::thread other;
     {
-        const fork_join_pool::seat taken(pool);  // so the other's call goes to the worker, which asks nobody until it is over
+        const fork_join_pool::seat taken(
+            pool);  // so the other's call goes to the worker, which asks nobody until it is over
         ASSERT_TRUE(taken);
         other = std::thread([&] {
             pool.run([&] {
@@ -114,9 +115,7 @@ TEST(fork_join_seat, asks_before_its_first_fork) {
 TEST(fork_join_seat, what_is_thrown_comes_out_and_frees_the_seat) {
     fork_join_pool pool({.workers = 1, .callers = 1});
     for (int i = 0; i != 3; ++i) {
-        EXPECT_THROW(pool.run([](context& w) {
-            fork_join(w, [] { throw std::runtime_error("f"); }, [] {});
-        }),
+        EXPECT_THROW(pool.run([](context& w) { fork_join(w, [] { throw std::runtime_error("f"); }, [] {}); }),
                      std::runtime_error);
         EXPECT_EQ(fork_join_pool::current(), nullptr);
     }
@@ -139,7 +138,7 @@ TEST(fork_join_seat, recursion_too_deep_is_told_of_the_callers_own_stack) {
         EXPECT_THROW(of.run([](context& w) { return chain::descend(w, 1'000'000'000); }), apiary::fork_too_deep);
         return nullptr;
     };
-    for (const std::size_t bytes : {std::size_t{16} << 20, std::size_t{1} << 18, std::size_t{4} << 20}) {
+    for (const std::size_t bytes : {std::size_t{1} << 20, std::size_t{1} << 18, std::size_t{1} << 19}) {
         pthread_attr_t attributes;
         ASSERT_EQ(::pthread_attr_init(&attributes), 0);
         ASSERT_EQ(::pthread_attr_setstacksize(&attributes, bytes), 0);

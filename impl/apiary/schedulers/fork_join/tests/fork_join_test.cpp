@@ -227,7 +227,8 @@ TEST(fork_join_pool, refuses_impossible_numbers) {
     EXPECT_THROW(fork_join_pool({.workers = 280, .callers = 1}), std::invalid_argument);
     EXPECT_EQ(fork_join_pool({.workers = 216, .callers = 64}).workers(), 216U);
     const unsigned processors = fork_join_pool().workers();
-    EXPECT_EQ(fork_join_pool({.callers = 1}).workers(), processors == 1 ? 1 : processors - 1) << "a caller is one of those";
+    EXPECT_EQ(fork_join_pool({.callers = 1}).workers(), processors == 1 ? 1 : processors - 1)
+        << "a caller is one of those";
 }
 
 TEST(fork_join_pool, needs_no_patience) {
