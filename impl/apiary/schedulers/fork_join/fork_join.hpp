@@ -18,7 +18,7 @@
 // Errors.  An exception of f or g leaves fork_join when both are over. When f throws and nobody has g, g
 //          does not run. When both throw, f's travels and g's is counted (fork_join_counters). A fork
 //          that finds its stack nearly used up throws fork_too_deep before f and g.
-// Memory.  The stack of the thread that forks: some 40 bytes, g and g's result.
+// Memory.  The stack of the thread that forks: some 50 bytes, g, and both results.
 //
 // The protocol, the law of help, and what this is bad at: README.md beside this file.
 #pragma once
