@@ -21,7 +21,7 @@ public:
     };
 
     lone_worker() { context_.belongs_to(*this, 0); }
-    unsigned workers() const { return 1; }
+    unsigned lists() const { return 1; }
     context& context_of(unsigned) { return context_; }
     void wake(unsigned) {}
     void wake_one() {}

@@ -2,7 +2,8 @@
 //
 // `awake`: the other worker has run something a moment ago, and looks for more. `parked`: it sleeps on a futex. `one_worker`: what
 // two branches take without parallelism. A figure of `two_branches` is one fork_join, in the median of all. `idle` is the processor
-// time of the process in a second that begins 10 ms after the last job.
+// time of the process in a second that begins 10 ms after the last job. `call` is a `run` from outside, of nothing and of fib(16):
+// `handed_over` to a worker, which is awake or sleeps, or in a `seat`; each with one worker.
 #include <apiary/schedulers/fork_join/pool.hpp>
 
 #include <benchmark/benchmark.h>
@@ -85,6 +86,45 @@ void idle(benchmark::State& state) {
     }
 }
 BENCHMARK(idle)->Name("fork/idle")->UseManualTime()->Iterations(1);
+
+std::uint64_t fib(pool::context& w, unsigned n) {
+    if (n < 2) return n;
+    const auto [x, y] = apiary::fork_join(
+        w, [n](pool::context& v) { return fib(v, n - 1); }, [n](pool::context& v) { return fib(v, n - 2); });
+    return x + y;
+}
+// `pause` before each call: so long that the workers sleep.
+template <unsigned N, bool Pause>
+void call(benchmark::State& state, unsigned callers) {
+    pool p({.workers = 1, .callers = callers});
+    std::vector<double> took;
+    std::uint64_t sum = 0;
+    for (auto _ : state) {
+        if (Pause) std::this_thread::sleep_for(std::chrono::microseconds(300));
+        const std::int64_t begin = real_sync::now_ns();
+        sum += p.run([](pool::context& w) { return fib(w, N); });
+        const auto ns = static_cast<double>(real_sync::now_ns() - begin);
+        state.SetIterationTime(ns * 1e-9);
+        took.push_back(ns);
+    }
+    benchmark::DoNotOptimize(sum);
+    std::nth_element(took.begin(), took.begin() + static_cast<std::ptrdiff_t>(took.size() / 2), took.end());
+    state.counters["median_us"] = took[took.size() / 2] / 1000;
+}
+template <unsigned N, bool Pause>
+void handed_over(benchmark::State& state) {
+    call<N, Pause>(state, 0);
+}
+template <unsigned N, bool Pause>
+void seat(benchmark::State& state) {
+    call<N, Pause>(state, 1);
+}
+BENCHMARK(handed_over<0, false>)->Name("fork/call/nothing/awake/handed_over")->UseManualTime()->Iterations(3000);
+BENCHMARK(seat<0, false>)->Name("fork/call/nothing/awake/seat")->UseManualTime()->Iterations(3000);
+BENCHMARK(handed_over<0, true>)->Name("fork/call/nothing/asleep/handed_over")->UseManualTime()->Iterations(1000);
+BENCHMARK(seat<0, true>)->Name("fork/call/nothing/asleep/seat")->UseManualTime()->Iterations(1000);
+BENCHMARK(handed_over<16, true>)->Name("fork/call/fib/asleep/handed_over")->UseManualTime()->Iterations(1000);
+BENCHMARK(seat<16, true>)->Name("fork/call/fib/asleep/seat")->UseManualTime()->Iterations(1000);
 
 }  // namespace
 

@@ -163,9 +163,9 @@ struct two_forks_in_a_frame {
 template <class Sync>
 struct c12_joined_in_the_order_of_the_forks : two_forks_in_a_frame<Sync, false> {
     static constexpr const char* what =
-        "the older of two private jobs is joined first: it is not on top, and seems stolen";
+        "the older of two private jobs is joined first: the newer one's join puts it back into the list";
 };
-APIARY_EXHIBIT(c12_joined_in_the_order_of_the_forks, "deadlock");
+APIARY_EXHIBIT(c12_joined_in_the_order_of_the_forks, "a job was left in the list");
 template <class Sync>
 struct c12_fixed : two_forks_in_a_frame<Sync, true> {
     static constexpr const char* what = "twin of C12: joins in the reverse order of the forks";

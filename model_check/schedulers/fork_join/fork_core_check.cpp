@@ -65,7 +65,7 @@ struct call_from_outside {
     typename Sync::template cell<int> written{0};
 
     void thread(unsigned i) {
-        if (i == 0) return pool.run_worker(0, 0);
+        if (i == 0) return pool.run_worker(0);
         int got = 0;
         try {
             got = pool.run([this] {
@@ -93,5 +93,112 @@ struct call_throws : call_from_outside<Sync, true> {
     static constexpr const char* what = "the same of a call that throws";
 };
 APIARY_CHECK(call_throws);
+
+// A seat: the caller is a worker of the crew, and its branch one that any worker may take.
+template <class Sync>
+struct caller_forks_as_a_worker_goes_to_sleep {
+    static constexpr const char* what =
+        "a caller in a seat forks while the worker goes to sleep: that one takes the branch, and the caller is stuck "
+        "else";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"crew.woke_one", "fork_core.stayed_awake", "fork_context.slept"};
+    static constexpr std::array engine_laws{"deadlock", "lifetime"};
+    core<Sync> pool{1U, handshake_parameters, 0, 1U};
+    typename Sync::template atomic<bool> gate{false};
+    typename Sync::template cell<int> written{0};
+
+    void thread(unsigned i) {
+        if (i == 0) {
+            pool.enter_thread(0);
+            pool.worker(0).sleep_once();
+            return Sync::law(pool.worker(0).turn_once(), "it was woken for nothing");
+        }
+        const int got = pool.run([this](auto& w) {
+            return fork_join(
+                       w, [this] { Sync::spin_until(gate, [](bool open) { return open; }); },
+                       [this] {
+                           gate.store(true, std::memory_order_relaxed);
+                           written.write(7);
+                           return 7;
+                       })
+                .second;
+        });
+        Sync::law(got == 7 && written.read() == 7, "what the branch did is not seen behind its join");
+    }
+    void after() {
+        const fork_join_counters all = pool.counters();
+        Sync::law(all.stolen == 1 && all.seated == 1 && all.roots == 0,
+                  "the caller did not sit, or nobody took its branch");
+        if (all.woken == 0) Sync::reach("fork_core.stayed_awake");
+        pool.request_stop();
+    }
+};
+APIARY_CHECK(caller_forks_as_a_worker_goes_to_sleep);
+
+// One seat, and two callers: the second finds none, or sits behind the first, in whose list and offer a worker may still look.
+template <class Sync>
+struct seat_changes_hands {
+    static constexpr const char* what =
+        "two callers and one seat, and a worker that looks at it: what the first left is seen";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"fork_core.both_sat", "fork_core.one_sat", "fork_core.stolen"};
+    static constexpr std::array engine_laws{"lifetime", "race"};
+    static constexpr std::array alike{1U, 2U};
+    core<Sync> pool{1U, handshake_parameters, 0, 1U};
+
+    void thread(unsigned i) {
+        if (i == 0) {
+            if (pool.context_of(0).look_for_offers(1, [] {})) Sync::reach("fork_core.stolen");
+            return;
+        }
+        const typename core<Sync>::seat mine(pool);
+        if (!mine) return;
+        typename Sync::template scoped<typename Sync::template cell<int>> written;
+        fork_join(*mine, [] {}, [&] { written->write(7); });
+        Sync::law(written->read() == 7, "what the branch did is not seen behind its join");
+    }
+    void after() {
+        const auto seated = pool.counters().seated;
+        Sync::law(seated != 0, "nobody sat");
+        Sync::reach(seated == 2 ? "fork_core.both_sat" : "fork_core.one_sat");
+        pool.request_stop();
+    }
+};
+APIARY_CHECK(seat_changes_hands);
+
+// What is thrown in a seat comes out, and the seat is free behind it.
+template <class Sync>
+struct throw_leaves_the_seat {
+    static constexpr const char* what =
+        "a call in a seat throws, while a worker has its branch or nobody; the next call sits";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"fork_core.branch_ran", "fork_core.branch_never_began",
+                                           "fork_context.slept"};
+    static constexpr std::array engine_laws{"deadlock", "lifetime"};
+    core<Sync> pool{1U, handshake_parameters, 0, 1U};
+
+    void thread(unsigned i) {
+        if (i == 0) {
+            (void)pool.context_of(0).look_for_offers(1, [] {});
+            return;
+        }
+        typename Sync::template scoped<typename Sync::template cell<int>> written(0);
+        bool thrown = false;
+        try {
+            pool.run([&](auto& w) { fork_join(w, [] { throw std::runtime_error("x"); }, [&] { written->write(1); }); });
+        } catch (const std::runtime_error&) {
+            thrown = true;
+        }
+        Sync::law(thrown, "an exception got lost");
+        Sync::reach(written->read() == 1 ? "fork_core.branch_ran" : "fork_core.branch_never_began");
+        Sync::law(pool.current() == nullptr, "the caller has left its seat, and is a worker still");
+        Sync::law(pool.run([](auto& w) { return w.index(); }) == 1, "the next call found no seat");
+    }
+    void after() {
+        Sync::law(pool.counters().seated == 2, "a call did not sit");
+        pool.request_stop();
+    }
+};
+APIARY_CHECK(throw_leaves_the_seat);
 
 }  // namespace

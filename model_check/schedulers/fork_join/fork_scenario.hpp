@@ -23,7 +23,7 @@ public:
     bare_workers() {
         for (unsigned i = 0; i != Workers; ++i) contexts_[i].belongs_to(*this, i);
     }
-    unsigned workers() const { return Workers; }
+    unsigned lists() const { return Workers; }
     context& context_of(unsigned i) { return contexts_[i]; }
     void wake(unsigned i) { parkers_[i].unpark(); }
     void wake_one() {}

@@ -1,5 +1,5 @@
 // fork_join under stress: trees of random shape whose branches compute, yield and throw, on pools of several sizes that come and go,
-// called by several threads at a time. Every leaf runs once unless an exception cut it off; every result is what plain recursion gives.
+// called by several threads at a time, some of which find a seat. Every leaf runs once unless an exception cut it off; every result is what plain recursion gives.
 // Scopes of as many jobs as are drawn, some of which throw; loops that a body or another thread stops: nothing has its turn twice, and
 // the answer says whether all had theirs.
 #include <apiary/schedulers/fork_join/parallel.hpp>
@@ -132,12 +132,14 @@ void body(apiary::stress::run& r) {
     chaos_sync::random_source random(r.seed);
     const unsigned workers = 1 + random.below(r.opts.threads);
     std::atomic<unsigned> callers_left = 1 + random.below(3);
-    pool_type pool({.workers = workers, .linger_ns = random.below(2) == 0 ? 0 : 20'000});
+    const unsigned seats = random.below(3);
+    pool_type pool({.workers = workers, .callers = seats, .linger_ns = random.below(2) == 0 ? 0 : 20'000});
     r.describe = [&] {
         const auto c = pool.counters();
-        return "pool of " + std::to_string(workers) + ": " + std::to_string(callers_left) + " callers left, " +
-               std::to_string(c.roots) + " roots, " + std::to_string(c.handed_out) + " handed out, " +
-               std::to_string(c.stolen) + " stolen, " + std::to_string(c.slept) + " joiners slept";
+        return "pool of " + std::to_string(workers) + ", " + std::to_string(seats) +
+               " seats: " + std::to_string(callers_left) + " callers left, " + std::to_string(c.roots) + " roots, " +
+               std::to_string(c.handed_out) + " handed out, " + std::to_string(c.stolen) + " stolen, " +
+               std::to_string(c.slept) + " joiners slept";
     };
     std::vector<std::thread> callers;
     for (unsigned c = callers_left; c != 0; --c)

@@ -41,6 +41,12 @@ public:
     bool deque_looks_empty() const { return list_.look() == 0; }
 
     void belongs_to(Pool& pool, unsigned index) { pool_ = &pool, index_ = index; }
+    // A caller takes its seat: on another stack, and before the first fork it asks whether a worker sleeps, as a list begins.
+    void begin_on_stack(std::uintptr_t lowest) {
+        calls_.add();
+        list_.limit_stack(lowest);
+        list_.ask();
+    }
     Pool& pool() const { return *pool_; }
     unsigned index() const { return index_; }
     list& jobs() { return list_; }
@@ -50,17 +56,21 @@ public:
         return list_.asked(&here);
     }
 
-    // A fork. Until the end of it the callers are inlined: this is what a fork costs.
-    [[gnu::always_inline]] void fork(fork_type& j) {
-        list_.push(j);
-        if (list_.asked(&j)) [[unlikely]]
-            answer(j);
+    // A fork. Until the end of it the callers are inlined: this is what a fork costs. True: answer it, before what is forked runs.
+    [[nodiscard, gnu::always_inline]] bool fork(fork_type& j) { return list_.push(j); }
+    [[gnu::noinline, gnu::cold]] void answer(fork_type& j) {
+        if (reinterpret_cast<std::uintptr_t>(&j) < list_.lowest()) {
+            (void)list_.pop(j);
+            throw fork_too_deep(
+                "fork_join: the stack of this worker nears its end; recursion is too deep for the function form");
+        }
+        offer_oldest();
     }
     // True: the caller has the job, and runs it. False: a thief has run it, and its progress says how it ended.
     [[nodiscard, gnu::always_inline]] bool join(fork_type& j) {
         if (list_.pop(j)) [[likely]]
             return true;
-        return join_offered(j);
+        return join_offered(*address_anew(j));
     }
 
     // Between two jobs that do not fork: a worker that has asked since the last fork gets the oldest private one.
@@ -72,7 +82,7 @@ public:
     // Takes and runs one job that another worker offers, or asks all of them for one. `found()` is called before the job runs.
     template <class Found>
     bool look_for_offers(unsigned start, Found found) {
-        const unsigned all = pool_->workers();
+        const unsigned all = pool_->lists();
         for (unsigned i = 0; i < all; ++i) {
             const unsigned victim = (start + i) % all;
             if (victim == index_) continue;
@@ -92,10 +102,11 @@ public:
         return false;
     }
     void ask_all() {
-        for (unsigned i = 0; i < pool_->workers(); ++i)
+        for (unsigned i = 0; i < pool_->lists(); ++i)
             if (i != index_) pool_->context_of(i).list_.ask();
     }
 
+    std::uint64_t calls() const { return calls_.get(); }
     std::uint64_t handed_out() const { return handed_out_.get(); }
     std::uint64_t stolen() const { return stolen_.get(); }
     std::uint64_t slept() const { return slept_.get(); }
@@ -103,15 +114,6 @@ public:
     void lose_exception() { lost_exceptions_.add(); }
 
 private:
-    [[gnu::noinline, gnu::cold]] void answer(fork_type& j) {
-        if (reinterpret_cast<std::uintptr_t>(&j) < list_.lowest()) {
-            (void)list_.pop(j);
-            throw fork_too_deep(
-                "fork_join: the stack of this worker nears its end; recursion is too deep for the function form");
-        }
-        offer_oldest();
-    }
-
     [[gnu::noinline, gnu::cold]] void offer_oldest() {
         if (!list_.hand_out()) return;
         handed_out_.add();
@@ -186,7 +188,7 @@ private:
     list list_;
     Pool* pool_ = nullptr;
     unsigned index_ = 0;
-    tally<Sync> handed_out_, stolen_, slept_, lost_exceptions_;
+    tally<Sync> calls_, handed_out_, stolen_, slept_, lost_exceptions_;
 };
 
 // What a worker of the pool has beside its roots: the offers of the others. Nothing is posted to it alone, and nothing kept.
@@ -216,7 +218,7 @@ public:
             roots_ = roots;
             linger();
         }
-        const auto start = self().random_.below(self().owner().workers());
+        const auto start = self().random_.below(self().owner().lists());
         while (!self().owner().stopping()) {
             if (self().ready_.look_for_offers(start, [this] { found(); })) {
                 linger();

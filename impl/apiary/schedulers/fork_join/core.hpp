@@ -3,12 +3,17 @@
 // When to use it. Through fork_join_pool, which gives each worker a thread; by checks, which give each a
 // modelled one. When not: by programs.
 //
+// A seat is a worker of the crew without a thread: a list that the others look at as at any. A caller that finds one free is that
+// worker while its call lasts. It never looks for roots and never sleeps but at a join, so the idle word does not know it.
+//
 // Threads.   run, counters: any. run_worker: one thread for each worker. request_stop: once, behind the last run.
-// Progress.  run blocks its caller, unless that is one of the workers.
-// Synchronisation: idle_set S1, S2; fork_list; thread_latch.
+// Progress.  run blocks its caller, unless that is one of the workers, or takes a seat.
+// Synchronisation: idle_set S1, S2; fork_list; thread_latch; and
+//   S1  A caller that leaves its seat (release) -> the next that takes it (acquire): the list is the owner's own.
 // Checked by model_check/schedulers/fork_join. Stressed by stress/schedulers/fork_join.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -30,6 +35,7 @@ namespace apiary {
 
 struct fork_join_counters {
     std::uint64_t roots = 0;            // calls that run brought onto a worker
+    std::uint64_t seated = 0;           // calls that their callers ran in a seat
     std::uint64_t handed_out = 0;       // jobs offered to other workers
     std::uint64_t stolen = 0;           // of them, taken
     std::uint64_t slept = 0;            // times that a joiner slept until its job was over
@@ -67,20 +73,28 @@ public:
     using crew_type = crew<fork_core, kind>;
     using worker_type = typename crew_type::worker_type;
     using context = fork_context<Sync, fork_core>;
-    static constexpr unsigned max_workers = crew_type::max_workers;
+    static constexpr unsigned max_workers = crew_type::max_workers;  // with the seats
+    static constexpr unsigned max_callers = 64;
 
-    fork_core(unsigned workers, const worker_parameters& parameters, std::int64_t linger_ns = 0)
-        : workers_(workers), linger_ns_(linger_ns), crew_(*this, parameters) {
+    fork_core(unsigned workers, const worker_parameters& parameters, std::int64_t linger_ns = 0, unsigned callers = 0,
+              std::size_t stack_reserve = 0)
+        : workers_(workers),
+          lists_(workers + callers),
+          linger_ns_(linger_ns),
+          stack_reserve_(stack_reserve),
+          crew_(*this, parameters) {
         stopping_.store(false, std::memory_order_relaxed);
-        for (unsigned i = 0; i != workers; ++i) crew_.table().attach(crew_);
+        free_seats_.store(callers == 0 ? 0 : ~std::uint64_t{0} >> (max_callers - callers), std::memory_order_relaxed);
+        for (unsigned i = 0; i != lists_; ++i) crew_.table().attach(crew_);
     }
     fork_core(const fork_core&) = delete;
     fork_core& operator=(const fork_core&) = delete;
 
-    // Calls f, with the worker if it takes one, on a worker of this pool, and returns or throws what it does.
+    // Calls f, with the worker if it takes one, on a worker of this pool or in a seat, and returns or throws what it does.
     template <class F>
     auto run(F&& f) {
         if (context* here = current(); here != nullptr && &here->pool() == this) return detail::call_branch(f, *here);
+        if (const seat mine(*this); mine) return detail::call_branch(f, *mine);
         using callable = std::remove_reference_t<F>;
         typename Sync::template scoped<root<callable>> on_stack(f);
         root<callable>& call = *on_stack;
@@ -98,8 +112,9 @@ public:
 
     fork_join_counters counters() const {
         fork_join_counters all;
-        for (unsigned i = 0; i != workers_; ++i) {
+        for (unsigned i = 0; i != lists_; ++i) {
             const context& c = context_of(i);
+            all.seated += c.calls();
             all.handed_out += c.handed_out();
             all.stolen += c.stolen();
             all.slept += c.slept();
@@ -113,8 +128,8 @@ public:
     }
 
     // On the thread that is to be this worker, until the stop.
-    void run_worker(unsigned i, std::size_t stack_reserve) noexcept {
-        context_of(i).jobs().limit_stack(stack_floor(stack_reserve));
+    void run_worker(unsigned i) noexcept {
+        context_of(i).jobs().limit_stack(floor_of_this_stack());
         enter_thread(i);
         worker(i).run();
         Sync::template set_current<context>(nullptr);
@@ -130,6 +145,7 @@ public:
 
     // For workers and their contexts.
     unsigned workers() const { return workers_; }
+    unsigned lists() const { return lists_; }  // the workers', then the seats'
     context& context_of(unsigned i) const { return crew_.table()[i]->ready(); }
     void wake(unsigned i) { crew_.table()[i]->driver().wake(); }
     void wake_one() { crew_.wake_one(); }
@@ -164,7 +180,54 @@ public:
         bool over_ = true;
     };
 
+    // Of the calling thread, for one call; or none, where none is free, or where it runs on a stack that is not its thread's (a
+    // fiber), whose end nobody knows. For run, and for checks of it.
+    class seat {
+    public:
+        explicit seat(fork_core& core) : core_(core) {
+            std::uint64_t free = core.free_seats_.load(std::memory_order_relaxed);
+            if (free == 0 || !on_own_stack() || core.stopping()) return;
+            while (free != 0) {
+                const std::uint64_t rest = free & (free - 1);
+                if (!core.free_seats_.compare_exchange_weak(free, rest, std::memory_order_acquire,  // S1
+                                                            std::memory_order_relaxed))
+                    continue;
+                bit_ = free ^ rest;
+                context_ = &core.context_of(core.workers_ + static_cast<unsigned>(std::countr_zero(free)));
+                before_ = current();
+                context_->begin_on_stack(core.floor_of_this_stack());
+                Sync::set_current(context_);
+                return;
+            }
+        }
+        ~seat() {
+            if (context_ == nullptr) return;
+            Sync::set_current(before_);
+            core_.free_seats_.fetch_or(bit_, std::memory_order_release);  // S1
+        }
+        seat(const seat&) = delete;
+        seat& operator=(const seat&) = delete;
+        explicit operator bool() const { return context_ != nullptr; }
+        context& operator*() const { return *context_; }
+
+    private:
+        fork_core& core_;
+        context* context_ = nullptr;
+        context* before_ = nullptr;  // the caller may be a worker of another pool
+        std::uint64_t bit_ = 0;
+    };
+
 private:
+    // What runs in a check has no stack that the system knows of.
+    static bool on_own_stack() {
+        if constexpr (Sync::checked) return true;
+        return bounds_of_this_stack().contain(__builtin_frame_address(0));
+    }
+    std::uintptr_t floor_of_this_stack() const {
+        if constexpr (Sync::checked) return 0;
+        return bounds_of_this_stack().floor(stack_reserve_);
+    }
+
     // A call from outside, on the stack of its caller.
     template <class F>
     struct root : job<Sync> {
@@ -183,12 +246,14 @@ private:
         }
     };
 
-    const unsigned workers_;
+    const unsigned workers_, lists_;
     const std::int64_t linger_ns_;
+    const std::size_t stack_reserve_;
     typename Parts::clock clock_;
     exception_handler on_exception_;
     typename Sync::mutex mutex_;
     typename Sync::template atomic<bool> stopping_;
+    typename Sync::template atomic<std::uint64_t> free_seats_;
     crew_type crew_;
 };
 

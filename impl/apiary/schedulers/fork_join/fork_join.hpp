@@ -18,7 +18,7 @@
 // Errors.  An exception of f or g leaves fork_join when both are over. When f throws and nobody has g, g
 //          does not run. When both throw, f's travels and g's is counted (fork_join_counters). A fork
 //          that finds its stack nearly used up throws fork_too_deep before f and g.
-// Memory.  The stack of the thread that forks: some 40 bytes, g and g's result.
+// Memory.  The stack of the thread that forks: some 50 bytes, g, and both results.
 //
 // The protocol, the law of help, and what this is bad at: README.md beside this file.
 #pragma once
@@ -78,7 +78,7 @@ union fork_outcome {
             ::new (static_cast<void*>(&value)) R(value_of(f, w));
             return false;
         } catch (...) {
-            keep_exception();
+            address_anew(*this)->keep_exception();
         }
         return true;
     }
@@ -86,11 +86,13 @@ union fork_outcome {
     [[gnu::noinline, gnu::cold]] void keep_exception() noexcept {
         ::new (static_cast<void*>(&error)) std::exception_ptr(std::current_exception());
     }
+    struct value_end {
+        R& r;
+        ~value_end() { r.~R(); }
+    };
+    [[gnu::always_inline]] value_end value_ends() { return {value}; }
     [[gnu::always_inline]] R take_value() {
-        struct guard {
-            R& r;
-            ~guard() { r.~R(); }
-        } const destroy{value};
+        const value_end destroy = value_ends();
         return std::move(value);
     }
     std::exception_ptr take_error() {
@@ -124,52 +126,74 @@ struct branch_job : fork_job<typename W::sync> {
     bool failed() const { return W::list::over(*this).is() == fork_progress::failed; }
 };
 
-// f has thrown: g is over, or never begins, when this throws on.
-template <class W, class Job>
-[[noreturn, gnu::noinline, gnu::cold]] void throw_first(W& w, Job& job, fork_outcome<std::monostate>& thrown) {
-    if (!w.join(job)) {
-        const bool failed = job.failed();
-        if (failed) w.lose_exception();
-        job.outcome.drop(failed);
+// It does not change by being called, so a copy does as well.
+template <class F, class W>
+concept fits_registers = std::is_object_v<F> && std::is_trivially_copyable_v<F> && sizeof(F) <= 2 * sizeof(void*) &&
+                         (std::is_invocable_v<const F&, W&> || std::is_invocable_v<const F&>);
+
+// What a fork has in its caller's frame: the job, and what the join needs. Others have been shown it when f is called, so compilers
+// keep it in memory. In registers that outlive a call it would cost each call a push and a pop.
+template <class W, class F, class G>
+class forked {
+    using first = branch_result<W, F>;
+    using second = branch_result<W, G>;
+    static_assert(!std::is_reference_v<first> && !std::is_reference_v<second>,
+                  "fork_join gives results by value: return a pointer in place of a reference");
+    using results = std::pair<first, second>;
+    using handed_on = std::conditional_t<fits_registers<F, W>, F, F&>;
+
+public:
+    template <class H>
+    [[gnu::always_inline]] forked(W& w, H&& g) : worker_(&w), job_(std::forward<H>(g)) {}
+
+    [[gnu::always_inline]] results run(F& f, W& w) {
+        if (w.fork(job_)) [[unlikely]]
+            return address_anew(*this)->answer_and_call_both(f);
+        return call_both(f, w);
     }
-    std::rethrow_exception(thrown.take_error());
-}
-// f's result, which can stay in a register: an exception has a place of its own, for that has to be in memory.
-template <class R, class W, class F, class Job>
-[[gnu::always_inline]] inline R first_result(F& f, W& w, Job& job) {
-    fork_outcome<std::monostate> thrown;
-    try {
-        return value_of(f, w);
-    } catch (...) {
-        thrown.keep_exception();
+
+private:
+    // f here, and g here or on a thief.
+    [[gnu::always_inline]] results call_both(F& f, W& w) {
+        if (first_.run(f, w)) [[unlikely]]
+            address_anew(*this)->throw_first();
+        const auto destroy_at_end = first_.value_ends();
+        if (worker_->join(job_)) [[likely]]
+            return results(std::move(first_.value), value_of(job_.callable, *worker_));
+        return results(std::move(first_.value), address_anew(*this)->result_of_theft());
     }
-    throw_first(w, job, thrown);
-}
-// g's result, of a thief.
-template <class Job>
-[[gnu::noinline, gnu::cold]] auto result_of_theft(Job& job) {
-    if (job.failed()) std::rethrow_exception(job.outcome.take_error());
-    return job.outcome.take_value();
-}
+    // Out of line, with what follows: so f and the worker need not outlive a call before f's where nobody has asked.
+    [[gnu::noinline, gnu::cold]] results answer_and_call_both(handed_on f) {
+        worker_->answer(job_);
+        return call_both(f, *worker_);
+    }
+    // f has thrown: g is over, or never begins, when this throws on.
+    [[noreturn, gnu::noinline, gnu::cold]] void throw_first() {
+        if (!worker_->join(job_)) {
+            const bool failed = job_.failed();
+            if (failed) worker_->lose_exception();
+            job_.outcome.drop(failed);
+        }
+        std::rethrow_exception(first_.take_error());
+    }
+    // g's, of a thief.
+    [[gnu::noinline, gnu::cold]] second result_of_theft() {
+        if (job_.failed()) std::rethrow_exception(job_.outcome.take_error());
+        return job_.outcome.take_value();
+    }
+
+    W* worker_;
+    fork_outcome<first> first_;
+    branch_job<W, G> job_;
+};
 
 }  // namespace detail
 
 template <class Sync, class Pool, class Limits, class F, class G>
 [[gnu::always_inline]] inline auto fork_join(fork_context<Sync, Pool, Limits>& w, F&& f, G&& g) {
-    using context = fork_context<Sync, Pool, Limits>;
-    using first = detail::branch_result<context, std::remove_reference_t<F>>;
-    using second_type = std::decay_t<G>;
-    using second = detail::branch_result<context, second_type>;
-    static_assert(!std::is_reference_v<first> && !std::is_reference_v<second>,
-                  "fork_join gives results by value: return a pointer in place of a reference");
-
-    typename Sync::template scoped<detail::branch_job<context, second_type>> on_stack(std::forward<G>(g));
-    auto& job = *on_stack;
-    w.fork(job);
-    first mine = detail::first_result<first>(f, w, job);
-    if (w.join(job)) [[likely]]
-        return std::pair<first, second>(std::move(mine), detail::value_of(job.callable, w));
-    return std::pair<first, second>(std::move(mine), detail::result_of_theft(job));
+    using frame = detail::forked<fork_context<Sync, Pool, Limits>, std::remove_reference_t<F>, std::decay_t<G>>;
+    typename Sync::template scoped<frame> on_stack(w, std::forward<G>(g));
+    return on_stack->run(f, w);
 }
 
 // Three and more: a tuple of the results, in order.

@@ -119,7 +119,7 @@ bool parallel_for(fork_context<Sync, Pool, Limits>& w, First first, Last last, B
                   const basic_loop_options<StopToken>& options = {}) {
     using index = detail::loop_index<First, Last>;
     const detail::loop_range<index> all{static_cast<index>(first), static_cast<index>(last)};
-    return detail::loop(w, all, all.chunk(options.grain, w.pool().workers()), options.stop, body);
+    return detail::loop(w, all, all.chunk(options.grain, w.pool().lists()), options.stop, body);
 }
 
 // combine(… combine(combine(identity, map(first)), map(first + 1)) …): in this order, in whatever groups. So `combine` is
@@ -130,7 +130,7 @@ std::optional<T> parallel_reduce(fork_context<Sync, Pool, Limits>& w, First firs
                                  Combine&& combine, const basic_loop_options<StopToken>& options) {
     using index = detail::loop_index<First, Last>;
     const detail::loop_range<index> all{static_cast<index>(first), static_cast<index>(last)};
-    const std::uint64_t chunk = all.chunk(options.grain, w.pool().workers());
+    const std::uint64_t chunk = all.chunk(options.grain, w.pool().lists());
     return detail::reduce(w, all, chunk, options.stop, identity, map, combine);
 }
 

@@ -3,8 +3,9 @@
 // When to use it. Once for a program, or for each part of it that shall not wait for another. `run`
 // brings a call onto a worker; inside it fork_join, parallel_for and parallel_reduce divide the work.
 //
-// Threads. run, counters, workers, current: any. run blocks its caller, which sleeps until the call is over
-//          and does none of the work (README.md says why); on a worker of this pool it is a plain call.
+// Threads. run, counters, workers, current: any. On a worker of this pool run is a plain call. From outside it
+//          blocks its caller: one that finds a free seat (fork_join_config::callers) runs the call itself, and
+//          helps; the others sleep until a worker has run theirs.
 //          Construction and destruction: while no thread is in run.
 // Idle.    A worker that has found nothing for linger_ns sleeps; it costs nothing then.
 // Errors.  Construction: std::invalid_argument when a number is out of range, std::system_error when a
@@ -13,6 +14,7 @@
 //          array alone: of pointers to the roots that wait, as long as the longest line of them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -27,7 +29,8 @@
 namespace apiary {
 
 struct fork_join_config {
-    unsigned workers = 0;                // 1 … 280; 0: as many as there are processors
+    unsigned workers = 0;  // threads, 1 … 280 with the callers; 0: as many as there are processors, less the callers
+    unsigned callers = 0;  // seats, 0 … 64: so many threads at a time run what they call themselves, as workers
     std::int64_t linger_ns = 100'000;    // so long a worker looks for work before it sleeps; 0: it sleeps at once
     std::size_t stack_reserve = 65'536;  // bytes: a fork that finds fewer left of its stack throws fork_too_deep
 };
@@ -38,10 +41,9 @@ class basic_fork_join_pool : public fork_core<Sync> {
 
 public:
     explicit basic_fork_join_pool(const fork_join_config& config = {})
-        : core(number_of(config.workers), parameters(), checked(config).linger_ns) {
+        : core(number_of(config), parameters(), checked(config).linger_ns, config.callers, config.stack_reserve) {
         try {
-            for (unsigned i = 0; i != core::workers(); ++i)
-                threads_.emplace_back([this, i, reserve = config.stack_reserve] { core::run_worker(i, reserve); });
+            for (unsigned i = 0; i != core::workers(); ++i) threads_.emplace_back([this, i] { core::run_worker(i); });
         } catch (...) {
             stop();
             throw;
@@ -56,15 +58,17 @@ private:
                                         "; it can be 0 to 10000000");
         return c;
     }
-    static unsigned number_of(unsigned workers) {
-        if (workers == 0) {
-            const unsigned there = std::thread::hardware_concurrency();
-            return there == 0 ? 1 : there < core::max_workers ? there : core::max_workers;
-        }
-        if (workers > core::max_workers)
-            throw std::invalid_argument("fork_join: workers is " + std::to_string(workers) + "; it can be 1 to " +
-                                        std::to_string(core::max_workers) + ", or 0 for the number of processors");
-        return workers;
+    static unsigned number_of(const fork_join_config& c) {
+        if (c.callers > core::max_callers)
+            throw std::invalid_argument("fork_join: callers is " + std::to_string(c.callers) + "; it can be 0 to " +
+                                        std::to_string(core::max_callers));
+        const unsigned most = core::max_workers - c.callers;
+        if (c.workers > most)
+            throw std::invalid_argument("fork_join: workers is " + std::to_string(c.workers) + "; it can be 1 to " +
+                                        std::to_string(most) + ", or 0 for the number of processors");
+        if (c.workers != 0) return c.workers;
+        const unsigned there = std::thread::hardware_concurrency();
+        return there <= c.callers ? 1 : std::min(there - c.callers, most);
     }
     // The contexts linger by themselves, and offers come from one worker at a time: none of the engine's own patience.
     static worker_parameters parameters() { return {.global_batch = 1, .looks_before_sleep = 0, .naps = 0}; }

@@ -1,7 +1,7 @@
-// stack_bounds: where the stack of the calling thread ends.
+// stack_bounds: where the stack of the calling thread lies.
 //
-// Errors. 0, which limits nothing, where the system does not tell, and under AddressSanitizer, which
-//         puts local variables on stacks of its own.
+// Errors. {0, UINTPTR_MAX}, which limits nothing, where the system does not tell, and under
+//         AddressSanitizer, which puts local variables on stacks of its own.
 #pragma once
 
 #include <pthread.h>
@@ -11,21 +11,42 @@
 
 namespace apiary {
 
-// The lowest address that leaves `reserve` bytes below it; the highest there is, when no address does.
-inline std::uintptr_t stack_floor(std::size_t reserve) noexcept {
-#if defined(__SANITIZE_ADDRESS__)
-    return reserve * 0;
-#else
+struct stack_bounds {
+    std::uintptr_t lowest = 0, highest = UINTPTR_MAX;
+
+    bool contain(const void* address) const noexcept {
+        const auto at = reinterpret_cast<std::uintptr_t>(address);
+        return lowest <= at && at <= highest;
+    }
+    // The lowest address that leaves `reserve` bytes below it; the highest there is, when no address does.
+    std::uintptr_t floor(std::size_t reserve) const noexcept {
+        if (highest == UINTPTR_MAX) return 0;
+        return reserve < UINTPTR_MAX - lowest ? lowest + reserve : UINTPTR_MAX;
+    }
+};
+
+namespace detail {
+inline stack_bounds ask_for_stack_bounds() noexcept {
+    stack_bounds all;
+#if !defined(__SANITIZE_ADDRESS__)
     pthread_attr_t attributes;
-    if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return 0;
+    if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return all;
     void* lowest = nullptr;
     std::size_t size = 0, guard = 0;
     (void)::pthread_attr_getstack(&attributes, &lowest, &size);  // of attributes that are filled in neither can fail
     (void)::pthread_attr_getguardsize(&attributes, &guard);
     ::pthread_attr_destroy(&attributes);
-    const std::uintptr_t usable = reinterpret_cast<std::uintptr_t>(lowest) + guard;
-    return reserve < UINTPTR_MAX - usable ? usable + reserve : UINTPTR_MAX;
+    all.lowest = reinterpret_cast<std::uintptr_t>(lowest) + guard;
+    all.highest = reinterpret_cast<std::uintptr_t>(lowest) + size;
 #endif
+    return all;
+}
+}  // namespace detail
+
+// Asked once by each thread: for the main one the system reads a file.
+inline const stack_bounds& bounds_of_this_stack() noexcept {
+    thread_local const stack_bounds bounds = detail::ask_for_stack_bounds();
+    return bounds;
 }
 
 }  // namespace apiary

@@ -63,7 +63,8 @@ public:
         e.run.write(&entry::template give_turn<callable>);
         ++count_;
         try {
-            w_.fork(e);
+            if (w_.fork(e)) [[unlikely]]
+                w_.answer(e);
         } catch (...) {  // fork_too_deep: the list is as it was
             e.template held<callable>().~callable();
             forget_newest();

@@ -164,8 +164,9 @@ TEST(fork_join_help, recursion_that_is_too_deep_is_an_exception_and_the_pool_goe
 #if !defined(__SANITIZE_ADDRESS__)
 // An address that has wrapped would limit nothing.
 TEST(fork_join_help, a_reserve_beyond_the_address_space_refuses_every_fork) {
-    EXPECT_EQ(apiary::stack_floor(SIZE_MAX), UINTPTR_MAX);
-    EXPECT_EQ(apiary::stack_floor(SIZE_MAX - 4096), UINTPTR_MAX);
+    const apiary::stack_bounds& here = apiary::bounds_of_this_stack();
+    EXPECT_EQ(here.floor(SIZE_MAX), UINTPTR_MAX);
+    EXPECT_EQ(here.floor(SIZE_MAX - 4096), UINTPTR_MAX);
     fork_join_pool pool({.workers = 1, .stack_reserve = SIZE_MAX});
     EXPECT_THROW(pool.run([](context& w) { (void)fork_join(w, [] {}, [] {}); }), apiary::fork_too_deep);
     EXPECT_EQ(pool.run([] { return 5; }), 5);
@@ -173,15 +174,18 @@ TEST(fork_join_help, a_reserve_beyond_the_address_space_refuses_every_fork) {
 
 // The main thread's stack is known from a file in /proc, which a process without a free descriptor cannot open.
 TEST(fork_join_help, a_stack_that_the_system_does_not_tell_of_has_no_limit) {
-    EXPECT_NE(apiary::stack_floor(65'536), 0U);
+    const char here = 0;
+    EXPECT_TRUE(apiary::bounds_of_this_stack().contain(&here));
+    EXPECT_NE(apiary::bounds_of_this_stack().floor(65'536), 0U);
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
     rlimit none = before;
     none.rlim_cur = 0;
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-    const auto floor = apiary::stack_floor(65'536);
+    const apiary::stack_bounds bounds = apiary::detail::ask_for_stack_bounds();
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-    EXPECT_EQ(floor, 0U);
+    EXPECT_EQ(bounds.floor(65'536), 0U);
+    EXPECT_TRUE(bounds.contain(&here));
 }
 #endif
 

@@ -223,6 +223,12 @@ TEST(fork_join_pool, refuses_impossible_numbers) {
     EXPECT_EQ(fork_join_pool({.workers = 1, .linger_ns = 10'000'000}).workers(), 1U);
     EXPECT_EQ(fork_join_pool({.workers = 280}).workers(), 280U);
     EXPECT_GE(fork_join_pool().workers(), 1U) << "as many as there are processors";
+    EXPECT_THROW(fork_join_pool({.callers = 65}), std::invalid_argument);
+    EXPECT_THROW(fork_join_pool({.workers = 280, .callers = 1}), std::invalid_argument);
+    EXPECT_EQ(fork_join_pool({.workers = 216, .callers = 64}).workers(), 216U);
+    const unsigned processors = fork_join_pool().workers();
+    EXPECT_EQ(fork_join_pool({.callers = 1}).workers(), processors == 1 ? 1 : processors - 1)
+        << "a caller is one of those";
 }
 
 TEST(fork_join_pool, needs_no_patience) {
