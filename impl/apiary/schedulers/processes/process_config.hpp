@@ -48,10 +48,10 @@ struct basic_process_config {
     // By the command's id, which is not sleep_command.
     std::map<std::uint32_t, std::function<void(core&, basic_command<Sync>&&)>> handlers = {};
     std::function<void(pid to, dead_letter why, event&)> on_dead_letter = {};  // must not throw
-    // Messages to pids whose node is not 0; its answer is the send's. On the thread that sends, at a time with others: a worker, in a
-    // step, or a thread outside. It may throw: that leaves the send. It is not told the sender: a message that asks for another
-    // carries a pid. What it waits for keeps its worker, as a send into another scheduler's full mailbox may.
-    std::function<send_answer(pid to, payload&)> relay = {};
+    // Messages to pids whose node is not 0; its answer is the send's. `from`: the process of this scheduler that sends, or nobody. On
+    // the thread that sends, at a time with others: a worker, in a step, or a thread outside. It may throw: that leaves the send.
+    // What it waits for keeps its worker, as a send into another scheduler's full mailbox may. Where it comes in: send_from.
+    std::function<send_answer(pid from, pid to, payload&)> relay = {};
     // Of processes that would wait for each other's full mailboxes: the last send, which is refused, and whose turn it is behind
     // each. On the worker whose step sends. It may throw: that leaves the send, whose process does not wait then.
     std::function<void(const std::vector<pid>& circle)> on_full_circle = {};
