@@ -31,6 +31,10 @@ class Eta:
         """A run has ended. One more than planned was a repetition."""
         count, total = self.taken[point]
         self.taken[point] = [count + 1, total + seconds]
+        self.leave_out(point)
+
+    def leave_out(self, point: Point) -> None:
+        """A run that will not be."""
         self.left_runs[point] = max(0, self.left_runs.get(point, 0) - 1)
 
     def seconds_of(self, point: Point) -> float:

@@ -22,8 +22,8 @@ FOLDER, USUAL = BENCH / "plans", "quick"
 NUMBERS = ("rounds", "least_rounds", "batches", "blocks", "block_ms", "warmup_blocks")
 FLAGS = ("controls", "gates")
 KEYS = (*NUMBERS, *FLAGS, "limit_minutes", "subjects", "what", "takes", "points_of", "brief", "point")
-POINT_KEYS = ("scenario", *RUNNERS, "placement", "seconds", "times", "blocks", "params")
-MOST = {"blocks": 1000, "warmup_blocks": 1000, "block_ms": 60_000, "workers": 4096, "rivals": 64, "times": 100}
+POINT_KEYS = ("scenario", *RUNNERS, "placement", "seconds", "times", "every", "blocks", "params")
+MOST = {"blocks": 1000, "warmup_blocks": 1000, "block_ms": 60_000, "workers": 4096, "rivals": 64, "times": 100, "every": 100}
 MOST_MINUTES = 60 * 24 * 365
 MOST_SECONDS, MOST_POSTS, MOST_PARAMETER = 3600.0, 10**7, 2**32 - 1
 AT_LEAST_ONE = ("pending", "producers", "threads")  # parameters of which 0 makes no sense
@@ -41,6 +41,7 @@ class Point:
     placement: str = "free"
     plan_seconds: float = 0.0
     times: int = field(default=1, compare=False)  # runs of each arm in a round; each is a pair of its own
+    every: int = field(default=1, compare=False)  # it runs in the first of so many rounds
     measured: int | None = field(default=None, compare=False)  # blocks of a run; None: as many as the plan says
 
     @property
@@ -72,6 +73,10 @@ class Point:
     def rivals(self) -> int:
         """So many processes of the runner compute beside each run, where it is pinned to: somebody else's work."""
         return int(dict(self.params).get("rivals", 0))
+
+    def runs_in(self, number: int) -> bool:
+        """Whether it is one of the points of that round, from 1."""
+        return (number - 1) % self.every == 0
 
     def ops(self) -> int | None:
         """The number of operations, where it is fixed beforehand."""
@@ -175,7 +180,7 @@ def point(file: TomlFile, told: dict, keys: tuple[str, ...] = POINT_KEYS) -> Poi
     placement = told.get("placement", "free")
     if placement not in PLACEMENTS:
         raise file.unknown("placement", placement, PLACEMENTS)
-    numbers = {key: file.whole(key, told[key], most=MOST[key]) for key in (*RUNNERS, "times", "blocks") if key in told}
+    numbers = {key: file.whole(key, told[key], most=MOST[key]) for key in (*RUNNERS, "times", "every", "blocks") if key in told}
     fixed = [(key, str(numbers[key])) for key in RUNNERS if key in numbers]
     return Point(
         scenario,
@@ -183,6 +188,7 @@ def point(file: TomlFile, told: dict, keys: tuple[str, ...] = POINT_KEYS) -> Poi
         placement,
         seconds_of(file, scenario, told.get("seconds", 0), params),
         numbers.get("times", 1),
+        numbers.get("every", 1),
         numbers.get("blocks"),
     )
 

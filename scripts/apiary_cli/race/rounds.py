@@ -83,6 +83,18 @@ def arms_of(race: Race, point: Point) -> list[Arm]:
     ]
 
 
+def hung_before(race: Race, point: Point, batch: int) -> set[str]:
+    """The peers that have hung at this point in this batch: the row says so, and no round of it waits for them again. Who is
+    judged is asked in every round."""
+    return {
+        row["subject"]
+        for row in race.rows
+        if row["status"] == "hang" and row["role"] == "peer" and row["batch"] == str(batch)
+        and (row["scenario"], row["scenario_params"], row["placement"])
+        == (point.scenario.name, point.params_text, point.placement)
+    }
+
+
 def host_columns(race: Race, point: Point, arm: Arm, batch: int) -> dict[str, str]:
     return {
         "schema_version": str(tables.SCHEMA_VERSION),
@@ -109,7 +121,8 @@ def runs_of(race: Race, batches: int) -> dict[Point, int]:
     for point in race.plan.points:
         able = [arm for arm in race.arms if arm.runs_at(point)]
         each = sum(point.controlled or not arm.slow for arm in able)
-        count[point] = batches * race.plan.rounds * point.times * each
+        there = sum(point.runs_in(number) for number in range(1, race.plan.rounds + 1))
+        count[point] = batches * there * point.times * each
     return count
 
 
@@ -232,8 +245,13 @@ def run_point(
     for attempt in range(race.most_repeats + 1):
         arms = arms_of(race, point)
         orders.shuffle(arms)
+        hung = hung_before(race, point, batch)
         rows, buckets, disturbed = [], [], False
         for order, arm in enumerate(arms):
+            if arm.label in hung:
+                if race.eta:
+                    race.eta.leave_out(point)
+                continue
             began = time.monotonic()
             row, found, hit = measure(race, point, arm, batch, number, order, seed, release, padding)
             if race.eta:
@@ -280,7 +298,7 @@ def run_batch(race: Race, batch: int, progress: Callable[[int, str], None]) -> N
         each = (time.monotonic() - started) / max(1, number - 1 - finished)
         if number > max(finished, race.plan.least_rounds) and not in_time(race, each):
             break
-        points = [point for point in race.plan.points for _ in range(point.times)]
+        points = [point for point in race.plan.points if point.runs_in(number) for _ in range(point.times)]
         rng.shuffle(points)
         met: Counter[Point] = Counter()
         if number <= finished:

@@ -17,7 +17,7 @@ WORKERS = (2, 4)  # every point is raced with each of these
 MOST_OFF = 1 << 32  # the most that a subject takes
 KEYS = ("rule", "everywhere", "sizes")
 RULE_KEYS = ("name", "switch", "off", "decisions", "made_for", "metrics", "points")  # all of which a rule has
-POINT_KEYS = tuple(key for key in plans.POINT_KEYS if key not in ("workers", "times"))
+POINT_KEYS = tuple(key for key in plans.POINT_KEYS if key not in ("workers", "times", "every"))
 
 
 @dataclass(frozen=True)
