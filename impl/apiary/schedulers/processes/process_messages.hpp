@@ -63,6 +63,7 @@ send_answer process_core<Sync>::send_bounded(worker_type* here, place* from, pla
     when_full then{};
     const bound_answer found = bound.take(to.generation(), then);
     if (found == bound_answer::gone) return send_answer::no_such_process;
+    if (here != nullptr) here->sources().handled(1);
     if (found == bound_answer::full) {
         Sync::reach("process_core.full");
         return then == when_full::suspend_sender ? send_to_full(here, from, p, to, n) : send_answer::full;
@@ -77,6 +78,7 @@ send_answer process_core<Sync>::send_bounded(worker_type* here, place* from, pla
 // A thread that sleeps until its message is taken. The message names it in place of the sender.
 template <class Sync>
 struct sender_outside {
+    explicit sender_outside(pid s) : sender(s) {}
     thread_latch<Sync> taken;
     const pid sender;
 };
@@ -84,7 +86,7 @@ struct sender_outside {
 // Beyond the bound, and its sender waits.
 template <class Sync>
 [[gnu::noinline]] send_answer process_core<Sync>::send_to_full(worker_type* here, place* from, place& p, pid to,
-                                                              node* n) {
+                                                               node* n) {
     const auto push_beyond = [&] {
         auto& bound = p.more().bound;
         if (!bound.take_beyond(to.generation())) return send_answer::no_such_process;
@@ -100,7 +102,7 @@ template <class Sync>
         return a;
     }
     if (here != nullptr) return send_answer::full;
-    sender_outside<Sync> me{.taken = {}, .sender = n->what.from()};
+    sender_outside<Sync> me(n->what.from());
     n->what.held = held_sender::thread;
     n->what.tag = reinterpret_cast<std::uintptr_t>(&me);
     const send_answer a = push_beyond();
@@ -151,10 +153,15 @@ void process_core<Sync>::resume(place& p) {
 template <class Sync>
 void process_core<Sync>::mail_taken(worker_type& here, place& p, event_list<Sync>& events) {
     std::uint64_t n = 0;
-    events.each([&n](const event& e) { n += e.is_mail() ? 1U : 0U; });
+    bool waited_for = false;
+    events.each([&](const event& e) {
+        n += e.is_mail() ? 1U : 0U;
+        waited_for |= e.held != held_sender::none;
+    });
     if (n == 0) return;
     p.more().bound.give_back(p.generation, n);
-    events.each([&](event& e) { let_sender_go(&here, p.id(), e); });
+    here.sources().handled(n);
+    if (waited_for) events.each([&](event& e) { let_sender_go(&here, p.id(), e); });
 }
 template <class Sync>
 void process_core<Sync>::let_sender_go(worker_type* here, pid receiver, event& e) {

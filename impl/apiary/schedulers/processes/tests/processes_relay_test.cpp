@@ -103,8 +103,8 @@ TEST(processes_relay, the_sender_of_a_message_that_has_waited_for_room_is_told_t
                           .id.at(2);
     int next = 0;
     (void)one.spawn(std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
-        if (!std::exchange(begun, true))
-            for (int i = 0; i != messages; ++i) EXPECT_EQ(out.send(there, i), send_answer::accepted);
+        for (int i = std::exchange(begun, true) ? messages : 0; i != messages; ++i)
+            EXPECT_EQ(out.send(there, i), send_answer::accepted);
         while (event* e = batch.next()) EXPECT_EQ(*e->data.get<int>(), next++);
         if (next == messages) out.finish();
     }));

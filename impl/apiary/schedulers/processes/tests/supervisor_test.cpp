@@ -85,10 +85,11 @@ TEST(supervisor, starts_one_again_for_one) {
 TEST(supervisor, starts_one_again_when_the_last_one_has_been_closed_and_destroyed) {
     struct exclusive : acting {
         exclusive(std::atomic<int>& held, std::atomic<int>& starts)
-            : acting([](events&, output&) { throw 1; }, [&held] {
-                  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // long enough for the other worker
-                  --held;
-              }) {
+            : acting([](events&, output&) { throw 1; },
+                     [&held] {
+                         std::this_thread::sleep_for(std::chrono::milliseconds(2));  // long enough for the other worker
+                         --held;
+                     }) {
             EXPECT_EQ(++held, 1) << "what the last one held is held yet";
             ++starts;
         }
