@@ -8,6 +8,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from apiary_cli.base import stats
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import eta, plans, tables
 
@@ -35,6 +36,13 @@ class BuiltIn(unittest.TestCase):
         for name, share in (("quick", 1.0), ("nightly", 1.2), ("publish", 1.2)):
             with self.subTest(name):
                 self.assertLess(self.seconds(name), share * plans.plan(name).limit)
+
+    def test_a_point_that_some_rounds_leave_out_has_pairs_enough(self) -> None:
+        for plan in plans.every():
+            for point in plan.points:
+                if point.every != 1:
+                    rounds_of = sum(point.runs_in(number) for number in range(1, plan.rounds + 1))
+                    self.assertGreaterEqual(rounds_of * point.times, stats.LEAST_PAIRS, f"{plan.name} {point.label}")
 
     def test_quick_races_the_first_peers(self) -> None:
         self.assertEqual(plans.plan("quick").subjects, ("hive", "global_queue", "tokio", "tokio-mimalloc", "onetbb"))
@@ -146,6 +154,10 @@ class Own(unittest.TestCase):
             with self.subTest(name), self.assertRaises(Fault) as caught:
                 self.read(f'[[point]]\nscenario = "successor"\nparams = {{ {name} = 2 }}\n')
             self.assertIn(f"no parameter of successor '{name}'", caught.exception.text())
+
+    def test_a_point_may_be_of_every_second_round(self) -> None:
+        (point,) = self.read('[[point]]\nscenario = "successor"\nevery = 2\n').points
+        self.assertEqual([number for number in range(1, 6) if point.runs_in(number)], [1, 3, 5])
 
     def test_points_of_another_plan(self) -> None:
         gate = plans.plan("gate").points

@@ -87,6 +87,15 @@ class GoodRace(TreeCase):
         self.assertEqual(env["race"]["rounds"], 5)
         self.assertNotIn(str(self.root), (folder / "env.json").read_text(), "no path of this machine")
 
+    def test_a_point_of_every_second_round(self) -> None:
+        self.subjects({"name": "hive"})
+        words = self.one_point()
+        path = Path(words[1])
+        path.write_text(path.read_text() + "every = 2\n")
+        self.assertEqual(self.race(*words, "--rounds", "4").returncode, 0)
+        rows = tables.read(self.result() / "rows.csv", tables.ROWS)
+        self.assertEqual({r["round"] for r in rows if r["status"] == "ok"}, {"1", "3"})
+
     def test_two_races_leave_two_folders(self) -> None:
         self.subjects({"name": "hive"}, {"name": "tokio"})
         for _ in range(2):
@@ -148,9 +157,11 @@ class BadSubjects(TreeCase):
             {"name": "babbler", "behaviour": "malformed"},
             {"name": "liar", "behaviour": "wrong_check"},
         )
-        done = self.race(*self.one_point(), "--timeout", "10")
+        done = self.race(*self.one_point(), "--timeout", "10", "--rounds", "2")
         self.assertEqual(done.returncode, 1, done.stderr)
         rows = tables.read(self.result() / "rows.csv", tables.ROWS)
+        times = Counter(r["subject"] for r in rows if r["status"] != "disturbed")
+        self.assertEqual((times["hanger"], times["crasher"]), (1, 2), "nobody waits twice for a peer that has hung")
         self.assertEqual(
             {(r["subject"], r["status"]) for r in rows if r["status"] != "disturbed"},
             {

@@ -272,6 +272,40 @@ struct watch_in_the_last_run : processes_scenario<Sync, 2, 0> {
 };
 APIARY_CHECK(watch_in_the_last_run);
 
+// The watcher is stolen by the other worker while the one that ends the watched process is not done with it.
+template <class Sync>
+struct end_is_told_behind_the_close : processes_scenario<Sync, 2, 0> {
+    static constexpr const char* what =
+        "a process ends while its watcher runs on another worker: what it held is closed when that is told";
+    static constexpr std::array must_reach{"worker.stole"};
+    void before() {
+        this->make();
+        const pid watched = this->spawn(1, {}, [](event&, auto& out) { out.finish(); });
+        (void)this->spawn(
+            0,
+            [watched](event&, auto& out) {
+                Sync::law(out.watch(watched) == send_answer::accepted, "a living process was not found");
+            },
+            [this](event&, auto& out) {
+                Sync::law(!this->holds[1].read(), "a watcher is told of an end before the close");
+                out.finish();
+            });
+        this->core->close_the_door();
+        while (this->turn_on(0)) {
+        }
+        Sync::law(this->core->send(watched, 1) == send_answer::accepted, "a living process was not found");
+    }
+    void thread(unsigned i) {
+        for (unsigned n = 0; n != 2; ++n) (void)this->turn_on(i);
+    }
+    void after() {
+        for (unsigned n = 0; n != 6 && !this->core->over(); ++n) (void)this->turn_on(n % 2);
+        this->end();
+        for (const seen& s : this->of) Sync::law(s.closed == 1, "a process was not closed once");
+    }
+};
+APIARY_CHECK(end_is_told_behind_the_close);
+
 // A child that is watched from its spawn, and ends at once, perhaps on the other worker before the spawn has returned.
 template <class Sync>
 struct spawn_watched_against_end : processes_scenario<Sync, 2, 0> {

@@ -52,7 +52,12 @@ public:
             on_(*e, out);
         }
     }
-    void close() noexcept override { Sync::law(seen_.closed++ == 0, "a process was closed twice"); }
+    void close() noexcept override {
+        Sync::law(seen_.closed++ == 0, "a process was closed twice");
+        if (holds != nullptr) holds->write(false);
+    }
+
+    typename Sync::template cell<bool>* holds = nullptr;  // something, until its close
 
 private:
     seen& seen_;
@@ -86,6 +91,7 @@ struct processes_scenario {
     using body = typename watched<Sync>::body;
 
     std::array<seen, 2> of;
+    std::array<typename Sync::template cell<bool>, 2> holds;  // a cell: to see it before the close is a race
     std::atomic<unsigned> letters = 0;
     std::unique_ptr<core_type> core;
 
@@ -106,7 +112,10 @@ struct processes_scenario {
     }
     std::unique_ptr<basic_process<Sync>> process(unsigned i, body first, body on = {}) {
         if (!on) on = [](event&, output&) {};
-        return std::make_unique<watched<Sync>>(of[i], std::move(first), std::move(on));
+        auto made = std::make_unique<watched<Sync>>(of[i], std::move(first), std::move(on));
+        holds[i].write(true);
+        made->holds = &holds[i];
+        return made;
     }
     void work(unsigned i) {
         auto* const w = core->crew().table()[i];

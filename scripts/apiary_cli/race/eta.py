@@ -31,6 +31,10 @@ class Eta:
     def note(self, point: Point, seconds: float) -> None:
         """A run has ended. One more than planned was a repetition."""
         self.taken[point].append(seconds)
+        self.leave_out(point)
+
+    def leave_out(self, point: Point) -> None:
+        """A run that will not be."""
         self.left_runs[point] = max(0, self.left_runs.get(point, 0) - 1)
 
     def left(self) -> float:

@@ -38,7 +38,7 @@ KINDS = SIZES | {
 POINT = {
     "scenario": toml_file.one_of("scenario", SCENARIOS), "rivals": toml_file.whole(most=64), "workers": toml_file.whole(most=4096),
     "placement": toml_file.one_of("placement", PLACEMENTS), "seconds": toml_file.above_zero(MOST_SECONDS),
-    "times": toml_file.whole(most=100), "blocks": toml_file.whole(most=1000), "params": toml_file.table("{ rate = 1000 }"),
+    "times": toml_file.whole(most=100), "every": toml_file.whole(most=100), "blocks": toml_file.whole(most=1000), "params": toml_file.table("{ rate = 1000 }"),
 }
 
 
@@ -51,6 +51,7 @@ class Point:
     placement: str = "free"
     plan_seconds: float = 0.0
     times: int = field(default=1, compare=False)  # runs of each arm in a round; each is a pair of its own
+    every: int = field(default=1, compare=False)  # it runs in the first of so many rounds
     measured: int | None = field(default=None, compare=False)  # blocks of a run; None: as many as the plan says
 
     @property
@@ -90,6 +91,10 @@ class Point:
     def rivals(self) -> int:
         """So many processes of the runner compute beside each run, where it is pinned to: somebody else's work."""
         return int(dict(self.params).get("rivals", 0))
+
+    def runs_in(self, number: int) -> bool:
+        """Whether it is one of the points of that round, from 1."""
+        return (number - 1) % self.every == 0
 
     def ops(self) -> int | None:
         """The number of operations, where it is fixed beforehand."""
@@ -181,7 +186,8 @@ def point(file: TomlFile, told: dict, kinds: dict[str, toml_file.Kind] = POINT) 
             raise file.refuse(f"{name} has {posts} posts", f"rate × seconds is from 1 to {MOST_POSTS}")
     fixed = [(key, str(said[key])) for key in RUNNERS if key in said]
     whole = (*((key, str(params[key])) for key in sorted(params)), *fixed)
-    return Point(scenario, whole, said.get("placement", "free"), seconds, said.get("times", 1), said.get("blocks"))
+    return Point(scenario, whole, said.get("placement", "free"), seconds, said.get("times", 1), said.get("every", 1),
+                 said.get("blocks"))
 
 
 def brief(point: Point) -> Point:

@@ -27,7 +27,7 @@ def sha256(path: Path) -> str:
 def plan_text(plan: Plan) -> str:
     """Everything of a plan that decides what is run."""
     told = ("points", "what", "takes")
-    points = [(p.label, p.plan_seconds, p.times, p.measured) for p in plan.points]
+    points = [(p.label, p.plan_seconds, p.times, p.every, p.measured) for p in plan.points]
     return repr((points, [(f.name, getattr(plan, f.name)) for f in dataclasses.fields(plan) if f.name not in told]))
 
 

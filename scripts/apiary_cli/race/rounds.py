@@ -79,6 +79,18 @@ def arms_of(race: Race, point: Point) -> list[Arm]:
     return [arm for arm in race.arms if arm.runs_at(point) and (not arm.slow or point in arm.slowdown)]
 
 
+def hung_before(race: Race, point: Point, batch: int) -> set[str]:
+    """The peers that have hung at this point in this batch: the row says so, and no round of it waits for them again. Who is
+    judged is asked in every round."""
+    return {
+        row["subject"]
+        for row in race.rows
+        if row["status"] == "hang" and row["role"] == "peer" and row["batch"] == str(batch)
+        and (row["scenario"], row["scenario_params"], row["placement"])
+        == (point.scenario.name, point.params_text, point.placement)
+    }
+
+
 def host_columns(race: Race, point: Point, arm: Arm, batch: int) -> dict[str, str]:
     subject = arm.subject
     return {
@@ -93,7 +105,7 @@ def host_columns(race: Race, point: Point, arm: Arm, batch: int) -> dict[str, st
 def runs_of(race: Race, batches: int) -> dict[Point, int]:
     """How many runs each point has in all; a slow arm counts wherever it could be calibrated."""
     return {
-        point: batches * race.plan.rounds * point.times
+        point: batches * sum(map(point.runs_in, range(1, race.plan.rounds + 1))) * point.times
         * sum(arm.runs_at(point) and (point.controlled or not arm.slow) for arm in race.arms)
         for point in race.plan.points
     }
@@ -203,8 +215,13 @@ def run_point(
     for attempt in range(race.most_repeats + 1):
         arms = arms_of(race, point)
         orders.shuffle(arms)
+        hung = hung_before(race, point, batch)
         rows, buckets, disturbed = [], [], False
         for order, arm in enumerate(arms):
+            if arm.label in hung:
+                if race.eta:
+                    race.eta.leave_out(point)
+                continue
             began = time.monotonic()
             row, found, hit = measure(race, point, arm, batch, number, order, seed, release, padding)
             if race.eta:
@@ -247,7 +264,7 @@ def run_batch(race: Race, batch: int, progress: Callable[[int, str], None]) -> N
         each = (time.monotonic() - started) / max(1, number - 1 - finished)
         if number > max(finished, race.plan.least_rounds) and not in_time(race, each):
             break
-        points = [point for point in race.plan.points for _ in range(point.times)]
+        points = [point for point in race.plan.points if point.runs_in(number) for _ in range(point.times)]
         rng.shuffle(points)
         met: Counter[Point] = Counter()
         for point in points:

@@ -24,7 +24,7 @@ RULE = {  # all of which a rule has
     "decisions": toml_file.names('["D35"]'), "made_for": toml_file.text, "metrics": toml_file.names('["ns_per_op"]'),
     "points": POINTS,
 }
-POINT = {key: kind for key, kind in plans.POINT.items() if key not in ("workers", "times")}
+POINT = {key: kind for key, kind in plans.POINT.items() if key not in ("workers", "times", "every")}
 
 
 @dataclass(frozen=True)

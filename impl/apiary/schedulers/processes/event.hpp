@@ -193,8 +193,11 @@ public:
     }
     bool empty() const { return events_.empty() && !cancelled_; }
 
-    // For the scheduler.
-    event_list<Sync>& rest() { return events_; }
+    // For the scheduler, behind the step.
+    event_list<Sync>& rest() {
+        let_go();
+        return events_;
+    }
 
 private:
     void let_go() {

@@ -43,15 +43,18 @@ struct basic_process_config {
     worker_parameters parameters = {};  // of the engine; seed_spinning() for the seed's
     bool wakes_into_pool =
         false;  // as the seed has it; else a process that is woken by another runs next on that worker
+    // A worker that has stolen, and took less than so long for each thing that it handled, rests before it steals again
+    // (theft_pay.hpp). 0: never.
+    std::int64_t theft_pays_ns = 500;
     // So long the destructor lets processes end by themselves, and then so long those that are forced to.
     std::int64_t stop_ns = 1'000'000'000, force_ns = 1'000'000'000;
     // By the command's id, which is not sleep_command.
     std::map<std::uint32_t, std::function<void(core&, basic_command<Sync>&&)>> handlers = {};
     std::function<void(pid to, dead_letter why, event&)> on_dead_letter = {};  // must not throw
-    // Messages to pids whose node is not 0; its answer is the send's. On the thread that sends, at a time with others: a worker, in a
-    // step, or a thread outside. It may throw: that leaves the send. It is not told the sender: a message that asks for another
-    // carries a pid. What it waits for keeps its worker, as a send into another scheduler's full mailbox may.
-    std::function<send_answer(pid to, payload&)> relay = {};
+    // Messages to pids whose node is not 0; its answer is the send's. `from`: the process of this scheduler that sends, or nobody. On
+    // the thread that sends, at a time with others: a worker, in a step, or a thread outside. It may throw: that leaves the send.
+    // What it waits for keeps its worker, as a send into another scheduler's full mailbox may. Where it comes in: send_from.
+    std::function<send_answer(pid from, pid to, payload&)> relay = {};
     // Of processes that would wait for each other's full mailboxes: the last send, which is refused, and whose turn it is behind
     // each. On the worker whose step sends. It may throw: that leaves the send, whose process does not wait then.
     std::function<void(const std::vector<pid>& circle)> on_full_circle = {};
@@ -88,6 +91,7 @@ struct process_counters {
     std::uint64_t full_circles = 0;  // of full mailboxes that a send would have closed
     std::uint64_t runs = 0;          // steps, and wakes for nothing
     std::uint64_t stolen = 0, parked = 0, woken = 0;
+    std::uint64_t rested = 0;  // behind thefts that did not pay
 };
 
 // Checks have the abstract parker of their policy, against which the one that ships is checked; and no choice of a victim.

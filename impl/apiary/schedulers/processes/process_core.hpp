@@ -80,7 +80,13 @@ public:
     // one of this scheduler's workers, which is refused: there it is the step's output that sends.
     template <class T>
     send_answer send(pid to, T&& data) {
-        return send_by(current(), nullptr, to, std::forward<T>(data));
+        return send_by(current(), nullptr, {}, to, std::forward<T>(data));
+    }
+    // The same, of what a relay brings in: `from` is the sender as it is named here, whom an answer reaches by the relay of this
+    // scheduler. Not checked.
+    template <class T>
+    send_answer send_from(pid from, pid to, T&& data) {
+        return send_by(current(), nullptr, from, to, std::forward<T>(data));
     }
     // The first of a tag is told to the process; what comes behind it, or for a tag that was never called for, is counted and
     // dropped; unless the process has called by that tag again: then it ends that call. It may come before the step that called has
@@ -159,6 +165,7 @@ public:
             c.stolen += w.stolen;
             c.parked += w.parked;
             c.woken += w.woken;
+            c.rested += crew_.table()[i]->sources().rested();
         }
         return c;
     }
@@ -168,6 +175,7 @@ public:
     static constexpr bool discarding() { return false; }
     auto& clock() { return clock_; }
     std::int64_t now_ns() const { return clock_.now_ns(); }
+    std::int64_t theft_pays_ns() const { return config_.theft_pays_ns; }
     const exception_handler& on_exception() const { return config_.on_exception; }
     typename Sync::mutex& mutex() { return mutex_; }
     crew_type& crew() { return crew_; }
@@ -211,15 +219,16 @@ private:
     // process_messages.hpp
     send_answer push(worker_type* here, place& p, std::uint64_t generation, node* n, bool calls);
     template <class T>
-    send_answer send_by(worker_type* here, place* from, pid to, T&& data, event_type type = event_type::message,
-                        std::uint32_t call = 0);
+    send_answer send_by(worker_type* here, place* from, pid sender, pid to, T&& data,
+                        event_type type = event_type::message, std::uint32_t call = 0);
     send_answer send_bounded(worker_type* here, place* from, place& p, pid to, node* n);
+    send_answer send_to_full(worker_type* here, place* from, place& p, pid to, node* n);
     static send_answer refusal(place* p, pid to) {
         return p != nullptr && p->word.generation() == to.generation() ? send_answer::completing
                                                                        : send_answer::no_such_process;
     }
     template <class T>
-    send_answer relay(pid to, T&& data);
+    send_answer relay(pid from, pid to, T&& data);
     template <class T>
     send_answer request_by(worker_type& here, place& from, pid to, std::uint32_t tag, T&& data);
     send_answer tell(worker_type* here, pid from, pid to, event_type what);
@@ -274,6 +283,7 @@ private:
         }
         if (!told) {
             if (p->has_more()) p->more().watchers.clear();  // the answer tells it
+            p->body.reset();
             (void)close_mailbox(*p, here, process_end::refused);
             p->empty();
             table_.release(p, spare(here));

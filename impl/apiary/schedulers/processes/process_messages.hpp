@@ -29,14 +29,13 @@ send_answer process_core<Sync>::push(worker_type* here, place& p, std::uint64_t 
 
 template <class Sync>
 template <class T>
-send_answer process_core<Sync>::send_by(worker_type* here, place* from, pid to, T&& data, event_type type,
+send_answer process_core<Sync>::send_by(worker_type* here, place* from, pid sender, pid to, T&& data, event_type type,
                                         std::uint32_t call) {
     if (to.node() != 0) [[unlikely]]
-        return type == event_type::message ? relay(to, std::forward<T>(data)) : send_answer::no_such_process;
+        return type == event_type::message ? relay(sender, to, std::forward<T>(data)) : send_answer::no_such_process;
     place* const p = table_.find(to.place());
     if (p == nullptr || !p->word.looks_alive(to.generation())) return refusal(p, to);
-    node* const n =
-        blocks::make(type, from == nullptr ? 0 : from->id().value, yield_error::none, std::forward<T>(data));
+    node* const n = blocks::make(type, sender.value, yield_error::none, std::forward<T>(data));
     n->what.call = call;
     send_answer a = send_answer::accepted;
     if (p->is_bounded()) [[unlikely]] {
@@ -64,24 +63,50 @@ send_answer process_core<Sync>::send_bounded(worker_type* here, place* from, pla
     when_full then{};
     const bound_answer found = bound.take(to.generation(), then);
     if (found == bound_answer::gone) return send_answer::no_such_process;
-    thread_latch<Sync> taken;
+    if (here != nullptr) here->sources().handled(1);
     if (found == bound_answer::full) {
         Sync::reach("process_core.full");
-        if (then != when_full::suspend_sender || (here != nullptr && from == nullptr)) return send_answer::full;
-        if (from != nullptr && !suspend(*from, to)) return send_answer::full;
-        n->what.held = from != nullptr ? held_sender::process : held_sender::thread;
-        if (from == nullptr) n->what.tag = reinterpret_cast<std::uintptr_t>(&taken);
+        return then == when_full::suspend_sender ? send_to_full(here, from, p, to, n) : send_answer::full;
     }
-    const held_sender held = n->what.held;
     // One that drops its oldest is called out of a block to do so.
     const bool calls = then == when_full::drop_oldest && bound.count(to.generation()) > bound.limit().most;
-    send_answer a = send_answer::no_such_process;
-    if (found != bound_answer::full || bound.take_beyond(to.generation())) {
-        a = queued(p.word.push(to.generation(), n, calls), p, here);
+    const send_answer a = queued(p.word.push(to.generation(), n, calls), p, here);
+    if (a != send_answer::accepted) bound.give_back(to.generation(), 1);
+    return a;
+}
+
+// A thread that sleeps until its message is taken. The message names it in place of the sender.
+template <class Sync>
+struct sender_outside {
+    explicit sender_outside(pid s) : sender(s) {}
+    thread_latch<Sync> taken;
+    const pid sender;
+};
+
+// Beyond the bound, and its sender waits.
+template <class Sync>
+[[gnu::noinline]] send_answer process_core<Sync>::send_to_full(worker_type* here, place* from, place& p, pid to,
+                                                               node* n) {
+    const auto push_beyond = [&] {
+        auto& bound = p.more().bound;
+        if (!bound.take_beyond(to.generation())) return send_answer::no_such_process;
+        const send_answer a = queued(p.word.push(to.generation(), n, false), p, here);
         if (a != send_answer::accepted) bound.give_back(to.generation(), 1);
+        return a;
+    };
+    if (from != nullptr) {
+        if (!suspend(*from, to)) return send_answer::full;
+        n->what.held = held_sender::process;
+        const send_answer a = push_beyond();
+        if (a != send_answer::accepted) resume(*from);
+        return a;
     }
-    if (a != send_answer::accepted && held == held_sender::process) resume(*from);
-    if (a == send_answer::accepted && held == held_sender::thread) taken.wait();
+    if (here != nullptr) return send_answer::full;
+    sender_outside<Sync> me(n->what.from());
+    n->what.held = held_sender::thread;
+    n->what.tag = reinterpret_cast<std::uintptr_t>(&me);
+    const send_answer a = push_beyond();
+    if (a == send_answer::accepted) me.taken.wait();
     return a;
 }
 
@@ -128,17 +153,23 @@ void process_core<Sync>::resume(place& p) {
 template <class Sync>
 void process_core<Sync>::mail_taken(worker_type& here, place& p, event_list<Sync>& events) {
     std::uint64_t n = 0;
-    events.each([&n](const event& e) { n += e.is_mail() ? 1U : 0U; });
+    bool waited_for = false;
+    events.each([&](const event& e) {
+        n += e.is_mail() ? 1U : 0U;
+        waited_for |= e.held != held_sender::none;
+    });
     if (n == 0) return;
     p.more().bound.give_back(p.generation, n);
-    events.each([&](event& e) { let_sender_go(&here, p.id(), e); });
+    here.sources().handled(n);
+    if (waited_for) events.each([&](event& e) { let_sender_go(&here, p.id(), e); });
 }
 template <class Sync>
 void process_core<Sync>::let_sender_go(worker_type* here, pid receiver, event& e) {
     const held_sender held = std::exchange(e.held, held_sender::none);
     if (held == held_sender::thread) {
-        auto* const latch = reinterpret_cast<thread_latch<Sync>*>(std::exchange(e.tag, 0));
-        latch->count_down();
+        auto* const outside = reinterpret_cast<sender_outside<Sync>*>(e.tag);
+        e.tag = outside->sender.value;
+        outside->taken.count_down();
     }
     if (held != held_sender::process) return;
     waits_no_more(e.from(), receiver);
@@ -194,13 +225,13 @@ void process_core<Sync>::no_answer(worker_type* here, pid receiver, reply_to wha
 
 template <class Sync>
 template <class T>
-send_answer process_core<Sync>::relay(pid to, T&& data) {
+send_answer process_core<Sync>::relay(pid from, pid to, T&& data) {
     if (!config_.relay) return send_answer::no_such_process;
     if constexpr (std::is_same_v<std::remove_cvref_t<T>, payload>) {
-        return config_.relay(to, data);
+        return config_.relay(from, to, data);
     } else {
         payload wrapped(std::forward<T>(data));
-        return config_.relay(to, wrapped);
+        return config_.relay(from, to, wrapped);
     }
 }
 
@@ -211,7 +242,7 @@ send_answer process_core<Sync>::request_by(worker_type& here, place& from, pid t
     send_answer a = send_answer::no_such_process;
     try {
         from.more().asks.push_back({tag, to});
-        a = send_by(&here, &from, to, std::forward<T>(data), event_type::request, tag);
+        a = send_by(&here, &from, from.id(), to, std::forward<T>(data), event_type::request, tag);
     } catch (...) {
         (void)from.call_ends(tag);
         throw;

@@ -19,7 +19,7 @@ process_place<Sync>::process_place() : job<Sync>(&process_core<Sync>::run_it) {}
 template <class Sync>
 template <class T>
 send_answer basic_step_output<Sync>::send(pid to, T&& data) {
-    const send_answer said = core_.send_by(&worker_, &place_, to, std::forward<T>(data));
+    const send_answer said = core_.send_by(&worker_, &place_, self_, to, std::forward<T>(data));
     if (to == self_ && said == send_answer::accepted) sent_to_itself_ = true;
     return said;
 }

@@ -163,9 +163,8 @@ struct alignas(64) process_place : job<Sync> {
     // A request is answered, or never will be. False: it was before.
     bool pay(reply_to r) { return has_more() && std::erase(more().owed, r) != 0; }
 
-    // For the next process.
+    // For the next process; the last one is destroyed.
     void empty() {
-        body.reset();
         bounded_.store(0, std::memory_order_relaxed);
         if (has_more() && more().was_bounded)
             more_->clear();

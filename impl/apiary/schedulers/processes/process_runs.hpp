@@ -100,7 +100,8 @@ void process_core<Sync>::settle(place& p, worker_type& w, bool lets_others_run) 
     queue(p, &w);
 }
 
-// What is left is buried, and those that wait for its end, its answers or its mailbox are told. Returns how many messages were left.
+// What is left is buried, and those that wait for its end, its answers or its mailbox are told; behind its close and its
+// destructor, so that they find closed what it held. Returns how many messages were left.
 template <class Sync>
 std::uint64_t process_core<Sync>::close_mailbox(place& p, worker_type* here, process_end how) {
     event_list<Sync> left(p.word.finish(p.generation).newest, [](event_type) {});
@@ -155,6 +156,10 @@ void process_core<Sync>::end(place& p, worker_type& w, process_end how, event_li
     const pid id = p.id();
     std::uint64_t lost = 0;
     if (p.suspended) resume(p);
+    w.sources().in_step(id);  // a close that does not return is named, too
+    p.body->close();
+    p.body.reset();
+    w.sources().in_step({});
     const auto bury = [&](event_list<Sync>&& events) {
         if (p.is_bounded()) events.each([&](event& e) { let_sender_go(&w, id, e); });
         lost += books_.bury(id, dead_letter::ended, std::move(events));
@@ -162,7 +167,6 @@ void process_core<Sync>::end(place& p, worker_type& w, process_end how, event_li
     if (p.has_more()) bury(std::move(p.more().kept));
     bury(std::move(unread));
     lost += close_mailbox(p, &w, how);
-    p.body->close();
     p.empty();
     if (!at_phase(running)) books_.ended(id, how, lost);
     table_.release(&p, spare(&w));

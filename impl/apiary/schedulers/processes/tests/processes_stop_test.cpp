@@ -88,6 +88,35 @@ TEST(processes_stop, names_a_step_that_does_not_return_and_goes_on_when_it_has) 
     EXPECT_EQ(later.with_mail[0].undelivered, 1U);
 }
 
+TEST(processes_stop, names_a_close_that_does_not_return) {
+    std::atomic<bool> in_close = false, go = false;
+    processes all({.workers = 1, .force_ns = 10'000'000});
+    const auto hangs = all.spawn(on_events([](event&, step_output&) {},
+                                           [&] {
+                                               in_close = true;
+                                               wait_for([&] { return go.load(); });
+                                           }));
+    EXPECT_FALSE(all.stop(0).over);
+    wait_for([&] { return in_close.load(); });
+    EXPECT_EQ(all.report().in_a_step, std::vector{hangs.id});
+    const auto stalled = all.stalled(1);
+    ASSERT_EQ(stalled.size(), 1U);
+    EXPECT_EQ(stalled[0].id, hangs.id);
+    go = true;
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
+}
+
+TEST(processes_stop, a_close_that_throws_ends_the_program) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            processes all({.workers = 1});
+            (void)all.spawn(on_events([](event&, step_output&) {}, [] { throw 1; }));
+            (void)all.stop();
+        },
+        "");
+}
+
 TEST(processes_stop, what_lives_may_spawn_and_send_until_it_ends_and_the_child_is_told_too) {
     std::atomic<int> told = 0;
     processes all({.workers = 2});

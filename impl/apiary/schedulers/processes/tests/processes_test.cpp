@@ -455,6 +455,64 @@ TEST(processes, a_watcher_is_told_once_how_it_ended) {
     }
 }
 
+TEST(processes, its_end_is_told_behind_its_close_its_destructor_and_the_message_that_it_was_at) {
+    enum class ends { says, throws, blocks_on_nothing, killed };
+    enum class went { close, process, message, call, watched };
+    struct says_when_it_goes {
+        processes& all;
+        pid to;
+        went what;
+        ~says_when_it_goes() { EXPECT_EQ(all.send(to, what), send_answer::accepted); }
+    };
+    for (const ends how : {ends::says, ends::throws, ends::blocks_on_nothing, ends::killed}) {
+        processes all({.workers = 1});  // a second might be late to be told
+        std::vector<went> seen;
+        (void)all.spawn(std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
+            if (!std::exchange(begun, true)) {
+                const auto held = std::make_shared<says_when_it_goes>(all, out.self(), went::process);
+                const auto child = out.spawn_watched(on_events(
+                    [how, held](event& e, step_output& o) {
+                        if (e.type == event_type::request) return;
+                        if (how == ends::throws) throw 1;
+                        how == ends::says ? o.finish() : o.block();
+                    },
+                    [&all, me = out.self()] { EXPECT_EQ(all.send(me, went::close), send_answer::accepted); }));
+                EXPECT_EQ(out.request(child.id, 1, 0), send_answer::accepted);
+                EXPECT_EQ(out.send(child.id, std::make_unique<says_when_it_goes>(all, out.self(), went::message)),
+                          send_answer::accepted);
+                const bool killed = how == ends::killed && all.kill(child.id) == send_answer::accepted;
+                EXPECT_EQ(killed, how == ends::killed);
+            }
+            while (event* e = batch.next()) {
+                if (const went* w = e->data.get<went>()) seen.push_back(*w);
+                if (e->type == event_type::completed) seen.push_back(went::call);
+                if (e->type == event_type::ended) seen.push_back(went::watched);
+            }
+            if (seen.size() == 5) out.finish();
+        }));
+        all.join();
+        std::sort(seen.begin(), seen.begin() + 3);
+        EXPECT_EQ(seen, (std::vector{went::close, went::process, went::message, went::watched, went::call}));
+    }
+}
+
+TEST(processes, what_is_sent_to_one_that_is_being_closed_is_a_dead_letter) {
+    processes all({.workers = 1});
+    pid id;
+    bool alive = false;
+    const auto made = all.spawn(on_events([](event&, step_output& out) { out.finish(); },
+                                          [&] {
+                                              alive = all.lives(id);
+                                              EXPECT_EQ(all.send(id, 1), send_answer::accepted);
+                                          }));
+    id = made.id;
+    EXPECT_EQ(all.send(id, 0), send_answer::accepted);
+    all.join();
+    EXPECT_TRUE(alive);
+    EXPECT_EQ(all.counters().dead_letters, 1U);
+    EXPECT_NE(all.send(id, 1), send_answer::accepted);
+}
+
 TEST(processes, a_watcher_that_blocks_is_told_behind_its_block_and_one_that_has_ended_is_not) {
     processes all({.workers = 1, .handlers = {{1, [](auto&, process_command&&) {}}}});
     const auto watched = all.spawn(deaf());
@@ -517,6 +575,28 @@ TEST(processes, of_many_that_are_idle_each_is_reached) {
     all.join();
     EXPECT_EQ(reached, many);
     EXPECT_EQ(all.counters().spawned, many);
+}
+
+// One sends to sixty others, again and again, which do nothing with it.
+TEST(processes, a_worker_rests_behind_thefts_that_do_not_pay_unless_it_is_told_that_all_do) {
+    const auto play = [](processes& all, auto until) {
+        (void)all.spawn(
+            std::make_unique<acting>([to = std::vector<pid>()](event_batch& batch, step_output& out) mutable {
+                while (to.size() != 60) to.push_back(out.spawn(deaf()).id);
+                while (event* e = batch.next())
+                    if (e->type == event_type::cancel) return out.finish();
+                for (const pid p : to) (void)out.send(p, 0);
+                out.again();
+            }));
+        wait_for(until);
+        EXPECT_TRUE(all.stop(real_sync::forever).over);
+    };
+    processes all({.workers = 2, .theft_pays_ns = 1'000'000});  // none does, however slow the machine is
+    play(all, [&] { return all.counters().rested != 0; });
+    processes always({.workers = 2, .theft_pays_ns = 0});
+    play(always, [&] { return always.counters().stolen > 100; });
+    EXPECT_EQ(always.counters().rested, 0U);
+    EXPECT_THROW(processes({.theft_pays_ns = -1}), std::invalid_argument);
 }
 
 TEST(processes, wakes_through_the_pool_as_the_seed_has_it) {

@@ -82,6 +82,29 @@ TEST(supervisor, starts_one_again_for_one) {
     for (const auto& one : f.all) EXPECT_EQ(one.cancels, 1) << "the stop tells each, and so does their supervisor";
 }
 
+TEST(supervisor, starts_one_again_when_the_last_one_has_been_closed_and_destroyed) {
+    struct exclusive : acting {
+        exclusive(std::atomic<int>& held, std::atomic<int>& starts)
+            : acting([](events&, output&) { throw 1; },
+                     [&held] {
+                         std::this_thread::sleep_for(std::chrono::milliseconds(2));  // long enough for the other worker
+                         --held;
+                     }) {
+            EXPECT_EQ(++held, 1) << "what the last one held is held yet";
+            ++starts;
+        }
+    };
+    std::atomic<int> held = 0, starts = 0, how = -1;
+    processes all({.workers = 2});
+    std::vector<supervisor::child> children{{[&] { return std::make_unique<exclusive>(held, starts); }}};
+    const auto made = all.spawn(std::make_unique<supervisor>(
+        std::move(children), supervisor::options{.restarts = 20, .within_ns = real_sync::forever}));
+    EXPECT_TRUE(made);
+    all.join();
+    EXPECT_EQ(starts, 21);
+    EXPECT_EQ(held, 0);
+}
+
 TEST(supervisor, starts_all_again_for_all_but_those_that_had_finished) {
     processes all({.workers = 2});
     family f;
