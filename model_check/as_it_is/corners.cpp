@@ -391,3 +391,14 @@ void written_by_halves(bool again) {
 
 APIARY_SCENARIO(written_by_halves_again, "written_by_halves_once") { written_by_halves(true); }
 APIARY_FAILING_SCENARIO(written_by_halves_once, "what stood there before") { written_by_halves(false); }
+
+// Its first read of a block that it has written and freed.
+APIARY_FAILING_SCENARIO(freed_and_then_read, "access to freed memory") {
+    std::thread a([] {
+        int* const p = new int(1);
+        int* volatile kept = p;
+        delete p;
+        (void)*const_cast<volatile int*>(kept);
+    });
+    a.join();
+}

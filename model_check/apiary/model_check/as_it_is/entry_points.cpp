@@ -24,14 +24,10 @@ namespace {
 
 std::uintptr_t number(const volatile void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
-[[gnu::always_inline]] inline void touch(runtime& r, const volatile void* p, std::size_t n, access_kind how, void* pc) {
-    if (!r.touches_simply(number(p), n, how, pc)) r.touch_bytes(number(p), n, how, pc);
-}
-
 [[gnu::always_inline]] inline void plain(const volatile void* p, std::size_t n, access_kind how, void* pc) {
     if (!in_program) return;
     const beside_program now;
-    touch(the_runtime(), p, n, how, pc);
+    made_runtime->touches(number(p), n, how, pc);
 }
 
 // The compilers add bits of their own above the order.
@@ -66,7 +62,7 @@ T change_outside(volatile T* p, F f) {
 
 template <class T>
 ex::object& at(const volatile T* p, access_kind how, void* pc) {
-    return the_runtime().locate(number(p), sizeof(T), role::atomic, how, pc);
+    return made_runtime->atomic_at<sizeof(T)>(number(p), how, pc);
 }
 
 template <class T>
@@ -124,7 +120,7 @@ bool compare_exchange(volatile T* p, T* expected, T desired, int success, int fa
     const outside_program now;
     runtime& r = the_runtime();
     r.may_stall(pc, where);
-    touch(r, expected, sizeof(T), access_kind::read, pc);
+    r.touches(number(expected), sizeof(T), access_kind::read, pc);
     const T wanted = *expected;
     std::uint64_t seen = word(wanted);
     const bool done = ex::compare_exchange(at(p, access_kind::atomic_write, pc), seen, word(desired), order_of(success),
@@ -135,7 +131,8 @@ bool compare_exchange(volatile T* p, T* expected, T desired, int success, int fa
     }
     // A write of what stood there is one for races, and changes nothing for a waiting loop.
     const std::uint64_t effects = r.me().effects;
-    touch(r, expected, sizeof(T), access_kind::write, pc);
+    r.note_moment();
+    r.touches(number(expected), sizeof(T), access_kind::write, pc);
     const T found = from_word<T>(seen);
     if (found == wanted) r.me().effects = effects;
     *expected = found;

@@ -1,5 +1,6 @@
 // runtime: what the program does to its memory.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include <apiary/model_check/as_it_is/image.hpp>
@@ -50,15 +51,15 @@ std::string access_text(access_kind what, void* at, unsigned thread) {
 
 // Whether a race is one that --plain-races=as-relaxed goes on from.
 bool runtime::may_go_on(const touch& x, access_kind how) const {
-    return races_are_relaxed_ && may_be_relaxed(x.how) && may_be_relaxed(how) &&
-           !(is_atomic(x.how) && plain_write(how)) && !(is_atomic(how) && plain_write(x.how));
+    return races_are_relaxed_ && may_be_relaxed(x.how()) && may_be_relaxed(how) &&
+           !(is_atomic(x.how()) && plain_write(how)) && !(is_atomic(how) && plain_write(x.how()));
 }
 
 void runtime::race(const touch& x, access_kind how, void* pc) {
-    const bool ends = x.how == access_kind::release || how == access_kind::release;
+    const bool ends = x.how() == access_kind::release || how == access_kind::release;
     engine().fail((ends ? "access to freed memory: " : "data race: ") +
-                  access_text(how, pc, engine().current_thread()) + " and " + access_text(x.how, x.pc, x.thread) +
-                  " are not ordered by happens-before" + engine().missing_edge(x.thread, x.when - 1U));
+                  access_text(how, pc, engine().current_thread()) + " and " + access_text(x.how(), x.pc, x.thread()) +
+                  " are not ordered by happens-before" + engine().missing_edge(x.thread(), x.when() - 1U));
 }
 
 // Of memory on the heap; `life`: the last that gave it or took it.
@@ -67,62 +68,59 @@ void runtime::check_life(const touch* life, access_kind how, void* pc) {
     const unsigned t = e.current_thread();
     if (life == nullptr)
         e.fail("bad access: " + access_text(how, pc, t) + " touches memory that was given to nobody (an overrun?)");
-    if (life->how == access_kind::release)
+    if (life->how() == access_kind::release)
         e.fail("access to freed memory: " + access_text(how, pc, t) + " after " +
-               access_text(life->how, life->pc, life->thread));
+               access_text(life->how(), life->pc, life->thread()));
 }
 
-// Before the threads begin nothing races, and a location that begins has no other writer than that thread: what gives and takes
-// memory is all that has to be known later.
-void runtime::check_touch_alone(granule& g, std::uintptr_t address, std::uint8_t mask, access_kind how, void* pc) {
-    if (how != access_kind::allocation && !g.is_given(mask) &&
-        engine().heap().owns(reinterpret_cast<const void*>(address))) {
-        const auto life = std::find_if(g.touches.rbegin(), g.touches.rend(),
-                                       [&](const touch& x) { return (x.mask & mask) != 0 && is_of_a_life(x.how); });
-        check_life(life == g.touches.rend() ? nullptr : &*life, how, pc);
-    }
-    if (is_of_a_life(how)) g.touches.push_back({pc, 1, std::uint8_t{ex::main_thread}, mask, how, 0});
+void runtime::belongs_to_nobody(const granule& g, std::uint8_t mask, access_kind how, void* pc) {
+    const touch* life = nullptr;
+    for (const touch& x : g.touches)
+        if ((x.mask() & mask) != 0 && is_of_a_life(x.how())) life = &x;
+    check_life(life, how, pc);
 }
 
 // In one walk over the latest accesses: looks for races, and drops what the new access makes superfluous, since anything that
 // races with the old one races with the new one, too.
-void runtime::check_touch(granule& g, std::uintptr_t address, std::uint8_t mask, access_kind how, void* pc) {
+void runtime::check_touch(granule& g, bool on_heap, touch now) {
     ex::engine& e = engine();
-    const unsigned t = e.current_thread();
-    const auto when = static_cast<std::uint16_t>(e.next_index() + 1);
-    const bool on_heap = e.heap().owns(reinterpret_cast<const void*>(address));
-    const touch now{pc, when, static_cast<std::uint8_t>(t), mask, how, static_cast<std::uint8_t>(started_)};
-    if (g.takes(now, on_heap)) return;
+    const unsigned t = now.thread();
+    const access_kind how = now.how();
     const bool strongest = how == access_kind::write;
-    const ex::vector_clock* known = nullptr;
+    const ex::vector_clock& known = e.knowledge();
     const touch* life = nullptr;  // the last that gave or took the memory; it stays
-    auto kept = g.touches.begin();
-    for (auto at = kept; at != g.touches.end(); ++at) {
-        const touch& x = *at;
-        const bool lives = is_of_a_life(x.how);
-        if ((x.mask & mask) != 0) {
-            if (lives) life = &*kept;
-            if (x.thread != t && x.thread != ex::main_thread && conflict(x.how, how)) {
-                if (known == nullptr) known = &e.knowledge();
-                if ((*known)[x.thread] < x.when && !was_before_start(x, t) && !ex::attacks().no_race_detection &&
-                    !may_go_on(x, how))
-                    race(x, how, pc);
-            }
+    touch* kept = g.touches.begin();
+    for (const touch& x : g.touches) {
+        const bool lives = is_of_a_life(x.how());
+        if ((x.mask() & now.mask()) != 0) {
+            if (lives) life = kept;
+            if (x.thread() != t && x.thread() != ex::main_thread && conflict(x.how(), how) &&
+                known[x.thread()] < x.when() && !was_before_start(x, t) && !ex::attacks().no_race_detection &&
+                !may_go_on(x, how))
+                race(x, how, now.pc);
         }
-        if (x.thread == t && (x.mask & ~mask) == 0 && !lives && (x.how == how || strongest)) continue;
-        if (kept != at) *kept = x;
+        if (x.thread() == t && (x.mask() & ~now.mask()) == 0 && !lives && (x.how() == how || strongest)) continue;
+        if (kept != &x) *kept = x;
         ++kept;
     }
-    if (on_heap && how != access_kind::allocation) check_life(life, how, pc);
-    g.touches.erase(kept, g.touches.end());
-    g.touches.push_back(now);
+    if (on_heap && how != access_kind::allocation) check_life(life, how, now.pc);
+    g.touches.end_at(kept);
+    g.add(now);
+}
+
+void runtime::touches_alone(const shadow::range& range, std::uintptr_t address, unsigned mask, access_kind how,
+                            void* pc) {
+    const granule* const g = shadow_.found_in(range, address);
+    if (g == nullptr ? range.is_heap : !g->atomics.empty() || (range.is_heap && (g->given & mask) == 0))
+        return touch_bytes(address, static_cast<std::size_t>(std::popcount(mask)), how, pc);
+    note_access(address, how);
 }
 
 // Of the thread's own stack, where nobody else has been: not worth a row of a trace.
 bool runtime::is_private(std::uintptr_t address) {
     if (!on_a_stack(address)) return false;
     for (const touch& x : shadow_.at(address).touches)
-        if (x.thread != engine().current_thread() && x.thread != ex::main_thread) return false;
+        if (x.thread() != engine().current_thread() && x.thread() != ex::main_thread) return false;
     return true;
 }
 
@@ -136,15 +134,17 @@ void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind 
                 pc);
         return;
     }
-    if (++quiet_ > most_quiet) fail("endless loop: 50 million plain accesses in a row and no other", pc);
+    if (has_been_quiet()) fail("endless loop: 50 million plain accesses in a row and no other", pc);
     ex::engine& e = engine();
     note_access(address, how);
     if (e.tracing() && !is_private(address) && !is_library(place_of_call(pc).file_name()))
         e.show_plain(e.sites().intern(place_of_call(pc), writes(how) ? "write" : "read", ex::site_table::no_order),
                      address, writes(how));
     const std::uintptr_t end = address + size;
+    const std::uint64_t moment = now(0, how, pc).moment();
     const bool alone = e.current_thread() == ex::main_thread;
-    const bool keeps_nothing = alone && !e.heap().owns(reinterpret_cast<const void*>(address));
+    const bool keeps_nothing = alone && !range->is_heap;
+    if (keeps_nothing && atomics_.empty()) return;
     for (std::uintptr_t base = address & granule_mask;;) {
         granule* const g = keeps_nothing ? shadow_.found_in(*range, base) : &shadow_.in(*range, base);
         if (g != nullptr) {
@@ -152,9 +152,13 @@ void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind 
             const std::uintptr_t to = end - base < granule::bytes ? end - base : granule::bytes;
             const auto mask = static_cast<std::uint8_t>(((1U << (to - from)) - 1U) << from);
             if (alone)
-                check_touch_alone(*g, base + from, mask, how, pc);
+                check_touch_alone(*g, range->is_heap, mask, how, pc);
+            else if (how == access_kind::allocation && g->touches.is_empty())
+                g->add({pc, moment, mask, how});
+            else if (is_of_a_life(how))
+                check_touch(*g, range->is_heap, {pc, moment, mask, how});
             else
-                check_touch(*g, base + from, mask, how, pc);
+                take_in(*g, range->is_heap, {pc, moment, mask, how}, how);
             if (!g->atomics.empty()) end_atomics(*g, base, mask, how);
         }
         base += granule::bytes;
@@ -208,18 +212,12 @@ void runtime::write_back(const located& l, std::uintptr_t address) {
     std::memcpy(reinterpret_cast<void*>(address), &value, l.size);
 }
 
-namespace {
-// The plain write that a location begins with, as its name has it.
-struct plain_origin {
-    unsigned name_thread = ex::main_thread, name_when = 0;
-    ex::moment since{};
-};
-plain_origin origin_of(const granule& g, unsigned bytes) {
+runtime::plain_origin runtime::origin_of(const granule& g, unsigned bytes) {
     plain_origin from;
-    for (std::size_t i = g.touches.size(); i-- > 0;)
-        if ((g.touches[i].mask & bytes) != 0 && plain_write(g.touches[i].how)) {
-            from.name_thread = g.touches[i].thread;
-            from.name_when = from.name_thread == ex::main_thread ? 0 : g.touches[i].when;
+    for (const touch* x = g.touches.end(); x-- != g.touches.begin();)
+        if ((x->mask() & bytes) != 0 && plain_write(x->how())) {
+            from.name_thread = x->thread();
+            from.name_when = from.name_thread == ex::main_thread ? 0 : x->when();
             break;
         }
     // What thread 0 wrote before its first event is known to all that it started since; of the others it is a race (check_touch).
@@ -228,16 +226,18 @@ plain_origin origin_of(const granule& g, unsigned bytes) {
                       static_cast<std::uint16_t>(from.name_when == 0 ? 0 : from.name_when - 1)};
     return from;
 }
-}  // namespace
 
 // What stands at these bytes of a granule already; looks for races. Null: nothing.
-ex::object* runtime::at_these_bytes(granule& g, std::uintptr_t address, const located& wanted, access_kind how,
-                                    void* pc) {
+[[gnu::always_inline]] inline ex::object* runtime::at_these_bytes(granule& g, bool on_heap, const located& wanted,
+                                                                  access_kind how, void* pc) {
     const auto mask = static_cast<std::uint8_t>(wanted.mask());
-    concurrent() ? check_touch(g, address, mask, how, pc) : check_touch_alone(g, address, mask, how, pc);
+    if (concurrent())
+        take_in(g, on_heap, now(mask, how, pc), how);
+    else
+        check_touch_alone(g, on_heap, mask, how, pc);
     for (const located& l : g.atomics) {
-        if (l.what != wanted.what && (l.what == role::queue || wanted.what == role::queue)) continue;
         if (l.what == wanted.what && l.offset == wanted.offset && l.size == wanted.size) return l.at;
+        if (l.what != wanted.what && (l.what == role::queue || wanted.what == role::queue)) continue;
         if ((l.mask() & wanted.mask()) != 0)
             refuse("atomic operations of different sizes, or a mutex and an atomic, on the same bytes", pc);
     }
@@ -245,47 +245,53 @@ ex::object* runtime::at_these_bytes(granule& g, std::uintptr_t address, const lo
 }
 
 ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc) {
+    quiet_from_ = entries;
+    const std::size_t offset = address % granule::bytes;
     const shadow::range* const range = shadow_.range_of(address);
     if (range == nullptr)
         refuse("an atomic in memory that is not put back between executions (a library's, or from before the scenario)",
                pc);
-    const std::uintptr_t base = address & granule_mask;
-    const std::size_t offset = address - base;
-    const bool is_wide = size > granule::bytes;
-    if (is_wide ? address % size != 0 : offset + size > granule::bytes) refuse("an atomic that is not aligned", pc);
-    quiet_ = 0;
-    if (is_wide) (void)shadow_.at(base + granule::bytes);  // both are there, so that neither moves
-    granule& g = shadow_.in(*range, base);
-    located wanted{nullptr, static_cast<std::int8_t>(offset), static_cast<std::uint8_t>(size), what};
-    ex::object* found = at_these_bytes(g, address, wanted, how, pc);
-    if (is_wide) {
-        wanted.offset = -static_cast<std::int8_t>(granule::bytes);
-        found = at_these_bytes(shadow_.at(base + granule::bytes), base + granule::bytes, wanted, how, pc);
-    }
-    if (found != nullptr) return *found;
-    plain_origin from = origin_of(g, wanted.mask());
-    if (is_wide) {  // of both halves: a name, and the later write
-        const plain_origin also = origin_of(shadow_.at(base + granule::bytes), wanted.mask());
-        if (also.name_when > from.name_when) from.since = also.since;
-        from.name_thread |= also.name_thread << 4;
-        from.name_when |= also.name_when << 16;
-    }
+    if (offset + size > granule::bytes) return locate_wide(address, size, what, how, pc);
+    granule& g = shadow_.in(*range, address);
+    const located wanted{nullptr, static_cast<std::int8_t>(offset), static_cast<std::uint8_t>(size), what};
+    if (ex::object* const found = at_these_bytes(g, range->is_heap, wanted, how, pc)) return *found;
     std::uint64_t value = 0;
-    if (is_wide) {
-        wide both = 0;
-        std::memcpy(&both, reinterpret_cast<const void*>(address), sizeof both);
-        value = number_of(both);
-    } else if (what == role::atomic) {
-        std::memcpy(&value, reinterpret_cast<const void*>(address), size);
-    }
+    if (what == role::atomic) std::memcpy(&value, reinterpret_cast<const void*>(address), size);
+    ex::object& made = begin_location(address, what, origin_of(g, wanted.mask()), value, nullptr);
+    g.atomics.push_back({&made, wanted.offset, wanted.size, what});
+    return made;
+}
+
+ex::object& runtime::locate_wide(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc) {
+    if (size <= granule::bytes || address % size != 0) refuse("an atomic that is not aligned", pc);
+    const shadow::range& range = *shadow_.range_of(address);
+    const std::uintptr_t behind = address + granule::bytes;
+    (void)shadow_.in(range, behind);  // both are there, so that neither moves
+    granule &first = shadow_.in(range, address), &second = shadow_.in(range, behind);
+    located in_first{nullptr, 0, static_cast<std::uint8_t>(size), what}, in_second = in_first;
+    in_second.offset = -static_cast<std::int8_t>(granule::bytes);
+    (void)at_these_bytes(first, range.is_heap, in_first, how, pc);
+    if (ex::object* const found = at_these_bytes(second, range.is_heap, in_second, how, pc)) return *found;
+    // Of both halves: a name, and the later write.
+    plain_origin from = origin_of(first, in_first.mask());
+    const plain_origin also = origin_of(second, in_second.mask());
+    if (also.name_when > from.name_when) from.since = also.since;
+    from.name_thread |= also.name_thread << 4;
+    from.name_when |= also.name_when << 16;
+    wide both = 0;
+    std::memcpy(&both, reinterpret_cast<const void*>(address), sizeof both);
+    in_first.at = in_second.at = &begin_location(address, what, from, number_of(both), wide_text);
+    second.atomics.push_back(in_second);
+    first.atomics.push_back(in_first);
+    return *in_first.at;
+}
+
+ex::object& runtime::begin_location(std::uintptr_t address, role what, const plain_origin& from, std::uint64_t value,
+                                    std::string (*text_of)(std::uint64_t)) {
     ex::object& made = objects_.emplace_back();
-    wanted.at = &made;
     engine().constructed_at(made, shadow_.name(address, what, from.name_thread, from.name_when), address, value,
-                            from.since, is_wide ? wide_text : nullptr);
-    if (is_wide) shadow_.at(base + granule::bytes).atomics.push_back(wanted);
-    wanted.offset = static_cast<std::int8_t>(offset);
-    g.atomics.push_back(wanted);
-    atomics_.push_back(base);
+                            from.since, text_of);
+    atomics_.push_back(address & granule_mask);
     return made;
 }
 

@@ -30,12 +30,6 @@ struct location_record {
 };
 static_assert(sizeof(explorer::code_place) == sizeof(const location_record*));
 
-struct known_place {
-    location_record record;
-    explorer::code_place place;
-    bool is_wrappers = false;  // no frame outside them
-};
-
 // The code that stands between an operation and the one that asked for it.
 bool is_wrapper(std::string_view file) {
     for (const std::string_view name :
@@ -110,17 +104,23 @@ const char* one_name(std::string_view file) {
 
 bool is_library(const char* file) { return std::strstr(file, "/c++/") != nullptr; }
 
+constinit std::array<latest_place, 4096> latest_places{};
+
 namespace {
 const known_place& read_place(std::uintptr_t called) {
-    static std::unordered_map<std::uintptr_t, known_place> known;
+    struct with_record : known_place {
+        location_record record;
+    };
+    static std::unordered_map<std::uintptr_t, with_record> known;
     const auto [at, is_new] = known.try_emplace(called);
-    known_place& p = at->second;
+    with_record& p = at->second;
     if (!is_new) return p;
     const int programs_errno = errno;  // the library looks for files that may not be there
     frames all;
     const std::uintptr_t pc = called == 0 ? 0 : called - 1;
     if (called != 0) backtrace_pcinfo(state(), pc, one_frame, [](void*, const char*, int) {}, &all);
     p.is_wrappers = called != 0 && !all.done;
+    p.decides = !p.is_wrappers && (called == 0 || in_program_text(called));
     p.record = all.chosen.file != nullptr ? all.chosen : location_record{"", "", 0, 0};
     p.record.file = one_name(p.record.file);
     p.record.function = one_name(p.record.function);
@@ -131,20 +131,15 @@ const known_place& read_place(std::uintptr_t called) {
     return p;
 }
 
-// By the lower bits of the address, the place that was asked for last.
 const known_place& resolved(std::uintptr_t called) {
-    struct latest {
-        std::uintptr_t called = 0;
-        const known_place* place = nullptr;
-    };
-    static constinit std::array<latest, 4096> all{};
-    latest& l = all[called % all.size()];
-    if (l.called != called || l.place == nullptr) l = {called, &read_place(called)};
-    return *l.place;
+    void* const key = reinterpret_cast<void*>(called);
+    latest_place& l = latest_place_of(key);
+    if (l.called != key || l.known == nullptr) l = {key, &read_place(called)};
+    return *l.known;
 }
 }  // namespace
 
-const explorer::code_place& place_of_call(void* return_address) {
+const explorer::code_place& look_up_place(void* return_address) {
     const known_place& inner = resolved(program_caller(reinterpret_cast<std::uintptr_t>(return_address)));
     if (!inner.is_wrappers || explorer::engine::active() == nullptr) return inner.place;
     const modelled_thread& m = the_runtime().me();

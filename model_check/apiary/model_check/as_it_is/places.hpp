@@ -1,6 +1,8 @@
 // places: where an instruction stands in the source, by the debug information that the compiler wrote.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 
 #include <apiary/model_check/explorer/api.hpp>
@@ -9,7 +11,28 @@ namespace apiary::model::as_it_is {
 
 // Of a call's return address: the innermost frame, inlined ones included, outside the headers of the standard library's
 // atomics. The column tells two calls on one line apart.
-const explorer::code_place& place_of_call(void* return_address);
+inline const explorer::code_place& place_of_call(void* return_address);
+// What is known of a return address.
+struct known_place {
+    explorer::code_place place;
+    bool is_wrappers = false;  // no frame outside them
+    bool decides = false;      // whatever called it
+};
+// By the lower bits of the address, the one that was asked for last.
+struct latest_place {
+    void* called = nullptr;
+    const known_place* known = nullptr;
+};
+extern constinit std::array<latest_place, 4096> latest_places;
+inline latest_place& latest_place_of(void* called) {
+    return latest_places[reinterpret_cast<std::uintptr_t>(called) % latest_places.size()];
+}
+const explorer::code_place& look_up_place(void* return_address);
+inline const explorer::code_place& place_of_call(void* return_address) {
+    const latest_place& l = latest_place_of(return_address);
+    return l.called == return_address && l.known != nullptr && l.known->decides ? l.known->place
+                                                                                : look_up_place(return_address);
+}
 // Whether a file is the standard library's.
 [[nodiscard]] bool is_library(const char* file);
 // "queue.hpp:12", for a person.

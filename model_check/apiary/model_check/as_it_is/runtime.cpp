@@ -42,15 +42,20 @@ char* stacks() {
     return all;
 }
 
+// Whether all of a part of a stack is as an execution finds it.
+using lane [[gnu::vector_size(32), gnu::may_alias, gnu::aligned(8)]] = std::uint64_t;
+constexpr std::size_t part = 512;
+[[gnu::target_clones("avx2", "default")]] bool is_fresh(const char* from) {
+    const lane fresh = lane{} + unwritten * 0x0101'0101'0101'0101U;
+    lane other{};
+    for (std::size_t i = 0; i != part / sizeof(lane); ++i) other |= reinterpret_cast<const lane*>(from)[i] ^ fresh;
+    return (other[0] | other[1] | other[2] | other[3]) == 0;
+}
+
 // Most of it is as it was: to look costs less than to write, from the end that is the last to be reached.
 void refill(char* top) {
-    static const std::array<char, 1024> fresh = [] {
-        std::array<char, 1024> bytes{};
-        bytes.fill(static_cast<char>(unwritten));
-        return bytes;
-    }();
     char* from = top - refilled;
-    while (from != top && std::memcmp(from, fresh.data(), fresh.size()) == 0) from += fresh.size();
+    while (from != top && is_fresh(from)) from += part;
     std::memset(from, unwritten, static_cast<std::size_t>(top - from));
 }
 }  // namespace
@@ -65,7 +70,7 @@ runtime& make_runtime() {
 // What accesses meet most often comes first.
 runtime::runtime() {
     shadow_.watch(stacks_at, stack_bytes * ex::max_threads);
-    shadow_.watch(ex::memory::address, ex::memory::arena_bytes * (ex::max_threads + 1));
+    shadow_.watch(ex::memory::address, ex::memory::arena_bytes * (ex::max_threads + 1), true);
     for (const image_range& statics : image()) shadow_.watch(statics.begin, statics.bytes);
     shadow_.watch(blocks_at, block_bytes * ex::max_threads);
 }
@@ -97,7 +102,7 @@ void runtime::before() {
     atomics_.clear();
     objects_.clear();
     started_ = 0;
-    quiet_ = 0;
+    quiet_from_ = 0;
     finished_ = false;
     for (unsigned t = 0; t < count_; ++t) {
         modelled_thread& m = threads_[t];
@@ -163,8 +168,7 @@ void runtime::enter(void* data) {
 void runtime::run_body(unsigned t) {
     modelled_thread& m = threads_[t];
     std::string left;
-    use_block_of(t);
-    in_program = true;
+    goes_on();
     try {
         if (t == 0)
             scenario_->body();
@@ -276,29 +280,27 @@ void runtime::may_stall(void* pc, const registers& where) {
     if (!concurrent()) return;
     const unsigned t = self();
     modelled_thread& m = threads_[t];
-    const auto* const live = reinterpret_cast<const std::uint64_t*>(where.rsp);
-    const auto* const top = reinterpret_cast<const std::uint64_t*>(m.stack + stack_bytes);
-    const auto words = static_cast<std::size_t>(top - live);
+    const auto* const live = reinterpret_cast<const char*>(where.rsp);
+    const auto bytes = static_cast<std::size_t>(m.stack + stack_bytes - live);
     const unsigned index = engine().next_index();
-    const auto last = std::ranges::find(m.visits, pc, &visit::pc);
-    if (last == m.visits.end()) {
-        m.visits.push_back({pc, where, m.kept.size(), m.effects, index});
-        m.kept.insert(m.kept.end(), live, top);
+    visit* last = m.visits.data();
+    visit* const end = last + m.visits.size();
+    while (last != end && last->pc != pc) ++last;
+    if (last == end) {
+        m.visits.push_back({pc, where, m.kept.add(live, bytes), m.effects, index});
         return;
     }
-    const auto words_then = static_cast<std::size_t>(top - reinterpret_cast<const std::uint64_t*>(last->where.rsp));
+    const auto bytes_then = static_cast<std::size_t>(m.stack + stack_bytes - reinterpret_cast<char*>(last->where.rsp));
     const bool same = last->where == where && last->effects == m.effects && last->index < index &&
-                      std::memcmp(m.kept.data() + last->stack, live, words * sizeof *live) == 0;
+                      std::memcmp(m.kept.at(last->stack), live, bytes) == 0;
     const iteration around{t, last->index, index};
     last->where = where;
     last->effects = m.effects;
     last->index = index;
-    if (words > words_then) {  // more than what was kept has room for
-        last->stack = m.kept.size();
-        m.kept.insert(m.kept.end(), live, top);
-    } else if (!same) {
-        std::copy(live, top, m.kept.begin() + static_cast<std::ptrdiff_t>(last->stack));
-    }
+    if (bytes > bytes_then)  // more than what was kept has room for
+        last->stack = m.kept.add(live, bytes);
+    else if (!same)
+        std::memcpy(m.kept.at(last->stack), live, bytes);
     // While a graph is replayed, what it says is done.
     if (same && engine().at_end()) ex::stall({could_see_more, &around}, place_of_call(pc), "load");
 }

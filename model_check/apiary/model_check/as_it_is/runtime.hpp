@@ -15,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <string>
 #include <utility>
@@ -38,9 +39,25 @@ struct registers {
 struct visit {
     void* pc = nullptr;
     registers where{};
-    std::size_t stack = 0;      // what lives on it, from here on in modelled_thread::kept
+    std::size_t stack = 0;      // what lives on it, in modelled_thread::kept
     std::uint64_t effects = 0;  // what the thread had changed by then
     unsigned index = 0;         // of its next event
+};
+
+// Bytes behind each other; none goes before all do.
+class byte_store {
+public:
+    std::size_t add(const char* from, std::size_t bytes) {
+        if (used_ + bytes > all_.size()) all_.resize(2 * (used_ + bytes));
+        std::memcpy(at(used_), from, bytes);
+        return std::exchange(used_, used_ + bytes);
+    }
+    [[nodiscard]] char* at(std::size_t where) { return all_.data() + where; }
+    void clear() { used_ = 0; }
+
+private:
+    std::vector<char> all_;
+    std::size_t used_ = 0;
 };
 
 struct modelled_thread {
@@ -57,7 +74,7 @@ struct modelled_thread {
     std::array<void*, 512> calls{};
     std::size_t depth = 0;
     std::vector<visit> visits;
-    std::vector<std::uint64_t> kept;                        // the stacks of visits
+    byte_store kept;                                        // the stacks of visits
     std::vector<std::pair<void (*)(void*), void*>> at_end;  // destructors of thread-local objects
 };
 
@@ -101,27 +118,50 @@ public:
     [[noreturn]] void refuse(const std::string& what, void* pc);
     [[noreturn]] void fail(const std::string& what, void* pc);
 
-    // True: it was one of those that are most frequent, within one granule where no atomic is and no conflict could be.
-    bool touches_simply(std::uintptr_t address, std::size_t size, access_kind how, void* pc) {
+    // A plain access: most of them go no further than here.
+    [[gnu::always_inline]] void touches(std::uintptr_t address, std::size_t size, access_kind how, void* pc) {
         const std::size_t offset = address % granule::bytes;
-        if (offset + size > granule::bytes) return false;
         const shadow::range* const range = shadow_.range_of(address);
-        explorer::engine& e = engine();
-        if (range == nullptr || e.tracing() || ++quiet_ > most_quiet) return false;
+        if (!is_simple_ || offset + size > granule::bytes || range == nullptr || has_been_quiet())
+            return touch_bytes(address, size, how, pc);
         const auto mask = static_cast<std::uint8_t>(((1U << size) - 1U) << offset);
-        const bool on_heap = e.heap().owns(reinterpret_cast<const void*>(address));
-        const unsigned t = e.current_thread();
-        if (t == explorer::main_thread) {
-            const granule* const g = shadow_.found_in(*range, address);
-            if (g == nullptr ? on_heap : !g->atomics.empty() || (on_heap && !g->is_given(mask))) return false;
-        } else {
-            granule& g = shadow_.in(*range, address);
-            const auto when = static_cast<std::uint16_t>(e.next_index() + 1);
-            const touch now{pc, when, static_cast<std::uint8_t>(t), mask, how, static_cast<std::uint8_t>(started_)};
-            if (!g.atomics.empty() || !g.takes(now, on_heap)) return false;
-        }
+        if (!among_threads_) return touches_alone(*range, address, mask, how, pc);
+        granule& g = shadow_.in(*range, address);
+        take_in(g, range->is_heap, {pc, moment_, mask, how}, how);
+        if (!g.atomics.empty()) end_atomics(g, address - offset, mask, how);
         note_access(address, how);
-        return true;
+    }
+    // An atomic of the program, where nothing of the thread was since it went on.
+    template <std::size_t size>
+    [[gnu::always_inline]] explorer::object& atomic_at(std::uintptr_t address, access_kind how, void* pc) {
+        if (const shadow::range* const range = shadow_.range_of(address);
+            size <= granule::bytes && address % size == 0 && range != nullptr) {
+            granule& g = shadow_.in(*range, address);
+            const std::size_t offset = address % granule::bytes;
+            const auto mask = static_cast<std::uint8_t>(((1U << size) - 1U) << offset);
+            if (among_threads_)
+                take_in(g, range->is_heap, {pc, moment_, mask, how}, how);
+            else
+                check_touch_alone(g, range->is_heap, mask, how, pc);
+            if (!g.atomics.empty() && g.atomics.front().is(offset, size, role::atomic)) {
+                quiet_from_ = entries;
+                return *g.atomics.front().at;
+            }
+        }
+        return locate(address, size, role::atomic, how, pc);
+    }
+    // The program goes on, in the thread that the explorer is in.
+    void goes_on() {
+        use_block_of(self());
+        note_moment();
+        in_program = true;
+    }
+    // For touches() and atomic_at(): where an event of the thread was, or another one goes on.
+    void note_moment() {
+        const explorer::engine& e = engine();
+        is_simple_ = !e.tracing();
+        among_threads_ = e.current_thread() != explorer::main_thread;
+        moment_ = now(0, access_kind::read, nullptr).moment();
     }
     // A plain access, or the beginning or end of memory: looks for races, and keeps memory and graph in step.
     void touch_bytes(std::uintptr_t address, std::size_t size, access_kind how, void* pc);
@@ -147,21 +187,47 @@ private:
     void switch_to_program(unsigned t);
     void run_body(unsigned t);
     void end_thread();
-    void check_touch(granule& g, std::uintptr_t address, std::uint8_t mask, access_kind how, void* pc);
-    void note_access(std::uintptr_t address, access_kind how) {
+    // An access of the current thread.
+    [[nodiscard]] touch now(std::uint8_t mask, access_kind how, void* pc) const {
+        const explorer::engine& e = engine();
+        return {pc, e.next_index() + 1U, started_, e.current_thread(), mask, how};
+    }
+    // Of touches(), before the threads begin.
+    void touches_alone(const shadow::range& range, std::uintptr_t address, unsigned mask, access_kind how, void* pc);
+    [[nodiscard]] bool has_been_quiet() const { return entries - quiet_from_ > most_quiet; }
+    void check_touch(granule& g, bool on_heap, touch now);
+    [[gnu::always_inline]] void note_access(std::uintptr_t address, access_kind how) {
         if (plain_write(how) && address - reinterpret_cast<std::uintptr_t>(me().stack) >= stack_bytes) effect();
         engine().asked(law_kind::race);
     }
     // Of thread 0 before it had any event, and the thread was started since.
     static bool was_before_start(const touch& x, unsigned thread) {
-        return x.thread == 0 && x.when == 1 && thread > x.started;
+        return x.thread() == 0 && x.when() == 1 && thread > x.started();
     }
-    void check_touch_alone(granule& g, std::uintptr_t address, std::uint8_t mask, access_kind how, void* pc);
+    // Before the threads begin nothing races, and a location that begins has no other writer than that thread: what gives
+    // and takes memory is all that has to be known later.
+    void check_touch_alone(granule& g, bool on_heap, std::uint8_t mask, access_kind how, void* pc) {
+        if (on_heap && how != access_kind::allocation && (g.given & mask) == 0) belongs_to_nobody(g, mask, how, pc);
+        if (is_of_a_life(how)) g.add({pc, 1, 0, explorer::main_thread, mask, how});
+    }
+    static void belongs_to_nobody(const granule& g, std::uint8_t mask, access_kind how, void* pc);
     static void check_life(const touch* life, access_kind how, void* pc);
     [[nodiscard]] bool may_go_on(const touch& x, access_kind how) const;
     [[noreturn]] void race(const touch& x, access_kind how, void* pc);
-    explorer::object* at_these_bytes(granule& g, std::uintptr_t address, const located& wanted, access_kind how,
-                                     void* pc);
+    // Takes in what a thread does; looks for races.
+    [[gnu::always_inline]] void take_in(granule& g, bool on_heap, touch what, access_kind how) {
+        if (!g.takes(what, how, on_heap)) check_touch(g, on_heap, what);
+    }
+    explorer::object* at_these_bytes(granule& g, bool on_heap, const located& wanted, access_kind how, void* pc);
+    explorer::object& locate_wide(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc);
+    // The plain write that a location begins with, as its name has it.
+    struct plain_origin {
+        unsigned name_thread = explorer::main_thread, name_when = 0;
+        explorer::moment since{};
+    };
+    static plain_origin origin_of(const granule& g, unsigned bytes);
+    explorer::object& begin_location(std::uintptr_t address, role what, const plain_origin& from, std::uint64_t value,
+                                     std::string (*text_of)(std::uint64_t value));
     void end_atomics(granule& g, std::uintptr_t base, std::uint8_t mask, access_kind how);
     void write_back(const located& l, std::uintptr_t address);
     [[nodiscard]] bool on_a_stack(std::uintptr_t address) const;
@@ -172,8 +238,11 @@ private:
     const scenario* scenario_ = nullptr;
     unsigned count_ = 1, started_ = 0;
     bool races_are_relaxed_ = false;
-    bool finished_ = false;    // the scenario's body
-    std::uint64_t quiet_ = 0;  // plain accesses since the last event
+    bool finished_ = false;         // the scenario's body
+    bool is_simple_ = false;        // no trace is asked for
+    bool among_threads_ = false;    // the program is in one of them, or else before all
+    std::uint64_t moment_ = 0;      // what its accesses have in common
+    std::uint64_t quiet_from_ = 0;  // what `entries` was at the last event
     shadow shadow_;
     std::vector<std::uintptr_t> atomics_;  // granules in which a location was made
     std::deque<explorer::object> objects_;
@@ -192,8 +261,7 @@ public:
     }
     ~outside_program() {
         if (!was_) return;
-        use_block_of(the_runtime().self());
-        in_program = true;
+        made_runtime->goes_on();
     }
     outside_program(const outside_program&) = delete;
     outside_program& operator=(const outside_program&) = delete;

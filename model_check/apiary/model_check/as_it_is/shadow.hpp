@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <apiary/model_check/explorer/api.hpp>
@@ -20,18 +21,36 @@
 
 namespace apiary::model::as_it_is {
 
-enum class access_kind : std::uint8_t { read, write, allocation, release, atomic_read, atomic_write };
+enum class access_kind : std::uint8_t { read, write, atomic_read, atomic_write, allocation, release };
 constexpr bool is_atomic(access_kind a) { return a == access_kind::atomic_read || a == access_kind::atomic_write; }
 constexpr bool writes(access_kind a) { return a != access_kind::read && a != access_kind::atomic_read; }
 constexpr bool plain_write(access_kind a) { return writes(a) && !is_atomic(a); }
 
-struct touch {
-    void* pc;
-    std::uint16_t when;  // one plus the index of the thread's event that it stands in front of
-    std::uint8_t thread;
-    std::uint8_t mask;  // bytes of the granule
-    access_kind how;
-    std::uint8_t started;  // threads that were, by then
+// An access: what it leaves in a granule. All but its place stands in one word, since so much is done with these.
+class touch {
+public:
+    touch() = default;
+    constexpr touch(void* where, unsigned when, unsigned started, unsigned thread, unsigned mask, access_kind how)
+        : touch(where, std::uint64_t{when} | std::uint64_t{started} << 16 | std::uint64_t{thread} << 32, mask, how) {}
+    // By its moment(), which the accesses in front of the same event have in common.
+    constexpr touch(void* where, std::uint64_t moment, unsigned mask, access_kind how)
+        : pc(where), bits_(moment | std::uint64_t{mask} << 40 | static_cast<std::uint64_t>(how) << 48) {}
+
+    void* pc = nullptr;
+    // One plus the index of the thread's event that it stands in front of.
+    [[nodiscard]] constexpr std::uint16_t when() const { return static_cast<std::uint16_t>(bits_); }
+    // Threads that were, by then.
+    [[nodiscard]] constexpr std::uint8_t started() const { return static_cast<std::uint8_t>(bits_ >> 16); }
+    [[nodiscard]] constexpr std::uint64_t moment() const { return bits_ & 0xFF'FFFF'FFFFU; }
+    [[nodiscard]] constexpr std::uint8_t thread() const { return static_cast<std::uint8_t>(bits_ >> 32); }
+    // Bytes of the granule.
+    [[nodiscard]] constexpr std::uint8_t mask() const { return static_cast<std::uint8_t>(bits_ >> 40); }
+    [[nodiscard]] constexpr access_kind how() const { return static_cast<access_kind>(bits_ >> 48); }
+    // The same thread, bytes and kind.
+    [[nodiscard]] constexpr bool repeats(const touch& x) const { return (bits_ ^ x.bits_) >> 32 == 0; }
+
+private:
+    std::uint64_t bits_ = 0;
 };
 
 // An atomic, a mutex, a queue of waiters: what the explorer has a location for.
@@ -41,6 +60,9 @@ struct located {
     std::int8_t offset;    // from the granule: one of sixteen bytes stands in two of them, in the second with -8
     std::uint8_t size;
     role what;
+    [[nodiscard]] bool is(std::size_t its_offset, std::size_t its_size, role its_role) const {
+        return offset == static_cast<std::ptrdiff_t>(its_offset) && size == its_size && what == its_role;
+    }
     [[nodiscard]] unsigned mask() const {  // bytes of the granule
         const unsigned all = (1U << size) - 1U;
         return (offset < 0 ? all >> -offset : all << offset) & 0xFFU;
@@ -52,49 +74,94 @@ constexpr bool conflict(access_kind a, access_kind b) {
     return (writes(a) || writes(b)) && !(is_atomic(a) && is_atomic(b));
 }
 
-struct granule {
+// Sets of threads, one in each byte: of those that read, write, read atomically, write atomically.
+using thread_sets = std::uint32_t;
+constexpr thread_sets in_set_of(access_kind a, unsigned threads) {
+    return threads << 8 * static_cast<unsigned>(is_of_a_life(a) ? access_kind::write : a);
+}
+// One thread in the set of each kind that conflicts with this one.
+constexpr thread_sets in_sets_against(access_kind a) {
+    thread_sets all = 0;
+    for (const access_kind b :
+         {access_kind::read, access_kind::write, access_kind::atomic_read, access_kind::atomic_write})
+        if (conflict(a, b)) all |= in_set_of(b, 1);
+    return all;
+}
+
+// The touches of a granule. Adding one where there is room takes no call.
+class touch_list {
+public:
+    [[nodiscard]] bool is_full() const { return size_ == room_; }
+    [[nodiscard]] bool is_empty() const { return size_ == 0; }
+    void add(touch x) {
+        if (is_full()) grow();
+        add_in_room(x);
+    }
+    [[gnu::always_inline]] void add_in_room(touch x) { all_[size_++] = x; }
+    [[nodiscard]] touch* begin() const { return all_.get(); }
+    [[nodiscard]] touch* end() const { return all_.get() + size_; }
+    [[nodiscard]] touch& last() const { return end()[-1]; }
+    void end_at(const touch* end) { size_ = static_cast<std::uint32_t>(end - begin()); }
+    void grow();
+
+private:
+    std::unique_ptr<touch[]> all_;
+    std::uint32_t size_ = 0, room_ = 0;
+};
+
+struct alignas(64) granule {
     static constexpr std::size_t bytes = 8;
     std::uint32_t run = 0;
-    std::vector<touch> touches;
+    thread_sets have = 0;     // in the set of a kind: those with such a touch
+    thread_sets against = 0;  // in the set of a kind: those with a touch that conflicts with it
+    std::uint8_t given = 0;   // bytes of the heap that have an owner
+    touch_list touches;
     std::vector<located> atomics;
 
-    // Takes an access in where nothing has to be asked of another, or was asked already: of the same thread's same access
-    // all in front of it was, and a thread knows more and more. False: all have to be looked at.
-    bool takes(const touch& now, bool on_heap) {
-        bool others = false, lives = !on_heap;
-        for (std::size_t i = touches.size(); i-- > 0;) {
-            touch& x = touches[i];
-            const bool own = x.thread == now.thread;
-            if (own && x.mask == now.mask && x.how == now.how) {
-                if (others) return false;
-                x.when = now.when;
-                x.pc = now.pc;
-                x.started = now.started;
-                return true;
-            }
-            if (x.how == access_kind::release) return false;
-            if (!own && x.thread != explorer::main_thread && conflict(x.how, now.how)) return false;
-            if (x.how == access_kind::allocation && (x.mask & now.mask) == now.mask) lives = true;
-            // A plain write stays behind other writes: the order of those counts.
-            others = others || (now.how == access_kind::write && x.how != access_kind::read);
+    void begin_run(std::uint32_t now) {
+        run = now;
+        have = against = 0;
+        given = 0;
+        touches.end_at(touches.begin());
+        atomics.clear();
+    }
+    void add(touch now) {
+        if (now.thread() != explorer::main_thread) {
+            have |= in_set_of(now.how(), 1) << now.thread();
+            against |= in_sets_against(now.how()) << now.thread();
         }
-        if (!lives || touches.size() == touches.capacity()) return false;
-        touches.push_back(now);
+        if (now.how() == access_kind::allocation) given |= now.mask();
+        if (now.how() == access_kind::release) given &= static_cast<std::uint8_t>(~now.mask());
+        touches.add(now);
+    }
+    // Takes a thread's read or write in (no beginning or end of memory) where nothing has to be asked of another, or was asked already. False: all
+    // have to be looked at. Never allocates. `how` is that of `now`: a caller may know it when it is compiled.
+    [[gnu::always_inline]] bool takes(touch now, access_kind how, bool on_heap) {
+        const thread_sets own = in_set_of(how, 1) << now.thread();
+        if ((have & own) != 0) {
+            if (!touches.last().repeats(now)) return takes_again(now, on_heap);
+            touches.last() = now;
+            return true;
+        }
+        if (!is_alone_in(how, own, now.mask(), on_heap) || touches.is_full()) return false;
+        have |= own;
+        against |= in_sets_against(how) << now.thread();
+        touches.add_in_room(now);
         return true;
     }
-    // Before the threads begin: only whether the memory is there.
-    [[nodiscard]] bool is_given(std::uint8_t mask) const {
-        for (std::size_t i = touches.size(); i-- > 0;)
-            if ((touches[i].mask & mask) != 0 && is_of_a_life(touches[i].how))
-                return touches[i].how == access_kind::allocation;
-        return false;
+
+private:
+    // No other thread has touched it so that it conflicts, and it is there.
+    [[nodiscard]] bool is_alone_in(access_kind how, thread_sets own, std::uint8_t mask, bool on_heap) const {
+        return (against & (in_set_of(how, 0xFF) ^ own)) == 0 && !(on_heap && (mask & ~given) != 0);
     }
+    bool takes_again(touch now, bool on_heap);
 };
 
 class shadow {
 public:
     shadow() : names_(1024) {}
-    void watch(std::uintptr_t begin, std::uintptr_t bytes);
+    void watch(std::uintptr_t begin, std::uintptr_t bytes, bool is_heap = false);
     void begin_run() { ++run_; }
     [[nodiscard]] bool watches(std::uintptr_t address) const { return range_of(address) != nullptr; }
     // Of this run; empty when nothing was there. Good until the next call. Null where nothing is watched.
@@ -107,30 +174,34 @@ public:
     struct range {
         std::uintptr_t begin = 0, bytes = 0;
         std::uint32_t* granules = nullptr;  // by eight bytes: an index into granules_, plus one
+        bool is_heap = false;
+        const range* next = nullptr;  // with the same upper bits
         [[nodiscard]] bool has(std::uintptr_t address) const { return address - begin < bytes; }
     };
     [[nodiscard]] const range* range_of(std::uintptr_t address) const {
-        for (const range& r : ranges_)
-            if (r.has(address)) return &r;
+        const range* r = by_top_[address >> top_shift < by_top_.size() ? address >> top_shift : 0];
+        for (; r != nullptr; r = r->next)
+            if (r->has(address)) return r;
         return nullptr;
     }
     // What is there already; null: nothing yet in this run.
     granule* found_in(const range& r, std::uintptr_t address) {
-        const std::uint32_t index = r.granules[(address - r.begin) / granule::bytes];
+        const std::uint32_t index = index_in(r, address);
         if (index == 0) return nullptr;
         granule& g = granules_[index - 1];
         return g.run == run_ ? &g : nullptr;
     }
-    granule& in(const range& r, std::uintptr_t address) {
-        std::uint32_t& index = r.granules[(address - r.begin) / granule::bytes];
-        if (index == 0) index = new_granule();
+    // Null where one would have to be made.
+    granule* ready_in(const range& r, std::uintptr_t address) {
+        const std::uint32_t index = index_in(r, address);
+        if (index == 0) return nullptr;
         granule& g = granules_[index - 1];
-        if (g.run != run_) {
-            g.run = run_;
-            g.touches.clear();
-            g.atomics.clear();
-        }
-        return g;
+        if (g.run != run_) g.begin_run(run_);
+        return &g;
+    }
+    granule& in(const range& r, std::uintptr_t address) {
+        granule* const g = ready_in(r, address);
+        return g != nullptr ? *g : new_granule(r, address);
     }
     // A number that stands for a location in every run.
     std::uint32_t name(std::uintptr_t address, role what, unsigned thread, unsigned when);
@@ -141,10 +212,15 @@ private:
         std::uint64_t rest;
         bool operator==(const known_name&) const = default;
     };
-    std::uint32_t new_granule();
+    static std::uint32_t& index_in(const range& r, std::uintptr_t address) {
+        return r.granules[(address - r.begin) / granule::bytes];
+    }
+    granule& new_granule(const range& r, std::uintptr_t address);
 
+    static constexpr unsigned top_shift = 40;  // no range crosses its multiples
     std::array<range, 5> ranges_;
     std::size_t used_ = 0;
+    std::array<const range*, 32> by_top_{};  // by the upper bits of an address
     std::vector<granule> granules_;
     std::vector<std::vector<std::pair<known_name, std::uint32_t>>> names_;
     std::uint32_t run_ = 0, next_name_ = 0;
