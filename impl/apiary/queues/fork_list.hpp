@@ -4,8 +4,8 @@
 // When to use it. Below fork-join in function form, where a fork must cost little more than a call.
 // When not: for jobs that outlive the frame that made them (chase_lev_deque).
 //
-// A fork that nobody takes is three plain stores here, two loads and a comparison (push), and its join a
-// load, a comparison and a store (pop). What the job calls is another store, fork_join's. There is no
+// A fork that nobody takes is three plain stores here, two loads and a comparison (push, asked), and its
+// join a load, a comparison and a store (pop). What the job calls is another store, fork_join's. There is no
 // atomic read-modify-write, no fence and no allocation.
 //
 // Threads.   push, asked, pop, hand_out, take_back, joiner_slept: the owner. look, take, ask: any.
@@ -51,19 +51,6 @@
 #include <apiary/sync/real_sync.hpp>
 
 namespace apiary {
-
-// The address of an object on a stack, for use at once. g++ takes all mentions of one for the same value and keeps that in a register
-// until the last of them, which costs a push and a pop in every call: a tenth of fib, a quarter of tree_sum.
-template <class T>
-[[gnu::always_inline]] inline T* address_anew(T& object) noexcept {
-#if defined(__x86_64__) && !defined(__clang__)
-    T* address;
-    asm("lea %1, %0" : "=r"(address) : "m"(object));
-    return address;
-#else
-    return &object;
-#endif
-}
 
 template <class Sync>
 struct fork_job {
@@ -130,14 +117,13 @@ public:
     void limit_stack(std::uintptr_t lowest) { lowest_ = lowest; }
     std::uintptr_t lowest() const { return lowest_; }
 
-    // The owner's. True: hand out, before what is forked runs; or the stack nears its end.
-    [[gnu::always_inline]] bool push(job& j) {
-        job* const here = address_anew(j);
+    // The owner's. `address`: of the job, as its caller would have it computed (address_anew).
+    [[gnu::always_inline]] void push(job& j, job* address) {
         j.older.write(newest_);
-        newest_->newer.write(here);
-        newest_ = here;
-        return asked(here);
+        newest_->newer.write(address);
+        newest_ = address;
     }
+    [[gnu::always_inline]] void push(job& j) { push(j, &j); }
     // Whether a hungry worker has asked, or the stack nears its end. One comparison for both: every fork makes it.
     [[gnu::always_inline]] bool asked(const void* here) const {
         return reinterpret_cast<std::uintptr_t>(here) < guard_.load(std::memory_order_relaxed);
@@ -150,6 +136,8 @@ public:
         newest_ = older;
         return true;
     }
+    // Precondition: not empty.
+    [[gnu::always_inline]] void pop_newest() { newest_ = newest_->older.read(); }
     bool empty() const { return newest_ == &front_; }
     const job* newest() const { return newest_; }  // to compare with; no job when the list is empty
 

@@ -38,7 +38,8 @@ KINDS = SIZES | {
 POINT = {
     "scenario": toml_file.one_of("scenario", SCENARIOS), "rivals": toml_file.whole(most=64), "workers": toml_file.whole(most=4096),
     "placement": toml_file.one_of("placement", PLACEMENTS), "seconds": toml_file.above_zero(MOST_SECONDS),
-    "times": toml_file.whole(most=100), "every": toml_file.whole(most=100), "blocks": toml_file.whole(most=1000), "params": toml_file.table("{ rate = 1000 }"),
+    "times": toml_file.whole(most=100), "every": toml_file.whole(most=100), "blocks": toml_file.whole(most=1000),
+    "params": toml_file.table("{ rate = 1000 }"),
 }
 
 

@@ -205,14 +205,14 @@ private:
         if (list_.empty()) return nullptr;
         auto& f = static_cast<frame&>(const_cast<fork_job<Sync>&>(*list_.newest()));
         if (f.up_.of != &g) return nullptr;
-        (void)list_.pop(f);
+        list_.pop_newest();
         return &f;
     }
     // The newest that is private, else the one on offer: when nothing else goes on with them.
     frame* own_branch() noexcept {
         if (!list_.empty()) {
             auto* const f = static_cast<frame*>(const_cast<fork_job<Sync>*>(list_.newest()));
-            (void)list_.pop(*f);
+            list_.pop_newest();
             if (list_.asked(f)) answer();
             return f;
         }

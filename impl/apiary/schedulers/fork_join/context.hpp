@@ -24,6 +24,19 @@
 
 namespace apiary {
 
+// The address of an object on a stack, for use at once. g++ takes all mentions of one for the same value and keeps that in a register
+// until the last of them, which costs a push and a pop in every call: a tenth of fib, a quarter of tree_sum.
+template <class T>
+[[gnu::always_inline]] inline T* address_anew(T& object) noexcept {
+#if defined(__x86_64__) && !defined(__clang__)
+    T* address;
+    asm("lea %1, %0" : "=r"(address) : "m"(object));
+    return address;
+#else
+    return &object;
+#endif
+}
+
 // Thrown by the fork that finds less than fork_join_config::stack_reserve left of its stack. Nothing of it has run.
 struct fork_too_deep : std::length_error {
     using std::length_error::length_error;
@@ -57,7 +70,11 @@ public:
     }
 
     // A fork. Until the end of it the callers are inlined: this is what a fork costs. True: answer it, before what is forked runs.
-    [[nodiscard, gnu::always_inline]] bool fork(fork_type& j) { return list_.push(j); }
+    [[nodiscard, gnu::always_inline]] bool fork(fork_type& j) {
+        fork_type* const address = address_anew(j);
+        list_.push(j, address);
+        return list_.asked(address);
+    }
     [[gnu::noinline, gnu::cold]] void answer(fork_type& j) {
         if (reinterpret_cast<std::uintptr_t>(&j) < list_.lowest()) {
             (void)list_.pop(j);
