@@ -27,19 +27,16 @@ public:
 
     static constexpr std::uint32_t many = 128;
 
-    // The seed's two choices, against those that ship: off unless told. When a theft pays; 0: always. And how many letters wait
-    // for a process that is sent many before their sender does: as many as in Go and Boost.Fiber; 0: no bound.
+    // The seed's two choices, against those that ship: off unless told. And how many letters wait for a process that is sent many
+    // before their sender does: as many as in Go and Boost.Fiber; 0: no bound.
     static constexpr std::array tunables{
         apiary::bench::parameter{.name = "wakes_into_pool", .standard = 0, .least = 0, .most = 1},
         apiary::bench::parameter{.name = "seed_spinning", .standard = 0, .least = 0, .most = 1},
-        apiary::bench::parameter{.name = "theft_pays_ns", .standard = 500, .least = 0, .most = 1'000'000},
         apiary::bench::parameter{.name = "many_letters", .standard = many, .least = 0, .most = 1 << 20},
     };
     static void tune(std::string_view which, std::uint64_t value) {
         if (which == "many_letters")
             many_letters = static_cast<std::uint32_t>(value);
-        else if (which == "theft_pays_ns")
-            theft_pays_ns = static_cast<std::int64_t>(value);
         else
             (which == "wakes_into_pool" ? into_pool : spins) = value != 0;
     }
@@ -47,8 +44,7 @@ public:
     explicit processes(unsigned workers)
         : all_({.workers = workers,
                 .parameters = spins ? apiary::seed_spinning() : apiary::worker_parameters{},
-                .wakes_into_pool = into_pool,
-                .theft_pays_ns = theft_pays_ns}) {}
+                .wakes_into_pool = into_pool}) {}
 
     using address = apiary::pid;
 
@@ -131,7 +127,6 @@ private:
     };
 
     static inline std::uint32_t many_letters = many;
-    static inline std::int64_t theft_pays_ns = apiary::processes_config{}.theft_pays_ns;
     static inline bool into_pool = false, spins = false;
 
     apiary::processes all_;

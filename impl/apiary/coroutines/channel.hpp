@@ -66,6 +66,8 @@ struct received {
     // Not trivial, so that a small one, too, is made where its awaiter keeps it: g++ hands on by words what fits into
     // registers (value_place.hpp).
     [[gnu::always_inline]] received(received&& other) noexcept : value(std::move(other.value)), how(other.how) {}
+    received& operator=(const received&) = default;
+    received& operator=(received&&) = default;
 
     explicit operator bool() const { return how == awaited::done; }
 };

@@ -278,6 +278,18 @@ TEST(channel, what_lies_in_one_or_was_handed_over_ends_once) {
     EXPECT_EQ(counted.use_count(), 1) << "received, and let go of";
 }
 
+TEST(channel, what_was_received_can_be_kept_by_assignment) {
+    channel<int> c(2);
+    EXPECT_EQ(c.try_send(1), awaited::done);
+    auto last = c.try_receive();
+    EXPECT_EQ(c.try_send(2), awaited::done);
+    last = c.try_receive();
+    EXPECT_EQ(last.value, 2);
+    last = c.try_receive();
+    EXPECT_EQ(last.how, awaited::would_wait);
+    EXPECT_FALSE(last.value);
+}
+
 TEST(channel, that_goes_while_a_coroutine_waits_ends_the_program) {
     resume_later home;
     lines l;

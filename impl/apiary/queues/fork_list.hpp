@@ -60,8 +60,8 @@ struct fork_job {
     using progress_word = typename Sync::template atomic<std::uint64_t>;
 
     typename Sync::template cell<body> run;
-    typename Sync::template cell<fork_job*> older,
-        newer;  // the owner's, while the job is private; no older: handed out
+    // The owner's, while the job is private. No `older`: it was handed out.
+    typename Sync::template cell<fork_job*> older, newer;
     // Begins with the hand-out: std::atomic's default constructor stores a zero, which is a seventh of what a fork takes.
     union {
         progress_word progress;

@@ -124,7 +124,7 @@ def limited_cell(cell: page_data.Cell | None) -> str:
 
 
 def costs(report: Report) -> str:
-    """Latency and what it was bought with, side by side: who spins is quick and costs a processor."""
+    """Latency and what it was bought with, side by side: a runtime that spins is quick and costs a processor."""
     groups: dict[tuple[comparing.Key, str], dict[str, page_data.Cell]] = defaultdict(dict)
     for cell in report.cells:
         groups[cell.key, cell.subject][cell.metric.column] = cell

@@ -220,7 +220,7 @@ def run(structures: list[str], jobs: int, mutants: list[Mutant] | None = None, b
     chains = (try_mutant(i, m, known, budget, longer, kills, before.get("|".join(m.key), [])) for i, m in work)
     found.results += counted("logic mutants", proc.run_chains(chains, jobs), len(work), lambda r: f"{r.file}:{r.mutant.line}")
     found.results.sort(key=lambda r: r.number)
-    # Who killed what, so that the next run asks it first.
+    # Which check killed which mutant, so that the next run asks it first.
     killed = {"|".join(r.key()): [f"{r.killed_by} {r.engine}".strip()] for r in both.having("killed", found.results)}
     repo.write_json(LEARNT, before | killed)
     write_table(found.results)

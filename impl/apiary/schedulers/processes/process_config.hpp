@@ -43,9 +43,6 @@ struct basic_process_config {
     worker_parameters parameters = {};  // of the engine; seed_spinning() for the seed's
     bool wakes_into_pool =
         false;  // as the seed has it; else a process that is woken by another runs next on that worker
-    // A worker that has stolen, and took less than so long for each thing that it handled, rests before it steals again
-    // (theft_pay.hpp). 0: never.
-    std::int64_t theft_pays_ns = 500;
     // So long the destructor lets processes end by themselves, and then so long those that are forced to.
     std::int64_t stop_ns = 1'000'000'000, force_ns = 1'000'000'000;
     // By the command's id, which is not sleep_command.
@@ -91,7 +88,6 @@ struct process_counters {
     std::uint64_t full_circles = 0;  // of full mailboxes that a send would have closed
     std::uint64_t runs = 0;          // steps, and wakes for nothing
     std::uint64_t stolen = 0, parked = 0, woken = 0;
-    std::uint64_t rested = 0;  // behind thefts that did not pay
 };
 
 // Checks have the abstract parker of their policy, against which the one that ships is checked; and no choice of a victim.

@@ -165,7 +165,6 @@ public:
             c.stolen += w.stolen;
             c.parked += w.parked;
             c.woken += w.woken;
-            c.rested += crew_.table()[i]->sources().rested();
         }
         return c;
     }
@@ -175,7 +174,6 @@ public:
     static constexpr bool discarding() { return false; }
     auto& clock() { return clock_; }
     std::int64_t now_ns() const { return clock_.now_ns(); }
-    std::int64_t theft_pays_ns() const { return config_.theft_pays_ns; }
     const exception_handler& on_exception() const { return config_.on_exception; }
     typename Sync::mutex& mutex() { return mutex_; }
     crew_type& crew() { return crew_; }

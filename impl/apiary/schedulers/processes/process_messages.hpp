@@ -63,7 +63,6 @@ send_answer process_core<Sync>::send_bounded(worker_type* here, place* from, pla
     when_full then{};
     const bound_answer found = bound.take(to.generation(), then);
     if (found == bound_answer::gone) return send_answer::no_such_process;
-    if (here != nullptr) here->sources().handled(1);
     if (found == bound_answer::full) {
         Sync::reach("process_core.full");
         return then == when_full::suspend_sender ? send_to_full(here, from, p, to, n) : send_answer::full;
@@ -160,7 +159,6 @@ void process_core<Sync>::mail_taken(worker_type& here, place& p, event_list<Sync
     });
     if (n == 0) return;
     p.more().bound.give_back(p.generation, n);
-    here.sources().handled(n);
     if (waited_for) events.each([&](event& e) { let_sender_go(&here, p.id(), e); });
 }
 template <class Sync>

@@ -1,5 +1,5 @@
 // process_sources: what a worker of processes has beside its ready work: timers of the processes that sleep, free places, and the
-// commands of the step that runs; the turns of those that let others run first; and a rest behind thefts that do not pay.
+// commands of the step that runs; and the turns of those that let others run first.
 //
 // When to use it. In the kind of process_core. Its crew has no post_to, and its workers stay until its end.
 // Threads.  enter, open, leave, id: the worker table, with the owner's mutex held. pending: any. The rest: the thread that
@@ -8,18 +8,12 @@
 // The concept that this meets: workers/worker.hpp. Tested by the processes' tests.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
-#include <utility>
 #include <vector>
 
-#include <apiary/contract/stats.hpp>
 #include <apiary/queues/fifo_list.hpp>
 #include <apiary/schedulers/processes/process.hpp>
-#include <apiary/schedulers/processes/theft_pay.hpp>
 #include <apiary/tasks/job.hpp>
 #include <apiary/timers/timer_heap.hpp>
 #include <apiary/workers/no_sources.hpp>
@@ -69,15 +63,9 @@ public:
     void in_step(pid id) { running_.store(id.value, std::memory_order_relaxed); }
     pid running() const { return {running_.load(std::memory_order_relaxed)}; }
 
-    // Of bounded mailboxes: messages that a step gets, and those that it sends. Runs count by themselves.
-    void handled(std::uint64_t n) { pay_.handled(n); }
-    std::uint64_t rested() const { return rested_.get(); }
-
     // For the worker.
     bool run_some() {
         const bool fired = fire(), ran = run_in_front();
-        if (!self().ready().waits() && pay_.is_behind(self().tallies().stolen.get())) [[unlikely]]
-            rest_if_it_did_not_pay();
         return this->run_kept() || fired || ran;
     }
     bool call() const {
@@ -114,21 +102,6 @@ private:
         return left != most;
     }
 
-    // Others take this worker for one that runs: none wakes it. So not where there is something in the pool, and not beyond a timer.
-    [[gnu::noinline]] void rest_if_it_did_not_pay() {
-        if constexpr (!sync::checked) {
-            const std::int64_t now = self().owner().now_ns();
-            const std::uint64_t runs = self().books().tasks_run();
-            pay_.handled(runs - std::exchange(runs_, runs));
-            const std::int64_t ns =
-                std::min(pay_.rest(now, self().owner().theft_pays_ns()), timers_.next_deadline() - now);
-            if (ns <= 0 || !self().crew().pool().looks_empty() || self().owner().stopping()) return;
-            rested_.add();
-            std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
-            pay_.begin(self().owner().now_ns());
-        }
-    }
-
     // One a turn, so that due timers and the pool have their turns between.
     bool run_in_front() {
         task_type* const next = self().ready().next_in_front();
@@ -141,9 +114,6 @@ private:
         return next != nullptr;
     }
 
-    theft_pay pay_;
-    std::uint64_t runs_ = 0;  // of which it knows
-    apiary::tally<sync> rested_;
     typename sync::template atomic<std::uint64_t> running_;
     timer_heap<sleeping, sync> timers_;
     fifo_list<job<sync>> spare_;                 // free places of the table

@@ -97,7 +97,6 @@ private:
         for (const auto& [id, handler] : c.handlers)
             if (!handler)
                 throw std::invalid_argument("processes: the handler of command " + std::to_string(id) + " is empty");
-        if (c.theft_pays_ns < 0) throw std::invalid_argument("processes: theft_pays_ns is negative");
         if (c.stall_ns < 0) throw std::invalid_argument("processes: stall_ns is negative");
         if (c.stop_ns < 0 || c.force_ns < 0) throw std::invalid_argument("processes: stop_ns or force_ns is negative");
         return c;

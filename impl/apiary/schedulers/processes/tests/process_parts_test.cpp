@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <apiary/schedulers/processes/process_core.hpp>
-#include <apiary/schedulers/processes/theft_pay.hpp>
 
 namespace {
 
@@ -265,38 +264,6 @@ TEST(process_table, a_spare_list_takes_and_gives_several_at_once) {
     EXPECT_EQ(others + left, 6U);
     t.give_back(spare, left);
     EXPECT_NE(t.acquire(nullptr), nullptr);
-}
-
-TEST(theft_pay, looks_once_behind_each_theft) {
-    apiary::theft_pay pay;
-    EXPECT_FALSE(pay.is_behind(0));
-    EXPECT_TRUE(pay.is_behind(3));
-    EXPECT_FALSE(pay.is_behind(3));
-    EXPECT_TRUE(pay.is_behind(4));
-}
-
-TEST(theft_pay, rests_four_times_as_long_as_cheap_events_took_and_a_millisecond_at_most) {
-    apiary::theft_pay pay;
-    pay.begin(1'000'000);
-    pay.handled(100);
-    EXPECT_EQ(pay.rest(1'000'000 + 19'999, 500), 0) << "too little to tell";
-    pay.handled(1);
-    EXPECT_EQ(pay.rest(1'000'000 + 50'000, 500), 200'000) << "101 events in 50 us: less than 500 ns each";
-    pay.begin(2'000'000);
-    pay.handled(10'000);
-    EXPECT_EQ(pay.rest(3'000'000, 500), 1'000'000);
-}
-
-TEST(theft_pay, goes_on_where_events_take_longer_and_counts_from_there) {
-    apiary::theft_pay pay;
-    pay.begin(0);
-    pay.handled(100);
-    EXPECT_EQ(pay.rest(50'000, 500), 0) << "500 ns each";
-    pay.handled(100);
-    EXPECT_EQ(pay.rest(99'000, 500), 4 * 49'000) << "since the last time";
-    pay.begin(0);
-    pay.handled(1'000'000);
-    EXPECT_EQ(pay.rest(1'000'000, 0), 0) << "every theft pays";
 }
 
 }  // namespace

@@ -577,28 +577,6 @@ TEST(processes, of_many_that_are_idle_each_is_reached) {
     EXPECT_EQ(all.counters().spawned, many);
 }
 
-// One sends to sixty others, again and again, which do nothing with it.
-TEST(processes, a_worker_rests_behind_thefts_that_do_not_pay_unless_it_is_told_that_all_do) {
-    const auto play = [](processes& all, auto until) {
-        (void)all.spawn(
-            std::make_unique<acting>([to = std::vector<pid>()](event_batch& batch, step_output& out) mutable {
-                while (to.size() != 60) to.push_back(out.spawn(deaf()).id);
-                while (event* e = batch.next())
-                    if (e->type == event_type::cancel) return out.finish();
-                for (const pid p : to) (void)out.send(p, 0);
-                out.again();
-            }));
-        wait_for(until);
-        EXPECT_TRUE(all.stop(real_sync::forever).over);
-    };
-    processes all({.workers = 2, .theft_pays_ns = 1'000'000});  // none does, however slow the machine is
-    play(all, [&] { return all.counters().rested != 0; });
-    processes always({.workers = 2, .theft_pays_ns = 0});
-    play(always, [&] { return always.counters().stolen > 100; });
-    EXPECT_EQ(always.counters().rested, 0U);
-    EXPECT_THROW(processes({.theft_pays_ns = -1}), std::invalid_argument);
-}
-
 TEST(processes, wakes_through_the_pool_as_the_seed_has_it) {
     processes all({.workers = 2, .parameters = seed_spinning(), .wakes_into_pool = true});
     int left = 1000;
