@@ -258,6 +258,9 @@ class Order(unittest.TestCase):
         self.assertIn("nothing is decided there", found.reasons[0])
         points.append(self.comparison("aa", 1.2, scenario="b"))
         self.assertEqual(comparing.validity(points).word, comparing.INVALID, "two points of four")
+        good = [self.comparison("aa", 1.0, scenario=name) for name in "efgh"]
+        self.assertEqual(comparing.validity(points + good[:3]).word, comparing.INVALID, "two points of seven")
+        self.assertEqual(comparing.validity(points + good).word, comparing.WEAK, "two points of eight")
 
     def test_an_unseen_slow_down_widens_the_margin_and_forbids_equivalence(self) -> None:
         def noisy(kind: str, ratio: float) -> comparing.Comparison:
