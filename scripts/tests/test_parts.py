@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -55,6 +56,14 @@ class Showing(unittest.TestCase):
         self.assertIn("build: 20/20", text)
         self.assertRegex(text, r"build: \d+/20 after [\d.]+ s, about [\d.]+ s left")
         self.assertLessEqual(len(text.splitlines()), 12, "a line at each tenth, not for each file")
+
+    def test_what_is_left_is_said_once_by_whatever_knows_it(self) -> None:
+        for stream in (io.StringIO(), Screen()):
+            with Progress("race", 10, stream, left=lambda: 125.0) as progress:
+                progress._last -= 60
+                progress.update(4, note="fib")
+            told = [part for part in re.split(r"[\r\n]", stream.getvalue()) if "fib" in part]
+            self.assertTrue(told and all(part.count("left") == 1 and "about 2 min 05 s left" in part for part in told), told)
 
     def test_names_in_prose(self) -> None:
         self.assertEqual([in_prose(list(names)) for names in ("", "a", "ab", "abc")], ["", "a", "a and b", "a, b and c"])

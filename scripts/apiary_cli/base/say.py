@@ -79,16 +79,16 @@ def markdown(head: list[str], rows: Iterable[Iterable[object]], right: set[int] 
 
 
 class Progress:
-    """Counted progress with the time left. On a terminal a bar (by rich, which draws when told and at no other time: a race
+    """Counted progress with the time left: as `left` tells it, or as if each took as long. On a terminal a bar (by rich, which draws when told and at no other time: a race
     is not to be disturbed); elsewhere a line at each tenth."""
 
     active: "Progress | None" = None
 
-    def __init__(self, label: str, total: int, stream: TextIO | None = None):
+    def __init__(self, label: str, total: int, stream: TextIO | None = None, left: Callable[[], float] | None = None):
         self.label, self.total, self.done = label, max(total, 0), 0
         self.stream = stream or sys.stderr
         self.started = time.monotonic()
-        self._tenth, self._last = -1, 0.0
+        self._tenth, self._last, self._told_left = -1, 0.0, left
         self._bar = self._bar_of() if self.stream.isatty() else None
 
     def _bar_of(self):
@@ -96,9 +96,8 @@ class Progress:
         from rich.console import Console
 
         shown = ("{task.description}", progress.BarColumn(24), progress.MofNCompleteColumn(), progress.TimeElapsedColumn())
-        left = ("about", progress.TimeRemainingColumn(), "left  {task.fields[note]}")
         console = Console(file=self.stream, force_terminal=True, no_color=bool(os.environ.get("NO_COLOR")))
-        bar = progress.Progress(*shown, *left, console=console, auto_refresh=False, transient=True, redirect_stderr=False)
+        bar = progress.Progress(*shown, "{task.fields[note]}", console=console, auto_refresh=False, transient=True, redirect_stderr=False)
         bar.add_task(self.label, total=self.total or None, note="")
         return bar
 
@@ -131,9 +130,12 @@ class Progress:
     def _fraction(self) -> float:
         return min(1.0, self.done / self.total) if self.total else 0.0
 
-    def _left(self, spent: float) -> str:
+    def _left(self) -> str:
         share = self._fraction()
-        return f", about {duration(spent * (1 - share) / share)} left" if 0 < share < 1 else ""
+        left = (time.monotonic() - self.started) * (1 - share) / share if 0 < share < 1 else 0.0
+        if self._told_left:
+            left = self._told_left()
+        return f", about {duration(left)} left" if left else ""
 
     def _line(self, note: str) -> None:
         tenth, now = int(self._fraction() * 10), time.monotonic()
@@ -143,9 +145,9 @@ class Progress:
         if not due and now - self._last < 30.0:
             return
         self._tenth, self._last = tenth, now
-        spent, tail = now - self.started, f"  {note}" if note else ""
+        spent, tail = now - self.started, self._left() + (f"  {note}" if note else "")
         counted = f"{self.done}/{self.total}" if self.total else "started" if not self.done else f"{self.done}"
-        print(f"{self.label}: {counted} after {duration(spent)}{self._left(spent)}{tail}", file=self.stream, flush=True)
+        print(f"{self.label}: {counted} after {duration(spent)}{tail}", file=self.stream, flush=True)
 
     def _draw(self, note: str) -> None:
         now = time.monotonic()
@@ -153,6 +155,7 @@ class Progress:
             return
         self._last = now
         self._bar.start()
+        note = self._left() + (f"  {note}" if note else "")
         self._bar.update(self._bar.task_ids[0], completed=self.done, total=self.total or None, note=note, refresh=True)
 
     def _erase(self) -> None:

@@ -161,8 +161,9 @@ def run_rounds(race: rounds.Race) -> None:
             race.rows += rounds.unsupported_rows(race, batch)
         if last is not None:
             race.deadline = began + (last - began) * min(1.0, batch / batches)
-        with Progress(f"race, batch {batch}" if batches > 1 else "race", race.plan.rounds) as progress:
-            rounds.run_batch(race, batch, lambda number, note: progress.update(number - 1, note=f"{left_text(race)}  {note}"))
+        label = f"race, batch {batch}" if batches > 1 else "race"
+        with Progress(label, race.plan.rounds, left=lambda: seconds_left(race)) as progress:
+            rounds.run_batch(race, batch, lambda number, note: progress.update(number - 1, note=note))
             progress.update(race.rounds_done.get(batch, 0))
         if batch == batches == 1 and comparing.regressions(comparing.compare(race.rows)):
             say("a regression against the baseline: a second batch must agree before it counts")
@@ -179,12 +180,10 @@ def audit_all(race: rounds.Race) -> None:
             warn(f"{one['subject']} is not believed in {one['scenario']}: {one['found']}")
 
 
-def left_text(race: rounds.Race) -> str:
-    """What is left by the runs so far, or by the limit where that is nearer."""
+def seconds_left(race: rounds.Race) -> float:
+    """By the runs so far, or by the limit where that is nearer."""
     left = race.eta.left()
-    if race.deadline is not None:
-        left = min(left, max(0.0, race.deadline - time.monotonic()))
-    return f"about {duration(left)} left" if left else "nearly done"
+    return left if race.deadline is None else min(left, max(0.0, race.deadline - time.monotonic()))
 
 
 def exit_code(plan: plans.Plan, rows: list[dict[str, str]], comparisons: list[Comparison], wrong: list[str]) -> int:
