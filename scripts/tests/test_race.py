@@ -28,6 +28,7 @@ class GoodRace(TreeCase):
         self.subjects({"name": "hive"}, {"name": "tokio", "ns": 300.0})
         done = self.race("--rounds", "5")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("Batch: WEAK\n  a batch has 5 rounds, 10 are the least that is published", done.stdout)
         folder = self.result()
         self.assertLessEqual(FILES, {path.name for path in folder.iterdir()})
         self.assertFalse(list((self.root / "results").glob(".tmp-*")))
