@@ -32,6 +32,12 @@ def with_rivals(point: plans.Point, rivals: int) -> plans.Point:
     return dataclasses.replace(point, params=(*point.params, ("rivals", str(rivals))))
 
 
+def copied(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """These, and those of each candidate's copy, as a race has them: the same figures under a second name."""
+    ours = (row for row in rows if row["role"] == "candidate")
+    return rows + [row | {"subject": f"{row['subject']}-aa", "role": "aa", "row_kind": "control"} for row in ours]
+
+
 PINNED = tuple(point for point in plans.plan("gate").points if point.placement == "one_cpu")
 POSTS = PINNED[0]
 SUCCESSOR = PINNED[2]

@@ -106,7 +106,7 @@ class Json(TreeCase):
     def test_a_race_says_its_batch_and_comparisons(self) -> None:
         self.subjects({"name": "hive"}, {"name": "tokio", "ns": 300.0})
         file = self.root / "race.json"
-        done = self.race(*self.one_point(), "--rounds", "8", "--json", str(file))
+        done = self.race(*self.one_point(), "--rounds", "10", "--json", str(file))
         self.assertEqual(done.returncode, 0, done.stderr)
         told = json.loads(file.read_text())
         self.assertEqual((told["verb"], told["exit"], told["batch"]), ("race", 0, "VALID"))

@@ -12,7 +12,7 @@ from apiary_cli.base import stats
 from apiary_cli.race import tables
 from apiary_cli.analysis import compare_folders
 
-from . import fakes
+from . import fakes, points
 from .support import TreeCase, apiary
 
 
@@ -65,6 +65,35 @@ class CompareFolders(unittest.TestCase):
         self.assertEqual((one.verdict, one.anchors), (stats.INCONCLUSIVE, ()))
         self.assertIn("no_common_peer", one.flags)
 
+    def test_the_controls_of_either_folder_decide(self) -> None:
+        old, new = rows(100, 300, 20, 1), rows(120, 300, 20, 2)
+
+        def copy(table: list[dict[str, str]], **change: str) -> list[dict[str, str]]:
+            return [row | (change if row["role"] == "aa" else {}) for row in table]
+
+        def slower(table: list[dict[str, str]]) -> list[dict[str, str]]:
+            return [row | ({"ns_per_op": f"{1.1 * float(row['ns_per_op'])}"} if row["role"] == "aa" else {}) for row in table]
+
+        for both in ((slower(old), new), (old, slower(new))):
+            one = self.only(*both)
+            self.assertEqual((one.verdict, one.flags[0]), (stats.INCONCLUSIVE, "control_failed"))
+        one = self.only(old, copy(new, status="crash"))
+        self.assertEqual((one.verdict, one.flags), (stats.INCONCLUSIVE, ["no_control"]))
+        self.assertEqual(self.only(old, new).flags, [])
+
+    def test_the_correction_over_all_rows_is_a_races(self) -> None:
+        """What is just beyond the margin is no claim beside forty others."""
+        others = [[row | {"scenario_params": f"batch={n};producers=1"} for row in rows(100, 300, 20, seed)] for n, seed in
+                  enumerate(range(100, 140), 2)]
+        same = [row for table in others for row in table]
+        for effect in range(1030, 1100):
+            old, new = rows(100, 300, 20, 1), rows(effect / 10, 300, 20, 2)
+            if self.only(old, new).verdict == stats.REGRESSED:
+                break
+        one = next(one for one in compare_folders.compare(old + same, new + same) if one.key[1] == "batch=1;producers=1")
+        self.assertEqual(one.verdict, stats.INCONCLUSIVE)
+        self.assertGreater(one.p_bh, stats.FALSE_DISCOVERY)
+
     def test_the_interval_holds_the_truth(self) -> None:
         held = 0
         for seed in range(24):
@@ -89,7 +118,7 @@ def latencies(ours: float, peer: float, spoilt: int = 0, whose: str = "hive", fa
                     "flags": "injector_limited_p50;injector_us=1" if mine else "injector_us=1",
                 }
             )
-    return out
+    return points.copied(out)
 
 
 class WhatTheInjectorMade(unittest.TestCase):
@@ -108,7 +137,7 @@ class WhatTheInjectorMade(unittest.TestCase):
     def test_what_only_the_dropping_shows_is_not_claimed(self) -> None:
         one = self.only(latencies(5_000, 10_000), latencies(4_000, 10_000, 9, "hive", 4.0))
         self.assertEqual(one.verdict, stats.INCONCLUSIVE)
-        self.assertEqual(one.flags[:2], ("dropping_decides", "pairs_dropped=9/40"))
+        self.assertEqual(one.flags[:2], ["dropping_decides", "pairs_dropped=9/40"])
         self.assertAlmostEqual(one.found.ratio, 0.8, places=2)
 
     def test_half_of_the_rounds_of_each_folder_must_be_left(self) -> None:
@@ -135,6 +164,20 @@ class Folders(TreeCase):
         better = apiary(self.root, "compare", new, old)
         self.assertEqual(better.returncode, 0, better.stdout + better.stderr)
         self.assertIn("IMPROVED", better.stdout)
+
+    def test_an_invalid_folder_is_refused(self) -> None:
+        old = self.made({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        new = self.made({"name": "hive", "ns": 130.0}, {"name": "tokio", "ns": 300.0})
+        path = self.root / "results" / new / "rows.csv"
+        table = tables.read(path, tables.ROWS)
+        tables.write(path, tables.ROWS, [
+            row | ({"cpu_ns": str(2 * int(row["cpu_ns"]))} if row["subject"] == "hive-aa" else {}) for row in table
+        ])
+        for both in ((old, new), (new, old)):
+            done = apiary(self.root, "compare", *both)
+            self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+            self.assertIn(f"{new} is INVALID", done.stderr)
+            self.assertNotIn("REGRESSED", done.stdout)
 
     def test_another_environment_is_a_warning(self) -> None:
         old = self.made({"name": "hive"}, {"name": "tokio", "ns": 300.0})

@@ -14,7 +14,7 @@ from unittest import mock
 from apiary_cli.base import stats
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import metrics, plans, scenarios
-from apiary_cli.analysis import comparing, findings, summary
+from apiary_cli.analysis import comparing, findings, summary, verdict
 from apiary_cli.report import page_sections, page_summary, splice
 from apiary_cli.report.junit import Part
 from apiary_cli.verbs import nightly
@@ -159,9 +159,38 @@ class Judged(unittest.TestCase):
         text = page_summary.markdown(made)
         self.assertLess(text.index("FINDING: hive in post_throughput"), text.index("## Against each peer"))
         self.assertIn('class="word bad">FINDING: hive', page_sections.findings(made))
-        word, reasons = splice.verdict(env, rows, comparing.compare(rows))
-        self.assertNotEqual(word, comparing.VALID)
-        self.assertIn("two modes", reasons[0])
+        found = verdict.of(env, rows, comparing.compare(rows))
+        self.assertNotEqual(found.word, comparing.VALID)
+        self.assertIn("two modes", found.reasons[0])
+
+
+class OneVerdict(unittest.TestCase):
+    """A batch that its controls bear is VALID only in ten rounds and without a red finding."""
+
+    def word(self, rows: list[dict[str, str]], *done: int) -> tuple[str, str]:
+        env = {"race": {"rounds_of_batches": list(done), "expected_findings": []}}
+        found = verdict.of(env, rows, comparing.compare(rows))
+        return found.word, verdict.why(found)
+
+    def test_rounds_and_findings_count(self) -> None:
+        good = raced(STEADY, [77.0, 78.0, 79.0] * 10)
+        self.assertEqual(self.word(good, 10, 10), (comparing.VALID, "The controls did what they must."))
+        self.assertEqual(self.word(good, 10, 9), (comparing.WEAK, "A batch has 9 rounds, 10 are the least that is published."))
+        modes = raced(BURST, [1.1 * ns for ns in BURST[1]])
+        self.assertEqual(comparing.validity(comparing.compare(good)).word, comparing.VALID)
+        self.assertIn("two modes", self.word(modes, 30)[1])
+        self.assertNotEqual(self.word(modes, 30)[0], comparing.VALID)
+
+    def test_the_setting_of_a_sweep_has_no_findings(self) -> None:
+        rows = [r | {"subject": r["subject"].replace("hive", "naps=0")} for r in raced(BURST)]
+        self.assertEqual(judged(rows), [])
+
+    def test_each_batch_of_a_sweep_is_judged_by_itself(self) -> None:
+        good = raced(STEADY, [77.0, 78.0, 79.0] * 10)
+        bad = [r | {"batch": "2"} for r in raced([STEADY[0], [100.0, 101.0] * 15], [77.0, 78.0, 79.0] * 10)]
+        found = verdict.of_sweep({"race": {"rounds": 30, "expected_findings": []}}, good + bad)
+        self.assertEqual([one.word for one in found], [comparing.VALID, comparing.INVALID])
+        self.assertEqual(verdict.poorest(found), found[1])
 
 
 class OneDefinition(unittest.TestCase):

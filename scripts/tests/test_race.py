@@ -18,6 +18,7 @@ from apiary_cli.verbs import entrants, race as race_verb
 
 from . import fakes, points
 from .support import TreeCase, comes_true, processes_of
+from .test_report_curves import row
 
 FILES = {"env.json", "rows.csv", "compare.csv", "hist.csv", "report.html", "summary.md"}
 
@@ -27,6 +28,7 @@ class GoodRace(TreeCase):
         self.subjects({"name": "hive"}, {"name": "tokio", "ns": 300.0})
         done = self.race("--rounds", "5")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("Batch: WEAK\n  a batch has 5 rounds, 10 are the least that is published", done.stdout)
         folder = self.result()
         self.assertLessEqual(FILES, {path.name for path in folder.iterdir()})
         self.assertFalse(list((self.root / "results").glob(".tmp-*")))
@@ -248,7 +250,7 @@ class Order(unittest.TestCase):
 
     def test_an_unequal_pair_voids_its_own_point_and_many_void_the_batch(self) -> None:
         points = [self.comparison("aa", 1.2 if name == "a" else 1.0, scenario=name) for name in "abcd"]
-        claims = {name: self.comparison("peer", 0.5, scenario=name) for name in "ab"}
+        claims = {name: dataclasses.replace(self.comparison("peer", 0.5, scenario=name), copied="b") for name in "ab"}
         comparing.void_failed_points(points + list(claims.values()))
         self.assertEqual(claims["a"].verdict, stats.INCONCLUSIVE)
         self.assertIn("control_failed", claims["a"].flags)
@@ -261,6 +263,38 @@ class Order(unittest.TestCase):
         good = [self.comparison("aa", 1.0, scenario=name) for name in "efgh"]
         self.assertEqual(comparing.validity(points + good[:3]).word, comparing.INVALID, "two points of seven")
         self.assertEqual(comparing.validity(points + good).word, comparing.WEAK, "two points of eight")
+
+    def test_each_candidate_is_judged_by_its_own_copy(self) -> None:
+        def raced(*lacking: str, **figures: float) -> list[comparing.Comparison]:
+            """Two candidates against tokio, steady but for the copy of `wide`."""
+            usual = {"narrow": 100.0, "wide": 100.0, "tokio": 120.0, "narrow-aa": 100.0, "wide-aa": 100.0} | figures
+            rows = [
+                row(name, "fib", "n=27", n, ns_per_op=str(ns * (1.3 ** (-1) ** n if name == "wide-aa" else 1)),
+                    role="aa" if name.endswith("-aa") else "peer" if name == "tokio" else "candidate")
+                for name, ns in usual.items() if name not in lacking for n in range(10)
+            ]
+            return comparing.compare(rows + [row(name, "fib", "n=27", 1, role="aa", status="crash") for name in lacking if name == "wide-aa"])
+
+        def told(found: list[comparing.Comparison]) -> dict[str, tuple]:
+            return {one.ours: (one.verdict, one.copied, one.flags) for one in found if one.claim}
+
+        found = raced()
+        self.assertEqual(told(found), {
+            "narrow": (stats.IMPROVED, "narrow", []), "wide": (stats.INCONCLUSIVE, "wide", []),
+        })
+        self.assertGreater(next(one.margin for one in found if one.ours == "wide"), 0.25)
+        differing = raced(**{"narrow-aa": 110.0})
+        self.assertEqual(told(differing)["narrow"], (stats.INCONCLUSIVE, "narrow", ["control_failed"]))
+        self.assertEqual(told(raced(**{"narrow-aa": 110.0, "wide": 50.0, "wide-aa": 50.0}))["wide"][:2], (stats.IMPROVED, "wide"))
+        self.assertIn("1 of 2 equal", comparing.equal_text([one for one in differing if one.pairing.kind == "aa"]))
+        crashed = raced("wide-aa")
+        self.assertEqual(told(crashed)["wide"], (stats.INCONCLUSIVE, "", ["no_control"]))
+        self.assertIn("no A/A pair of wide in fib n=27: nothing is decided of it there", comparing.validity(crashed).reasons)
+        old = raced("narrow-aa")
+        self.assertEqual(told(old)["narrow"], (stats.INCONCLUSIVE, "wide", ["borrowed_control"]), "a folder of one copy")
+        self.assertIn("narrow raced without a copy of its own: that of wide judges it", comparing.validity(old).reasons)
+        none = raced("narrow-aa", "wide-aa")
+        self.assertEqual({verdict for verdict, *_ in told(none).values()}, {stats.INCONCLUSIVE})
 
     def test_an_unseen_slow_down_widens_the_margin_and_forbids_equivalence(self) -> None:
         def noisy(kind: str, ratio: float) -> comparing.Comparison:
@@ -311,6 +345,15 @@ class Order(unittest.TestCase):
         )
         self.assertEqual(roles(("global_queue", True), ("tokio", False))[0], ("global_queue", "candidate"))
         self.assertEqual(roles(("tokio", False))[1], ("tokio-aa", "aa"), "controls qualify any batch")
+        several = roles(("fork_join", True), ("rayon", False), ("coro_pool", True), ("global_queue", True))
+        self.assertEqual(several[4:], [("fork_join-aa", "aa"), ("coro_pool-aa", "aa"), ("fork_join-slow10", "slow10")])
+
+    def test_the_forecast_counts_the_copy_of_each_candidate(self) -> None:
+        found = [subjects.Subject(name, "1", "c++", "", Path("x"), ("post_throughput",), name != "tokio") for name in ("hive", "mine", "tokio")]
+        arms = [subjects.Arm(one, role, Path("x"), label) for one, role, label in entrants.line_up(found, None, True)]
+        plan = dataclasses.replace(plans.plan("smoke"), points=(points.throughput(1),), rounds=5)
+        runs = rounds.runs_of(rounds.Race(plan, arms, 2, 7, "", "", "", Path("x")), 2)
+        self.assertEqual(list(runs.values()), [2 * 5 * (3 + 2 + 1)])
 
     def test_the_controls_copy_the_first_of_ours_that_the_plan_names(self) -> None:
         built = [subjects.Subject(name, "1", "c++", "", Path(name), (), name != "tokio") for name in ("hive", "task_graph", "tokio")]

@@ -122,7 +122,7 @@ class Page(TreeCase):
         parser.feed(text)
         self.assertEqual(parser.open, [])
         for part in (
-            "Batch VALID",
+            "Batch WEAK</b> Try 1 of this plan on this source. A batch has 5 rounds, 10 are the least that is published.",
             "hive against",
             "Losses",
             "Ratios",

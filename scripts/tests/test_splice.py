@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -11,8 +12,8 @@ from pathlib import Path
 from apiary_cli import main
 from apiary_cli.base import repo
 from apiary_cli.base.errors import Fault
-from apiary_cli.race import tables
-from apiary_cli.analysis import qualification
+from apiary_cli.race import folder as folders, tables
+from apiary_cli.analysis import comparing, qualification
 from apiary_cli.report import splice
 
 from . import points
@@ -133,7 +134,7 @@ class Race(TreeCase):
         self.assertTrue(text.endswith("<!-- /race -->\nafter\n"))
         plain = " ".join(text.split())
         for words in (
-            "The controls did what they must. hive differs from its own copy in 0 of ", "seen at 2 of 2 points, called REGRESSED at 2",
+            "The controls did what they must. hive beside its own copy: ", " equal; half-width ", "seen at 2 of 2 points, called REGRESSED at 2",
             "Time of hive over that of each peer. Faster and slower: the whole 95 % interval lies beyond the margin",
             "| hive against | faster | slower | unresolved |", "| onetbb | 0 | ", "**Where hive loses:** ", ", the worst: `", "] of onetbb",
             "**To repeat it:** `scripts/apiary race --no-build", "rounds: 10",
@@ -151,6 +152,7 @@ class Race(TreeCase):
         folder = self.folder()
         rows = tables.read(folder / "rows.csv", tables.ROWS)
         mine = [row | ({"role": "candidate"} if row["subject"] == "onetbb" else {}) for row in rows]
+        mine += [row for row in points.copied(mine) if row["subject"] == "onetbb-aa"]
         tables.write(folder / "rows.csv", tables.ROWS, mine)
         self.page = self.root / "rooms" / "onetbb" / "README.md"
         self.page.parent.mkdir(parents=True)
@@ -237,6 +239,12 @@ class Race(TreeCase):
         code, err, text = self.splice(folder, "--weak")
         self.assertEqual(code, 0, err)
         self.assertIn("<!-- race -->\n**Batch: WEAK.** Try 1 of this plan on this source. A batch has 6 rounds", text)
+        self.assertIn("**Batch: WEAK.**", (folder / "summary.md").read_text())
+        self.assertIn("<b>Batch WEAK</b>", (folder / "report.html").read_text())
+        self.assertEqual(apiary(self.root, "report", "--index").returncode, 0)
+        listed = (self.root / "results" / "index.html").read_text()
+        self.assertRegex(listed, r'class="badge note">WEAK<')
+        self.assertIn("6 rounds, 10 are the least", listed)
 
     def test_the_first_line_says_which_try_it_is(self) -> None:
         """Of the same plan, programs and source: another number of rounds is another plan, and changed source another batch."""
@@ -283,6 +291,25 @@ class Race(TreeCase):
         code, err, text = self.splice(folder)
         self.assertEqual((code, text), (2, PAGE))
         self.assertIn("compares nothing", err)
+
+
+class Tries(unittest.TestCase):
+    def env(self, run_id: str, commit: str, source: str = "a") -> dict:
+        race = {"plan": "p", "points": ["x"], "rounds_planned": 10, "block_ms": 20, "workers": 2, "commit": commit}
+        return {"run_id": run_id, "env_id": "e", "race": race, "verification": {"prove_hash": source, "stress_hash": source}}
+
+    def test_a_commit_of_prose_begins_nothing_anew_and_one_of_source_does(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            results = Path(name)
+            (results / "first").mkdir()
+            repo.write_json(results / "first" / "env.json", self.env("first", "1" * 40))
+            self.assertEqual(folders.earlier(self.env("second", "2" * 40), results), ["first"])
+            self.assertEqual(folders.earlier(self.env("second", "1" * 40, "b"), results), [])
+
+    def test_what_is_not_valid_says_which_try_it_is_or_that_nobody_knows(self) -> None:
+        found = comparing.Validity(comparing.WEAK, ("a reason",), (), ())
+        self.assertEqual(splice.batch_line({"race": {}}, found), "**Batch: WEAK.** Which try it is was not recorded. A reason.")
+        self.assertIn("Try 2 of this plan", splice.batch_line({"race": {"earlier": ["first"]}}, found))
 
 
 class FirstPage(unittest.TestCase):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import unittest
 
-from apiary_cli.analysis import comparing, standing
+from apiary_cli.analysis import comparing, matrix, standing
 from apiary_cli.report import picture
 
+from . import points
 from .test_cost import rows as costs
 from .test_injector import rows as injected
 from .test_report_curves import report, row
@@ -17,11 +18,11 @@ TIMES = {  # of a computation: fork_join is faster than go everywhere, and than 
 
 
 def rows() -> list[dict[str, str]]:
-    return [
+    return points.copied([
         row(name, "fib", f"n=27;workers={workers}", n, ns_per_op=str(ns),
             role="candidate" if name in ("fork_join", "hive") else "peer")
         for name, times in TIMES.items() for workers, ns in enumerate(times, 1) for n in range(10)
-    ]
+    ])
 
 
 def against(found: list[standing.Standing], ours: str, other: str) -> standing.Standing:
@@ -70,6 +71,13 @@ class Counts(unittest.TestCase):
         found = against(standing.of(comparing.compare(rows() + control)), "fork_join", "rayon")
         self.assertEqual((len(found.time.lost), found.time.unresolved), (0, 1))
         self.assertEqual([one.key[1] for one in found.time.ends()], ["n=27;workers=1"] * 2)
+
+    def test_without_a_control_nothing_is_an_end(self) -> None:
+        uncontrolled = [one for one in rows() if one["role"] != "aa"]
+        found = against(standing.of(comparing.compare(uncontrolled)), "fork_join", "rayon")
+        self.assertEqual((found.time.counts(), found.time.ends()), (["0", "0", "2"], ()))
+        told = matrix.of(comparing.compare(uncontrolled), uncontrolled)
+        self.assertTrue(told[4].endswith("| no A/A | no A/A | no A/A |"), told[4])
 
 
 class Floors(unittest.TestCase):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import unittest
 
 from apiary_cli.base import stats
+
+from .support import REAL_ROOT
 
 
 def synthetic(
@@ -78,9 +81,14 @@ class KnownAnswers(unittest.TestCase):
         self.assertEqual(stats.ratio_text(0.5), "0.50")
 
     def test_margin(self) -> None:
+        def pair(ratio: float, half: float) -> stats.Estimate:
+            return stats.Estimate(10, math.log(ratio), math.log(ratio) - math.log1p(half), math.log(ratio) + math.log1p(half))
+
         self.assertEqual(stats.margin(None), 0.03)
-        self.assertEqual(stats.margin(0.01), 0.03)
-        self.assertEqual(stats.margin(0.04), 0.08)
+        self.assertEqual(stats.margin(pair(1.0, 0.01)), 0.03)
+        self.assertAlmostEqual(stats.margin(pair(1.0, 0.04)), 0.08)
+        for ratio in (1.2, 1 / 1.2):
+            self.assertAlmostEqual(stats.margin(pair(ratio, 0.04)), 1.2 * 1.04 - 1, msg="what the copy showed")
 
     def test_modes(self) -> None:
         self.assertEqual(stats.modes([10, 10.1, 10.2, 20, 20.1, 20.3]), 2)
@@ -109,6 +117,18 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.verdict(0.80, 1.20, margin=0.4), stats.INCONCLUSIVE)
         self.assertEqual(self.verdict(1.42, 1.60, margin=0.4), stats.REGRESSED)
 
+    def test_a_copy_differs_by_its_own_interval_and_three_per_cent(self) -> None:
+        """Not by its margin: that is made of it, and lets nothing through."""
+        for lo, hi, n, word in ((1.01, 1.20, 10, stats.REGRESSED), (0.80, 0.99, 10, stats.IMPROVED), (1.04, 1.041, 10, stats.REGRESSED),
+                                (1.001, 1.04, 10, ""), (0.99, 1.30, 10, ""), (1.01, 1.20, 4, "")):
+            found = stats.Estimate(n, math.log(math.sqrt(lo * hi)), math.log(lo), math.log(hi))
+            margin = stats.margin(found)
+            with self.subTest(lo=lo, hi=hi, n=n):
+                self.assertEqual(stats.copy_differs(found), bool(word))
+                said = stats.verdict_of_copy(found, margin, "lower")
+                self.assertEqual(said if said in (stats.REGRESSED, stats.IMPROVED) else "", word)
+                self.assertNotIn(stats.verdict(found, margin, "lower"), (stats.REGRESSED, stats.IMPROVED))
+
     def test_few_pairs_decide_nothing(self) -> None:
         self.assertEqual(self.verdict(2.0, 2.1, n=4), stats.INCONCLUSIVE)
 
@@ -125,7 +145,7 @@ class Simulation(unittest.TestCase):
         for _ in range(trials):
             aa = stats.estimate(synthetic(rng, rounds, 1.0), resamples=400)
             found = stats.estimate(synthetic(rng, rounds, effect), resamples=400)
-            count += stats.verdict(found, stats.margin(aa.half_width), "lower") in (stats.REGRESSED, stats.IMPROVED)
+            count += stats.verdict(found, stats.margin(aa), "lower") in (stats.REGRESSED, stats.IMPROVED)
         return count
 
     def test_equal_programs_raise_no_alarm(self) -> None:
@@ -133,6 +153,26 @@ class Simulation(unittest.TestCase):
 
     def test_few_rounds_raise_hardly_any(self) -> None:
         self.assertLessEqual(self.alarms(rounds=7, effect=1.0, trials=150, seed=12), 4)
+
+    def test_the_interval_holds_the_truth_as_often_as_methodology_says(self) -> None:
+        text = " ".join((REAL_ROOT / "METHODOLOGY.md").read_text().split())
+        said = re.search(r"held the truth (\d+) times in 100 at 5 rounds, (\d+) times at 10 and (\d+) times at 30", text)
+        for rounds, times in zip((5, 10, 30), map(int, said.groups())):
+            rng, trials = random.Random(rounds), 2000
+            every = (stats.estimate(synthetic(rng, rounds, 1.05), resamples=400) for _ in range(trials))
+            held = sum(found.log_lo <= math.log(1.05) <= found.log_hi for found in every)
+            with self.subTest(rounds=rounds):
+                self.assertAlmostEqual(100 * held / trials, times, delta=1.5)
+
+    def test_a_copy_differs_as_seldom_as_methodology_says(self) -> None:
+        """By the half-width: below 2 % hardly ever, and where it is wide as often as the interval leaves 1 out."""
+        for noise, widest, least, most in ((0.005, 0.02, 0, 1), (0.1, 1.0, 5, 13)):
+            rng = random.Random(3)
+            every = [stats.estimate(synthetic(rng, 10, 1.0, noise), resamples=400) for _ in range(300)]
+            self.assertLess(stats.median([found.half_width for found in every]), widest)
+            alarms = sum(map(stats.copy_differs, every)) / 3
+            with self.subTest(noise=noise):
+                self.assertTrue(least <= alarms <= most, f"{alarms} in 100")
 
     def test_ten_per_cent_is_seen(self) -> None:
         self.assertGreaterEqual(self.alarms(rounds=30, effect=1.10, trials=60, seed=13), 54)

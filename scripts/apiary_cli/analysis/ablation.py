@@ -169,16 +169,3 @@ LEGEND = (
     "where the A/A pair resolves 3 % at every figure that it was made for, at 2 and 4 workers, and nothing there is worse "
     "without it; then it goes. Otherwise it stays."
 )
-
-
-def validities(rows: list[Row]) -> list[comparing.Validity]:
-    """Of each batch of rows.csv, by its controls alone."""
-    controls = [row for row in rows if row["role"] in ("baseline", "aa", "slow10")]
-    batches = sorted({row["batch"] for row in rows})
-    return [comparing.validity(comparing.compare([row for row in controls if row["batch"] == one])) for one in batches]
-
-
-def poorest(found: list[comparing.Validity]) -> comparing.Validity:
-    """What may be said of all batches together."""
-    order = (comparing.INVALID, comparing.NONE, comparing.WEAK, comparing.VALID)
-    return min(found, key=lambda one: order.index(one.word))

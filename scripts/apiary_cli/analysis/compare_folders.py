@@ -3,7 +3,9 @@
 Their rounds are not pairs: they ran at different times. What carries over is each scheduler's ratio
 to the peers that ran beside it in the same rounds, as long as those are the same builds. So the figure
 is a ratio of ratios: (ours / peers) in NEW over (ours / peers) in OLD, the peers' geometric mean taken
-round by round. Without a common peer the medians are shown, and nothing is decided.
+round by round. Without a common peer the medians are shown, and nothing is decided. The controls of both
+folders decide as in a race: by the wider margin, nothing where an A/A pair differs or is missing, and
+Benjamini–Hochberg over all that is claimed.
 """
 
 from __future__ import annotations
@@ -12,16 +14,16 @@ import math
 import random
 import statistics
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..base import stats
 from ..race import scenarios
 from ..race.metrics import Metric
 from . import comparing
-from .comparing import Row
+from .comparing import Comparison, Row
 
 
-@dataclass(frozen=True)
+@dataclass
 class FolderComparison:
     """One scheduler at one point by one metric, NEW over OLD."""
 
@@ -32,7 +34,14 @@ class FolderComparison:
     found: stats.Estimate
     margin: float
     verdict: str
-    flags: tuple[str, ...]
+    flags: list[str]
+    copies: list[Comparison] = field(default_factory=list)  # the A/A pairs of both folders that judge it
+    p_bh: float | None = None
+
+    @property
+    def claim(self) -> bool:
+        """Gets a verdict."""
+        return bool(self.anchors)
 
 
 def logs(rows: list[Row], subject: str, anchors: list[str], metric: Metric) -> list[float]:
@@ -58,15 +67,21 @@ def difference(old: list[float], new: list[float]) -> stats.Estimate:
     )
 
 
-def half_width(rows: list[Row], key: comparing.Key, metric: Metric) -> float:
-    """Of the A/A pair of that point, or 0."""
-    found = [comparing.comparison(key, metric, p, rows) for p in comparing.pairings(rows) if p.kind == "aa"]
-    return next((one.found.half_width for one in found if one), 0.0)
+Judge = tuple[Comparison | None, list[str]]
+
+
+def judge(key: comparing.Key, metric: Metric, subject: str, rows: list[Row], lined_up: set[str]) -> Judge:
+    """The A/A pair that judges a scheduler in one folder, and the flag where that is not its own, or where there is none."""
+    pairings = (pairing for pairing in comparing.pairings(rows) if pairing.kind == "aa")
+    found = (comparing.comparison(key, metric, pairing, rows) for pairing in pairings)
+    there = comparing.copies([one for one in found if one])
+    name, flags = comparing.judge(comparing.Pairing(subject, subject, "baseline"), there, lined_up)
+    return there.get(name), flags
 
 
 def compare(old_rows: list[Row], new_rows: list[Row]) -> list[FolderComparison]:
     """Every scheduler of ours at every point that both folders have."""
-    folders = []
+    folders, lined_up = [], [comparing.with_a_copy(rows) for rows in (old_rows, new_rows)]
     for rows in map(comparing.good, (old_rows, new_rows)):
         folders.append(defaultdict(list))
         for row in rows:
@@ -79,14 +94,27 @@ def compare(old_rows: list[Row], new_rows: list[Row]) -> list[FolderComparison]:
         anchors = sorted(name for name, *_ in set.intersection(*builds))
         ours = set.intersection(*({r["subject"] for r in rows if r["role"] == "candidate"} for rows in both))
         for metric in scenarios.metrics_of(key[0], key[2]):
-            out += filter(None, (between(key, metric, subject, anchors, both) for subject in sorted(ours)))
+            for subject in sorted(ours):
+                judges = [judge(key, metric, subject, rows, names) for rows, names in zip(both, lined_up)]
+                out += filter(None, [between(key, metric, subject, anchors, both, judges)])
+    void_failed_points(out)
+    comparing.rank(out)
     return out
 
 
+def void_failed_points(found: list[FolderComparison]) -> None:
+    """As in a race: where an A/A pair differs in either folder nothing is decided, whatever the figure."""
+    void = {(one.key, one.metric.gates, one.subject) for one in found if any(stats.copy_differs(copy.found) for copy in one.copies)}
+    for one in found:
+        if (one.key, one.metric.gates, one.subject) in void:
+            one.verdict = stats.INCONCLUSIVE
+            one.flags.insert(0, comparing.CONTROL_FAILED)
+
+
 def between(
-    key: comparing.Key, metric: Metric, subject: str, anchors: list[str], both: tuple[list[Row], list[Row]]
+    key: comparing.Key, metric: Metric, subject: str, anchors: list[str], both: tuple[list[Row], list[Row]], judges: list[Judge],
 ) -> FolderComparison | None:
-    """`both`: the rows of this point in OLD and in NEW."""
+    """`both`: the rows of this point in OLD and in NEW; `judges`: who judges in each."""
     # A peer that has no value by this metric (too few samples for a percentile) is no anchor.
     valued = [a for a in anchors if all(any(r["subject"] == a and metric.value(r) for r in rows) for rows in both)]
     every = [logs(rows, subject, valued, metric) for rows in both]
@@ -99,14 +127,18 @@ def between(
     count = sum(map(len, every))
     dropped = count - sum(map(len, kept))
     found, whole = difference(*(kept if ranked else every)), difference(*every) if dropped else None
-    margin = stats.margin(max(half_width(rows, key, metric) for rows in both))
+    copies = [copy for copy, _ in judges if copy]
+    margin = max(stats.margin(copy and copy.found) for copy, _ in judges)
     verdict = stats.verdict(found, margin, metric.better)
     verdict, flags = comparing.claimed(verdict, ranked, whole, margin, metric.better)
     flags += [f"pairs_dropped={dropped}/{count}"] if dropped else []
     flags += comparing.flags_of(both[1], comparing.Pairing(subject, subject, "baseline"), metric)
+    if len(copies) < len(judges):
+        verdict = stats.INCONCLUSIVE
+    flags[:0] = dict.fromkeys(flag for _, told in judges for flag in told)
     if not valued:
         verdict, flags = stats.INCONCLUSIVE, [*flags, "no_common_peer"]
-    return FolderComparison(key, metric, subject, tuple(valued), found, margin, verdict, tuple(flags))
+    return FolderComparison(key, metric, subject, tuple(valued), found, margin, verdict, flags, copies)
 
 
 def warnings(old_env: dict, new_env: dict) -> list[str]:

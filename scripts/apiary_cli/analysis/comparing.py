@@ -18,6 +18,8 @@ COARSE = 1.25  # a control slower than this does not qualify "+10 %"
 
 FAILED = ("wrong", "crash", "hang", "malformed")  # a row did wrong work, or none
 
+NO_CONTROL, BORROWED, CONTROL_FAILED = "no_control", "borrowed_control", "control_failed"  # flags of what is claimed
+
 VALID, WEAK, INVALID, NONE = "VALID", "WEAK", "INVALID", "NO CONTROLS"
 
 
@@ -40,7 +42,8 @@ class Comparison:
     found: stats.Estimate
     pairs: list[tuple[float, float]]
     margin: float = stats.LEAST_MARGIN
-    aa: float | None = None
+    copied: str = ""  # whose A/A pair judges it; none: nothing does
+    aa: float | None = None  # half-width of that pair
     verdict: str = stats.INCONCLUSIVE
     confirmed: str = ""
     p_bh: float | None = None
@@ -144,11 +147,11 @@ def compare(rows: list[Row]) -> list[Comparison]:
     by_key: dict[Key, list[Row]] = defaultdict(list)
     for row in good(rows):
         by_key[key_of(row)].append(row)
-    out = []
+    out, lined_up = [], with_a_copy(rows)
     for key, group in sorted(by_key.items()):
         for metric in scenarios.metrics_of(key[0], key[2]):
             found = (comparison(key, metric, pairing, group) for pairing in pairings(group))
-            out += with_verdicts([one for one in found if one])
+            out += with_verdicts([one for one in found if one], lined_up)
     void_failed_points(out)
     rank(out)
     if any(one.metric.gates for one in out):
@@ -204,20 +207,45 @@ def claimed(word: str, ranked: bool, whole: stats.Estimate | None, margin: float
     return (word, []) if borne.get(word, True) else (stats.INCONCLUSIVE, ["dropping_decides"])
 
 
-def with_verdicts(found: list[Comparison]) -> list[Comparison]:
-    """The margin comes from the A/A pair of the same scenario, point and metric; and from the slow-down, where it
-    was not seen. There nothing is equivalent either."""
-    aa = next((one.found.half_width for one in found if one.pairing.kind == "aa"), None)
+def with_a_copy(rows: list[Row]) -> set[str]:
+    """The programs that raced with a copy of themselves, whether or not it left a figure."""
+    return {row["subject"].removesuffix("-aa") for row in rows if row["role"] == "aa"}
+
+
+def copies(found: list[Comparison]) -> dict[str, Comparison]:
+    """The A/A pairs of a point and metric, by the program that is copied."""
+    return {one.other: one for one in found if one.pairing.kind == "aa"}
+
+
+def judge(pairing: Pairing, there: dict[str, Comparison], lined_up: set[str]) -> tuple[str, list[str]]:
+    """Whose A/A pair judges a comparison, and the flag where it is not its own program's. (The settings of a sweep are the
+    program of their baseline.) In a folder of before D141 one copy stood for all candidates: it goes on judging them, and
+    the flag says so. Without any nothing is decided."""
+    own = next((name for name in (pairing.candidate, pairing.baseline) if name in there), None)
+    if own:
+        return own, []
+    if there and pairing.candidate not in lined_up:
+        return max(there, key=lambda name: stats.margin(there[name].found)), [BORROWED]
+    return "", [NO_CONTROL]
+
+
+def with_verdicts(found: list[Comparison], lined_up: set[str] = frozenset()) -> list[Comparison]:
+    """The margin comes from the program's own A/A pair at the same scenario, point and metric; and from the slow-down,
+    where it was not seen. There nothing is equivalent either."""
+    there = copies(found)
     blind = next((one.found.half_width for one in found if unseen(one)), None)
     for one in found:
-        one.aa, one.margin = aa, max(stats.margin(aa), stats.margin(blind))
-        one.verdict = stats.verdict(one.found, one.margin, one.metric.better)
+        one.copied, lent = judge(one.pairing, there, lined_up)
+        copy = there[one.copied].found if one.copied else None
+        one.aa, one.margin = copy and copy.half_width, max(stats.margin(copy), 2 * (blind or 0.0))
+        word = stats.verdict_of_copy if one.pairing.kind == "aa" else stats.verdict
+        one.verdict = word(one.found, one.margin, one.metric.better)
         if blind is not None and one.claim:
             one.flags.insert(0, "ten_percent_unseen")
             if one.verdict == stats.EQUIVALENT:
                 one.verdict = stats.INCONCLUSIVE
         if one.batches > 1:
-            words = {stats.verdict(part, one.margin, one.metric.better) for part in one.per_batch}
+            words = {word(part, one.margin, one.metric.better) for part in one.per_batch}
             one.confirmed = "1" if words == {one.verdict} else "0"
         if one.control:
             one.flags.insert(0, "control")
@@ -226,7 +254,8 @@ def with_verdicts(found: list[Comparison]) -> list[Comparison]:
             one.flags[:0] = ["bare"] if one.ranked else ["bare", "not_ranked"]
         else:
             one.verdict, why = claimed(one.verdict, one.ranked, one.whole, one.margin, one.metric.better)
-            one.flags[:0] = why
+            one.verdict = one.verdict if one.copied else stats.INCONCLUSIVE
+            one.flags[:0] = lent + why
     return found
 
 
@@ -293,30 +322,50 @@ def seen_text(slow: tuple[Comparison, ...] | list[Comparison]) -> str:
 
 
 def void_failed_points(comparisons: list[Comparison]) -> None:
-    """Where the A/A pair differs nothing is decided, whatever the figure."""
-    void = {(one.key, one.metric.gates) for one in comparisons if differs(one)}
+    """Where a program's A/A pair differs nothing is decided of it, whatever the figure."""
+    void = {(one.key, one.metric.gates, one.other) for one in comparisons if differs(one)}
     for one in comparisons:
-        if (one.key, one.metric.gates) in void and one.claim:
+        if one.claim and (one.key, one.metric.gates, one.copied) in void:
             one.verdict = stats.INCONCLUSIVE
-            one.flags.insert(0, "control_failed")
+            one.flags.insert(0, CONTROL_FAILED)
+
+
+def equal_text(aa: tuple[Comparison, ...] | list[Comparison]) -> str:
+    """How the A/A pairs came out, in the same words wherever it is said."""
+    return f"{len(aa) - sum(map(differs, aa))} of {len(aa)} equal"
+
+
+def unjudged(comparisons: list[Comparison]) -> list[str]:
+    """What was decided without a control of its own, or not decided for want of one."""
+    claims = [one for one in comparisons if one.claim]
+    lacking = dict.fromkeys((one.ours, place_name(one)) for one in claims if NO_CONTROL in one.flags)
+    borrowed = dict.fromkeys((one.ours, one.copied) for one in claims if BORROWED in one.flags)
+    return [
+        *(f"no A/A pair of {ours} in {place}: nothing is decided of it there" for ours, place in lacking),
+        *(f"{ours} raced without a copy of its own: that of {copied} judges it" for ours, copied in borrowed),
+    ]
 
 
 def validity(comparisons: list[Comparison]) -> Validity:
-    """INVALID: A/A pairs differ at more than a quarter of the points, or the built-in slow-down was seen nowhere.
-    WEAK: some pair differs, or some slow-down is not seen or only within the margin, too coarse, or in too few rounds.
+    """What the controls say; the verdict of a batch (verdict.py) begins with it.
+    INVALID: A/A pairs differ at more than a quarter of the points, or the built-in slow-down was seen nowhere.
+    WEAK: some pair differs, or a candidate has none, or some slow-down is not seen or only within the margin, too coarse,
+    or in too few rounds.
     Of the controls of what gates; the others speak of their own points alone."""
-    controls = [one for one in gating(comparisons) if one.control]
-    aa, slow = (tuple(one for one in controls if one.pairing.kind == kind) for kind in ("aa", "slow10"))
+    judging = gating(comparisons)
+    aa, slow = (tuple(one for one in judging if one.pairing.kind == kind) for kind in ("aa", "slow10"))
     if not aa:
         return Validity(NONE, ("no A/A pair was run",), aa, slow)
     failed, judged = list(filter(differs, aa)), list(filter(tried, slow))
-    reasons = [f"A/A differs: {place_name(one)} {one.metric.what} ×{one.found.ratio:.3f}: nothing is decided there" for one in failed]
+    reasons = [f"A/A differs: {one.other} in {place_name(one)} {one.metric.what} ×{one.found.ratio:.3f}: nothing is decided there"
+               for one in failed]
+    reasons += unjudged(judging)
     for one in judged:
         if one.verdict != stats.REGRESSED:
             how = "is seen, but not beyond the margin" if seen(one) else "is not seen"
             reasons.append(f"the built-in +10 % {how}: {place_name(one)} ×{one.found.ratio:.3f} [{one.found.lo:.3f}, "
                            f"{one.found.hi:.3f}]: differences under {100 * one.margin:.1f} % decide nothing there")
-    void, points = {one.key for one in failed}, {one.key for one in aa}
+    void, points = ({(one.key, one.other) for one in some} for some in (failed, aa))
     if 4 * len(void) > len(points) or (judged and not any(map(seen, judged))):
         return Validity(INVALID, tuple(reasons), aa, slow)
     for one in slow:

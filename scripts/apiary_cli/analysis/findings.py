@@ -88,7 +88,8 @@ def looked_at(rows: list[Row], comparisons: list[Comparison]) -> list[tuple[Key,
     """(point, subject, kind, what was seen or nothing, whether the batch shows that there is nothing)."""
     out = [(one.key, one.other, WRONG_SIDE, wrong_side(one), comparing.seen(one)) for one in comparisons if comparing.tried(one)]
     for key, group in pinned(rows).items():
-        for subject in sorted({row["subject"] for row in group if row["role"] == "candidate"}):
+        # A setting of a sweep, NAME=VALUE, is no subject.
+        for subject in sorted({row["subject"] for row in group if row["role"] == "candidate" and "=" not in row["subject"]}):
             batches = figures(group, subject)
             seen = next(filter(None, map(two_modes, batches)), "")
             clear = any(map(stats.one_mode, batches)) and not any(map(traced, batches))

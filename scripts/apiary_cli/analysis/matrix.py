@@ -14,7 +14,8 @@ from .comparing import Comparison, Key
 
 # Of several percentiles the median and the deepest are shown, and each at which a peer wins.
 DEEPER = ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")
-NOT_RANKED, CONTROL_FAILED = "not ranked", "A/A differs"
+NOT_RANKED = "not ranked"
+UNCONTROLLED = {comparing.CONTROL_FAILED: "A/A differs", comparing.NO_CONTROL: "no A/A"}
 LEGEND = (
     "Time of {0} over that of the other, with 95 % intervals: below 1, {0} is faster, or spends less where the line is one of "
     "processor time. (A runtime that spins is quick and costs a processor: read both lines.) Bold: the other is faster, or "
@@ -72,8 +73,8 @@ def cell(one: Comparison | None) -> str:
         return "–"
     if not one.ranked:
         return NOT_RANKED
-    if "control_failed" in one.flags:
-        return CONTROL_FAILED
+    if told := next((words for flag, words in UNCONTROLLED.items() if flag in one.flags), ""):
+        return told
     if lost(one):
         return f"**{one.times}**"
     return one.times if one.bare or one.verdict == stats.IMPROVED else f"({one.times})"

@@ -61,7 +61,7 @@ def judge(rows: list[dict[str, str]], batch: int, raced: tuple[plans.Point, ...]
             return stats.estimate([pair for pairs in batches for pair in pairs]) if batches else None
 
         reference = estimate("margin0", "margin1")
-        margin = stats.margin(reference.half_width if reference else None)
+        margin = stats.margin(reference)
         for kind, one, other in tested:
             if found := estimate(one, other):
                 out.append(Trial(batch, point, kind, found, margin, stats.verdict(found, margin, metric.better)))

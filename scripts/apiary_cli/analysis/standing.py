@@ -41,7 +41,8 @@ class Outcome:
 
     def ends(self) -> tuple[Comparison, ...]:
         """The worst and the best ratio, of what the controls and the injector leave."""
-        kept = sorted((one for one in self.every if one.ranked and "control_failed" not in one.flags), key=ratio)
+        void = {comparing.CONTROL_FAILED, comparing.NO_CONTROL}
+        kept = sorted((one for one in self.every if one.ranked and void.isdisjoint(one.flags)), key=ratio)
         return (kept[-1], kept[0]) if kept else ()
 
 

@@ -62,7 +62,7 @@ def control_lines(found: Validity) -> list[str]:
     if found.aa:
         widest = max(found.aa, key=lambda one: one.found.half_width)
         where = f"{comparing.place_name(widest)}, {widest.metric.what}"
-        lines.append(f"  A/A half-width at most {100 * widest.found.half_width:.1f} % ({where})")
+        lines.append(f"  A/A pairs: {comparing.equal_text(found.aa)}; half-width at most {100 * widest.found.half_width:.1f} % ({where})")
     lines += [f"  built-in slow-down {comparing.seen_text(found.slow10)}"] if found.slow10 else []
     return lines + [f"  built-in slow-down came out as {ratio_text(one)} in {comparing.place_name(one)}" for one in found.slow10]
 

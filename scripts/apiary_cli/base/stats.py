@@ -101,9 +101,13 @@ class Estimate:
         return math.exp(self.log_hi)
 
     @property
+    def log_half_width(self) -> float:
+        return (self.log_hi - self.log_lo) / 2
+
+    @property
     def half_width(self) -> float:
         """As a share: 0.02 means plus or minus two per cent."""
-        return math.exp((self.log_hi - self.log_lo) / 2) - 1
+        return math.exp(self.log_half_width) - 1
 
 
 def estimate(pairs: Sequence[tuple[float, float]], resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
@@ -115,9 +119,18 @@ def estimate(pairs: Sequence[tuple[float, float]], resamples: int = RESAMPLES, s
                     distribution)
 
 
-def margin(aa_half_width: float | None) -> float:
-    """max(3 %, twice the A/A half-width)."""
-    return max(LEAST_MARGIN, 2 * (aa_half_width or 0.0))
+def margin(copy: Estimate | None) -> float:
+    """By the A/A pair: max(3 %, twice its half-width, |estimate| + half-width). So what a program showed against its own
+    copy is never called a difference."""
+    if copy is None:
+        return LEAST_MARGIN
+    return max(LEAST_MARGIN, 2 * copy.half_width, math.expm1(abs(copy.log_ratio) + copy.log_half_width))
+
+
+def copy_differs(found: Estimate) -> bool:
+    """THE test of an A/A pair, by nothing but itself: its whole interval excludes 1, and its estimate is more than 3 % away."""
+    excludes = found.log_lo > 0 or found.log_hi < 0
+    return found.n >= LEAST_PAIRS and excludes and abs(found.log_ratio) > math.log1p(LEAST_MARGIN)
 
 
 def toward_worse(found: Estimate, better: str) -> tuple[float, float]:
@@ -148,6 +161,11 @@ def verdict(found: Estimate, m: float, better: str) -> str:
     if -equal <= low and high <= equal:
         return EQUIVALENT
     return INCONCLUSIVE
+
+
+def verdict_of_copy(found: Estimate, m: float, better: str) -> str:
+    """An A/A pair that differs says on which side; the margin, which is made of it, can say nothing else of it."""
+    return verdict(found, 0.0 if copy_differs(found) else m, better)
 
 
 def p_value(found: Estimate, m: float) -> float:

@@ -141,11 +141,12 @@ class Record:
         repo.write_json(out / "env.json", env)
 
 
-SAME = ("plan", "points", "rounds_planned", "block_ms", "workers", "commit")
+SAME = ("plan", "points", "rounds_planned", "block_ms", "workers")
 
 
 def tried(env: dict) -> tuple:
-    """What two tries of a batch have in common: the plan, the programs, the source and the machine."""
+    """What two tries of a batch have in common: the plan, the programs, the source and the machine. The source is known by
+    the hashes that proofs and stresses are held to: a commit of prose begins nothing anew."""
     race, taken = env.get("race") or {}, env.get("verification") or {}
     arms = [arm.get("label") for arm in race.get("arms", [])]
     return [race.get(key) for key in SAME], arms, env.get("env_id"), taken.get("prove_hash"), taken.get("stress_hash")

@@ -10,7 +10,7 @@ from ..base import commits, repo, stats
 from ..base.errors import Fault
 from ..base.say import human
 from ..race import folder as folders, metrics
-from ..analysis import comparing, summary
+from ..analysis import comparing, summary, verdict
 from . import html, svg
 
 KIND = {comparing.VALID: "good", comparing.INVALID: "bad"}
@@ -25,7 +25,7 @@ def of_race(folder: Path, history: dict) -> dict:
         env, rows, comparisons = summary.load(folder)
     except Fault as fault:
         return told | {"word": "unreadable", "why": fault.cause or fault.seen}
-    race, found = env["race"], comparing.validity(comparisons)
+    race, found = env["race"], verdict.of(env, rows, comparisons)
     more = f"and {len(found.reasons) - 1} more" if len(found.reasons) > 1 else ""
     told |= {
         "what": str(race.get("command") or f"plan {race.get('plan')}"), "rounds": summary.rounds_line(race),

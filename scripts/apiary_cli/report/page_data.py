@@ -17,7 +17,7 @@ from typing import Sequence
 from ..base import stats
 from ..verify import verification
 from ..race import metrics, plans, scenarios, tables
-from ..analysis import comparing, findings, summary
+from ..analysis import comparing, findings, summary, verdict
 from .html import COLOURS
 
 DEPTHS = [
@@ -63,7 +63,7 @@ class Report:
     colours: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.validity = self.validity or comparing.validity(self.comparisons)
+        self.validity = self.validity or verdict.of(self.env, self.rows, self.comparisons)
         self.roles = self.roles or {row["subject"]: row["role"] for row in self.rows}
         order = self.ours + sorted(self.peers) + self.having("bare")
         self.colours = self.colours or {name: f"c{i % COLOURS}" for i, name in enumerate(order)}

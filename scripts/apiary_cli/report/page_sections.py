@@ -9,7 +9,7 @@ from ..base.say import human, in_prose
 from ..verify import verification
 from ..verify.verdicts import cut, how_far, unfinished
 from ..race import metrics, scenarios
-from ..analysis import comparing, standing as standings, summary
+from ..analysis import comparing, standing as standings, summary, verdict
 from ..analysis.comparing import Comparison
 from . import page_data, svg
 from .html import macro, place, raw
@@ -26,7 +26,8 @@ SPENT = WORDS | {stats.IMPROVED: "{c} spends less", stats.REGRESSED: "{b} spends
 UNDECIDED = {
     "not_ranked": "not ranked: injector-limited",
     "dropping_decides": "undecided: otherwise with the pairs that the injector spoilt",
-    "control_failed": "undecided: the A/A pair differs here",
+    comparing.CONTROL_FAILED: "undecided: the A/A pair differs here",
+    comparing.NO_CONTROL: "undecided: there is no A/A pair here",
 }
 MOST_BANDS = 4  # more of them hide each other
 
@@ -41,12 +42,9 @@ def grouped(named: list) -> list[str]:
 
 def batch(report: Report) -> dict:
     """The first line: whether any of it may be believed."""
-    found, n = report.validity, len(report.validity.reasons)
-    many = f"{n} controls were too coarse or failed, each at its own point: small differences decide nothing there."
-    kind, text = {
-        comparing.VALID: ("good", "The controls did what they must."),
-        comparing.INVALID: ("bad", "The controls failed: no figure below decides anything."),
-    }.get(found.word, ("note", many if n > 1 else found.reasons[0] if n else ""))
+    found = report.validity
+    kind = {comparing.VALID: "good", comparing.INVALID: "bad"}.get(found.word, "note")
+    text = ("No figure below decides anything. " if kind == "bad" else "") + verdict.why(found)
     tried = summary.try_line(report.race, found.word)
     return {"kind": kind, "word": found.word, "text": f"{tried}. {text}" if tried else text, "controls": bool(found.aa or found.slow10)}
 
@@ -55,10 +53,9 @@ def strip(report: Report) -> str:
     """In tiles: controls, proofs, sanitizers, disturbance."""
     found, tiles = report.validity, []
     if found.aa:
-        widest, alarms = max(one.found.half_width for one in found.aa), sum(map(comparing.differs, found.aa))
-        text = (f"{len(found.aa)} comparisons of a program with its own copy, {alarms} false alarms; "
-                f"half-width at most {100 * widest:.1f} %")
-        tiles.append(("bad" if alarms else "good", "Same against same", text))
+        widest = max(one.found.half_width for one in found.aa)
+        text = f"a program beside its own copy: {comparing.equal_text(found.aa)}; half-width at most {100 * widest:.1f} %"
+        tiles.append(("bad" if any(map(comparing.differs, found.aa)) else "good", "Same against same", text))
     if found.slow10:
         every = all(map(comparing.seen, found.slow10))
         ratios = ", ".join(f"×{one.found.ratio:.2f}" for one in found.slow10)

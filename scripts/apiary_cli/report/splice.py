@@ -16,9 +16,9 @@ from ..base import repo, stats
 from ..base.errors import Fault, USAGE
 from ..base.say import in_prose
 from ..verify import verification
-from ..race import plans, scenarios, tables
-from ..analysis import ablation, comparing, findings, metg, qualification, standing, summary
-from ..analysis.comparing import Comparison
+from ..race import scenarios, tables
+from ..analysis import ablation, comparing, metg, qualification, standing, summary, verdict
+from ..analysis.comparing import Comparison, Validity
 from . import picture
 from .page_data import Report
 
@@ -75,17 +75,6 @@ def record(folder: Path, verb: str, *others: str) -> dict:
 # ------------------------------------------------------------------------------------------------- a race
 
 
-def verdict(env: dict, rows: list[dict[str, str]], comparisons: list[Comparison]) -> tuple[str, list[str]]:
-    """What stands first: VALID only where the controls did what they must, in enough rounds, with no red finding."""
-    found, ran = comparing.validity(comparisons), env.get("race", {})
-    reasons = [one.line for one in findings.of(env, rows, comparisons) if one.red]
-    done = min(ran.get("rounds_of_batches") or [ran.get("rounds", 0)])
-    if done < plans.LEAST_PUBLISHED:
-        reasons.append(f"A batch has {done} rounds, {plans.LEAST_PUBLISHED} are the least that is published")
-    word = comparing.WEAK if reasons and found.word == comparing.VALID else found.word
-    return word, reasons + list(found.reasons)
-
-
 def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, tuple[Report, list[str]]]:
     """The text; and of which report, and which of ours, its drawing is."""
     if not (folder / "rows.csv").exists() or not (folder / "env.json").exists():
@@ -95,17 +84,15 @@ def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, tuple[Repor
     every = sorted({one.ours for one in report.claims})
     if not every:
         raise Fault(f"{folder.name} compares nothing", "no pair of subjects was raced", "", USAGE)
-    word, reasons = verdict(env, rows, comparisons)
-    refuse_unborne(folder, word, reasons, weak)
+    refuse_unborne(folder, report.validity, weak)
     room = page.resolve().parent.name in every
     ours = [page.resolve().parent.name] if room else every
     told = [one for one in report.claims if one.ours in ours]
-    more = f", and {len(reasons) - 1} more reasons" if len(reasons) > 2 else f"; {reasons[1]}" if len(reasons) == 2 else ""
     beside = in_prose([name for name in every if name not in ours])
     wrong = summary.failures(rows)
     source = verification.word(verification.statuses(env.get("verification")))[1]
     parts = [
-        filled(f"{batch_line(env, word, reasons, more)} {controls(comparisons)}"),
+        filled(f"{batch_line(env, report.validity)} {controls(comparisons)}"),
         "\n".join(picture.reference(folder, page, ours, every)),
         filled(f"Time of {in_prose(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {standing.LEGEND}"),
         "\n".join(standing.table(standing.of(told))),
@@ -124,18 +111,18 @@ def filled(text: str, begin: str = "") -> str:
     return textwrap.fill(text, WIDTH, initial_indent=begin, subsequent_indent=later, break_long_words=False, break_on_hyphens=False)
 
 
-def batch_line(env: dict, word: str, reasons: list[str], more: str = "") -> str:
-    """The first line of what is published: the verdict, which try it is, and why."""
-    told = f"{reasons[0][0].upper()}{reasons[0][1:]}{more}." if reasons else "The controls did what they must."
-    tried = summary.try_line(env["race"], word)
-    return " ".join(filter(None, (f"**Batch: {word}.**", tried and f"{tried}.", told)))
+def batch_line(env: dict, found: Validity) -> str:
+    """The first line of what is published: the verdict, which try it is, and why. What is not VALID always says which."""
+    unknown = "" if found.word == comparing.VALID else "Which try it is was not recorded"
+    tried = summary.try_line(env["race"], found.word) or unknown
+    return " ".join(filter(None, (f"**Batch: {found.word}.**", tried and f"{tried}.", verdict.why(found))))
 
 
-def refuse_unborne(folder: Path, word: str, reasons: list[str], weak: bool) -> None:
+def refuse_unborne(folder: Path, found: Validity, weak: bool) -> None:
     """What the controls do not carry is not published; a WEAK batch is where that is asked for."""
-    if word == comparing.INVALID or (word != comparing.VALID and not weak):
-        remedy = "race again on a quieter machine" + ("" if word == comparing.INVALID else ", or --weak: the page says so first")
-        raise Fault(f"{folder.name} is {word}", "; ".join(reasons[:3]), remedy, USAGE)
+    if found.word == comparing.INVALID or (found.word != comparing.VALID and not weak):
+        remedy = "race again on a quieter machine" + ("" if found.word == comparing.INVALID else ", or --weak: the page says so first")
+        raise Fault(f"{folder.name} is {found.word}", "; ".join(found.reasons[:3]), remedy, USAGE)
 
 
 def lost(told: list[Comparison], ours: list[str], room: bool) -> str:
@@ -163,7 +150,7 @@ def controls(comparisons: list[Comparison]) -> str:
         return "No A/A pair was run."
     widths, names = [100 * one.found.half_width for one in aa], sorted({one.other for one in aa})
     text = (
-        f"{' and '.join(names)} differs from its own copy in {sum(map(comparing.differs, aa))} of {len(aa)} comparisons; "
+        f"{in_prose(names)} beside {'its own copy' if len(names) == 1 else 'their own copies'}: {comparing.equal_text(aa)}; "
         f"half-width {stats.median(widths):.1f} % in the median, {max(widths):.1f} % at most."
     )
     slow = [one for one in comparisons if one.pairing.kind == "slow10" and one.metric == scenarios.known_by(one.key[0], one.key[2])]
@@ -178,11 +165,9 @@ def controls(comparisons: list[Comparison]) -> str:
 def ablated(folder: Path, weak: bool = False) -> str:
     """Its verdict first, then the table, rule by rule."""
     env, rows = record(folder, "tune --ablate", "rows.csv"), tables.read(folder / "rows.csv", tables.ROWS)
-    found = ablation.poorest(ablation.validities(rows))
-    reasons = list(found.reasons)
-    refuse_unborne(folder, found.word, reasons, weak)
-    more = f" ({len(reasons)} such reasons)" if len(reasons) > 1 else ""
-    told = [batch_line(env, found.word, reasons, more), ablation.LEGEND]
+    found = verdict.poorest(verdict.of_sweep(env, rows))
+    refuse_unborne(folder, found, weak)
+    told = [batch_line(env, found), ablation.LEGEND]
     last = f"{preamble(env)}. {summary.rounds_line(env['race'])}. Every figure: `results/{folder.name}/ablation.csv`."
     shown = ablation.table(tables.read(folder / "ablation.csv", ablation.COLUMNS))
     return "\n\n".join([*map(filled, told), "\n".join(shown), filled(last)])

@@ -12,7 +12,7 @@ from ..base import decided, given, repo
 from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
 from ..base.say import Progress, duration, heading, say
 from ..race import folder, plans, rounds, subjects, tables
-from ..analysis import comparing, summary
+from ..analysis import comparing, summary, verdict
 from ..analysis.comparing import Comparison
 from . import entrants, race
 
@@ -20,6 +20,7 @@ FIRST_BATCH = 2 / 3  # its share of the time
 
 Setting = tuple[tuple[str, int], ...]
 Batches = list[list[Comparison]]
+Verdicts = list[comparing.Validity]  # of each batch
 
 
 def label(setting: Setting) -> str:
@@ -70,7 +71,7 @@ def measure(state: rounds.Race, until: float, narrow: Callable[[list[Comparison]
 
 
 def perform(args: argparse.Namespace, plan: plans.Plan, arms_in: Callable[[Path], list[subjects.Arm]],
-            narrow: Callable[[rounds.Race, list[Comparison]], bool], write: Callable[[Path, str, Batches], list[str]]) -> int:
+            narrow: Callable[[rounds.Race, list[Comparison]], bool], write: Callable[[Path, str, Batches, Verdicts], list[str]]) -> int:
     """Race, and leave a folder; `write` adds to it what the batches say, and returns it in lines. Returns the exit code."""
     record, began = folder.Record(), time.monotonic()
     with folder.begun() as (run_id, out, scratch):
@@ -78,8 +79,10 @@ def perform(args: argparse.Namespace, plan: plans.Plan, arms_in: Callable[[Path]
         state = rounds.Race(plan, arms_in(scratch), args.workers, seed, run_id, record.env_id, commit, scratch)
         batches = measure(state, time.monotonic() + 60 * args.minutes, lambda first: narrow(state, first))
         tables.write(out / "rows.csv", tables.ROWS, state.rows)
-        record.write(out, run_id, race.describe(state, plan, given.command(), [], [], repo.dirty()))
-        lines = write(out, run_id, batches)
+        told = race.describe(state, plan, given.command(), [], [], repo.dirty())
+        record.write(out, run_id, told)
+        verdicts = verdict.of_sweep({"race": told}, state.rows)
+        lines = write(out, run_id, batches, verdicts)
     where, failures = repo.shown(repo.RESULTS / run_id), summary.failures(state.rows)
     heading("result")
     decided.note(folder=str(where), lines=lines, failures=failures)
@@ -88,4 +91,4 @@ def perform(args: argparse.Namespace, plan: plans.Plan, arms_in: Callable[[Path]
         return INCORRECT
     if not comparing.good(state.rows):
         return HARNESS
-    return INVALID_BATCH if any(comparing.validity(one).word == comparing.INVALID for one in batches) else 0
+    return INVALID_BATCH if any(one.word == comparing.INVALID for one in verdicts) else 0

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base import commits, decided, given, repo, stats
-from ..base.errors import Fault, INCORRECT, USAGE
+from ..base.errors import Fault, INCORRECT, INVALID_BATCH, USAGE
 from ..base.say import colour, duration, heading, say, table, warn
 from ..race import folder, plans, subjects
-from ..analysis import compare_folders, comparing, summary
+from ..analysis import compare_folders, comparing, summary, verdict
 from . import race, setup
 
 SUMMARY = "did a change cost anything? two commits in one race, or two result folders"
@@ -33,7 +33,8 @@ in it: --plan quick adds it, and its margin is wide.
 
 Folders: their rounds are no pairs. What is compared is each scheduler's ratio to the peers that both
 folders have, same version and same build. Without a common peer nothing is decided. What the injector made is left
-out, and decides nothing, as in a race.
+out, and decides nothing, as in a race. So do the controls of both: an INVALID folder is refused (status 4), where an
+A/A pair differs or is missing nothing is decided, and Benjamini–Hochberg runs over all that is.
 
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
 takes:   for commits two builds of one subject and about 2 minutes; twice that where the second batch is needed
@@ -77,10 +78,19 @@ def table_row(place: str, what: str, found: stats.Estimate, margin: float, verdi
     return [place, what, f"×{found.ratio:.3f}", interval, f"{100 * margin:.1f} %", word, note]
 
 
+def heed(path: Path, found: comparing.Validity) -> None:
+    """What its controls say of a folder holds wherever its rows are read: INVALID decides nothing, and WEAK is said."""
+    if found.word == comparing.INVALID:
+        raise Fault(f"{path.name} is INVALID", "; ".join(found.reasons[:3]), "race it again on a quieter machine", INVALID_BATCH)
+    if found.word != comparing.VALID:
+        warn(f"{path.name} is {found.word}: {verdict.why(found)}")
+
+
 def folders(old: Path, new: Path) -> int:
     """Print what two result folders say of each other."""
-    old_env, old_rows, _ = summary.load(old)
-    new_env, new_rows, _ = summary.load(new)
+    (old_env, old_rows, _), (new_env, new_rows, _) = loaded = summary.load(old), summary.load(new)
+    for path, one in zip((old, new), loaded):
+        heed(path, verdict.of(*one))
     for line in compare_folders.warnings(old_env, new_env):
         warn(line)
     found = compare_folders.compare(old_rows, new_rows)
@@ -97,7 +107,8 @@ def folders(old: Path, new: Path) -> int:
     say(table(HEAD, rows, right={2, 3, 4}))
     decided.note(old=str(old), new=str(new), comparisons=[
         {"subject": one.subject, "point": list(one.key), "metric": one.metric.column, "ratio": one.found.ratio, "lo": one.found.lo,
-         "hi": one.found.hi, "margin": one.margin, "verdict": one.verdict, "anchors": one.anchors, "flags": one.flags}
+         "hi": one.found.hi, "margin": one.margin, "p_bh": one.p_bh, "verdict": one.verdict, "anchors": one.anchors,
+         "flags": one.flags}
         for one in found
     ])
     return INCORRECT if any(one.verdict == stats.REGRESSED for one in found) else 0
@@ -120,10 +131,10 @@ def builds(args: argparse.Namespace) -> tuple[commits.Tree, subjects.Subject]:
     return new, subject
 
 
-def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str, str]], list[comparing.Comparison]]:
-    """What it was, for a person; returns the rows and what they say."""
+def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str, str]], list[comparing.Comparison], str]:
+    """What it was, for a person; returns the rows, what they say, and the batch's verdict."""
     heading(f"{args.new} over {args.old}: time; above 1 is slower")
-    _, rows, comparisons = race.found_in(outcome)
+    _, rows, comparisons, batch = race.found_in(outcome)
     shown = []
     for one in comparisons:
         if one.pairing.kind == "baseline":
@@ -133,9 +144,9 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str
             note = "; ".join(notes)
             shown.append(table_row(comparing.place_name(one), one.metric.what, one.found, one.margin, one.verdict, note))
     say(table(HEAD, shown, right={2, 3, 4}) if shown else "nothing was compared")
-    say(*summary.control_lines(comparing.validity(comparisons)))
+    say(*summary.control_lines(batch))
     race.tell_wrong(outcome, summary.failures(rows))
-    return rows, comparisons
+    return rows, comparisons, batch.word
 
 
 def run(args: argparse.Namespace) -> int:
@@ -180,12 +191,12 @@ def gate(old: str, new: str) -> Gate:
     plan, args = asked(parser.parse_args([old, new]))
     tree, subject = builds(args)
     outcome = race.perform(plan, [subject], args, [], command=shlex.join(["scripts/apiary", "compare", old, new]), tree=tree)
-    rows, comparisons = tell(outcome, args)
+    rows, comparisons, word = tell(outcome, args)
     kinds = [one.pairing.kind for one in comparing.gating(comparisons)]
     return Gate(
         [f"{comparing.place_name(one)} {summary.ratio_text(one)}" for one in comparing.regressions(comparisons)],
         summary.failures(rows),
-        comparing.validity(comparisons).word,
+        word,
         outcome.folder,
         asked=kinds.count("aa"),
         decided=kinds.count("baseline"),
@@ -196,10 +207,10 @@ def verdicts_of(outcomes: list[race.Outcome]) -> list[str]:
     """One line for each race, and one that counts the verdicts."""
     lines, words = [], Counter()
     for number, outcome in enumerate(outcomes, 1):
-        _, _, comparisons = summary.load(outcome.folder)
+        env, rows, comparisons = summary.load(outcome.folder)
         found = [one for one in comparing.gating(comparisons) if one.pairing.kind == "baseline"]
         words.update(one.verdict for one in found)
         told = "; ".join(f"{comparing.place_name(one)} {summary.ratio_text(one)} {one.verdict} (margin {100 * one.margin:.1f} %)"
                          for one in found)
-        lines.append(f"{number:2}  batch {comparing.validity(comparisons).word}: {told}")
+        lines.append(f"{number:2}  batch {verdict.of(env, rows, comparisons).word}: {told}")
     return [*lines, "verdicts: " + ", ".join(f"{count} {word}" for word, count in words.most_common())]

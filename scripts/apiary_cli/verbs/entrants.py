@@ -126,14 +126,15 @@ def on_trial(found: list[subjects.Subject], named: list[Path], old: subjects.Sub
 
 
 def line_up(found: list[subjects.Subject], baseline: str | None, controls: bool, named: list[Path] | None = None) -> list[tuple]:
-    """(subject, role, label) of every arm. The controls copy the first candidate, else the first."""
+    """(subject, role, label) of every arm. Each candidate has a copy of its own, which judges what is claimed of it; the
+    slow-down, whose calibration takes minutes, is the first one's. Without a candidate both are the first subject's."""
     old = subjects.introduce(Path(baseline).resolve()) if baseline else None
     ours = on_trial(found, named or [], old)
     role = dict.fromkeys(tables.FLOORS, "bare") | {s.name: "candidate" for s in ours}
     arms = [(s, role.get(s.name, "peer"), s.name) for s in found]
-    reference = ours[0] if ours else found[0]
     if old:
         arms.append((old, "baseline", f"{old.name}-base"))
     if controls:
-        arms += [(reference, "aa", f"{reference.name}-aa"), (reference, "slow10", f"{reference.name}-slow10")]
+        copied = ours or found[:1]
+        arms += [*((s, "aa", f"{s.name}-aa") for s in copied), (copied[0], "slow10", f"{copied[0].name}-slow10")]
     return arms

@@ -17,7 +17,7 @@ from ..base.say import duration, heading, markdown, say
 from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutants, mutation, stressing
 from ..verify.verdicts import closing, cut, how_far, wrong
 from ..race import plans
-from ..analysis import comparing, findings, standing, summary
+from ..analysis import comparing, findings, standing, summary, verdict
 from ..report import junit
 from ..report.junit import FAILED, PASSED, SKIPPED, Case, Part
 from . import check, entrants, museum, prove, race, setup, stress
@@ -228,7 +228,7 @@ def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, unp
         reasons = env.get("race", {}).get("side_failures") or ["no run succeeded"]
         cases.append(Case(name, FAILED, 0.0, "; ".join(reasons)))
     lines = [f"plan {plan.name}", *(one.line for one in seen), *standing.told(comparisons),
-             *summary.control_lines(comparing.validity(comparisons)), f"report: {outcome.folder.name}/report.html"]
+             *summary.control_lines(verdict.of(env, rows, comparisons)), f"report: {outcome.folder.name}/report.html"]
     return Part(name, cases, lines=lines, invalid=outcome.code == INVALID_BATCH)
 
 

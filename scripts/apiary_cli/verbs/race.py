@@ -18,7 +18,7 @@ from ..base.say import Progress, colour, counted, duration, heading, say, warn
 from ..verify import checks, stressing, verification
 from ..verify.verdicts import closing, wrong as deviates
 from ..race import audit, eta, folder, ledger, plans, probes, resuming, rounds, subjects, tables, unpaired
-from ..analysis import comparing, findings, standing, summary
+from ..analysis import comparing, findings, standing, summary, verdict
 from ..analysis.comparing import Comparison
 from . import entrants, prove, report, setup, stress
 
@@ -26,8 +26,8 @@ SUMMARY = "race the schedulers against each other; leaves a report"
 PLANS = "\n".join(f"  {one.name:<8} {one.what:<60} {one.takes}" for one in plans.every())
 DESCRIPTION = f"""\
 Sets up, builds the subjects (C++ in the preset release, Tokio by cargo) and races them: in every
-round each arm runs once in a fresh process, shuffled; an A/A pair and an arm with a built-in
-slow-down qualify the batch. --quick first runs a short proof and a short stress of what it races.
+round each arm runs once in a fresh process, shuffled; an A/A pair of each candidate and an arm with
+a built-in slow-down qualify the batch. --quick first runs a short proof and a short stress of what it races.
 
 {PLANS}
   FILE     a plan of your own, in TOML: METHODOLOGY.md says how        as it says
@@ -279,23 +279,23 @@ def describe(race: rounds.Race, plan: plans.Plan, command: str, wrong: list[str]
     }
 
 
-def found_in(outcome: Outcome) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
-    """What the folder says; its findings are told, and all is noted for --json."""
+def found_in(outcome: Outcome) -> tuple[dict, list[dict[str, str]], list[Comparison], comparing.Validity]:
+    """What the folder says, its verdict last; its findings are told, and all is noted for --json."""
     env, rows, comparisons = summary.load(outcome.folder)
-    batch, seen = comparing.validity(comparisons), findings.of(env, rows, comparisons)
+    batch, seen = verdict.of(env, rows, comparisons), findings.of(env, rows, comparisons)
     decided.note(folder=str(repo.shown(outcome.folder)), batch=batch.word, reasons=list(batch.reasons),
                  findings=[{"line": one.line, "red": one.red} for one in seen], failures=summary.failures(rows),
                  comparisons=[comparing.to_row(one, env["run_id"]) for one in comparisons])
     say(*(colour(one.line, "red" if one.red else "yellow") for one in seen))
-    return env, rows, comparisons
+    return env, rows, comparisons, batch
 
 
 def tell(outcome: Outcome) -> None:
     """The closing lines: how it stands, may it be believed, where is the report."""
     heading("result")
-    env, rows, comparisons = found_in(outcome)
+    env, rows, comparisons, batch = found_in(outcome)
     say(*standing.told(comparisons), *summary.bare_lines(rows, comparisons))
-    say(*summary.control_lines(comparing.validity(comparisons)))
+    say(*summary.control_lines(batch))
     say(*(f"{one.name}: {colour(one.text, TINT[one.level])}" for one in verification.statuses(env["verification"])))
     say(*filter(None, [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows)]))
     tell_wrong(outcome, summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"])

@@ -168,12 +168,11 @@ def markdown(command: str, run_id: str, told: list[str], batches: list[list[Comp
     return "\n".join(lines) + "\n"
 
 
-def lines(batches: list[list[Comparison]]) -> list[str]:
+def lines(batches: list[list[Comparison]], verdicts: against_defaults.Verdicts) -> list[str]:
     """The answer, the controls, and each setting in a line."""
     first, second = standings(batches[0]), standings(batches[1]) if len(batches) > 1 else None
     # The second batch decides, so its controls must be right too.
-    both = [comparing.validity(one) for one in batches]
-    valid = next((one for one in both if one.word == comparing.INVALID), both[0])
+    valid = next((one for one in verdicts if one.word == comparing.INVALID), verdicts[0])
     out = [advice(first, second, valid), *summary.control_lines(valid)]
     for one in sorted(first, key=lambda s: ([BETTER, UNCLEAR, SAME, WORSE].index(s.word), s.best)):
         why = "; ".join(f"{comparing.place_name(c)} {c.metric.what} ×{c.found.ratio:.3f}" for c in one.shown)
@@ -200,11 +199,11 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
     return kept
 
 
-def write(out: Path, run_id: str, batches: against_defaults.Batches) -> list[str]:
+def write(out: Path, run_id: str, batches: against_defaults.Batches, verdicts: against_defaults.Verdicts) -> list[str]:
     """tune.csv and summary.md; returns the lines for the terminal."""
     tuned = [to_row(one, run_id, number) for number, some in enumerate(batches, start=1) for one in some]
     tables.write(out / "tune.csv", COLUMNS, tuned)
-    told = lines(batches)
+    told = lines(batches, verdicts)
     (out / "summary.md").write_text(markdown(given.command(), run_id, told, batches))
     return told
 

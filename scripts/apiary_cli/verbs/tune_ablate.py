@@ -12,7 +12,7 @@ from ..base.say import duration, heading, markdown as markdown_table, say
 from ..race import eta, plans, rounds, rules, subjects, tables
 from ..race.plans import Plan, Point
 from ..race.rules import Rule
-from ..analysis import ablation, comparing, summary
+from ..analysis import ablation, comparing, summary, verdict
 from ..analysis.comparing import Comparison
 from . import against_defaults
 
@@ -70,9 +70,9 @@ def narrowed(state: rounds.Race, chosen: tuple[Rule, ...], first: list[Compariso
     return bool(left)
 
 
-def told(batches: against_defaults.Batches, rows: list[dict[str, str]]) -> list[str]:
+def told(verdicts: against_defaults.Verdicts, rows: list[dict[str, str]]) -> list[str]:
     """Each rule in a line, behind whether the controls bear it."""
-    valid = ablation.poorest([comparing.validity(one) for one in batches])
+    valid = verdict.poorest(verdicts)
     lines = [f"{one.rule.name} ({one.rule.setting}): {one.word}{f': {one.why}' if one.why else ''}" for one in ablation.outcomes(rows)]
     if valid.word == comparing.INVALID:
         lines.insert(0, "no rule goes by this batch: the controls say that it is invalid")
@@ -91,11 +91,11 @@ def markdown(command: str, run_id: str, lines: list[str], rows: list[dict[str, s
     return "\n".join(out) + "\n"
 
 
-def write(out: Path, run_id: str, batches: against_defaults.Batches) -> list[str]:
+def write(out: Path, run_id: str, batches: against_defaults.Batches, verdicts: against_defaults.Verdicts) -> list[str]:
     """ablation.csv and summary.md; returns the lines for the terminal."""
     rows = [row for number, one in enumerate(batches, start=1) for row in ablation.to_rows(one, run_id, number)]
     tables.write(out / "ablation.csv", ablation.COLUMNS, rows)
-    lines = told(batches, rows)
+    lines = told(verdicts, rows)
     (out / "summary.md").write_text(markdown(given.command(), run_id, lines, rows))
     return lines
 
