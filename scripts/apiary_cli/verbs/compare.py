@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base import commits, decided, given, repo, stats
-from ..base.errors import Fault, INCORRECT, USAGE
+from ..base.errors import Fault, INCORRECT, USAGE, gravest
 from ..base.say import colour, duration, heading, say, table, warn
-from ..race import folder, plans, subjects
+from ..race import folder, plans, subjects, tables
 from ..analysis import compare_folders, comparing, summary
 from . import race, setup
 
@@ -38,7 +38,7 @@ out, and decides nothing, as in a race.
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
 takes:   for commits two builds of one subject and about 2 minutes; twice that where the second batch is needed
 exit:    0 not slower; 1 slower, wrong work, or a finding as race has them; 2 names that make no sense; 3 the harness failed;
-         4 the controls say that the batch is invalid"""
+         4 the controls say that the batch is invalid: it decides nothing over slower. With --repeat any 1 wins, then any 3"""
 
 ROUNDS, SUBJECT = plans.plan("gate").rounds, "hive"
 TINT = {stats.REGRESSED: "red", stats.IMPROVED: "green"}
@@ -91,9 +91,8 @@ def folders(old: Path, new: Path) -> int:
     rows = []
     for one in found:
         anchors = f"against {', '.join(one.anchors)}" if one.anchors else "medians only"
-        place = " ".join(filter(None, (one.subject, *one.key[:2], "" if one.key[2] == "free" else one.key[2])))
         note = "; ".join([anchors, *one.flags])
-        rows.append(table_row(place, one.metric.what, one.found, one.margin, one.verdict, note))
+        rows.append(table_row(f"{one.subject} {tables.label_of(one.key)}", one.metric.what, one.found, one.margin, one.verdict, note))
     say(table(HEAD, rows, right={2, 3, 4}))
     decided.note(old=str(old), new=str(new), comparisons=[
         {"subject": one.subject, "point": list(one.key), "metric": one.metric.column, "ratio": one.found.ratio, "lo": one.found.lo,
@@ -158,7 +157,7 @@ def run(args: argparse.Namespace) -> int:
         heading(f"{len(outcomes)} times {args.new} over {args.old}")
         say(*verdicts_of(outcomes))
     say(f"took {duration(time.monotonic() - started)}")
-    return max(outcome.code for outcome in outcomes)
+    return gravest(outcome.code for outcome in outcomes)
 
 
 @dataclass(frozen=True)
