@@ -19,6 +19,7 @@ from typing import NoReturn
 from .base import decided, environment, proc, repo
 from .base.errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
 from .base.say import Progress
+from .race import folder
 from .verbs import completion, setup
 
 VERBS = ("setup", "build", "check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact",
@@ -112,9 +113,10 @@ def dispatch(words: list[str]) -> int:
 
 
 def carry_out(name: str, args: argparse.Namespace) -> int:
-    if name not in BARE and not (name in LISTS and args.list):
-        setup.fetch_libraries()
-    return verb_module(name).run(args)
+    with contextlib.nullcontext() if name == "clean" else repo.at_work():
+        if name not in BARE and not (name in LISTS and args.list):
+            setup.fetch_libraries()
+        return verb_module(name).run(args)
 
 
 def with_record(name: str, args: argparse.Namespace) -> int:
@@ -159,7 +161,10 @@ def of_system(error: OSError) -> Fault:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         full = full_disks()
         where = ", ".join(full) or error.filename or "this user's share of it"
-        remedy = "make room there (scripts/apiary clean removes the builds); a race that had rounds goes on with race --resume"
+        remedy = "make room there: scripts/apiary clean removes the builds"
+        if folder.unfinished():
+            needed = "build/release, build/python and tokio_baseline/target"
+            remedy = f"make room there, and leave {needed}: scripts/apiary race --resume goes on by them"
         return Fault(f"the disk is full: {where}", str(error.strerror), remedy)
     frames = traceback.extract_tb(error.__traceback__)
     where = ([frame for frame in frames if "apiary_cli" in frame.filename] or frames)[-1:]

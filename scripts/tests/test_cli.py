@@ -15,6 +15,7 @@ from unittest import mock
 from apiary_cli import main
 from apiary_cli.base import known, repo
 from apiary_cli.base.errors import unknown
+from apiary_cli.race import folder
 from apiary_cli.verbs import clean
 
 from . import fakes
@@ -184,6 +185,11 @@ class Disks(unittest.TestCase):
             room = os.statvfs_result((4096, 4096, 100, 0, 0, 100, 50, 50, 0, 255))
             with mock.patch.object(os, "statvfs", lambda _: room):
                 told = main.of_system(error).text()
+                with mock.patch.object(folder, "unfinished", lambda: [name]):
+                    resumable = main.of_system(error).remedy
+            self.assertIn("scripts/apiary clean", told)
+            self.assertNotIn("clean", resumable, "a race goes on with the programs as they lie")
+            self.assertIn("race --resume", resumable)
             self.assertIn(f"the disk is full: {main.mount_of(repo.ROOT)} (0 KiB", told)
             self.assertNotIn("a system call", told)
             self.assertTrue(name)

@@ -143,6 +143,22 @@ def locked(name: str) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def at_work(alone: bool = False) -> Iterator[bool]:
+    """While a verb works in this tree, beside others. `alone`: whether no other does; and then none begins meanwhile."""
+    tree, got = os.open(ROOT, os.O_RDONLY), True
+    try:
+        fcntl.flock(tree, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
+    except BlockingIOError:
+        got = False
+    except OSError:  # a file system that has no locks
+        pass
+    try:
+        yield got
+    finally:
+        os.close(tree)
+
+
 def shown(path: Path, elsewhere: Path | None = None) -> Path:
     """As a reader at the root sees it; whole where it lies elsewhere."""
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else elsewhere or path
