@@ -86,6 +86,12 @@ class UnknownNames(TreeCase):
         for given in ("x", "impl/apiary/queues/a.hpp=relaxed", "impl/apiary/queues/a.hpp:3=relaxt", "recheck:"):
             self.refused("prove", "--no-build", "--mutate", given, seen=given, exists=["FILE:LINE", "--inventory"])
 
+    def test_options_of_the_other_kind_of_mutants(self) -> None:
+        for words, seen in ((["--list"], "--list without --logic"), (["--share", "0.1"], "--share without --logic"),
+                            (["--logic", "--inventory"], "--inventory with --logic")):
+            self.refused("mutate", "--no-build", *words, seen=seen, exists=["mutate --logic --list"])
+        self.refused("mutate", "--longer", "soon", seen="--longer soon", exists=["5s"])
+
     def test_missing_arguments_are_shown_in_a_call(self) -> None:
         self.refused("compare", "HEAD", seen="required: NEW", exists=["scripts/apiary compare OLD NEW"])
 
