@@ -107,8 +107,8 @@ def dispatch(words: list[str]) -> int:
     if name not in VERBS:
         raise unknown("verb", name, VERBS)
     args = parse(name, rest)
-    if getattr(args, "json", None):
-        return with_record(name, args)
+    if getattr(args, "json", None) is not None:
+        return with_record(name, args, args.json if args.json == decided.STDOUT else repo.writable("--json", args.json))
     return carry_out(name, args)
 
 
@@ -119,11 +119,11 @@ def carry_out(name: str, args: argparse.Namespace) -> int:
         return verb_module(name).run(args)
 
 
-def with_record(name: str, args: argparse.Namespace) -> int:
+def with_record(name: str, args: argparse.Namespace, where: str | Path) -> int:
     """--json: what the verb noted, and how it ended."""
     began, code, fault, real = time.monotonic(), HARNESS, None, sys.stdout
     try:
-        if args.json == decided.STDOUT:
+        if where == decided.STDOUT:
             sys.stdout = sys.stderr
         code = carry_out(name, args)
         return code
@@ -133,7 +133,7 @@ def with_record(name: str, args: argparse.Namespace) -> int:
     finally:
         Progress.hide()
         sys.stdout = real
-        decided.write(args.json, name, code, time.monotonic() - began, fault)
+        decided.write(where, name, code, time.monotonic() - began, fault)
 
 
 def full_disks() -> list[str]:

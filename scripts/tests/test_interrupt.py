@@ -82,6 +82,14 @@ class Interrupted(TreeCase):
         self.assertEqual(apiary(self.root, "clean", "--results").returncode, 0)
         self.assertFalse(any(path.exists() for path in half_made))
 
+    def test_what_cannot_go_on_says_what_is_lost(self) -> None:
+        self.subjects({"name": "hive", "scenarios": ("post_throughput", "spawn_many_remote_idle")})
+        process = start(self.root, "qualify", "--no-build", "--rounds", "999")
+        for _ in range(2):  # an arm that runs again: one point has run whole
+            self.wait_for(process, "arm00/subject")
+            self.assertTrue(comes_true(lambda: not any("arm00/subject" in line for line in processes_of(self.root))))
+        self.assertRegex(self.stop(process, signal.SIGINT), r"warning: the figures of \d+ runs are lost: only `race` keeps them")
+
     def test_prove_and_its_grandchildren(self) -> None:
         program = fakes.script(
             self.root / "build/model/bin/c",

@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Iterable, Iterator
 
-from .errors import Fault, HARNESS, tail
+from .errors import Fault, HARNESS, USAGE, tail
 from .say import say
 
 ROOT = Path(os.environ.get("APIARY_ROOT") or Path(__file__).resolve().parents[3])
@@ -171,10 +171,31 @@ def must_read(path: Path, remedy: str = "") -> str:
         raise Fault(f"{shown(path)} cannot be read", str(error.strerror), remedy) from error
 
 
+def half(path: Path) -> Path:
+    """Where a file is written before it has its name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.with_name(f".{path.name}.{os.getpid()}")
+
+
+def writable(option: str, name: str) -> Path:
+    """The file that an option names, as seen from anywhere; refused before the work and not behind it."""
+    path, why = Path(name).absolute(), ""
+    try:
+        if not name or path.exists() and not path.is_file():
+            why = "it is no file"
+        else:
+            half(path).touch()
+            half(path).unlink()
+    except OSError as error:
+        why = str(error.strerror)
+    if why:
+        raise Fault(f"{option} {name!r} cannot be written", why, f"{option} FILE, in a folder where this user may write", USAGE)
+    return path
+
+
 def write_text(path: Path, text: str) -> None:
     """Whole or not at all: what was there stays where the disk is full."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = half(path)
     try:
         temporary.write_text(text)
         temporary.replace(path)

@@ -221,7 +221,8 @@ def perform(plan: plans.Plan, found: list[subjects.Subject], args: argparse.Name
         if "words" in args:
             race.keep = resuming.Keeper(race, out, args.words, wrong, state.get("spent_s", 0.0)).keep
         probed = probes.all_probes()
-        run_rounds(race)
+        with rounds.measuring(race):
+            run_rounds(race)
         for row, reason in ledger.disagreements(race.rows):  # equal work must give equal checks across subjects
             row |= {"status": "wrong", "error": reason}
         tables.write(out / "rows.csv", tables.ROWS, race.rows)
