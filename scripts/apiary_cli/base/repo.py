@@ -14,7 +14,7 @@ import socket
 import subprocess
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Iterable, Iterator
+from typing import Iterable, Iterator, TextIO
 
 from .errors import Fault, HARNESS, USAGE, tail
 from .say import say
@@ -211,16 +211,28 @@ def write_csv(path: Path, columns: list[str], rows: Iterable[list]) -> None:
     write_text(path, text.getvalue())
 
 
-def read_csv(path: Path, columns: list[str], remedy: str = "", code: int = HARNESS) -> list[dict[str, str]]:
-    """The lines of a table that has these columns, each with every cell."""
-    with path.open(newline="") as handle:
+def rows_of(handle: TextIO, name: str, columns: list[str]) -> list[dict[str, str]]:
+    """The rows of a table that has these columns, each with every cell; ValueError where it is none."""
+    try:
         reader = csv.DictReader(handle)
+        if reader.fieldnames != columns:
+            raise ValueError(f"{name} has another header")
         rows = list(reader)
-    torn = next((list(row.values()) for row in rows if None in row or None in row.values()), None)
-    if reader.fieldnames != columns or torn:
-        seen = f"{path} has other columns" if not torn else f"{path}: a line has not its columns"
-        raise Fault(seen, str(torn or reader.fieldnames), remedy or "columns: " + ",".join(columns), code)
+    except csv.Error as error:
+        raise ValueError(f"{name} is no CSV: {error}") from error
+    for number, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise ValueError(f"{name}: row {number} has not the header's {len(columns)} cells")
     return rows
+
+
+def read_csv(path: Path, columns: list[str], remedy: str = "", code: int = HARNESS) -> list[dict[str, str]]:
+    """A table of this repository, or one in its place."""
+    try:
+        with path.open(newline="") as handle:
+            return rows_of(handle, path.name, columns)
+    except ValueError as error:
+        raise Fault(f"{path} cannot be read", str(error), remedy or "columns: " + ",".join(columns), code) from error
 
 
 def write_json(path: Path, data: object) -> None:
