@@ -190,9 +190,8 @@ class Disks(unittest.TestCase):
             self.assertEqual(main.mount_of(Path("/proc/self")).split()[0], "/proc")
             room = os.statvfs_result((4096, 4096, 100, 0, 0, 100, 50, 50, 0, 255))
             with mock.patch.object(os, "statvfs", lambda _: room):
-                told = main.of_system(error).text()
-                with mock.patch.object(folder, "unfinished", lambda: [name]):
-                    resumable = main.of_system(error).remedy
+                with mock.patch.object(folder, "unfinished", side_effect=[[], [name]]):
+                    told, resumable = main.of_system(error).text(), main.of_system(error).remedy
             self.assertIn("scripts/apiary clean", told)
             self.assertNotIn("clean", resumable, "a race goes on with the programs as they lie")
             self.assertIn("race --resume", resumable)

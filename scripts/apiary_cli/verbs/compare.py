@@ -9,12 +9,12 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base import commits, decided, given, repo, stats
+from ..base import commits, decided, given, stats
 from ..base.errors import Fault, INCORRECT, USAGE, gravest
 from ..base.say import colour, duration, heading, say, table, warn
-from ..race import folder, plans, subjects, tables
+from ..race import plans, subjects, tables
 from ..analysis import compare_folders, comparing, summary
-from . import race, setup
+from . import race, report, setup
 
 SUMMARY = "did a change cost anything? two commits in one race, or two result folders"
 DESCRIPTION = """\
@@ -57,15 +57,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
     parser.add_argument("--seed", type=given.seed, help="of order, plans and padding (default: random, recorded)")
     parser.add_argument("--timeout", type=given.seconds, metavar="S", help="for one run, before it counts as hung")
-
-
-def folder_of(name: str) -> Path | None:
-    for candidate in (Path(name), repo.RESULTS / name):
-        if candidate.is_dir() and candidate.name.endswith(folder.UNFINISHED):
-            folder.refuse_unfinished(candidate)
-        if (candidate / "rows.csv").is_file() and (candidate / "env.json").is_file():
-            return candidate
-    return None
 
 
 HEAD = ["point", "metric", "NEW / OLD", "95 % interval", "margin", "verdict", "note"]
@@ -138,7 +129,7 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str
 
 
 def run(args: argparse.Namespace) -> int:
-    old, new = folder_of(args.old), folder_of(args.new)
+    old, new = report.named(args.old), report.named(args.new)
     if old and new:
         return folders(old, new)
     if old or new:

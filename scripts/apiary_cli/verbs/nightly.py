@@ -215,7 +215,7 @@ def smoke_part(workers: int) -> Part:
 def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, unpaired: bool) -> Part:
     args = race.parsed("--no-build", "--believe", "--workers", str(workers), *([] if unpaired else ["--no-sidecars"]))
     found, refused = entrants.gather(args, plan.subjects)
-    outcome = race.perform(plan, found, args, refused, deadline, " ".join(["scripts/apiary", *sys.argv[1:]]))
+    outcome = race.perform(plan, found, args, refused, deadline, given.command())
     env, rows, comparisons = summary.load(outcome.folder)
     bad = {subject for subject, _ in comparing.incorrect(rows)}
     failures = summary.failures(rows)
