@@ -19,6 +19,7 @@ from typing import NoReturn
 from .base import decided, environment, proc, repo
 from .base.errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
 from .base.say import Progress
+from .race import folder
 from .verbs import completion, setup
 
 VERBS = ("setup", "build", "check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact",
@@ -106,22 +107,23 @@ def dispatch(words: list[str]) -> int:
     if name not in VERBS:
         raise unknown("verb", name, VERBS)
     args = parse(name, rest)
-    if getattr(args, "json", None):
-        return with_record(name, args)
+    if getattr(args, "json", None) is not None:
+        return with_record(name, args, args.json if args.json == decided.STDOUT else repo.writable("--json", args.json))
     return carry_out(name, args)
 
 
 def carry_out(name: str, args: argparse.Namespace) -> int:
-    if name not in BARE and not (name in LISTS and args.list):
-        setup.fetch_libraries()
-    return verb_module(name).run(args)
+    with contextlib.nullcontext() if name == "clean" else repo.at_work():
+        if name not in BARE and not (name in LISTS and args.list):
+            setup.fetch_libraries()
+        return verb_module(name).run(args)
 
 
-def with_record(name: str, args: argparse.Namespace) -> int:
+def with_record(name: str, args: argparse.Namespace, where: str | Path) -> int:
     """--json: what the verb noted, and how it ended."""
     began, code, fault, real = time.monotonic(), HARNESS, None, sys.stdout
     try:
-        if args.json == decided.STDOUT:
+        if where == decided.STDOUT:
             sys.stdout = sys.stderr
         code = carry_out(name, args)
         return code
@@ -131,7 +133,7 @@ def with_record(name: str, args: argparse.Namespace) -> int:
     finally:
         Progress.hide()
         sys.stdout = real
-        decided.write(args.json, name, code, time.monotonic() - began, fault)
+        decided.write(where, name, code, time.monotonic() - began, fault)
 
 
 def full_disks() -> list[str]:
@@ -159,7 +161,10 @@ def of_system(error: OSError) -> Fault:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         full = full_disks()
         where = ", ".join(full) or error.filename or "this user's share of it"
-        remedy = "make room there (scripts/apiary clean removes the builds); a race that had rounds goes on with race --resume"
+        remedy = "make room there: scripts/apiary clean removes the builds"
+        if folder.unfinished():
+            needed = "build/release, build/python and tokio_baseline/target"
+            remedy = f"make room there, and leave {needed}: scripts/apiary race --resume goes on by them"
         return Fault(f"the disk is full: {where}", str(error.strerror), remedy)
     frames = traceback.extract_tb(error.__traceback__)
     where = ([frame for frame in frames if "apiary_cli" in frame.filename] or frames)[-1:]

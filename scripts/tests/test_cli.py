@@ -15,6 +15,7 @@ from unittest import mock
 from apiary_cli import main
 from apiary_cli.base import known, repo
 from apiary_cli.base.errors import unknown
+from apiary_cli.race import folder
 from apiary_cli.verbs import clean
 
 from . import fakes
@@ -84,6 +85,12 @@ class UnknownNames(TreeCase):
     def test_mutation(self) -> None:
         for given in ("x", "impl/apiary/queues/a.hpp=relaxed", "impl/apiary/queues/a.hpp:3=relaxt", "recheck:"):
             self.refused("prove", "--no-build", "--mutate", given, seen=given, exists=["FILE:LINE", "--inventory"])
+
+    def test_options_of_the_other_kind_of_mutants(self) -> None:
+        for words, seen in ((["--list"], "--list without --logic"), (["--share", "0.1"], "--share without --logic"),
+                            (["--logic", "--inventory"], "--inventory with --logic")):
+            self.refused("mutate", "--no-build", *words, seen=seen, exists=["mutate --logic --list"])
+        self.refused("mutate", "--longer", "soon", seen="--longer soon", exists=["5s"])
 
     def test_missing_arguments_are_shown_in_a_call(self) -> None:
         self.refused("compare", "HEAD", seen="required: NEW", exists=["scripts/apiary compare OLD NEW"])
@@ -183,7 +190,11 @@ class Disks(unittest.TestCase):
             self.assertEqual(main.mount_of(Path("/proc/self")).split()[0], "/proc")
             room = os.statvfs_result((4096, 4096, 100, 0, 0, 100, 50, 50, 0, 255))
             with mock.patch.object(os, "statvfs", lambda _: room):
-                told = main.of_system(error).text()
+                with mock.patch.object(folder, "unfinished", side_effect=[[], [name]]):
+                    told, resumable = main.of_system(error).text(), main.of_system(error).remedy
+            self.assertIn("scripts/apiary clean", told)
+            self.assertNotIn("clean", resumable, "a race goes on with the programs as they lie")
+            self.assertIn("race --resume", resumable)
             self.assertIn(f"the disk is full: {main.mount_of(repo.ROOT)} (0 KiB", told)
             self.assertNotIn("a system call", told)
             self.assertTrue(name)

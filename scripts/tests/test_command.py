@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -121,6 +122,22 @@ class Json(TreeCase):
         self.assertEqual((told["exit"], done.returncode), (3, 3))
         self.assertIn("no checks", told["fault"]["seen"])
         self.assertIn("no checks", done.stderr)
+
+    def test_a_file_that_cannot_be_written_is_refused_before_the_work(self) -> None:
+        (self.root / "text").write_text("no folder\n")
+        for name in (".", "", "/dev/null", str(self.root / "text" / "x"), str(self.root / ("x" * 250))):
+            for words in (["prove", "--no-build", "--json", name], ["nightly", "--no-build", "--junit", name]):
+                with self.subTest(words=words):
+                    done = apiary(self.root, *words)
+                    self.assertEqual(done.returncode, 2, done.stderr)
+                    self.assertRegex(done.stderr, f"^apiary: {words[2]} .*cannot be written\n  cause: +[\\w ]+\n  remedy: ")
+        self.assertEqual(list(self.root.rglob(".x*")), [])
+
+    def test_it_is_written_as_seen_from_where_the_command_began(self) -> None:
+        with mock.patch.object(main, "carry_out", lambda *_: os.chdir("/") or 0), mock.patch.object(repo, "ROOT", self.root):
+            with contextlib.chdir(self.root):
+                main.dispatch(["doctor", "--json", "new/found.json"])
+        self.assertEqual(json.loads((self.root / "new/found.json").read_text())["exit"], 0)
 
     def test_every_verb_that_decides_has_it(self) -> None:
         for verb in main.VERBS:

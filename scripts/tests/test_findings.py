@@ -243,7 +243,7 @@ class TheFile(TreeCase):
             self.file(head)
             self.assertEqual(findings.expected(), [])
             for text in ("scenario,reason\n", head + "a,,free,hive,nonsense,why\n", head + "a,,free,hive,two_modes,\n",
-                         head + "a,free\n"):
+                         head + "a,free\n", head + "x" * 200_000 + ",,,,\n"):
                 self.file(text)
                 with self.subTest(text), self.assertRaises(Fault):
                     findings.expected()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import io
 import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 
 from apiary_cli.analysis import comparing
-from apiary_cli.base.errors import Fault
-from apiary_cli.verbs import check, compare
+from apiary_cli.base.errors import Fault, gravest
+from apiary_cli.race import plans
+from apiary_cli.verbs import check, compare, race
 
 HEAD, NOBODYS = "1" * 40, "0" * 40
 
@@ -88,6 +92,41 @@ class Gate(unittest.TestCase):
         for text in ("", "main\n", "123abc"):
             with self.subTest(text), self.assertRaises(Fault):
                 self.run_gate(text, "impl/x.hpp")
+
+
+class ExitCodes(unittest.TestCase):
+    """One rule for `race --baseline`, `compare` and the gate."""
+
+    def code(self, validity: str, plan: str = "gate", slower: bool = True, status: str = "ok", wrong: tuple[str, ...] = ()) -> int:
+        with (
+            mock.patch.object(comparing, "validity", return_value=comparing.Validity(validity, (), (), ())),
+            mock.patch.object(comparing, "regressions", return_value=["one"] if slower else []),
+        ):
+            return race.exit_code(plans.plan(plan), [{"subject": "hive", "status": status}], [], list(wrong))
+
+    def test_a_regression_counts_where_the_batch_is_not_invalid(self) -> None:
+        for validity in (comparing.VALID, comparing.WEAK, comparing.NONE):
+            self.assertEqual([self.code(validity, plan) for plan in ("gate", "quick")], [1, 1])
+            self.assertEqual(self.code(validity, slower=False), 0)
+        self.assertEqual(self.code(comparing.INVALID), 4)
+        self.assertEqual(self.code(comparing.INVALID, "quick"), 4, "it asked, and got no answer")
+        self.assertEqual(self.code(comparing.INVALID, "quick", slower=False), 0, "a warning")
+
+    def test_wrong_work_is_red_whatever_the_controls_say(self) -> None:
+        self.assertEqual(self.code(comparing.INVALID, status="wrong"), 1)
+        self.assertEqual(self.code(comparing.INVALID, wrong=("a subject was refused",)), 1)
+        self.assertEqual(self.code(comparing.INVALID, slower=False, status="unsupported"), 3, "nothing ran")
+
+    def test_over_several_batches_red_wins(self) -> None:
+        self.assertEqual([gravest(codes) for codes in ([0, 4], [4, 1, 0], [4, 3], [3, 1], [0, 0])], [4, 1, 3, 1, 0])
+        parser = argparse.ArgumentParser()
+        compare.arguments(parser)
+        with (
+            mock.patch.multiple(compare, setup=mock.DEFAULT, tell=mock.DEFAULT, builds=lambda _: (None, None), verdicts_of=lambda _: []),
+            mock.patch.object(race, "perform", side_effect=[race.Outcome(Path("x"), code) for code in (4, 1)]),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            self.assertEqual(compare.run(parser.parse_args(["no-commit", ".", "--repeat", "2"])), 1)
 
 
 if __name__ == "__main__":

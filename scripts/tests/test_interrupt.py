@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 from . import fakes
-from .support import TreeCase, comes_true, processes_of, start
+from .support import TreeCase, apiary, comes_true, processes_of, start
 
 
 class Interrupted(TreeCase):
@@ -67,6 +67,28 @@ class Interrupted(TreeCase):
         self.subjects({"name": "hive"})
         self.assertEqual(self.race("--plan", "smoke", "--scenario", "post_throughput").returncode, 0)
         self.assertFalse(list((self.root / "results").glob(".tmp-*")))
+
+    def test_clean_leaves_what_a_live_race_needs(self) -> None:
+        self.subjects({"name": "hive", "behaviour": "sleep"})
+        process = start(self.root, "race", "--no-build", "--plan", "smoke", "--no-sidecars")
+        self.wait_for(process, "arm00/subject")
+        half_made = [*(self.root / "results").glob(".tmp-*"), *(self.root / "results").glob("*.unfinished"), self.root / "build"]
+        self.assertEqual(len(half_made), 3)
+        done = apiary(self.root, "clean", "--results")
+        self.assertEqual((done.returncode, done.stdout.count("stays: another apiary works")), (0, 3), done.stdout + done.stderr)
+        self.assertTrue(all(path.exists() for path in half_made))
+        process.kill()
+        process.communicate()
+        self.assertEqual(apiary(self.root, "clean", "--results").returncode, 0)
+        self.assertFalse(any(path.exists() for path in half_made))
+
+    def test_what_cannot_go_on_says_what_is_lost(self) -> None:
+        self.subjects({"name": "hive", "scenarios": ("post_throughput", "spawn_many_remote_idle")})
+        process = start(self.root, "qualify", "--no-build", "--rounds", "999")
+        for _ in range(2):  # an arm that runs again: one point has run whole
+            self.wait_for(process, "arm00/subject")
+            self.assertTrue(comes_true(lambda: not any("arm00/subject" in line for line in processes_of(self.root))))
+        self.assertRegex(self.stop(process, signal.SIGINT), r"warning: the figures of \d+ runs are lost: only `race` keeps them")
 
     def test_prove_and_its_grandchildren(self) -> None:
         program = fakes.script(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import io
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from unittest import mock
 
-from apiary_cli.base.errors import Fault
+from apiary_cli.base.errors import Fault, Stopped
 from apiary_cli.verify import catalogue
 from apiary_cli.report import junit
 from apiary_cli.report.junit import FAILED, PASSED, SKIPPED, Case, Part
@@ -78,6 +83,35 @@ class Outcome(unittest.TestCase):
     def test_what_does_not_fit_is_not_run_and_says_what_runs_it(self) -> None:
         part = nightly.guarded("mutation", self.fail, False, "mutate")
         self.assertEqual((part.status, part.cases[0].message), (SKIPPED, "did not fit the budget; scripts/apiary mutate"))
+
+    def test_a_part_may_end_in_any_way_and_the_others_go_on(self) -> None:
+        for error in (Fault("no subject"), OSError(28, "no space"), ValueError("odd")):
+            with self.subTest(error), contextlib.redirect_stdout(io.StringIO()):
+                part = nightly.guarded("race", mock.Mock(side_effect=error))
+                self.assertEqual(part.status, FAILED)
+                self.assertIn(str(error), part.cases[0].message)
+
+    def test_a_night_that_is_stopped_leaves_its_page(self) -> None:
+        parser = argparse.ArgumentParser()
+        nightly.arguments(parser)
+
+        def night(*_: object):
+            yield "prove", lambda: Part("prove", [Case("deque", PASSED)])
+            yield "stress", mock.Mock(side_effect=Stopped(15))
+            self.fail("it went on")
+
+        with (
+            tempfile.TemporaryDirectory() as name, mock.patch.object(nightly, "FOLDER", Path(name)),
+            mock.patch.object(nightly, "night", night), mock.patch.object(check, "tell_the_job"),
+            contextlib.redirect_stdout(io.StringIO()), self.assertRaises(Stopped),
+        ):
+            try:
+                nightly.run(parser.parse_args(["--no-build"]))
+            finally:
+                text = (Path(name) / "summary.md").read_text()
+                suites = ET.parse(Path(name) / "junit.xml").findall("testsuite")
+        self.assertIn("failed: stress: stopped by signal 15", text)
+        self.assertEqual([suite.get("failures") for suite in suites], ["0", "1"])
 
     def test_junit(self) -> None:
         parts = [

@@ -8,7 +8,7 @@ import unittest
 from html.parser import HTMLParser
 
 from apiary_cli.base import say
-from apiary_cli.report import page_data, svg
+from apiary_cli.report import index_page, page_data, svg
 
 from .support import TreeCase, apiary
 
@@ -95,6 +95,14 @@ class Page(TreeCase):
         self.assertEqual(history.count('<svg class="chart'), history.count("<section>"))
         self.assertIn(whole.name, history)
         self.assertNotIn("tokio", history.split("</nav>")[-1], "only what decides over a change: ours")
+
+    def test_the_history_says_why_a_mark_is_hollow_and_goes_in_equal_steps(self) -> None:
+        told = [{"name": f"2026010{day}", "word": word, "commit": "c"} for day, word in enumerate(("VALID", "WEAK", "VALID"))]
+        found = {"hive": [(one, 50.0, 49.0, 51.0, 9) for one in told]}
+        drawn = index_page.history_point(("successor", "", "one_cpu"), found)["drawn"]
+        self.assertRegex(drawn, 'class="hollow [^>]*><title>[^<]*, batch WEAK</title>')
+        first, second, third = (float(x) for x in re.findall(r'<circle cx="([\d.]+)%"', drawn))
+        self.assertAlmostEqual(second - first, third - second)
 
     def test_a_page_is_never_replaced_by_a_poorer_one_unless_told(self) -> None:
         text = self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})

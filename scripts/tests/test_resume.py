@@ -112,6 +112,7 @@ class Resumed(TreeCase):
         (path,) = results.glob(f"*{folder.UNFINISHED}")
         if number != signal.SIGKILL:
             self.assertIn(f"race --resume {path.name.removesuffix(folder.UNFINISHED)}", err)
+            self.assertNotIn("lost", err)
         return path
 
     def shorten(self, path: Path, rounds: int) -> None:

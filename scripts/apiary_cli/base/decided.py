@@ -23,9 +23,9 @@ def argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="also write what was decided to FILE; - is standard output, and prose goes to stderr")
 
 
-def write(where: str, verb: str, code: int, seconds: float, fault: dict | None) -> None:
+def write(where: str | Path, verb: str, code: int, seconds: float, fault: dict | None) -> None:
     told = {"schema_version": 1, "verb": verb, "exit": code, "seconds": round(seconds, 3)} | ({"fault": fault} if fault else {}) | FOUND
     if where == STDOUT:
         sys.stdout.write(json.dumps(told, indent=1, default=str) + "\n")
     else:
-        repo.write_json(Path(where), json.loads(json.dumps(told, default=str)))
+        repo.write_json(where, json.loads(json.dumps(told, default=str)))

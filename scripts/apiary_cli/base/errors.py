@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Iterable
 
+# A batch of a race: incorrect work is 1, whatever its controls say; a regression is 1 where they hold, and 4 where they do not.
 INCORRECT, USAGE, HARNESS, INVALID_BATCH = 1, 2, 3, 4
 WIDTH = 88
 MOST_NAMES, LIKE = 120, 12  # names that a fault lists; of more, so many
@@ -25,6 +26,12 @@ class Fault(Exception):
                 lines.append(f"  {label}{first}")
                 lines += [f"          {line}" for line in rest]
         return "\n".join(lines)
+
+
+def gravest(codes: Iterable[int]) -> int:
+    """Of several batches: one that is red makes all red."""
+    found = set(codes)
+    return next((code for code in (INCORRECT, HARNESS, INVALID_BATCH) if code in found), 0)
 
 
 class Stopped(BaseException):

@@ -14,9 +14,9 @@ import socket
 import subprocess
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Iterable, Iterator
+from typing import Iterable, Iterator, TextIO
 
-from .errors import Fault, HARNESS, tail
+from .errors import Fault, HARNESS, USAGE, tail
 from .say import say
 
 ROOT = Path(os.environ.get("APIARY_ROOT") or Path(__file__).resolve().parents[3])
@@ -143,6 +143,22 @@ def locked(name: str) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def at_work(alone: bool = False) -> Iterator[bool]:
+    """While a verb works in this tree, beside others. `alone`: whether no other does; and then none begins meanwhile."""
+    tree, got = os.open(ROOT, os.O_RDONLY), True
+    try:
+        fcntl.flock(tree, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
+    except BlockingIOError:
+        got = False
+    except OSError:  # a file system that has no locks
+        pass
+    try:
+        yield got
+    finally:
+        os.close(tree)
+
+
 def shown(path: Path, elsewhere: Path | None = None) -> Path:
     """As a reader at the root sees it; whole where it lies elsewhere."""
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else elsewhere or path
@@ -155,10 +171,31 @@ def must_read(path: Path, remedy: str = "") -> str:
         raise Fault(f"{shown(path)} cannot be read", str(error.strerror), remedy) from error
 
 
+def half(path: Path) -> Path:
+    """Where a file is written before it has its name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.with_name(f".{path.name}.{os.getpid()}")
+
+
+def writable(option: str, name: str) -> Path:
+    """The file that an option names, as seen from anywhere; refused before the work and not behind it."""
+    path, why = Path(name).absolute(), ""
+    try:
+        if not name or path.exists() and not path.is_file():
+            why = "it is no file"
+        else:
+            half(path).touch()
+            half(path).unlink()
+    except OSError as error:
+        why = str(error.strerror)
+    if why:
+        raise Fault(f"{option} {name!r} cannot be written", why, f"{option} FILE, in a folder where this user may write", USAGE)
+    return path
+
+
 def write_text(path: Path, text: str) -> None:
     """Whole or not at all: what was there stays where the disk is full."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = half(path)
     try:
         temporary.write_text(text)
         temporary.replace(path)
@@ -174,16 +211,28 @@ def write_csv(path: Path, columns: list[str], rows: Iterable[list]) -> None:
     write_text(path, text.getvalue())
 
 
-def read_csv(path: Path, columns: list[str], remedy: str = "", code: int = HARNESS) -> list[dict[str, str]]:
-    """The lines of a table that has these columns, each with every cell."""
-    with path.open(newline="") as handle:
+def rows_of(handle: TextIO, name: str, columns: list[str]) -> list[dict[str, str]]:
+    """The rows of a table that has these columns, each with every cell; ValueError where it is none."""
+    try:
         reader = csv.DictReader(handle)
+        if reader.fieldnames != columns:
+            raise ValueError(f"{name} has another header")
         rows = list(reader)
-    torn = next((list(row.values()) for row in rows if None in row or None in row.values()), None)
-    if reader.fieldnames != columns or torn:
-        seen = f"{path} has other columns" if not torn else f"{path}: a line has not its columns"
-        raise Fault(seen, str(torn or reader.fieldnames), remedy or "columns: " + ",".join(columns), code)
+    except csv.Error as error:
+        raise ValueError(f"{name} is no CSV: {error}") from error
+    for number, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise ValueError(f"{name}: row {number} has not the header's {len(columns)} cells")
     return rows
+
+
+def read_csv(path: Path, columns: list[str], remedy: str = "", code: int = HARNESS) -> list[dict[str, str]]:
+    """A table of this repository, or one in its place."""
+    try:
+        with path.open(newline="") as handle:
+            return rows_of(handle, path.name, columns)
+    except ValueError as error:
+        raise Fault(f"{path} cannot be read", str(error), remedy or "columns: " + ",".join(columns), code) from error
 
 
 def write_json(path: Path, data: object) -> None:

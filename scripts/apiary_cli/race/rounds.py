@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
@@ -14,9 +15,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Iterator
 
 from ..base import proc, stats
+from ..base.errors import Stopped
+from ..base.say import warn
 from . import disturbance, histogram, planfile, plausible, subjects, tables
 from .eta import Eta
 from .metrics import unit_of
@@ -249,6 +252,18 @@ def may_repeat(race: Race) -> bool:
 
 def in_time(race: Race, needed: float) -> bool:
     return race.deadline is None or time.monotonic() + needed <= race.deadline
+
+
+@contextlib.contextmanager
+def measuring(race: Race) -> Iterator[None]:
+    """Around all rounds: stopped, it says what is lost, for only `race` keeps its rounds."""
+    try:
+        yield
+    except Stopped:
+        ran = sum(row["status"] != "unsupported" for row in race.rows)
+        if ran and not (race.keep and race.rounds_done):
+            warn(f"the figures of {ran} runs are lost: only `race` keeps them, once a round is whole, and goes on (race --resume)")
+        raise
 
 
 def run_batch(race: Race, batch: int, progress: Callable[[int, str], None]) -> None:

@@ -8,6 +8,8 @@ import io
 from pathlib import Path
 from typing import Iterable, TextIO
 
+from ..base import repo
+
 SCHEMA_VERSION = 1
 
 ROWS = (
@@ -113,17 +115,9 @@ def write(path: Path, header: list[str], rows: Iterable[dict]) -> None:
 
 def read(path: Path, header: list[str]) -> list[dict[str, str]]:
     """All rows; ValueError where it is no CSV, or one with another header."""
-    try:
-        with opened(stored(path) or path) as handle:
-            reader = csv.DictReader(handle)
-            if reader.fieldnames != header:
-                raise ValueError(f"{path.name}: the header is not that of schema {SCHEMA_VERSION}")
-            rows = list(reader)
-    except csv.Error as error:
-        raise ValueError(f"{path.name} is no CSV: {error}") from error
-    for number, row in enumerate(rows, 2):
-        if None in row or None in row.values():
-            raise ValueError(f"{path.name}: row {number} has not the header's {len(header)} cells")
+    with opened(stored(path) or path) as handle:
+        rows = repo.rows_of(handle, path.name, header)
+    for row in rows:
         if row.get("role") and row["subject"] in FLOORS:
             row["role"] = "bare"
     return rows

@@ -54,15 +54,18 @@ def history_point(key: comparing.Key, subjects: dict) -> dict:
     names = sorted({told["name"] for found in subjects.values() for told, *_ in found})
     marks, rows = {}, []
     for subject, found in sorted(subjects.items()):
-        marks[subject] = [svg.Mark(names.index(told["name"]) + 1, median, low, high, told["word"] != comparing.VALID)
-                          for told, median, low, high, _ in found]
+        marks[subject] = [
+            svg.Mark(names.index(told["name"]) + 1, median, low, high, told["word"] != comparing.VALID, f"batch {told['word']}")
+            for told, median, low, high, _ in found
+        ]
         rows += [
             [f"{told['name']} {subject if len(subjects) > 1 else ''}", told["commit"], told["word"], human(median),
              f"{human(low)} – {human(high)}", n]
             for told, median, low, high, n in reversed(found)
         ]
     colours = {subject: f"c{i % html.COLOURS}" for i, subject in enumerate(marks)}
-    drawn = html.raw(svg.xy_chart(marks, colours, f"{html.place(key)} over commits", "result folder, the oldest first"))
+    label, across = f"{html.place(key)} over commits", "result folder, the oldest first"
+    drawn = html.raw(svg.xy_chart(marks, colours, label, across, ordinal=True))
     named = html.macro("keys", colours.items()) if len(marks) > 1 else ""
     return {"name": html.place(key), "drawn": named + drawn, "rows": rows}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
-from pathlib import Path
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
@@ -56,8 +55,3 @@ def xml(parts: list[Part]) -> str:
                 ET.SubElement(node, kind, message=text[:300]).text = text if kind == "failure" else None
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def write(path: Path, parts: list[Part]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(xml(parts))

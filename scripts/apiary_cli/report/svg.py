@@ -206,13 +206,14 @@ def rounds_chart(series: dict[str, list[tuple[int, float]]], colours: dict[str, 
 
 @dataclass(frozen=True)
 class Mark:
-    """A point of an xy_chart: its value, the interval around it when there is one, and whether it ranks nobody."""
+    """A point of an xy_chart: its value, the interval around it when there is one, and whether it ranks nobody, and why."""
 
     x: float
     value: float
     low: float | None = None
     high: float | None = None
     hollow: bool = False
+    why: str = "injector-limited"
 
 
 def runs(marks: Sequence[Mark]) -> list[list[Mark]]:
@@ -227,17 +228,18 @@ def runs(marks: Sequence[Mark]) -> list[list[Mark]]:
 
 
 def xy_chart(
-    series: dict[str, list[Mark]], colours: dict[str, str], label: str, across: str, said: Callable[[float], str] | None = None
+    series: dict[str, list[Mark]], colours: dict[str, str], label: str, across: str, said: Callable[[float], str] | None = None,
+    ordinal: bool = False,
 ) -> str:
     """Value against a quantity, both logarithmic: a line, marks and intervals for each name. `across`: what the quantity is;
-    `said`: how a value is written, when it is no time."""
+    `said`: how a value is written, when it is no time; `ordinal`: the quantity only orders, in equal steps."""
     words, every = said or human, [mark for marks in series.values() for mark in marks]
     xs = sorted({mark.x for mark in every})
     plot = Plot(log_scale([v for mark in every for v in (mark.value, mark.low, mark.high) if v]), 180)
     along = LogScale(xs[0], xs[-1] if xs[-1] > xs[0] else 2 * xs[0])
 
     def place(x: float) -> float:
-        return 0.02 + 0.95 * along.at(x)
+        return 0.02 + 0.95 * (xs.index(x) / max(1, len(xs) - 1) if ordinal else along.at(x))
 
     paths = drawn = ""
     for name, marks in series.items():
@@ -249,7 +251,7 @@ def xy_chart(
             if mark.low and mark.high:
                 drawn += line(at, plot.y(mark.low), at, plot.y(mark.high), f"span {colour}")
                 span = f" ({words(mark.low)} to {words(mark.high)})"
-            kind, why = ("hollow", ", injector-limited") if mark.hollow else ("mark", "")
+            kind, why = ("hollow", f", {mark.why}") if mark.hollow else ("mark", "")
             title = f"{name}, {mark.x:g}: {words(mark.value)}{span}{why}"
             drawn += dot(at, plot.y(mark.value), 3.2, f"{kind} {colour}", title)
     ticks = [(place(x), f"{x / 1000:g}k" if x >= 1000 else f"{x:g}") for x in thin(xs, 7)]

@@ -77,7 +77,8 @@ def perform(args: argparse.Namespace, plan: plans.Plan, arms_in: Callable[[Path]
     with folder.begun() as (run_id, out, scratch):
         seed, commit = race.seed_of(args.seed), repo.commit()
         state = rounds.Race(plan, arms_in(scratch), args.workers, seed, run_id, record.env_id, commit, scratch)
-        batches = measure(state, time.monotonic() + 60 * args.minutes, lambda first: narrow(state, first))
+        with rounds.measuring(state):
+            batches = measure(state, time.monotonic() + 60 * args.minutes, lambda first: narrow(state, first))
         tables.write(out / "rows.csv", tables.ROWS, state.rows)
         told = race.describe(state, plan, given.command(), [], [], repo.dirty())
         record.write(out, run_id, told)

@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 from dataclasses import dataclass, field
+from typing import Callable, TypeVar
 
 from ..analysis import comparing
 from ..base import building, commits, decided, environment, proc, repo, sources
@@ -50,6 +51,9 @@ CARGO_COUNTS = re.compile(r"(\d+) passed; (\d+) failed")
 UNITTEST_CLOSING = re.compile(r"^(Ran (\d+) tests?|OK|FAILED)\b")
 RAN_SOME = re.compile(r"^Ran [1-9]", re.MULTILINE)
 TOLD_AT_END = 14  # lines about failures: with the table and the machine they fit into the last 30 of a log
+
+
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -184,22 +188,28 @@ def run_gate() -> tuple[bool, list[str]]:
     return not said, said or [f"gate: nothing of {found.decided} points REGRESSED over {commit[:7]}; batch {found.validity}"]
 
 
+def attempt(work: Callable[[], Result]) -> tuple[Result | None, Fault | None]:
+    """What one part of many returns, or why it does not: that is said, and the next part begins."""
+    try:
+        return work(), None
+    except Fault as fault:
+        say(fault.text())
+        return None, fault
+    except Exception as error:  # of these scripts, or the system's: no reason to leave out the other parts
+        say(traceback.format_exc().rstrip())
+        return None, Fault(failures.line(f"{type(error).__name__}: {error}"))
+
+
 def run_part(name: str) -> Part:
-    """Whatever goes wrong in it is said, and the next part begins."""
     started = time.monotonic()
     heading(f"check {name}")
     work = {"rust": run_rust, "python": run_python, "gate": lambda: (*run_gate(), [])}.get(name, lambda: run_preset(name))
-    try:
-        passed, closing, failed = work()
-        failed = [] if passed else failed or list(map(failures.line, closing))
-    except Fault as fault:
-        say(fault.text())
+    found, fault = attempt(work)
+    if fault:
         cause = f": {failures.first_error(fault.cause.splitlines())}" if fault.cause else ""
-        passed, closing, failed = False, [f"{fault.seen}"], [failures.line(fault.seen + cause)]
-    except Exception as error:  # of these scripts, or the system's: no reason to leave out the other parts
-        say(traceback.format_exc().rstrip())
-        told = failures.line(f"{type(error).__name__}: {error}")
-        passed, closing, failed = False, [told], [told]
+        found = False, [fault.seen], [failures.line(fault.seen + cause)]
+    passed, closing, failed = found
+    failed = [] if passed else failed or list(map(failures.line, closing))
     say(*closing)
     return Part(name, passed, time.monotonic() - started, closing, failed)
 

@@ -14,6 +14,7 @@ SUMMARY = "remove build folders and caches (results only when asked)"
 DESCRIPTION = """\
 Removes build/, tokio_baseline/target/, Python caches and half-made result folders
 (results/.tmp-*). Results stay unless --results is given; those that git tracks stay always.
+While another apiary works in this tree, its builds and what is half made stay, too.
 
 writes:  nothing; removes the above
 takes:   a second"""
@@ -42,12 +43,22 @@ def tracked() -> set[Path]:
     return {repo.RESULTS / Path(name).parts[1] for name in told.split("\0") if len(Path(name).parts) > 2}
 
 
+def needed(path: Path) -> bool:
+    """By another apiary, whatever it does: programs and libraries, and the folders that a race fills."""
+    return path in (repo.BUILD, repo.RUST / "target") or path.name.startswith(".tmp-") or path.name.endswith(folder.UNFINISHED)
+
+
 def run(args: argparse.Namespace) -> int:
-    found = doomed(args.results)
-    if not found:
-        say("nothing to remove")
-    for path in found:
-        say(f"{'would remove' if args.dry_run else 'removing'} {path.relative_to(repo.ROOT)}")
-        if not args.dry_run:
-            shutil.rmtree(path)
+    with repo.at_work(alone=True) as alone:
+        found = doomed(args.results)
+        if not found:
+            say("nothing to remove")
+        for path in found:
+            shown = repo.shown(path)
+            if not alone and needed(path):
+                say(f"{shown} stays: another apiary works in this tree")
+                continue
+            say(f"{'would remove' if args.dry_run else 'removing'} {shown}")
+            if not args.dry_run:
+                shutil.rmtree(path)
     return 0

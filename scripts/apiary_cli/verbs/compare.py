@@ -9,12 +9,12 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base import commits, decided, given, repo, stats
-from ..base.errors import Fault, INCORRECT, INVALID_BATCH, USAGE
+from ..base import commits, decided, given, stats
+from ..base.errors import Fault, INCORRECT, INVALID_BATCH, USAGE, gravest
 from ..base.say import colour, duration, heading, say, table, warn
-from ..race import folder, plans, subjects
+from ..race import plans, subjects, tables
 from ..analysis import compare_folders, comparing, summary, verdict
-from . import race, setup
+from . import race, report, setup
 
 SUMMARY = "did a change cost anything? two commits in one race, or two result folders"
 DESCRIPTION = """\
@@ -39,7 +39,7 @@ A/A pair differs or is missing nothing is decided, and Benjamini–Hochberg runs
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
 takes:   for commits two builds of one subject and about 2 minutes; twice that where the second batch is needed
 exit:    0 not slower; 1 slower, wrong work, or a finding as race has them; 2 names that make no sense; 3 the harness failed;
-         4 the controls say that the batch is invalid"""
+         4 the controls say that the batch is invalid: it decides nothing over slower. With --repeat any 1 wins, then any 3"""
 
 ROUNDS, SUBJECT = plans.plan("gate").rounds, "hive"
 TINT = {stats.REGRESSED: "red", stats.IMPROVED: "green"}
@@ -58,15 +58,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
     parser.add_argument("--seed", type=given.seed, help="of order, plans and padding (default: random, recorded)")
     parser.add_argument("--timeout", type=given.seconds, metavar="S", help="for one run, before it counts as hung")
-
-
-def folder_of(name: str) -> Path | None:
-    for candidate in (Path(name), repo.RESULTS / name):
-        if candidate.is_dir() and candidate.name.endswith(folder.UNFINISHED):
-            folder.refuse_unfinished(candidate)
-        if (candidate / "rows.csv").is_file() and (candidate / "env.json").is_file():
-            return candidate
-    return None
 
 
 HEAD = ["point", "metric", "NEW / OLD", "95 % interval", "margin", "verdict", "note"]
@@ -101,9 +92,8 @@ def folders(old: Path, new: Path) -> int:
     rows = []
     for one in found:
         anchors = f"against {', '.join(one.anchors)}" if one.anchors else "medians only"
-        place = " ".join(filter(None, (one.subject, *one.key[:2], "" if one.key[2] == "free" else one.key[2])))
         note = "; ".join([anchors, *one.flags])
-        rows.append(table_row(place, one.metric.what, one.found, one.margin, one.verdict, note))
+        rows.append(table_row(f"{one.subject} {tables.label_of(one.key)}", one.metric.what, one.found, one.margin, one.verdict, note))
     say(table(HEAD, rows, right={2, 3, 4}))
     decided.note(old=str(old), new=str(new), comparisons=[
         {"subject": one.subject, "point": list(one.key), "metric": one.metric.column, "ratio": one.found.ratio, "lo": one.found.lo,
@@ -150,7 +140,7 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str
 
 
 def run(args: argparse.Namespace) -> int:
-    old, new = folder_of(args.old), folder_of(args.new)
+    old, new = report.named(args.old), report.named(args.new)
     if old and new:
         return folders(old, new)
     if old or new:
@@ -169,7 +159,7 @@ def run(args: argparse.Namespace) -> int:
         heading(f"{len(outcomes)} times {args.new} over {args.old}")
         say(*verdicts_of(outcomes))
     say(f"took {duration(time.monotonic() - started)}")
-    return max(outcome.code for outcome in outcomes)
+    return gravest(outcome.code for outcome in outcomes)
 
 
 @dataclass(frozen=True)

@@ -38,11 +38,18 @@ writes:  build/model/mutation.csv, build/model/mutation.json; with --logic build
 takes:   about two minutes for one structure, up to twenty for all; with --logic up to 45
 exit:    0 when nothing of that is found, else 1"""
 
+# With --logic, and without: the options that do not apply, and why.
+MISFITS = {
+    True: {"inventory": "the inventory is of atomic sites"},
+    False: {"list": "only the logic mutants have a catalogue", "share": "of the weaker orders every one is tried"},
+}
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("structures", nargs="*", metavar="STRUCTURE", help="parts of header names (default: all)")
     parser.add_argument("--inventory", action="store_true", help="only the inventory: the sites, and which checks run them")
     parser.add_argument("--logic", action="store_true", help="mutate statements, conditions and numbers in place of orders")
-    parser.add_argument("--share", type=given.part, default=logic.SHARE, metavar="PART",
+    parser.add_argument("--share", type=given.part, metavar="PART",
                         help=f"with --logic: of what the rules make, 0 to 1 (default {logic.SHARE})")
     parser.add_argument("--list", action="store_true", help="with --logic: only the catalogue")
     parser.add_argument("--budget", help=f"for each check and engine: 5s or 20000x (default {mutation.SHORT}; "
@@ -172,8 +179,12 @@ def run_orders(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     kind = logic_run if args.logic else mutation
-    args.budget, args.longer = args.budget or kind.SHORT, args.longer or kind.LONG
-    for budget, none in ((args.budget, False), (args.longer, True)):
-        if not prove.valid_budget(budget, none):
-            raise Fault(f"--budget {budget} cannot be read", "", "5s, or 20000x executions", USAGE)
+    for option, why in MISFITS[args.logic].items():
+        if getattr(args, option):
+            lists = "scripts/apiary mutate --inventory lists the sites, mutate --logic --list the logic mutants"
+            raise Fault(f"--{option} {'with' if args.logic else 'without'} --logic", why, lists, USAGE)
+    args.budget, args.longer, args.share = args.budget or kind.SHORT, args.longer or kind.LONG, args.share or logic.SHARE
+    for option in ("budget", "longer"):
+        if not prove.valid_budget(getattr(args, option), none=option == "longer"):
+            raise Fault(f"--{option} {getattr(args, option)} cannot be read", "", "5s, or 20000x executions", USAGE)
     return run_logic(args) if args.logic else run_orders(args)

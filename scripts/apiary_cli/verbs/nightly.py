@@ -9,10 +9,10 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Iterator
 
 from ..base import building, decided, given, packages, proc, repo, sources
-from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE
+from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, Stopped, USAGE
 from ..base.say import duration, heading, markdown, say
 from ..verify import catalogue, checks, engine_agreement, exact, logic, logic_run, mutants, mutation, stressing
 from ..verify.verdicts import closing, cut, how_far, wrong
@@ -32,7 +32,8 @@ counted and smoke is raced; with less, the unit tests.
 The long form and the mutants of memory orders need an hour, those of logic three. The race is the plan nightly where the time allows, else quick, else
 smoke. Nothing is left out silently: the page says what did not fit.
 
-writes:  build/nightly/summary.md, build/nightly/junit.xml, and what prove, stress and race write
+writes:  build/nightly/summary.md, build/nightly/junit.xml (both also where it is stopped: of the parts so far), and what
+         prove, stress and race write
 takes:   about the budget, plus what building takes beyond it
 exit:    0 fine; 1 wrong or regressed; 3 harness; 4 the race's controls failed and nothing else"""
 
@@ -214,15 +215,13 @@ def smoke_part(workers: int) -> Part:
 def raced(name: str, plan: plans.Plan, deadline: float | None, workers: int, unpaired: bool) -> Part:
     args = race.parsed("--no-build", "--believe", "--workers", str(workers), *([] if unpaired else ["--no-sidecars"]))
     found, refused = entrants.gather(args, plan.subjects)
-    outcome = race.perform(plan, found, args, refused, deadline, " ".join(["scripts/apiary", *sys.argv[1:]]))
+    outcome = race.perform(plan, found, args, refused, deadline, given.command())
     env, rows, comparisons = summary.load(outcome.folder)
     bad = {subject for subject, _ in comparing.incorrect(rows)}
     failures = summary.failures(rows)
     seen = findings.of(env, rows, comparisons)
     cases = [judged(s.name, s.name in bad, 0.0, "\n".join(line for line in failures if line.startswith(f"{s.name}:"))) for s in found]
     cases += reds(refused)
-    cases += [Case(f"{comparing.place_name(one)} {one.metric.what} against the baseline", FAILED, 0.0, summary.ratio_text(one))
-              for one in comparing.regressions(comparisons)]
     cases += [judged(f"{one.kind} {one.subject} {' '.join(filter(None, one.key))}", one.red, 0.0, one.line) for one in seen]
     if outcome.code in (INCORRECT, HARNESS) and all(case.status == PASSED for case in cases):
         reasons = env.get("race", {}).get("side_failures") or ["no run succeeded"]
@@ -251,10 +250,8 @@ def guarded(name: str, work: Callable[[], Part], fits: bool = True, verb: str = 
         return left_out(name, "did not fit the budget" + (f"; scripts/apiary {verb}" if verb else ""))
     heading(f"nightly: {name}")
     started = time.monotonic()
-    try:
-        part = work()
-    except Fault as fault:
-        say(fault.text())
+    part, fault = check.attempt(work)
+    if fault:
         part = Part(name, [Case(name, FAILED, 0.0, fault.text())], lines=[fault.seen])
     part.seconds = time.monotonic() - started
     return part
@@ -266,13 +263,9 @@ def build_part(no_build: bool) -> Part:
         return left_out("build", "--no-build")
     cases = []
     for name in ("ci", "model", *stressing.PRESETS, "release", "rust"):
-        started, told = time.monotonic(), ""
-        try:
-            building.build_rust() if name == "rust" else building.build(name)
-        except Fault as fault:
-            told = fault.text()
-            say(told)
-        cases.append(judged(name, told, time.monotonic() - started, told))
+        started = time.monotonic()
+        _, fault = check.attempt(building.build_rust if name == "rust" else lambda: building.build(name))
+        cases.append(judged(name, fault, time.monotonic() - started, fault.text() if fault else ""))
     return Part("build", cases, lines=[f"{c.name}: {c.message.splitlines()[0]}" for c in cases if c.message])
 
 
@@ -303,42 +296,53 @@ def exit_code(parts: list[Part]) -> int:
     return INVALID_BATCH if any(part.invalid for part in parts) else 0
 
 
-def publish(parts: list[Part], args: argparse.Namespace, seconds: float) -> str:
+def publish(parts: list[Part], args: argparse.Namespace, seconds: float) -> None:
     text = page(parts, args.budget, seconds)
     decided.note(parts=[dataclasses.asdict(part) | {"status": part.status} for part in parts])
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / "summary.md").write_text(text)
-    for path in filter(None, (FOLDER / "junit.xml", args.junit and Path(args.junit))):
-        junit.write(path, parts)
+    repo.write_text(FOLDER / "summary.md", text)
+    for path in filter(None, (FOLDER / "junit.xml", args.junit)):
+        repo.write_text(path, junit.xml(parts))
     check.tell_the_job(text)
-    return text
+    say(text.rstrip(), f"page: {repo.shown(FOLDER / 'summary.md')}")
+
+
+def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[tuple]:
+    """The parts, as guarded() takes them, each made when those before it have run: what they left of the budget is divided."""
+    yield "build", lambda: build_part(args.no_build)
+    whole = budget >= ALL_TESTS_FROM
+    if not args.no_build:
+        yield "tests", lambda: tests_part(list(check.PARTS) if whole else ["python", "ci"])
+    fixed = ((MUTATION_FROM, MUTATION_TAKES), (OUTSIDE_FROM, OUTSIDE_TAKES), (LOGIC_FROM, LOGIC_TAKES))
+    rest, words = remainder(budget, time.monotonic() - started + sum(takes for least, takes in fixed if budget >= least))
+    say(f"nightly: {words}")
+    yield "prove", lambda: prove_part(SHARES["prove"] * rest)
+    yield "outside", outside_part, budget >= OUTSIDE_FROM
+    yield "museum", museum_part, whole, "museum --times"
+    yield "mutation", mutation_part, budget >= MUTATION_FROM, "mutate"
+    yield "logic", logic_part, budget >= LOGIC_FROM, "mutate --logic"
+    yield "stress", lambda: stress_part(SHARES["stress"] * rest)
+    yield "echo", echo_part, whole
+    yield "exact", exact_part, whole, "exact"
+    yield "smoke", lambda: smoke_part(args.workers), whole, "race --plan smoke"
+    left = race_seconds(budget, time.monotonic() - started)
+    plan, unpaired = race_plan(left), left >= QUICK_RACE_FROM
+    yield "race", lambda: raced("race", plan, time.monotonic() + left, args.workers, unpaired)
 
 
 def run(args: argparse.Namespace) -> int:
     budget, started = parse_budget(args.budget), time.monotonic()
+    args.junit = None if args.junit is None else repo.writable("--junit", args.junit)
     if not args.no_build:
         setup.ensure(quiet=True)
-    parts = [guarded("build", lambda: build_part(args.no_build))]
-    whole = budget >= ALL_TESTS_FROM
-    if not args.no_build:
-        parts.append(guarded("tests", lambda: tests_part(list(check.PARTS) if whole else ["python", "ci"])))
-    fixed = ((MUTATION_FROM, MUTATION_TAKES), (OUTSIDE_FROM, OUTSIDE_TAKES), (LOGIC_FROM, LOGIC_TAKES))
-    rest, words = remainder(budget, time.monotonic() - started + sum(takes for least, takes in fixed if budget >= least))
-    say(f"nightly: {words}")
-    parts += [guarded(*one) for one in (
-        ("prove", lambda: prove_part(SHARES["prove"] * rest)),
-        ("outside", outside_part, budget >= OUTSIDE_FROM),
-        ("museum", museum_part, whole, "museum --times"),
-        ("mutation", mutation_part, budget >= MUTATION_FROM, "mutate"),
-        ("logic", logic_part, budget >= LOGIC_FROM, "mutate --logic"),
-        ("stress", lambda: stress_part(SHARES["stress"] * rest)),
-        ("echo", echo_part, whole),
-        ("exact", exact_part, whole, "exact"),
-        ("smoke", lambda: smoke_part(args.workers), whole, "race --plan smoke"),
-    )]
-    left = race_seconds(budget, time.monotonic() - started)
-    plan, unpaired = race_plan(left), left >= QUICK_RACE_FROM
-    parts.append(guarded("race", lambda: raced("race", plan, time.monotonic() + left, args.workers, unpaired)))
-    say(publish(parts, args, time.monotonic() - started).rstrip())
-    say(f"page: {(FOLDER / 'summary.md').relative_to(repo.ROOT)}")
+    parts = []
+    for name, *how in night(args, budget, started):
+        began = time.monotonic()
+        try:
+            parts.append(guarded(name, *how))
+        except Stopped as stopped:
+            told = f"stopped by signal {stopped.signum}; no part after it has run"
+            parts.append(Part(name, [Case(name, FAILED, 0.0, told)], time.monotonic() - began))
+            publish(parts, args, time.monotonic() - started)
+            raise
+    publish(parts, args, time.monotonic() - started)
     return exit_code(parts)

@@ -96,7 +96,8 @@ def perform(args: argparse.Namespace, subject: subjects.Subject) -> tuple[Path, 
         arms = line_up(subject, scratch)
         state = rounds.Race(plan, arms, args.workers, seed, run_id, record.env_id, repo.commit(), scratch)
         state.deadline = time.monotonic() + plan.limit if plan.limit else None
-        trials = measure(state, args.batches)
+        with rounds.measuring(state):
+            trials = measure(state, args.batches)
         tables.write(out / "rows.csv", tables.ROWS, state.rows)
         tables.write(out / "qualify.csv", qualification.COLUMNS, map(qualification.to_row, trials))
         record.write(out, run_id, race.describe(state, plan, command, [], [], repo.dirty()))

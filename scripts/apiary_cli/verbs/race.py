@@ -44,8 +44,9 @@ writes:  results/DATE-HOST/ (report.html, summary.md, rows.csv, compare.csv, his
 takes:   as above, and a few minutes to build the first time; --quick about 12 minutes in all on two quiet cores
 exit:    0 fine; 1 wrong work, a refused subject, a regression against --baseline, or a finding that is not in
          bench/contract/expected_findings.csv (METHODOLOGY.md: a control on the wrong side of 1, two modes);
-         2 bad arguments; 3 the harness failed; 4 the controls say that the batch is invalid (nightly and
-         publish; for quick a warning). Being slower than another runtime is a result, not an error."""
+         2 bad arguments; 3 the harness failed; 4 the controls say that the batch is invalid (for quick, and
+         other plans that do not gate, a warning unless it has a regression: such a batch decides nothing
+         over it). Being slower than another runtime is a result, not an error."""
 
 SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS = ("60000x", "4s"), 1.0
 TINT = {"good": "green", "note": "yellow", "bad": "red"}
@@ -187,13 +188,12 @@ def seconds_left(race: rounds.Race) -> float:
 
 
 def exit_code(plan: plans.Plan, rows: list[dict[str, str]], comparisons: list[Comparison], wrong: list[str]) -> int:
-    if wrong or comparing.incorrect(rows) or comparing.regressions(comparisons):
+    invalid, slower = comparing.validity(comparisons).word == comparing.INVALID, comparing.regressions(comparisons)
+    if wrong or comparing.incorrect(rows) or slower and not invalid:
         return INCORRECT
-    if not any(row["status"] == "ok" for row in rows):
+    if not comparing.good(rows):
         return HARNESS
-    if plan.gates and comparing.validity(comparisons).word == comparing.INVALID:
-        return INVALID_BATCH
-    return 0
+    return INVALID_BATCH if invalid and (plan.gates or slower) else 0
 
 
 def perform(plan: plans.Plan, found: list[subjects.Subject], args: argparse.Namespace, wrong: list[str],
@@ -220,7 +220,8 @@ def perform(plan: plans.Plan, found: list[subjects.Subject], args: argparse.Name
         if "words" in args:
             race.keep = resuming.Keeper(race, out, args.words, wrong, state.get("spent_s", 0.0)).keep
         probed = probes.all_probes()
-        run_rounds(race)
+        with rounds.measuring(race):
+            run_rounds(race)
         for row, reason in ledger.disagreements(race.rows):  # equal work must give equal checks across subjects
             row |= {"status": "wrong", "error": reason}
         tables.write(out / "rows.csv", tables.ROWS, race.rows)

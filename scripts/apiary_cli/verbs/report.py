@@ -61,19 +61,25 @@ def contents(text: str) -> dict[str, int]:
     return {"charts": text.count('<svg class="chart'), "sections": text.count("<section")}
 
 
-def find(name: str | None) -> Path:
-    whole = (path.parent for path in repo.RESULTS.glob("*/env.json"))
-    known = sorted(path for path in whole if not path.name.endswith(folder.UNFINISHED))
-    if name is None:
-        if not known:
-            raise Fault("there is no result folder yet", "", "scripts/apiary race --quick", USAGE)
-        return known[-1]
+def named(name: str) -> Path | None:
+    """The result folder of this name, or at this path."""
     for candidate in (Path(name), repo.RESULTS / name):
         if candidate.is_dir():
             folder.refuse_unfinished(candidate)
         if (candidate / "env.json").exists():
             return candidate
-    raise unknown("result folder", name, [path.name for path in known])
+    return None
+
+
+def find(name: str | None) -> Path:
+    whole = (path.parent for path in repo.RESULTS.glob("*/env.json"))
+    known = sorted(path for path in whole if not path.name.endswith(folder.UNFINISHED))
+    if name is None and not known:
+        raise Fault("there is no result folder yet", "", "scripts/apiary race --quick", USAGE)
+    found = known[-1] if name is None else named(name)
+    if not found:
+        raise unknown("result folder", name, [path.name for path in known])
+    return found
 
 
 def run(args: argparse.Namespace) -> int:
