@@ -215,4 +215,45 @@ struct loop_body_throws : scopes<Sync, 2, 1, 1> {
 };
 APIARY_CHECK(loop_body_throws);
 
+// Where the thief has divided the half that it took, the worker of the thrower is the one that helps it.
+template <class Sync>
+struct loop_ends_with_an_exception : scopes<Sync, 3, 1, 1> {
+    static constexpr const char* what =
+        "the first of three indices throws, beside a thief that has the others: the thrower's worker begins none";
+    static constexpr std::array must_reach{"scope.stolen", "fork_context.leapt", "loop.another_began",
+                                           "loop.another_never_began"};
+    void thread(unsigned i) {
+        if (i == 1) return this->thief_looks();
+        std::array bodies{this->job(0), this->job(1), this->job(2)};
+        bool caught = false, knows = false;  // the latter is this worker's own
+        std::array<bool, 3> began{};         // plain: each is published by the end of its job
+        try {
+            (void)parallel_for(this->w(0), 0U, 3U,
+                               [&](auto& v, unsigned n) {
+                                   Sync::law(v.index() != 0 || !knows, "a chunk began behind an exception");
+                                   began[n] = true;
+                                   bodies[n](v);
+                                   if (n != 0) return;
+                                   knows = true;
+                                   throw std::runtime_error("body");
+                               },
+                               {.grain = 1});
+        } catch (const std::runtime_error&) {
+            caught = true;
+        }
+        Sync::law(caught, "the exception of a body got lost");
+        for (std::size_t id = 0; id != 3; ++id) {
+            if (began[id]) {
+                this->seen(id);
+                if (id != 0) Sync::reach("loop.another_began");
+            } else {
+                Sync::reach("loop.another_never_began");
+                this->ledger.took(0, id);
+            }
+        }
+        Sync::law(this->w(0).jobs().empty(), "an exception left a job in the list");
+    }
+};
+APIARY_CHECK(loop_ends_with_an_exception);
+
 }  // namespace
