@@ -64,6 +64,37 @@ struct full_scope : scopes<Sync, 2, 1, 1> {
 };
 APIARY_CHECK(full_scope);
 
+template <class Sync>
+struct scope_frees_a_place : scopes<Sync, 3, 1, 2> {
+    static constexpr const char* what =
+        "a scope with room for one of three jobs: the next gets the place of one that a thief has ended";
+    static constexpr std::array must_reach{"scope.stolen", "task_scope.freed_a_place", "fork_context.took_back"};
+    void thread(unsigned i) {
+        if (i == 1) return this->thief_looks();
+        typename scope_frees_a_place::on_stack s(this->w(0));
+        for (std::size_t id = 0; id != 3; ++id) s->run(this->job(id));
+        this->waited(*s);
+    }
+};
+APIARY_CHECK(scope_frees_a_place);
+
+// Two thieves: the second job may be over while the first is held.
+template <class Sync>
+struct scope_frees_a_younger_place : forks<Sync, 3, 3> {
+    static constexpr const char* what =
+        "a scope with room for two of three jobs, beside two thieves: any that has ended leaves its place";
+    static constexpr std::array must_reach{"task_scope.freed_a_place", "task_scope.freed_a_younger_place"};
+    using scope = task_scope<typename forks<Sync, 3, 3>::context, 2>;
+    void thread(unsigned i) {
+        if (i != 0) return (void)this->steal(i);
+        typename Sync::template scoped<scope> s(this->w(0));
+        for (std::size_t id = 0; id != 3; ++id) s->run(this->job(id));
+        Sync::law(s->wait(), "a scope says that a job had no turn");
+        for (std::size_t id = 0; id != 3; ++id) this->seen(id);
+    }
+};
+APIARY_CHECK(scope_frees_a_younger_place);
+
 // The second wait begins with the entry that the first one has ended, at the same place.
 template <class Sync>
 struct scope_is_used_again : scopes<Sync, 2, 1, 2> {
