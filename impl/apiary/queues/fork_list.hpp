@@ -140,6 +140,7 @@ public:
     [[gnu::always_inline]] void pop_newest() { newest_ = newest_->older.read(); }
     bool empty() const { return newest_ == &front_; }
     const job* newest() const { return newest_; }  // to compare with; no job when the list is empty
+    static bool is_private(const job& j) { return j.older.read() != nullptr; }
 
     // Offers the oldest, and takes note that the request is met. False: none is private, or an offer stands. A request that
     // comes at the same time may be overwritten: its thief finds the offer, or asks again before it sleeps.
@@ -218,6 +219,10 @@ public:
     // Behind a take_back that came too late: which thief has the job. It says so in its next step.
     static fork_progress held_or_over(const job& j) {
         return {Sync::spin_until(j.progress, [](std::uint64_t p) { return p != fork_progress::offered; })};  // S2
+    }
+    // Of a job that was handed out, and may be on offer still. True: it is over, and the frame is the joiner's alone.
+    static bool ended(const job& j) {
+        return fork_progress{j.progress.load(std::memory_order_acquire)}.over();  // S2
     }
     // Of a job that is over. Relaxed: the joiner has met the end already.
     static fork_progress over(const job& j) { return {j.progress.load(std::memory_order_relaxed)}; }

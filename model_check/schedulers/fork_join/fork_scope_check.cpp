@@ -64,6 +64,37 @@ struct full_scope : scopes<Sync, 2, 1, 1> {
 };
 APIARY_CHECK(full_scope);
 
+template <class Sync>
+struct scope_frees_a_place : scopes<Sync, 3, 1, 2> {
+    static constexpr const char* what =
+        "a scope with room for one of three jobs: the next gets the place of one that a thief has ended";
+    static constexpr std::array must_reach{"scope.stolen", "task_scope.freed_a_place", "fork_context.took_back"};
+    void thread(unsigned i) {
+        if (i == 1) return this->thief_looks();
+        typename scope_frees_a_place::on_stack s(this->w(0));
+        for (std::size_t id = 0; id != 3; ++id) s->run(this->job(id));
+        this->waited(*s);
+    }
+};
+APIARY_CHECK(scope_frees_a_place);
+
+// Two thieves: the second job may be over while the first is held.
+template <class Sync>
+struct scope_frees_a_younger_place : forks<Sync, 3, 3> {
+    static constexpr const char* what =
+        "a scope with room for two of three jobs, beside two thieves: any that has ended leaves its place";
+    static constexpr std::array must_reach{"task_scope.freed_a_place", "task_scope.freed_a_younger_place"};
+    using scope = task_scope<typename forks<Sync, 3, 3>::context, 2>;
+    void thread(unsigned i) {
+        if (i != 0) return (void)this->steal(i);
+        typename Sync::template scoped<scope> s(this->w(0));
+        for (std::size_t id = 0; id != 3; ++id) s->run(this->job(id));
+        Sync::law(s->wait(), "a scope says that a job had no turn");
+        for (std::size_t id = 0; id != 3; ++id) this->seen(id);
+    }
+};
+APIARY_CHECK(scope_frees_a_younger_place);
+
 // The second wait begins with the entry that the first one has ended, at the same place.
 template <class Sync>
 struct scope_is_used_again : scopes<Sync, 2, 1, 2> {
@@ -214,5 +245,46 @@ struct loop_body_throws : scopes<Sync, 2, 1, 1> {
     }
 };
 APIARY_CHECK(loop_body_throws);
+
+// Where the thief has divided the half that it took, the worker of the thrower is the one that helps it.
+template <class Sync>
+struct loop_ends_with_an_exception : scopes<Sync, 3, 1, 1> {
+    static constexpr const char* what =
+        "the first of three indices throws, beside a thief that has the others: the thrower's worker begins none";
+    static constexpr std::array must_reach{"scope.stolen", "fork_context.leapt", "loop.another_began",
+                                           "loop.another_never_began"};
+    void thread(unsigned i) {
+        if (i == 1) return this->thief_looks();
+        std::array bodies{this->job(0), this->job(1), this->job(2)};
+        bool caught = false, knows = false;  // the latter is this worker's own
+        std::array<bool, 3> began{};         // plain: each is published by the end of its job
+        try {
+            (void)parallel_for(this->w(0), 0U, 3U,
+                               [&](auto& v, unsigned n) {
+                                   Sync::law(v.index() != 0 || !knows, "a chunk began behind an exception");
+                                   began[n] = true;
+                                   bodies[n](v);
+                                   if (n != 0) return;
+                                   knows = true;
+                                   throw std::runtime_error("body");
+                               },
+                               {.grain = 1});
+        } catch (const std::runtime_error&) {
+            caught = true;
+        }
+        Sync::law(caught, "the exception of a body got lost");
+        for (std::size_t id = 0; id != 3; ++id) {
+            if (began[id]) {
+                this->seen(id);
+                if (id != 0) Sync::reach("loop.another_began");
+            } else {
+                Sync::reach("loop.another_never_began");
+                this->ledger.took(0, id);
+            }
+        }
+        Sync::law(this->w(0).jobs().empty(), "an exception left a job in the list");
+    }
+};
+APIARY_CHECK(loop_ends_with_an_exception);
 
 }  // namespace

@@ -62,6 +62,9 @@ public:
     }
     Pool& pool() const { return *pool_; }
     unsigned index() const { return index_; }
+    // The worker that its thread was before it became this one, by a seat of another pool; null: none. The thread's own.
+    fork_context* outer() const { return outer_; }
+    void set_outer(fork_context* w) { outer_ = w; }
     list& jobs() { return list_; }
     // A hungry worker waits: loops that can be split are split now. The next fork answers it, and the next job of a scope.
     bool asked() const {
@@ -205,6 +208,7 @@ private:
     list list_;
     Pool* pool_ = nullptr;
     unsigned index_ = 0;
+    fork_context* outer_ = nullptr;
     tally<Sync> calls_, handed_out_, stolen_, slept_, lost_exceptions_;
 };
 

@@ -7,7 +7,8 @@
 // worker while its call lasts. It never looks for roots and never sleeps but at a join, so the idle word does not know it.
 //
 // Threads.   run, counters: any. run_worker: one thread for each worker. request_stop: once, behind the last run.
-// Progress.  run blocks its caller, unless that is one of the workers, or takes a seat.
+// Progress.  run blocks its caller, unless that is one of the workers, or takes a seat. A worker that blocks in the run of another
+//            pool serves nothing meanwhile.
 // Synchronisation: idle_set S1, S2; fork_list; thread_latch; and
 //   S1  A caller that leaves its seat (release) -> the next that takes it (acquire): the list is the owner's own.
 // Checked by model_check/schedulers/fork_join. Stressed by stress/schedulers/fork_join.
@@ -93,7 +94,11 @@ public:
     // Calls f, with the worker if it takes one, on a worker of this pool or in a seat, and returns or throws what it does.
     template <class F>
     auto run(F&& f) {
-        if (context* here = current(); here != nullptr && &here->pool() == this) return detail::call_branch(f, *here);
+        for (context* mine = current(); mine != nullptr; mine = mine->outer()) {
+            if (&mine->pool() != this) continue;
+            const in_front again(*mine);
+            return detail::call_branch(f, *mine);
+        }
         if (const seat mine(*this); mine) return detail::call_branch(f, *mine);
         using callable = std::remove_reference_t<F>;
         typename Sync::template scoped<root<callable>> on_stack(f);
@@ -107,7 +112,7 @@ public:
             return call.outcome.take_value();
     }
 
-    // The worker whose thread this is, of whichever pool; null elsewhere.
+    // The worker whose thread this is, of whichever pool; null elsewhere. Where a seat made it one of several: the innermost call's.
     static context* current() noexcept { return Sync::template current<context>(); }
 
     fork_join_counters counters() const {
@@ -194,7 +199,7 @@ public:
                     continue;
                 bit_ = free ^ rest;
                 context_ = &core.context_of(core.workers_ + static_cast<unsigned>(std::countr_zero(free)));
-                before_ = current();
+                context_->set_outer(current());  // the caller may be a worker of another pool
                 context_->begin_on_stack(core.floor_of_this_stack());
                 Sync::set_current(context_);
                 return;
@@ -202,7 +207,7 @@ public:
         }
         ~seat() {
             if (context_ == nullptr) return;
-            Sync::set_current(before_);
+            Sync::set_current(context_->outer());
             core_.free_seats_.fetch_or(bit_, std::memory_order_release);  // S1
         }
         seat(const seat&) = delete;
@@ -213,11 +218,36 @@ public:
     private:
         fork_core& core_;
         context* context_ = nullptr;
-        context* before_ = nullptr;  // the caller may be a worker of another pool
         std::uint64_t bit_ = 0;
     };
 
 private:
+    // One of the workers that the calling thread is becomes the innermost, for a call. Calls end in the reverse order of their
+    // beginnings, so the chain is then what it was.
+    class in_front {
+    public:
+        explicit in_front(context& c) : mine_(c), rest_(c.outer()) {
+            for (context* inner = current(); inner != &c; inner = inner->outer()) last_before_ = inner;
+            if (last_before_ == nullptr) return;
+            last_before_->set_outer(rest_);
+            mine_.set_outer(current());
+            Sync::set_current(&mine_);
+        }
+        ~in_front() {
+            if (last_before_ == nullptr) return;
+            Sync::set_current(mine_.outer());
+            mine_.set_outer(rest_);
+            last_before_->set_outer(&mine_);
+        }
+        in_front(const in_front&) = delete;
+        in_front& operator=(const in_front&) = delete;
+
+    private:
+        context& mine_;
+        context* const rest_;
+        context* last_before_ = nullptr;
+    };
+
     // What runs in a check has no stack that the system knows of.
     static bool on_own_stack() {
         if constexpr (Sync::checked) return true;

@@ -14,7 +14,7 @@
 //          worker would get, 1,024 at most.
 // Bounds.  A range whose first index is not below its last is empty. Bodies take an index, or the worker
 //          and an index.
-// Errors.  An exception ends the chunk that it left; chunks that others have begun go on to their ends.
+// Errors.  An exception ends the loop: no chunk begins behind it. Chunks that others have begun go on to their ends.
 //          One of those that were thrown leaves the call; the others are counted (fork_join.hpp).
 // Stop.    After a request no chunk begins. Unless all had begun, parallel_for then returns false, and parallel_reduce, where it
 //          was given options, nothing.
@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <stop_token>
 #include <type_traits>
@@ -72,40 +73,70 @@ struct loop_range {
     }
 };
 
-// False: a stop came before its last chunk.
-template <class W, class I, class StopToken, class Body>
-bool loop(W& w, loop_range<I> r, std::uint64_t chunk, const StopToken& stop, Body& body) {
+// What all parts of one loop share: whether it goes on. Relaxed: the flag publishes nothing, an exception comes through the joins.
+template <class W, class StopToken>
+class loop_course {
+public:
+    loop_course(std::uint64_t chunk, const StopToken& stop) : chunk_(chunk), stop_(stop) {}
+
+    std::uint64_t chunk() const { return chunk_; }
+    bool ended() const { return stop_.stop_requested() || thrown_.load(std::memory_order_relaxed); }
+    // Calls a part, by the worker that has it. What it throws ends the loop, before this worker waits for other parts.
+    template <class Part>
+    auto run(Part part) {
+        std::exception_ptr thrown;
+        try {
+            return part();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        thrown_.store(true, std::memory_order_relaxed);
+        std::rethrow_exception(std::move(thrown));
+    }
+
+private:
+    const std::uint64_t chunk_;
+    const StopToken& stop_;
+    typename W::sync::template atomic<bool> thrown_{false};
+};
+
+// False: the loop ended before its last chunk.
+template <class W, class I, class Course, class Body>
+bool loop(W& w, loop_range<I> r, Course& course, Body& body) {
     while (r.first < r.last) {
-        if (stop.stop_requested()) return false;
+        if (course.ended()) return false;
         const std::uint64_t left = r.size();
-        if (left > chunk && w.asked()) {
-            const auto [a, b] = fork_join(
-                w, [&, half = r.front(left / 2)](W& v) { return loop(v, half, chunk, stop, body); },
-                [&, half = r.behind(left / 2)](W& v) { return loop(v, half, chunk, stop, body); });
+        if (left > course.chunk() && w.asked()) {
+            const auto part = [&](loop_range<I> half) {
+                return [&, half](W& v) { return course.run([&] { return loop(v, half, course, body); }); };
+            };
+            const auto [a, b] = fork_join(w, part(r.front(left / 2)), part(r.behind(left / 2)));
             return a && b;
         }
-        const I end = r.at(std::min(chunk, left));
+        const I end = r.at(std::min(course.chunk(), left));
         for (; r.first != end; ++r.first) call_body(w, body, r.first);
     }
     return true;
 }
 
-// Empty: a stop came before its last chunk.
-template <class W, class I, class StopToken, class T, class Map, class Combine>
-std::optional<T> reduce(W& w, loop_range<I> r, std::uint64_t chunk, const StopToken& stop, const T& identity, Map& map,
-                        Combine& combine) {
+// Empty: the loop ended before its last chunk.
+template <class W, class I, class Course, class T, class Map, class Combine>
+std::optional<T> reduce(W& w, loop_range<I> r, Course& course, const T& identity, Map& map, Combine& combine) {
     T sum = identity;
     while (r.first < r.last) {
-        if (stop.stop_requested()) return std::nullopt;
+        if (course.ended()) return std::nullopt;
         const std::uint64_t left = r.size();
-        if (left > chunk && w.asked()) {
-            auto [a, b] = fork_join(
-                w, [&, half = r.front(left / 2)](W& v) { return reduce(v, half, chunk, stop, identity, map, combine); },
-                [&, half = r.behind(left / 2)](W& v) { return reduce(v, half, chunk, stop, identity, map, combine); });
+        if (left > course.chunk() && w.asked()) {
+            const auto part = [&](loop_range<I> half) {
+                return [&, half](W& v) {
+                    return course.run([&] { return reduce(v, half, course, identity, map, combine); });
+                };
+            };
+            auto [a, b] = fork_join(w, part(r.front(left / 2)), part(r.behind(left / 2)));
             if (!a || !b) return std::nullopt;
             return combine(combine(std::move(sum), std::move(*a)), std::move(*b));
         }
-        const I end = r.at(std::min(chunk, left));
+        const I end = r.at(std::min(course.chunk(), left));
         for (; r.first != end; ++r.first) sum = combine(std::move(sum), call_body(w, map, r.first));
     }
     return sum;
@@ -119,7 +150,9 @@ bool parallel_for(fork_context<Sync, Pool, Limits>& w, First first, Last last, B
                   const basic_loop_options<StopToken>& options = {}) {
     using index = detail::loop_index<First, Last>;
     const detail::loop_range<index> all{static_cast<index>(first), static_cast<index>(last)};
-    return detail::loop(w, all, all.chunk(options.grain, w.pool().lists()), options.stop, body);
+    using course = detail::loop_course<fork_context<Sync, Pool, Limits>, StopToken>;
+    typename Sync::template scoped<course> on_stack(all.chunk(options.grain, w.pool().lists()), options.stop);
+    return detail::loop(w, all, *on_stack, body);
 }
 
 // combine(… combine(combine(identity, map(first)), map(first + 1)) …): in this order, in whatever groups. So `combine` is
@@ -130,8 +163,9 @@ std::optional<T> parallel_reduce(fork_context<Sync, Pool, Limits>& w, First firs
                                  Combine&& combine, const basic_loop_options<StopToken>& options) {
     using index = detail::loop_index<First, Last>;
     const detail::loop_range<index> all{static_cast<index>(first), static_cast<index>(last)};
-    const std::uint64_t chunk = all.chunk(options.grain, w.pool().lists());
-    return detail::reduce(w, all, chunk, options.stop, identity, map, combine);
+    using course = detail::loop_course<fork_context<Sync, Pool, Limits>, StopToken>;
+    typename Sync::template scoped<course> on_stack(all.chunk(options.grain, w.pool().lists()), options.stop);
+    return detail::reduce(w, all, *on_stack, identity, map, combine);
 }
 
 // The same where nobody stops it.

@@ -8,9 +8,10 @@
 // When to use it. Where fork_join's fixed number of branches does not fit. When not: where it does
 // (fork_join is cheaper, and gives results), and for a loop over indices (parallel_for).
 //
-// Room.    The scope lies on the stack and holds `Jobs` callables of up to `Bytes`; nothing is allocated.
-//          What does not fit runs at once, in run, as jobs run in wait that nobody takes: a job must not
-//          wait for one that comes later.
+// Room.    The scope lies on the stack and holds `Jobs` callables of up to `Bytes`; nothing is allocated. A
+//          job that a thief has ended leaves its place to the next. When there is none, the next job runs
+//          at once, in run, and so under the locks that the caller of run holds; others run in wait. A job
+//          must not wait for one that comes later, nor take a lock under which jobs are added.
 // Nesting. A scope belongs to the worker that makes it, and to the function: run and wait are called
 //          there, and scopes and forks end in the reverse order of their beginnings. A job that wants to
 //          add jobs opens a scope of its own. A call of run or wait that meets somebody else's job above
@@ -23,10 +24,13 @@
 // Checked by model_check/schedulers/fork_join. Tested by fork_join_scope_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <new>
+#include <numeric>
 #include <stdexcept>
 #include <stop_token>
 #include <type_traits>
@@ -56,8 +60,9 @@ public:
         static_assert(sizeof(callable) <= Bytes && alignof(callable) <= alignof(std::max_align_t),
                       "capture less, or give task_scope a larger Bytes");
         must_be_on_top();
-        if (count_ == Jobs) return run_now(f);
-        entry& e = *::new (static_cast<void*>(&room_[count_].of)) entry;
+        if (count_ == Jobs && !free_a_place()) [[unlikely]]
+            return run_now(f);
+        entry& e = *::new (static_cast<void*>(&at(count_))) entry;
         ::new (static_cast<void*>(e.callable)) callable(std::forward<F>(f));
         e.scope = this;
         e.run.write(&entry::template give_turn<callable>);
@@ -122,6 +127,16 @@ private:
         ~place() {}
     };
 
+    static_assert(0 < Jobs && Jobs <= 65'536);
+    using place_number = std::conditional_t<Jobs <= 256, std::uint8_t, std::uint16_t>;
+    static constexpr auto in_order = [] {
+        std::array<place_number, Jobs> all{};
+        std::iota(all.begin(), all.end(), place_number{0});
+        return all;
+    }();
+    entry& at(std::size_t age) { return room_[order_[age]].of; }
+    const entry& at(std::size_t age) const { return room_[order_[age]].of; }
+
     template <class F>
     void run_now(F& f) {
         w_.share();
@@ -139,19 +154,34 @@ private:
     }
     // Whether it has begun, here or on a thief.
     bool end_newest() {
-        entry& e = room_[count_ - 1].of;
-        const bool failed = w_.join(e) ? run_own(e) : W::list::over(e).is() == fork_progress::failed;
+        entry& e = at(count_ - 1);
+        return forget_newest(w_.join(e) ? run_own(e) : W::list::over(e).is() == fork_progress::failed);
+    }
+    // Of the oldest job that a thief has ended. Jobs are private only if all that are younger are.
+    [[gnu::noinline]] bool free_a_place() {
+        for (std::size_t age = 0; age != Jobs && !W::list::is_private(at(age)); ++age) {
+            if (!W::list::ended(at(age))) continue;
+            sync::reach(age == 0 ? "task_scope.freed_a_place" : "task_scope.freed_a_younger_place");
+            std::rotate(order_.begin() + age, order_.begin() + age + 1, order_.end());
+            if (!forget_newest(W::list::over(at(Jobs - 1)).is() == fork_progress::failed)) whole_ = false;
+            return true;
+        }
+        return false;
+    }
+    bool run_own(entry& e) {
+        w_.share();
+        return e.run.read()(e, &w_);
+    }
+    // Of a job that is over: whether it had begun.
+    bool forget_newest(bool failed) {
+        entry& e = at(count_ - 1);
         if (failed) [[unlikely]]
             keep(std::move(e.exception));  // which is null then, and needs no end
         const bool began = e.began;
         forget_newest();
         return began;
     }
-    bool run_own(entry& e) {
-        w_.share();
-        return e.run.read()(e, &w_);
-    }
-    void forget_newest() { room_[--count_].of.~entry(); }
+    void forget_newest() { at(--count_).~entry(); }
     void keep(std::exception_ptr thrown) {
         if (first_)
             w_.lose_exception();
@@ -160,7 +190,7 @@ private:
     }
     // The newest private job is this scope's, or what was there before it; or all of that has been handed out.
     void must_be_on_top() const {
-        const base* const top = count_ == 0 ? below_ : &room_[count_ - 1].of;
+        const base* const top = count_ == 0 ? below_ : &at(count_ - 1);
         if (w_.jobs().newest() != top && !w_.jobs().empty()) [[unlikely]]
             throw_misuse();
     }
@@ -175,6 +205,7 @@ private:
     bool whole_ = true;
     std::exception_ptr first_;
     std::array<place, Jobs> room_;
+    std::array<place_number, Jobs> order_ = in_order;  // places: of the jobs by age, then those that are free
 };
 
 }  // namespace apiary

@@ -1,6 +1,7 @@
 // parallel_for and parallel_reduce: every index once, divided where a worker is idle; grains, bounds, exceptions, stops.
 #include <apiary/schedulers/fork_join/parallel.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
+#include <apiary/testing/comes_true.hpp>
 
 #include <gtest/gtest.h>
 
@@ -18,6 +19,7 @@
 
 namespace {
 
+using apiary::comes_true;
 using apiary::fork_join_pool;
 using apiary::parallel_for;
 using apiary::parallel_reduce;
@@ -127,6 +129,59 @@ TEST(parallel_for, lets_an_exception_out_when_all_that_began_is_over) {
         }),
                      std::runtime_error);
         ASSERT_EQ(inside, 0);
+    }
+}
+
+// Indices of a loop that is divided between two workers, the first of each half at the same time. One of the two throws; the other
+// goes on only when the thrower's worker sleeps, which is behind all that it does about the exception.
+struct thrown_beside_another_half {
+    static constexpr int indices = 10'000;
+    fork_join_pool pool{{.workers = 2, .linger_ns = 0}};
+    std::atomic<bool> threw = false, other_began = false;
+    std::atomic<int> turns = 0;
+
+    void turn(int i, bool owner_throws) {
+        ++turns;
+        const int thrower = owner_throws ? 0 : indices / 2, other = indices / 2 - thrower;
+        if (i == thrower) {
+            while (!other_began) std::this_thread::yield();
+            threw = true;
+            throw std::runtime_error("iteration");
+        }
+        if (i == other) {
+            other_began = true;
+            while (!threw) std::this_thread::yield();
+            EXPECT_TRUE(comes_true([&] { return owner_throws ? pool.counters().slept != 0 : pool.somebody_sleeps(); }));
+        }
+    }
+    template <class Loop>
+    void run(Loop loop) {
+        EXPECT_THROW(pool.run([&](context& w) {
+            while (!w.asked()) std::this_thread::yield();
+            loop(w);
+        }),
+                     std::runtime_error);
+        EXPECT_EQ(turns, 2) << "one began behind the exception";
+        EXPECT_EQ(pool.counters().lost_exceptions, 0U);
+    }
+};
+
+TEST(parallel_for, begins_no_chunk_behind_an_exception_of_either_half) {
+    for (int run = 0; run != 20; ++run) {
+        thrown_beside_another_half of;
+        of.run([&](context& w) {
+            parallel_for(w, 0, of.indices, [&](int i) { of.turn(i, run % 2 == 0); }, {.grain = 1});
+        });
+    }
+}
+
+TEST(parallel_reduce, begins_no_chunk_behind_an_exception_of_either_half) {
+    for (int run = 0; run != 20; ++run) {
+        thrown_beside_another_half of;
+        of.run([&](context& w) {
+            (void)parallel_reduce(
+                w, 0, of.indices, 0, [&](int i) { return of.turn(i, run % 2 == 0), i; }, std::plus<>(), 1);
+        });
     }
 }
 

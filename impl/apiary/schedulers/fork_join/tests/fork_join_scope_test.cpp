@@ -91,6 +91,110 @@ TEST(task_scope, hands_jobs_to_a_worker_that_asks_while_it_has_no_room) {
     });
 }
 
+// A job of the owner's ends when the thief has run one more, or is hungry: so the thief keeps pace, if the scope lets it.
+TEST(task_scope, shares_as_many_jobs_as_there_are_however_small_its_room) {
+    fork_join_pool pool({.workers = 2});
+    constexpr int jobs = 200;
+    std::atomic<int> elsewhere = 0, failed = 0;
+    pool.run([&](context& w) {
+        while (!w.asked()) std::this_thread::yield();
+        scope s(w);
+        for (int i = 0; i != jobs; ++i)
+            s.run([&](context& v) {
+                if (&v != &w) {
+                    ++elsewhere;
+                    return;
+                }
+                const int before = elsewhere;
+                if (!comes_true([&] { return elsewhere != before || v.asked(); })) ++failed;
+            });
+        EXPECT_TRUE(s.wait());
+    });
+    EXPECT_EQ(failed, 0);
+    EXPECT_GE(elsewhere, jobs / 4) << "of which 16 have room at the same time";
+}
+
+// The place of the second job is free while the first one's thief still has it: places need not come back in order.
+TEST(task_scope, a_long_job_keeps_no_place_but_its_own) {
+    fork_join_pool pool({.workers = 3});
+    std::atomic<bool> long_began = false, may_end = false;
+    std::atomic<int> elsewhere = 0;
+    pool.run([&](context& w) {
+        apiary::task_scope<context, 2> s(w);
+        s.run([&] {
+            long_began = true;
+            wait_for(may_end);
+        });
+        while (!long_began) w.share(), std::this_thread::yield();
+        EXPECT_TRUE(comes_true([&] {
+            std::atomic<bool> ran = false;
+            s.run([&](context& v) {
+                if (&v != &w) ++elsewhere;
+                ran = true;
+            });
+            while (!ran) w.share(), std::this_thread::yield();
+            return elsewhere >= 25;
+        }));
+        may_end = true;
+        EXPECT_TRUE(s.wait());
+    });
+}
+
+TEST(task_scope, tells_of_the_jobs_whose_places_were_used_again) {
+    fork_join_pool pool({.workers = 2});
+    const auto held = std::make_shared<int>();
+    pool.run([&](context& w) {
+        apiary::task_scope<context, 1> s(w);
+        std::atomic<int> over = 0;
+        const auto run_elsewhere = [&](auto job) {  // or here, when there is no place
+            const int before = over;
+            s.run([&over, job, held] {
+                const struct at_end {
+                    std::atomic<int>& over;
+                    ~at_end() { ++over; }
+                } count{over};
+                job();
+            });
+            EXPECT_TRUE(comes_true([&] { return w.share(), over != before; }));
+        };
+        for (int i = 0; i != 20; ++i)
+            run_elsewhere([i] {
+                if (i % 5 == 0) throw std::runtime_error("job");
+            });
+        EXPECT_THROW(s.wait(), std::runtime_error);
+        EXPECT_EQ(pool.counters().lost_exceptions, 3U);
+        EXPECT_EQ(held.use_count(), 1);
+    });
+}
+
+// A stop that is taken back, so that what follows the job that had no turn begins, most times in its place.
+TEST(task_scope, remembers_a_job_without_a_turn_whose_place_was_used_again) {
+    struct token {
+        const std::atomic<bool>* stopped;
+        std::atomic<bool>* asked;
+        bool stop_requested() const {
+            const bool answer = *stopped;
+            *asked = true;
+            return answer;
+        }
+    };
+    fork_join_pool pool({.workers = 2});
+    pool.run([&](context& w) {
+        for (int i = 0; i != 20; ++i) {
+            std::atomic<bool> stopped = true, asked = false;
+            apiary::task_scope<context, 1, 48, token> s(w, {&stopped, &asked});
+            s.run([] { ADD_FAILURE() << "began behind the stop"; });
+            EXPECT_TRUE(comes_true([&] { return w.share(), asked.load(); }));
+            std::this_thread::yield();
+            stopped = false;
+            std::atomic<bool> ran = false;
+            s.run([&ran] { ran = true; });
+            EXPECT_FALSE(s.wait());
+            EXPECT_TRUE(ran);
+        }
+    });
+}
+
 int nested(context& w, int depth) {
     if (depth == 0) return 1;
     std::atomic<int> sum = 0;

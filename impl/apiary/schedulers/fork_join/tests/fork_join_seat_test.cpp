@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -196,6 +197,48 @@ TEST(fork_join_seat, a_worker_of_another_pool_sits_and_is_that_worker_again) {
         EXPECT_EQ(fork_join_pool::current(), &mine);
         EXPECT_EQ(fib(mine, 10), 55U);
     });
+}
+
+// Its own pool has nobody else to run the innermost call. Where that is not a plain one, the thread waits for ever: it is left alone.
+TEST(fork_join_seat, a_worker_that_sits_in_another_pool_calls_its_own_plainly) {
+    struct pools {
+        fork_join_pool one{{.workers = 1}}, other{{.workers = 1, .callers = 1}}, third{{.workers = 1, .callers = 1}};
+        std::atomic<bool> over = false;
+    };
+    const auto of = std::make_shared<pools>();
+    std::thread caller([of] {
+        auto& [one, other, third, over] = *of;
+        one.run([&](context& mine) {
+            third.run([&](context& outermost) {
+                other.run([&](context& seat) {
+                    const auto here = std::this_thread::get_id();
+                    one.run([&](context& w) {
+                        EXPECT_EQ(&w, &mine);
+                        EXPECT_EQ(fork_join_pool::current(), &mine);
+                        EXPECT_EQ(std::this_thread::get_id(), here);
+                        EXPECT_EQ(fib(w, 10), 55U);
+                        other.run([&](context& v) {
+                            EXPECT_EQ(&v, &seat);
+                            EXPECT_EQ(fork_join_pool::current(), &seat);
+                            third.run([&](context& u) { EXPECT_EQ(&u, &outermost); });
+                            EXPECT_THROW(one.run([] { throw std::runtime_error("innermost"); }), std::runtime_error);
+                            EXPECT_EQ(fork_join_pool::current(), &seat);
+                        });
+                        EXPECT_EQ(fork_join_pool::current(), &mine);
+                    });
+                    EXPECT_EQ(fork_join_pool::current(), &seat);
+                    EXPECT_EQ(fib(seat, 10), 55U);
+                });
+                EXPECT_EQ(fork_join_pool::current(), &outermost);
+            });
+            EXPECT_EQ(fork_join_pool::current(), &mine);
+            EXPECT_EQ(mine.outer(), nullptr);
+        });
+        over = true;
+    });
+    if (comes_true([&] { return of->over.load(); })) return caller.join();
+    caller.detach();
+    ADD_FAILURE() << "it waits for itself";
 }
 
 // Its jobs would lie where no floor holds.
