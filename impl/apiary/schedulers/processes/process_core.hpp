@@ -105,6 +105,9 @@ public:
     send_answer answer(reply_to what, T&& data = {}) {
         return complete_by(current(), what.to, what.tag, std::forward<T>(data), yield_error::none);
     }
+    // For a process that takes more out of its batches than it looks at: in its close, what is left. A dead letter, as if it had not
+    // been taken, and in the report.
+    void bury(pid self, event&& e);
     // It ends when its worker comes to it, and is not stepped any more.
     send_answer kill(pid to) { return tell(current(), {}, to, event_type::kill); }
     // What it is doing. Its state at once; the rest when a worker comes to it, waited for until the deadline (process_view.hpp).
