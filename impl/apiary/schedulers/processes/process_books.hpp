@@ -35,14 +35,17 @@ public:
         while (auto* n = events.pop()) {
             if (n->what.is_mail()) {
                 ++letters;
-                add(dead_letters_);
-                if (listener_) listener_(to, why, n->what);
+                dead(to, why, n->what);
             } else if (n->what.type == event_type::completed) {
                 late_completion();
             }
             event_blocks<Sync>::release(n);
         }
         return letters;
+    }
+    void dead(pid to, dead_letter why, event& letter) noexcept {
+        add(dead_letters_);
+        if (listener_) listener_(to, why, letter);
     }
     // Behind a stop.
     void ended(pid id, process_end how, std::uint64_t undelivered) {

@@ -19,6 +19,8 @@
 //   S1  spawn: open the place, light fence, load phase_; request_stop: store phase_, heavy fence, look at every place.
 //       Store buffering: a process that the walk misses is cancelled by its spawner.
 //   S2  end_crew: store stopping_ (release) -> over: load (acquire). What any process did is seen by the thread that waited.
+//   S3  end_crew does its last with the mutex held, and a thread that waits for the end has had it since: so the thread that
+//       ended the crew touches nothing any more, and all of it may go.
 //
 // Checked by model_check/schedulers/processes. Stressed by stress/schedulers/processes. The protocol: README.md.
 #pragma once
@@ -30,6 +32,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <apiary/schedulers/processes/process_books.hpp>
 #include <apiary/schedulers/processes/process_config.hpp>
@@ -47,6 +50,7 @@ public:
     using place = process_place<Sync>;
     using node = event_node<Sync>;
     using blocks = event_blocks<Sync>;
+    using parker = typename process_parts<Sync>::parker;
     using process_type = basic_process<Sync>;
     using config_type = basic_process_config<Sync>;
     using crew_type = apiary::crew<process_core, process_kind<Sync>>;
@@ -105,6 +109,9 @@ public:
     send_answer answer(reply_to what, T&& data = {}) {
         return complete_by(current(), what.to, what.tag, std::forward<T>(data), yield_error::none);
     }
+    // For a process that takes more out of its batches than it looks at: in its close, what is left. A dead letter, as if it had not
+    // been taken, and in the report.
+    void bury(pid self, event&& e);
     // It ends when its worker comes to it, and is not stepped any more.
     send_answer kill(pid to) { return tell(current(), {}, to, event_type::kill); }
     // What it is doing. Its state at once; the rest when a worker comes to it, waited for until the deadline (process_view.hpp).
@@ -133,14 +140,21 @@ public:
         wake_all_processes();
     }
     bool over() const { return stopping(); }
-    // Until it is over, or the deadline. One thread at a time.
+    // Until it is over, or the deadline.
     bool wait_until(std::int64_t deadline_ns) {
+        typename Sync::template scoped<parker> told;
+        {
+            const typename Sync::lock held(mutex_);
+            if (!over()) waiting_.push_back(&*told);
+        }
         while (!over() && (deadline_ns == Sync::forever || now_ns() < deadline_ns)) {
             if (deadline_ns == Sync::forever)
-                ended_.park();
+                told->park();
             else
-                (void)ended_.park_until(deadline_ns);
+                (void)told->park_until(deadline_ns);
         }
+        const typename Sync::lock held(mutex_);  // S3
+        std::erase(waiting_, &*told);
         return over();
     }
     process_stop_report report() {
@@ -319,22 +333,20 @@ private:
     // Nothing lives, and nothing ever will. The workers end, and the thread that waits for it.
     void end_crew() {
         crew_.close();
+        const typename Sync::lock held(mutex_);            // S3
         stopping_.store(true, std::memory_order_release);  // S2
-        {
-            const typename Sync::lock held(mutex_);
-            crew_.wake_all();
-        }
-        ended_.unpark();
+        crew_.wake_all();
+        for (parker* const waits : waiting_) waits->unpark();
     }
 
     const config_type config_;
     [[no_unique_address]] typename process_parts<Sync>::clock clock_;
     typename Sync::template atomic<std::uint8_t> phase_;
     typename Sync::template atomic<bool> stopping_;
-    typename Sync::mutex mutex_;          // of the crew
+    typename Sync::mutex mutex_;          // of the crew, and of waiting_
     typename Sync::mutex circles_mutex_;  // of rest::waits_for, of all places
     process_books<Sync> books_;
-    typename process_parts<Sync>::parker ended_;
+    std::vector<parker*> waiting_;  // threads, for the end
     two_doors<Sync> doors_;
     process_table<place, Sync, place::word_type::last_generation> table_;
     crew_type crew_;

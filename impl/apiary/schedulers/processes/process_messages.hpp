@@ -203,6 +203,13 @@ void process_core<Sync>::drop_oldest(worker_type& here, place& p, event_list<Syn
     (void)books_.bury(p.id(), dead_letter::dropped, std::move(dropped));
 }
 template <class Sync>
+void process_core<Sync>::bury(pid self, event&& e) {
+    event letter = std::move(e);
+    if (!letter.is_mail()) return;
+    books_.dead(self, dead_letter::ended, letter);
+    ++find(self)->more().undelivered;
+}
+template <class Sync>
 void process_core<Sync>::no_answers(worker_type* here, place& p, const event_list<Sync>& unread) {
     unread.each([&](const event& e) {
         if (e.type == event_type::request && p.pay(e.reply())) no_answer(here, p.id(), e.reply());

@@ -93,8 +93,9 @@ struct alignas(64) process_place : job<Sync> {
         std::vector<asked> asks;     // requests of its own
         event_list<Sync> kept;       // what waits for the end of a block
         mailbox_bound<Sync, process_limits<Sync>::generation_bits> bound;
-        bool was_bounded = false;  // then it stays with its place: a sender that comes late may be looking at it
-        pid suspended_by;          // whose mailbox was full
+        bool was_bounded = false;       // then it stays with its place: a sender that comes late may be looking at it
+        pid suspended_by;               // whose mailbox was full
+        std::uint64_t undelivered = 0;  // for the report: what was buried before its end
         typename Sync::template cell<pid> waits_for{pid{}};  // the same, of a bounded process, by the core's mutex
 
         void clear() {
@@ -105,6 +106,7 @@ struct alignas(64) process_place : job<Sync> {
             asks = decltype(asks)();
             kept = event_list<Sync>();
             suspended_by = {};
+            undelivered = 0;
         }
     };
     rest& more() {

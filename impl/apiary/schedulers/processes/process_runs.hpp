@@ -160,6 +160,7 @@ void process_core<Sync>::end(place& p, worker_type& w, process_end how, event_li
     p.body->close();
     p.body.reset();
     w.sources().in_step({});
+    if (p.has_more()) lost += p.more().undelivered;
     const auto bury = [&](event_list<Sync>&& events) {
         if (p.is_bounded()) events.each([&](event& e) { let_sender_go(&w, id, e); });
         lost += books_.bury(id, dead_letter::ended, std::move(events));

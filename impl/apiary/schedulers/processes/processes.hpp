@@ -8,7 +8,8 @@
 // When to use it. For a million things that wait for messages, each with a state of its own that no lock guards. When not: for
 // callables that wait for nothing (hive), for a computation to be divided (fork_join), or where steps block.
 //
-// Threads. All but construction, destruction, stop and join: any thread, also in a step (process_core.hpp).
+// Threads. stop and join: any thread but a worker, also at a time; each stop keeps its own deadline, whoever waits beside it. The
+//          rest, but construction and destruction: any thread, also in a step (process_core.hpp).
 // Idle.    A worker that finds no process to run sleeps.
 // Errors.  Construction: std::invalid_argument when a number is out of range, std::system_error when a thread cannot be
 //          started. stop and join on a worker: std::logic_error, since they would wait for their caller.
@@ -53,7 +54,6 @@ public:
     // without a step, and have `force_ns`. Not over: a step has not returned. Nothing is lost then, and a later call goes on.
     process_stop_report stop(std::int64_t ns) {
         refuse_workers();
-        const typename Sync::lock one_at_a_time(stop_mutex_);
         core::request_stop();
         if (!core::wait_until(deadline(ns))) {
             core::force();
@@ -66,7 +66,6 @@ public:
     // No more spawns from outside; until all have ended by themselves.
     void join() {
         refuse_workers();
-        const typename Sync::lock one_at_a_time(stop_mutex_);
         core::close_the_door();
         (void)core::wait_until(Sync::forever);
         join_threads();
@@ -123,6 +122,7 @@ private:
     }
     // Nothing lives: they are about to end.
     void join_threads() {
+        const typename Sync::lock one_at_a_time(join_mutex_);
         for (std::thread& t : threads_)
             if (t.joinable()) t.join();
     }
@@ -140,7 +140,7 @@ private:
     }
 
     const std::int64_t stop_ns_, force_ns_;
-    typename Sync::mutex stop_mutex_;
+    typename Sync::mutex join_mutex_;
     std::vector<std::thread> threads_;
     std::thread watcher_;  // of steps that do not return
 };

@@ -21,7 +21,8 @@
 // What these return is awaited at once: the end of what began earlier, and is awaited later, is missed.
 //
 // The last three block: messages wait outside, and count against a bound. What a step has taken and the routine
-// has not received yet is inside, and no bound counts it: also what came with the message that it works on.
+// has not received yet is inside, and no bound counts it: also what came with the message that it works on. What is
+// inside when the routine ends, however it does, is a dead letter.
 //
 // A cancel ends the wait that it finds, or the next one, by wait_cancelled; once. A routine that lets it out finishes; one that
 // catches it may wait again, to clean up. Whatever else leaves the routine ends the process as `threw`. Killed, the frame is
@@ -249,6 +250,9 @@ private:
         return std::exchange(at_, nullptr)->frame;
     }
     bool blocked() const { return tag_ != 0; }
+    void bury_mail() {
+        while (has_mail()) core_->bury(self_, std::move(mail_[next_mail_++]));
+    }
     // At half of it: each event is moved at most once on the average.
     void forget_consumed() {
         if (next_mail_ * 2 < mail_.size()) return;
@@ -309,12 +313,16 @@ public:
             }
         out.finish();
     }
+    void close() noexcept override {
+        routine_ = {};  // what it held goes before its mail is buried, as of any process
+        me_.bury_mail();
+    }
 
 private:
     const body body_;
     const mailbox_limit mailbox_;
     self me_;
-    basic_routine<Sync> routine_;  // before me_ and body_ it goes
+    basic_routine<Sync> routine_;
 };
 
 // A process of a function, or of a lambda, which then lives as long as the process.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "acting.hpp"
@@ -86,6 +87,27 @@ TEST(processes_stop, names_a_step_that_does_not_return_and_goes_on_when_it_has) 
     ASSERT_EQ(later.with_mail.size(), 1U);
     EXPECT_EQ(later.with_mail[0].id, hangs.id);
     EXPECT_EQ(later.with_mail[0].undelivered, 1U);
+}
+
+TEST(processes_stop, cancels_and_forces_at_its_deadline_though_another_thread_joins) {
+    processes all({.workers = 1, .handlers = {{1, [](auto&, process_command&&) {}}}});
+    std::atomic<int> cancelled = 0;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        while (batch.next() != nullptr) ++cancelled;
+        static std::uint64_t tag = 0;
+        out.call(1, ++tag);
+        out.block();
+    }));
+    std::thread joins([&] { all.join(); });
+    wait_for([&] {
+        const auto made = all.spawn(std::make_unique<acting>([](event_batch&, step_output& out) { out.finish(); }));
+        return made.error == spawn_error::stopping;
+    });
+    const auto report = all.stop(10'000'000);
+    EXPECT_TRUE(report.over);
+    EXPECT_EQ(report.forced.size(), 1U);
+    EXPECT_EQ(cancelled, 1);
+    joins.join();
 }
 
 TEST(processes_stop, names_a_close_that_does_not_return) {

@@ -233,6 +233,48 @@ TEST(routine, what_a_killed_one_held_may_use_the_scheduler_when_it_goes) {
     EXPECT_EQ(all.counters().late_completions, 1U);
 }
 
+TEST(routine, what_it_took_and_did_not_receive_is_dead_letters_in_the_report_however_it_ends) {
+    enum class ends { returns, throws, killed };
+    for (const ends how : {ends::returns, ends::throws, ends::killed}) {
+        std::vector<int> letters;
+        processes all({.workers = 1, .on_dead_letter = [&](pid, dead_letter why, event& e) {
+                           EXPECT_EQ(why, dead_letter::ended);
+                           letters.push_back(*e.data.get<int>());
+                       }});
+        std::atomic<int> passed_over = 0;
+        std::atomic<bool> busy = false, go = false;
+        const pid takes = all.spawn(as_process([&](routine_self& me) -> routine {
+                                 (void)co_await me.receive([&](event& e) {
+                                     if (*e.data.get<int>() == 0) return true;
+                                     ++passed_over;
+                                     return false;
+                                 });
+                                 if (how == ends::throws) throw std::runtime_error("no");
+                             }))
+                              .id;
+        for (const int i : {1, 2}) EXPECT_EQ(all.send(takes, i), send_answer::accepted);
+        (void)all.spawn(as_process([&](routine_self& me) -> routine { (void)co_await me.call(takes, 3); }));
+        wait_for([&] { return passed_over == 3; });
+        (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+            busy = true;
+            wait_for([&] { return go.load(); });
+            out.finish();
+        }));
+        wait_for([&] { return busy.load(); });  // so the stop has begun when it ends
+        EXPECT_EQ(how == ends::killed ? all.kill(takes) : all.send(takes, 0), send_answer::accepted);
+        all.request_stop();
+        go = true;
+        const auto report = all.stop(real_sync::forever);
+        EXPECT_EQ(letters, (std::vector{1, 2, 3}));
+        EXPECT_EQ(all.counters().dead_letters, 3U);
+        EXPECT_EQ(report.undelivered, 3U);
+        const auto& of = how == ends::returns ? report.with_mail : report.forced;
+        ASSERT_EQ(of.size(), 1U);
+        EXPECT_EQ(of[0].id, takes);
+        EXPECT_EQ(of[0].undelivered, 3U);
+    }
+}
+
 TEST(routine, one_with_a_bound_lets_its_senders_wait_while_it_blocks) {
     processes all({.workers = 2});
     constexpr int many = 200;
