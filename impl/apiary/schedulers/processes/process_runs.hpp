@@ -138,7 +138,8 @@ template <class Sync>
 void process_core<Sync>::carry_out(worker_type& w, basic_command<Sync>&& c) {
     const pid from = c.from;
     const std::uint64_t tag = c.tag;
-    if (c.id == sleep_command) return w.sources().sleep(*c.arguments.template get<std::int64_t>(), from, tag);
+    const auto* const deadline = c.id == sleep_command ? c.arguments.template get<std::int64_t>() : nullptr;
+    if (deadline != nullptr) return w.sources().sleep(*deadline, from, tag);
     const auto handler = config_.handlers.find(c.id);
     if (handler == config_.handlers.end())
         return (void)complete_by(&w, from, tag, payload(), yield_error::unknown_command);

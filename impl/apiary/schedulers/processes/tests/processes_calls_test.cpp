@@ -213,6 +213,19 @@ TEST(processes_calls, an_unknown_command_and_a_handler_that_throws_are_told_as_e
     EXPECT_EQ(c.errors, (std::vector<yield_error>{yield_error::unknown_command, yield_error::handler_threw}));
 }
 
+TEST(processes_calls, the_id_of_the_sleep_with_other_arguments_is_an_unknown_command) {
+    kept_commands kept;
+    processes all(with_handlers(kept));
+    caller c;
+    const auto begin = [](step_output& out) {
+        out.call(process_core<real_sync>::sleep_command, 1);
+        out.call(process_core<real_sync>::sleep_command, 2, 3);
+    };
+    (void)all.spawn(c.make(begin, 2));
+    all.join();
+    EXPECT_EQ(c.errors, (std::vector{yield_error::unknown_command, yield_error::unknown_command}));
+}
+
 TEST(processes_calls, a_tag_that_is_in_use_or_a_block_on_nothing_ends_the_process) {
     kept_commands kept;
     std::atomic<int> closed = 0;

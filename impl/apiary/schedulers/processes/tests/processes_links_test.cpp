@@ -230,6 +230,39 @@ TEST(processes_links, a_request_whose_payload_throws_leaves_no_call) {
     EXPECT_EQ(answers, 1);
 }
 
+TEST(processes_links, an_answer_whose_payload_throws_leaves_the_request_to_be_answered) {
+    struct throws {
+        throws() = default;
+        throws(const throws&) { throw 1; }
+    };
+    enum class then { lets_it_out, answers_again, finishes_later };
+    for (const then what : {then::lets_it_out, then::answers_again, then::finishes_later}) {
+        processes all({.workers = 1, .stop_ns = 1'000'000});
+        const pid server = all.spawn(on_events([&](event& e, step_output& out) {
+                                  if (e.type == event_type::message) return out.finish();
+                                  const throws data;
+                                  if (what == then::lets_it_out) (void)out.answer(e.reply(), data);
+                                  EXPECT_THROW((void)out.answer(e.reply(), data), int);
+                                  if (what == then::answers_again) (void)out.answer(e.reply(), 7);
+                                  if (what == then::finishes_later) (void)out.send(out.self(), 0);
+                              }))
+                               .id;
+        std::atomic<int> told = -1;
+        (void)all.spawn(std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
+            if (!std::exchange(begun, true)) (void)out.request(server, 1, 0);
+            event* const e = batch.next();
+            if (e == nullptr) return out.block();
+            EXPECT_EQ(e->type, event_type::completed);
+            EXPECT_EQ(e->error, what == then::answers_again ? yield_error::none : yield_error::no_answer);
+            const int* const n = e->data.get<int>();
+            told = n == nullptr ? 0 : *n;
+            out.finish();
+        }));
+        wait_for([&] { return told != -1; });
+        EXPECT_EQ(told, what == then::answers_again ? 7 : 0);
+    }
+}
+
 TEST(processes_links, a_request_by_a_tag_that_is_in_use_ends_the_process) {
     processes all({.workers = 1, .stop_ns = 1'000'000});
     const pid server = all.spawn(deaf()).id;
