@@ -8,7 +8,7 @@
 // When to use it. For a million things that wait for messages, each with a state of its own that no lock guards. When not: for
 // callables that wait for nothing (hive), for a computation to be divided (fork_join), or where steps block.
 //
-// Threads. stop and join: any thread but a worker, also at a time; each stop keeps its own deadline, whoever waits beside it. The
+// Threads. stop and join: any thread but a worker, also at a time; each stop keeps its own deadline, also beside a join. The
 //          rest, but construction and destruction: any thread, also in a step (process_core.hpp).
 // Idle.    A worker that finds no process to run sleeps.
 // Errors.  Construction: std::invalid_argument when a number is out of range, std::system_error when a thread cannot be
