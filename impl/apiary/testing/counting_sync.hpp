@@ -19,14 +19,15 @@ struct counting_sync : real_sync {
         std::atomic<std::uint64_t> locks;                // taken
         std::atomic<std::uint64_t> contended;            // not free at the first try; counted before the thread waits
         std::atomic<std::uint64_t> broadcasts;           // notify_all
-        std::atomic<std::uint64_t> sleeps;               // waits on a condition variable
+        std::atomic<std::uint64_t> sleeps, asleep;       // waits on a condition variable; those under way
         std::atomic<std::uint64_t> inside, most_inside;  // threads that hold the lock at once
     };
     static inline counts seen;
     static inline std::function<void()> at_lock;  // set while no other thread runs
 
     static void reset() {
-        for (auto* n : {&seen.locks, &seen.contended, &seen.broadcasts, &seen.sleeps, &seen.inside, &seen.most_inside})
+        for (auto* n : {&seen.locks, &seen.contended, &seen.broadcasts, &seen.sleeps, &seen.asleep, &seen.inside,
+                        &seen.most_inside})
             *n = 0;
         at_lock = nullptr;
     }
@@ -74,10 +75,12 @@ struct counting_sync : real_sync {
         // Its return takes the lock anew, which counts in `inside` alone.
         void wait(lock& l, site = {}) {
             ++seen.sleeps;
+            ++seen.asleep;
             --seen.inside;
             std::unique_lock<std::mutex> held(l.mutex_.m_, std::adopt_lock);
             cv_.wait(held);
             held.release();
+            --seen.asleep;
             ++seen.inside;
         }
         void notify_one(site = {}) noexcept { cv_.notify_one(); }

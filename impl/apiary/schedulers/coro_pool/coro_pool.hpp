@@ -41,7 +41,7 @@
 namespace apiary {
 
 struct co_config {
-    unsigned workers = 0;                      // 1 … 280; 0: as many as there are processors
+    unsigned workers = 0;                      // 1 … 280; 0: one for each processor that this process may use
     std::int64_t linger_ns = usual_linger_ns;  // so long a worker looks for work before it sleeps; 0: not at all
     exception_handler on_exception = {};       // of detached coroutines, on the worker
     // The seed's optimisations; README.md has what each brings. linger_ns is one, frame pooling another (heap_frames).
@@ -161,10 +161,8 @@ private:
         if (c.batch < 1 || c.batch > worker_parameters::max_batch)
             throw std::invalid_argument("coro_pool: batch is " + std::to_string(c.batch) + "; it can be 1 to " +
                                         std::to_string(worker_parameters::max_batch));
-        if (c.pinned) return static_cast<unsigned>(processors_for(c.workers).size());
-        if (c.workers != 0) return c.workers;
-        const unsigned there = std::thread::hardware_concurrency();
-        return there == 0 ? 1 : there < max_workers ? there : max_workers;
+        if (c.pinned || c.workers == 0) return static_cast<unsigned>(processors_for(c.workers).size());
+        return c.workers;
     }
     // The sources linger by themselves, and offers come from one worker at a time: no second look of the engine's.
     static worker_parameters parameters(const co_config& c) {

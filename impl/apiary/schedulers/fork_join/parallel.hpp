@@ -12,7 +12,7 @@
 // a plain loop, and one whose iterations differ is divided where the work is.
 // Grain.   How many indices make a chunk: what runs between two looks. 0, automatic: a 64th of what each
 //          worker would get, 1,024 at most.
-// Bounds.  A range whose first index is not below its last is empty. Bodies take an index, or the worker
+// Bounds.  Both are signed, or both unsigned. A range whose first index is not below its last is empty. Bodies take an index, or the worker
 //          and an index.
 // Errors.  An exception ends the loop: no chunk begins behind it. Chunks that others have begun go on to their ends.
 //          One of those that were thrown leaves the call; the others are counted (fork_join.hpp).
@@ -44,8 +44,13 @@ using loop_options = basic_loop_options<>;
 
 namespace detail {
 
+// Of different signedness they have no type in common that holds both.
 template <class First, class Last>
-using loop_index = std::common_type_t<std::decay_t<First>, std::decay_t<Last>>;
+concept loop_bounds =
+    std::is_integral_v<First> && std::is_integral_v<Last> && std::is_signed_v<First> == std::is_signed_v<Last>;
+
+template <class First, class Last>
+using loop_index = std::common_type_t<First, Last>;
 
 template <class W, class Body, class I>
 [[gnu::always_inline]] inline decltype(auto) call_body(W& w, Body& body, I i) {
@@ -57,7 +62,6 @@ template <class W, class Body, class I>
 
 template <class I>
 struct loop_range {
-    static_assert(std::is_integral_v<I>, "loops go over indices: give integers of one type as bounds");
     I first, last;
     // Unsigned: the whole range of a signed type has more elements than it has positive numbers.
     std::uint64_t size() const {
@@ -146,6 +150,7 @@ std::optional<T> reduce(W& w, loop_range<I> r, Course& course, const T& identity
 
 // True: every index had its turn.
 template <class Sync, class Pool, class Limits, class First, class Last, class Body, class StopToken = std::stop_token>
+    requires detail::loop_bounds<First, Last>
 bool parallel_for(fork_context<Sync, Pool, Limits>& w, First first, Last last, Body&& body,
                   const basic_loop_options<StopToken>& options = {}) {
     using index = detail::loop_index<First, Last>;
@@ -159,6 +164,7 @@ bool parallel_for(fork_context<Sync, Pool, Limits>& w, First first, Last last, B
 // associative, and identity changes nothing. Empty: a stop came before every index had had its turn.
 template <class Sync, class Pool, class Limits, class First, class Last, class T, class Map, class Combine,
           class StopToken = std::stop_token>
+    requires detail::loop_bounds<First, Last>
 std::optional<T> parallel_reduce(fork_context<Sync, Pool, Limits>& w, First first, Last last, T identity, Map&& map,
                                  Combine&& combine, const basic_loop_options<StopToken>& options) {
     using index = detail::loop_index<First, Last>;
@@ -170,6 +176,7 @@ std::optional<T> parallel_reduce(fork_context<Sync, Pool, Limits>& w, First firs
 
 // The same where nobody stops it.
 template <class Sync, class Pool, class Limits, class First, class Last, class T, class Map, class Combine>
+    requires detail::loop_bounds<First, Last>
 T parallel_reduce(fork_context<Sync, Pool, Limits>& w, First first, Last last, T identity, Map&& map, Combine&& combine,
                   std::size_t grain = 0) {
     return *parallel_reduce(w, first, last, std::move(identity), map, combine, loop_options{.grain = grain});

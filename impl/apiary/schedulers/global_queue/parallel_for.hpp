@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <type_traits>
 
@@ -19,13 +20,16 @@ template <class Sync, class Index, class Body>
 [[nodiscard]] bool parallel_for(basic_global_queue<Sync>& queue, Index first, std::type_identity_t<Index> last,
                                 std::size_t grain, Body&& body) {
     if (grain == 0) throw std::invalid_argument("parallel_for: grain is 0; it must be at least 1");
+    static_assert(std::is_integral_v<Index>, "parallel_for goes over indices");
     if (last <= first) return true;
-    const auto size = static_cast<std::size_t>(last - first);
-    const std::size_t chunks = (size - 1) / grain + 1;
+    // Unsigned: the whole range of a signed type has more elements than it has positive numbers.
+    const auto begin = static_cast<std::uint64_t>(first);
+    const std::uint64_t chunks = (static_cast<std::uint64_t>(last) - begin - 1) / grain + 1;
     typename basic_global_queue<Sync>::task_scope scope(queue);
     const std::size_t accepted = scope.run_all(chunks, [&](std::size_t i) {
-        const Index from = first + static_cast<Index>(i * grain);
-        return [&body, from, to = i + 1 == chunks ? last : from + static_cast<Index>(grain)] { body(from, to); };
+        const auto from = static_cast<Index>(begin + i * grain);
+        const auto to = i + 1 == chunks ? last : static_cast<Index>(begin + (i + 1) * grain);
+        return [&body, from, to] { body(from, to); };
     });
     return scope.wait() && accepted == chunks;
 }

@@ -16,6 +16,8 @@
 // Ends.    The destructor is stop(stop_ns), and waits for steps that do not return as long as they take.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <ostream>
@@ -26,6 +28,7 @@
 #include <vector>
 
 #include <apiary/schedulers/processes/process_core.hpp>
+#include <apiary/sync/processors.hpp>
 
 namespace apiary {
 
@@ -84,8 +87,7 @@ private:
 
     static unsigned number_of(unsigned workers) {
         if (workers != 0) return workers;
-        const unsigned there = std::thread::hardware_concurrency();
-        return there == 0 ? 1 : there < max_workers ? there : max_workers;
+        return static_cast<unsigned>(std::min<std::size_t>(usable_processors().size(), max_workers));
     }
     static const basic_process_config<Sync>& checked(const basic_process_config<Sync>& c) {
         if (c.workers > max_workers)

@@ -143,6 +143,16 @@ TEST(coro_switches, a_pinned_worker_runs_on_its_processor) {
     EXPECT_EQ(all.workers(), std::min<std::size_t>(there.size(), 280));
 }
 
+TEST(coro_switches, there_is_a_worker_for_each_processor_that_the_mask_has) {
+    // On a thread that may use one alone, which others must not inherit.
+    std::thread([] {
+        cpu_set_t one{};
+        CPU_SET(static_cast<std::size_t>(apiary::usable_processors().back()), &one);
+        ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+        EXPECT_EQ(coro_pool().workers(), 1U);
+    }).join();
+}
+
 // The k-th of those that the process may use, and not the processor k.
 TEST(coro_switches, pinning_goes_by_the_mask_that_is_inherited) {
     const int last = apiary::usable_processors().back();

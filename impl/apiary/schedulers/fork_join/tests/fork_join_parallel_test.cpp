@@ -65,6 +65,16 @@ TEST(parallel_for, of_an_empty_range_does_nothing) {
     });
 }
 
+// As unsigned numbers, -5 is above 5.
+template <class First, class Last>
+constexpr bool can_be_bounds = requires(context& w, First first, Last last, void (&body)(long), long (&map)(long)) {
+    parallel_for(w, first, last, body);
+    parallel_reduce(w, first, last, 0L, map, std::plus<>());
+};
+static_assert(can_be_bounds<int, std::int64_t> && can_be_bounds<unsigned, std::size_t>);
+static_assert(!can_be_bounds<int, unsigned> && !can_be_bounds<std::size_t, std::int64_t>);
+static_assert(!can_be_bounds<double, double>);
+
 TEST(parallel_for, knows_the_ends_of_its_type) {
     fork_join_pool pool({.workers = 2});
     pool.run([&](context& w) {

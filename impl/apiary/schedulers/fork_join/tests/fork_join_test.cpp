@@ -2,8 +2,11 @@
 #include <apiary/schedulers/fork_join/pool.hpp>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -40,6 +43,19 @@ TEST(fork_join, gives_the_results_of_both_branches) {
         fork_join_pool pool({.workers = workers});
         EXPECT_EQ(pool.run([](context& w) { return fib(w, 22); }), 17'711U) << workers;
     }
+}
+
+TEST(fork_join, has_a_worker_for_each_processor_that_it_may_use) {
+    const auto there = static_cast<unsigned>(apiary::usable_processors().size());
+    EXPECT_EQ(fork_join_pool().workers(), std::min(there, fork_join_pool::max_workers));
+    // On a thread that may use one alone, which others must not inherit.
+    std::thread([] {
+        cpu_set_t one{};
+        CPU_SET(static_cast<std::size_t>(apiary::usable_processors().back()), &one);
+        ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+        EXPECT_EQ(fork_join_pool().workers(), 1U);
+        EXPECT_EQ(fork_join_pool({.callers = 1}).workers(), 1U);
+    }).join();
 }
 
 TEST(fork_join, gives_results_of_several_types) {

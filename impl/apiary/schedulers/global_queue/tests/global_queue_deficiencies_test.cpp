@@ -5,17 +5,20 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include <apiary/testing/comes_true.hpp>
 #include <apiary/testing/counting_sync.hpp>
 
 namespace {
 
+using apiary::comes_true;
 using apiary::counting_sync;
 using queue_type = apiary::basic_global_queue<counting_sync>;
 auto& seen = counting_sync::seen;
@@ -90,32 +93,41 @@ TEST(global_queue_deficiency_2, posts_of_several_threads_are_serial) {
     EXPECT_EQ(seen.most_inside, 1U);
 }
 
-// Tasks of equal work, a step each, in which every worker that has one takes part. Three tasks on two workers: in the second
-// step one worker sleeps beside the one that runs.
+// Tasks of equal work: in a turn each worker runs one of them, or sleeps. Tasks begin and workers fall asleep as the scheduler lets
+// them; what a turn was is counted when nobody is on the way.
 TEST(global_queue_deficiency_3, equal_tasks_leave_workers_idle) {
-    for (const unsigned tasks : {2U, 3U, 5U}) {
-        constexpr unsigned workers = 2;
+    constexpr unsigned workers = 2;
+    struct row {
+        unsigned tasks, turns, unused;
+    };
+    for (const row expected : {row{2, 1, 0}, row{3, 2, 1}, row{5, 3, 1}}) {
         counting_sync::reset();
         queue_type q({.workers = workers});
-        std::atomic<unsigned> begun{0}, asleep_beside_it{0};
-        for (unsigned i = 0; i < tasks; ++i)
-            ASSERT_TRUE(q.post([&, i] {
-                const unsigned step = i / workers;
-                ++begun;
-                wait_until([&] { return begun >= std::min(tasks, (step + 1) * workers); });
-                if (tasks - step * workers < workers) {
-                    // The last step has fewer tasks than workers: the other one falls asleep.
-                    wait_until([] { return seen.sleeps == 1; });
-                    ++asleep_beside_it;
-                }
-                if (i == tasks - 1) q.request_stop();
-            }));
+        std::mutex mutex;
+        row seen_here{0, 0, 0};
+        std::uint64_t running = 0;
+        const auto takes_a_turn = [&](bool last) {
+            const unsigned mine = (std::lock_guard(mutex), ++running, seen_here.turns);
+            EXPECT_TRUE(comes_true([&] {
+                const std::lock_guard held(mutex);
+                if (seen_here.turns != mine) return true;
+                const std::uint64_t asleep = seen.asleep;
+                if (running + asleep != workers) return false;
+                seen_here.tasks += static_cast<unsigned>(std::exchange(running, 0));
+                seen_here.unused += static_cast<unsigned>(asleep);
+                ++seen_here.turns;
+                return true;
+            })) << "a worker neither has a task nor sleeps";
+            if (last) q.request_stop();
+        };
+        for (unsigned i = 0; i < expected.tasks; ++i)
+            ASSERT_TRUE(q.post([&, last = i == expected.tasks - 1] { takes_a_turn(last); }));
         std::thread other([&] { q.work(); });
         q.work();
         other.join();
-        const unsigned steps = (tasks + workers - 1) / workers;
-        // The share of all turns that nobody used: 0, a quarter, a sixth.
-        EXPECT_EQ(asleep_beside_it, steps * workers - tasks);
+        EXPECT_EQ(seen_here.tasks, expected.tasks);
+        EXPECT_EQ(seen_here.turns, expected.turns);
+        EXPECT_EQ(seen_here.unused, expected.unused) << "0 of 2, 1 of 4, 1 of 6";
     }
 }
 

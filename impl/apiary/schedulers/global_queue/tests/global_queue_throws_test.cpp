@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <climits>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -136,6 +138,26 @@ TEST(global_queue_parallel_for, goes_up_to_the_largest_index) {
     EXPECT_TRUE(
         parallel_for(q, 0, 7, most, [&](int from, int to) { covered += static_cast<std::uint64_t>(to - from); }));
     EXPECT_EQ(covered, 7U) << "a grain above the range";
+}
+
+// More indices than the type has positive numbers.
+TEST(global_queue_parallel_for, covers_the_whole_range_of_a_signed_type) {
+    global_queue q({.workers = 1});
+    q.start();
+    std::atomic<std::uint64_t> covered{0}, chunks{0};
+    const auto count = [&](auto from, auto to) {
+        EXPECT_LT(from, to);
+        covered += static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+        ++chunks;
+    };
+    EXPECT_TRUE(parallel_for(q, INT_MIN, INT_MAX, 100'000'000, count));
+    EXPECT_EQ(covered, UINT32_MAX);
+    EXPECT_EQ(chunks, 43U);
+    covered = 0;
+    EXPECT_TRUE(parallel_for(q, INT64_MIN, INT64_MAX, std::size_t{1} << 60, count));
+    EXPECT_EQ(covered, UINT64_MAX);
+    EXPECT_TRUE(parallel_for(q, static_cast<signed char>(-128), static_cast<signed char>(127), 200, count));
+    EXPECT_EQ(covered, 254U);
 }
 
 TEST(global_queue_parallel_for, of_an_empty_range_does_nothing) {

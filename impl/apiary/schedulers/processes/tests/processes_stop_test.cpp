@@ -1,9 +1,11 @@
 // How it ends: cancels, the deadline, the report, and what is asked of a scheduler that is about to go.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <apiary/testing/comes_true.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <stdexcept>
 #include <thread>
@@ -14,6 +16,16 @@
 namespace {
 
 using namespace apiary;
+
+TEST(processes, have_a_worker_for_each_processor_that_they_may_use) {
+    // On a thread that may use one alone, which others must not inherit.
+    std::thread([] {
+        cpu_set_t one{};
+        CPU_SET(static_cast<std::size_t>(apiary::usable_processors().back()), &one);
+        ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+        EXPECT_EQ(processes().workers(), 1U);
+    }).join();
+}
 
 TEST(processes_stop, tells_all_to_end_and_reports_that_they_did) {
     processes all({.workers = 2});
