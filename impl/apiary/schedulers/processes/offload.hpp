@@ -10,8 +10,8 @@
 // nothing is lost then, and the call ends with yield_error::failed. So does one that was accepted and is destroyed unrun, as by a
 // hive that stops with `discard`. What the offloaded function throws ends it as handler_threw.
 //
-// Lifetime. The other scheduler ends, or has run or destroyed what was posted, before the processes' scheduler goes: it completes
-// calls there.
+// Lifetime. The other scheduler goes last, as above: the end of processes waits until what was posted has run there, or has been
+// destroyed unrun. Until then a stop says that it is not over. What was run touches processes no more, whoever keeps a copy of it.
 // Threads.  The function that posts: any worker of processes. The offloaded function: the other scheduler's.
 // Tested by routine_test.cpp.
 #pragma once
@@ -39,19 +39,24 @@ template <class Sync>
 class offloaded_call {
 public:
     offloaded_call(process_core<Sync>& core, pid from, std::uint64_t tag, offloaded what)
-        : core_(core), from_(from), tag_(tag), what_(std::move(what)) {}
+        : core_(core), from_(from), tag_(tag), what_(std::move(what)) {
+        core_.hold();
+    }
     offloaded_call(const offloaded_call&) = delete;
     offloaded_call& operator=(const offloaded_call&) = delete;
     ~offloaded_call() {
-        if (!ran_) fails(yield_error::failed);
+        if (ran_) return;
+        fails(yield_error::failed);
+        core_.let_go();
     }
     void run() {
-        ran_ = true;
+        if (std::exchange(ran_, true)) return;
         try {
             (void)core_.complete_yield(from_, tag_, what_());
         } catch (...) {
             fails(yield_error::handler_threw);
         }
+        core_.let_go();
     }
 
 private:

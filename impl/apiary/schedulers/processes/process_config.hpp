@@ -74,7 +74,7 @@ struct process_stop_report {
         pid id;
         std::uint64_t undelivered;
     };
-    bool over = false;             // every process has ended
+    bool over = false;             // every process has ended, and what was offloaded
     std::uint64_t ended = 0;       // by themselves, since the stop began
     std::vector<entry> forced;     // and killed, and those that threw: all that did not say that they had finished
     std::vector<entry> with_mail;  // ended by themselves, but messages were left
@@ -83,7 +83,8 @@ struct process_stop_report {
 };
 
 struct process_counters {
-    std::uint64_t living = 0, spawned = 0, dead_letters = 0, late_completions = 0;
+    std::uint64_t living = 0;  // with what was offloaded, and each request_stop under way
+    std::uint64_t spawned = 0, dead_letters = 0, late_completions = 0;
     std::uint64_t exceptions = 0;    // that left a step
     std::uint64_t full_circles = 0;  // of full mailboxes that a send would have closed
     std::uint64_t runs = 0;          // steps, and wakes for nothing

@@ -13,7 +13,9 @@
 // Idle.    A worker that finds no process to run sleeps.
 // Errors.  Construction: std::invalid_argument when a number is out of range, std::system_error when a thread cannot be
 //          started. stop and join on a worker: std::logic_error, since they would wait for their caller.
-// Ends.    The destructor is stop(stop_ns), and waits for steps that do not return as long as they take.
+// Ends.    The destructor is stop(stop_ns), and waits for steps that do not return as long as they take. Precondition: no other
+//          thread is in a call, or comes with one; but the end waits for a request_stop that has ended the last process, and for
+//          what was offloaded.
 #pragma once
 
 #include <algorithm>

@@ -337,6 +337,31 @@ TEST(offload, runs_elsewhere_and_completes_the_call) {
     EXPECT_EQ(errors, (std::vector{yield_error::handler_threw, yield_error::failed, yield_error::unknown_command}));
 }
 
+TEST(offload, the_end_waits_for_what_runs_elsewhere_though_its_process_has_ended) {
+    std::atomic<bool> there = false, go = false;
+    std::thread elsewhere;
+    {
+        processes all({.workers = 1, .force_ns = 1, .handlers = {{crunch, offload_to([&](auto job) {
+                                                                      elsewhere = std::thread(std::move(job));
+                                                                      return true;
+                                                                  })}}});
+        const pid asks = all.spawn(as_process([&](routine_self& me) -> routine {
+                                (void)co_await me.command(crunch, offloaded([&] {
+                                                              there = true;
+                                                              wait_for([&] { return go.load(); });
+                                                              return payload(1);
+                                                          }));
+                            }))
+                             .id;
+        wait_for([&] { return there.load(); });
+        EXPECT_EQ(all.cancel(asks), send_answer::accepted);
+        wait_for([&] { return !all.lives(asks); });
+        EXPECT_FALSE(all.stop(0).over);
+        go = true;
+    }
+    elsewhere.join();
+}
+
 TEST(offload, a_job_that_was_accepted_and_is_dropped_unrun_ends_its_call) {
     std::vector<std::function<void()>> accepted;
     processes all({.workers = 1, .handlers = {{crunch, offload_to([&](auto job) {
