@@ -243,7 +243,7 @@ private:
 
     // process_runs.hpp
     void run(place& p, worker_type& w);
-    void step(place& p, worker_type& w, event_list<Sync>&& events, bool cancelled);
+    void step(place& p, worker_type& w, event_list<Sync>&& events, cancel_comes cancel);
     void settle(place& p, worker_type& w, bool lets_others_run = false);
     std::uint64_t close_mailbox(place& p, worker_type* here, process_end how);
     void tell_end(worker_type* here, pid to, pid ended, event_type what, process_end how);

@@ -52,15 +52,18 @@ void process_core<Sync>::run(place& p, worker_type& w) {
         if (!events.empty()) p.more().kept.append(std::move(events));
         return settle(p, w);
     }
-    step(p, w, std::move(events), cancelled);
+    auto cancel_is = cancel_comes::not_now;
+    if (cancelled) [[unlikely]]
+        cancel_is = events.empty() ? cancel_comes::alone : cancel_comes::last;
+    step(p, w, std::move(events), cancel_is);
 }
 
 template <class Sync>
-void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& events, bool cancelled) {
+void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& events, cancel_comes cancel) {
     if (p.is_bounded()) [[unlikely]]
         mail_taken(w, p, events);
     ++p.steps;
-    basic_event_batch<Sync> batch(std::move(events), cancelled);
+    basic_event_batch<Sync> batch(std::move(events), cancel);
     basic_step_output<Sync> out(*this, w, p, p.id());
     std::exception_ptr thrown;
     w.sources().in_step(p.id());
@@ -89,6 +92,10 @@ void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& event
     p.waits = out.waits_;
     if (p.waits == process_state::blocked && !p.calls.any())
         return end(p, w, process_end::misused, std::move(batch.rest()));
+    if (batch.left_the_cancel_behind_others()) [[unlikely]] {
+        if (p.suspended) resume(p);
+        return step(p, w, {}, cancel_comes::alone);
+    }
     settle(p, w, out.sent_to_itself_);
 }
 
