@@ -58,7 +58,7 @@ struct event {
     event_type type = event_type::cancel;
     yield_error error = yield_error::none;
     held_sender held = held_sender::none;
-    std::uint32_t call = 0;  // of a request
+    std::uint32_t call = 0;  // of a request; of a link or an unlink: which
     std::uint64_t tag = 0;
     payload data;
 

@@ -229,7 +229,7 @@ private:
     send_answer relay(pid from, pid to, T&& data);
     template <class T>
     send_answer request_by(worker_type& here, place& from, pid to, std::uint32_t tag, T&& data);
-    send_answer tell(worker_type* here, pid from, pid to, event_type what);
+    send_answer tell(worker_type* here, pid from, pid to, event_type what, std::uint32_t which = 0);
     template <class T>
     send_answer complete_by(worker_type* here, pid to, std::uint64_t tag, T&& data, yield_error error);
     bool suspend(place& from, pid by);
