@@ -176,13 +176,13 @@ struct alignas(64) process_place : job<Sync> {
         return true;
     }
     // Takes out of what has come what is not for the process: kills, watches, completions that were not called for or do not
-    // come first. `late()` is told of these.
+    // come first. `late()` is told of these; `lives(pid)` says whether a watcher does.
     struct arrived {
         bool completed = false, killed = false, linked = false, room = false;
         event_list<Sync> looks;
     };
-    template <class Late>
-    arrived sort(event_list<Sync>& events, Late late) {
+    template <class Late, class Lives>
+    arrived sort(event_list<Sync>& events, Late late, Lives lives) {
         arrived what;
         event_list<Sync> for_it;
         while (node* n = events.pop()) {
@@ -197,7 +197,7 @@ struct alignas(64) process_place : job<Sync> {
                 what.looks.append(n);
             } else {
                 if (e.type == event_type::completed || e.type == event_type::unanswered) late();
-                tell(e, what);
+                tell(e, what, lives);
                 event_blocks<Sync>::release(n);
             }
         }
@@ -240,15 +240,26 @@ private:
         e.error = yield_error::no_answer;
         e.tag = e.call;
     }
+    // A watcher that ends says nothing. So before there are more than ever before those that have ended are left out.
+    template <class Lives>
+    void watched(pid by, Lives lives) {
+        std::vector<pid>& all = more().watchers;
+        if (all.size() == all.capacity()) {
+            std::erase_if(all, [&lives](pid w) { return !lives(w); });
+            if (all.size() > all.capacity() / 2) all.reserve(2 * all.capacity());
+        }
+        all.push_back(by);
+    }
     // What is for the scheduler.
-    void tell(event& e, arrived& what) {
+    template <class Lives>
+    void tell(event& e, arrived& what, Lives lives) {
         const pid by{e.tag};
         switch (e.type) {
             case event_type::kill:
                 what.killed = true;
                 break;
             case event_type::watch:
-                more().watchers.push_back(by);
+                watched(by, lives);
                 break;
             case event_type::unwatch:
                 std::erase(more().watchers, by);

@@ -21,7 +21,7 @@ void process_core<Sync>::run(place& p, worker_type& w) {
     event_list<Sync> events(newest, [&calls](event_type t) { calls |= t != event_type::message; });
     typename place::arrived what;
     if (calls) {
-        what = p.sort(events, [this] { books_.late_completion(); });
+        what = p.sort(events, [this] { books_.late_completion(); }, [this](pid by) { return lives(by); });
         if (!what.looks.empty()) show(p, what.looks, events);
     }
     if (what.killed) return end(p, w, what.linked ? process_end::linked : process_end::killed, std::move(events));
@@ -112,7 +112,7 @@ void process_core<Sync>::settle(place& p, worker_type& w, bool lets_others_run) 
 template <class Sync>
 std::uint64_t process_core<Sync>::close_mailbox(place& p, worker_type* here, process_end how) {
     event_list<Sync> left(p.word.finish(p.generation).newest, [](event_type) {});
-    auto what = p.sort(left, [this] { books_.late_completion(); });
+    auto what = p.sort(left, [this] { books_.late_completion(); }, [this](pid by) { return lives(by); });
     show(p, what.looks, left);
     if (p.is_bounded()) left.each([&](event& e) { let_sender_go(here, p.id(), e); });
     if (p.has_more()) {

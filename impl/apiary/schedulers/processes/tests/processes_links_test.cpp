@@ -200,6 +200,28 @@ TEST(processes_links, a_watch_that_was_taken_back_tells_nothing) {
     EXPECT_EQ(told, 0);
 }
 
+TEST(processes_links, watchers_that_have_ended_are_left_out) {
+    processes all({.workers = 1, .stop_ns = 1'000'000});
+    const pid watched = all.spawn(deaf()).id;
+    std::atomic<bool> watches = false, told = false;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        if (!watches) (void)out.watch(watched);
+        watches = true;
+        while (event* e = batch.next())
+            if (e->type == event_type::ended) told = true, out.finish();
+    }));
+    wait_for([&] { return watches.load(); });
+    for (int i = 0; i != 1000; ++i)
+        (void)all.spawn(std::make_unique<acting>([watched](event_batch&, step_output& out) {
+            EXPECT_EQ(out.watch(watched), send_answer::accepted);
+            out.finish();
+        }));
+    wait_for([&] { return all.counters().living == 2; });
+    EXPECT_LT(all.look(watched, real_sync::forever).watchers.size(), 100U);
+    EXPECT_EQ(all.kill(watched), send_answer::accepted);
+    wait_for([&] { return told.load(); });
+}
+
 TEST(processes_links, a_request_is_answered_once_by_the_tag_it_was_given) {
     processes all({.workers = 2, .stop_ns = 1'000'000});
     const pid server = all.spawn(on_events([](event& e, step_output& out) {
