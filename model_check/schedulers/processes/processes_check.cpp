@@ -306,6 +306,46 @@ struct end_is_told_behind_the_close : processes_scenario<Sync, 2, 0> {
 };
 APIARY_CHECK(end_is_told_behind_the_close);
 
+// One links and takes it back while the other links to it, perhaps before it has seen any of that.
+template <class Sync>
+struct links_that_cross : processes_scenario<Sync, 2, 0> {
+    static constexpr const char* what =
+        "a process links to another and unlinks while that one links to it: both have the link in the end, or neither";
+    static constexpr std::array must_reach{"processes.linked", "processes.unlinked"};
+    pid first, second;
+    void before() {
+        this->make();
+        first = this->spawn(
+            0,
+            [this](event&, auto& out) {
+                Sync::law(out.link(second) == send_answer::accepted, "a living process was not found");
+                Sync::law(out.unlink(second) == send_answer::accepted, "a link was not found");
+            },
+            [this](event&, auto& out) {
+                Sync::law(out.link(second) != send_answer::accepted, "a process is linked to one that has ended");
+                out.finish();
+            });
+        second = this->spawn(1, [this](event&, auto& out) {
+            Sync::law(out.link(first) == send_answer::accepted, "a living process was not found");
+        });
+        this->core->close_the_door();
+    }
+    void thread(unsigned i) { (void)this->turn_on(i); }
+    void turns() {
+        for (unsigned n = 0; n != 8 && !this->core->over(); ++n) (void)this->turn_on(n % 2);
+    }
+    void after() {
+        turns();
+        Sync::law(this->core->kill(second) == send_answer::accepted, "a living process could not be killed");
+        turns();
+        Sync::reach(this->core->over() ? "processes.linked" : "processes.unlinked");
+        (void)this->core->send(first, 1);
+        turns();
+        this->end();
+    }
+};
+APIARY_CHECK(links_that_cross);
+
 // A child that is watched from its spawn, and ends at once, perhaps on the other worker before the spawn has returned.
 template <class Sync>
 struct spawn_watched_against_end : processes_scenario<Sync, 2, 0> {

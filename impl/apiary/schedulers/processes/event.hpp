@@ -58,7 +58,7 @@ struct event {
     event_type type = event_type::cancel;
     yield_error error = yield_error::none;
     held_sender held = held_sender::none;
-    std::uint32_t call = 0;  // of a request
+    std::uint32_t call = 0;  // of a request; of a link or an unlink: which
     std::uint64_t tag = 0;
     payload data;
 
@@ -173,14 +173,17 @@ private:
     node* newest_ = nullptr;  // read when oldest_ is not null
 };
 
-// What has come since the last step: messages and completions, oldest first, then the cancel. What a step does not take out
-// of it is a dead letter when the step returns.
+// How a batch has the cancel. What a step leaves of it as the last of others comes once more, alone.
+enum class cancel_comes : std::uint8_t { not_now, last, alone };
+
+// What has come since the last step: messages and completions, oldest first, then the cancel. All else that a step does not take
+// out of it is a dead letter when the step returns.
 template <class Sync>
 class basic_event_batch {
     using node = event_node<Sync>;
 
 public:
-    basic_event_batch(event_list<Sync>&& events, bool cancelled) : events_(std::move(events)), cancelled_(cancelled) {}
+    basic_event_batch(event_list<Sync>&& events, cancel_comes c) : events_(std::move(events)), cancel_comes_(c) {}
     basic_event_batch(const basic_event_batch&) = delete;
     basic_event_batch& operator=(const basic_event_batch&) = delete;
     ~basic_event_batch() { let_go(); }
@@ -189,11 +192,12 @@ public:
     event* next() {
         let_go();
         if ((current_ = events_.pop()) != nullptr) return &current_->what;
-        return std::exchange(cancelled_, false) ? &cancel_ : nullptr;
+        return std::exchange(cancel_comes_, cancel_comes::not_now) != cancel_comes::not_now ? &cancel_ : nullptr;
     }
-    bool empty() const { return events_.empty() && !cancelled_; }
+    bool empty() const { return events_.empty() && cancel_comes_ == cancel_comes::not_now; }
 
     // For the scheduler, behind the step.
+    bool left_the_cancel_behind_others() const { return cancel_comes_ == cancel_comes::last; }
     event_list<Sync>& rest() {
         let_go();
         return events_;
@@ -206,7 +210,7 @@ private:
 
     event_list<Sync> events_;
     node* current_ = nullptr;
-    bool cancelled_;
+    cancel_comes cancel_comes_;
     event cancel_{};
 };
 

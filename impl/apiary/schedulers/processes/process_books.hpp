@@ -29,11 +29,11 @@ public:
     void threw() { add(exceptions_); }
     void full_circle() { add(full_circles_); }
     void late_completion() { add(late_completions_); }
-    // Events that nobody is told. Returns how many messages.
+    // Events that nobody is told: messages, and ends that a step has left unread. Returns how many.
     std::uint64_t bury(pid to, dead_letter why, event_list<Sync>&& events) noexcept {
         std::uint64_t letters = 0;
         while (auto* n = events.pop()) {
-            if (n->what.is_mail()) {
+            if (n->what.is_mail() || (n->what.type == event_type::ended && why == dead_letter::unread)) {
                 ++letters;
                 dead(to, why, n->what);
             } else if (n->what.type == event_type::completed) {

@@ -250,7 +250,7 @@ private:
     send_answer relay(pid from, pid to, T&& data);
     template <class T>
     send_answer request_by(worker_type& here, place& from, pid to, std::uint32_t tag, T&& data);
-    send_answer tell(worker_type* here, pid from, pid to, event_type what);
+    send_answer tell(worker_type* here, pid from, pid to, event_type what, std::uint32_t which = 0);
     template <class T>
     send_answer complete_by(worker_type* here, pid to, std::uint64_t tag, T&& data, yield_error error);
     bool suspend(place& from, pid by);
@@ -264,7 +264,7 @@ private:
 
     // process_runs.hpp
     void run(place& p, worker_type& w);
-    void step(place& p, worker_type& w, event_list<Sync>&& events, bool cancelled);
+    void step(place& p, worker_type& w, event_list<Sync>&& events, cancel_comes cancel);
     void settle(place& p, worker_type& w, bool lets_others_run = false);
     std::uint64_t close_mailbox(place& p, worker_type* here, process_end how);
     void tell_end(worker_type* here, pid to, pid ended, event_type what, process_end how);

@@ -258,10 +258,11 @@ send_answer process_core<Sync>::request_by(worker_type& here, place& from, pid t
 
 // An event of the scheduler's own. A kill and the word that there is room end a block; links and watches do not.
 template <class Sync>
-send_answer process_core<Sync>::tell(worker_type* here, pid from, pid to, event_type what) {
+send_answer process_core<Sync>::tell(worker_type* here, pid from, pid to, event_type what, std::uint32_t which) {
     place* const p = find(to);
     if (p == nullptr || !p->word.looks_alive(to.generation())) return refusal(p, to);
     node* const n = blocks::make(what, from.value, yield_error::none, payload());
+    n->what.call = which;
     return push(here, *p, to.generation(), n, what == event_type::kill || what == event_type::room);
 }
 template <class Sync>

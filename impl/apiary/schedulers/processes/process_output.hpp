@@ -34,17 +34,25 @@ send_answer basic_step_output<Sync>::unwatch(pid which) {
 template <class Sync>
 send_answer basic_step_output<Sync>::link(pid which) {
     auto& links = place_.more().links;
-    const bool there = std::find(links.begin(), links.end(), which) != links.end();
-    if (there || which == self_) return send_answer::accepted;
-    links.push_back(which);
-    const send_answer a = core_.tell(&worker_, self_, which, event_type::link);
-    if (a != send_answer::accepted) std::erase(links, which);
+    if (which == self_ || links.find(which) != nullptr) return send_answer::accepted;
+    const std::uint32_t name = links.make(which);
+    send_answer a = send_answer::no_such_process;
+    try {
+        a = core_.tell(&worker_, self_, which, event_type::link, name);
+    } catch (...) {
+        (void)links.erase(which);
+        throw;
+    }
+    if (a != send_answer::accepted) (void)links.erase(which);
     return a;
 }
 template <class Sync>
 send_answer basic_step_output<Sync>::unlink(pid which) {
-    if (!place_.has_more() || std::erase(place_.more().links, which) == 0) return send_answer::no_such_process;
-    return core_.tell(&worker_, self_, which, event_type::unlink);
+    const auto* const link = place_.has_more() ? place_.more().links.find(which) : nullptr;
+    if (link == nullptr) return send_answer::no_such_process;
+    const send_answer a = core_.tell(&worker_, self_, which, event_type::unlink, link->theirs);
+    (void)place_.more().links.erase(which);
+    return a;
 }
 template <class Sync>
 template <class T>

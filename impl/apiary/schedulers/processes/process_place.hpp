@@ -73,6 +73,49 @@ private:
     std::uint32_t count_ = 0;
 };
 
+// The links of a process, as it knows them. Either of the two may make one, or both at a time; each gives a name to what it makes. An
+// unlink takes back all that its sender has made, and names what it has seen of the other's. So what the other makes meanwhile
+// stays, at both ends (links_that_cross).
+class process_links {
+public:
+    struct link {
+        pid whom;
+        std::uint32_t mine = 0, theirs = 0;  // their names; 0: there is none
+    };
+
+    const std::vector<link>& all() const { return all_; }
+    link* find(pid whom) {
+        const auto at = std::find_if(all_.begin(), all_.end(), [whom](const link& l) { return l.whom == whom; });
+        return at == all_.end() ? nullptr : &*at;
+    }
+    // Returns its name. Precondition: there is none.
+    std::uint32_t make(pid whom) {
+        if (++last_name_ == 0) ++last_name_;
+        all_.push_back({whom, last_name_, 0});
+        return last_name_;
+    }
+    // The other has made one, or takes all back but what it has not seen.
+    void made(pid by, std::uint32_t name) {
+        if (link* const l = find(by))
+            l->theirs = name;
+        else
+            all_.push_back({by, 0, name});
+    }
+    void taken_back(pid by, std::uint32_t seen) {
+        link* const l = find(by);
+        if (l == nullptr) return;
+        l->theirs = 0;
+        if (l->mine == 0 || l->mine == seen) (void)erase(by);
+    }
+    bool erase(pid whom) {
+        return std::erase_if(all_, [whom](const link& l) { return l.whom == whom; }) != 0;
+    }
+
+private:
+    std::vector<link> all_;
+    std::uint32_t last_name_ = 0;
+};
+
 template <class Sync>
 struct alignas(64) process_place : job<Sync> {
     using link_type = job<Sync>;
@@ -88,7 +131,8 @@ struct alignas(64) process_place : job<Sync> {
     // What few processes have.
     struct rest {
         pending_calls::tags tags;
-        std::vector<pid> watchers, links;
+        std::vector<pid> watchers;
+        process_links links;
         std::vector<reply_to> owed;  // requests that it has got, and not answered
         std::vector<asked> asks;     // requests of its own
         event_list<Sync> kept;       // what waits for the end of a block
@@ -101,7 +145,7 @@ struct alignas(64) process_place : job<Sync> {
         void clear() {
             tags = decltype(tags)();  // not clear(): that keeps the memory
             watchers = std::vector<pid>();
-            links = std::vector<pid>();
+            links = process_links();
             owed = decltype(owed)();
             asks = decltype(asks)();
             kept = event_list<Sync>();
@@ -134,13 +178,13 @@ struct alignas(64) process_place : job<Sync> {
         return true;
     }
     // Takes out of what has come what is not for the process: kills, watches, completions that were not called for or do not
-    // come first. `late()` is told of these.
+    // come first. `late()` is told of these; `lives(pid)` says whether a watcher does.
     struct arrived {
         bool completed = false, killed = false, linked = false, room = false;
         event_list<Sync> looks;
     };
-    template <class Late>
-    arrived sort(event_list<Sync>& events, Late late) {
+    template <class Late, class Lives>
+    arrived sort(event_list<Sync>& events, Late late, Lives lives) {
         arrived what;
         event_list<Sync> for_it;
         while (node* n = events.pop()) {
@@ -155,7 +199,7 @@ struct alignas(64) process_place : job<Sync> {
                 what.looks.append(n);
             } else {
                 if (e.type == event_type::completed || e.type == event_type::unanswered) late();
-                tell(e, what);
+                tell(e, what, lives);
                 event_blocks<Sync>::release(n);
             }
         }
@@ -198,27 +242,38 @@ private:
         e.error = yield_error::no_answer;
         e.tag = e.call;
     }
+    // A watcher that ends says nothing. So before there are more than ever before those that have ended are left out.
+    template <class Lives>
+    void watched(pid by, Lives lives) {
+        std::vector<pid>& all = more().watchers;
+        if (all.size() == all.capacity()) {
+            std::erase_if(all, [&lives](pid w) { return !lives(w); });
+            if (all.size() > all.capacity() / 2) all.reserve(2 * all.capacity());
+        }
+        all.push_back(by);
+    }
     // What is for the scheduler.
-    void tell(event& e, arrived& what) {
+    template <class Lives>
+    void tell(event& e, arrived& what, Lives lives) {
         const pid by{e.tag};
         switch (e.type) {
             case event_type::kill:
                 what.killed = true;
                 break;
             case event_type::watch:
-                more().watchers.push_back(by);
+                watched(by, lives);
                 break;
             case event_type::unwatch:
                 std::erase(more().watchers, by);
                 break;
             case event_type::link:
-                more().links.push_back(by);
+                more().links.made(by, e.call);
                 break;
             case event_type::unlink:
-                std::erase(more().links, by);
+                more().links.taken_back(by, e.call);
                 break;
             case event_type::linked_end:
-                if (std::erase(more().links, by) != 0 && *e.data.template get<process_end>() != process_end::finished)
+                if (more().links.erase(by) && *e.data.template get<process_end>() != process_end::finished)
                     what.killed = what.linked = true;
                 break;
             case event_type::room:

@@ -21,7 +21,7 @@ void process_core<Sync>::run(place& p, worker_type& w) {
     event_list<Sync> events(newest, [&calls](event_type t) { calls |= t != event_type::message; });
     typename place::arrived what;
     if (calls) {
-        what = p.sort(events, [this] { books_.late_completion(); });
+        what = p.sort(events, [this] { books_.late_completion(); }, [this](pid by) { return lives(by); });
         if (!what.looks.empty()) show(p, what.looks, events);
     }
     if (what.killed) return end(p, w, what.linked ? process_end::linked : process_end::killed, std::move(events));
@@ -52,15 +52,18 @@ void process_core<Sync>::run(place& p, worker_type& w) {
         if (!events.empty()) p.more().kept.append(std::move(events));
         return settle(p, w);
     }
-    step(p, w, std::move(events), cancelled);
+    auto cancel_is = cancel_comes::not_now;
+    if (cancelled) [[unlikely]]
+        cancel_is = events.empty() ? cancel_comes::alone : cancel_comes::last;
+    step(p, w, std::move(events), cancel_is);
 }
 
 template <class Sync>
-void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& events, bool cancelled) {
+void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& events, cancel_comes cancel) {
     if (p.is_bounded()) [[unlikely]]
         mail_taken(w, p, events);
     ++p.steps;
-    basic_event_batch<Sync> batch(std::move(events), cancelled);
+    basic_event_batch<Sync> batch(std::move(events), cancel);
     basic_step_output<Sync> out(*this, w, p, p.id());
     std::exception_ptr thrown;
     w.sources().in_step(p.id());
@@ -89,6 +92,10 @@ void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& event
     p.waits = out.waits_;
     if (p.waits == process_state::blocked && !p.calls.any())
         return end(p, w, process_end::misused, std::move(batch.rest()));
+    if (batch.left_the_cancel_behind_others()) [[unlikely]] {
+        if (p.suspended) resume(p);
+        return step(p, w, {}, cancel_comes::alone);
+    }
     settle(p, w, out.sent_to_itself_);
 }
 
@@ -105,12 +112,12 @@ void process_core<Sync>::settle(place& p, worker_type& w, bool lets_others_run) 
 template <class Sync>
 std::uint64_t process_core<Sync>::close_mailbox(place& p, worker_type* here, process_end how) {
     event_list<Sync> left(p.word.finish(p.generation).newest, [](event_type) {});
-    auto what = p.sort(left, [this] { books_.late_completion(); });
+    auto what = p.sort(left, [this] { books_.late_completion(); }, [this](pid by) { return lives(by); });
     show(p, what.looks, left);
     if (p.is_bounded()) left.each([&](event& e) { let_sender_go(here, p.id(), e); });
     if (p.has_more()) {
         for (const pid watcher : p.more().watchers) tell_end(here, watcher, p.id(), event_type::ended, how);
-        for (const pid other : p.more().links) tell_end(here, other, p.id(), event_type::linked_end, how);
+        for (const auto& link : p.more().links.all()) tell_end(here, link.whom, p.id(), event_type::linked_end, how);
         for (const reply_to r : p.more().owed) no_answer(here, p.id(), r);
     }
     return books_.bury(p.id(), dead_letter::ended, std::move(left));
@@ -189,7 +196,7 @@ void process_core<Sync>::show(place& p, event_list<Sync>& looks, const event_lis
         p.calls.each([&v](std::uint64_t tag) { v.calls.push_back(tag); }, [&p]() -> auto& { return p.more().tags; });
         if (p.has_more()) {
             p.more().kept.each(count);
-            v.linked = p.more().links;
+            for (const auto& link : p.more().links.all()) v.linked.push_back(link.whom);
             v.watchers = p.more().watchers;
             for (const auto& a : p.more().asks) v.waits_for.push_back(a.whom);
             if (p.suspended) v.waits_for.push_back(p.more().suspended_by);

@@ -99,6 +99,60 @@ TEST(processes_links, an_unlinked_one_lives_on_and_a_link_to_the_dead_is_refused
     EXPECT_TRUE(finished) << "by its own step, behind the end of the other";
 }
 
+TEST(processes_links, a_link_and_its_unlink_that_cross_with_a_link_leave_it_at_both_ends) {
+    processes all({.workers = 2, .stop_ns = 1'000'000});
+    std::atomic<int> at = 0;
+    std::atomic<std::uint64_t> first = 0;
+    const auto member = [](std::function<void(step_output&)> begin) {
+        return std::make_unique<acting>([begin, begun = false](event_batch& batch, step_output& out) mutable {
+            if (!std::exchange(begun, true)) begin(out);
+            while (event* e = batch.next())
+                if (e->type == event_type::cancel) out.finish();
+        });
+    };
+    const pid b = all.spawn(member([&](step_output& out) {
+                         at = 1;
+                         wait_for([&] { return at == 2; });
+                         EXPECT_EQ(out.link({first}), send_answer::accepted);
+                         at = 3;
+                     }))
+                      .id;
+    wait_for([&] { return at == 1; });
+    const pid a = all.spawn(member([&](step_output& out) {
+                         EXPECT_EQ(out.link(b), send_answer::accepted);
+                         EXPECT_EQ(out.unlink(b), send_answer::accepted);
+                         first = out.self().value;
+                         at = 2;
+                     }))
+                      .id;
+    wait_for([&] { return at == 3; });
+    EXPECT_EQ(all.look(a, real_sync::forever).linked, std::vector{b});
+    EXPECT_EQ(all.look(b, real_sync::forever).linked, std::vector{a});
+    EXPECT_EQ(all.kill(b), send_answer::accepted);
+    wait_for([&] { return !all.lives(a); });
+}
+
+TEST(process_links, an_unlink_takes_back_what_its_sender_has_made_and_has_seen) {
+    const pid other = pid::of(1, 1);
+    process_links links;
+    links.made(other, 5);
+    ASSERT_NE(links.find(other), nullptr);
+    EXPECT_EQ(links.find(other)->theirs, 5U);
+    links.taken_back(other, 0);
+    EXPECT_EQ(links.find(other), nullptr);
+    links.taken_back(other, 0);  // there is none
+    const std::uint32_t old = links.make(other);
+    EXPECT_TRUE(links.erase(other));
+    EXPECT_FALSE(links.erase(other));
+    const std::uint32_t name = links.make(other);
+    links.made(other, 6);
+    links.taken_back(other, old);
+    ASSERT_NE(links.find(other), nullptr) << "the other has not seen the new one";
+    EXPECT_EQ(links.find(other)->theirs, 0U);
+    links.taken_back(other, name);
+    EXPECT_EQ(links.find(other), nullptr);
+}
+
 TEST(processes_links, the_end_of_a_linked_one_ends_the_blocked) {
     processes all({.workers = 1, .stop_ns = 1'000'000, .handlers = {{1, [](auto&, process_command&&) {}}}});
     std::atomic<int> linked = 0, closed = 0;
@@ -144,6 +198,28 @@ TEST(processes_links, a_watch_that_was_taken_back_tells_nothing) {
     EXPECT_TRUE(all.look(watcher, real_sync::forever).told);
     EXPECT_TRUE(all.stop(real_sync::forever).over);
     EXPECT_EQ(told, 0);
+}
+
+TEST(processes_links, watchers_that_have_ended_are_left_out) {
+    processes all({.workers = 1, .stop_ns = 1'000'000});
+    const pid watched = all.spawn(deaf()).id;
+    std::atomic<bool> watches = false, told = false;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        if (!watches) (void)out.watch(watched);
+        watches = true;
+        while (event* e = batch.next())
+            if (e->type == event_type::ended) told = true, out.finish();
+    }));
+    wait_for([&] { return watches.load(); });
+    for (int i = 0; i != 1000; ++i)
+        (void)all.spawn(std::make_unique<acting>([watched](event_batch&, step_output& out) {
+            EXPECT_EQ(out.watch(watched), send_answer::accepted);
+            out.finish();
+        }));
+    wait_for([&] { return all.counters().living == 2; });
+    EXPECT_LT(all.look(watched, real_sync::forever).watchers.size(), 100U);
+    EXPECT_EQ(all.kill(watched), send_answer::accepted);
+    wait_for([&] { return told.load(); });
 }
 
 TEST(processes_links, a_request_is_answered_once_by_the_tag_it_was_given) {

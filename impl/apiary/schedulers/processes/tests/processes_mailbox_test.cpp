@@ -216,6 +216,30 @@ TEST(processes_mailbox, a_suspended_process_is_reached_by_a_cancel_and_ended_by_
     }
 }
 
+TEST(processes_mailbox, one_that_is_suspended_by_the_step_that_leaves_its_cancel_is_reached_by_it) {
+    gated g;
+    processes all({.workers = 2});
+    const pid id = all.spawn(g.make({.most = 1, .then = when_full::suspend_sender})).id;
+    wait_for([&] { return g.in_step.load(); });
+    std::atomic<int> cancels = 0;
+    std::atomic<bool> begun = false, queued = false;
+    const pid sender = all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                              if (!begun.exchange(true)) return wait_for([&] { return queued.load(); });
+                              event* const e = batch.next();
+                              if (e->type == event_type::cancel) return (void)++cancels;
+                              for (int i = 0; i != 2; ++i) EXPECT_EQ(out.send(id, i), send_answer::accepted);
+                          }))
+                           .id;
+    wait_for([&] { return begun.load(); });
+    EXPECT_EQ(all.send(sender, 1), send_answer::accepted);
+    EXPECT_EQ(all.cancel(sender), send_answer::accepted);
+    queued = true;
+    wait_for([&] { return cancels == 1; });
+    EXPECT_TRUE(all.look(sender, real_sync::forever).waits_for.empty()) << "it waits for room no more";
+    g.open = true;
+    EXPECT_EQ(all.kill(sender), send_answer::accepted);
+}
+
 TEST(processes_mailbox, a_suspended_process_whose_receiver_is_killed_goes_on) {
     gated g;
     processes all({.workers = 2});

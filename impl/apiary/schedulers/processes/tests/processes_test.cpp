@@ -271,6 +271,27 @@ TEST(processes, what_a_step_does_not_take_is_a_dead_letter) {
     EXPECT_EQ(all.kill(never.id), send_answer::accepted);
 }
 
+TEST(processes, the_end_of_a_watched_one_that_a_step_does_not_take_is_a_dead_letter) {
+    std::atomic<int> ends = 0;
+    processes all({.workers = 1, .on_dead_letter = [&](pid, dead_letter why, event& e) {
+                       EXPECT_EQ(why, dead_letter::unread);
+                       EXPECT_EQ(e.type, event_type::ended);
+                       EXPECT_NE(e.data.get<process_end>(), nullptr);
+                       ++ends;
+                   }});
+    const pid watched = all.spawn(deaf()).id;
+    std::atomic<bool> watches = false;
+    const pid never = all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+                             if (!watches.exchange(true)) (void)out.watch(watched);
+                         }))
+                          .id;
+    wait_for([&] { return watches.load(); });
+    EXPECT_EQ(all.kill(watched), send_answer::accepted);
+    wait_for([&] { return ends == 1; });
+    EXPECT_EQ(all.counters().dead_letters, 1U);
+    EXPECT_EQ(all.kill(never), send_answer::accepted);
+}
+
 // A18 of the museum: local work first, always, would starve what came from outside.
 TEST(processes, one_that_runs_again_and_again_starves_nobody) {
     processes all({.workers = 1});
@@ -419,6 +440,64 @@ TEST(processes, a_cancel_is_told_once_and_reaches_the_idle_and_the_blocked) {
         all.join();
         EXPECT_EQ(cancels, 1) << blocked;
     }
+}
+
+// What is queued behind it comes in one batch.
+struct gate {
+    std::atomic<bool> busy = false, open = false;
+    void shut(processes& one_worker) {
+        (void)one_worker.spawn(std::make_unique<acting>([this](event_batch&, step_output& out) {
+            busy = true;
+            wait_for([this] { return open.load(); });
+            out.finish();
+        }));
+        wait_for([this] { return busy.load(); });
+    }
+};
+
+TEST(processes, a_step_that_leaves_the_cancel_behind_other_events_is_followed_by_one_that_has_it_alone) {
+    for (const bool takes_it : {true, false}) {
+        gate g;
+        std::vector<event_type> told;
+        std::vector<bool> began_empty;
+        processes all({.workers = 1});
+        const pid id = all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                              began_empty.push_back(batch.empty());
+                              if (!takes_it && told.size() == 1) return;
+                              event* const e = batch.next();
+                              if (e == nullptr) return;
+                              told.push_back(e->type);
+                              if (told.size() == 2) out.finish();
+                          }))
+                           .id;
+        g.shut(all);
+        for (int i = 0; i != 2; ++i) EXPECT_EQ(all.send(id, i), send_answer::accepted);
+        EXPECT_EQ(all.cancel(id), send_answer::accepted);
+        g.open = true;
+        if (takes_it) {
+            wait_for([&] { return !all.lives(id); });
+        } else {
+            wait_for([&] { return all.counters().dead_letters == 1; });
+            EXPECT_EQ(all.look(id, real_sync::forever).steps, 3U) << "of itself, the batch, the cancel alone";
+            EXPECT_EQ(all.kill(id), send_answer::accepted);
+        }
+        all.join();
+        EXPECT_EQ(told.size(), takes_it ? 2U : 1U);
+        EXPECT_EQ(told.back(), takes_it ? event_type::cancel : event_type::message);
+        EXPECT_EQ(began_empty, (std::vector<bool>{true, false, false}));
+        EXPECT_EQ(all.counters().dead_letters, 1U);
+    }
+}
+
+TEST(processes, one_that_does_not_look_is_not_stepped_twice_for_a_cancel_that_came_alone) {
+    std::atomic<int> steps = 0;
+    processes all({.workers = 1});
+    const pid id = all.spawn(std::make_unique<acting>([&](event_batch&, step_output&) { ++steps; })).id;
+    wait_for([&] { return steps == 1; });
+    EXPECT_EQ(all.cancel(id), send_answer::accepted);
+    wait_for([&] { return steps == 2; });
+    EXPECT_EQ(all.look(id, real_sync::forever).steps, 2U);
+    EXPECT_EQ(all.kill(id), send_answer::accepted);
 }
 
 TEST(processes, a_watcher_is_told_once_how_it_ended) {
