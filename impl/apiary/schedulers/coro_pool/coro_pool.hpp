@@ -99,6 +99,11 @@ public:
         core_.refuse();
         return false;
     }
+    // Of what is called to make the task; it is kept until that has ended. False: it is gone.
+    template <detail::makes_task<Sync> F>
+    [[nodiscard]] bool spawn(F f, co_options options = {}) {
+        return spawn(detail::calls<Sync>(std::move(f)), std::move(options));
+    }
     // Blocks; sync_wait below.
     template <class T>
     T wait_for(task<T> t) {
@@ -133,13 +138,13 @@ public:
     // Asks for the end at a stop that cancels.
     std::stop_token stop_token() const { return core_.token(); }
     co_host<Sync>& host() { return core_; }
+    // Behind start.
+    bool is_started() const { return started_.load(std::memory_order_acquire); }
     // Its workers' sleeps, wakes, and thefts: a sum.
     worker_counters counters() const {
         worker_counters all;
         const auto& table = core_.the_crew().table();
         for (unsigned i = 0; i != table.size(); ++i) {
-    // Behind start.
-    bool is_started() const { return started_.load(std::memory_order_acquire); }
             const worker_counters c = table[i]->counters();
             all.run += c.run;
             all.parked += c.parked;
@@ -201,7 +206,7 @@ T sync_wait(basic_coro_pool<Sync>& pool, co_task<T, Sync> t) {
     return pool.template wait_for<T>(std::move(t));
 }
 
-// What resume_on throws when that pool has been stopped; the coroutine stays where it is.
+// What resume_on throws when that pool takes nobody in; the coroutine stays where it is.
 struct pool_stopped : std::runtime_error {
     pool_stopped() : std::runtime_error("resume_on: that pool is stopped, or was not started") {}
 };
