@@ -5,7 +5,8 @@
 //
 // What a worker has ready is, newest first: its slot, its private branches (fork_list), the branch that it
 // offers, its deque. A branch is private until a hungry worker asks; then the oldest is offered to
-// all, and its thief runs it as it runs any stolen job.
+// all, and its thief runs it as it runs any stolen job. Behind an interval of the engine the oldest has a turn, the
+// branch and what is in the deque alternately: so neither waits for ever behind new branches.
 //
 // From one coroutine to the next: symmetric transfer. Every `most_transfers`th unwinds the worker's
 // stack instead, and go() resumes the next. Where the compiler makes no tail calls (g++ without
@@ -116,7 +117,7 @@ public:
     void then(co_root<Sync>& r) noexcept { root_over_ = &r; }
     // or, for a branch, in a chain that carries so many: its parent, a sibling, or the end of the chain.
     [[gnu::always_inline]] void then(group& g, std::uint32_t done) noexcept {
-        if (done == group::all && !g.waiter->is(frame::away)) return then(*g.waiter);
+        if (done == group::all) return then(*g.waiter);
         if (frame* next = newest_of(g)) [[likely]] {
             next->as_.done = done;
             next_ = next;
@@ -125,9 +126,16 @@ public:
         chain_over_ = &g;
         done_ = done;
     }
+    // The same of a branch that this pool counts: its chain ends with it.
+    void then_leave(group& g, std::uint32_t done) noexcept {
+        chain_over_ = &g;
+        done_ = done;
+        leaves_ = true;
+    }
     // The parent of a group waits: a chain begins, which carries the parent's share.
     [[nodiscard]] std::coroutine_handle<> join(group& g, frame& waiter, std::uint32_t forked) noexcept {
         g.waiter = &waiter;
+        g.at = host_;
         if (frame* next = newest_of(g)) [[likely]] {
             next->as_.done = group::all - forked;
             return transfer(*next);
@@ -140,11 +148,13 @@ public:
     std::size_t in_deque() const { return base::in_deque() + (list_.empty() && list_.look() == 0 ? 0 : 1); }
     bool waits() const { return base::waits() || !list_.empty() || list_.look() != 0; }
     [[nodiscard]] bool pop(task_type*& t) {
-        t = own_branch();
+        t = has_branches() ? own_branch() : nullptr;
         return t != nullptr || base::pop(t);
     }
+    // The old ends of the deque and of the branches have every other turn.
     [[nodiscard]] steal_result<task_type*> steal_oldest() {
-        if (task_type* t = own_branch()) return {steal_status::taken, t};
+        branch_has_turn_ = !branch_has_turn_;
+        if (task_type* const t = branch_has_turn_ ? oldest_branch() : nullptr) return {steal_status::taken, t};
         return base::steal_oldest();
     }
     [[nodiscard]] steal_half_result<task_type*> steal_from(co_context& victim, bool any) {
@@ -208,8 +218,9 @@ private:
         list_.pop_newest();
         return &f;
     }
+    bool has_branches() const { return !list_.empty() || list_.look() != 0; }
     // The newest that is private, else the one on offer: when nothing else goes on with them.
-    frame* own_branch() noexcept {
+    [[gnu::noinline]] frame* own_branch() noexcept {
         if (!list_.empty()) {
             auto* const f = static_cast<frame*>(const_cast<fork_job<Sync>*>(list_.newest()));
             list_.pop_newest();
@@ -222,18 +233,33 @@ private:
         }
         return nullptr;
     }
+    // What is on offer is older than what is private.
+    [[gnu::noinline, gnu::cold]] frame* oldest_branch() noexcept {
+        if (const typename list::word offer = list_.look(); offer != 0)
+            if (auto* const f = list_.take(offer)) return static_cast<frame*>(f);
+        return list_.empty() ? nullptr : static_cast<frame*>(list_.pop_oldest());
+    }
     // The parent, when this chain was the last and it goes on here.
     [[nodiscard, gnu::noinline, gnu::cold]] frame* chain_over(group& g, std::uint32_t done) noexcept {
         if (!g.less(done)) return nullptr;
         frame& waiter = *g.waiter;
         if (done != group::all) Sync::reach("co_context.last_of_several_chains");
-        if (!waiter.is(frame::away) || waiter.at_ == host_) return &waiter;
-        waiter.at_->bring(waiter);  // it has moved since it forked
+        if (g.at == host_) return &waiter;
+        Sync::reach("co_context.brought_the_waiter");
+        g.at->bring(waiter);  // it has moved since it forked
         return nullptr;
+    }
+    // The same of a branch that this pool counts.
+    [[nodiscard, gnu::noinline, gnu::cold]] frame* chain_over_and_leave(group& g) noexcept {
+        leaves_ = false;
+        frame* const next = chain_over(g, done_);
+        host_->leave();  // last: what brings the waiter to another pool is behind it
+        return next;
     }
     // The frame is gone: what others may see of that comes now.
     [[nodiscard, gnu::noinline]] frame* after_the_frame() noexcept {
-        if (group* const g = std::exchange(chain_over_, nullptr)) return chain_over(*g, done_);
+        if (group* const g = std::exchange(chain_over_, nullptr))
+            return leaves_ ? chain_over_and_leave(*g) : chain_over(*g, done_);
         if (co_root<Sync>* const r = std::exchange(root_over_, nullptr)) r->ended(*r);
         return nullptr;
     }
@@ -242,8 +268,10 @@ private:
     frame* next_ = nullptr;
     group* chain_over_ = nullptr;
     std::uint32_t done_ = 0;  // of that chain
+    bool leaves_ = false;     // and this pool counted its branch
     co_root<Sync>* root_over_ = nullptr;
     unsigned transfers_ = most_transfers;
+    bool branch_has_turn_ = true;  // the deque's is next
     co_host<Sync>* host_ = nullptr;
     unsigned index_ = 0;
     bool steals_ = true;
@@ -279,7 +307,10 @@ void co_frame<Sync>::run_unusual(context& here) {
     const bool begins = is(unbegun);
     is_unusual(0);
     if (!begins) {  // it has come home to end
-        leave_to(here);
+        if (is(counted))
+            here.then_leave(*up_.of, as_.done + 1);
+        else
+            leave_to(here);
         handle().destroy();
         return here.go_on();
     }
@@ -303,7 +334,11 @@ bool co_frame<Sync>::goes_home_first() noexcept {
         context::here()->then(*root_);
         return false;
     }
-    co_host<Sync>* const guest_of = is(away) ? at_ : nullptr;
+    if (!is(away | astray)) {  // a branch that is counted
+        context::here()->then_leave(*up_.of, as_.done + 1);
+        return false;
+    }
+    co_host<Sync>* const guest_of = is(away) ? context::here()->host() : nullptr;
     is_unusual(ending);
     origin_->bring(*this);  // I2
     if (guest_of != nullptr) guest_of->leave();
@@ -336,7 +371,6 @@ bool co_frame<Sync>::move_to(co_host<Sync>& x, bool& refused) noexcept {
             x.enter_inside();
         }
         is_unusual(away);
-        at_ = &x;
     } else {
         is_unusual(0);
     }
