@@ -114,6 +114,7 @@ void runtime::before() {
         m.effects = 0;
         m.clock = 0;
         m.depth = 0;
+        m.held.clear();
         m.visits.clear();
         m.kept.clear();
         m.at_end.clear();
@@ -270,39 +271,76 @@ bool could_see_more(const void* closure, std::uint64_t) {
         if (e.has(ex::forced)) return true;
         const bool writes_too = e.has(ex::exclusive);
         const unsigned at = writes_too ? g.threads[i.thread][k + 1].position : g.position(e.rf);
-        if (at != g.slots[e.slot].co.size()) return true;
+        // What it has written itself it has written back.
+        const auto& co = g.slots[e.slot].co;
+        for (std::size_t p = at; p != co.size(); ++p)
+            if (ex::thread_of(co[p]) != i.thread || ex::index_of(co[p]) < i.from || ex::index_of(co[p]) >= i.to)
+                return true;
     }
     return false;
 }
+
+// States of a thread at one place that are told from each other: std::lock of n locks goes round in n.
+constexpr unsigned most_states = 4;
 }  // namespace
 
-void runtime::may_stall(void* pc, const registers& where) {
+void runtime::takes(const ex::object& lock) {
+    modelled_thread& m = me();
+    m.held.push_back({lock.id, m.effects++});
+}
+
+void runtime::gives_back(const ex::object& lock) {
+    modelled_thread& m = me();
+    auto at = m.held.end();
+    while (at != m.held.begin() && (at - 1)->object != lock.id) --at;
+    if (at == m.held.begin()) return effect();
+    const std::uint64_t before = (--at)->effects;
+    m.held.erase(at);
+    if (m.effects != before + 1) return effect();
+    m.effects = before;
+    // A thread that takes it again is another one than it was while it had it: others may have had it in between.
+    for (visit& v : m.visits)
+        if (v.effects > before) v.effects = visit::none;
+}
+
+void runtime::may_stall(void* pc, const registers& where, const char* operation) {
     if (!concurrent()) return;
     const unsigned t = self();
     modelled_thread& m = threads_[t];
+    const auto bytes_of = [&](const registers& r) {
+        return static_cast<std::size_t>(m.stack + stack_bytes - reinterpret_cast<const char*>(r.rsp));
+    };
     const auto* const live = reinterpret_cast<const char*>(where.rsp);
-    const auto bytes = static_cast<std::size_t>(m.stack + stack_bytes - live);
+    const std::size_t bytes = bytes_of(where);
     const unsigned index = engine().next_index();
-    visit* last = m.visits.data();
-    visit* const end = last + m.visits.size();
-    while (last != end && last->pc != pc) ++last;
-    if (last == end) {
+    visit *room = nullptr, *oldest = nullptr;
+    unsigned states = 0;
+    for (visit& v : m.visits) {
+        if (v.pc != pc) continue;
+        if (v.effects != m.effects) {
+            room = &v;
+            continue;
+        }
+        if (v.where == where && std::memcmp(m.kept.at(v.stack), live, bytes) == 0) {
+            const iteration around{t, std::exchange(v.index, index), index};
+            // While a graph is replayed, what it says is done.
+            if (around.from < index && engine().at_end())
+                ex::stall({could_see_more, &around}, place_of_call(pc), operation);
+            return;
+        }
+        ++states;
+        if (oldest == nullptr || v.index < oldest->index) oldest = &v;
+    }
+    if (room == nullptr && states == most_states) room = oldest;
+    if (room == nullptr) {
         m.visits.push_back({pc, where, m.kept.add(live, bytes), m.effects, index});
         return;
     }
-    const auto bytes_then = static_cast<std::size_t>(m.stack + stack_bytes - reinterpret_cast<char*>(last->where.rsp));
-    const bool same = last->where == where && last->effects == m.effects && last->index < index &&
-                      std::memcmp(m.kept.at(last->stack), live, bytes) == 0;
-    const iteration around{t, last->index, index};
-    last->where = where;
-    last->effects = m.effects;
-    last->index = index;
-    if (bytes > bytes_then)  // more than what was kept has room for
-        last->stack = m.kept.add(live, bytes);
-    else if (!same)
-        std::memcpy(m.kept.at(last->stack), live, bytes);
-    // While a graph is replayed, what it says is done.
-    if (same && engine().at_end()) ex::stall({could_see_more, &around}, place_of_call(pc), "load");
+    if (bytes > bytes_of(room->where))  // more than what was kept has room for
+        room->stack = m.kept.add(live, bytes);
+    else
+        std::memcpy(m.kept.at(room->stack), live, bytes);
+    *room = {pc, where, room->stack, m.effects, index};
 }
 
 }  // namespace apiary::model::as_it_is

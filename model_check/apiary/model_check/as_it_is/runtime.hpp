@@ -34,9 +34,23 @@ struct registers {
     std::uint64_t rbx, rbp, r12, r13, r14, r15, rsp;
     bool operator==(const registers&) const = default;
 };
+extern "C" registers apiary_registers;
+
+// Keeps the registers and goes on as apiary_NAME.
+#define KEEPS_REGISTERS(name) KEEPS_REGISTERS_OF(__tsan_##name, name)
+#define KEEPS_REGISTERS_OF(called, name)                                                       \
+    __asm__(".text\n.globl " #called "\n.type " #called ",@function\n" #called                 \
+            ":\n"                                                                              \
+            "  movq %rbx, apiary_registers(%rip)\n  movq %rbp, apiary_registers+8(%rip)\n"     \
+            "  movq %r12, apiary_registers+16(%rip)\n  movq %r13, apiary_registers+24(%rip)\n" \
+            "  movq %r14, apiary_registers+32(%rip)\n  movq %r15, apiary_registers+40(%rip)\n" \
+            "  movq %rsp, apiary_registers+48(%rip)\n  jmp apiary_" #name                      \
+            "\n"                                                                               \
+            ".size " #called ",.-" #called "\n");
 
 // The thread at an operation that may be part of a waiting loop.
 struct visit {
+    static constexpr std::uint64_t none = UINT64_MAX;
     void* pc = nullptr;
     registers where{};
     std::size_t stack = 0;      // what lives on it, in modelled_thread::kept
@@ -60,6 +74,12 @@ private:
     std::size_t used_ = 0;
 };
 
+// A lock that the thread has.
+struct held_lock {
+    std::uint32_t object;
+    std::uint64_t effects;  // of the thread, before it took the lock
+};
+
 struct modelled_thread {
     explorer::context inside = nullptr, outside = nullptr;
     char* stack = nullptr;
@@ -73,6 +93,7 @@ struct modelled_thread {
     // since the program runs meanwhile.
     std::array<void*, 512> calls{};
     std::size_t depth = 0;
+    std::vector<held_lock> held;
     std::vector<visit> visits;
     byte_store kept;                                        // the stacks of visits
     std::vector<std::pair<void (*)(void*), void*>> at_end;  // destructors of thread-local objects
@@ -114,6 +135,9 @@ public:
     [[nodiscard]] bool concurrent() const { return !engine().sequential(); }
     [[nodiscard]] static explorer::engine& engine() { return *explorer::engine::active(); }
     void effect() { ++me().effects; }
+    // A lock is an effect that its unlock takes back, where nothing else was one in between.
+    void takes(const explorer::object& lock);
+    void gives_back(const explorer::object& lock);
     // An operation of the program that is not followed: the verdict says which, and where.
     [[noreturn]] void refuse(const std::string& what, void* pc);
     [[noreturn]] void fail(const std::string& what, void* pc);
@@ -168,7 +192,7 @@ public:
     // The location of an atomic, made at its first use. Bytes that were written plainly since begin another.
     explorer::object& locate(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc);
     // Gives up an iteration that changed nothing, reads what it read before, and came back to where it was.
-    void may_stall(void* pc, const registers& where);
+    void may_stall(void* pc, const registers& where, const char* operation);
 
     // Whether it is put back before the next execution, or made anew in it. What is not is a library's.
     [[nodiscard]] bool may_be_touched(std::uintptr_t address) const { return shadow_.watches(address); }
