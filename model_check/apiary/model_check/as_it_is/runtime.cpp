@@ -101,6 +101,8 @@ void runtime::before() {
     shadow_.begin_run();
     atomics_.clear();
     objects_.clear();
+    for (library_lock& l : library_locks_) l.at = nullptr;
+    counted_.clear();
     started_ = 0;
     quiet_from_ = 0;
     finished_ = false;
@@ -115,6 +117,7 @@ void runtime::before() {
         m.clock = 0;
         m.depth = 0;
         m.held.clear();
+        m.destroys_counted = 0;
         m.visits.clear();
         m.kept.clear();
         m.at_end.clear();
@@ -245,6 +248,44 @@ unsigned runtime::thread_of(std::uintptr_t pointer) const {
 bool runtime::is_of_a_start(const void* p) const {
     for (unsigned t = 1; t <= started_; ++t)
         if (threads_[t].argument == p) return true;
+    return false;
+}
+
+// The number of a lock is the same in every execution of a process.
+ex::object& runtime::lock_beside(std::uintptr_t address, std::uint8_t& key, void* pc) {
+    std::size_t k = 0;
+    while (k != library_locks_.size() && library_locks_[k].guards != address) ++k;
+    if (k == no_key) refuse("more than 255 shared pointers that are used by std::atomic_load() and its like", pc);
+    if (k == library_locks_.size()) library_locks_.push_back({address, nullptr});
+    key = static_cast<std::uint8_t>(k);
+    ex::object*& at = library_locks_[k].at;
+    if (at == nullptr) at = &begin_location(address, role::guard, {}, 0, nullptr);
+    return *at;
+}
+
+void runtime::is_counted(const void* object, void (*destroy)(void*)) {
+    const auto& heap = engine().heap();
+    const std::uint32_t around = heap.owns(object) ? heap.find_block(object) : 0;
+    if (around != 0) counted_.push_back({object, heap.blocks[around - 1].begin, destroy});
+}
+
+// In the program.
+void runtime::destroy_counted(void* object) {
+    for (std::size_t i = counted_.size(); i-- > 0;)
+        if (counted_[i].object == object) {
+            const auto destroy = counted_[i].destroy;
+            modelled_thread& m = me();
+            ++m.destroys_counted;
+            destroy(object);
+            --m.destroys_counted;
+            return;
+        }
+}
+
+bool runtime::goes_by_a_count(const void* p) const {
+    if (threads_[self()].destroys_counted != 0) return true;
+    for (const counted& c : counted_)
+        if (c.block == p) return true;
     return false;
 }
 

@@ -94,6 +94,7 @@ struct modelled_thread {
     std::array<void*, 512> calls{};
     std::size_t depth = 0;
     std::vector<held_lock> held;
+    unsigned destroys_counted = 0;
     std::vector<visit> visits;
     byte_store kept;                                        // the stacks of visits
     std::vector<std::pair<void (*)(void*), void*>> at_end;  // destructors of thread-local objects
@@ -206,6 +207,21 @@ public:
     // Whether it is what a thread was started with.
     [[nodiscard]] bool is_of_a_start(const void* p) const;
 
+    // A lock that a library has for what stands at an address: beside those bytes, which it guards.
+    struct library_lock {
+        std::uintptr_t guards;
+        explorer::object* at;  // null: not yet in this execution
+    };
+    explorer::object& lock_beside(std::uintptr_t address, std::uint8_t& key, void* pc);
+    explorer::object& lock_beside(std::uint8_t key) { return *library_locks_[key].at; }
+    static constexpr std::uint8_t no_key = UINT8_MAX;
+
+    // A library counts who has this object, and the counts are not seen.
+    void is_counted(const void* object, void (*destroy)(void*));
+    void destroy_counted(void* object);
+    // Whether memory goes back by such a count.
+    [[nodiscard]] bool goes_by_a_count(const void* p) const;
+
 private:
     static void enter(void* data);
     void switch_to_program(unsigned t);
@@ -270,6 +286,12 @@ private:
     shadow shadow_;
     std::vector<std::uintptr_t> atomics_;  // granules in which a location was made
     std::deque<explorer::object> objects_;
+    std::vector<library_lock> library_locks_;
+    struct counted {
+        const void *object, *block;
+        void (*destroy)(void*);
+    };
+    std::vector<counted> counted_;
     std::array<modelled_thread, explorer::max_threads> threads_;
 };
 
