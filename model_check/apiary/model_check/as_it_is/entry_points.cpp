@@ -1,6 +1,6 @@
 // entry_points: what g++ and clang++ call under -fsanitize=thread, in front of each access.
 //
-// A load, an exchange and a compare-exchange come through a few instructions that keep the caller's registers, for
+// What may be all that a loop does to memory comes through a few instructions that keep the caller's registers, for
 // runtime::may_stall.
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 using namespace apiary::model::as_it_is;
 namespace ex = apiary::model::explorer;
 
-extern "C" {
+namespace apiary::model::as_it_is {
 registers apiary_registers;
 }
 
@@ -70,7 +70,7 @@ T load(const volatile T* p, int order, void* pc) {
     if (!in_program) return *p;
     const registers where = apiary_registers;
     const outside_program now;
-    the_runtime().may_stall(pc, where);
+    the_runtime().may_stall(pc, where, "load");
     return from_word<T>(ex::load(at(p, access_kind::atomic_read, pc), order_of(order), place_of_call(pc)));
 }
 
@@ -85,10 +85,13 @@ void store(volatile T* p, T v, int order, void* pc) {
     ex::store(at(p, access_kind::atomic_write, pc), word(v), order_of(order), place_of_call(pc));
 }
 
+// `may_keep`: it may write back what it reads.
 template <class T, class F>
-T change(volatile T* p, int order, void* pc, const char* name, F f) {
+T change(volatile T* p, int order, void* pc, const char* name, bool may_keep, F f) {
     if (!in_program) return change_outside(p, f);
+    const registers where = apiary_registers;
     const outside_program now;
+    if (may_keep) the_runtime().may_stall(pc, where, name);
     const ex::change to{[](const void* closure, std::uint64_t old) {
                             return word(static_cast<T>((*static_cast<const F*>(closure))(from_word<T>(old))));
                         },
@@ -101,12 +104,7 @@ T change(volatile T* p, int order, void* pc, const char* name, F f) {
 
 template <class T>
 T exchange(volatile T* p, T v, int order, void* pc) {
-    if (in_program) {
-        const registers where = apiary_registers;
-        const outside_program now;
-        the_runtime().may_stall(pc, where);
-    }
-    return change(p, order, pc, "exchange", [v](T) { return v; });
+    return change(p, order, pc, "exchange", true, [v](T) { return v; });
 }
 
 template <class T>
@@ -119,7 +117,7 @@ bool compare_exchange(volatile T* p, T* expected, T desired, int success, int fa
     const registers where = apiary_registers;
     const outside_program now;
     runtime& r = the_runtime();
-    r.may_stall(pc, where);
+    r.may_stall(pc, where, "compare_exchange");
     r.touches(number(expected), sizeof(T), access_kind::read, pc);
     const T wanted = *expected;
     std::uint64_t seen = word(wanted);
@@ -151,18 +149,6 @@ void fence(int order, void* pc) {
 }
 
 }  // namespace
-
-// Keeps the registers and goes on as apiary_NAME.
-#define KEEPS_REGISTERS(name) KEEPS_REGISTERS_OF(__tsan_##name, name)
-#define KEEPS_REGISTERS_OF(called, name)                                                       \
-    __asm__(".text\n.globl " #called "\n.type " #called ",@function\n" #called                 \
-            ":\n"                                                                              \
-            "  movq %rbx, apiary_registers(%rip)\n  movq %rbp, apiary_registers+8(%rip)\n"     \
-            "  movq %r12, apiary_registers+16(%rip)\n  movq %r13, apiary_registers+24(%rip)\n" \
-            "  movq %r14, apiary_registers+32(%rip)\n  movq %r15, apiary_registers+40(%rip)\n" \
-            "  movq %rsp, apiary_registers+48(%rip)\n  jmp apiary_" #name                      \
-            "\n"                                                                               \
-            ".size " #called ",.-" #called "\n");
 
 extern "C" {
 
@@ -221,43 +207,46 @@ void* __tsan_memset(void* to, int v, unsigned long n) {
     return __builtin_memset(to, v, n);
 }
 
-#define ATOMIC(n, T)                                                                                  \
-    T apiary_atomic##n##_load(const volatile T* p, int m) { return load<T>(p, m, CALLER); }           \
-    T apiary_atomic##n##_exchange(volatile T* p, T v, int m) { return exchange<T>(p, v, m, CALLER); } \
-    bool apiary_atomic##n##_compare_exchange_strong(volatile T* p, T* e, T d, int m, int f) {         \
-        return compare_exchange<T>(p, e, d, m, f, false, CALLER);                                     \
-    }                                                                                                 \
-    bool apiary_atomic##n##_compare_exchange_weak(volatile T* p, T* e, T d, int m, int f) {           \
-        return compare_exchange<T>(p, e, d, m, f, true, CALLER);                                      \
-    }                                                                                                 \
-    T apiary_atomic##n##_compare_exchange_val(volatile T* p, T e, T d, int m, int f) {                \
-        compare_exchange<T>(p, &e, d, m, f, false, CALLER);                                           \
-        return e;                                                                                     \
-    }                                                                                                 \
-    void __tsan_atomic##n##_store(volatile T* p, T v, int m) { store<T>(p, v, m, CALLER); }           \
-    T __tsan_atomic##n##_fetch_add(volatile T* p, T v, int m) {                                       \
-        return change(p, m, CALLER, "fetch_add", [v](T o) { return static_cast<T>(o + v); });         \
-    }                                                                                                 \
-    T __tsan_atomic##n##_fetch_sub(volatile T* p, T v, int m) {                                       \
-        return change(p, m, CALLER, "fetch_sub", [v](T o) { return static_cast<T>(o - v); });         \
-    }                                                                                                 \
-    T __tsan_atomic##n##_fetch_and(volatile T* p, T v, int m) {                                       \
-        return change(p, m, CALLER, "fetch_and", [v](T o) { return static_cast<T>(o & v); });         \
-    }                                                                                                 \
-    T __tsan_atomic##n##_fetch_or(volatile T* p, T v, int m) {                                        \
-        return change(p, m, CALLER, "fetch_or", [v](T o) { return static_cast<T>(o | v); });          \
-    }                                                                                                 \
-    T __tsan_atomic##n##_fetch_xor(volatile T* p, T v, int m) {                                       \
-        return change(p, m, CALLER, "fetch_xor", [v](T o) { return static_cast<T>(o ^ v); });         \
-    }                                                                                                 \
-    T __tsan_atomic##n##_fetch_nand(volatile T* p, T v, int m) {                                      \
-        return change(p, m, CALLER, "fetch_nand", [v](T o) { return static_cast<T>(~(o & v)); });     \
-    }                                                                                                 \
-    KEEPS_REGISTERS(atomic##n##_load)                                                                 \
-    KEEPS_REGISTERS(atomic##n##_exchange)                                                             \
-    KEEPS_REGISTERS(atomic##n##_compare_exchange_strong)                                              \
-    KEEPS_REGISTERS(atomic##n##_compare_exchange_weak)                                                \
-    KEEPS_REGISTERS(atomic##n##_compare_exchange_val)
+#define ATOMIC(n, T)                                                                                    \
+    T apiary_atomic##n##_load(const volatile T* p, int m) { return load<T>(p, m, CALLER); }             \
+    T apiary_atomic##n##_exchange(volatile T* p, T v, int m) { return exchange<T>(p, v, m, CALLER); }   \
+    bool apiary_atomic##n##_compare_exchange_strong(volatile T* p, T* e, T d, int m, int f) {           \
+        return compare_exchange<T>(p, e, d, m, f, false, CALLER);                                       \
+    }                                                                                                   \
+    bool apiary_atomic##n##_compare_exchange_weak(volatile T* p, T* e, T d, int m, int f) {             \
+        return compare_exchange<T>(p, e, d, m, f, true, CALLER);                                        \
+    }                                                                                                   \
+    T apiary_atomic##n##_compare_exchange_val(volatile T* p, T e, T d, int m, int f) {                  \
+        compare_exchange<T>(p, &e, d, m, f, false, CALLER);                                             \
+        return e;                                                                                       \
+    }                                                                                                   \
+    void __tsan_atomic##n##_store(volatile T* p, T v, int m) { store<T>(p, v, m, CALLER); }             \
+    T apiary_atomic##n##_fetch_add(volatile T* p, T v, int m) {                                         \
+        return change(p, m, CALLER, "fetch_add", v == 0, [v](T o) { return static_cast<T>(o + v); });   \
+    }                                                                                                   \
+    T apiary_atomic##n##_fetch_sub(volatile T* p, T v, int m) {                                         \
+        return change(p, m, CALLER, "fetch_sub", v == 0, [v](T o) { return static_cast<T>(o - v); });   \
+    }                                                                                                   \
+    T apiary_atomic##n##_fetch_and(volatile T* p, T v, int m) {                                         \
+        return change(p, m, CALLER, "fetch_and", true, [v](T o) { return static_cast<T>(o & v); });     \
+    }                                                                                                   \
+    T apiary_atomic##n##_fetch_or(volatile T* p, T v, int m) {                                          \
+        return change(p, m, CALLER, "fetch_or", true, [v](T o) { return static_cast<T>(o | v); });      \
+    }                                                                                                   \
+    T apiary_atomic##n##_fetch_xor(volatile T* p, T v, int m) {                                         \
+        return change(p, m, CALLER, "fetch_xor", v == 0, [v](T o) { return static_cast<T>(o ^ v); });   \
+    }                                                                                                   \
+    T apiary_atomic##n##_fetch_nand(volatile T* p, T v, int m) {                                        \
+        return change(p, m, CALLER, "fetch_nand", true, [v](T o) { return static_cast<T>(~(o & v)); }); \
+    }                                                                                                   \
+    KEEPS_REGISTERS(atomic##n##_load)                                                                   \
+    KEEPS_REGISTERS(atomic##n##_exchange)                                                               \
+    KEEPS_REGISTERS(atomic##n##_fetch_add) KEEPS_REGISTERS(atomic##n##_fetch_sub)                       \
+        KEEPS_REGISTERS(atomic##n##_fetch_xor) KEEPS_REGISTERS(atomic##n##_fetch_and)                   \
+            KEEPS_REGISTERS(atomic##n##_fetch_or) KEEPS_REGISTERS(atomic##n##_fetch_nand)               \
+                KEEPS_REGISTERS(atomic##n##_compare_exchange_strong)                                    \
+                    KEEPS_REGISTERS(atomic##n##_compare_exchange_weak)                                  \
+                        KEEPS_REGISTERS(atomic##n##_compare_exchange_val)
 
 ATOMIC(8, std::uint8_t)
 ATOMIC(16, std::uint16_t)

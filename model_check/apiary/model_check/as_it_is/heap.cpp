@@ -50,9 +50,13 @@ void give(void* p, void* pc) {
     runtime& r = the_runtime();
     if (!is_modelled(p)) r.refuse("memory that was taken before the scenario is freed in it", pc);
     r.effect();
-    ex::before_destroy(p, ex::storage::raw);
-    r.touch_bytes(reinterpret_cast<std::uintptr_t>(p), size_of(p), access_kind::release, pc);
-    if (r.is_of_a_start(p))  // std::thread's own record: its memory coming back would only double the executions
+    const bool by_a_count = r.goes_by_a_count(p);
+    if (!by_a_count) {
+        ex::before_destroy(p, ex::storage::raw);
+        r.touch_bytes(reinterpret_cast<std::uintptr_t>(p), size_of(p), access_kind::release, pc);
+    }
+    // std::thread's own record does not come back: that would only double the executions.
+    if (by_a_count || r.is_of_a_start(p))
         for (ex::block& b : runtime::engine().heap().blocks) b.freed = b.freed || b.begin == p;
     else
         ex::release(p);

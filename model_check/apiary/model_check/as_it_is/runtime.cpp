@@ -101,6 +101,8 @@ void runtime::before() {
     shadow_.begin_run();
     atomics_.clear();
     objects_.clear();
+    for (library_lock& l : library_locks_) l.at = nullptr;
+    counted_.clear();
     started_ = 0;
     quiet_from_ = 0;
     finished_ = false;
@@ -114,6 +116,8 @@ void runtime::before() {
         m.effects = 0;
         m.clock = 0;
         m.depth = 0;
+        m.held.clear();
+        m.destroys_counted = 0;
         m.visits.clear();
         m.kept.clear();
         m.at_end.clear();
@@ -247,6 +251,44 @@ bool runtime::is_of_a_start(const void* p) const {
     return false;
 }
 
+// The number of a lock is the same in every execution of a process.
+ex::object& runtime::lock_beside(std::uintptr_t address, std::uint8_t& key, void* pc) {
+    std::size_t k = 0;
+    while (k != library_locks_.size() && library_locks_[k].guards != address) ++k;
+    if (k == no_key) refuse("more than 255 shared pointers that are used by std::atomic_load() and its like", pc);
+    if (k == library_locks_.size()) library_locks_.push_back({address, nullptr});
+    key = static_cast<std::uint8_t>(k);
+    ex::object*& at = library_locks_[k].at;
+    if (at == nullptr) at = &begin_location(address, role::guard, {}, 0, nullptr);
+    return *at;
+}
+
+void runtime::is_counted(const void* object, void (*destroy)(void*)) {
+    const auto& heap = engine().heap();
+    const std::uint32_t around = heap.owns(object) ? heap.find_block(object) : 0;
+    if (around != 0) counted_.push_back({object, heap.blocks[around - 1].begin, destroy});
+}
+
+// In the program.
+void runtime::destroy_counted(void* object) {
+    for (std::size_t i = counted_.size(); i-- > 0;)
+        if (counted_[i].object == object) {
+            const auto destroy = counted_[i].destroy;
+            modelled_thread& m = me();
+            ++m.destroys_counted;
+            destroy(object);
+            --m.destroys_counted;
+            return;
+        }
+}
+
+bool runtime::goes_by_a_count(const void* p) const {
+    if (threads_[self()].destroys_counted != 0) return true;
+    for (const counted& c : counted_)
+        if (c.block == p) return true;
+    return false;
+}
+
 bool runtime::is_below_a_stack(std::uintptr_t address) const {
     return on_a_stack(address) && (address - stacks_at) % stack_bytes < 4096;
 }
@@ -270,39 +312,76 @@ bool could_see_more(const void* closure, std::uint64_t) {
         if (e.has(ex::forced)) return true;
         const bool writes_too = e.has(ex::exclusive);
         const unsigned at = writes_too ? g.threads[i.thread][k + 1].position : g.position(e.rf);
-        if (at != g.slots[e.slot].co.size()) return true;
+        // What it has written itself it has written back.
+        const auto& co = g.slots[e.slot].co;
+        for (std::size_t p = at; p != co.size(); ++p)
+            if (ex::thread_of(co[p]) != i.thread || ex::index_of(co[p]) < i.from || ex::index_of(co[p]) >= i.to)
+                return true;
     }
     return false;
 }
+
+// States of a thread at one place that are told from each other: std::lock of n locks goes round in n.
+constexpr unsigned most_states = 4;
 }  // namespace
 
-void runtime::may_stall(void* pc, const registers& where) {
+void runtime::takes(const ex::object& lock) {
+    modelled_thread& m = me();
+    m.held.push_back({lock.id, m.effects++});
+}
+
+void runtime::gives_back(const ex::object& lock) {
+    modelled_thread& m = me();
+    auto at = m.held.end();
+    while (at != m.held.begin() && (at - 1)->object != lock.id) --at;
+    if (at == m.held.begin()) return effect();
+    const std::uint64_t before = (--at)->effects;
+    m.held.erase(at);
+    if (m.effects != before + 1) return effect();
+    m.effects = before;
+    // A thread that takes it again is another one than it was while it had it: others may have had it in between.
+    for (visit& v : m.visits)
+        if (v.effects > before) v.effects = visit::none;
+}
+
+void runtime::may_stall(void* pc, const registers& where, const char* operation) {
     if (!concurrent()) return;
     const unsigned t = self();
     modelled_thread& m = threads_[t];
+    const auto bytes_of = [&](const registers& r) {
+        return static_cast<std::size_t>(m.stack + stack_bytes - reinterpret_cast<const char*>(r.rsp));
+    };
     const auto* const live = reinterpret_cast<const char*>(where.rsp);
-    const auto bytes = static_cast<std::size_t>(m.stack + stack_bytes - live);
+    const std::size_t bytes = bytes_of(where);
     const unsigned index = engine().next_index();
-    visit* last = m.visits.data();
-    visit* const end = last + m.visits.size();
-    while (last != end && last->pc != pc) ++last;
-    if (last == end) {
+    visit *room = nullptr, *oldest = nullptr;
+    unsigned states = 0;
+    for (visit& v : m.visits) {
+        if (v.pc != pc) continue;
+        if (v.effects != m.effects) {
+            room = &v;
+            continue;
+        }
+        if (v.where == where && std::memcmp(m.kept.at(v.stack), live, bytes) == 0) {
+            const iteration around{t, std::exchange(v.index, index), index};
+            // While a graph is replayed, what it says is done.
+            if (around.from < index && engine().at_end())
+                ex::stall({could_see_more, &around}, place_of_call(pc), operation);
+            return;
+        }
+        ++states;
+        if (oldest == nullptr || v.index < oldest->index) oldest = &v;
+    }
+    if (room == nullptr && states == most_states) room = oldest;
+    if (room == nullptr) {
         m.visits.push_back({pc, where, m.kept.add(live, bytes), m.effects, index});
         return;
     }
-    const auto bytes_then = static_cast<std::size_t>(m.stack + stack_bytes - reinterpret_cast<char*>(last->where.rsp));
-    const bool same = last->where == where && last->effects == m.effects && last->index < index &&
-                      std::memcmp(m.kept.at(last->stack), live, bytes) == 0;
-    const iteration around{t, last->index, index};
-    last->where = where;
-    last->effects = m.effects;
-    last->index = index;
-    if (bytes > bytes_then)  // more than what was kept has room for
-        last->stack = m.kept.add(live, bytes);
-    else if (!same)
-        std::memcpy(m.kept.at(last->stack), live, bytes);
-    // While a graph is replayed, what it says is done.
-    if (same && engine().at_end()) ex::stall({could_see_more, &around}, place_of_call(pc), "load");
+    if (bytes > bytes_of(room->where))  // more than what was kept has room for
+        room->stack = m.kept.add(live, bytes);
+    else
+        std::memcpy(m.kept.at(room->stack), live, bytes);
+    *room = {pc, where, room->stack, m.effects, index};
 }
 
 }  // namespace apiary::model::as_it_is

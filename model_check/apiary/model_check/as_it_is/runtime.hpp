@@ -34,9 +34,23 @@ struct registers {
     std::uint64_t rbx, rbp, r12, r13, r14, r15, rsp;
     bool operator==(const registers&) const = default;
 };
+extern "C" registers apiary_registers;
+
+// Keeps the registers and goes on as apiary_NAME.
+#define KEEPS_REGISTERS(name) KEEPS_REGISTERS_OF(__tsan_##name, name)
+#define KEEPS_REGISTERS_OF(called, name)                                                       \
+    __asm__(".text\n.globl " #called "\n.type " #called ",@function\n" #called                 \
+            ":\n"                                                                              \
+            "  movq %rbx, apiary_registers(%rip)\n  movq %rbp, apiary_registers+8(%rip)\n"     \
+            "  movq %r12, apiary_registers+16(%rip)\n  movq %r13, apiary_registers+24(%rip)\n" \
+            "  movq %r14, apiary_registers+32(%rip)\n  movq %r15, apiary_registers+40(%rip)\n" \
+            "  movq %rsp, apiary_registers+48(%rip)\n  jmp apiary_" #name                      \
+            "\n"                                                                               \
+            ".size " #called ",.-" #called "\n");
 
 // The thread at an operation that may be part of a waiting loop.
 struct visit {
+    static constexpr std::uint64_t none = UINT64_MAX;
     void* pc = nullptr;
     registers where{};
     std::size_t stack = 0;      // what lives on it, in modelled_thread::kept
@@ -60,6 +74,12 @@ private:
     std::size_t used_ = 0;
 };
 
+// A lock that the thread has.
+struct held_lock {
+    std::uint32_t object;
+    std::uint64_t effects;  // of the thread, before it took the lock
+};
+
 struct modelled_thread {
     explorer::context inside = nullptr, outside = nullptr;
     char* stack = nullptr;
@@ -73,6 +93,8 @@ struct modelled_thread {
     // since the program runs meanwhile.
     std::array<void*, 512> calls{};
     std::size_t depth = 0;
+    std::vector<held_lock> held;
+    unsigned destroys_counted = 0;
     std::vector<visit> visits;
     byte_store kept;                                        // the stacks of visits
     std::vector<std::pair<void (*)(void*), void*>> at_end;  // destructors of thread-local objects
@@ -114,6 +136,9 @@ public:
     [[nodiscard]] bool concurrent() const { return !engine().sequential(); }
     [[nodiscard]] static explorer::engine& engine() { return *explorer::engine::active(); }
     void effect() { ++me().effects; }
+    // A lock is an effect that its unlock takes back, where nothing else was one in between.
+    void takes(const explorer::object& lock);
+    void gives_back(const explorer::object& lock);
     // An operation of the program that is not followed: the verdict says which, and where.
     [[noreturn]] void refuse(const std::string& what, void* pc);
     [[noreturn]] void fail(const std::string& what, void* pc);
@@ -168,7 +193,7 @@ public:
     // The location of an atomic, made at its first use. Bytes that were written plainly since begin another.
     explorer::object& locate(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc);
     // Gives up an iteration that changed nothing, reads what it read before, and came back to where it was.
-    void may_stall(void* pc, const registers& where);
+    void may_stall(void* pc, const registers& where, const char* operation);
 
     // Whether it is put back before the next execution, or made anew in it. What is not is a library's.
     [[nodiscard]] bool may_be_touched(std::uintptr_t address) const { return shadow_.watches(address); }
@@ -181,6 +206,21 @@ public:
     [[nodiscard]] bool is_below_a_stack(std::uintptr_t address) const;
     // Whether it is what a thread was started with.
     [[nodiscard]] bool is_of_a_start(const void* p) const;
+
+    // A lock that a library has for what stands at an address: beside those bytes, which it guards.
+    struct library_lock {
+        std::uintptr_t guards;
+        explorer::object* at;  // null: not yet in this execution
+    };
+    explorer::object& lock_beside(std::uintptr_t address, std::uint8_t& key, void* pc);
+    explorer::object& lock_beside(std::uint8_t key) { return *library_locks_[key].at; }
+    static constexpr std::uint8_t no_key = UINT8_MAX;
+
+    // A library counts who has this object, and the counts are not seen.
+    void is_counted(const void* object, void (*destroy)(void*));
+    void destroy_counted(void* object);
+    // Whether memory goes back by such a count.
+    [[nodiscard]] bool goes_by_a_count(const void* p) const;
 
 private:
     static void enter(void* data);
@@ -246,6 +286,12 @@ private:
     shadow shadow_;
     std::vector<std::uintptr_t> atomics_;  // granules in which a location was made
     std::deque<explorer::object> objects_;
+    std::vector<library_lock> library_locks_;
+    struct counted {
+        const void *object, *block;
+        void (*destroy)(void*);
+    };
+    std::vector<counted> counted_;
     std::array<modelled_thread, explorer::max_threads> threads_;
 };
 

@@ -46,6 +46,9 @@ verdict run(const scenario& s, const search_options& options) {
     p.destroy = [](void*) {};
     p.left = use_own_block;
     p.looks_beyond = true;
+    p.recognised =
+        "a loop that waits is recognised where it comes back with the same registers and stack, and has changed nothing "
+        "(a count of its rounds is a change). Remedy, where it ends later: --bounds steps=";
     if (s.outcome != nullptr)
         p.outcome = [](void*, std::array<char, 128>& buffer) { return the_runtime().outcome(buffer); };
     p.no_finding = one_more_thread;

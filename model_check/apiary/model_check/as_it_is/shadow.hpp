@@ -53,7 +53,7 @@ private:
     std::uint64_t bits_ = 0;
 };
 
-// An atomic, a mutex, a queue of waiters: what the explorer has a location for.
+// An atomic, a mutex, a queue of waiters, a library's lock: what the explorer has a location for.
 enum class role : std::uint8_t { atomic, mutex, queue, guard };
 struct located {
     explorer::object* at;  // stays where it is until the run ends

@@ -25,6 +25,7 @@ struct once_state {
 // A lock that the thread holds already is counted, where the mutex is a recursive one.
 bool takes_again(pthread_mutex_t* m, const ex::object& o) {
     if (!holds(o) || !is_recursive(m)) return false;
+    the_runtime().effect();
     ++m->__data.__count;
     return true;
 }
@@ -107,31 +108,41 @@ int pthread_mutex_destroy(pthread_mutex_t* m) {
     the_runtime().touch_bytes(number(m), sizeof *m, access_kind::write, CALLER);
     return 0;
 }
-int pthread_mutex_lock(pthread_mutex_t* m) {
+int apiary_pthread_mutex_lock(pthread_mutex_t* m) {
     if (is_librarys(m)) return 0;
+    const registers where = apiary_registers;
     const outside_program now;
-    the_runtime().effect();
+    the_runtime().may_stall(CALLER, where, "lock");
     ex::object& o = lock_at(m, CALLER);
-    if (!takes_again(m, o)) ex::lock(o, place_of_call(CALLER));
+    if (takes_again(m, o)) return 0;
+    ex::lock(o, place_of_call(CALLER));
+    the_runtime().takes(o);
     return 0;
 }
-int pthread_mutex_trylock(pthread_mutex_t* m) {
+int apiary_pthread_mutex_trylock(pthread_mutex_t* m) {
     if (is_librarys(m)) return 0;
+    const registers where = apiary_registers;
     const outside_program now;
-    the_runtime().effect();
+    the_runtime().may_stall(CALLER, where, "try_lock");
     ex::object& o = lock_at(m, CALLER);
-    return takes_again(m, o) || ex::try_lock(o, place_of_call(CALLER)) ? 0 : EBUSY;
+    if (takes_again(m, o)) return 0;
+    if (!ex::try_lock(o, place_of_call(CALLER))) return EBUSY;
+    the_runtime().takes(o);
+    return 0;
 }
+KEEPS_REGISTERS_OF(pthread_mutex_lock, pthread_mutex_lock)
+KEEPS_REGISTERS_OF(pthread_mutex_trylock, pthread_mutex_trylock)
 int pthread_mutex_unlock(pthread_mutex_t* m) {
     if (is_librarys(m)) return 0;
     const outside_program now;
-    the_runtime().effect();
     ex::object& o = lock_at(m, CALLER);
     if (holds(o) && is_recursive(m) && m->__data.__count > 0) {
+        the_runtime().effect();
         --m->__data.__count;
         return 0;
     }
     ex::unlock(o, place_of_call(CALLER));
+    the_runtime().gives_back(o);
     return 0;
 }
 int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* t) { return lock_mutex_until(m, t, CALLER); }

@@ -130,6 +130,7 @@ struct program {
     // Where nothing but waits with deadlines could go on, and the bound on them is used up, they give up all the same,
     // one after the other, and what fails then counts. Nothing else of that does.
     bool looks_beyond;
+    const char* recognised;  // may be null: waits are spin_until(), and no loop of the program's is recognised
     const char* no_finding;  // may be null; a failure for this reason ends the search, and nothing is drawn of it
 };
 

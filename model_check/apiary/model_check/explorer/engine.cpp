@@ -525,8 +525,8 @@ void engine::at_frontier(operation& op) {
     if (phase_ == phase::replay || decider_ != nullptr || pick_next() != me) suspend();
     f.status = state::runnable;
     if (position_[me] >= limits_.steps_per_thread)
-        fail("livelock: more than " + std::to_string(limits_.steps_per_thread) +
-             " steps in one thread; a waiting loop needs spin_until()");
+        fail("livelock: more than " + std::to_string(limits_.steps_per_thread) + " steps in one thread; " +
+             (program_.recognised != nullptr ? program_.recognised : "a waiting loop needs spin_until()"));
 }
 
 void engine::step_done() {
