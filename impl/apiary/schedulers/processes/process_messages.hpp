@@ -246,7 +246,7 @@ template <class T>
 send_answer process_core<Sync>::request_by(worker_type& here, place& from, pid to, std::uint32_t tag, T&& data) {
     send_answer a = send_answer::no_such_process;
     try {
-        from.more().asks.push_back({tag, to});
+        from.more().asks.add({tag, to});
         a = send_by(&here, &from, from.id(), to, std::forward<T>(data), event_type::request, tag);
     } catch (...) {
         (void)from.call_ends(tag);

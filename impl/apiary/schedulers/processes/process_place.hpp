@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include <apiary/schedulers/processes/growing_set.hpp>
 #include <apiary/schedulers/processes/process.hpp>
 #include <apiary/schedulers/processes/process_word.hpp>
 #include <apiary/tasks/job.hpp>
@@ -25,15 +27,14 @@ struct process_limits {
 // The tags of what a process has called for. One lies inside, since most call for one thing at a time; `more` has the others.
 class pending_calls {
 public:
-    using tags = std::vector<std::uint64_t>;
+    using tags = growing_set<std::uint64_t>;
 
     bool any() const { return count_ != 0; }
     template <class Visit, class More>
     void each(Visit visit, More more) const {
         if (count_ == 0) return;
         visit(first_);
-        if (count_ > 1)
-            for (const std::uint64_t tag : more()) visit(tag);
+        if (count_ > 1) more().each(visit);
     }
     // False: it is in use.
     template <class More>
@@ -42,8 +43,8 @@ public:
             first_ = tag;
         } else {
             tags& rest = more();
-            if (first_ == tag || std::find(rest.begin(), rest.end(), tag) != rest.end()) return false;
-            rest.push_back(tag);
+            if (first_ == tag || rest.find(tag) != nullptr) return false;
+            rest.add(tag);
         }
         ++count_;
         return true;
@@ -55,14 +56,10 @@ public:
         if (count_ == 1 && first_ != tag) return false;
         if (count_ != 1) {
             tags& rest = more();
-            if (first_ == tag) {
-                first_ = rest.back();
-            } else {
-                const auto at = std::find(rest.begin(), rest.end(), tag);
-                if (at == rest.end()) return false;
-                *at = rest.back();
-            }
-            rest.pop_back();
+            if (first_ == tag)
+                first_ = rest.take_any();
+            else if (!rest.erase(tag))
+                return false;
         }
         --count_;
         return true;
@@ -80,39 +77,41 @@ class process_links {
 public:
     struct link {
         pid whom;
-        std::uint32_t mine = 0, theirs = 0;  // their names; 0: there is none
+        mutable std::uint32_t mine = 0, theirs = 0;  // their names; 0: there is none
     };
 
-    const std::vector<link>& all() const { return all_; }
-    link* find(pid whom) {
-        const auto at = std::find_if(all_.begin(), all_.end(), [whom](const link& l) { return l.whom == whom; });
-        return at == all_.end() ? nullptr : &*at;
+    template <class Visit>
+    void each(Visit visit) const {
+        all_.each(visit);
     }
+    const link* find(pid whom) const { return all_.find({whom}); }
     // Returns its name. Precondition: there is none.
     std::uint32_t make(pid whom) {
         if (++last_name_ == 0) ++last_name_;
-        all_.push_back({whom, last_name_, 0});
+        all_.add({whom, last_name_, 0});
         return last_name_;
     }
     // The other has made one, or takes all back but what it has not seen.
     void made(pid by, std::uint32_t name) {
-        if (link* const l = find(by))
+        if (const link* const l = find(by))
             l->theirs = name;
         else
-            all_.push_back({by, 0, name});
+            all_.add({by, 0, name});
     }
     void taken_back(pid by, std::uint32_t seen) {
-        link* const l = find(by);
+        const link* const l = find(by);
         if (l == nullptr) return;
         l->theirs = 0;
         if (l->mine == 0 || l->mine == seen) (void)erase(by);
     }
-    bool erase(pid whom) {
-        return std::erase_if(all_, [whom](const link& l) { return l.whom == whom; }) != 0;
-    }
+    bool erase(pid whom) { return all_.erase({whom}); }
 
 private:
-    std::vector<link> all_;
+    struct by_whom {
+        std::size_t operator()(const link& l) const { return std::hash<std::uint64_t>()(l.whom.value); }
+        bool operator()(const link& a, const link& b) const { return a.whom == b.whom; }
+    };
+    growing_set<link, by_whom, by_whom> all_;
     std::uint32_t last_name_ = 0;
 };
 
@@ -125,17 +124,25 @@ struct alignas(64) process_place : job<Sync> {
     process_place();  // process_core.hpp
 
     struct asked {
-        std::uint32_t tag;
+        std::uint64_t tag;
         pid whom;
+    };
+    struct by_tag {
+        std::size_t operator()(const asked& a) const { return std::hash<std::uint64_t>()(a.tag); }
+        bool operator()(const asked& a, const asked& b) const { return a.tag == b.tag; }
+    };
+    struct by_request {
+        // Both count up from small numbers.
+        std::size_t operator()(const reply_to& r) const { return r.to.value * 0x9E37'79B9'7F4A'7C15 + r.tag; }
     };
     // What few processes have.
     struct rest {
         pending_calls::tags tags;
         std::vector<pid> watchers;
         process_links links;
-        std::vector<reply_to> owed;  // requests that it has got, and not answered
-        std::vector<asked> asks;     // requests of its own
-        event_list<Sync> kept;       // what waits for the end of a block
+        growing_set<reply_to, by_request> owed;   // requests that it has got, and not answered
+        growing_set<asked, by_tag, by_tag> asks;  // requests of its own
+        event_list<Sync> kept;                    // what waits for the end of a block
         mailbox_bound<Sync, process_limits<Sync>::generation_bits> bound;
         bool was_bounded = false;       // then it stays with its place: a sender that comes late may be looking at it
         pid suspended_by;               // whose mailbox was full
@@ -174,7 +181,7 @@ struct alignas(64) process_place : job<Sync> {
     }
     [[nodiscard]] bool call_ends(std::uint64_t tag) {
         if (!calls.end(tag, [this]() -> auto& { return more().tags; })) return false;
-        if (has_more()) std::erase_if(more().asks, [tag](const asked& a) { return a.tag == tag; });
+        if (has_more()) (void)more().asks.erase({tag, {}});
         return true;
     }
     // Takes out of what has come what is not for the process: kills, watches, completions that were not called for or do not
@@ -191,7 +198,7 @@ struct alignas(64) process_place : job<Sync> {
             event& e = n->what;
             if (e.type == event_type::unanswered) ends_as_unanswered(e);
             const bool ends_a_call = e.type == event_type::completed && call_ends(e.tag);
-            if (e.type == event_type::request) more().owed.push_back(e.reply());
+            if (e.type == event_type::request) more().owed.add(e.reply());
             if (ends_a_call || e.is_mail() || e.type == event_type::ended) {
                 what.completed |= ends_a_call;
                 for_it.append(n);
@@ -207,7 +214,7 @@ struct alignas(64) process_place : job<Sync> {
         return what;
     }
     // A request is answered, or never will be. False: it was before.
-    bool pay(reply_to r) { return has_more() && std::erase(more().owed, r) != 0; }
+    bool pay(reply_to r) { return has_more() && more().owed.erase(r); }
 
     // For the next process; the last one is destroyed.
     void empty() {
@@ -236,8 +243,8 @@ private:
     // Its tag may be another request's by now: the answer to this one came from elsewhere.
     void ends_as_unanswered(event& e) {
         if (!has_more()) return;
-        const auto is_it = [&e](const asked& a) { return a.tag == e.call && a.whom == pid{e.tag}; };
-        if (std::none_of(more_->asks.begin(), more_->asks.end(), is_it)) return;
+        const asked* const a = more_->asks.find({e.call, {}});
+        if (a == nullptr || a->whom != pid{e.tag}) return;
         e.type = event_type::completed;
         e.error = yield_error::no_answer;
         e.tag = e.call;

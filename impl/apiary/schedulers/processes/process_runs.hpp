@@ -117,8 +117,8 @@ std::uint64_t process_core<Sync>::close_mailbox(place& p, worker_type* here, pro
     if (p.is_bounded()) left.each([&](event& e) { let_sender_go(here, p.id(), e); });
     if (p.has_more()) {
         for (const pid watcher : p.more().watchers) tell_end(here, watcher, p.id(), event_type::ended, how);
-        for (const auto& link : p.more().links.all()) tell_end(here, link.whom, p.id(), event_type::linked_end, how);
-        for (const reply_to r : p.more().owed) no_answer(here, p.id(), r);
+        p.more().links.each([&](const auto& l) { tell_end(here, l.whom, p.id(), event_type::linked_end, how); });
+        p.more().owed.each([&](reply_to r) { no_answer(here, p.id(), r); });
     }
     return books_.bury(p.id(), dead_letter::ended, std::move(left));
 }
@@ -196,9 +196,9 @@ void process_core<Sync>::show(place& p, event_list<Sync>& looks, const event_lis
         p.calls.each([&v](std::uint64_t tag) { v.calls.push_back(tag); }, [&p]() -> auto& { return p.more().tags; });
         if (p.has_more()) {
             p.more().kept.each(count);
-            for (const auto& link : p.more().links.all()) v.linked.push_back(link.whom);
+            p.more().links.each([&v](const auto& l) { v.linked.push_back(l.whom); });
             v.watchers = p.more().watchers;
-            for (const auto& a : p.more().asks) v.waits_for.push_back(a.whom);
+            p.more().asks.each([&v](const auto& a) { v.waits_for.push_back(a.whom); });
             if (p.suspended) v.waits_for.push_back(p.more().suspended_by);
         }
         question->asker.unpark();  // the token has the view with it

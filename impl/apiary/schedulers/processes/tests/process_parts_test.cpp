@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -203,6 +204,61 @@ TEST(pending_calls, knows_each_tag_until_its_end) {
     EXPECT_FALSE(calls.any());
     EXPECT_TRUE(more.empty());
     EXPECT_TRUE(calls.add(9, rest)) << "again";
+}
+
+// Counts how often two are compared.
+struct counted {
+    static inline std::size_t comparisons = 0;
+    std::size_t operator()(std::uint64_t n) const { return std::hash<std::uint64_t>()(n); }
+    bool operator()(std::uint64_t a, std::uint64_t b) const {
+        ++comparisons;
+        return a == b;
+    }
+};
+using numbers = apiary::growing_set<std::uint64_t, counted, counted>;
+
+TEST(growing_set, has_what_was_added_whether_there_are_few_or_many) {
+    for (const std::uint64_t n : {std::uint64_t{1}, numbers::few, numbers::few + 1, 3 * numbers::few}) {
+        numbers all;
+        EXPECT_TRUE(all.empty());
+        EXPECT_FALSE(all.erase(0));
+        for (std::uint64_t i = 0; i != n; ++i) all.add(i);
+        std::set<std::uint64_t> seen;
+        all.each([&](std::uint64_t i) { EXPECT_TRUE(seen.insert(i).second); });
+        EXPECT_EQ(seen.size(), n);
+        EXPECT_EQ(all.find(n), nullptr);
+        ASSERT_NE(all.find(n - 1), nullptr);
+        EXPECT_EQ(*all.find(n - 1), n - 1);
+        EXPECT_TRUE(all.erase(n - 1));
+        EXPECT_EQ(all.find(n - 1), nullptr);
+        EXPECT_FALSE(all.erase(n - 1));
+        for (std::uint64_t i = 1; i != n; ++i) EXPECT_EQ(seen.erase(all.take_any()), 1U);
+        EXPECT_TRUE(all.empty());
+        all.add(7);
+        all.add(7);
+        EXPECT_TRUE(all.erase(7)) << "both";
+        EXPECT_TRUE(all.empty());
+    }
+}
+
+TEST(growing_set, compares_a_few_for_each_of_many) {
+    numbers all;
+    constexpr std::uint64_t n = 100'000;
+    counted::comparisons = 0;
+    for (std::uint64_t i = 0; i != n; ++i) {
+        EXPECT_EQ(all.find(i), nullptr);
+        all.add(i);
+    }
+    for (std::uint64_t i = 0; i != n; ++i) EXPECT_TRUE(all.erase(i));
+    EXPECT_LT(counted::comparisons, 10 * n);
+}
+
+TEST(growing_set, tells_the_requests_of_many_with_many_tags_apart) {
+    std::set<std::size_t> hashes;
+    for (std::uint32_t place = 0; place != 100; ++place)
+        for (std::uint32_t tag = 0; tag != 100; ++tag)
+            hashes.insert(apiary::process_place<real_sync>::by_request()({pid::of(place, 1), tag}));
+    EXPECT_GT(hashes.size(), 9'900U);
 }
 
 struct small_table {

@@ -339,6 +339,32 @@ TEST(processes_links, an_answer_whose_payload_throws_leaves_the_request_to_be_an
     }
 }
 
+// By lists that are looked through it took minutes.
+TEST(processes_links, one_has_as_many_requests_at_a_time_as_it_likes_and_so_has_their_receiver) {
+    constexpr std::uint32_t n = 200'000;
+    processes all({.workers = 1});
+    std::vector<reply_to> kept;
+    const pid server = all.spawn(on_events([&](event& e, step_output& out) {
+                              kept.push_back(e.reply());
+                              if (kept.size() != n) return;
+                              for (const reply_to r : kept) (void)out.answer(r, 1);
+                          }))
+                           .id;
+    std::uint32_t answers = 0;
+    std::atomic<bool> over = false;
+    (void)all.spawn(std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
+        for (std::uint32_t tag = 0; !begun && tag != n; ++tag) (void)out.request(server, tag, 0);
+        begun = true;
+        while (event* e = batch.next()) answers += e->error == yield_error::none ? 1U : 0U;
+        if (answers != n) return out.block();
+        out.finish();
+        over = true;
+    }));
+    wait_for([&] { return over.load(); });
+    EXPECT_EQ(answers, n);
+    EXPECT_EQ(all.counters().late_completions, 0U);
+}
+
 TEST(processes_links, a_request_by_a_tag_that_is_in_use_ends_the_process) {
     processes all({.workers = 1, .stop_ns = 1'000'000});
     const pid server = all.spawn(deaf()).id;
