@@ -21,7 +21,7 @@
 //           others are counted (coro_report::lost_exceptions).
 // Lifetime. Structured: no branch outlives the await, or the join. A scope that is destroyed with
 //           branches that run ends the program: their results lie in it. with_scope cannot come to that.
-// Threads.  A scope's calls: the coroutine that it was made by, which may move from worker to worker.
+// Threads.  A scope's calls: the coroutine that it was made by, or one that this awaits; it may move from worker to worker.
 //
 // The protocol: frame.hpp. Checked by model_check/schedulers/coro_pool.
 #pragma once
@@ -229,9 +229,11 @@ public:
         using comes_home = void;
         explicit joining(co_scope& s) : scope_(s) {}
         bool await_ready() const noexcept { return scope_.forked_ == 0; }
-        [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
+        // The one that waits may be another than the one that the scope was made by: a body, or what it awaits.
+        template <class P>
+        [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
             const std::uint32_t forked = std::exchange(scope_.forked_, 0);
-            return co_context<Sync>::here()->join(scope_.group_, *scope_.parent_, forked);
+            return co_context<Sync>::here()->join(scope_.group_, h.promise(), forked);
         }
         void await_resume() { scope_.joined(); }
 

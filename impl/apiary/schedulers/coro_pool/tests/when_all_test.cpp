@@ -251,6 +251,37 @@ TEST(with_scope, joins_its_branches_although_the_body_throws) {
     }
 }
 
+struct notes_its_end {
+    bool& gone;
+    ~notes_its_end() { gone = true; }
+};
+co_task<> counts(std::atomic<int>& ran) {
+    ++ran;
+    co_return;
+}
+co_task<> joins_in_the_body(std::atomic<int>& ran, int& at_the_join, bool& gone) {
+    co_await with_scope([&](co_scope<>& branches) -> co_task<> {
+        const notes_its_end local{gone};
+        branches.fork(counts(ran));
+        co_await branches.join();
+        at_the_join = ran;
+        branches.fork(counts(ran));
+    });
+}
+
+TEST(with_scope, its_body_may_join_and_fork_again) {
+    for (const unsigned workers : {1U, 3U}) {
+        std::atomic<int> ran = 0;
+        int at_the_join = 0;
+        bool gone = false;
+        running_pool pool(workers);
+        sync_wait(pool, joins_in_the_body(ran, at_the_join, gone));
+        EXPECT_EQ(at_the_join, 1);
+        EXPECT_EQ(ran, 2);
+        EXPECT_TRUE(gone) << "the frame of the body";
+    }
+}
+
 co_task<> leaves_its_branches() {
     co_scope<> branches(co_await this_frame());
     branches.fork(rest_then_fail("never"));
