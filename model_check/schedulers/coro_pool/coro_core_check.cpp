@@ -247,7 +247,8 @@ APIARY_CHECK(own_stop_ends_a_wait);
 template <class Sync>
 struct stop_ends_a_guests_wait : pool_scenario<Sync> {
     static constexpr const char* what =
-        "a stop of its own pool comes while a coroutine begins to wait in another: the wait ends, and with it both pools";
+        "a stop of its own pool comes while a coroutine begins to wait in another: the wait ends, and with it both "
+        "pools";
     static constexpr unsigned threads = 2;
     static constexpr std::array must_reach{"waiter.brought_back", "cancel.came_before"};
     using base = pool_scenario<Sync>;
@@ -427,6 +428,52 @@ struct hop_between_pools : pool_scenario<Sync> {
     }
 };
 APIARY_CHECK(hop_between_pools);
+
+// A scope forks as a guest, and its parent leaves while the branch waits for that.
+template <class Sync>
+struct branch_of_a_guest : pool_scenario<Sync> {
+    static constexpr const char* what =
+        "a guest forks, goes home and joins there: the branch runs where it was forked, its pool waits for it, and the "
+        "parent goes on at home";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"waiter.brought_back", "co_context.brought_the_waiter"};
+    using base = pool_scenario<Sync>;
+    std::optional<core<Sync>> other;
+    async_event<Sync> at_home;
+    branch_of_a_guest() { other.emplace(1U, handshake_parameters); }
+
+    typename base::template task<> branch() {
+        (void)co_await at_home.wait();
+        Sync::law(co_context<Sync>::here()->host() == &*other, "the branch ran elsewhere");
+        this->done.write(1);
+        co_return;
+    }
+    typename base::template task<> parent() {
+        co_scope<Sync> branches(co_await this_frame());
+        co_await detail::co_move<Sync>(*other);
+        other->request_stop(co_stop::drain);
+        branches.fork(branch());
+        co_await detail::co_move<Sync>(*this->pool);
+        at_home.set();
+        co_await branches.join();
+        Sync::law(co_context<Sync>::here()->host() == &*this->pool, "the parent went on elsewhere");
+        Sync::law(this->done.read() == 1, "what the branch did is not seen");
+        ++this->ran;
+    }
+    void before() {
+        (void)this->spawn(parent());
+        this->pool->request_stop(co_stop::drain);
+    }
+    void thread(unsigned i) {
+        if (i == 0) return this->pool->run_worker(0);
+        other->run_worker(0);
+    }
+    void after() {
+        base::after();
+        Sync::law(this->ran == 1 && other->report().living == 0, "the parent did not go on, or the branch lives");
+    }
+};
+APIARY_CHECK(branch_of_a_guest);
 
 // A lane is no queue that the engine knows: workers look at it before they sleep.
 template <class Sync, co_priority Priority>

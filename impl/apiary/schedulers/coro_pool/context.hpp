@@ -116,7 +116,7 @@ public:
     void then(co_root<Sync>& r) noexcept { root_over_ = &r; }
     // or, for a branch, in a chain that carries so many: its parent, a sibling, or the end of the chain.
     [[gnu::always_inline]] void then(group& g, std::uint32_t done) noexcept {
-        if (done == group::all && !g.waiter->is(frame::away)) return then(*g.waiter);
+        if (done == group::all) return then(*g.waiter);
         if (frame* next = newest_of(g)) [[likely]] {
             next->as_.done = done;
             next_ = next;
@@ -125,9 +125,16 @@ public:
         chain_over_ = &g;
         done_ = done;
     }
+    // The same of a branch that this pool counts: its chain ends with it.
+    void then_leave(group& g, std::uint32_t done) noexcept {
+        chain_over_ = &g;
+        done_ = done;
+        leaves_ = true;
+    }
     // The parent of a group waits: a chain begins, which carries the parent's share.
     [[nodiscard]] std::coroutine_handle<> join(group& g, frame& waiter, std::uint32_t forked) noexcept {
         g.waiter = &waiter;
+        g.at = host_;
         if (frame* next = newest_of(g)) [[likely]] {
             next->as_.done = group::all - forked;
             return transfer(*next);
@@ -227,13 +234,22 @@ private:
         if (!g.less(done)) return nullptr;
         frame& waiter = *g.waiter;
         if (done != group::all) Sync::reach("co_context.last_of_several_chains");
-        if (!waiter.is(frame::away) || waiter.at_ == host_) return &waiter;
-        waiter.at_->bring(waiter);  // it has moved since it forked
+        if (g.at == host_) return &waiter;
+        Sync::reach("co_context.brought_the_waiter");
+        g.at->bring(waiter);  // it has moved since it forked
         return nullptr;
+    }
+    // The same of a branch that this pool counts.
+    [[nodiscard, gnu::noinline, gnu::cold]] frame* chain_over_and_leave(group& g) noexcept {
+        leaves_ = false;
+        frame* const next = chain_over(g, done_);
+        host_->leave();  // last: what brings the waiter to another pool is behind it
+        return next;
     }
     // The frame is gone: what others may see of that comes now.
     [[nodiscard, gnu::noinline]] frame* after_the_frame() noexcept {
-        if (group* const g = std::exchange(chain_over_, nullptr)) return chain_over(*g, done_);
+        if (group* const g = std::exchange(chain_over_, nullptr))
+            return leaves_ ? chain_over_and_leave(*g) : chain_over(*g, done_);
         if (co_root<Sync>* const r = std::exchange(root_over_, nullptr)) r->ended(*r);
         return nullptr;
     }
@@ -242,6 +258,7 @@ private:
     frame* next_ = nullptr;
     group* chain_over_ = nullptr;
     std::uint32_t done_ = 0;  // of that chain
+    bool leaves_ = false;     // and this pool counted its branch
     co_root<Sync>* root_over_ = nullptr;
     unsigned transfers_ = most_transfers;
     co_host<Sync>* host_ = nullptr;
@@ -279,7 +296,10 @@ void co_frame<Sync>::run_unusual(context& here) {
     const bool begins = is(unbegun);
     is_unusual(0);
     if (!begins) {  // it has come home to end
-        leave_to(here);
+        if (is(counted))
+            here.then_leave(*up_.of, as_.done + 1);
+        else
+            leave_to(here);
         handle().destroy();
         return here.go_on();
     }
@@ -303,7 +323,11 @@ bool co_frame<Sync>::goes_home_first() noexcept {
         context::here()->then(*root_);
         return false;
     }
-    co_host<Sync>* const guest_of = is(away) ? at_ : nullptr;
+    if (!is(away | astray)) {  // a branch that is counted
+        context::here()->then_leave(*up_.of, as_.done + 1);
+        return false;
+    }
+    co_host<Sync>* const guest_of = is(away) ? context::here()->host() : nullptr;
     is_unusual(ending);
     origin_->bring(*this);  // I2
     if (guest_of != nullptr) guest_of->leave();
@@ -336,7 +360,6 @@ bool co_frame<Sync>::move_to(co_host<Sync>& x, bool& refused) noexcept {
             x.enter_inside();
         }
         is_unusual(away);
-        at_ = &x;
     } else {
         is_unusual(0);
     }

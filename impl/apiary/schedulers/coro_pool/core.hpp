@@ -3,8 +3,8 @@
 // When to use it. Through coro_pool, which gives each worker a thread; by checks, which give each a
 // modelled one. When not: by programs.
 //
-// What lives is a root, from its spawn to its end, and a guest, from its resume_on to its leaving. The
-// outer door refuses spawns of other threads behind a stop. The inner one is open while anything lives: so what a
+// What lives is a root, from its spawn to its end, a guest, from its resume_on to its leaving, and a branch that
+// a guest's scope has forked. The outer door refuses spawns of other threads behind a stop. The inner one is open while anything lives: so what a
 // coroutine spawns is accepted, and a thread that brings one back is never refused. The crew ends when nothing lives.
 //
 // Threads.   spawn, wait_for, resume, request_stop, report: any. run_worker: one thread for each worker.

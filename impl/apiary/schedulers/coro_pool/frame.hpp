@@ -26,7 +26,11 @@
 //       number of branches, comes off only when it waits: so zero is reached once, behind its wait.
 //   I2  The thread that suspends a coroutine publishes it last, and touches neither frame nor awaiter behind that.
 //   I3  A coroutine runs on workers alone, of the pool that it belongs to. resume_on moves it, and at
-//       its end its parent goes on where it was.
+//       its end its parent goes on where it was. A branch belongs to the pool where it was forked; what waits for
+//       it goes on where it began to wait.
+//   I4  A pool counts what must not outlive it: its roots, its guests until they leave, and branches that a scope
+//       has forked there while its root lives elsewhere, since their parent may leave before them. Other branches
+//       and children end before what waits for them there.
 //
 // Synchronisation
 //   S1  The end of a chain: fetch_sub (release) -> the last one: the same word (acquire). Results of all
@@ -120,6 +124,7 @@ struct co_group {
     static constexpr std::uint32_t all = 1U << 30;  // more than there are branches
 
     co_frame<Sync>* waiter = nullptr;
+    co_host<Sync>* at;  // where it waits; a chain that has `all` is there, too
     typename Sync::template atomic<std::uint32_t> pending{all};
 
     // The end of a chain, or the parent's wait, that carried so many. True: it was the last.
@@ -182,6 +187,11 @@ public:
         as_ = {0, root_role | unbegun};
     }
     group& group_of() const { return *up_.of; }
+    // Of a branch: this pool counts it until its end (I4). By what lives there.
+    [[gnu::noinline, gnu::cold]] void is_counted_at(co_host<Sync>& h) noexcept {
+        h.enter_inside();
+        as_.kind |= counted;
+    }
 
     // For awaits that may come back on any thread: at its end it goes to this pool first.
     void must_end_at(co_host<Sync>& h) {
@@ -203,11 +213,12 @@ protected:
 private:
     // How it ends, and what is seldom, in one byte, so that one comparison finds that it is a call or a branch and no more.
     static constexpr std::uint8_t call = 0, branch = 1, root_role = 2, roles = 3;
-    static constexpr std::uint8_t unbegun = 4;  // a root that no worker has begun
-    static constexpr std::uint8_t ending = 8;   // it has ended elsewhere, and finishes at home
-    static constexpr std::uint8_t away = 16;    // on the pool at_, where it is counted; its own is origin_
-    static constexpr std::uint8_t astray = 32;  // on any thread; its own pool is origin_
-    void is_unusual(std::uint8_t what) { as_.kind = static_cast<std::uint8_t>((as_.kind & roles) | what); }
+    static constexpr std::uint8_t unbegun = 4;   // a root that no worker has begun
+    static constexpr std::uint8_t ending = 8;    // it has ended elsewhere, and finishes at home
+    static constexpr std::uint8_t away = 16;     // on another pool, which counts it; its own is origin_
+    static constexpr std::uint8_t astray = 32;   // on any thread; its own pool is origin_
+    static constexpr std::uint8_t counted = 64;  // a branch that its own pool counts
+    void is_unusual(std::uint8_t what) { as_.kind = static_cast<std::uint8_t>((as_.kind & (roles | counted)) | what); }
     bool is(std::uint8_t what) const { return (as_.kind & what) != 0; }
 
     static bool run_it(job<Sync>& j, job_end how, any_worker*);
@@ -227,7 +238,6 @@ private:
     } up_;
     what_it_is as_;
     co_host<Sync>* origin_;  // with away, astray and ending
-    co_host<Sync>* at_;      // with away
 };
 
 template <class Sync>

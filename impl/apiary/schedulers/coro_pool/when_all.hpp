@@ -98,8 +98,9 @@ public:
     template <class P>
     [[gnu::always_inline]] std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
         co_frame<Sync>& parent = h.promise();
-        group_.waiter = &parent;
         co_context<Sync>& here = *co_context<Sync>::here();
+        group_.waiter = &parent;
+        group_.at = here.host();
         fork_rest(here, parent, std::make_index_sequence<n - 1>());
         auto& first = begin<0>();
         first.branch_of(group_, &parent.root(), co_group<Sync>::all - n);
@@ -161,8 +162,9 @@ public:
             if (t.empty()) throw_empty_task();
         outcomes_ = std::make_unique<co_outcome<T>[]>(children_.size());
         co_frame<Sync>& parent = h.promise();
-        group_.waiter = &parent;
         co_context<Sync>& here = *co_context<Sync>::here();
+        group_.waiter = &parent;
+        group_.at = here.host();
         for (std::size_t i = children_.size(); --i != 0;) {
             auto& child = children_[i].begin_into(outcomes_[i]);
             child.branch_of(group_, &parent.root());
@@ -245,9 +247,13 @@ public:
 
 private:
     void begin(co_frame<Sync>& child) {
-        child.branch_of(group_, &parent_->root());
+        co_root<Sync>& root = parent_->root();
+        co_context<Sync>& here = *co_context<Sync>::here();
+        child.branch_of(group_, &root);
+        if (here.host() != root.host) [[unlikely]]
+            child.is_counted_at(*here.host());
         ++forked_;
-        co_context<Sync>::here()->fork(child);
+        here.fork(child);
     }
     void joined() {
         group_.pending.store(co_group<Sync>::all, std::memory_order_relaxed);

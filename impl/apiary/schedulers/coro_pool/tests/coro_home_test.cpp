@@ -1,10 +1,13 @@
 // Where a coroutine runs: it comes back to its own pool from whatever it awaited, also beside other pools.
+#include <apiary/coroutines/async_event.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
+#include <apiary/testing/comes_true.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <coroutine>
+#include <cstdint>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -165,6 +168,59 @@ TEST(coro_home, a_parent_that_moves_joins_where_it_is) {
         std::atomic<int> ran = 0;
         sync_wait(a, forks_and_moves(a, b, ran));
         EXPECT_EQ(ran, 4);
+    }
+}
+
+co_task<> waits_at(running_pool& at, apiary::async_event<>& open) {
+    (void)co_await open.wait();
+    EXPECT_TRUE(at.is_here());
+}
+co_task<> forks_as_a_guest(running_pool& home, running_pool& host, apiary::async_event<>& open,
+                           std::atomic<bool>& joins) {
+    apiary::co_scope<> branches(co_await apiary::this_frame());
+    co_await resume_on(host);
+    branches.fork(waits_at(host, open));
+    co_await resume_on(home);
+    joins = true;
+    co_await branches.join();
+    EXPECT_TRUE(home.is_here());
+}
+co_task<> joins_below(running_pool& host, apiary::co_scope<>& branches) {
+    co_await branches.join();
+    EXPECT_TRUE(host.is_here());
+}
+co_task<> forks_in_a_body_that_moves(running_pool& home, running_pool& host, apiary::async_event<>& open,
+                                     std::atomic<bool>& joins) {
+    co_await apiary::with_scope([&](apiary::co_scope<>& branches) -> co_task<> {
+        branches.fork(waits_at(home, open));
+        co_await resume_on(host);
+        branches.fork(waits_at(host, open));
+        joins = true;
+        co_await joins_below(host, branches);
+        open.reset();
+        branches.fork(waits_at(host, open));
+    });
+    EXPECT_TRUE(home.is_here());
+}
+
+TEST(coro_home, a_branch_lives_where_it_was_forked_and_its_parent_goes_on_where_it_joined) {
+    const std::pair<decltype(&forks_as_a_guest), std::uint64_t> cases[] = {
+        {&forks_as_a_guest, 1},            // the branch
+        {&forks_in_a_body_that_moves, 2},  // and the body
+    };
+    for (const auto& [forks, stay] : cases) {
+        apiary::async_event<> open;
+        std::atomic<bool> joins = false;
+        running_pool home(1), host(2);
+        ASSERT_TRUE(home.spawn(forks(home, host, open, joins)));
+        EXPECT_TRUE(apiary::comes_true([&, &there = stay] { return joins && host.report().living == there; }))
+            << "a stop waits for the branch";
+        while (home.report().living + host.report().living != 0) {
+            open.set();
+            std::this_thread::yield();
+        }
+        host.stop();
+        home.stop();
     }
 }
 
