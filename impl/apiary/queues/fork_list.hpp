@@ -138,6 +138,19 @@ public:
     }
     // Precondition: not empty.
     [[gnu::always_inline]] void pop_newest() { newest_ = newest_->older.read(); }
+    // Precondition: not empty. For pop it was handed out.
+    job* pop_oldest() {
+        job* const oldest = front_.newer.read();
+        if (oldest == newest_) {
+            newest_ = &front_;
+        } else {
+            job* const next = oldest->newer.read();
+            front_.newer.write(next);
+            next->older.write(&front_);
+        }
+        oldest->older.write(nullptr);
+        return oldest;
+    }
     bool empty() const { return newest_ == &front_; }
     const job* newest() const { return newest_; }  // to compare with; no job when the list is empty
 
@@ -147,16 +160,8 @@ public:
         if (empty()) return false;
         guard_.store(lowest_, std::memory_order_relaxed);
         if (offer_.load(std::memory_order_relaxed) != 0) return false;
-        job* const oldest = front_.newer.read();
-        if (reinterpret_cast<std::uintptr_t>(oldest) >> pointer_bits != 0) return false;
-        if (oldest == newest_) {
-            newest_ = &front_;
-        } else {
-            job* const next = oldest->newer.read();
-            front_.newer.write(next);
-            next->older.write(&front_);
-        }
-        oldest->older.write(nullptr);
+        if (reinterpret_cast<std::uintptr_t>(front_.newer.read()) >> pointer_bits != 0) return false;
+        job* const oldest = pop_oldest();
         if constexpr (!Sync::checked) oldest->begin_progress();
         offer_.store(word_of(*oldest), std::memory_order_release);  // S1
         return true;

@@ -70,4 +70,18 @@ TEST(fork_list_of_three, hands_out_each_job_once_the_oldest_first) {
     EXPECT_FALSE(owner.hand_out());
 }
 
+TEST(fork_list_of_three, gives_its_owner_the_oldest_and_keeps_the_order_of_the_others) {
+    list owner;
+    job first, second, third;
+    for (job* j : {&first, &second, &third}) owner.push(*j);
+    EXPECT_EQ(owner.pop_oldest(), &first);
+    EXPECT_FALSE(owner.pop(first)) << "it is no longer private";
+    EXPECT_TRUE(owner.pop(third));
+    EXPECT_EQ(owner.pop_oldest(), &second);
+    EXPECT_TRUE(owner.empty());
+    owner.push(third);
+    EXPECT_EQ(owner.pop_oldest(), &third);
+    EXPECT_TRUE(owner.empty());
+}
+
 }  // namespace

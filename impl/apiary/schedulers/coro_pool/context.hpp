@@ -5,7 +5,8 @@
 //
 // What a worker has ready is, newest first: its slot, its private branches (fork_list), the branch that it
 // offers, its deque. A branch is private until a hungry worker asks; then the oldest is offered to
-// all, and its thief runs it as it runs any stolen job.
+// all, and its thief runs it as it runs any stolen job. Behind an interval of the engine the oldest has a turn, the
+// branch and what is in the deque alternately: so neither waits for ever behind new branches.
 //
 // From one coroutine to the next: symmetric transfer. Every `most_transfers`th unwinds the worker's
 // stack instead, and go() resumes the next. Where the compiler makes no tail calls (g++ without
@@ -147,11 +148,13 @@ public:
     std::size_t in_deque() const { return base::in_deque() + (list_.empty() && list_.look() == 0 ? 0 : 1); }
     bool waits() const { return base::waits() || !list_.empty() || list_.look() != 0; }
     [[nodiscard]] bool pop(task_type*& t) {
-        t = own_branch();
+        t = has_branches() ? own_branch() : nullptr;
         return t != nullptr || base::pop(t);
     }
+    // The old ends of the deque and of the branches have every other turn.
     [[nodiscard]] steal_result<task_type*> steal_oldest() {
-        if (task_type* t = own_branch()) return {steal_status::taken, t};
+        branch_has_turn_ = !branch_has_turn_;
+        if (task_type* const t = branch_has_turn_ ? oldest_branch() : nullptr) return {steal_status::taken, t};
         return base::steal_oldest();
     }
     [[nodiscard]] steal_half_result<task_type*> steal_from(co_context& victim, bool any) {
@@ -215,8 +218,9 @@ private:
         list_.pop_newest();
         return &f;
     }
+    bool has_branches() const { return !list_.empty() || list_.look() != 0; }
     // The newest that is private, else the one on offer: when nothing else goes on with them.
-    frame* own_branch() noexcept {
+    [[gnu::noinline]] frame* own_branch() noexcept {
         if (!list_.empty()) {
             auto* const f = static_cast<frame*>(const_cast<fork_job<Sync>*>(list_.newest()));
             list_.pop_newest();
@@ -228,6 +232,12 @@ private:
             return static_cast<frame*>(list_.take(offer));
         }
         return nullptr;
+    }
+    // What is on offer is older than what is private.
+    [[gnu::noinline, gnu::cold]] frame* oldest_branch() noexcept {
+        if (const typename list::word offer = list_.look(); offer != 0)
+            if (auto* const f = list_.take(offer)) return static_cast<frame*>(f);
+        return list_.empty() ? nullptr : static_cast<frame*>(list_.pop_oldest());
     }
     // The parent, when this chain was the last and it goes on here.
     [[nodiscard, gnu::noinline, gnu::cold]] frame* chain_over(group& g, std::uint32_t done) noexcept {
@@ -261,6 +271,7 @@ private:
     bool leaves_ = false;     // and this pool counted its branch
     co_root<Sync>* root_over_ = nullptr;
     unsigned transfers_ = most_transfers;
+    bool branch_has_turn_ = true;  // the deque's is next
     co_host<Sync>* host_ = nullptr;
     unsigned index_ = 0;
     bool steals_ = true;

@@ -1,6 +1,8 @@
 // How long a coroutine that is spawned from outside waits beside coroutines that spawn their successors, counted in those that
 // run before it. One worker on the test's own thread, and a clock that a coroutine moves. README.md has the bounds.
+#include <apiary/coroutines/channel.hpp>
 #include <apiary/schedulers/coro_pool/core.hpp>
+#include <apiary/schedulers/coro_pool/when_all.hpp>
 
 #include <gtest/gtest.h>
 
@@ -92,6 +94,57 @@ TEST(coro_fairness, beside_long_coroutines_that_have_just_begun_all_posts_wait_f
         const auto waited = contest(crowd, standard.probe_ns * 10, 1, standard.pool_visits).waits();
         ASSERT_EQ(waited.size(), standard.pool_visits) << crowd;
         EXPECT_LE(waited.back(), 2 * standard.first_looks + 1 + crowd) << crowd;
+    }
+}
+
+// One worker. A coroutine waits in the deque, branches wait in the worker's list, and the coroutines that make them go on.
+class server {
+public:
+    explicit server(std::size_t room) : values_(room), core_(1, standard) {
+        EXPECT_TRUE(core_.spawn(serves()));
+        core_.run_worker(0);
+    }
+    // Behind so many branches.
+    std::size_t spawned_first_ran = 0, forked_first_ran = 0;
+    static constexpr std::size_t all = 10'000;
+
+private:
+    task waits() {
+        spawned_first_ran = forked_;
+        co_return;
+    }
+    task handles(std::size_t n) {
+        if (n == 0) forked_first_ran = forked_;
+        co_return;
+    }
+    task makes() {
+        for (std::size_t n = 0; n != all; ++n) (void)co_await values_.send(n);
+        values_.close();
+    }
+    task serves() {
+        EXPECT_TRUE(core_.spawn(waits()));
+        EXPECT_TRUE(core_.spawn(makes()));
+        co_await apiary::with_scope([this](apiary::co_scope<>& handlers) -> task {
+            while (auto r = co_await values_.receive()) {
+                handlers.fork(handles(*r.value));
+                ++forked_;
+            }
+        });
+        core_.request_stop(apiary::co_stop::drain);
+    }
+
+    apiary::channel<std::size_t> values_;
+    core_type core_;
+    std::size_t forked_ = 0;
+};
+
+TEST(coro_fairness, what_waits_in_the_deque_and_the_oldest_branch_have_turns_beside_new_branches) {
+    for (const std::size_t room : {0U, 1U, 16U}) {
+        // Each of the two has every other turn of the old end. A job forks no more than there is room for, and two that wait.
+        const std::size_t turn = (standard.global_probe_interval + 1) * (room + 2);
+        const server s(room);
+        EXPECT_LE(s.spawned_first_ran, 2 * turn) << room;
+        EXPECT_LE(s.forked_first_ran, 2 * turn) << room;
     }
 }
 
