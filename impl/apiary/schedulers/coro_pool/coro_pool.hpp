@@ -95,15 +95,14 @@ public:
 
     // Detached. False, and the task stays the caller's: before start, and behind a stop but for coroutines of this pool.
     [[nodiscard]] bool spawn(task<>&& t, co_options options = {}) {
-        if (started_.load(std::memory_order_acquire)) return core_.spawn(std::move(t), std::move(options));
+        if (is_started()) return core_.spawn(std::move(t), std::move(options));
         core_.refuse();
         return false;
     }
     // Blocks; sync_wait below.
     template <class T>
     T wait_for(task<T> t) {
-        if (!started_.load(std::memory_order_acquire))
-            throw std::logic_error("sync_wait: the pool is stopped, or was not started");
+        if (!is_started()) throw std::logic_error("sync_wait: the pool is stopped, or was not started");
         return core_.template wait_for<T>(std::move(t));
     }
 
@@ -134,6 +133,8 @@ public:
     // Asks for the end at a stop that cancels.
     std::stop_token stop_token() const { return core_.token(); }
     co_host<Sync>& host() { return core_; }
+    // Behind start.
+    bool is_started() const { return started_.load(std::memory_order_acquire); }
     // Its workers' sleeps, wakes, and thefts: a sum.
     worker_counters counters() const {
         worker_counters all;
@@ -200,9 +201,9 @@ T sync_wait(basic_coro_pool<Sync>& pool, co_task<T, Sync> t) {
     return pool.template wait_for<T>(std::move(t));
 }
 
-// What resume_on throws when that pool has been stopped; the coroutine stays where it is.
+// What resume_on throws when that pool takes nobody in; the coroutine stays where it is.
 struct pool_stopped : std::runtime_error {
-    pool_stopped() : std::runtime_error("resume_on: that pool has been stopped") {}
+    pool_stopped() : std::runtime_error("resume_on: that pool is stopped, or was not started") {}
 };
 
 namespace detail {
@@ -211,8 +212,8 @@ template <class Sync>
 class co_move {
 public:
     using comes_home = void;
-    explicit co_move(co_host<Sync>& to) : to_(to) {}
-    bool await_ready() const noexcept { return false; }
+    explicit co_move(co_host<Sync>& to, bool is_started = true) : to_(to), refused_(!is_started) {}
+    bool await_ready() const noexcept { return refused_; }
     template <class P>
     bool await_suspend(std::coroutine_handle<P> h) noexcept {
         return h.promise().move_to(to_, refused_);
@@ -223,7 +224,7 @@ public:
 
 private:
     co_host<Sync>& to_;
-    bool refused_ = false;
+    bool refused_;
 };
 
 class co_yield_turn {
@@ -249,7 +250,7 @@ public:
 // goes on where it was.
 template <class Sync>
 [[nodiscard]] detail::co_move<Sync> resume_on(basic_coro_pool<Sync>& pool) {
-    return detail::co_move<Sync>(pool.host());
+    return detail::co_move<Sync>(pool.host(), pool.is_started());
 }
 // co_await yield_turn(): lets what waits in the pool run before.
 [[nodiscard]] inline detail::co_yield_turn yield_turn() { return {}; }

@@ -239,4 +239,10 @@ TEST(coro_home, a_pool_that_is_stopped_takes_nobody_in) {
     EXPECT_TRUE(sync_wait(a, moves_to_what_is_stopped(a, b)));
 }
 
+TEST(coro_home, a_pool_that_was_not_started_takes_nobody_in) {
+    running_pool a(1);
+    coro_pool b({.workers = 1});
+    EXPECT_TRUE(sync_wait(a, moves_to_what_is_stopped(a, b)));
+}
+
 }  // namespace
