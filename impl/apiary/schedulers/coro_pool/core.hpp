@@ -131,14 +131,13 @@ public:
     [[nodiscard]] bool spawn(task<>&& t, co_options options = {}) {
         if (t.empty()) throw std::logic_error("coro_pool: spawned a task that was awaited before, or moved from");
         context* const here = own_context();
-        auto* const root = make_root(std::move(options));
         if (here != nullptr) {
             doors_.enter_inside();
         } else if (!doors_.enter()) {
             refuse();
-            delete_root(root);
             return false;
         }
+        auto* const root = make_root(std::move(options));
         root->enlist();
         begin(t.begin_into(root->outcome), *root, here);
         return true;
@@ -329,8 +328,14 @@ private:
             post(f);
     }
 
+    // Behind the door: a root with a stop of its own that comes behind a cancel asks for it.
     spawned* make_root(co_options&& o) {
-        return o.stop ? make<stopped_apart>(std::move(o)) : make<spawned>(std::move(o));
+        try {
+            return o.stop ? make<stopped_apart>(std::move(o)) : make<spawned>(std::move(o));
+        } catch (...) {
+            leave();
+            throw;
+        }
     }
     template <class Root>
     Root* make(co_options&& o) {

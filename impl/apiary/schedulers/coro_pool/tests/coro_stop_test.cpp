@@ -287,6 +287,16 @@ TEST(coro_stop, a_coroutine_with_a_stop_source_of_its_own_is_asked_by_either) {
     EXPECT_EQ(n, 0U);
 }
 
+TEST(coro_stop, a_spawn_that_is_refused_does_not_ask_its_callers_stop_source) {
+    std::atomic<unsigned> n = 0;
+    coro_pool pool({.workers = 1});
+    pool.start();
+    pool.request_stop(co_stop::cancel);
+    std::stop_source own;
+    EXPECT_FALSE(pool.spawn(counts(n), {.stop = own}));
+    EXPECT_FALSE(own.stop_requested());
+}
+
 TEST(coro_stop, pools_come_and_go_while_others_bring_coroutines_back) {
     for (int i = 0; i != 200; ++i) {
         std::atomic<unsigned> n = 0;
