@@ -70,10 +70,14 @@ public:
     }
 
     bool empty() const { return begins_ == nullptr; }
-    // For awaiters and pools: from here on the frame is the caller's. Its result will lie in `out`.
-    [[gnu::always_inline]] promise_type& begin_into(co_outcome<T>& out) {
+    // std::logic_error: it is empty.
+    [[gnu::always_inline]] void must_be_there() const {
         if (begins_ == nullptr) [[unlikely]]
             throw_begun();
+    }
+    // For awaiters and pools: from here on the frame is the caller's. Its result will lie in `out`.
+    [[gnu::always_inline]] promise_type& begin_into(co_outcome<T>& out) {
+        must_be_there();
         begins_->result_goes_to(&out);
         return *std::exchange(begins_, nullptr);
     }
@@ -83,8 +87,7 @@ public:
     promise_type& begin_into(co_error_group<Sync>&)
         requires std::is_void_v<T>
     {
-        if (begins_ == nullptr) [[unlikely]]
-            throw_begun();
+        must_be_there();
         begins_->result_goes_to(nullptr);
         return *std::exchange(begins_, nullptr);
     }

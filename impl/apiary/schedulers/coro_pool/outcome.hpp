@@ -30,12 +30,12 @@ public:
     [[gnu::always_inline]] ~co_outcome() {
         if (holds_ == what::error) [[unlikely]]
             drop_error();
-        if constexpr (!std::is_trivially_destructible_v<kept>)
-            if (holds_ == what::value) value_.~kept();
+        drop_value();
     }
 
     template <class... U>
     [[gnu::always_inline]] void set(U&&... value) {
+        drop_value();
         if constexpr (std::is_reference_v<T>)
             ::new (static_cast<void*>(&value_)) kept(&value...);
         else
@@ -43,6 +43,7 @@ public:
         holds_ = what::value;
     }
     void fail(std::exception_ptr error) noexcept {
+        drop_value();
         ::new (static_cast<void*>(&error_)) std::exception_ptr(std::move(error));
         holds_ = what::error;
     }
@@ -90,6 +91,14 @@ private:
     [[noreturn, gnu::noinline, gnu::cold]] void rethrow() const {
         if (!failed()) throw std::logic_error("co_outcome: taken before there is a result");
         std::rethrow_exception(error_);
+    }
+    // A coroutine that has left its value may leave another, or an exception: by a destructor that throws.
+    [[gnu::always_inline]] void drop_value() noexcept {
+        if constexpr (!std::is_trivially_destructible_v<kept>)
+            if (holds_ == what::value) {
+                value_.~kept();
+                holds_ = what::expected;
+            }
     }
     [[gnu::noinline, gnu::cold]] void drop_error() {
         error_.~exception_ptr();

@@ -222,6 +222,7 @@ public:
     // The scope touches `out` until the join is over. std::logic_error: it was forked into before.
     template <class T>
     void fork(co_task<T, Sync> child, co_outcome<T>& out) {
+        child.must_be_there();
         out.expect();
         begin(child.begin_into(out));
     }

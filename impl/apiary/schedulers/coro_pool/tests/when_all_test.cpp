@@ -326,6 +326,52 @@ TEST(co_scope, a_second_fork_into_an_outcome_is_refused_and_the_first_goes_on) {
     EXPECT_EQ(out.take(), "text");
 }
 
+co_task<> forks_an_empty_task_into(co_outcome<std::string>& out, bool& refused) {
+    co_scope<> branches(co_await this_frame());
+    try {
+        branches.fork(co_task<std::string>(), out);
+    } catch (const std::logic_error&) {
+        refused = true;
+    }
+    branches.fork(text(), out);
+    co_await branches.join();
+}
+
+TEST(co_scope, an_outcome_can_be_forked_into_behind_an_empty_task) {
+    bool refused = false;
+    co_outcome<std::string> out;
+    running_pool pool(1);
+    sync_wait(pool, forks_an_empty_task_into(out, refused));
+    EXPECT_TRUE(refused);
+    EXPECT_EQ(out.take(), "text");
+}
+
+struct throws_when_it_goes {
+    ~throws_when_it_goes() noexcept(false) { throw std::runtime_error("a destructor"); }
+};
+using counted = std::shared_ptr<int>;
+co_task<counted> fails_behind_its_result(counted result) {
+    const throws_when_it_goes local;
+    co_return counted(result);
+}
+co_task<counted> has_two_results(counted result) {
+    try {
+        const throws_when_it_goes local;
+        co_return counted(result);
+    } catch (const std::runtime_error&) {
+    }
+    co_return result;
+}
+
+TEST(co_outcome, what_comes_behind_a_value_takes_its_place) {
+    const auto result = std::make_shared<int>(1);
+    running_pool pool(1);
+    EXPECT_THROW((void)sync_wait(pool, fails_behind_its_result(result)), std::runtime_error);
+    EXPECT_EQ(result.use_count(), 1);
+    EXPECT_EQ(sync_wait(pool, has_two_results(result)), result);
+    EXPECT_EQ(result.use_count(), 1);
+}
+
 co_task<> empty_branch() {
     co_task<int> t = number(1);
     co_await std::move(t);
