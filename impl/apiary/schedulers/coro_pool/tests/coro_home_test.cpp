@@ -115,7 +115,7 @@ struct ready_at_once {
 };
 co_task<std::string> awaits_what_is_ready() { co_return co_await ready_at_once(); }
 
-TEST(coro_home, what_is_ready_at_once_does_not_leave) {
+TEST(coro_home, what_is_ready_at_once_gives_its_result) {
     running_pool pool(1);
     EXPECT_EQ(sync_wait(pool, awaits_what_is_ready()), "at once");
 }
