@@ -22,7 +22,9 @@
 // Errors.    An exception leaves co_await in the awaiter. Awaiting a task that was moved from, or awaited
 //            before, throws std::logic_error.
 // Lifetime.  A task that nobody awaits destroys its frame, which has never run. The frame of one that
-//            runs destroys itself at its end, before its awaiter goes on.
+//            runs destroys itself at its end, before its awaiter goes on. A task is lazy: what its arguments refer to
+//            must live when it runs, and what a lambda captures lies in the lambda, not in the frame. So spawn and fork
+//            take the lambda itself, and keep it: pool.spawn([x]() -> co_task<> { … }), without the call.
 // Memory.    A frame each (frame_storage.hpp); in the steady state no heap call.
 //
 // Checked by model_check/schedulers/coro_pool. Tested by tests/. Source: seed 003; Baker, "C++ coroutines:
@@ -187,6 +189,16 @@ template <class Sync, class A>
 co_task<await_result<A>, Sync> come_home(A&& awaitable) {
     co_await end_at<Sync>{co_context<Sync>::here()->host()};
     co_return co_await as_it_is<A>{std::forward<A>(awaitable)};
+}
+
+// Keeps the callable, and what it has captured, until its coroutine has ended.
+template <class F, class Sync>
+concept makes_task = requires(F& f) {
+    { f() } -> std::same_as<co_task<void, Sync>>;
+};
+template <class Sync, makes_task<Sync> F>
+co_task<void, Sync> calls(F f) {
+    co_await f();
 }
 
 // Not suspended, as a rule: then the frame goes without another call.

@@ -99,6 +99,11 @@ public:
         core_.refuse();
         return false;
     }
+    // Of what is called to make the task; it is kept until that has ended. False: it is gone.
+    template <detail::makes_task<Sync> F>
+    [[nodiscard]] bool spawn(F f, co_options options = {}) {
+        return spawn(detail::calls<Sync>(std::move(f)), std::move(options));
+    }
     // Blocks; sync_wait below.
     template <class T>
     T wait_for(task<T> t) {

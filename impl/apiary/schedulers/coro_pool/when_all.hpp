@@ -219,6 +219,11 @@ public:
     }
 
     void fork(co_task<void, Sync> child) { begin(child.begin_into(group_)); }
+    // What is called to make the branch, and kept until that has ended.
+    template <detail::makes_task<Sync> F>
+    void fork(F f) {
+        fork(detail::calls<Sync>(std::move(f)));
+    }
     // The scope touches `out` until the join is over. std::logic_error: it was forked into before.
     template <class T>
     void fork(co_task<T, Sync> child, co_outcome<T>& out) {

@@ -251,6 +251,28 @@ TEST(with_scope, joins_its_branches_although_the_body_throws) {
     }
 }
 
+co_task<> spawns_and_forks_lambdas(running_pool& pool, std::atomic<int>& sum) {
+    co_await with_scope([&](co_scope<>& branches) -> co_task<> {
+        for (const int n : {1, 2}) {
+            const auto adds = [&sum, kept = std::make_shared<int>(n)]() -> co_task<> {
+                co_await yield_turn();
+                sum += *kept;
+            };
+            branches.fork(adds);
+            EXPECT_TRUE(pool.spawn(adds));
+        }
+        co_return;
+    });
+}
+
+TEST(with_scope, lambdas_are_kept_with_what_they_have_captured) {
+    std::atomic<int> sum = 0;
+    running_pool pool(1);
+    sync_wait(pool, spawns_and_forks_lambdas(pool, sum));
+    pool.stop();
+    EXPECT_EQ(sum, 6);
+}
+
 struct notes_its_end {
     bool& gone;
     ~notes_its_end() { gone = true; }
