@@ -10,7 +10,10 @@
 //            for one step a waiter by set; never while a coroutine runs.
 // Order.     Those that wait go on in the order of their arrival.
 // Bad input. Set twice, reset while unset: as once. Destroyed while a coroutine waits: ends the
-//            program. It may be destroyed by a coroutine that it let go on, once no other waits.
+//            program.
+// Lifetime.  It outlives the awaits that it has ended, until their coroutines have gone on: a cancel that comes too late
+//            for one that is still on its way looks at the event to learn that. So a coroutine that it let go on may
+//            destroy it where no other has waited, or all others are known to be behind their await.
 //
 // Synchronisation. By the mutex: what came before the set is seen behind the wait.
 //

@@ -12,8 +12,9 @@
 // Order.     First come, first served: a released permit goes to the coroutine that has waited
 // longest,
 //            and to no newcomer.
-// Memory.    None of its own: a waiter lies in its coroutine's frame. Bad input. Destroyed while a
-// coroutine waits: ends the program. A release of what was never acquired is
+// Memory.    None of its own: a waiter lies in its coroutine's frame.
+// Lifetime.  It outlives the awaits that it has ended, until their coroutines have gone on (async_event.hpp).
+// Bad input. Destroyed while a coroutine waits: ends the program. A release of what was never acquired is
 //            one permit more.
 //
 // Invariants

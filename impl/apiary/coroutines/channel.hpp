@@ -19,6 +19,7 @@
 //            channel. send takes its value from where the caller
 //            holds it, and only when it answers `done`: what was not sent is still the caller's. A
 //            value handed to a receiver whose frame goes before it has gone on goes with it.
+// Lifetime.  It outlives the awaits that it has ended, a close too, until their coroutines have gone on (async_event.hpp).
 // Bad input. Destroyed while a coroutine waits: ends the program. Closed twice: the second call
 //            answers false and does nothing. Sends behind a close answer `closed`.
 //
