@@ -316,7 +316,7 @@ APIARY_FAILING_SCENARIO(local_is_larger_than_the_stack, "the stack of a thread r
     touched_by_two([] { word.store(writes_into_a_large_local(100)); });
 }
 
-// Nobody is there yet who could end it.
+// No other thread is there yet that could end it.
 APIARY_FAILING_SCENARIO(waits_before_any_thread, "endless loop") {
     std::atomic<bool> flag{false};
     while (!flag.load()) {
