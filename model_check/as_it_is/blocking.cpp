@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 // ---- mutex, condition variable ------------------------------------------------------------------------------
 
@@ -46,6 +49,25 @@ APIARY_FAILING_SCENARIO(mutexes_in_both_orders, "deadlock") {
     });
     a.join();
     b.join();
+}
+
+// Locks on the heap from before the scenario: nobody puts them back.
+namespace {
+std::vector<std::mutex> two_locks(2);
+const auto shared_lock = std::make_unique<std::shared_mutex>();
+const auto once_from_before = std::make_unique<std::once_flag>();
+}  // namespace
+APIARY_FAILING_SCENARIO(mutexes_from_before, "refused: a lock in memory that is not put back") {
+    std::thread a([] { const std::scoped_lock in_one_order(two_locks[0], two_locks[1]); });
+    a.join();
+}
+APIARY_FAILING_SCENARIO(shared_mutex_from_before, "refused: a lock in memory that is not put back") {
+    std::thread a([] { const std::shared_lock held(*shared_lock); });
+    a.join();
+}
+APIARY_FAILING_SCENARIO(once_flag_from_before, "refused: a lock in memory that is not put back") {
+    std::thread a([] { std::call_once(*once_from_before, [] {}); });
+    a.join();
 }
 
 APIARY_SCENARIO(condition_with_predicate, "condition_without_predicate") {

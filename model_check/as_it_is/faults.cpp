@@ -11,16 +11,22 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <threads.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 namespace {
 std::atomic<int> word;
@@ -55,6 +61,16 @@ APIARY_FAILING_SCENARIO(exits, "exit() was called") {
 }
 APIARY_FAILING_SCENARIO(exits_at_once, "_exit() was called") {
     touched_by_two([] { ::_exit(0); });
+}
+APIARY_FAILING_SCENARIO(exits_by_another_name, "_Exit() was called") {
+    touched_by_two([] { std::_Exit(0); });
+}
+APIARY_FAILING_SCENARIO(exits_quickly, "quick_exit() was called") {
+    touched_by_two([] { std::quick_exit(0); });
+}
+APIARY_FAILING_SCENARIO(asserts_what_is_not_so,
+                        "the assertion `word.load() == 3' does not hold (model_check/as_it_is/faults.cpp:") {
+    touched_by_two([] { assert(word.load() == 3); });
 }
 APIARY_FAILING_SCENARIO(forks, "refused: fork") {
     touched_by_two([] { word.store(::fork()); });
@@ -249,6 +265,74 @@ APIARY_FAILING_SCENARIO(a_page_leaks, "memory leak: block of memory (216 bytes)"
     std::thread a([] { word.store(*static_cast<int*>(::valloc(200))); });
     a.join();
 }
+// C's own threads: the C library takes its locks within itself, where nobody sees them.
+APIARY_FAILING_SCENARIO(thread_of_c, "refused: thrd_create") {
+    touched_by_two([] {
+        thrd_t t{};
+        word.store(::thrd_create(&t, [](void*) { return 0; }, nullptr));
+    });
+}
+APIARY_FAILING_SCENARIO(mutex_of_c, "refused: mtx_lock") {
+    static mtx_t m;
+    touched_by_two([] { word.store(::mtx_lock(&m)); });
+}
+APIARY_FAILING_SCENARIO(condition_of_c, "refused: cnd_signal") {
+    static cnd_t c;
+    touched_by_two([] { word.store(::cnd_signal(&c)); });
+}
+APIARY_FAILING_SCENARIO(key_of_c, "refused: tss_create") {
+    touched_by_two([] {
+        tss_t key{};
+        word.store(::tss_create(&key, nullptr));
+    });
+}
+APIARY_FAILING_SCENARIO(once_of_c, "refused: call_once") {
+    static once_flag once = ONCE_FLAG_INIT;
+    touched_by_two([] { ::call_once(&once, [] {}); });
+}
+// All threads here are one for the kernel.
+APIARY_FAILING_SCENARIO(asks_for_its_number, "refused: gettid") {
+    touched_by_two([] { word.store(::gettid()); });
+}
+APIARY_FAILING_SCENARIO(goes_to_another_stack, "refused: swapcontext") {
+    static ucontext_t here, there;
+    touched_by_two([] { word.store(::swapcontext(&here, &there)); });
+}
+APIARY_FAILING_SCENARIO(uses_up_its_heap, "refused: more memory than a thread has") {
+    touched_by_two([] {
+        for (int i = 0; i < 8; ++i) word.store(std::vector<char>(std::size_t{1} << 20)[3]);
+    });
+}
+
+// A local larger than a stack: its first bytes, and no page in front of them, lie where another thread's stack is.
+namespace {
+[[gnu::noinline]] char writes_into_a_large_local(std::size_t at) {
+    volatile char large[514 << 10];
+    large[at] = 7;
+    return large[at];
+}
+}  // namespace
+APIARY_FAILING_SCENARIO(local_is_larger_than_the_stack, "the stack of a thread ran over") {
+    touched_by_two([] { word.store(writes_into_a_large_local(100)); });
+}
+
+// No other thread is there yet that could end it.
+APIARY_FAILING_SCENARIO(waits_before_any_thread, "endless loop") {
+    std::atomic<bool> flag{false};
+    while (!flag.load()) {
+    }
+    std::thread a([&] { flag.store(true); });
+    a.join();
+}
+APIARY_FAILING_SCENARIO(asks_for_a_lock_before_any_thread, "endless loop") {
+    std::mutex m;
+    m.lock();
+    while (!m.try_lock()) {
+    }
+    std::thread a([&] { m.unlock(); });
+    a.join();
+}
+
 // The same within a call of a generated scenario, which the verdict names.
 namespace {
 struct stack_that_throws {
@@ -291,6 +375,14 @@ APIARY_NOT_LINEARIZABLE(eight_threads, apiary::stack_spec<int>, "refused: there 
                         apiary::scenarios{.threads = 8});
 APIARY_NOT_LINEARIZABLE(too_many, apiary::stack_spec<int>, "refused: these are more than 100000 scenarios",
                         apiary::scenarios{.threads = 7, .operations = 3});
+
+// Its buffer is the C library's own, and no memory of the scenario's.
+APIARY_SCENARIO(prints, "leaks") {
+    touched_by_two([] {
+        std::printf("printed\n");
+        std::cout << "printed, too" << std::endl;
+    });
+}
 
 // The others go on.
 APIARY_SCENARIO(nothing_is_wrong_after_all_that, "leaks") {

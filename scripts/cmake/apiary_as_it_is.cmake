@@ -5,9 +5,11 @@
 # Its sources are compiled with -fsanitize=thread and linked with the explorer's runtime in place of the sanitizer's.
 # What stands under BESIDE is compiled as usual, and its accesses are not seen.
 # Assembly in SOURCES is refused when the program is built; with ALLOW_ASSEMBLY each verdict says that it is not seen.
+# Their asserts are checked, whatever the build: NDEBUG is undefined.
 # They lie between two objects that mark their static variables; addresses are the same in every process.
 set(APIARY_AS_IT_IS_OPTIONS
-  -fsanitize=thread -O1 -g -fno-builtin -fno-omit-frame-pointer -U_FORTIFY_SOURCE -Wno-tsan)
+  -fsanitize=thread -O1 -g -fno-builtin -fno-omit-frame-pointer -fstack-clash-protection -U_FORTIFY_SOURCE -UNDEBUG
+  -Wno-tsan)
 
 function(apiary_as_is_program name)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")

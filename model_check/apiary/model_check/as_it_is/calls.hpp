@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <ctime>
 
+#include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/runtime.hpp>
 
 namespace apiary::model::as_it_is {
@@ -20,9 +21,15 @@ inline explorer::object& queue_at(const void* p, std::size_t bytes, void* pc) {
     return the_runtime().locate(number(p), bytes, role::queue, access_kind::atomic_write, pc);
 }
 
+[[noreturn]] void refuse_lock(void* pc);
 // A lock inside a library guards what is not watched; modelled threads change places at the
-// program's own operations only.
-inline bool is_librarys(const void* p) { return !in_program || !the_runtime().may_be_touched(number(p)); }
+// program's own operations only. One of the program's own that is not put back is refused.
+inline bool is_librarys(const void* p, void* pc) {
+    if (!in_program) return true;
+    if (the_runtime().may_be_touched(number(p))) return false;
+    if (!is_of_the_program(number(pc))) return true;
+    refuse_lock(pc);
+}
 
 // Whether the thread that runs holds it, alone.
 inline bool holds(const explorer::object& o) {

@@ -193,20 +193,6 @@ void __tsan_vptr_update(void** p, void* v) {
     if (*p != v) plain(p, sizeof *p, access_kind::write, CALLER);
 }
 
-// Which of these a compiler emits itself, and which instrumented.hpp asks for.
-void* __tsan_memcpy(void* to, const void* from, unsigned long n) {
-    plain(from, n, access_kind::read, CALLER), plain(to, n, access_kind::write, CALLER);
-    return __builtin_memcpy(to, from, n);
-}
-void* __tsan_memmove(void* to, const void* from, unsigned long n) {
-    plain(from, n, access_kind::read, CALLER), plain(to, n, access_kind::write, CALLER);
-    return __builtin_memmove(to, from, n);
-}
-void* __tsan_memset(void* to, int v, unsigned long n) {
-    plain(to, n, access_kind::write, CALLER);
-    return __builtin_memset(to, v, n);
-}
-
 #define ATOMIC(n, T)                                                                                    \
     T apiary_atomic##n##_load(const volatile T* p, int m) { return load<T>(p, m, CALLER); }             \
     T apiary_atomic##n##_exchange(volatile T* p, T v, int m) { return exchange<T>(p, v, m, CALLER); }   \

@@ -11,6 +11,7 @@
 #include <array>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -121,6 +122,9 @@ void watch_for_faults() {
 using namespace apiary::model::as_it_is;
 
 namespace {
+[[noreturn]] void leave(int status) {
+    for (;;) __asm__ volatile("syscall" : : "a"(SYS_exit_group), "D"(status) : "rcx", "r11", "memory");
+}
 [[noreturn]] void ended_by(const char* what, void* pc) {
     const outside_program now;
     the_runtime().fail(std::string(what) + " was called", pc);
@@ -140,8 +144,26 @@ extern "C" {
     reinterpret_cast<void (*)(int)>(::dlsym(RTLD_NEXT, "exit"))(status);
     __builtin_unreachable();
 }
+[[noreturn]] void quick_exit(int status) noexcept {
+    if (in_program) ended_by("quick_exit()", CALLER);
+    reinterpret_cast<void (*)(int)>(::dlsym(RTLD_NEXT, "quick_exit"))(status);
+    __builtin_unreachable();
+}
 [[noreturn]] void _exit(int status) {
     if (in_program) ended_by("_exit()", CALLER);
-    for (;;) __asm__ volatile("syscall" : : "a"(SYS_exit_group), "D"(status) : "rcx", "r11", "memory");
+    leave(status);
+}
+[[noreturn]] void _Exit(int status) noexcept {
+    if (in_program) ended_by("_Exit()", CALLER);
+    leave(status);
+}
+// What assert() calls.
+[[noreturn]] void __assert_fail(const char* what, const char* file, unsigned line, const char*) noexcept {
+    if (in_program) {
+        const outside_program now;
+        the_runtime().fail(std::string("the assertion `") + what + "' does not hold", CALLER);
+    }
+    std::fprintf(stderr, "%s:%u: the assertion `%s' does not hold\n", file, line, what);
+    std::abort();
 }
 }

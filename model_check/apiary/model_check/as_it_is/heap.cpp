@@ -1,7 +1,11 @@
 // heap: malloc and operator new of the program. The explorer gives the memory, at addresses that repeat, and may give again
 // what was freed; outside the program they are the C library's.
+#include <unistd.h>
+
+#include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -124,6 +128,17 @@ void operator delete(void* p) noexcept { in_program ? give(p, CALLER) : free(p);
 void operator delete(void* p, std::align_val_t) noexcept { in_program ? give(p, CALLER) : free(p); }
 void operator delete(void* p, std::size_t) noexcept { in_program ? give(p, CALLER) : free(p); }
 void operator delete(void* p, std::size_t, std::align_val_t) noexcept { in_program ? give(p, CALLER) : free(p); }
+
+namespace {
+
+// The C library takes a stream's buffer when it is first used, for ever: not from the memory of an execution.
+[[gnu::constructor]] void give_buffers_to_streams() {
+    static std::array<char, BUFSIZ> in, out;
+    std::setvbuf(stdin, in.data(), _IOFBF, in.size());
+    std::setvbuf(stdout, out.data(), ::isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, out.size());
+}
+
+}  // namespace
 
 namespace apiary::model::as_it_is {
 void heap_is_linked() {}

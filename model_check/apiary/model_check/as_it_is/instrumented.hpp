@@ -1,14 +1,28 @@
-// instrumented: included first in every source that is checked as it is. g++ instruments no copy and no fill that it leaves
-// to the library; under these names they come to the runtime.
+// instrumented: included first in every source that is checked as it is. g++ instruments no call of the C library's that copies,
+// fills, compares or searches bytes, its own calls among them. Here the assembler gives each the runtime's function (copies.cpp).
 #pragma once
+
+__asm__(
+    ".set memcpy,__tsan_memcpy\n.set memmove,__tsan_memmove\n.set memset,__tsan_memset\n"
+    ".set memcmp,apiary_memcmp\n.set memchr,apiary_memchr\n.set strlen,apiary_strlen\n.set strnlen,apiary_strnlen\n"
+    ".set strcmp,apiary_strcmp\n.set strncmp,apiary_strncmp\n.set strchr,apiary_strchr\n.set strrchr,apiary_strrchr\n"
+    ".set strstr,apiary_strstr\n.set strcpy,apiary_strcpy\n.set strncpy,apiary_strncpy\n.set strcat,apiary_strcat\n"
+    ".set strncat,apiary_strncat\n.set strdup,apiary_strdup\n");
+
+// These headers also ask of the compiler by name, and where it knows the size it does them in place, unseen.
 #if defined(__cplusplus)
+#define APIARY_UNLESS_CONSTANT(in_place, called) (__builtin_is_constant_evaluated() ? in_place : called)
 extern "C" {
-void* memcpy(void*, const void*, unsigned long) noexcept(true) __asm__("__tsan_memcpy");
-void* memmove(void*, const void*, unsigned long) noexcept(true) __asm__("__tsan_memmove");
-void* memset(void*, int, unsigned long) noexcept(true) __asm__("__tsan_memset");
+void* __tsan_memcpy(void*, const void*, unsigned long) noexcept(true);
+void* __tsan_memmove(void*, const void*, unsigned long) noexcept(true);
+void* __tsan_memset(void*, int, unsigned long) noexcept(true);
 }
 #else
-void* memcpy(void*, const void*, unsigned long) __asm__("__tsan_memcpy");
-void* memmove(void*, const void*, unsigned long) __asm__("__tsan_memmove");
-void* memset(void*, int, unsigned long) __asm__("__tsan_memset");
+#define APIARY_UNLESS_CONSTANT(in_place, called) called
+void* __tsan_memcpy(void*, const void*, unsigned long);
+void* __tsan_memmove(void*, const void*, unsigned long);
+void* __tsan_memset(void*, int, unsigned long);
 #endif
+#define __builtin_memcpy(...) APIARY_UNLESS_CONSTANT(__builtin_memcpy(__VA_ARGS__), __tsan_memcpy(__VA_ARGS__))
+#define __builtin_memmove(...) APIARY_UNLESS_CONSTANT(__builtin_memmove(__VA_ARGS__), __tsan_memmove(__VA_ARGS__))
+#define __builtin_memset(...) APIARY_UNLESS_CONSTANT(__builtin_memset(__VA_ARGS__), __tsan_memset(__VA_ARGS__))

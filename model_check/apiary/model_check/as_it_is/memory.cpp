@@ -245,7 +245,7 @@ runtime::plain_origin runtime::origin_of(const granule& g, unsigned bytes) {
 }
 
 ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc) {
-    quiet_from_ = entries;
+    asks_others(pc);
     const std::size_t offset = address % granule::bytes;
     const shadow::range* const range = shadow_.range_of(address);
     if (range == nullptr)

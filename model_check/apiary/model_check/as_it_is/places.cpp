@@ -20,6 +20,11 @@ extern "C" const char __executable_start, etext;
 
 namespace apiary::model::as_it_is {
 
+bool is_of_the_program(std::uintptr_t pc) {
+    return pc - reinterpret_cast<std::uintptr_t>(&__executable_start) <
+           reinterpret_cast<std::uintptr_t>(&etext) - reinterpret_cast<std::uintptr_t>(&__executable_start);
+}
+
 namespace {
 
 // What libstdc++'s source_location points to.
@@ -66,11 +71,6 @@ int one_frame(void* data, std::uintptr_t, const char* file, int line, const char
     return 1;
 }
 
-bool in_program_text(std::uintptr_t pc) {
-    return pc - reinterpret_cast<std::uintptr_t>(&__executable_start) <
-           reinterpret_cast<std::uintptr_t>(&etext) - reinterpret_cast<std::uintptr_t>(&__executable_start);
-}
-
 // A call from a shared library stands where the program called the library.
 struct search {
     std::uintptr_t from, found;
@@ -80,12 +80,12 @@ _Unwind_Reason_Code one_caller(_Unwind_Context* context, void* data) {
     auto& s = *static_cast<search*>(data);
     const std::uintptr_t pc = _Unwind_GetIP(context);
     if (pc == s.from) s.passed = true;
-    if (!s.passed || !in_program_text(pc)) return _URC_NO_REASON;
+    if (!s.passed || !is_of_the_program(pc)) return _URC_NO_REASON;
     s.found = pc;
     return _URC_END_OF_STACK;
 }
 std::uintptr_t program_caller(std::uintptr_t pc) {
-    if (pc == 0 || in_program_text(pc)) return pc;
+    if (pc == 0 || is_of_the_program(pc)) return pc;
     search s{pc, pc, false};
     _Unwind_Backtrace(one_caller, &s);
     return s.found;
@@ -120,7 +120,7 @@ const known_place& read_place(std::uintptr_t called) {
     const std::uintptr_t pc = called == 0 ? 0 : called - 1;
     if (called != 0) backtrace_pcinfo(state(), pc, one_frame, [](void*, const char*, int) {}, &all);
     p.is_wrappers = called != 0 && !all.done;
-    p.decides = !p.is_wrappers && (called == 0 || in_program_text(called));
+    p.decides = !p.is_wrappers && (called == 0 || is_of_the_program(called));
     p.record = all.chosen.file != nullptr ? all.chosen : location_record{"", "", 0, 0};
     p.record.file = one_name(p.record.file);
     p.record.function = one_name(p.record.function);

@@ -33,6 +33,8 @@ inline const explorer::code_place& place_of_call(void* return_address) {
     return l.called == return_address && l.known != nullptr && l.known->decides ? l.known->place
                                                                                 : look_up_place(return_address);
 }
+// Whether an instruction is the program's, and not a shared library's.
+[[nodiscard]] bool is_of_the_program(std::uintptr_t pc);
 // Whether a file is the standard library's.
 [[nodiscard]] bool is_library(const char* file);
 // "queue.hpp:12", for a person.

@@ -15,6 +15,8 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <threads.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cstdarg>
@@ -83,6 +85,31 @@ REFUSED(int, pthread_cancel, (pthread_t t), (t), )
 REFUSED(int, pthread_key_create, (pthread_key_t * k, void (*destroy)(void*)), (k, destroy), noexcept)
 REFUSED(int, pthread_barrier_wait, (pthread_barrier_t * b), (b), noexcept)
 
+// C's own: the C library goes on within itself, where it meets nothing of this.
+REFUSED(int, thrd_create, (thrd_t * t, thrd_start_t start, void* argument), (t, start, argument), )
+REFUSED(int, thrd_join, (thrd_t t, int* result), (t, result), )
+REFUSED(int, thrd_detach, (thrd_t t), (t), )
+REFUSED(int, thrd_sleep, (const timespec* t, timespec* left), (t, left), )
+REFUSED(int, mtx_init, (mtx_t * m, int type), (m, type), noexcept)
+REFUSED(int, mtx_lock, (mtx_t * m), (m), )
+REFUSED(int, mtx_timedlock, (mtx_t * m, const timespec* t), (m, t), )
+REFUSED(int, mtx_trylock, (mtx_t * m), (m), )
+REFUSED(int, mtx_unlock, (mtx_t * m), (m), )
+REFUSED(void, call_once, (once_flag * o, void (*initialise)()), (o, initialise), )
+REFUSED(int, cnd_init, (cnd_t * c), (c), )
+REFUSED(int, cnd_signal, (cnd_t * c), (c), )
+REFUSED(int, cnd_broadcast, (cnd_t * c), (c), )
+REFUSED(int, cnd_wait, (cnd_t * c, mtx_t* m), (c, m), )
+REFUSED(int, cnd_timedwait, (cnd_t * c, mtx_t* m, const timespec* t), (c, m, t), )
+REFUSED(int, tss_create, (tss_t * k, tss_dtor_t destroy), (k, destroy), )
+REFUSED(void*, tss_get, (tss_t k), (k), )
+REFUSED(int, tss_set, (tss_t k, void* value), (k, value), )
+// Threads are one for the kernel, and stacks are where the runtime has them.
+REFUSED(pid_t, gettid, (), (), noexcept)
+REFUSED(int, swapcontext, (ucontext_t * from, const ucontext_t* to), (from, to), noexcept)
+REFUSED(int, setcontext, (const ucontext_t* to), (to), noexcept)
+
+[[noreturn]] void thrd_exit(int) { refuse("thrd_exit", CALLER); }
 [[noreturn]] void pthread_exit(void*) { refuse("pthread_exit", CALLER); }
 
 // ---- signals ------------------------------------------------------------------------------------------------

@@ -85,6 +85,12 @@ void runtime::fail(const std::string& what, void* pc) { engine().fail(what + " (
 
 void runtime::refuse(const std::string& what, void* pc) { fail("refused: " + what, pc); }
 
+void runtime::asks_too_often_alone(void* pc) {
+    fail("endless loop: more than " + std::to_string(most_alone) +
+             " atomic operations or locks before the first thread is started",
+         pc);
+}
+
 // ---- phases ----------------------------------------------------------------------------------------------
 
 void runtime::before() {
@@ -97,6 +103,8 @@ void runtime::before() {
     __libc_single_threaded = 0;
     entries = 0;
     restore_image();
+    if (!thread_locals_fit())
+        engine().fail("refused: more than " + std::to_string(block_bytes / 2 / 1024) + " KiB of thread-local data");
     fresh_thread_blocks(count_);
     shadow_.begin_run();
     atomics_.clear();
@@ -105,6 +113,7 @@ void runtime::before() {
     counted_.clear();
     started_ = 0;
     quiet_from_ = 0;
+    asked_alone_ = 0;
     finished_ = false;
     for (unsigned t = 0; t < count_; ++t) {
         modelled_thread& m = threads_[t];

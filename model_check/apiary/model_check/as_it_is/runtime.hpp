@@ -117,6 +117,8 @@ public:
     static constexpr std::size_t stack_bytes = std::size_t{512} << 10;
     // Plain accesses in a row that a thread may make before it is taken for a loop that ends nowhere.
     static constexpr std::uint64_t most_quiet = 50'000'000;
+    // Atomic operations before the first thread is started: nobody answers them.
+    static constexpr unsigned most_alone = 100'000;
 
     runtime();
 
@@ -169,7 +171,7 @@ public:
             else
                 check_touch_alone(g, range->is_heap, mask, how, pc);
             if (!g.atomics.empty() && g.atomics.front().is(offset, size, role::atomic)) {
-                quiet_from_ = entries;
+                asks_others(pc);
                 return *g.atomics.front().at;
             }
         }
@@ -235,6 +237,12 @@ private:
     // Of touches(), before the threads begin.
     void touches_alone(const shadow::range& range, std::uintptr_t address, unsigned mask, access_kind how, void* pc);
     [[nodiscard]] bool has_been_quiet() const { return entries - quiet_from_ > most_quiet; }
+    // An operation that another thread may answer, once there is one.
+    [[gnu::always_inline]] void asks_others(void* pc) {
+        quiet_from_ = entries;
+        if (!among_threads_ && ++asked_alone_ > most_alone) asks_too_often_alone(pc);
+    }
+    [[noreturn]] void asks_too_often_alone(void* pc);
     void check_touch(granule& g, bool on_heap, touch now);
     [[gnu::always_inline]] void note_access(std::uintptr_t address, access_kind how) {
         if (plain_write(how) && address - reinterpret_cast<std::uintptr_t>(me().stack) >= stack_bytes) effect();
@@ -282,6 +290,7 @@ private:
     bool is_simple_ = false;        // no trace is asked for
     bool among_threads_ = false;    // the program is in one of them, or else before all
     std::uint64_t moment_ = 0;      // what its accesses have in common
+    unsigned asked_alone_ = 0;      // atomic operations before the threads
     std::uint64_t quiet_from_ = 0;  // what `entries` was at the last event
     shadow shadow_;
     std::vector<std::uintptr_t> atomics_;  // granules in which a location was made

@@ -56,6 +56,8 @@ verdict run(const scenario& s, const search_options& options) {
         the_runtime().prepare(s, p.threads, options.plain_races_relaxed);
         verdict v = explorer::explore(p, options);
         if (v.result == outcome::fail && v.reason == one_more_thread) continue;
+        if (const std::size_t at = v.bound.find("; "); at != std::string::npos)
+            v.bound.insert(at, "; classes that calls take or return by value are not seen");
         if (options.plain_races_relaxed) {
             v.bound +=
                 "; plain races are gone on from, and values that only another order of plain accesses shows are not "

@@ -25,7 +25,7 @@ namespace ex = apiary::model::explorer;
 // What is asked of a lock: by its location, and where.
 template <class Ask>
 int ask(pthread_rwlock_t* l, void* pc, Ask of) {
-    if (is_librarys(l)) return 0;
+    if (is_librarys(l, pc)) return 0;
     const outside_program now;
     the_runtime().effect();
     return of(lock_at(l, pc), place_of_call(pc));
@@ -79,7 +79,7 @@ int wait_until(sem_t* s, const timespec* t, void* pc) {
 
 template <class T>
 int ends(T* p, void* pc) {
-    if (is_librarys(p)) return 0;
+    if (is_librarys(p, pc)) return 0;
     const outside_program now;
     the_runtime().touch_bytes(number(p), sizeof *p, access_kind::write, pc);
     return 0;

@@ -4,11 +4,32 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <ctime>
 
 #include <apiary/model_check/as_it_is/calls.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
 #include <apiary/model_check/as_it_is/tls.hpp>
+
+namespace apiary::model::as_it_is {
+
+void threads_are_linked() {}
+
+// There is nothing yet, or no longer, that could follow it; and what waits for it would wait for ever.
+[[noreturn]] void refuse_outside(const char* what, void* pc) {
+    std::fprintf(stderr, "refused: %s outside of a scenario (%s). Remedy: within APIARY_SCENARIO\n", what,
+                 place_text(pc).c_str());
+    std::_Exit(EXIT_FAILURE);
+}
+
+void refuse_lock(void* pc) {
+    const outside_program now;
+    the_runtime().refuse(
+        "a lock in memory that is not put back between executions (a library's, or from before the scenario)", pc);
+}
+
+}  // namespace apiary::model::as_it_is
 
 namespace {
 
@@ -31,14 +52,17 @@ bool takes_again(pthread_mutex_t* m, const ex::object& o) {
 }
 
 int lock_mutex_until(pthread_mutex_t* m, const timespec* t, void* pc) {
-    if (is_librarys(m)) return 0;
+    if (is_librarys(m, pc)) return 0;
     const outside_program now;
     the_runtime().effect();
     ex::object& o = lock_at(m, pc);
     return takes_again(m, o) || lock_until(o, deadline_at(t), place_of_call(pc)) ? 0 : ETIMEDOUT;
 }
 
-int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, std::int64_t deadline, void* pc) {
+int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* until, void* pc) {
+    if (!in_program) refuse_outside("a condition is waited for", pc);
+    const outside_program now;
+    const std::int64_t deadline = deadline_at(until);
     the_runtime().effect();
     const ex::code_place& at = place_of_call(pc);
     ex::object queue = queue_at(c, 8, pc), mutex = lock_at(m, pc);
@@ -56,6 +80,18 @@ int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, std::int64_t deadline,
     return ETIMEDOUT;
 }
 
+int at_exit_of(const char* name, void (*destroy)(void*), void* object, void* module) {
+    return reinterpret_cast<int (*)(void (*)(void*), void*, void*)>(::dlsym(RTLD_NEXT, name))(destroy, object, module);
+}
+
+int tell(pthread_cond_t* c, void (*whom)(ex::object&, const ex::code_place&), void* pc) {
+    if (!in_program) return 0;
+    const outside_program now;
+    the_runtime().effect();
+    whom(queue_at(c, 8, pc), place_of_call(pc));
+    return 0;
+}
+
 }  // namespace
 
 extern "C" {
@@ -63,13 +99,14 @@ extern "C" {
 // ---- threads --------------------------------------------------------------------------------------------------
 
 int pthread_create(pthread_t* t, const pthread_attr_t*, void* (*start)(void*), void* argument) {
-    if (!in_program) return EAGAIN;  // the checker starts no threads
+    if (!in_program) refuse_outside("a thread is started", CALLER);
     const outside_program now;
     the_runtime().touch_bytes(number(t), sizeof *t, access_kind::write, CALLER);
     *t = thread_pointer_of(the_runtime().start_thread(start, argument, CALLER));
     return 0;
 }
 int pthread_join(pthread_t t, void** result) {
+    if (!in_program) refuse_outside("a thread is joined", CALLER);
     const outside_program now;
     const unsigned which = the_runtime().thread_of(t);
     if (which == ex::max_threads) the_runtime().fail("join of what is no thread", CALLER);
@@ -79,7 +116,8 @@ int pthread_join(pthread_t t, void** result) {
 }
 int pthread_detach(pthread_t) { return 0; }
 int sched_yield() { return 0; }
-int __cxa_thread_atexit(void (*destroy)(void*), void* object, void*) noexcept {
+int __cxa_thread_atexit(void (*destroy)(void*), void* object, void* module) noexcept {
+    if (!in_program) return at_exit_of("__cxa_thread_atexit", destroy, object, module);
     const outside_program now;
     the_runtime().me().at_end.emplace_back(destroy, object);
     return 0;
@@ -87,15 +125,14 @@ int __cxa_thread_atexit(void (*destroy)(void*), void* object, void*) noexcept {
 
 // The destructor of a static local: the variable is put back before the next execution instead.
 int __cxa_atexit(void (*destroy)(void*), void* object, void* module) noexcept {
-    const auto library = reinterpret_cast<int (*)(void (*)(void*), void*, void*)>(::dlsym(RTLD_NEXT, "__cxa_atexit"));
-    return in_program ? 0 : library(destroy, object, module);
+    return in_program ? 0 : at_exit_of("__cxa_atexit", destroy, object, module);
 }
 
 // ---- mutex, condition variable, once ----------------------------------------------------------------------------
 
 // A plain write begins another mutex in the same place.
 int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* how) {
-    const bool ours = !is_librarys(m);
+    const bool ours = !is_librarys(m, CALLER);
     const outside_program now;
     if (ours) the_runtime().touch_bytes(number(m), sizeof *m, access_kind::write, CALLER);
     const auto library = reinterpret_cast<int (*)(pthread_mutex_t*, const pthread_mutexattr_t*)>(
@@ -103,13 +140,13 @@ int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* how) {
     return library(m, how);
 }
 int pthread_mutex_destroy(pthread_mutex_t* m) {
-    if (is_librarys(m)) return 0;
+    if (is_librarys(m, CALLER)) return 0;
     const outside_program now;
     the_runtime().touch_bytes(number(m), sizeof *m, access_kind::write, CALLER);
     return 0;
 }
 int apiary_pthread_mutex_lock(pthread_mutex_t* m) {
-    if (is_librarys(m)) return 0;
+    if (is_librarys(m, CALLER)) return 0;
     const registers where = apiary_registers;
     const outside_program now;
     the_runtime().may_stall(CALLER, where, "lock");
@@ -120,7 +157,7 @@ int apiary_pthread_mutex_lock(pthread_mutex_t* m) {
     return 0;
 }
 int apiary_pthread_mutex_trylock(pthread_mutex_t* m) {
-    if (is_librarys(m)) return 0;
+    if (is_librarys(m, CALLER)) return 0;
     const registers where = apiary_registers;
     const outside_program now;
     the_runtime().may_stall(CALLER, where, "try_lock");
@@ -133,7 +170,7 @@ int apiary_pthread_mutex_trylock(pthread_mutex_t* m) {
 KEEPS_REGISTERS_OF(pthread_mutex_lock, pthread_mutex_lock)
 KEEPS_REGISTERS_OF(pthread_mutex_trylock, pthread_mutex_trylock)
 int pthread_mutex_unlock(pthread_mutex_t* m) {
-    if (is_librarys(m)) return 0;
+    if (is_librarys(m, CALLER)) return 0;
     const outside_program now;
     ex::object& o = lock_at(m, CALLER);
     if (holds(o) && is_recursive(m) && m->__data.__count > 0) {
@@ -148,32 +185,21 @@ int pthread_mutex_unlock(pthread_mutex_t* m) {
 int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* t) { return lock_mutex_until(m, t, CALLER); }
 int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t, const timespec* t) { return lock_mutex_until(m, t, CALLER); }
 
-int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
-    const outside_program now;
-    return condition_wait(c, m, never, CALLER);
-}
+int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) { return condition_wait(c, m, nullptr, CALLER); }
 int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* t) {
-    const outside_program now;
-    return condition_wait(c, m, deadline_at(t), CALLER);
+    return condition_wait(c, m, t, CALLER);
 }
 int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t, const timespec* t) {
-    const outside_program now;
-    return condition_wait(c, m, deadline_at(t), CALLER);
+    return condition_wait(c, m, t, CALLER);
 }
 int pthread_cond_signal(pthread_cond_t* c) {
-    const outside_program now;
-    the_runtime().effect();
-    ex::notify_one(queue_at(c, 8, CALLER), place_of_call(CALLER));
-    return 0;
+    return tell(c, [](ex::object& queue, const ex::code_place& at) { ex::notify_one(queue, at); }, CALLER);
 }
 int pthread_cond_broadcast(pthread_cond_t* c) {
-    const outside_program now;
-    the_runtime().effect();
-    ex::notify_all(queue_at(c, 8, CALLER), place_of_call(CALLER));
-    return 0;
+    return tell(c, [](ex::object& queue, const ex::code_place& at) { ex::notify_all(queue, at); }, CALLER);
 }
 int pthread_cond_init(pthread_cond_t* c, const pthread_condattr_t* how) {
-    const bool ours = !is_librarys(c);
+    const bool ours = !is_librarys(c, CALLER);
     const outside_program now;
     if (ours) the_runtime().touch_bytes(number(c), sizeof *c, access_kind::write, CALLER);
     const auto library =
@@ -189,7 +215,7 @@ int pthread_cond_destroy(pthread_cond_t* c) {
 
 int __cxa_guard_acquire(std::int64_t* guard) {
     auto* const flag = reinterpret_cast<char*>(guard);
-    if (is_librarys(guard)) return *flag == 0 ? 1 : 0;
+    if (is_librarys(guard, CALLER)) return *flag == 0 ? 1 : 0;
     const outside_program now;
     runtime& r = the_runtime();
     r.effect();
@@ -203,7 +229,7 @@ int __cxa_guard_acquire(std::int64_t* guard) {
 }
 void __cxa_guard_release(std::int64_t* guard) {
     auto* const flag = reinterpret_cast<char*>(guard);
-    if (is_librarys(guard)) {
+    if (is_librarys(guard, CALLER)) {
         *flag = 1;
         return;
     }
@@ -216,7 +242,7 @@ void __cxa_guard_release(std::int64_t* guard) {
     ex::unlock(lock_at(flag + 1, CALLER, 1), at);
 }
 void __cxa_guard_abort(std::int64_t* guard) {
-    if (is_librarys(guard)) return;
+    if (is_librarys(guard, CALLER)) return;
     const outside_program now;
     the_runtime().effect();
     ex::unlock(lock_at(reinterpret_cast<char*>(guard) + 1, CALLER, 1), place_of_call(CALLER));
@@ -225,7 +251,7 @@ void __cxa_guard_abort(std::int64_t* guard) {
 int pthread_once(pthread_once_t* once, void (*initialise)()) {
     void* const pc = CALLER;
     auto* const flag = reinterpret_cast<char*>(once);
-    if (is_librarys(once)) {
+    if (is_librarys(once, pc)) {
         if (*flag == 0) initialise();
         *flag = 2;
         return 0;
@@ -259,7 +285,3 @@ int pthread_once(pthread_once_t* once, void (*initialise)()) {
     return 0;
 }
 }
-
-namespace apiary::model::as_it_is {
-void threads_are_linked() {}
-}  // namespace apiary::model::as_it_is

@@ -138,6 +138,8 @@ std::uintptr_t thread_pointer_of(unsigned thread) {
     return blocks_at + block_bytes * (thread == explorer::main_thread ? 0 : thread) + block_bytes / 2;
 }
 
+bool thread_locals_fit() { return known().below <= block_bytes / 2; }
+
 void fresh_thread_blocks(unsigned threads) {
     static std::vector<std::uintptr_t> table;
     static std::vector<first_block> blocks;

@@ -15,6 +15,8 @@ namespace apiary::model::as_it_is {
 
 inline constexpr std::uintptr_t blocks_at = 0x1100'0000'0000, block_bytes = 0x4'0000;
 
+// Whether all thread-local variables, those of libraries, too, have room in a block.
+[[nodiscard]] bool thread_locals_fit();
 // Makes the blocks of `threads` threads as they are when a thread starts.
 void fresh_thread_blocks(unsigned threads);
 // What pthread_self() is there.

@@ -3,10 +3,12 @@
 
 #include <sys/mman.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string>
+
+#include <apiary/model_check/explorer/engine.hpp>
 
 namespace apiary::model::explorer {
 
@@ -51,8 +53,9 @@ void* memory::take(unsigned thread, std::size_t size, std::size_t alignment) {
     std::size_t& used = used_[thread];
     used = (used + alignment - 1) & ~(alignment - 1);
     if (used + size > arena_bytes) {
-        std::fputs("apiary explorer: a modelled thread allocated more than its arena holds\n", stderr);
-        std::abort();
+        program_heap = {};
+        engine::active()->fail("refused: more memory than a thread has, which is " +
+                               std::to_string(arena_bytes / 1024 / 1024) + " MiB");
     }
     char* p = base_ + arena_bytes * thread + used;
     used += size == 0 ? 1 : size;
