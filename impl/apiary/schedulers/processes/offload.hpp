@@ -11,7 +11,7 @@
 // hive that stops with `discard`. What the offloaded function throws ends it as handler_threw.
 //
 // Lifetime. The other scheduler goes last, as above: the end of processes waits until what was posted has run there, or has been
-// destroyed unrun. Until then a stop says that it is not over. What was run touches processes no more, whoever keeps a copy of it.
+// destroyed unrun. Until then a stop says that it is not over. What was run touches processes no more, also where a copy of it is kept.
 // Threads.  The function that posts: any worker of processes. The offloaded function: the other scheduler's.
 // Tested by routine_test.cpp.
 #pragma once
