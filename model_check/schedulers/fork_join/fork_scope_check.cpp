@@ -78,19 +78,36 @@ struct scope_frees_a_place : scopes<Sync, 3, 1, 2> {
 };
 APIARY_CHECK(scope_frees_a_place);
 
-// Two thieves: the second job may be over while the first is held.
+// Two thieves: the second job may be over while the first is held, which it is until all have been added.
 template <class Sync>
-struct scope_frees_a_younger_place : forks<Sync, 3, 3> {
+struct scope_frees_a_younger_place : forks<Sync, 4, 3> {
     static constexpr const char* what =
-        "a scope with room for two of three jobs, beside two thieves: any that has ended leaves its place";
-    static constexpr std::array must_reach{"task_scope.freed_a_place", "task_scope.freed_a_younger_place"};
-    using scope = task_scope<typename forks<Sync, 3, 3>::context, 2>;
+        "a scope with room for three of four jobs, beside two thieves: any that has ended leaves its place";
+    static constexpr std::array must_reach{"task_scope.freed_a_younger_place"};
+    using scope = task_scope<typename forks<Sync, 4, 3>::context, 3>;
+    typename Sync::template atomic<unsigned> offered{0};
+    typename Sync::template atomic<bool> first_began{false}, all_added{false};
     void thread(unsigned i) {
-        if (i != 0) return (void)this->steal(i);
+        if (i != 0) {
+            Sync::spin_until(offered, [i](unsigned jobs) { return jobs >= i; });
+            return (void)this->steal(i);
+        }
         typename Sync::template scoped<scope> s(this->w(0));
-        for (std::size_t id = 0; id != 3; ++id) s->run(this->job(id));
+        s->run([this, first = this->job(0)](auto& v) {
+            first_began.store(true, std::memory_order_relaxed);
+            Sync::spin_until(all_added, [](bool added) { return added; });
+            first(v);
+        });
+        offered.store(1, std::memory_order_release);
+        Sync::spin_until(first_began, [](bool began) { return began; });
+        this->w(0).jobs().ask();
+        s->run(this->job(1));
+        offered.store(2, std::memory_order_release);
+        s->run(this->job(2));
+        s->run(this->job(3));
+        all_added.store(true, std::memory_order_relaxed);
         Sync::law(s->wait(), "a scope says that a job had no turn");
-        for (std::size_t id = 0; id != 3; ++id) this->seen(id);
+        for (std::size_t id = 0; id != 4; ++id) this->seen(id);
     }
 };
 APIARY_CHECK(scope_frees_a_younger_place);

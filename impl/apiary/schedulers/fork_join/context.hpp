@@ -2,7 +2,8 @@
 // finds help and helps. It is the ready work of the engine's worker.
 //
 // When to use it. As the `w` of `[](auto& w) { … }`: fork_join(w, f, g) needs no thread_local then. It
-// belongs to one thread; keep it no longer than the callable runs, and hand it to no other thread.
+// belongs to one thread; keep it no longer than the callable runs, and hand it to no other thread. A fork by another thread's is an
+// assertion; without assertions it is std::logic_error where that worker has just been asked, and else goes unseen.
 //
 // The law of help. A worker that waits for a stolen job runs descendants of that job and nothing else
 // (fork_list I3). README.md says what follows for locks and for stacks.
@@ -12,6 +13,7 @@
 // Checked by model_check/schedulers/fork_join. Stressed by stress/schedulers/fork_join.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -65,6 +67,16 @@ public:
     // The worker that its thread was before it became this one, by a seat of another pool; null: none. The thread's own.
     fork_context* outer() const { return outer_; }
     void set_outer(fork_context* w) { outer_ = w; }
+    // Whether the calling thread is this worker. Pools that do not know are believed.
+    bool is_here() const {
+        if constexpr (requires { Pool::current(); }) {
+            const fork_context* w = Pool::current();
+            while (w != this && w != nullptr) w = w->outer_;
+            return w == this;
+        } else {
+            return true;
+        }
+    }
     list& jobs() { return list_; }
     // A hungry worker waits: loops that can be split are split now. The next fork answers it, and the next job of a scope.
     bool asked() const {
@@ -74,11 +86,18 @@ public:
 
     // A fork. Until the end of it the callers are inlined: this is what a fork costs. True: answer it, before what is forked runs.
     [[nodiscard, gnu::always_inline]] bool fork(fork_type& j) {
+        assert(is_here() && "fork_join: a branch forks by another worker than its own");
         fork_type* const address = address_anew(j);
         list_.push(j, address);
         return list_.asked(address);
     }
     [[gnu::noinline, gnu::cold]] void answer(fork_type& j) {
+        if (!is_here()) {
+            (void)list_.pop(j);
+            throw std::logic_error(
+                "fork_join: a branch forks by another worker than its own; give it one: [](auto& w) { … }, not [&w] { "
+                "… }");
+        }
         if (reinterpret_cast<std::uintptr_t>(&j) < list_.lowest()) {
             (void)list_.pop(j);
             throw fork_too_deep(
@@ -147,6 +166,7 @@ private:
     }
 
     [[gnu::noinline, gnu::cold]] bool join_offered(fork_type& j) {
+        assert(list_.empty() && "task_scope: run below a fork or a scope that is younger");  // fork_list I1
         if (list_.take_back(j)) {
             Sync::reach("fork_context.took_back");
             if (pool_->somebody_sleeps()) list_.ask();  // and nobody is on the way

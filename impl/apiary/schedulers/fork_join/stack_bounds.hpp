@@ -11,6 +11,19 @@
 
 namespace apiary {
 
+// Not under AddressSanitizer, of which g++ tells by a macro and clang by a feature.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool stacks_have_bounds = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool stacks_have_bounds = false;
+#else
+inline constexpr bool stacks_have_bounds = true;
+#endif
+#else
+inline constexpr bool stacks_have_bounds = true;
+#endif
+
 struct stack_bounds {
     std::uintptr_t lowest = 0, highest = UINTPTR_MAX;
 
@@ -28,7 +41,7 @@ struct stack_bounds {
 namespace detail {
 inline stack_bounds ask_for_stack_bounds() noexcept {
     stack_bounds all;
-#if !defined(__SANITIZE_ADDRESS__)
+    if constexpr (!stacks_have_bounds) return all;
     pthread_attr_t attributes;
     if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return all;
     void* lowest = nullptr;
@@ -38,7 +51,6 @@ inline stack_bounds ask_for_stack_bounds() noexcept {
     ::pthread_attr_destroy(&attributes);
     all.lowest = reinterpret_cast<std::uintptr_t>(lowest) + guard;
     all.highest = reinterpret_cast<std::uintptr_t>(lowest) + size;
-#endif
     return all;
 }
 }  // namespace detail

@@ -14,8 +14,9 @@
 //          must not wait for one that comes later, nor take a lock under which jobs are added.
 // Nesting. A scope belongs to the worker that makes it, and to the function: run and wait are called
 //          there, and scopes and forks end in the reverse order of their beginnings. A job that wants to
-//          add jobs opens a scope of its own. A call of run or wait that meets somebody else's job above
-//          the scope's throws std::logic_error.
+//          add jobs opens a scope of its own. A call of run or wait on another worker's thread, or one that
+//          meets somebody else's job above the scope's, throws std::logic_error. Where a thief has that
+//          job, the call goes unseen: it is an assertion at the join.
 // Errors.  wait throws the first exception that it meets, when all jobs are over; the others are counted.
 // Stop.    After a request no job begins; wait then returns false, unless all had begun.
 //          A token of another type than std::stop_token has stop_requested(), too (`StopToken`).
@@ -191,11 +192,13 @@ private:
     // The newest private job is this scope's, or what was there before it; or all of that has been handed out.
     void must_be_on_top() const {
         const base* const top = count_ == 0 ? below_ : &at(count_ - 1);
-        if (w_.jobs().newest() != top && !w_.jobs().empty()) [[unlikely]]
+        if (!w_.is_here() || (w_.jobs().newest() != top && !w_.jobs().empty())) [[unlikely]]
             throw_misuse();
     }
     [[noreturn, gnu::noinline, gnu::cold]] static void throw_misuse() {
-        throw std::logic_error("task_scope: run or wait below a fork or a scope that is younger; open a scope there");
+        throw std::logic_error(
+            "task_scope: run or wait on another worker, or below a fork or a scope that is younger; open a scope "
+            "there");
     }
 
     W& w_;

@@ -320,8 +320,25 @@ TEST(task_scope, refuses_jobs_below_a_younger_fork_or_scope) {
     });
 }
 
-#if !defined(__SANITIZE_ADDRESS__)
+TEST(task_scope, refuses_jobs_that_a_thief_adds) {
+    fork_join_pool pool({.workers = 2});
+    for (int i = 0; i != 20; ++i)
+        pool.run([](context& w) {
+            while (!w.asked()) std::this_thread::yield();
+            scope s(w);
+            std::atomic<bool> tried = false;
+            s.run([&] {
+                EXPECT_THROW(s.run([] { ADD_FAILURE() << "it was added"; }), std::logic_error);
+                EXPECT_THROW((void)s.wait(), std::logic_error);
+                tried = true;
+            });
+            wait_for(tried);
+            EXPECT_TRUE(s.wait());
+        });
+}
+
 TEST(task_scope, destroys_a_job_that_found_too_little_stack_and_runs_those_before_it) {
+    if (!apiary::stacks_have_bounds) GTEST_SKIP() << "AddressSanitizer";
     fork_join_pool pool({.workers = 1, .stack_reserve = std::size_t{1} << 40});  // every fork finds too little
     const auto held = std::make_shared<int>();
     pool.run([&](context& w) {
@@ -331,6 +348,5 @@ TEST(task_scope, destroys_a_job_that_found_too_little_stack_and_runs_those_befor
         EXPECT_TRUE(s.wait()) << "nothing is left";
     });
 }
-#endif
 
 }  // namespace

@@ -124,7 +124,7 @@ TEST(fork_join_seat, what_is_thrown_comes_out_and_frees_the_seat) {
 }
 
 TEST(fork_join_seat, recursion_too_deep_is_told_of_the_callers_own_stack) {
-#if !defined(__SANITIZE_ADDRESS__)
+    if (!apiary::stacks_have_bounds) GTEST_SKIP() << "AddressSanitizer";
     fork_join_pool pool({.workers = 1, .callers = 1});
     struct chain {
         static int descend(context& w, int left) {
@@ -149,7 +149,6 @@ TEST(fork_join_seat, recursion_too_deep_is_told_of_the_callers_own_stack) {
         ASSERT_EQ(::pthread_attr_destroy(&attributes), 0);
     }
     EXPECT_EQ(pool.counters().seated, 6U);
-#endif
 }
 
 TEST(fork_join_seat, more_callers_than_seats_all_get_their_answers) {
@@ -243,7 +242,14 @@ TEST(fork_join_seat, a_worker_that_sits_in_another_pool_calls_its_own_plainly) {
 
 // Its jobs would lie where no floor holds.
 TEST(fork_join_seat, a_caller_on_a_fiber_leaves_its_call_to_a_worker) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "ThreadSanitizer is not told of the fiber";
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+    GTEST_SKIP() << "ThreadSanitizer is not told of the fiber";
+#endif
+#endif
+    if (!apiary::stacks_have_bounds) GTEST_SKIP() << "AddressSanitizer";
     static fork_join_pool* pool;
     static std::thread::id ran_on;
     fork_join_pool there({.workers = 1, .callers = 1});
@@ -259,7 +265,6 @@ TEST(fork_join_seat, a_caller_on_a_fiber_leaves_its_call_to_a_worker) {
     EXPECT_NE(ran_on, std::this_thread::get_id());
     EXPECT_NE(ran_on, std::thread::id());
     EXPECT_EQ(there.counters().seated, 0U);
-#endif
 }
 
 TEST(fork_join_seat, pools_with_seats_come_and_go) {
