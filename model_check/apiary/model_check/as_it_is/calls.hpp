@@ -24,6 +24,9 @@ inline explorer::object& queue_at(const void* p, std::size_t bytes, void* pc) {
 // program's own operations only.
 inline bool is_librarys(const void* p) { return !in_program || !the_runtime().may_be_touched(number(p)); }
 
+// An execution in which a thread's try_lock fails more often in a row because another thread has the lock is none.
+inline constexpr unsigned most_failed_tries = 50;
+
 // Whether the thread that runs holds it, alone.
 inline bool holds(const explorer::object& o) {
     return runtime::engine().heap().objects[o.id].holder == 1 + runtime::engine().current_thread();
