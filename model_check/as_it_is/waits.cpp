@@ -111,6 +111,25 @@ APIARY_FAILING_SCENARIO(tries_what_is_never_unlocked, "in a loop around try_lock
     two(take, take);
 }
 
+// Its count makes each round another one: it is followed up to a bound, which the verdict states.
+namespace {
+void two_try_and_count(unsigned most) {
+    std::mutex m;
+    int n = 0;
+    const auto add = [&] {
+        unsigned tries = 0;
+        while (!m.try_lock()) apiary::check(++tries < most, "it gave up");
+        ++n;
+        m.unlock();
+    };
+    two(add, add);
+    apiary::check(n == 2, "an addition was lost");
+}
+}  // namespace
+
+APIARY_SCENARIO(tries_and_counts, "tries_and_gives_up") { two_try_and_count(1000); }
+APIARY_FAILING_SCENARIO(tries_and_gives_up, "it gave up") { two_try_and_count(20); }
+
 // ---- a question under a lock ------------------------------------------------------------------------------------------
 
 namespace {

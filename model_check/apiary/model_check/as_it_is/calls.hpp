@@ -31,6 +31,9 @@ inline bool is_librarys(const void* p, void* pc) {
     refuse_lock(pc);
 }
 
+// An execution in which a thread's try_lock fails more often in a row because another thread has the lock is none.
+inline constexpr unsigned most_failed_tries = 50;
+
 // Whether the thread that runs holds it, alone.
 inline bool holds(const explorer::object& o) {
     return runtime::engine().heap().objects[o.id].holder == 1 + runtime::engine().current_thread();

@@ -367,9 +367,9 @@ void runtime::may_stall(void* pc, const registers& where, const char* operation)
     unsigned states = 0;
     for (visit& v : m.visits) {
         if (v.pc != pc) continue;
-        if (v.effects != m.effects) {
+        if (v.effects != m.effects) {  // so have the others, or nearly always
             room = &v;
-            continue;
+            break;
         }
         if (v.where == where && std::memcmp(m.kept.at(v.stack), live, bytes) == 0) {
             const iteration around{t, std::exchange(v.index, index), index};

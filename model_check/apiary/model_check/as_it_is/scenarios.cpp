@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 
+#include <apiary/model_check/as_it_is/calls.hpp>
 #include <apiary/model_check/as_it_is/image.hpp>
 #include <apiary/model_check/as_it_is/run.hpp>
 #include <apiary/model_check/as_it_is/runtime.hpp>
@@ -19,6 +20,7 @@ void threads_are_linked();
 void kernel_is_linked();
 void refused_is_linked();
 void shared_locks_are_linked();
+void libstdcxx_is_linked();
 
 verdict not_instrumented() {
     verdict v;
@@ -36,6 +38,7 @@ verdict run(const scenario& s, const search_options& options) {
     kernel_is_linked();
     refused_is_linked();
     shared_locks_are_linked();
+    libstdcxx_is_linked();
     explorer::program p{};
     p.name = s.name;
     p.size = p.alignment = 1;
@@ -47,7 +50,8 @@ verdict run(const scenario& s, const search_options& options) {
     p.left = use_own_block;
     p.looks_beyond = true;
     p.recognised =
-        "a loop that waits is recognised where it comes back with the same registers and stack, and has changed nothing "
+        "a loop that waits is recognised where it comes back with the same registers and stack, and has changed "
+        "nothing "
         "(a count of its rounds is a change). Remedy, where it ends later: --bounds steps=";
     if (s.outcome != nullptr)
         p.outcome = [](void*, std::array<char, 128>& buffer) { return the_runtime().outcome(buffer); };
@@ -58,6 +62,8 @@ verdict run(const scenario& s, const search_options& options) {
         if (v.result == outcome::fail && v.reason == one_more_thread) continue;
         if (const std::size_t at = v.bound.find("; "); at != std::string::npos)
             v.bound.insert(at, "; classes that calls take or return by value are not seen");
+        v.bound +=
+            "; at most " + std::to_string(most_failed_tries) + " failures of try_lock in a row on a lock that is held";
         if (options.plain_races_relaxed) {
             v.bound +=
                 "; plain races are gone on from, and values that only another order of plain accesses shows are not "

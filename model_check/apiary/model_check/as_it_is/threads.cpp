@@ -51,6 +51,21 @@ bool takes_again(pthread_mutex_t* m, const ex::object& o) {
     return true;
 }
 
+// Of the thread's tries since it last had the lock: those that failed because another thread had it.
+unsigned failed_tries(const ex::object& o) {
+    ex::engine& e = runtime::engine();
+    if (e.sequential()) return 0;
+    const std::uint32_t slot = e.heap().objects[o.id].slot;
+    const auto& events = e.current().threads[e.current_thread()];
+    unsigned n = 0;
+    for (std::size_t i = e.next_index(); i-- > 0;) {
+        if (events[i].slot != slot || events[i].kind != ex::event_kind::read) continue;
+        if (events[i].has(ex::exclusive)) break;
+        if (!events[i].has(ex::forced)) ++n;
+    }
+    return n;
+}
+
 int lock_mutex_until(pthread_mutex_t* m, const timespec* t, void* pc) {
     if (is_librarys(m, pc)) return 0;
     const outside_program now;
@@ -163,7 +178,12 @@ int apiary_pthread_mutex_trylock(pthread_mutex_t* m) {
     the_runtime().may_stall(CALLER, where, "try_lock");
     ex::object& o = lock_at(m, CALLER);
     if (takes_again(m, o)) return 0;
-    if (!ex::try_lock(o, place_of_call(CALLER))) return EBUSY;
+    if (!ex::try_lock(o, place_of_call(CALLER))) {
+        // A loop that counts its tries would go round for ever while another thread stands still.
+        if (failed_tries(o) > most_failed_tries && runtime::engine().at_end())
+            ex::stall({[](const void*, std::uint64_t) { return true; }, nullptr}, place_of_call(CALLER), "try_lock");
+        return EBUSY;
+    }
     the_runtime().takes(o);
     return 0;
 }
