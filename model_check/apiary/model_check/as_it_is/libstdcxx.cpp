@@ -79,7 +79,7 @@ KEEPS_REGISTERS_OF(_ZNSt10_Sp_lockerC1EPKv, lock_pointer)
 KEEPS_REGISTERS_OF(_ZNSt10_Sp_lockerC1EPKvS1_, lock_pointers)
 KEEPS_REGISTERS_OF(_ZNSt10_Sp_lockerD1Ev, unlock_pointers)
 
-// The library counts who has an exception; the last one destroys it and gives its memory back. A throw comes here, too.
+// The library counts the holders of an exception; the last one destroys it and gives its memory back. A throw comes here, too.
 void* __cxa_init_primary_exception(void* object, void* type, void (*destroy)(void*)) {
     static const auto library =
         reinterpret_cast<void* (*)(void*, void*, void (*)(void*))>(::dlsym(RTLD_NEXT, "__cxa_init_primary_exception"));

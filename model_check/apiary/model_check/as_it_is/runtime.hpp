@@ -216,7 +216,7 @@ public:
     explorer::object& lock_beside(std::uint8_t key) { return *library_locks_[key].at; }
     static constexpr std::uint8_t no_key = UINT8_MAX;
 
-    // A library counts who has this object, and the counts are not seen.
+    // A library counts the holders of this object, and the counts are not seen.
     void is_counted(const void* object, void (*destroy)(void*));
     void destroy_counted(void* object);
     // Whether memory goes back by such a count.
