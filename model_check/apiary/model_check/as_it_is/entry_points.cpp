@@ -227,12 +227,15 @@ void __tsan_vptr_update(void** p, void* v) {
     }                                                                                                   \
     KEEPS_REGISTERS(atomic##n##_load)                                                                   \
     KEEPS_REGISTERS(atomic##n##_exchange)                                                               \
-    KEEPS_REGISTERS(atomic##n##_fetch_add) KEEPS_REGISTERS(atomic##n##_fetch_sub)                       \
-        KEEPS_REGISTERS(atomic##n##_fetch_xor) KEEPS_REGISTERS(atomic##n##_fetch_and)                   \
-            KEEPS_REGISTERS(atomic##n##_fetch_or) KEEPS_REGISTERS(atomic##n##_fetch_nand)               \
-                KEEPS_REGISTERS(atomic##n##_compare_exchange_strong)                                    \
-                    KEEPS_REGISTERS(atomic##n##_compare_exchange_weak)                                  \
-                        KEEPS_REGISTERS(atomic##n##_compare_exchange_val)
+    KEEPS_REGISTERS(atomic##n##_fetch_add)                                                              \
+    KEEPS_REGISTERS(atomic##n##_fetch_sub)                                                              \
+    KEEPS_REGISTERS(atomic##n##_fetch_xor)                                                              \
+    KEEPS_REGISTERS(atomic##n##_fetch_and)                                                              \
+    KEEPS_REGISTERS(atomic##n##_fetch_or)                                                               \
+    KEEPS_REGISTERS(atomic##n##_fetch_nand)                                                             \
+    KEEPS_REGISTERS(atomic##n##_compare_exchange_strong)                                                \
+    KEEPS_REGISTERS(atomic##n##_compare_exchange_weak)                                                  \
+    KEEPS_REGISTERS(atomic##n##_compare_exchange_val)
 
 ATOMIC(8, std::uint8_t)
 ATOMIC(16, std::uint16_t)
