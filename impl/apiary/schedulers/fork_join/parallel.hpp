@@ -12,8 +12,9 @@
 // a plain loop, and one whose iterations differ is divided where the work is.
 // Grain.   How many indices make a chunk: what runs between two looks. 0, automatic: a 64th of what each
 //          worker would get, 1,024 at most.
-// Bounds.  Both are signed, or both unsigned. A range whose first index is not below its last is empty. Bodies take an index, or the worker
-//          and an index.
+// Bounds.  Integers; the index is of their common type. A range whose first index is not below its last is empty. A bound that the
+//          type does not hold, a negative one beside an unsigned one, throws std::invalid_argument. Bodies take an index, or the
+//          worker and an index.
 // Errors.  An exception ends the loop: no chunk begins behind it. Chunks that others have begun go on to their ends.
 //          One of those that were thrown leaves the call; the others are counted (fork_join.hpp).
 // Stop.    After a request no chunk begins. Unless all had begun, parallel_for then returns false, and parallel_reduce, where it
@@ -27,6 +28,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
@@ -44,13 +46,16 @@ using loop_options = basic_loop_options<>;
 
 namespace detail {
 
-// Of different signedness they have no type in common that holds both.
 template <class First, class Last>
-concept loop_bounds =
-    std::is_integral_v<First> && std::is_integral_v<Last> && std::is_signed_v<First> == std::is_signed_v<Last>;
+concept loop_bounds = std::is_integral_v<First> && std::is_integral_v<Last>;
 
-template <class First, class Last>
-using loop_index = std::common_type_t<First, Last>;
+// Read as an unsigned number a negative one would be beyond all others.
+template <class I, class Bound>
+I index_of_bound(Bound b) {
+    if constexpr (std::is_signed_v<Bound> && std::is_unsigned_v<I>)
+        if (b < 0) throw std::invalid_argument("parallel_for: a bound is negative, and the other one is unsigned");
+    return static_cast<I>(b);
+}
 
 template <class W, class Body, class I>
 [[gnu::always_inline]] inline decltype(auto) call_body(W& w, Body& body, I i) {
@@ -76,6 +81,12 @@ struct loop_range {
         return grain != 0 ? grain : std::clamp<std::uint64_t>(size() / (looks * workers), 1, most);
     }
 };
+
+template <class First, class Last>
+auto range_between(First first, Last last) {
+    using index = std::common_type_t<First, Last>;
+    return loop_range<index>{index_of_bound<index>(first), index_of_bound<index>(last)};
+}
 
 // What all parts of one loop share: whether it goes on. Relaxed: the flag publishes nothing, an exception comes through the joins.
 template <class W, class StopToken>
@@ -153,8 +164,7 @@ template <class Sync, class Pool, class Limits, class First, class Last, class B
     requires detail::loop_bounds<First, Last>
 bool parallel_for(fork_context<Sync, Pool, Limits>& w, First first, Last last, Body&& body,
                   const basic_loop_options<StopToken>& options = {}) {
-    using index = detail::loop_index<First, Last>;
-    const detail::loop_range<index> all{static_cast<index>(first), static_cast<index>(last)};
+    const auto all = detail::range_between(first, last);
     using course = detail::loop_course<fork_context<Sync, Pool, Limits>, StopToken>;
     typename Sync::template scoped<course> on_stack(all.chunk(options.grain, w.pool().lists()), options.stop);
     return detail::loop(w, all, *on_stack, body);
@@ -167,8 +177,7 @@ template <class Sync, class Pool, class Limits, class First, class Last, class T
     requires detail::loop_bounds<First, Last>
 std::optional<T> parallel_reduce(fork_context<Sync, Pool, Limits>& w, First first, Last last, T identity, Map&& map,
                                  Combine&& combine, const basic_loop_options<StopToken>& options) {
-    using index = detail::loop_index<First, Last>;
-    const detail::loop_range<index> all{static_cast<index>(first), static_cast<index>(last)};
+    const auto all = detail::range_between(first, last);
     using course = detail::loop_course<fork_context<Sync, Pool, Limits>, StopToken>;
     typename Sync::template scoped<course> on_stack(all.chunk(options.grain, w.pool().lists()), options.stop);
     return detail::reduce(w, all, *on_stack, identity, map, combine);

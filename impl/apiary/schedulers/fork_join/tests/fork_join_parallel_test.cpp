@@ -65,15 +65,27 @@ TEST(parallel_for, of_an_empty_range_does_nothing) {
     });
 }
 
-// As unsigned numbers, -5 is above 5.
 template <class First, class Last>
 constexpr bool can_be_bounds = requires(context& w, First first, Last last, void (&body)(long), long (&map)(long)) {
     parallel_for(w, first, last, body);
     parallel_reduce(w, first, last, 0L, map, std::plus<>());
 };
-static_assert(can_be_bounds<int, std::int64_t> && can_be_bounds<unsigned, std::size_t>);
-static_assert(!can_be_bounds<int, unsigned> && !can_be_bounds<std::size_t, std::int64_t>);
-static_assert(!can_be_bounds<double, double>);
+static_assert(can_be_bounds<int, std::size_t> && !can_be_bounds<double, double>);
+
+// As unsigned numbers, -5 is above 5.
+TEST(parallel_for, refuses_a_negative_bound_beside_an_unsigned_one) {
+    fork_join_pool pool({.workers = 2});
+    pool.run([&](context& w) {
+        const auto no_turn = [](auto) { ADD_FAILURE(); };
+        EXPECT_THROW(parallel_for(w, -5, 5U, no_turn), std::invalid_argument);
+        EXPECT_THROW(parallel_for(w, std::size_t{5}, -5, no_turn), std::invalid_argument);
+        const auto none = [](auto) { return 1; };
+        EXPECT_THROW(parallel_reduce(w, -5, 5U, 0, none, std::plus<>()), std::invalid_argument);
+        const std::vector<int> all(1000, 1);
+        EXPECT_EQ(parallel_reduce(w, 0, all.size(), 0, [&](std::size_t i) { return all[i]; }, std::plus<>()), 1000);
+        EXPECT_EQ(parallel_reduce(w, -500, 500L, 0, [](std::int64_t) { return 1; }, std::plus<>()), 1000);
+    });
+}
 
 TEST(parallel_for, knows_the_ends_of_its_type) {
     fork_join_pool pool({.workers = 2});
