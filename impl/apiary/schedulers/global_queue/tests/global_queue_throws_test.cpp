@@ -112,7 +112,7 @@ TEST(global_queue_parallel_for, covers_its_range_once_in_chunks_of_the_grain) {
     for (const std::size_t size : {1U, 2U, 9U, 10U, 11U, 1000U})
         for (const std::size_t grain : {1U, 3U, 10U, 5000U}) {
             std::vector<std::atomic<int>> seen(size);
-            std::atomic<std::size_t> chunks{0}, longest{0};
+            std::atomic<std::size_t> chunks{0};
             EXPECT_TRUE(parallel_for(q, std::size_t{0}, size, grain, [&](std::size_t from, std::size_t to) {
                 ++chunks;
                 EXPECT_LT(from, to);
