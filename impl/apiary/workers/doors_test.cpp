@@ -33,17 +33,6 @@ TEST(two_doors, let_in_until_the_stop_and_tell_the_last_that_leaves) {
     EXPECT_FALSE(d.close()) << "the end was told once";
 }
 
-TEST(two_doors, let_a_late_one_in_while_something_lives) {
-    two_doors<> d;
-    EXPECT_TRUE(d.enter_late()) << "no stop";
-    EXPECT_FALSE(d.close());
-    EXPECT_TRUE(d.enter_late());
-    EXPECT_FALSE(d.leave());
-    EXPECT_TRUE(d.leave());
-    EXPECT_FALSE(d.enter_late()) << "behind the end";
-    EXPECT_FALSE(d.close());
-}
-
 TEST(two_doors, tell_the_stop_when_nothing_lives) {
     two_doors<> d;
     EXPECT_TRUE(d.enter());

@@ -20,17 +20,17 @@
 //
 // A post that the crew refuses behind enter (a discarding stop has ended it) leaves again.
 //
-// Threads.   enter, enter_late, close: any. enter_inside, leave: work that has entered and has not left.
-// Progress.  enter, enter_late: lock-free. The rest: wait-free. One word for all; every call writes it.
+// Threads.   enter, close: any. enter_inside, leave: work that has entered and has not left.
+// Progress.  enter: lock-free. The rest: wait-free. One word for all; every call writes it.
 // Invariants
 //   I1  The word is twice the number of what lives, plus one from the stop on.
 //   I2  Once the stop has come and nothing lives, nothing ever lives again: enter refuses, and there is
-//       nothing to call enter_inside; enter_late too. One call of leave or close finds that, and it alone is told.
+//       nothing to call enter_inside. One call of leave or close finds that, and it alone is told.
 //
 // Synchronisation
 //   S1  leave: fetch_sub (release) -> the last leave, or close: the same word (acquire). What any work
 //       did is seen by the thread that ends the crews.
-//   The entries need no order: the count itself decides, and the post behind it publishes.
+//   enter and enter_inside need no order: the count itself decides, and the post behind it publishes.
 //
 // Checked by model_check/workers/doors_check.cpp. Tested by doors_test.cpp. Source: seed 000, 001, 003.
 #pragma once
@@ -51,11 +51,11 @@ public:
 
     // From outside. False: the outer door is closed.
     [[nodiscard]] bool enter() {
-        return enter_unless([](std::uint64_t word) { return (word & stopped) != 0; });
-    }
-    // The same for a call that the end must wait for, such as the stop itself: also behind the stop. False: both are closed.
-    [[nodiscard]] bool enter_late() {
-        return enter_unless([](std::uint64_t word) { return word == stopped; });
+        std::uint64_t seen = word_.load(std::memory_order_relaxed);
+        do {
+            if ((seen & stopped) != 0) return false;
+        } while (!word_.compare_exchange_weak(seen, seen + one, std::memory_order_relaxed, std::memory_order_relaxed));
+        return true;
     }
     // By what lives.
     void enter_inside() { word_.fetch_add(one, std::memory_order_relaxed); }
@@ -72,15 +72,6 @@ public:
 
 private:
     static constexpr std::uint64_t stopped = 1, one = 2;
-
-    template <class Refuses>
-    bool enter_unless(Refuses refuses) {
-        std::uint64_t seen = word_.load(std::memory_order_relaxed);
-        do {
-            if (refuses(seen)) return false;
-        } while (!word_.compare_exchange_weak(seen, seen + one, std::memory_order_relaxed, std::memory_order_relaxed));
-        return true;
-    }
 
     typename Sync::template atomic<std::uint64_t> word_;
 };

@@ -50,20 +50,6 @@ struct goes_behind_the_wait {
 };
 
 template <class Sync>
-struct stop_is_asked_for_beside_a_join : goes_behind_the_wait<Sync> {
-    static constexpr const char* what =
-        "a thread asks for the stop while another joins and lets all of it go: its call is over by then";
-    static constexpr std::array must_reach{"sleeper.slept"};
-    void before() { this->make({}); }
-    void thread(unsigned i) {
-        if (i == 0) return this->work_and_go();
-        this->core->request_stop();
-    }
-    void after() { Sync::law(this->s.cancels == 1, "a cancel was not told once"); }
-};
-APIARY_CHECK(stop_is_asked_for_beside_a_join);
-
-template <class Sync>
 struct offload_against_the_end : goes_behind_the_wait<Sync> {
     static constexpr const char* what =
         "what was offloaded is completed elsewhere, and all ends by that and goes: the completion is over by then";

@@ -83,7 +83,7 @@ struct process_stop_report {
 };
 
 struct process_counters {
-    std::uint64_t living = 0;  // with what was offloaded, and each request_stop under way
+    std::uint64_t living = 0;  // with what was offloaded
     std::uint64_t spawned = 0, dead_letters = 0, late_completions = 0;
     std::uint64_t exceptions = 0;    // that left a step
     std::uint64_t full_circles = 0;  // of full mailboxes that a send would have closed

@@ -12,7 +12,7 @@
 //   I1  The thread that is told that a process is ready (process_word I2) queues it: on its own worker, next or behind what is
 //       ready there, or in the crew's pool.
 //   I2  What lives is counted by two_doors from before the place is open until the process is destroyed: so the crew that
-//       a wake finds is there. So are a request_stop until its walk is over, and what was offloaded until it is completed.
+//       a wake finds is there. So is what was offloaded, until it is completed.
 //   I3  Every message that was accepted is taken by a step, or is a dead letter.
 //
 // Synchronisation
@@ -124,14 +124,12 @@ public:
         return p != nullptr && p->word.looks_alive(to.generation());
     }
 
-    // Any thread, also in a step; returns at once. No more spawns from outside; every process is told to end. The end waits for a call
-    // that has begun.
+    // Any thread, also in a step; returns at once. No more spawns from outside; every process is told to end. Not
+    // beside destruction: all may have ended before it returns.
     void request_stop() {
-        if (!doors_.enter_late()) return;
         raise_phase(cancelling);
         close_the_door();
         wake_all_processes();
-        leave();
     }
     // For a call that a process has begun and another thread completes: the end waits until the latter lets go.
     // Precondition of hold: a step or a handler runs, or a hold is kept.

@@ -14,8 +14,7 @@
 // Errors.  Construction: std::invalid_argument when a number is out of range, std::system_error when a thread cannot be
 //          started. stop and join on a worker: std::logic_error, since they would wait for their caller.
 // Ends.    The destructor is stop(stop_ns), and waits for steps that do not return as long as they take. Precondition: no other
-//          thread is in a call, or comes with one; but the end waits for a request_stop that has ended the last process, and for
-//          what was offloaded.
+//          thread is in a call, also of request_stop, or comes with one. For what was offloaded the end waits.
 #pragma once
 
 #include <algorithm>

@@ -20,6 +20,9 @@
 //
 // What these return is awaited at once: the end of what began earlier, and is awaited later, is missed.
 //
+// Tags 1, 2, ... are the routine's. What it begins by me.out() under a tag of its own, which is 0 or beyond 2^32, is not told when
+// it ends; under another's it is misused.
+//
 // The last three block: messages wait outside, and count against a bound. What a step has taken and the routine
 // has not received yet is inside, and no bound counts it: also what came with the message that it works on. What is
 // inside when the routine ends, however it does, is a dead letter.
@@ -32,6 +35,7 @@
 // Memory.  The frame: frame_storage. Tested by routine_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -142,7 +146,7 @@ class basic_routine_self {
             for (std::size_t at = w.me.next_mail_ + mine.looked; at != mail.size(); ++at, ++mine.looked)
                 if (mine.wanted(mail[at])) {
                     mine.got = std::move(mail[at]);
-                    mail.erase(mail.begin() + static_cast<std::ptrdiff_t>(at));
+                    w.me.take_out(at);
                     return true;
                 }
             return false;
@@ -238,7 +242,7 @@ private:
             cancelled_ = true;
         } else if (e.type != event_type::completed) {
             mail_.push_back(std::move(e));
-        } else if (at_ != nullptr && e.tag == tag_) {  // else: its wait was cancelled
+        } else if (tag_ != 0 && e.tag == tag_) {  // else: its wait was cancelled, or the tag is the user's
             auto& c = static_cast<completion&>(*at_);
             c.got = std::move(e);
             c.over = true;
@@ -252,6 +256,15 @@ private:
     bool blocked() const { return tag_ != 0; }
     void bury_mail() {
         while (has_mail()) core_->bury(self_, std::move(mail_[next_mail_++]));
+    }
+    // Moves the fewer: those before it, which have been looked at, or those behind.
+    void take_out(std::size_t at) {
+        const auto first = mail_.begin() + static_cast<std::ptrdiff_t>(next_mail_);
+        const auto it = mail_.begin() + static_cast<std::ptrdiff_t>(at);
+        if (mail_.end() - it <= it - first) return void(mail_.erase(it));
+        std::move_backward(first, it, it + 1);
+        ++next_mail_;
+        forget_consumed();
     }
     // At half of it: each event is moved at most once on the average.
     void forget_consumed() {

@@ -122,22 +122,6 @@ TEST(processes_stop, cancels_and_forces_at_its_deadline_though_another_thread_jo
     joins.join();
 }
 
-// Its walk is long, and what it tells first is the last that lives.
-TEST(processes_stop, is_asked_for_by_a_thread_that_the_end_waits_for) {
-    for (int round = 0; round != 10; ++round) {
-        auto all = std::make_unique<processes>(processes_config{.workers = 1});
-        (void)all->spawn(deaf());
-        std::vector<pid> many;
-        for (int i = 0; i != 5000; ++i) many.push_back(all->spawn(deaf()).id);
-        for (const pid id : many) EXPECT_EQ(all->kill(id), send_answer::accepted);
-        wait_for([&] { return all->counters().living == 1; });
-        std::thread asks([&core = *all] { core.request_stop(); });
-        all->join();
-        all.reset();
-        asks.join();
-    }
-}
-
 TEST(processes_stop, names_a_close_that_does_not_return) {
     std::atomic<bool> in_close = false, go = false;
     processes all({.workers = 1, .force_ns = 10'000'000});

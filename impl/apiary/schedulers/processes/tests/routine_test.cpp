@@ -60,6 +60,35 @@ TEST(routine, takes_the_messages_it_wants_and_finds_the_others_later_in_order) {
     EXPECT_EQ(got, (std::vector{2, 4, 6, 1, 3, 5}));
 }
 
+TEST(routine, takes_the_oldest_of_many_that_it_wants_without_moving_the_rest) {
+    static constexpr int many = 100'000;
+    std::vector<int> got;
+    std::atomic<bool> busy = false, go = false;
+    processes all({.workers = 1});
+    (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        busy = true;
+        wait_for([&] { return go.load(); });
+        out.finish();
+    }));
+    wait_for([&] { return busy.load(); });
+    const pid takes = all.spawn(as_process([&](routine_self& me) -> routine {
+                             while (got.size() != many) {
+                                 event e = co_await me.receive([](event& m) { return *m.data.get<int>() != many / 2; });
+                                 got.push_back(*e.data.get<int>());
+                             }
+                             event e = co_await me.receive();
+                             got.push_back(*e.data.get<int>());
+                         }))
+                          .id;
+    for (int i = 0; i <= many; ++i) EXPECT_EQ(all.send(takes, i), send_answer::accepted);
+    go = true;
+    all.join();
+    ASSERT_EQ(got.size(), many + 1U);
+    for (int i = 0; i != many / 2; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i);
+    for (int i = many / 2; i != many; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i + 1);
+    EXPECT_EQ(got.back(), many / 2);
+}
+
 TEST(routine, sleeps_not_less_than_it_said_while_its_messages_wait) {
     processes all({.workers = 1});
     std::atomic<bool> begun = false;
@@ -130,6 +159,35 @@ TEST(routine, is_told_when_a_call_will_have_no_answer) {
     all.join();
     EXPECT_EQ(errors, (std::vector{yield_error::no_answer, yield_error::no_answer, yield_error::no_answer}));
     EXPECT_EQ(to_nobody, send_answer::no_such_process);
+}
+
+TEST(routine, is_not_told_the_end_of_what_it_began_under_a_tag_of_its_own) {
+    processes all({.workers = 1, .handlers = {{1, [](auto& core, process_command&& c) {
+                                                   (void)core.complete_yield(c.from, c.tag, std::string(100, 'x'));
+                                               }}}});
+    const pid server = all.spawn(as_process(adder)).id;
+    std::vector<int> got;
+    const pid made = all.spawn(as_process([&](routine_self& me) -> routine {
+                            me.out().sleep(0, 0);
+                            event e = co_await me.receive();
+                            got.push_back(*e.data.get<int>());
+                            me.out().call(1, 0);
+                            e = co_await me.receive();
+                            got.push_back(*e.data.get<int>());
+                            EXPECT_EQ(me.out().request(server, 0, 1), send_answer::accepted);
+                            e = co_await me.receive([](event&) { return true; });
+                            got.push_back(*e.data.get<int>());
+                        }))
+                         .id;
+    for (const int i : {1, 2, 3}) {
+        wait_for([&] {  // until it has been stepped for the end of what it began
+            const process_view v = all.look(made, real_sync::forever);
+            return v.calls.empty() && v.steps == 2U * static_cast<unsigned>(i);
+        });
+        EXPECT_EQ(all.send(made, i), send_answer::accepted);
+    }
+    all.stop(real_sync::forever);
+    EXPECT_EQ(got, (std::vector{1, 2, 3}));
 }
 
 TEST(routine, a_cancel_ends_the_wait_it_finds_once_and_the_routine_may_clean_up) {
