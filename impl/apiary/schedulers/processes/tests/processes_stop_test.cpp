@@ -57,23 +57,27 @@ TEST(processes_stop, reaches_the_blocked_and_the_sleeping) {
 
 TEST(processes_stop, forces_those_that_do_not_end_and_names_them_with_their_mail) {
     std::atomic<int> closed = 0;
+    std::atomic<bool> told = false;
     processes all({.workers = 2, .handlers = {{1, [](auto&, process_command&&) {}}}});
     const auto stubborn = all.spawn(std::make_unique<acting>(
-        [](event_batch& batch, step_output& out) {
-            static_cast<void>(batch.next());  // it never looks at more than the first
-            static std::uint64_t tag = 0;
-            out.call(1, ++tag);
+        [&, tag = std::uint64_t{0}](event_batch& batch, step_output& out) mutable {
+            out.call(1, ++tag);  // which nobody completes
             out.block();
+            while (const auto* e = batch.next())
+                if (e->type == event_type::cancel) told = true;
         },
         [&] { ++closed; }));
     const auto willing = all.spawn(deaf());
+    all.request_stop();
+    wait_for([&] { return told.load(); });  // and it waits again
     for (int i = 0; i != 3; ++i) EXPECT_EQ(all.send(stubborn.id, i), send_answer::accepted);
     const auto report = all.stop(20'000'000);
     EXPECT_TRUE(report.over);
     EXPECT_EQ(report.ended, 1U);
     ASSERT_EQ(report.forced.size(), 1U);
     EXPECT_EQ(report.forced[0].id, stubborn.id);
-    EXPECT_EQ(report.undelivered, report.forced[0].undelivered);
+    EXPECT_EQ(report.forced[0].undelivered, 3U);
+    EXPECT_EQ(report.undelivered, 3U);
     EXPECT_EQ(closed, 1);
     EXPECT_NE(all.send(willing.id, 1), send_answer::accepted);
 }
