@@ -80,9 +80,12 @@ KEEPS_REGISTERS_OF(_ZNSt10_Sp_lockerC1EPKvS1_, lock_pointers)
 KEEPS_REGISTERS_OF(_ZNSt10_Sp_lockerD1Ev, unlock_pointers)
 
 // The library counts the holders of an exception; the last one destroys it and gives its memory back. A throw comes here, too.
+// The program runs: a local static would have a guard, which is a lock of its own to it.
 void* __cxa_init_primary_exception(void* object, void* type, void (*destroy)(void*)) {
-    static const auto library =
-        reinterpret_cast<void* (*)(void*, void*, void (*)(void*))>(::dlsym(RTLD_NEXT, "__cxa_init_primary_exception"));
+    using initialiser = void* (*)(void*, void*, void (*)(void*));
+    static constinit initialiser library = nullptr;
+    if (library == nullptr)
+        library = reinterpret_cast<initialiser>(::dlsym(RTLD_NEXT, "__cxa_init_primary_exception"));
     return library(object, type, counted(object, destroy));
 }
 }
