@@ -15,8 +15,8 @@
 // Progress.  finish: wait-free, but for what brings the coroutine back (home).
 // Lifetime.  Behind the lock of its append the waiter is no longer the awaiting thread's, and behind
 //            finish nobody's: the frame may have ended. What it awaits may go with it (behind the await, not
-//            before: a late cancel looks at it), while the thread that suspended it is still inside that unlock: so the lock bears destruction once another
-//            thread could take it.
+//            before: a late cancel looks at it), while the thread that suspended it is still inside that
+//            unlock: so the lock bears destruction once another thread could take it.
 //
 // Invariants
 //   I1  A waiter is taken once: `listed` turns false under the lock. So one thread finishes it.

@@ -207,7 +207,7 @@ void process_core<Sync>::bury(pid self, event&& e) {
     event letter = std::move(e);
     if (!letter.is_mail()) return;
     books_.dead(self, dead_letter::ended, letter);
-    ++find(self)->more().undelivered;
+    if (place* const p = find(self)) ++p->more().undelivered;
 }
 template <class Sync>
 void process_core<Sync>::no_answers(worker_type* here, place& p, const event_list<Sync>& unread) {
