@@ -114,7 +114,7 @@ def void_failed_points(found: list[FolderComparison]) -> None:
 def between(
     key: comparing.Key, metric: Metric, subject: str, anchors: list[str], both: tuple[list[Row], list[Row]], judges: list[Judge],
 ) -> FolderComparison | None:
-    """`both`: the rows of this point in OLD and in NEW; `judges`: the program whose A/A pair judges in each."""
+    """`both`: the rows of this point in OLD and in NEW; `judges`: of each, the A/A pair that judges, and its flags."""
     # A peer that has no value by this metric (too few samples for a percentile) is no anchor.
     valued = [a for a in anchors if all(any(r["subject"] == a and metric.value(r) for r in rows) for rows in both)]
     every = [logs(rows, subject, valued, metric) for rows in both]

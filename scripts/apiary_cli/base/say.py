@@ -79,8 +79,8 @@ def markdown(head: list[str], rows: Iterable[Iterable[object]], right: set[int] 
 
 
 class Progress:
-    """Counted progress with the time left: as `left` tells it, or as if each took as long. On a terminal a bar (by rich, which draws when told and at no other time: a race
-    is not to be disturbed); elsewhere a line at each tenth."""
+    """Counted progress with the time left: as `left` tells it, or as if each took as long. On a terminal a bar (by rich,
+    which draws when told and at no other time: a race is not to be disturbed); elsewhere a line at each tenth."""
 
     active: "Progress | None" = None
 
@@ -132,9 +132,8 @@ class Progress:
 
     def _left(self) -> str:
         share = self._fraction()
-        left = (time.monotonic() - self.started) * (1 - share) / share if 0 < share < 1 else 0.0
-        if self._told_left:
-            left = self._told_left()
+        as_until_now = (time.monotonic() - self.started) * (1 - share) / share if 0 < share < 1 else 0.0
+        left = self._told_left() if self._told_left else as_until_now
         return f", about {duration(left)} left" if left else ""
 
     def _line(self, note: str) -> None:
