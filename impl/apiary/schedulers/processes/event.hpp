@@ -41,6 +41,7 @@ enum class yield_error : std::uint8_t {
     handler_threw,
     failed,
     no_answer,  // a request's receiver has ended, or did not look at it
+    timed_out,  // a routine's call_for
 };
 
 // Which request of which process: what an answer is for. A value. An answer that comes late is dropped and counted, unless another

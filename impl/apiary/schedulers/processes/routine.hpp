@@ -17,19 +17,26 @@
 //   co_await me.sleep(ns)          not sooner
 //   co_await me.call(pid, data)    a request and its answer
 //   co_await me.command(id, data)  what a handler of the scheduler makes of it
+//   co_await me.receive_for(ns)           the same within a time, from when it begins to wait: an optional, empty when the
+//   co_await me.receive_for(ns, wanted)   time is over and nothing has come that is wanted. A time of 0, too, lets others run.
+//   co_await me.call_for(ns, pid, data)   its error is timed_out then, and an answer that comes later is dropped
 //
 // What these return is awaited at once: the end of what began earlier, and is awaited later, is missed.
 //
 // Tags 1, 2, ... are the routine's. What it begins by me.out() under a tag of its own, which is 0 or beyond 2^32, is not told when
 // it ends; under another's it is misused.
 //
-// The last three block: messages wait outside, and count against a bound. What a step has taken and the routine
+// Sleeps, calls and commands block: messages wait outside, and count against a bound. What a step has taken and the routine
 // has not received yet is inside, and no bound counts it: also what came with the message that it works on. What is
 // inside when the routine ends, however it does, is a dead letter.
 //
 // A cancel ends the wait that it finds, or the next one, by wait_cancelled; once. A routine that lets it out finishes; one that
 // catches it may wait again, to clean up. Whatever else leaves the routine ends the process as `threw`. Killed, the frame is
 // destroyed where it waits, outside of any step: what its locals send then comes from nobody.
+//
+// Time. A timer is of the worker that the routine ran on when it began to wait: one that is in a long step fires late. What waits with
+// a limit, and goes on before its time is over, leaves its timer for later waits. So one that always waits in the same way has
+// one at a time. Those that are left at the end are late completions when they fire.
 //
 // Threads. The workers', one at a time, as of any process. `me` lives as long as the routine.
 // Memory.  The frame: frame_storage. Tested by routine_test.cpp.
@@ -42,8 +49,10 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -123,8 +132,8 @@ class basic_routine_self {
         }
     };
     struct letter : waiting {
-        explicit letter(basic_routine_self& r) : waiting{&first, r} {}
-        static bool first(waiting& w) {
+        explicit letter(basic_routine_self& r) : waiting{&come, r} {}
+        static bool come(waiting& w) {
             basic_routine_self& r = w.me;
             if (!r.has_mail()) return false;
             static_cast<letter&>(w).got = std::move(r.mail_[r.next_mail_++]);
@@ -139,8 +148,8 @@ class basic_routine_self {
     };
     template <class Wanted>
     struct wanted_letter : waiting {
-        wanted_letter(basic_routine_self& r, Wanted w) : waiting{&find, r}, wanted(std::move(w)) {}
-        static bool find(waiting& w) {
+        wanted_letter(basic_routine_self& r, Wanted w) : waiting{&come, r}, wanted(std::move(w)) {}
+        static bool come(waiting& w) {
             auto& mine = static_cast<wanted_letter&>(w);
             auto& mail = w.me.mail_;
             for (std::size_t at = w.me.next_mail_ + mine.looked; at != mail.size(); ++at, ++mine.looked)
@@ -188,6 +197,41 @@ class basic_routine_self {
         }
         send_answer sent;
     };
+    // With a limit of time. What has come counts, though the time is over.
+    template <class Waiting>
+    struct limited : Waiting {
+        limited(Waiting&& w, std::int64_t limit_ns) : Waiting(std::move(w)), ns(limit_ns) { this->ready = &come; }
+        static bool come(waiting& w) {
+            return Waiting::come(w) || (static_cast<limited&>(w).late = w.me.time_is_over());
+        }
+        void await_suspend(std::coroutine_handle<> h) {
+            this->me.limit(ns);
+            Waiting::await_suspend(h);
+        }
+        auto await_resume() {
+            this->me.no_limit();
+            if constexpr (std::is_same_v<Waiting, calling>) {
+                call_answer a = Waiting::await_resume();
+                if (late) a.error = yield_error::timed_out;
+                return a;
+            } else {
+                return late ? std::optional<event>() : Waiting::await_resume();
+            }
+        }
+        const std::int64_t ns;
+        bool late = false;
+    };
+    // What waits with a limit has asked for a timer that fires no later than the limit; it may be an earlier one's.
+    struct timer {
+        std::int64_t deadline_ns;
+        std::uint64_t tag;
+    };
+    struct limits {
+        std::vector<timer> timers;  // that have not fired; each is earlier than the one before
+        std::int64_t deadline_ns = no_deadline;
+        bool over = false;
+    };
+    static constexpr std::int64_t no_deadline = INT64_MAX;
 
 public:
     using output = basic_step_output<Sync>;
@@ -200,6 +244,11 @@ public:
     [[nodiscard]] auto receive(Wanted wanted) {
         return wanted_letter<Wanted>(*this, std::move(wanted));
     }
+    [[nodiscard]] auto receive_for(std::int64_t ns) { return limited<letter>(receive(), ns); }
+    template <class Wanted>
+    [[nodiscard]] auto receive_for(std::int64_t ns, Wanted wanted) {
+        return limited<wanted_letter<Wanted>>(receive(std::move(wanted)), ns);
+    }
     [[nodiscard]] auto sleep(std::int64_t ns) {
         out().sleep(ns, ++next_tag_);
         return nap(*this, true);
@@ -207,6 +256,10 @@ public:
     template <class T>
     [[nodiscard]] auto call(pid to, T&& data) {
         return calling(*this, out().request(to, ++next_tag_, std::forward<T>(data)));
+    }
+    template <class T>
+    [[nodiscard]] auto call_for(std::int64_t ns, pid to, T&& data) {
+        return limited<calling>(call(to, std::forward<T>(data)), ns);
     }
     [[nodiscard]] auto command(std::uint32_t id, payload arguments = {}) {
         out().call(id, ++next_tag_, std::move(arguments));
@@ -242,7 +295,9 @@ private:
             cancelled_ = true;
         } else if (e.type != event_type::completed) {
             mail_.push_back(std::move(e));
-        } else if (tag_ != 0 && e.tag == tag_) {  // else: its wait was cancelled, or the tag is the user's
+        } else if (timer_fired(e.tag)) {
+            return;
+        } else if (tag_ != 0 && e.tag == tag_) {  // else: its wait has ended otherwise, or the tag is the user's
             auto& c = static_cast<completion&>(*at_);
             c.got = std::move(e);
             c.over = true;
@@ -254,6 +309,34 @@ private:
         return std::exchange(at_, nullptr)->frame;
     }
     bool blocked() const { return tag_ != 0; }
+
+    bool time_is_over() const { return limits_ != nullptr && limits_->over; }
+    void limit(std::int64_t ns) {
+        if (limits_ == nullptr) limits_ = std::make_unique<limits>();
+        const std::int64_t now = core_->now_ns();
+        limits_->deadline_ns = ns < no_deadline - now ? now + std::max<std::int64_t>(ns, 0) : no_deadline;
+        need_timer(now);
+    }
+    void no_limit() {
+        if (limits_ == nullptr) return;
+        limits_->deadline_ns = no_deadline;
+        limits_->over = false;
+    }
+    void need_timer(std::int64_t now) {
+        const std::int64_t deadline = limits_->deadline_ns;
+        std::vector<timer>& timers = limits_->timers;
+        if (deadline == no_deadline || (!timers.empty() && timers.back().deadline_ns <= deadline)) return;
+        out().sleep(deadline - now, ++next_tag_);
+        timers.push_back({deadline, next_tag_});
+    }
+    bool timer_fired(std::uint64_t tag) {
+        if (limits_ == nullptr || std::erase_if(limits_->timers, [=](const timer& t) { return t.tag == tag; }) == 0)
+            return false;
+        const std::int64_t now = core_->now_ns();
+        limits_->over = limits_->deadline_ns <= now;
+        if (!limits_->over) need_timer(now);
+        return true;
+    }
     void bury_mail() {
         while (has_mail()) core_->bury(self_, std::move(mail_[next_mail_++]));
     }
@@ -280,6 +363,7 @@ private:
     std::size_t next_mail_ = 0;
     std::uint32_t next_tag_ = 0, tag_ = 0;  // tag_: of what it waits for
     bool cancelled_ = false;
+    std::unique_ptr<limits> limits_;  // null: it has never waited with a limit
     pid self_, parent_;
     std::string method_;
     payload input_;

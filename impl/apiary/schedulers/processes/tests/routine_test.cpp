@@ -8,6 +8,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -161,6 +162,146 @@ TEST(routine, is_told_when_a_call_will_have_no_answer) {
     EXPECT_EQ(to_nobody, send_answer::no_such_process);
 }
 
+TEST(routine, a_receive_with_a_limit_is_empty_when_nothing_has_come_that_it_wants) {
+    processes all({.workers = 1});
+    const std::vector<std::int64_t> limits{0, -1, INT64_MIN, 1, 2'000'000};
+    std::atomic<int> told = 0;
+    const pid made = all.spawn(as_process([&](routine_self& me) -> routine {
+                            for (const std::int64_t ns : limits) {
+                                const std::int64_t from = me.scheduler().now_ns();
+                                EXPECT_FALSE(co_await me.receive_for(ns));
+                                EXPECT_GE(me.scheduler().now_ns() - from, ns);
+                            }
+                            ++told;
+                            const auto even = [](event& e) { return *e.data.get<int>() % 2 == 0; };
+                            std::optional<event> e = co_await me.receive_for(INT64_MAX, even);
+                            EXPECT_EQ(*e->data.get<int>(), 2);
+                            EXPECT_FALSE(co_await me.receive_for(1'000'000, even));
+                            e = co_await me.receive_for(0);
+                            EXPECT_TRUE(e && *e->data.get<int>() == 1) << "what has come counts";
+                            EXPECT_FALSE(co_await me.receive_for(0));
+                        }))
+                         .id;
+    wait_for([&] { return told == 1; });
+    for (const int i : {1, 2}) EXPECT_EQ(all.send(made, i), send_answer::accepted);
+    all.join();
+    EXPECT_EQ(all.counters().dead_letters, 0U);
+    EXPECT_EQ(all.counters().exceptions, 0U);
+}
+
+TEST(routine, what_has_come_counts_though_the_time_is_over) {
+    for (int round = 0; round != 20; ++round) {
+        processes all({.workers = 1});
+        std::atomic<bool> busy = false, go = false;
+        bool got = false;
+        const pid waits = all.spawn(as_process([&](routine_self& me) -> routine {
+                                 got = (co_await me.receive_for(1'000'000)).has_value();
+                             }))
+                              .id;
+        const pid hogs = all.spawn(on_events([&](event&, step_output& out) {
+                                busy = true;
+                                wait_for([&] { return go.load(); });
+                                out.finish();
+                            }))
+                             .id;
+        EXPECT_EQ(all.send(hogs, 0), send_answer::accepted);
+        wait_for([&] { return busy.load(); });
+        const bool before = all.lives(waits);  // its timer may have fired before the only worker was busy
+        EXPECT_EQ(all.send(waits, 1), before ? send_answer::accepted : send_answer::no_such_process);
+        (void)all.complete_yield(waits, 1);  // as its timer: both lie in one batch
+        const std::int64_t until = all.now_ns() + 2'000'000;
+        wait_for([&] { return all.now_ns() >= until; });
+        go = true;
+        all.join();
+        EXPECT_EQ(got, before);
+    }
+}
+
+TEST(routine, an_earlier_limit_does_not_end_a_later_wait) {
+    processes all({.workers = 1});
+    std::atomic<bool> last = false;
+    const pid made = all.spawn(as_process([&](routine_self& me) -> routine {
+                            EXPECT_EQ(me.send(me.self(), 1), send_answer::accepted);
+                            EXPECT_TRUE(co_await me.receive_for(2'000'000));
+                            const std::int64_t from = me.scheduler().now_ns();
+                            EXPECT_FALSE(co_await me.receive_for(20'000'000));  // first the timer of the last wait fires
+                            EXPECT_GE(me.scheduler().now_ns() - from, 20'000'000);
+                            EXPECT_EQ(me.send(me.self(), 2), send_answer::accepted);
+                            EXPECT_TRUE(co_await me.receive_for(1'000'000));
+                            last = true;
+                            event e = co_await me.receive();
+                            EXPECT_EQ(*e.data.get<int>(), 3);
+                        }))
+                         .id;
+    wait_for([&] { return last.load(); });
+    wait_for([&] { return all.look(made, real_sync::forever).calls.empty(); });  // until the last timer has fired
+    EXPECT_EQ(all.send(made, 3), send_answer::accepted);
+    all.join();
+    EXPECT_EQ(all.counters().exceptions, 0U);
+}
+
+TEST(routine, waits_with_limits_keep_one_timer_for_each_kind_of_limit_and_no_more) {
+    static constexpr std::int64_t hour = 3'600'000'000'000;
+    std::atomic<int> got = 0;
+    processes all({.workers = 1});
+    const pid made = all.spawn(as_process([&](routine_self& me) -> routine {
+                            for (;; ++got) {
+                                EXPECT_TRUE(co_await me.receive_for(2 * hour));
+                                EXPECT_TRUE(co_await me.receive_for(hour));
+                            }
+                        }))
+                         .id;
+    for (int i = 0; i != 2'000; ++i) {
+        EXPECT_EQ(all.send(made, i), send_answer::accepted);
+        wait_for([&] { return got == (i + 1) / 2; });
+    }
+    EXPECT_EQ(all.look(made, real_sync::forever).calls.size(), 2U);
+    all.stop(real_sync::forever);
+}
+
+TEST(routine, a_wait_with_no_time_at_all_lets_others_run_and_sees_what_they_send) {
+    processes all({.workers = 1});
+    int polls = 0;
+    const pid made = all.spawn(as_process([&](routine_self& me) -> routine {
+                            for (;; ++polls)
+                                if (co_await me.receive_for(0)) co_return;
+                        }))
+                         .id;
+    (void)all.spawn(as_process([&](routine_self& me) -> routine {
+        co_await me.sleep(1'000'000);
+        EXPECT_EQ(me.send(made, 1), send_answer::accepted);
+    }));
+    all.join();
+    EXPECT_GT(polls, 0);
+}
+
+TEST(routine, a_call_with_a_limit_says_so_and_its_late_answer_ends_no_other_wait) {
+    processes all({.workers = 2});
+    // Answers a request when the next one comes; the first one's asker has given up by then.
+    const pid slow = all.spawn(as_process([](routine_self& me) -> routine {
+                          event first = co_await me.receive();
+                          event second = co_await me.receive();
+                          EXPECT_EQ(me.answer(first.reply(), std::string("late")), send_answer::accepted);
+                          co_await me.sleep(2'000'000);
+                          EXPECT_EQ(me.answer(second.reply(), std::string("in time")), send_answer::accepted);
+                      }))
+                       .id;
+    (void)all.spawn(as_process([&](routine_self& me) -> routine {
+        call_answer a = co_await me.call_for(1'000'000, slow, 1);
+        EXPECT_FALSE(a);
+        EXPECT_EQ(a.sent, send_answer::accepted);
+        EXPECT_EQ(a.error, yield_error::timed_out);
+        a = co_await me.call_for(INT64_MAX, slow, 2);
+        EXPECT_TRUE(a);
+        EXPECT_EQ(*a.data.get<std::string>(), "in time");
+        a = co_await me.call_for(1'000'000, pid{}, 3);
+        EXPECT_EQ(a.sent, send_answer::no_such_process);
+        EXPECT_EQ(a.error, yield_error::none) << "refused at once: no time is over";
+    }));
+    all.join();
+    EXPECT_EQ(all.counters().exceptions, 0U);
+}
+
 TEST(routine, is_not_told_the_end_of_what_it_began_under_a_tag_of_its_own) {
     processes all({.workers = 1, .handlers = {{1, [](auto& core, process_command&& c) {
                                                    (void)core.complete_yield(c.from, c.tag, std::string(100, 'x'));
@@ -191,8 +332,10 @@ TEST(routine, is_not_told_the_end_of_what_it_began_under_a_tag_of_its_own) {
 }
 
 TEST(routine, a_cancel_ends_the_wait_it_finds_once_and_the_routine_may_clean_up) {
-    enum class waits { receives, selects, sleeps, calls, commands };
-    for (const waits what : {waits::receives, waits::selects, waits::sleeps, waits::calls, waits::commands}) {
+    enum class waits { receives, selects, sleeps, calls, commands, receives_with_a_limit, calls_with_a_limit };
+    static constexpr std::int64_t hour = 3'600'000'000'000;
+    for (const waits what : {waits::receives, waits::selects, waits::sleeps, waits::calls, waits::commands,
+                             waits::receives_with_a_limit, waits::calls_with_a_limit}) {
         processes all({.workers = 1, .handlers = {{1, [](auto&, process_command&&) {}}}});
         const pid silent = all.spawn(as_process([](routine_self& me) -> routine {
                                   std::vector<event> kept;
@@ -209,6 +352,8 @@ TEST(routine, a_cancel_ends_the_wait_it_finds_once_and_the_routine_may_clean_up)
                 if (what == waits::sleeps) co_await me.sleep(INT64_MAX);
                 if (what == waits::calls) (void)co_await me.call(silent, 1);
                 if (what == waits::commands) (void)co_await me.command(1);
+                if (what == waits::receives_with_a_limit) (void)co_await me.receive_for(hour);
+                if (what == waits::calls_with_a_limit) (void)co_await me.call_for(hour, silent, 1);
             } catch (const wait_cancelled&) {
                 cancelled = true;
             }
