@@ -79,6 +79,7 @@ struct process_stop_report {
     std::vector<entry> forced;     // and killed, and those that threw: all that did not say that they had finished
     std::vector<entry> with_mail;  // ended by themselves, but messages were left
     std::vector<pid> in_a_step;    // when not over: their step has not returned
+    // Of all these. Of each: what was left in its mailbox, and what its steps left unread or its mailbox dropped since the stop began.
     std::uint64_t undelivered = 0;
 };
 

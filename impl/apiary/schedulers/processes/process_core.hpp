@@ -255,6 +255,7 @@ private:
     void resume(place& p);
     void mail_taken(worker_type& here, place& p, event_list<Sync>& events);
     void drop_oldest(worker_type& here, place& p, event_list<Sync>& events);
+    void bury_of_a_step(place& p, dead_letter why, event_list<Sync>&& events);
     void let_sender_go(worker_type* here, pid receiver, event& e);
     void waits_no_more(pid sender, pid receiver);
     void no_answer(worker_type* here, pid receiver, reply_to what);

@@ -200,7 +200,7 @@ void process_core<Sync>::drop_oldest(worker_type& here, place& p, event_list<Syn
     }
     events = std::move(kept);
     no_answers(&here, p, dropped);
-    (void)books_.bury(p.id(), dead_letter::dropped, std::move(dropped));
+    bury_of_a_step(p, dead_letter::dropped, std::move(dropped));
 }
 template <class Sync>
 void process_core<Sync>::bury(pid self, event&& e) {
@@ -208,6 +208,12 @@ void process_core<Sync>::bury(pid self, event&& e) {
     if (!letter.is_mail()) return;
     books_.dead(self, dead_letter::ended, letter);
     if (place* const p = find(self)) ++p->more().undelivered;
+}
+// While the process goes on. The report of a stop has what was lost since it began.
+template <class Sync>
+void process_core<Sync>::bury_of_a_step(place& p, dead_letter why, event_list<Sync>&& events) {
+    const std::uint64_t letters = books_.bury(p.id(), why, std::move(events));
+    if (letters != 0 && !at_phase(running)) p.more().undelivered += letters;
 }
 template <class Sync>
 void process_core<Sync>::no_answers(worker_type* here, place& p, const event_list<Sync>& unread) {

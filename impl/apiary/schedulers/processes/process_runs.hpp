@@ -82,7 +82,7 @@ void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& event
     }
     if (!batch.rest().empty() && !out.finished_) {
         no_answers(&w, p, batch.rest());
-        books_.bury(p.id(), dead_letter::unread, std::move(batch.rest()));
+        bury_of_a_step(p, dead_letter::unread, std::move(batch.rest()));
     }
     if (out.misused_ || (!w.sources().commands().empty() && !dispatch(p, w))) {
         w.sources().commands().clear();

@@ -82,6 +82,34 @@ TEST(processes_stop, forces_those_that_do_not_end_and_names_them_with_their_mail
     EXPECT_NE(all.send(willing.id, 1), send_answer::accepted);
 }
 
+TEST(processes_stop, reports_what_steps_left_unread_since_it_began_and_no_more) {
+    std::atomic<int> steps = 0;
+    std::atomic<bool> stopping = false;
+    processes all({.workers = 1});
+    const pid reads_nothing = all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                                     if (++steps == 3) wait_for([&] { return stopping.load(); });
+                                     if (steps != 5) return;  // the fourth has three messages and the cancel, this one the cancel alone
+                                     EXPECT_EQ(batch.next()->type, event_type::cancel);
+                                     out.finish();
+                                 }))
+                                  .id;
+    wait_for([&] { return steps == 1; });
+    for (int step = 2; step <= 3; ++step) {  // the second leaves its message before the stop, the third behind it
+        EXPECT_EQ(all.send(reads_nothing, 0), send_answer::accepted);
+        wait_for([&] { return steps == step; });
+    }
+    for (int i = 0; i != 3; ++i) EXPECT_EQ(all.send(reads_nothing, i), send_answer::accepted);
+    all.request_stop();
+    stopping = true;
+    const auto report = all.stop(real_sync::forever);
+    EXPECT_EQ(steps, 5);
+    EXPECT_EQ(report.undelivered, 4U);
+    ASSERT_EQ(report.with_mail.size(), 1U);
+    EXPECT_EQ(report.with_mail[0].id, reads_nothing);
+    EXPECT_EQ(report.with_mail[0].undelivered, 4U);
+    EXPECT_EQ(all.counters().dead_letters, 5U);
+}
+
 TEST(processes_stop, names_a_step_that_does_not_return_and_goes_on_when_it_has) {
     std::atomic<bool> in_step = false, go = false;
     processes all({.workers = 1, .force_ns = 10'000'000});
