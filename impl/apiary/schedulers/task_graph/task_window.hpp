@@ -49,6 +49,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -116,8 +117,7 @@ public:
                                         "; it can be up to 2^36");
         submitted_.store(0, std::memory_order_relaxed);
         reclaimed_.store(0, std::memory_order_relaxed);
-        slots_ = Sync::template create_array<slot>(slots_mask_ + 1);
-        edges_ = Sync::template create_array<edge>(edges_mask_ + 1);
+        std::tie(slots_, edges_) = new_rings(slots_mask_ + 1, edges_mask_ + 1);
     }
     ~task_window() {
         Sync::destroy_array(edges_, edges_mask_ + 1);
@@ -223,14 +223,7 @@ public:
         const std::size_t edges_mask = power_of_two("dependencies", dependencies, max_edges) - 1;
         wait_for_all(wait);
         if (reclaimed() != submitted()) return false;
-        slot* const new_slots = Sync::template create_array<slot>(slots_mask + 1);
-        edge* new_edges = nullptr;
-        try {
-            new_edges = Sync::template create_array<edge>(edges_mask + 1);
-        } catch (...) {
-            Sync::destroy_array(new_slots, slots_mask + 1);
-            throw;
-        }
+        const auto [new_slots, new_edges] = new_rings(slots_mask + 1, edges_mask + 1);
         Sync::destroy_array(std::exchange(edges_, new_edges), std::exchange(edges_mask_, edges_mask) + 1);
         Sync::destroy_array(std::exchange(slots_, new_slots), std::exchange(slots_mask_, slots_mask) + 1);
         lap_shift_ = std::countr_zero(slots);
@@ -277,6 +270,17 @@ private:
         if (std::has_single_bit(n) && n <= most) return n;
         throw std::invalid_argument(std::string("task_graph: ") + what + " is " + std::to_string(n) +
                                     "; it must be a power of two, at most " + std::to_string(most));
+    }
+
+    // Both or neither.
+    static std::pair<slot*, edge*> new_rings(std::size_t slots, std::size_t edges) {
+        slot* const new_slots = Sync::template create_array<slot>(slots);
+        try {
+            return {new_slots, Sync::template create_array<edge>(edges)};
+        } catch (...) {
+            Sync::destroy_array(new_slots, slots);
+            throw;
+        }
     }
 
     std::size_t index(task_id id) const { return static_cast<std::size_t>(id) & slots_mask_; }

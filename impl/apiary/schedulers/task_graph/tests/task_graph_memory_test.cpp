@@ -71,6 +71,23 @@ TEST(task_graph_memory, a_failure_that_cannot_be_noted_ends_the_program) {
         "no memory for a failure");
 }
 
+int alive = 0;
+
+// The heap is empty when the fourth has been made.
+struct last_that_fits {
+    last_that_fits() { heap_is_empty = ++alive == 4; }
+    ~last_that_fits() { --alive; }
+    last_that_fits(const last_that_fits&) = delete;
+    last_that_fits& operator=(const last_that_fits&) = delete;
+};
+
+TEST(task_graph_memory, a_window_without_memory_for_its_edges_gives_its_slots_back) {
+    using window = apiary::task_window<apiary::real_sync, apiary::task_graph_limits, last_that_fits>;
+    EXPECT_THROW(window({.slots = 4, .dependencies = 4}), std::bad_alloc);
+    heap_is_empty = false;
+    EXPECT_EQ(alive, 0);
+}
+
 TEST(task_graph_memory, a_window_that_cannot_grow_stays) {
     for (const ready_policy policy : {ready_policy::locality, ready_policy::fifo}) {
         task_graph g({.workers = {0}, .window = 4, .policy = policy, .window_most = 64});
