@@ -40,6 +40,12 @@ class global_pool {
 public:
     global_pool() { has_ready_.store(false, std::memory_order_relaxed); }
 
+    // Behind it take needs no memory, as long as no more wait. Passes on std::bad_alloc.
+    void reserve(std::size_t nodes) {
+        const typename Sync::lock held(takers_);
+        ready_.reserve(nodes);
+    }
+
     [[nodiscard]] push_result push(Node* node) { return incoming_.push(node); }
 
     // All or nothing; on `closed` the list is left as it was. Precondition: not empty.

@@ -58,11 +58,6 @@ inline window_sizes sizes_of(const task_graph_config& c) {
     return {c.window, c.dependencies, c.output_bytes, c.window_most};
 }
 
-template <class Desks>
-void reserve_all(Desks& desks, std::size_t tasks) {
-    for (auto& desk : desks) desk.reserve(tasks);
-}
-
 template <class Ready>
 void add_counters(task_graph_counters& all, const Ready& w, const worker_counters& engine) {
     all.ran += w.ran.get();

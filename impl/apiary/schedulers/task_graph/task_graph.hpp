@@ -27,8 +27,9 @@
 //            heap), window_stuck (an open scope keeps the window full), std::logic_error (behind close,
 //            or from a task of this graph). A task that throws cancels those that depend on it; failures()
 //            says which, and why. Nothing is thrown by wait or close for it.
-// Memory.    Slots of 128 bytes, edges of 12, the output heap; all allocated at the start. Callables of
-//            more than task_body::room bytes, and failures, are allocated as they come.
+// Memory.    Slots of 128 bytes, edges of 12, the output heap, and for each type 8 bytes a slot for what is ready (24 by
+//            another policy than locality); all allocated at the start, and where the window grows. Callables of more
+//            than task_body::room bytes, and failures, are allocated as they come. A deque that cannot grow is passed by.
 //
 // The protocol, and where it departs from the seed: README.md.
 // Tested by tests/. Checked by model_check/schedulers/task_graph. Stressed by stress/schedulers/task_graph.
@@ -88,6 +89,7 @@ public:
             auto* const desk = config_.policy == ready_policy::locality
                                    ? nullptr
                                    : &desks_.emplace_back(config_.policy, config_.window);
+            if (desk == nullptr) crew.pool().reserve(config_.window);
             for (unsigned i = 0; i != all; ++i) {
                 crew.table().attach(crew);
                 crew.table()[i]->ready().desk = desk;
@@ -122,7 +124,7 @@ public:
         const auto [task, ready] = window_.submit(
             after, options.bytes,
             [&](slot& s) { s.fill(std::forward<F>(f), options.type, options.priority, options.ahead_ns); },
-            [this](slot& s) { wait_for(s); }, [this](std::size_t slots) { reserve_all(desks_, slots); });
+            [this](slot& s) { wait_for(s); }, [this](std::size_t slots) { reserve(slots); });
         if (ready) hand_on(*task);
         return task->id.read();
     }
@@ -253,6 +255,12 @@ private:
     private:
         std::optional<typename Sync::lock> held_;
     };
+    // So many tasks may be ready, and a worker that takes one needs no memory.
+    void reserve(std::size_t tasks) {
+        for (desk_type& desk : desks_) desk.reserve(tasks);
+        if (desks_.empty())
+            for (crew_type& c : crews_) c.pool().reserve(tasks);
+    }
     void wait_for_all() {
         window_.wait_for_all([this](slot& s) { wait_for(s); });
     }

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstddef>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include <apiary/testing/replaced_new.hpp>
@@ -31,18 +33,39 @@ struct without_memory {
     without_memory& operator=(const without_memory&) = delete;
 };
 
-TEST(task_graph_memory, tasks_that_become_ready_need_none) {
+TEST(task_graph_memory, tasks_that_become_ready_need_none_however_many) {
     for (const ready_policy policy :
          {ready_policy::fifo, ready_policy::min_clock, ready_policy::critical_path, ready_policy::locality}) {
-        task_graph g({.workers = {0}, .window = 128, .policy = policy});
-        std::vector<int> ran(100);
+        task_graph g({.workers = {0}, .window = 4096, .policy = policy});
+        std::vector<int> ran(4000);  // more than a deque has room for at first
         const auto root = g.submit([&ran] { ++ran[0]; });
         for (std::size_t i = 1; i != ran.size(); ++i) g.submit({root}, [&ran, i] { ++ran[i]; });
         {
             const without_memory here;
             g.wait();
         }
-        EXPECT_EQ(ran, std::vector<int>(100, 1)) << name_of(policy);
+        EXPECT_EQ(ran, std::vector<int>(ran.size(), 1)) << name_of(policy);
+    }
+}
+
+TEST(task_graph_memory, workers_of_another_type_need_none_to_take_what_is_posted_to_them) {
+    for (const std::size_t window_most : {0U, 4096U}) {
+        task_graph g({.workers = {0, 1}, .window = window_most == 0 ? 4096U : 4U, .window_most = window_most});
+        while (g.window() != 4096) g.submit([] {});
+        g.wait();
+        std::atomic<int> ran = 0;
+        std::atomic<bool> all_there = false;
+        g.submit(
+            [&all_there] {
+                heap_is_empty = true;  // for its worker, until the graph ends
+                while (!all_there) std::this_thread::yield();
+            },
+            {.type = 1});
+        while (g.progress().begun != g.submitted()) std::this_thread::yield();
+        for (int i = 0; i != 1000; ++i) g.submit([&ran] { ++ran; }, {.type = 1});
+        all_there = true;
+        g.wait();
+        EXPECT_EQ(ran, 1000);
     }
 }
 
