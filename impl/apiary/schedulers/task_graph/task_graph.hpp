@@ -11,8 +11,9 @@
 // (fork_join), or tasks without dependencies (hive).
 //
 // Threads.   submit, scope, wait, close, state, output, window, bytes, report: the submitter, which is one thread at a time;
-//            the first four not a task of this graph. With several_submitters any thread may call submit, wait and close; they
-//            exclude each other, also while one of them waits; state to report: while none of them is called.
+//            the first four not a task of this graph, nor a task that such a one runs while it waits for another
+//            graph. With several_submitters any thread may call submit, wait and close; they exclude each other,
+//            also while one of them waits; state to report: while none of them is called.
 //            submitted, reclaimed, progress, counters, failures: any. write_trace: behind close. Construction and
 //            destruction: while no other call runs.
 // Blocking.  submit waits while the window, the dependencies or the output heap is full. wait and close
@@ -268,11 +269,15 @@ private:
         return config_.workers[type] != 0 || (type == 0 && config_.submitter_helps);
     }
     void must_be_no_task() const {
-        const auto* const here = Sync::template current<worker_type>();
-        if (here != nullptr && &here->owner() == this) [[unlikely]]
+        const worker_type* here = Sync::template current<worker_type>();
+        while (here != nullptr && &here->owner() != this) [[unlikely]]
+            here = here->owner().beneath(*here);
+        if (here != nullptr) [[unlikely]]
             throw std::logic_error(
                 "task_graph: a task of this graph calls its submitter's functions; it could wait for itself");
     }
+    // By a task that `w` runs. The worker of another graph whose task waits for this one: it is on the same stack, below.
+    const worker_type* beneath(const worker_type& w) const { return &w == crews_[0].table()[0] ? beneath_ : nullptr; }
     void must_be_open() const {
         if (closed_) [[unlikely]]
             throw std::logic_error("task_graph: submit behind close");
@@ -390,6 +395,7 @@ private:
         waiting_.emplace(submitter());
         if (s.out.watch()) return;
         worker_type* const before = Sync::template current<worker_type>();
+        beneath_ = before;
         Sync::set_current(&submitter());
         submitter().help_until(*waiting_, [this] { return config_.submitter_helps; });
         Sync::set_current(before);
@@ -423,6 +429,7 @@ private:
     std::deque<desk_type> desks_;  // of each type; none for locality
     std::deque<crew_type> crews_;
     std::optional<latch<worker_type>> waiting_;  // where the submitter waits
+    const worker_type* beneath_ = nullptr;       // whose task it is that waits there, of another graph
     bool closed_ = false;
     std::size_t open_at_close_ = 0;
     std::vector<std::thread> threads_;

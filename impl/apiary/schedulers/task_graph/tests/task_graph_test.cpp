@@ -457,6 +457,35 @@ TEST(task_graph, a_task_may_submit_to_another_graph) {
     EXPECT_EQ(seen, 1);
 }
 
+// The inner task lies upon the outer one, on one stack: a wait there would be inside the outer graph's own.
+TEST(task_graph, a_task_that_submits_from_within_another_graph_fails) {
+    for (const bool several : {false, true})
+        for (const unsigned workers : {0U, 1U}) {
+            task_graph outer({.workers = {workers}, .several_submitters = several});
+            int refused = 0;
+            outer.submit([&] {
+                task_graph middle({.workers = {0}}), inner({.workers = {0}});
+                middle.submit([&] {
+                    inner.submit([&] {
+                        try {
+                            outer.submit([] {});
+                        } catch (const std::logic_error&) {
+                            ++refused;
+                        }
+                    });
+                    inner.wait();
+                });
+                middle.wait();
+                inner.submit([] {});
+                inner.wait();
+            });
+            outer.wait();
+            EXPECT_EQ(refused, 1);
+            EXPECT_EQ(outer.submitted(), 1U);
+            EXPECT_EQ(outer.counters(0).thrown, 0U);
+        }
+}
+
 TEST(task_graph, streams_many_laps_of_a_small_window) {
     task_graph g({.workers = {2}, .window = 32, .dependencies = 64, .output_bytes = 1024});
     std::uint64_t last = 0;
