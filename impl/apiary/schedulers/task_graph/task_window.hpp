@@ -112,7 +112,7 @@ public:
           edges_mask_(power_of_two("dependencies", sizes.dependencies, max_edges) - 1),
           most_slots_(sizes.most_slots == 0 ? 0 : power_of_two("window_most", sizes.most_slots, max_slots)),
           ring_(sizes.output_bytes) {
-        if (sizes.output_bytes / output_ring::grain > UINT32_MAX)
+        if (sizes.output_bytes > output_ring::grain << 32)  // a slot names its block in 32 bits, by grains
             throw std::invalid_argument("task_graph: output_bytes is " + std::to_string(sizes.output_bytes) +
                                         "; it can be up to 2^36");
         submitted_.store(0, std::memory_order_relaxed);

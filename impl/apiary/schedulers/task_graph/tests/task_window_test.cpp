@@ -267,6 +267,16 @@ TEST(task_window, refuses_what_could_never_be) {
     EXPECT_THROW(stepped(0), std::invalid_argument);
     EXPECT_THROW(stepped(4, 12), std::invalid_argument);
     EXPECT_THROW(stepped(4, 64), std::invalid_argument) << "more than an edge's field can name";
+    EXPECT_THROW(stepped(4, 4, (std::uint64_t{1} << 36) + 1), std::invalid_argument);
+}
+
+TEST(task_window, takes_a_heap_as_large_as_it_says_that_one_can_be) {
+    stepped w(16, 4, std::uint64_t{1} << 36);
+    for (std::uint64_t i = 0; i != 16; ++i) {
+        (void)w.submit({}, UINT32_MAX);
+        EXPECT_EQ(w.ready.back()->output_at(), i << 32);
+    }
+    EXPECT_TRUE(w.waited_for.empty());
 }
 
 TEST(task_window, gets_another_size_when_all_is_consumed) {
