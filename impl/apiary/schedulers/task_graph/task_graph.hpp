@@ -160,10 +160,11 @@ public:
         return report();
     }
 
-    // What a task has put out: while it has completed, and a scope or a consumer holds it. Else empty.
+    // What a task has put out: while it has completed, and a scope or a consumer holds it. Else empty, also of one that threw
+    // or was cancelled.
     std::span<const std::byte> output(task_id id) const {
         const auto* s = window_.completed(id);
-        return s == nullptr ? std::span<const std::byte>() : bytes_of(*s);
+        return s == nullptr || s->out.snapshot().failed() ? std::span<const std::byte>() : bytes_of(*s);
     }
     template <class T>
     const T* output(task_id id) const {

@@ -311,6 +311,19 @@ TEST(task_graph, outputs_can_be_read_while_a_scope_is_open) {
     EXPECT_TRUE(g.output(99).empty()) << "never submitted";
 }
 
+TEST(task_graph, of_a_task_that_threw_or_was_cancelled_has_no_output) {
+    task_graph g({.workers = {1}});
+    const task_graph::scope s(g);
+    const auto threw = g.submit([] { throw 1; }, {.bytes = sizeof(long)});
+    const auto cancelled = g.submit({threw}, [] {}, {.bytes = sizeof(long)});
+    g.wait();
+    for (const task_id id : {threw, cancelled}) {
+        EXPECT_EQ(g.state(id), task_state::completed);
+        EXPECT_TRUE(g.output(id).empty()) << "nobody has written it";
+        EXPECT_EQ(g.output<long>(id), nullptr);
+    }
+}
+
 TEST(task_graph, a_scope_that_keeps_the_window_full_is_named) {
     task_graph g({.workers = {1}, .window = 4});
     task_graph::scope s(g);
