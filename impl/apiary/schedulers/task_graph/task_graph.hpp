@@ -36,6 +36,7 @@
 // Tested by tests/. Checked by model_check/schedulers/task_graph. Stressed by stress/schedulers/task_graph.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -182,8 +183,9 @@ public:
     std::size_t window() const { return window_.slots(); }                         // a submit may make it larger
     std::size_t bytes() const { return window_.bytes() + window_.ring().size(); }  // of the window and the output heap
     task_graph_progress progress() const {
-        task_graph_progress p{.submitted = submitted(), .begun = 0};
+        task_graph_progress p;
         for (std::size_t type = 0; type != crews_.size(); ++type) p.begun += counters_of(type).begun();
+        p.submitted = std::max(submitted(), p.begun);  // what has begun was submitted, however old the number is
         return p;
     }
     std::vector<task_failure> failures() { return window_.failures().entries(); }

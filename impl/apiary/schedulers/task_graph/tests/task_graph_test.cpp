@@ -205,6 +205,21 @@ TEST(task_graph, tells_how_far_it_is) {
     EXPECT_EQ(g.progress().begun, 2U) << "one ran, one was cancelled";
 }
 
+TEST(task_graph, has_never_begun_more_than_was_submitted) {
+    task_graph g({.workers = {1}, .window = 64});
+    std::atomic<bool> ended = false;
+    std::uint64_t looks = 0, wrong = 0;
+    std::thread watcher([&] {
+        for (; !ended; ++looks)
+            if (const auto p = g.progress(); p.begun > p.submitted) ++wrong;
+    });
+    for (int i = 0; i != 300'000; ++i) g.submit([] {});
+    g.wait();
+    ended = true;
+    watcher.join();
+    EXPECT_EQ(wrong, 0U) << "of " << looks;
+}
+
 struct traced : apiary::real_sync {
     using task_graph_trace = apiary::event_trace;
 };
