@@ -151,6 +151,9 @@ TEST(graph_generators, make_the_other_patterns_of_task_bench) {
 TEST(graph_plan, knows_the_way_to_the_end_of_each_task) {
     EXPECT_EQ(apiary::ways_to_the_end(read("a cost 1\nb cost 20 after a\nc cost 3 after a\n")),
               (std::vector<std::int64_t>{21, 20, 3}));
+    EXPECT_EQ(apiary::ways_to_the_end(read("a cost 9223372036854775807\nb cost 1 after a\n")),
+              (std::vector<std::int64_t>{INT64_MAX, 1}))
+        << "a file may have such costs";
 }
 
 TEST(graph_plan, runs_on_a_task_graph_behind_what_that_has_had_before) {
