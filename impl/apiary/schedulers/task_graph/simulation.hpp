@@ -18,7 +18,8 @@
 //
 // Threads. One, for each simulation; the plan must stay as it is meanwhile.
 // Errors. std::invalid_argument: a type without workers, a negative cost, a plan whose producers do not come
-//         first; std::length_error as submit. Tested by simulation_test.cpp.
+//         first, a time of the config that is negative, a spread that is not 0 to 1, times that add up to 2^62 ns;
+//         std::length_error as submit; std::logic_error: run the second time. Tested by simulation_test.cpp.
 // Not modelled: caches, transfers between workers of one type, the time of a theft or a wake, at_once.
 #pragma once
 
@@ -51,7 +52,7 @@ struct simulation_config {
     std::vector<unsigned> workers = {1};  // of each type; any number
     ready_policy policy = ready_policy::locality;
     cost_model costs = cost_model::fixed;
-    double spread = 0.2;
+    double spread = 0.2;  // 0 to 1
     std::uint64_t seed = 1;
     std::int64_t submit_ns = 0, hand_over_ns = 0;
     std::int64_t transfer_ns_per_kb = 0;  // of an output that a task of another type reads; 0: they share memory
@@ -79,6 +80,11 @@ class simulation {
 public:
     simulation(const graph_plan& plan, const simulation_config& config)
         : plan_(plan), config_(config), window_(config.window) {
+        if (config.submit_ns < 0 || config.hand_over_ns < 0 || config.transfer_ns_per_kb < 0)
+            throw std::invalid_argument("simulation: submit_ns, hand_over_ns or transfer_ns_per_kb is negative");
+        if (!(config.spread >= 0 && config.spread <= 1))  // beyond, a task could end before it begins
+            throw std::invalid_argument("simulation: spread is " + std::to_string(config.spread) +
+                                        "; it can be 0 to 1");
         for (const unsigned workers : config.workers) {
             type_state& t = types_.emplace_back(config.policy);
             t.busy_of.resize(workers);
@@ -86,10 +92,12 @@ public:
         }
         costs_.reserve(plan.size());
         for (std::size_t i = 0; i != plan.size(); ++i) costs_.push_back(cost(i));
+        must_end_in_time();
         if (config.policy == ready_policy::critical_path) ways_ = ways_to_the_end(plan);
     }
 
     simulation_report run() {
+        if (window_.submitted() != 0) throw std::logic_error("simulation: it has run before");
         for (std::size_t i = 0; i != plan_.size(); ++i) {
             const planned_task& t = plan_[i];
             if (t.type >= types_.size() || config_.workers[t.type] == 0)
@@ -114,6 +122,7 @@ private:
         std::int8_t priority() const { return of->priority; }
         std::int64_t ahead() const { return way; }
     };
+    static constexpr double too_long = 0x1p62;
     using window_type = task_window<real_sync, task_graph_limits, body>;
     using slot = window_type::slot;
     // Less is sooner; the number makes it one order.
@@ -144,7 +153,21 @@ private:
         const double drawn = (static_cast<double>(x >> 11) + 0.5) / 9007199254740992.0;  // within 0 and 1
         const double factor =
             config_.costs == cost_model::uniform ? 1 + config_.spread * (2 * drawn - 1) : -std::log(drawn);
-        return std::llround(static_cast<double>(planned) * factor);
+        const double ns = static_cast<double>(planned) * factor;
+        return ns < too_long ? std::llround(ns) : INT64_MAX;
+    }
+    // One thing behind the other: no sum of a run is more.
+    void must_end_in_time() const {
+        double all = 0;
+        for (std::size_t i = 0; i != plan_.size(); ++i) {
+            all += static_cast<double>(costs_[i]) + static_cast<double>(config_.submit_ns) +
+                   static_cast<double>(config_.hand_over_ns);
+            for (const std::uint64_t p : plan_[i].after)
+                if (p < i) all += static_cast<double>(plan_[p].bytes) * static_cast<double>(config_.transfer_ns_per_kb);
+        }
+        if (!(all < too_long))
+            throw std::invalid_argument("simulation: costs, submits, hand-overs and 1024 times the transfers add up to " +
+                                        std::to_string(all) + " ns; it must be less than 2^62");
     }
 
     // The submitter waits: time goes on until the slot is spent.

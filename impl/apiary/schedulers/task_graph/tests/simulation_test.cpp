@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <sstream>
@@ -198,6 +199,28 @@ TEST(simulation, refuses_bad_input) {
     plan = {{.name = "a", .bytes = 200}};
     EXPECT_THROW((void)simulate(plan, {.window = {.output_bytes = 64}}), std::length_error);
     EXPECT_EQ(simulate({}, {}).makespan_ns, 0);
+}
+
+// A task would end before it begins, or a sum would wrap around.
+TEST(simulation, refuses_times_that_are_none) {
+    const auto plan = apiary::chain_plan(3, 1000);
+    for (const double spread : {-0.1, 1.1, std::nan("")})
+        EXPECT_THROW((void)simulate(plan, {.costs = cost_model::uniform, .spread = spread}), std::invalid_argument);
+    EXPECT_THROW((void)simulate(plan, {.submit_ns = -1}), std::invalid_argument);
+    EXPECT_THROW((void)simulate(plan, {.hand_over_ns = -1}), std::invalid_argument);
+    EXPECT_THROW((void)simulate(plan, {.transfer_ns_per_kb = -1}), std::invalid_argument);
+    EXPECT_THROW((void)simulate(plan, {.hand_over_ns = INT64_MAX}), std::invalid_argument);
+    for (const cost_model costs : {cost_model::fixed, cost_model::uniform, cost_model::exponential})
+        EXPECT_THROW((void)simulate(apiary::chain_plan(2, INT64_MAX), {.costs = costs}), std::invalid_argument);
+    const auto of_years = apiary::chain_plan(2, std::int64_t{1} << 60);
+    EXPECT_EQ(simulate(of_years, {.policy = ready_policy::critical_path}).makespan_ns, std::int64_t{1} << 61);
+}
+
+TEST(simulation, runs_once) {
+    const auto plan = apiary::chain_plan(3, 10);
+    apiary::simulation once(plan, {});
+    EXPECT_EQ(once.run().makespan_ns, 30);
+    EXPECT_THROW((void)once.run(), std::logic_error) << "its window and its clocks are those of the first";
 }
 
 TEST(simulation, writes_a_trace) {
