@@ -2,7 +2,7 @@
 //
 // Threads. The submitter.
 // Errors.  std::logic_error: behind close, or in a graph that several may submit to; end() the second time, or while a
-//          scope inside it is open. The destructor ends it.
+//          scope inside it is open. The destructor ends it; where a scope inside it is open, that ends the program.
 #pragma once
 
 #include <cstddef>

@@ -357,6 +357,13 @@ TEST(task_graph, a_scope_ends_once_and_behind_those_inside_it) {
     }
     outer.end();
     EXPECT_THROW(outer.end(), std::logic_error);
+    EXPECT_DEATH(
+        {
+            auto first = std::make_unique<task_graph::scope>(g);
+            const task_graph::scope second(g);
+            first.reset();
+        },
+        "a scope ends before one that is inside it");
 }
 
 TEST(task_graph, a_close_ends_the_scopes_that_nobody_has_ended) {
