@@ -9,15 +9,18 @@
 // type 1 when there are two types.
 #include <apiary/schedulers/task_graph/simulation.hpp>
 
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <apiary/schedulers/task_graph/graph_generators.hpp>
@@ -25,18 +28,22 @@
 namespace {
 
 constexpr std::int64_t cost_ns = 10'000;
+constexpr std::uint64_t most_depth = 40;  // of a tree: 2^41 tasks
 
-std::uint64_t number(const std::string& what, const std::string& word) {
-    if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos)
-        throw std::invalid_argument(what + " is '" + word + "'; it must be a number");
-    return std::stoull(word);
+template <class T = std::uint64_t>
+T number(const std::string& what, const std::string& word, T most = std::numeric_limits<T>::max()) {
+    T value{};
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size() || value < 0 || value > most)
+        throw std::invalid_argument(what + " is '" + word + "'; it must be a number, at most " + std::to_string(most));
+    return value;
 }
 
 apiary::graph_plan load(const std::string& name, std::size_t types) {
     const std::size_t colon = name.find(':');
     const std::string shape = name.substr(0, colon);
     if (colon != std::string::npos) {
-        const std::uint64_t n = number(shape, name.substr(colon + 1));
+        const std::uint64_t n = number(shape, name.substr(colon + 1), shape == "tree" ? most_depth : UINT64_MAX);
         if (shape == "lu") return apiary::lu_plan(n, cost_ns, types > 1 ? 1 : 0);
         if (shape == "nearest") return apiary::nearest_plan(n, 100, cost_ns);
         if (shape == "spread") return apiary::spread_plan(n, 100, cost_ns);
@@ -76,7 +83,7 @@ void simulate(const std::vector<std::string>& words) {
             config.workers.clear();
             std::istringstream each(value);
             for (std::string n; std::getline(each, n, ',');)
-                config.workers.push_back(static_cast<unsigned>(number(option, n)));
+                config.workers.push_back(number<unsigned>(option, n));
         } else if (option == "--policy") {
             config.policy = apiary::policy_of(value);
         } else if (option == "--costs") {
@@ -89,11 +96,11 @@ void simulate(const std::vector<std::string>& words) {
         } else if (option == "--seed") {
             config.seed = number(option, value);
         } else if (option == "--submit") {
-            config.submit_ns = static_cast<std::int64_t>(number(option, value));
+            config.submit_ns = number<std::int64_t>(option, value);
         } else if (option == "--hand-over") {
-            config.hand_over_ns = static_cast<std::int64_t>(number(option, value));
+            config.hand_over_ns = number<std::int64_t>(option, value);
         } else if (option == "--transfer") {
-            config.transfer_ns_per_kb = static_cast<std::int64_t>(number(option, value));
+            config.transfer_ns_per_kb = number<std::int64_t>(option, value);
         } else if (option == "--trace" || option == "--picture" || option == "--dot" || option == "--text") {
             files[option] = value;
         } else {
