@@ -22,11 +22,11 @@ public:
     T* output() const {
         return reinterpret_cast<T*>(output().data());
     }
-    // How many producers were named, and what the i-th of them has put out: empty if it has no output, or was consumed before
-    // this task was submitted.
+    // How many producers were named, and what the i-th of them has put out: empty if it has no output, was consumed before
+    // this task was submitted, or is none of them.
     std::size_t inputs() const { return slot_->edges.read(); }
     std::span<const std::byte> input(std::size_t i) const {
-        const Slot* const producer = graph().window_.input(*slot_, i);
+        const Slot* const producer = i < inputs() ? graph().window_.input(*slot_, i) : nullptr;  // beyond lie others' edges
         return producer == nullptr ? std::span<const std::byte>() : graph().bytes_of(*producer);
     }
     template <class T>

@@ -40,6 +40,22 @@ TEST(task_graph, hands_outputs_on) {
     EXPECT_EQ(seen, 2120);
 }
 
+TEST(task_graph, an_input_beyond_those_that_were_named_is_empty) {
+    task_graph g({.workers = {0}});
+    const task_graph::scope outputs_stay(g);
+    std::size_t there = 0, beyond = 0;
+    const auto a = g.submit([] {}, {.bytes = 8});
+    const auto b = g.submit({a}, [](auto& t) { *t.template output<int>() = 1; }, {.bytes = 4});
+    g.submit({b}, [&](auto& t) {
+        there = t.input(0).size();
+        beyond = t.input(1).size() + t.input(SIZE_MAX).size();
+    });
+    g.submit({a}, [] {});
+    g.wait();
+    EXPECT_EQ(there, 4U);
+    EXPECT_EQ(beyond, 0U) << "the edges around it are other tasks'";
+}
+
 TEST(task_graph, of_the_submitter_alone_runs_everything_in_wait) {
     task_graph g({.workers = {0}});
     std::vector<int> order;
