@@ -12,8 +12,9 @@
 //
 // Threads.   submit, scope, wait, close, state, output, window, bytes, report: the submitter, which is one thread at a time;
 //            the first four not a task of this graph, nor a task that such a one runs while it waits for another
-//            graph. With several_submitters any thread may call submit, wait and close; they exclude each other,
-//            also while one of them waits; state to report: while none of them is called.
+//            graph, nor the copy or move of a callable, which a submit makes in the middle of its turn. With
+//            several_submitters any thread may call submit, wait and close; they exclude each other, also while one of
+//            them waits; state to report: while none of them is called.
 //            submitted, reclaimed, progress, counters, failures: any. write_trace: behind close. Construction and
 //            destruction: while no other call runs.
 // Blocking.  submit waits while the window, the dependencies or the output heap is full. wait and close
