@@ -1,8 +1,9 @@
 // graph_scope: while it lives, the outputs of the tasks that are submitted to a task_graph stay.
 //
 // Threads. The submitter.
-// Errors.  std::logic_error: behind close, or in a graph that several may submit to; end() the second time, or while a
-//          scope inside it is open. The destructor ends it; where a scope inside it is open, that ends the program.
+// Errors.  std::logic_error: by a task of the graph, behind close, or in a graph that several may submit to; end() by a
+//          task of the graph, the second time, or while a scope inside it is open. The destructor ends it; where
+//          end() would throw, the program ends.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +29,7 @@ public:
     graph_scope& operator=(const graph_scope&) = delete;
 
     void end() {
+        graph_.must_be_no_task();
         if (depth_ == 0 || graph_.closed_) throw std::logic_error("task_graph: a scope has ended before");
         if (depth_ != graph_.window_.open_scopes())
             throw std::logic_error("task_graph: a scope ends before one that is inside it");

@@ -382,6 +382,18 @@ TEST(task_graph, a_scope_ends_once_and_behind_those_inside_it) {
         "a scope ends before one that is inside it");
 }
 
+TEST(task_graph, a_scope_is_not_ended_by_a_task) {
+    for (const unsigned workers : {0U, 1U}) {
+        task_graph g({.workers = {workers}});
+        task_graph::scope s(g);
+        g.submit([&s] { s.end(); });
+        g.wait();
+        EXPECT_EQ(g.counters(0).thrown, 1U);
+        s.end();
+        EXPECT_EQ(g.close().open_scopes, 0U);
+    }
+}
+
 TEST(task_graph, a_close_ends_the_scopes_that_nobody_has_ended) {
     task_graph g({.workers = {1}});
     task_graph::scope s(g);
