@@ -47,7 +47,7 @@ struct task_graph_report {
 };
 
 struct task_graph_progress {
-    std::uint64_t submitted = 0, begun = 0;  // the latter have run or run now, or were cancelled; never more than the former
+    std::uint64_t submitted = 0, begun = 0;  // the latter have run or run now, or were cancelled; never more
 };
 
 inline const task_graph_config& checked(const task_graph_config& c, unsigned max_workers) {

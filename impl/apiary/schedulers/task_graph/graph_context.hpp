@@ -26,7 +26,8 @@ public:
     // this task was submitted, or is none of them.
     std::size_t inputs() const { return slot_->edges.read(); }
     std::span<const std::byte> input(std::size_t i) const {
-        const Slot* const producer = i < inputs() ? graph().window_.input(*slot_, i) : nullptr;  // beyond lie others' edges
+        if (i >= inputs()) return {};  // beyond lie the edges of other tasks
+        const Slot* const producer = graph().window_.input(*slot_, i);
         return producer == nullptr ? std::span<const std::byte>() : graph().bytes_of(*producer);
     }
     template <class T>

@@ -183,7 +183,7 @@ inline void write_graphviz(std::ostream& out, const graph_plan& plan) {
 inline std::vector<std::int64_t> ways_to_the_end(const graph_plan& plan) {
     std::vector<std::int64_t> ways(plan.size());
     for (std::size_t i = plan.size(); i-- != 0;) {
-        if (__builtin_add_overflow(ways[i], plan[i].cost_ns, &ways[i])) ways[i] = std::numeric_limits<std::int64_t>::max();
+        if (__builtin_add_overflow(ways[i], plan[i].cost_ns, &ways[i])) ways[i] = INT64_MAX;
         for (const std::uint64_t p : plan[i].after) {
             if (p >= i)
                 throw std::invalid_argument("graph plan: task '" + plan[i].name +

@@ -166,8 +166,8 @@ private:
                 if (p < i) all += static_cast<double>(plan_[p].bytes) * static_cast<double>(config_.transfer_ns_per_kb);
         }
         if (!(all < too_long))
-            throw std::invalid_argument("simulation: costs, submits, hand-overs and 1024 times the transfers add up to " +
-                                        std::to_string(all) + " ns; it must be less than 2^62");
+            throw std::invalid_argument("simulation: costs, submits, hand-overs and 1024 times the transfers are " +
+                                        std::to_string(all) + " ns in all; it must be less than 2^62");
     }
 
     // The submitter waits: time goes on until the slot is spent.
