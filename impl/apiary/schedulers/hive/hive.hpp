@@ -52,6 +52,7 @@
 #include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
+#include <apiary/timers/clock.hpp>
 #include <apiary/workers/in_range.hpp>
 
 namespace apiary {
@@ -121,7 +122,7 @@ public:
     [[nodiscard]] delayed_handle<Sync> post_delayed(F&& callable, std::chrono::duration<Rep, Period> delay) {
         using block = delayed_callable<std::decay_t<F>, Sync>;
         refuse_empty(callable);
-        const std::int64_t deadline = deadline_after(delay);
+        const std::int64_t deadline = deadline_after(core_.now_ns(), delay);
         auto* b = Sync::template create<block>(std::forward<F>(callable));
         delayed_handle<Sync> handle(b);
         pending t;
@@ -338,18 +339,6 @@ private:
         else
             refused_.fetch_add(1, std::memory_order_relaxed);
         return yes;
-    }
-
-    // When a delay that starts now ends: rounded up, and "never" when it is beyond the clock.
-    template <class Rep, class Period>
-    std::int64_t deadline_after(std::chrono::duration<Rep, Period> delay) const {
-        const std::int64_t now = core_.now_ns();
-        if (!(delay > delay.zero())) return now;  // what is no number, too
-        constexpr std::int64_t never = timer_heap<task_type, Sync>::never;
-        const std::chrono::duration<double> most(static_cast<double>(never - now) / 1e9);
-        if (std::chrono::duration<double>(delay) >= most) return never;
-        const std::int64_t ns = std::chrono::ceil<std::chrono::nanoseconds>(delay).count();
-        return ns < never - now ? now + ns : never;  // the comparison above was of rounded numbers
     }
 
     // The worker whose task is running on this thread, if it is one of this hive.
