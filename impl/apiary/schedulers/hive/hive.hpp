@@ -397,8 +397,11 @@ private:
         std::unique_lock held(threads_mutex_);
         if (phase_ == phase::ended || core_.stopping()) return std::nullopt;
         // The thread first: what a worker in service accepts must be run. It waits for the mutex, and ends if it is given none.
-        using worker_pointer = decltype(attach_one());
-        const auto given = std::make_shared<worker_pointer>(nullptr);
+        struct thread_work {
+            decltype(attach_one()) worker = nullptr;
+            std::thread before;  // of the worker's life before
+        };
+        const auto given = std::make_shared<thread_work>();
         struct waiting {
             std::unique_lock<std::mutex>& held;
             std::thread thread;
@@ -411,7 +414,8 @@ private:
         if (phase_ == phase::running)
             fresh.thread = std::thread([this, given] {
                 std::unique_lock(threads_mutex_).unlock();
-                if (*given != nullptr) run_worker(**given);
+                if (given->worker != nullptr) run_worker(*given->worker);
+                if (given->before.joinable()) given->before.join();
             });
         auto* const worker = attach_one();
         if (worker == nullptr) {
@@ -421,13 +425,11 @@ private:
                 " workers of this kind are in service or leaving, which is all there can be; detach "
                 "one, and try again when it has left");
         }
-        *given = worker;
-        const unsigned id = worker->incarnation();
-        // The old one has left this worker, and runs no more than what its thread_local objects do, which may attach, too.
-        std::thread before = std::exchange(thread_of(*worker), std::move(fresh.thread));
-        held.unlock();
-        if (before.joinable()) before.join();
-        return id;
+        given->worker = worker;
+        // The old thread has left this worker, and runs no more than what its thread_local objects do, which may attach, too: so
+        // it may be this thread, or wait for it. Only the fresh one waits for it, at its own end.
+        given->before = std::exchange(thread_of(*worker), std::move(fresh.thread));
+        return worker->incarnation();
     }
 
     worker_type* less_busy_of_two() const {
