@@ -16,7 +16,8 @@
 // Memory.  No heap call per task in the steady state, for callables of up to 40 bytes.
 // Order.   What one thread posts to one worker (post_to_worker) begins in the order of the posts,
 //          until that worker is detached. For the rest there is no order; a single worker with
-//          nothing but outside posts keeps theirs.
+//          nothing but outside posts keeps theirs, unless a batch of them (global_batch) is longer
+//          than global_probe_interval: the old end's turn then comes within it.
 // Fairness. Every accepted task begins after finitely many others, whatever tasks post, as long as
 //          each ends.
 // Errors.  A posting call throws std::bad_alloc, what copying the callable throws, or
