@@ -72,7 +72,7 @@ TEST(hive, the_main_worker_an_unknown_one_and_the_last_compute_worker_are_not_de
     running_hive r({.io_workers = 2, .compute_workers = 1});
     EXPECT_EQ(r.h.detach_io_worker(0), detach_result::main_worker);
     EXPECT_EQ(r.h.detach_io_worker(7), detach_result::unknown_worker);
-    EXPECT_EQ(r.h.detach_io_worker(64), detach_result::unknown_worker) << "another life of the main worker's slot";
+    EXPECT_EQ(r.h.detach_io_worker(512), detach_result::unknown_worker) << "another life of the main worker's slot";
     EXPECT_EQ(r.h.detach_compute_worker(0), detach_result::last_worker);
     EXPECT_EQ(r.h.detach_compute_worker(1), detach_result::unknown_worker);
     r.stop();
