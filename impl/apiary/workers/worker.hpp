@@ -363,7 +363,7 @@ private:
     // The worker is awake meanwhile: it is not woken for a post, and sees it here. False: there is time to sleep, or no timer to
     // watch for, and events would wait for ever.
     bool watch_the_clock(std::int64_t deadline, std::int64_t spin_ns) {
-        if (spin_ns == 0 || deadline == driver_type::forever || deadline - owner_.now_ns() > spin_ns) return false;
+        if (deadline == driver_type::forever || spin_ns == 0 || deadline - owner_.now_ns() > spin_ns) return false;
         while (owner_.now_ns() < deadline && !work_visible()) sync::relax();
         return true;
     }
