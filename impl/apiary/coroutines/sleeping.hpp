@@ -28,6 +28,7 @@
 #include <apiary/coroutines/awaiter.hpp>
 #include <apiary/coroutines/timer_service.hpp>
 #include <apiary/tasks/job.hpp>
+#include <apiary/timers/clock.hpp>
 
 namespace apiary {
 
@@ -80,12 +81,7 @@ sleeping<Service> sleep_until(Service& s, std::int64_t deadline_ns) {
 
 template <timer_service Service, class Rep, class Period>
 sleeping<Service> sleep_for(Service& s, std::chrono::duration<Rep, Period> delay) {
-    const std::int64_t now = s.now_ns();
-    if (!(delay > delay.zero())) return {s, now};  // what is no number, too
-    const std::chrono::duration<double> most(static_cast<double>(INT64_MAX - now) / 1e9);
-    if (std::chrono::duration<double>(delay) >= most) return {s, INT64_MAX};
-    const std::int64_t ns = std::chrono::ceil<std::chrono::nanoseconds>(delay).count();
-    return {s, ns < INT64_MAX - now ? now + ns : INT64_MAX};
+    return {s, deadline_after(s.now_ns(), delay)};
 }
 
 }  // namespace apiary

@@ -14,6 +14,7 @@
 // Source:  seed 002 sections 6.3 and 10.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -99,7 +100,11 @@ public:
         const int fd = source.descriptor();
         if (fd < 0) return watch_result::bad_descriptor;
         const auto at = static_cast<std::size_t>(fd);
-        if (at >= watches_.size()) watches_.resize(at + 1);
+        if (at >= watches_.size()) {
+            // The table grows by the number, which may be any when it is no descriptor's.
+            if (::fcntl(fd, F_GETFD) < 0) return watch_result::bad_descriptor;
+            watches_.resize(at + 1);
+        }
         epoll_event e = wanted(what, {fd, watches_[at].generation + 1});
         if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &e) < 0) {
             if (errno == EBADF || errno == EPERM) return watch_result::bad_descriptor;
@@ -110,7 +115,7 @@ public:
         event_source* before = std::exchange(watches_[at].source, &source);
         if (before == nullptr)
             ++watched_;
-        else
+        else if (before != &source)  // a farewell is the last word, and this one is watched again
             before->on_gone(gone::descriptor_closed);  // the kernel had forgotten it
         return watch_result::watched;
     }

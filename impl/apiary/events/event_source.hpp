@@ -8,7 +8,8 @@
 // Lifetime.  The source is the user's; it must outlive its watching. It may unwatch and delete itself in a call.
 // Closing.   Unwatch, then close. Epoll forgets a descriptor that is closed under its source and says nothing: the
 //            source hears no more, unwatch answers false, and if the number comes back with another source, it is
-//            told on_gone(descriptor_closed) then. A duplicate of such a descriptor keeps reporting, to nobody.
+//            told on_gone(descriptor_closed) then; with itself, it is watched again. A duplicate of such a
+//            descriptor keeps reporting, to nobody.
 // Source:    seed 002 sections 6.3 and 10.
 #pragma once
 

@@ -1,7 +1,8 @@
-// clock: where a worker gets the time from, so that a test can hold it still.
+// clock: where a worker gets the time from, so that a test can hold it still; and when a delay ends.
 //
 //   steady_clock<Sync>   the policy's monotonic clock; under a checker, its virtual one.
 //   manual_clock<Sync>   stands still until it is moved. For tests.
+//   deadline_after       the time at which a delay ends that begins now.
 //
 // Units.    Nanoseconds since an arbitrary start, never negative.
 // Threads.  now_ns, advance, set: any.
@@ -10,8 +11,12 @@
 // Source:   seed 002 section 14.1.
 #pragma once
 
+#include <chrono>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <ratio>
+#include <type_traits>
 
 #include <apiary/sync/real_sync.hpp>
 
@@ -41,5 +46,25 @@ private:
 };
 
 static_assert(clock_source<steady_clock<>> && clock_source<manual_clock<>>);
+
+// Rounded up, so that nothing is early; INT64_MAX, which is never, for what is beyond the clock. What is negative or no number
+// counts as none. In wide numbers, for the count of a delay times the nanoseconds of its unit may be beyond 64 bits where the
+// delay is an hour: of ticks of 2^-30 seconds, or of a processor's.
+template <class Rep, class Period>
+std::int64_t deadline_after(std::int64_t now_ns, std::chrono::duration<Rep, Period> delay) {
+    if (!(delay > delay.zero())) return now_ns;
+    constexpr bool fractions = std::chrono::treat_as_floating_point_v<Rep>;
+    __extension__ using wide_integer = __int128;
+    using wide = std::conditional_t<fractions, std::common_type_t<Rep, double>, wide_integer>;
+    using nanoseconds = std::chrono::duration<wide, std::nano>;
+    wide ns;
+    if constexpr (fractions)
+        ns = std::ceil(nanoseconds(delay).count());
+    else
+        ns = std::chrono::ceil<nanoseconds>(delay).count();
+    const std::int64_t left = INT64_MAX - now_ns;
+    if (ns >= static_cast<wide>(left)) return INT64_MAX;
+    return now_ns + static_cast<std::int64_t>(ns);
+}
 
 }  // namespace apiary

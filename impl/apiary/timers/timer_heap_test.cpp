@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <random>
+#include <ratio>
 #include <utility>
 #include <vector>
 
@@ -212,6 +215,26 @@ TEST(clock, the_steady_clock_does_not_go_back) {
     const std::int64_t before = clock.now_ns();
     EXPECT_GE(clock.now_ns(), before);
     EXPECT_GT(before, 0);
+}
+
+// Of units that are no whole number of nanoseconds the count times the nanoseconds is beyond 64 bits long before the delay is.
+TEST(clock, a_delay_in_any_unit_ends_no_earlier_and_beyond_the_clock_never) {
+    using namespace std::chrono_literals;
+    using apiary::deadline_after;
+    using of_a_processor = std::chrono::duration<std::int64_t, std::ratio<1, 2'893'437'000>>;
+    EXPECT_EQ(deadline_after(5, of_a_processor(3600 * 2'893'437'000)), 5 + 3'600'000'000'000);
+    using binary = std::chrono::duration<std::int64_t, std::ratio<1, 1 << 30>>;
+    EXPECT_EQ(deadline_after(5, binary(3h)), 5 + 3 * 3'600'000'000'000);
+    EXPECT_EQ(deadline_after(5, binary(1)), 6) << "rounded up";
+    EXPECT_EQ(deadline_after(5, binary::max()), 5 + 8'589'934'592'000'000'000);
+    EXPECT_EQ(deadline_after(5, binary(-1)), 5);
+    EXPECT_EQ(deadline_after(5, std::chrono::duration<std::uint64_t>(UINT64_MAX)), INT64_MAX);
+    EXPECT_EQ(deadline_after(5, std::chrono::nanoseconds(INT64_MAX - 6)), INT64_MAX - 1);
+    EXPECT_EQ(deadline_after(5, std::chrono::nanoseconds(INT64_MAX - 5)), INT64_MAX);
+    // As a float this is less than the clock has left, and in nanoseconds more.
+    EXPECT_GE(deadline_after(5, std::chrono::duration<float>(9'223'371'776)), 9'223'371'776'000'000'000);
+    EXPECT_EQ(deadline_after(5, std::chrono::duration<double>(1e300)), INT64_MAX);
+    EXPECT_EQ(deadline_after(5, std::chrono::duration<double>(0.1)), 100'000'005);
 }
 
 }  // namespace

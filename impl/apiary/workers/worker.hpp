@@ -360,9 +360,10 @@ private:
     }
 
     // A sleep ends some 50 us late; a program that wants less pays in processor time, up to timer_spin_ns for each deadline.
-    // The worker is awake meanwhile: it is not woken for a post, and sees it here. False: there is time to sleep.
+    // The worker is awake meanwhile: it is not woken for a post, and sees it here. False: there is time to sleep, or no timer to
+    // watch for, and events would wait for ever.
     bool watch_the_clock(std::int64_t deadline, std::int64_t spin_ns) {
-        if (spin_ns == 0 || deadline - owner_.now_ns() > spin_ns) return false;
+        if (deadline == driver_type::forever || spin_ns == 0 || deadline - owner_.now_ns() > spin_ns) return false;
         while (owner_.now_ns() < deadline && !work_visible()) sync::relax();
         return true;
     }

@@ -60,7 +60,7 @@ public:
     }
     // Of a scheduler that was started: drains it, unless it was stopped otherwise, and joins it.
     ~basic_global_queue() {
-        if (!threads_.empty()) request_stop();
+        request_stop();  // also of one that was not started: what a dropped callable's destructor posts is refused
         join();
         drop_all(take_all());
     }

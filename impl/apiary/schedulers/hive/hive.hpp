@@ -16,7 +16,8 @@
 // Memory.  No heap call per task in the steady state, for callables of up to 40 bytes.
 // Order.   What one thread posts to one worker (post_to_worker) begins in the order of the posts,
 //          until that worker is detached. For the rest there is no order; a single worker with
-//          nothing but outside posts keeps theirs.
+//          nothing but outside posts keeps theirs, unless a batch of them (global_batch) is longer
+//          than global_probe_interval: the old end's turn then comes within it.
 // Fairness. Every accepted task begins after finitely many others, whatever tasks post, as long as
 //          each ends.
 // Errors.  A posting call throws std::bad_alloc, what copying the callable throws, or
@@ -52,6 +53,7 @@
 #include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
+#include <apiary/timers/clock.hpp>
 #include <apiary/workers/in_range.hpp>
 
 namespace apiary {
@@ -121,7 +123,7 @@ public:
     [[nodiscard]] delayed_handle<Sync> post_delayed(F&& callable, std::chrono::duration<Rep, Period> delay) {
         using block = delayed_callable<std::decay_t<F>, Sync>;
         refuse_empty(callable);
-        const std::int64_t deadline = deadline_after(delay);
+        const std::int64_t deadline = deadline_after(core_.now_ns(), delay);
         auto* b = Sync::template create<block>(std::forward<F>(callable));
         delayed_handle<Sync> handle(b);
         pending t;
@@ -340,18 +342,6 @@ private:
         return yes;
     }
 
-    // When a delay that starts now ends: rounded up, and "never" when it is beyond the clock.
-    template <class Rep, class Period>
-    std::int64_t deadline_after(std::chrono::duration<Rep, Period> delay) const {
-        const std::int64_t now = core_.now_ns();
-        if (!(delay > delay.zero())) return now;  // what is no number, too
-        constexpr std::int64_t never = timer_heap<task_type, Sync>::never;
-        const std::chrono::duration<double> most(static_cast<double>(never - now) / 1e9);
-        if (std::chrono::duration<double>(delay) >= most) return never;
-        const std::int64_t ns = std::chrono::ceil<std::chrono::nanoseconds>(delay).count();
-        return ns < never - now ? now + ns : never;  // the comparison above was of rounded numbers
-    }
-
     // The worker whose task is running on this thread, if it is one of this hive.
     worker_type* current() const {
         worker_type* const here = Sync::template current<worker_type>();
@@ -408,8 +398,11 @@ private:
         std::unique_lock held(threads_mutex_);
         if (phase_ == phase::ended || core_.stopping()) return std::nullopt;
         // The thread first: what a worker in service accepts must be run. It waits for the mutex, and ends if it is given none.
-        using worker_pointer = decltype(attach_one());
-        const auto given = std::make_shared<worker_pointer>(nullptr);
+        struct thread_work {
+            decltype(attach_one()) worker = nullptr;
+            std::thread before;  // of the worker's life before
+        };
+        const auto given = std::make_shared<thread_work>();
         struct waiting {
             std::unique_lock<std::mutex>& held;
             std::thread thread;
@@ -422,7 +415,8 @@ private:
         if (phase_ == phase::running)
             fresh.thread = std::thread([this, given] {
                 std::unique_lock(threads_mutex_).unlock();
-                if (*given != nullptr) run_worker(**given);
+                if (given->worker != nullptr) run_worker(*given->worker);
+                if (given->before.joinable()) given->before.join();
             });
         auto* const worker = attach_one();
         if (worker == nullptr) {
@@ -432,13 +426,11 @@ private:
                 " workers of this kind are in service or leaving, which is all there can be; detach "
                 "one, and try again when it has left");
         }
-        *given = worker;
-        const unsigned id = worker->incarnation();
-        // The old one has left this worker, and runs no more than what its thread_local objects do, which may attach, too.
-        std::thread before = std::exchange(thread_of(*worker), std::move(fresh.thread));
-        held.unlock();
-        if (before.joinable()) before.join();
-        return id;
+        given->worker = worker;
+        // The old thread has left this worker, and runs no more than what its thread_local objects do, which may attach, too: so
+        // it may be this thread, or wait for it. Only the fresh one waits for it, at its own end.
+        given->before = std::exchange(thread_of(*worker), std::move(fresh.thread));
+        return worker->incarnation();
     }
 
     worker_type* less_busy_of_two() const {

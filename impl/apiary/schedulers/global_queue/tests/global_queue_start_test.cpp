@@ -53,6 +53,27 @@ TEST(global_queue_start, is_ended_by_the_destructor_which_drains) {
     EXPECT_EQ(ran, 100);
 }
 
+// Nobody would run or drop what it posts.
+TEST(global_queue_start, that_never_came_refuses_what_a_dropped_tasks_destructor_posts) {
+    int refused = 0;
+    struct posts_at_the_end {
+        global_queue* q;
+        int* refused;
+        posts_at_the_end(global_queue& to, int& n) : q(&to), refused(&n) {}
+        posts_at_the_end(posts_at_the_end&& other) noexcept
+            : q(std::exchange(other.q, nullptr)), refused(other.refused) {}
+        ~posts_at_the_end() {
+            if (q != nullptr && !q->post([] {})) ++*refused;
+        }
+        void operator()() {}
+    };
+    {
+        global_queue q({.workers = 1});
+        ASSERT_TRUE(q.post(posts_at_the_end(q, refused)));
+    }
+    EXPECT_EQ(refused, 1);
+}
+
 TEST(global_queue_start, runs_once) {
     global_queue q({.workers = 1});
     q.start();

@@ -72,7 +72,7 @@ TEST(hive, the_main_worker_an_unknown_one_and_the_last_compute_worker_are_not_de
     running_hive r({.io_workers = 2, .compute_workers = 1});
     EXPECT_EQ(r.h.detach_io_worker(0), detach_result::main_worker);
     EXPECT_EQ(r.h.detach_io_worker(7), detach_result::unknown_worker);
-    EXPECT_EQ(r.h.detach_io_worker(64), detach_result::unknown_worker) << "another life of the main worker's slot";
+    EXPECT_EQ(r.h.detach_io_worker(512), detach_result::unknown_worker) << "another life of the main worker's slot";
     EXPECT_EQ(r.h.detach_compute_worker(0), detach_result::last_worker);
     EXPECT_EQ(r.h.detach_compute_worker(1), detach_result::unknown_worker);
     r.stop();
@@ -106,6 +106,29 @@ TEST(hive, a_detached_worker_is_refused_posts_and_its_id_is_not_given_again) {
     }
     wait_for(ran, 100);
     EXPECT_FALSE(r.h.post_to_worker(gone, [] { FAIL() << "refused tasks do not run"; }));
+}
+
+// Attaches when its thread ends, which has left its worker by then: the only slot that is free may be the thread's own.
+struct attaches_at_the_end {
+    hive* h = nullptr;
+    std::atomic<int>* attached = nullptr;
+    ~attaches_at_the_end() {
+        if (h != nullptr && h->attach_io_worker().has_value()) ++*attached;
+    }
+};
+thread_local attaches_at_the_end at_the_end;
+
+TEST(hive, a_thread_that_has_left_its_worker_may_attach_at_its_end) {
+    running_hive r({.io_workers = 2});
+    std::atomic<int> attached{0}, ran{0};
+    ASSERT_TRUE(r.h.post_to_worker(1, [&] {
+        at_the_end.h = &r.h, at_the_end.attached = &attached;
+        EXPECT_EQ(r.h.detach_io_worker(1), detach_result::detached);
+    }));
+    wait_for(attached, 1);
+    EXPECT_EQ(r.h.io_workers(), 2U);
+    for (unsigned id = 0; id < 1024; ++id) (void)r.h.post_to_worker(id, [&ran] { ++ran; });
+    wait_for(ran, 2);
 }
 
 TEST(hive, what_a_detached_worker_held_is_handed_over) {

@@ -186,6 +186,21 @@ TEST(epoll_driver, a_descriptor_closed_under_its_source_is_answered) {
     ::close(kept);
 }
 
+TEST(epoll_driver, a_source_that_is_watched_again_behind_a_close_is_told_no_farewell) {
+    epoll_driver driver;
+    const pipe_ends p, q;
+    noted source(p.read);
+    ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
+    ASSERT_EQ(::dup3(q.read, p.read, O_CLOEXEC), p.read);  // closes it under the source, and the number comes back
+    ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
+    EXPECT_TRUE(source.farewells.empty()) << "it would be told more behind its farewell";
+    EXPECT_EQ(driver.watched(), 1U);
+    q.put();
+    driver.poll();
+    EXPECT_EQ(source.readable, 1);
+    EXPECT_TRUE(driver.unwatch(source));
+}
+
 struct for_windows final : apiary::event_source {
     for_windows() : event_source(apiary::event_backend::completion_port, 0) {}
     void on_ready(readiness) noexcept override {}

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -239,6 +240,24 @@ TEST(throws, an_attach_without_memory_has_attached_nothing) {
         EXPECT_EQ(h.report().run, static_cast<std::uint64_t>(ran));
     }
     EXPECT_EQ(counted_driver::alive, 0);
+}
+
+// A table of descriptors that grew by this number would take 32 GB.
+TEST(throws, a_number_that_is_no_descriptors_is_refused_without_memory) {
+    struct silent final : apiary::descriptor_source {
+        explicit silent(int fd) : descriptor_source(fd) {}
+        void on_ready(apiary::readiness) noexcept override {}
+    };
+    apiary::epoll_driver driver;
+    silent source(INT_MAX);
+    allocations_left = 0;
+    std::optional<apiary::watch_result> answer;
+    try {
+        answer = driver.watch(source, {});
+    } catch (const std::bad_alloc&) {
+    }
+    allocations_left = -1;
+    EXPECT_EQ(answer, apiary::watch_result::bad_descriptor);
 }
 
 TEST(throws, a_run_that_cannot_start_a_thread_accounts_for_every_task) {

@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstdint>
 #include <memory>
+#include <ratio>
 #include <vector>
 
 #include <apiary/testing/fake_driver.hpp>
@@ -133,6 +134,17 @@ TEST(hive, a_delay_beyond_the_clock_is_never) {
     wait_for(ran, 1);
     EXPECT_EQ(r.stop().discarded, 2U);
     EXPECT_EQ(ran, 1);
+}
+
+// Their number times the nanoseconds of one is beyond 64 bits.
+TEST(hive, a_long_delay_in_short_ticks_is_not_early) {
+    using ticks = std::chrono::duration<std::int64_t, std::ratio<1, 1 << 30>>;
+    running_hive r({});
+    std::atomic<int> ran{0};
+    ASSERT_TRUE(r.h.post_delayed([] { FAIL() << "due in two hours"; }, ticks(2h)));
+    ASSERT_TRUE(r.h.post_delayed([&ran] { ++ran; }, 1ms));
+    wait_for(ran, 1);
+    EXPECT_EQ(r.stop().discarded, 1U);
 }
 
 struct still_parts : apiary::hive_parts<apiary::real_sync> {

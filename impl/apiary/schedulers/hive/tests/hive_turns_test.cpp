@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -86,6 +87,14 @@ TEST_F(one_turn, a_worker_watches_the_clock_for_the_last_of_the_time_alone_and_u
     const auto near = run_to(40, 1000);
     EXPECT_EQ(near.parked, 0U);
     EXPECT_EQ(near.timer_lateness_ns, 10U) << "one look behind the one that ended the watch";
+}
+
+// However long it would watch: here the end of the clock is near, and is no timer's.
+TEST_F(one_turn, a_worker_without_a_timer_watches_no_clock) {
+    core_on<parts_with_a_stepping_clock> h(1, 0, {.timer_spin_ns = 1000});
+    h.clock().now_ = INT64_MAX - 100;
+    h.io()[0]->sleep_once();
+    EXPECT_EQ(h.io()[0]->counters().parked, 1U);
 }
 
 TEST_F(one_turn, long_tasks_run_one_a_turn_also_when_the_old_end_is_passed_over) {
