@@ -72,7 +72,10 @@ def gate(folder: Path, program: Path, slower: Path) -> None:
     must(status == 0, "a build against its own copy is not green", shown)
     must(any(row["baseline"] == "tiny_pool-base" for row in found), "nothing was compared with the baseline", shown)
     status, shown, found = raced(folder / "slower", 6, "--program", slower, "--subject", "tiny_pool", "--baseline", old)
-    must(status == 1 and "a second batch must agree" in shown, "a pool that is many times slower is not red", shown)
+    # Over controls that a busy machine has spoilt the command decides nothing, and says so by 4.
+    red = 4 if "Batch: INVALID" in shown else 1
+    must(status == red and "a second batch must agree" in shown,
+         f"a pool that is many times slower ends with {status}, not {red}", shown)
     verdicts = {row["verdict"] for row in found if row["baseline"] == "tiny_pool-base" and row["metric"] == "cpu_ns_per_op"}
     must(verdicts == {"REGRESSED"}, f"its verdicts are {verdicts}", shown)
 
