@@ -240,7 +240,7 @@ TEST(routine, an_earlier_limit_does_not_end_a_later_wait) {
     EXPECT_EQ(all.counters().exceptions, 0U);
 }
 
-TEST(routine, waits_with_limits_keep_one_timer_for_each_kind_of_limit_and_no_more) {
+TEST(routine, waits_with_limits_keep_no_more_timers_than_there_are_limits) {
     static constexpr std::int64_t hour = 3'600'000'000'000;
     std::atomic<int> got = 0;
     processes all({.workers = 1});
@@ -255,7 +255,9 @@ TEST(routine, waits_with_limits_keep_one_timer_for_each_kind_of_limit_and_no_mor
         EXPECT_EQ(all.send(made, i), send_answer::accepted);
         wait_for([&] { return got == (i + 1) / 2; });
     }
-    EXPECT_EQ(all.look(made, real_sync::forever).calls.size(), 2U);
+    const std::size_t timers = all.look(made, real_sync::forever).calls.size();
+    EXPECT_GE(timers, 1U);
+    EXPECT_LE(timers, 2U) << "one for the shorter limit, if a wait with it ever found no mail";
     all.stop(real_sync::forever);
 }
 
