@@ -34,8 +34,7 @@ machine. A part that has no tests fails.
 
 writes:  build/ci, build/asan-ubsan, build/tsan and build/model, each with a junit.xml; build/compare,
          tokio_baseline/target, a folder in results/ for the gate, and in a job of GitHub its summary
-takes:   half an hour and more on two cores from nothing; a few minutes when little changed, and four more where
-         the gate asks
+takes:   45 minutes on two cores from nothing; a few minutes when little changed, and two more where the gate asks
 exit:    0 when every part passed, else 1"""
 
 PRESETS = ("ci", "asan-ubsan", "tsan", "model")
