@@ -41,7 +41,7 @@ Before the first round each subject is audited at each scenario; what cannot be 
 writes:  results/DATE-HOST/ (report.html, summary.md, rows.csv, compare.csv, hist.csv, micro.*,
          startup.*, env.json); never overwritten. While it runs, and when it is stopped, the folder is called
          DATE-HOST.unfinished and holds the rounds so far: --resume goes on; report and compare refuse it
-takes:   as above, and a few minutes to build the first time; --quick nine minutes on two quiet cores, 25 from nothing
+takes:   as above, and a few minutes to build the first time; --quick nine minutes on two quiet cores, once built
 exit:    0 fine; 1 wrong work, a refused subject, a regression against --baseline, or a finding that is not in
          bench/contract/expected_findings.csv (METHODOLOGY.md: a control on the wrong side of 1, two modes);
          2 bad arguments; 3 the harness failed; 4 the controls say that the batch is invalid (for quick, and
