@@ -70,10 +70,7 @@ struct throughput_program {
         struct child {
             operation<R>* all;
             std::uint64_t left;
-            bool at_once;
             std::uint64_t sum = 0;
-
-            [[nodiscard]] bool sent_many() const { return at_once; }
 
             void receive(self& me, letter m) {
                 sum += m.number;
@@ -90,7 +87,7 @@ struct throughput_program {
 
             void start(self& me) {
                 for (std::uint64_t i = 0; i < program->processes; ++i)
-                    children.push_back(me.spawn(child{all, program->messages, program->rounds == 0}));
+                    children.push_back(me.spawn(child{all, program->messages}));
                 go_on(me);
             }
             void receive(self& me, letter) { go_on(me); }

@@ -25,18 +25,16 @@ public:
     static constexpr std::string_view name = "processes";
     static std::string version() { return APIARY_VERSION; }
 
-    static constexpr std::uint32_t many = 128;
-
-    // The seed's two choices, against those that ship: off unless told. And how many letters wait for a process that is sent many
-    // before their sender does: as many as in Go and Boost.Fiber; 0: no bound.
+    // The seed's two choices, against those that ship: off unless told. And how many letters a step sends before it lets others
+    // run, where it can go on: 256 KiB of them, so they are read where they lie in the second cache; 0: as many as it has.
     static constexpr std::array tunables{
         apiary::bench::parameter{.name = "wakes_into_pool", .standard = 0, .least = 0, .most = 1},
         apiary::bench::parameter{.name = "seed_spinning", .standard = 0, .least = 0, .most = 1},
-        apiary::bench::parameter{.name = "many_letters", .standard = many, .least = 0, .most = 1 << 20},
+        apiary::bench::parameter{.name = "letters_a_step", .standard = 4'096, .least = 0, .most = 1 << 20},
     };
     static void tune(std::string_view which, std::uint64_t value) {
-        if (which == "many_letters")
-            many_letters = static_cast<std::uint32_t>(value);
+        if (which == "letters_a_step")
+            letters_a_step = value;
         else
             (which == "wakes_into_pool" ? into_pool : spins) = value != 0;
     }
@@ -50,18 +48,21 @@ public:
 
     class self {
     public:
-        self(apiary::step_output& out, bool& waits) : out_(out), waits_(waits) {}
+        self(apiary::step_output& out, bool& has_more) : out_(out), has_more_(has_more) {}
 
         template <class P>
         address spawn(P process) {
             return out_.spawn(std::make_unique<body<P>>(std::move(process))).id;
         }
         void send(const address& to, letter message) { (void)out_.send(to, message); }
-        // The letter that finds a mailbox full is taken in, and ends this step's sending; the next step comes when there is room.
         [[nodiscard]] bool offer(const address& to, letter message) {
-            waits_ = out_.send(to, message) == apiary::send_answer::full;
-            if (waits_) out_.again();
-            return !waits_;
+            if (letters_a_step != 0 && offered_++ == letters_a_step) {
+                has_more_ = true;
+                out_.again();
+                return false;
+            }
+            send(to, message);
+            return true;
         }
         [[nodiscard]] address me() const { return out_.self(); }
         void stop() {
@@ -85,7 +86,8 @@ public:
         struct failed {};
 
         apiary::step_output& out_;
-        bool& waits_;
+        bool& has_more_;
+        std::uint64_t offered_ = 0;
         bool stopped_ = false;
     };
 
@@ -99,16 +101,14 @@ private:
     class body : public apiary::process {
     public:
         explicit body(P process) : process_(std::move(process)) {}
-        apiary::init_answer init(context& c, std::string_view, apiary::payload) override {
-            if (apiary::bench::sent_many(process_))
-                c.mailbox = {.most = many_letters, .then = apiary::when_full::suspend_sender};
+        apiary::init_answer init(context&, std::string_view, apiary::payload) override {
             return apiary::init_answer::ready;
         }
         void step(events& batch, output& out) override {
-            self me(out, waits_);
+            self me(out, has_more_);
             if (!std::exchange(begun_, true)) {
                 apiary::bench::start_process(process_, me);
-            } else if (std::exchange(waits_, false)) {
+            } else if (std::exchange(has_more_, false)) {
                 if constexpr (requires { process_.go_on(me); }) process_.go_on(me);
             }
             while (!me.stopped()) {
@@ -123,10 +123,10 @@ private:
 
     private:
         P process_;
-        bool begun_ = false, waits_ = false;
+        bool begun_ = false, has_more_ = false;
     };
 
-    static inline std::uint32_t many_letters = many;
+    static inline std::uint64_t letters_a_step = 4'096;
     static inline bool into_pool = false, spins = false;
 
     apiary::processes all_;

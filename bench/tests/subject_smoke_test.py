@@ -525,13 +525,13 @@ class Messages(Case):
         # Of those that promise it. Else all letters lie in memory before the first is read.
         if Path(PROGRAM).name not in ("subject_machine", "subject_processes"):
             self.skipTest("not promised")
-        bounded = Path(PROGRAM).name == "subject_processes"  # whose sender waits by itself, unless it is told not to
+        cut = Path(PROGRAM).name == "subject_processes"  # lets others run behind so many letters, unless it is told not to
         for processes in (60, 200):
             sizes = []
-            for rounds, bound in ((0, 0), (16, 0), *([(0, 128)] if bounded else [])):
+            for rounds, letters in ((0, 0), (16, 0), *([(0, 4096)] if cut else [])):
                 params = (f"processes={processes}", f"messages={1_200_000 // processes}", f"rounds={rounds}", "ops=1")
                 words = [word for param in params for word in ("--param", param)]
-                words += ["--tune", f"many_letters={bound}"] if bounded else []
+                words += ["--tune", f"letters_a_step={letters}"] if cut else []
                 sizes.append(int(self.run_ok("msg_throughput", 1, *words, *ONE_BLOCK, workers=1)["maxrss_kib"]))
             for less in sizes[1:]:
                 self.assertLess(4 * less, sizes[0], f"{processes} processes: {sizes}")

@@ -11,9 +11,8 @@
 //     static constexpr bool sends_wait = true;   // optional: a send waits while the receiver's mailbox is full
 //     static constexpr std::uint64_t most_processes = …;  // optional: of more at a time memory may not be enough
 //     // optional, of self:
-//     bool offer(const address& to, letter message);  // false: mailboxes are full, and it is not sent; this process waits, and its
-//                                                     // go_on is called when it may try again. Processes that say
-//                                                     // sent_many have a mailbox with a bound then
+//     bool offer(const address& to, letter message);  // false: it is not sent, since mailboxes are full or others should run;
+//                                                     // this process returns, and its go_on is called when it may try again
 //     template <class Make>                      // starts make(0) … make(count - 1) under a supervisor of the library's own. It
 //     void supervise(std::uint64_t count, std::uint64_t restarts, Make make);  // starts make(i) again where that one has failed,
 //                                                // up to `restarts` times within a second, and goes when all have stopped
@@ -24,7 +23,6 @@
 //     void start(self& me);                      // optional: once, before the first letter
 //     void receive(self& me, letter message);    // for each letter, one at a time
 //     void go_on(self& me);                      // where it calls offer, below: after one that was refused
-//     bool sent_many() const;                    // optional: others send it a great deal at a time, by offer
 //
 // and the adapter calls both by `start_process` and `deliver`, so that all of them do the same beside. A process that has
 // stopped gets no further call; the programs send nothing to one that they know to be gone. Mailboxes are unbounded, or
@@ -61,7 +59,8 @@ void deliver(P& process, Self& me, letter message) {
     process.receive(me, message);
 }
 
-// Where a send can be refused for want of room; by all others it waits, or finds room. False: return, go_on will be called.
+// For a process that sends a great deal in one call. False: return, go_on will be called. Without an offer of the runtime's own
+// the send waits for room, or finds it.
 template <class Self, class Address>
 [[nodiscard]] bool offer(Self& me, const Address& to, letter message) {
     if constexpr (requires { me.offer(to, message); }) {
@@ -70,14 +69,6 @@ template <class Self, class Address>
         me.send(to, message);
         return true;
     }
-}
-
-template <class P>
-[[nodiscard]] bool sent_many(const P& process) {
-    if constexpr (requires { process.sent_many(); })
-        return process.sent_many();
-    else
-        return false;
 }
 
 // Stands for the processes of the programs.
