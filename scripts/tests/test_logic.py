@@ -61,6 +61,8 @@ class Rules(unittest.TestCase):
         self.assertIn(("total_ += n; ++calls_;", "++calls_; total_ += n;"), changes("swapped"))
         self.assertEqual(changes("another call"), [("waiters_.notify_all();", "waiters_.notify_one();")])
         self.assertEqual(changes("one less"), [("2", "1")])
+        frame = logic.candidates("impl/x.hpp", HEADER.replace("total_ * 2", "total_ * of(__builtin_frame_address(2))"))
+        self.assertNotIn("one less", [m.rule for m in frame], "g++ wants a constant there")
         self.assertEqual(changes("turned round"),
                          [("total_ += n;", "total_ -= n;"), ("++calls_;", "--calls_;"), ("--n;", "++n;")])
 

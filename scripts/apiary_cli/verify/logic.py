@@ -255,7 +255,7 @@ def clauses(text: str, said: str, start: int, end: int, add) -> None:
 
 
 BLOCK_HEAD = re.compile(r"(\)|else|do|try|const|noexcept|mutable|\S->\s*\S+)\s*$")
-NO_NUMBER = re.compile(r"constexpr|static_assert|\bcase\b|template|alignas|std::array<|__builtin_prefetch|\[\[")
+NO_NUMBER = re.compile(r"constexpr|static_assert|\bcase\b|template|alignas|std::array<|__builtin_prefetch|__builtin_frame_address|\[\[")
 
 
 def numbers(text: str, blocks: set[int], function_at, add) -> None:
