@@ -488,24 +488,6 @@ APIARY_SCENARIO(text_is_searched_in_front_of_it, "text_is_searched_while_written
         apiary::check(std::strchr(t, 'a') == t && std::memchr(t, 'a', 16) == t && std::strcmp(t, "b") < 0);
     });
 }
-// g++ instruments no operand of a call that is a class (README, "Not seen"): what shows that the remedy is one.
-namespace {
-struct point {
-    int x = 1, y = 1;
-};
-point shared_point;
-[[gnu::noinline]] int sum(point p) { return p.x + p.y; }
-}  // namespace
-APIARY_SCENARIO(passed_by_value_is_not_seen, "copied_and_then_passed_by_value") {
-    written_while_read(shared_point.x, [] { apiary::check(sum(shared_point) < 9); });
-}
-APIARY_FAILING_SCENARIO(copied_and_then_passed_by_value, "data race") {
-    written_while_read(shared_point.x, [] {
-        const point mine = shared_point;
-        apiary::check(sum(mine) < 9);
-    });
-}
-
 // Silently, the next execution would begin with what this one left.
 APIARY_FAILING_SCENARIO(copied_to_what_is_not_put_back, "refused: a write to memory that is not put back") {
     const std::vector<int> from{1, 2, 3, 4};

@@ -41,7 +41,7 @@ ASSEMBLY = """#include <apiary/check.hpp>
 #include <atomic>
 #include <thread>
 static int hidden;
-[[gnu::noinline]] static void count() { __asm__ volatile("lock incl %0" : "+m"(hidden)); }
+ATTRIBUTE static void count() { __asm__ volatile("INSTRUCTION); }
 APIARY_SCENARIO(counts) {
     std::atomic<int> seen{0};
     std::thread a([&] { seen.store(1); }), b([] { count(); __asm__ volatile("pause"); });
@@ -51,10 +51,17 @@ APIARY_SCENARIO(counts) {
 """
 
 
+def has_plugin_headers(compiler: str) -> bool:
+    told = subprocess.run([compiler, "-print-file-name=plugin/include/gcc-plugin.h"], text=True, stdout=subprocess.PIPE, check=True)
+    return Path(told.stdout.strip()).exists()
+
+
 def refusals(parent: Path, environment: dict[str, str]) -> None:
     folder = parent / "refused"
     folder.mkdir()
-    (folder / "counts_check.cpp").write_text(ASSEMBLY)
+    def write(instruction: str, attribute: str = "[[gnu::noinline]]") -> None:
+        source = ASSEMBLY.replace("INSTRUCTION", instruction).replace("ATTRIBUTE", attribute)
+        (folder / "counts_check.cpp").write_text(source)
 
     def build(before: str = "", options: str = "", compiler: str = "") -> subprocess.CompletedProcess:
         (folder / "CMakeLists.txt").write_text(PROJECT.replace("BEFORE", before).replace("OPTIONS", options))
@@ -62,8 +69,9 @@ def refusals(parent: Path, environment: dict[str, str]) -> None:
         return run(f"rm -rf build; cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH=$PREFIX {words} && cmake --build build",
                    folder, environment)
 
+    write('lock incl (%0)" : : "r"(&hidden)')  # nothing tells g++ that it uses memory
     done = build()
-    line = 1 + ASSEMBLY[: ASSEMBLY.index("lock incl")].count("\n")
+    line = 1 + ASSEMBLY[: ASSEMBLY.index("INSTRUCTION")].count("\n")
     must(done.returncode != 0 and f"\n    counts_check.cpp:{line}: count(): lock incl " in done.stdout,
          "assembly is refused by file, line, function and instruction", done.stdout)
     must("Remedy: std::atomic" in done.stdout and "ALLOW_ASSEMBLY" in done.stdout, "with the remedy", done.stdout)
@@ -77,6 +85,17 @@ def refusals(parent: Path, environment: dict[str, str]) -> None:
 
     done = build(options="COMPILE_OPTIONS -flto")
     must(done.returncode != 0 and "no code that could be looked at" in done.stdout, "an object without code is refused", done.stdout)
+
+    if has_plugin_headers(environment["CXX"]):
+        for what, *words in (("this assembly may use memory", 'incl %0" : "+m"(hidden)'),
+                             ("this assembly may use memory", 'movl $1, (%0)" : : "r"(&hidden) : "memory"'),
+                             ("this function is kept from the instrumentation", 'nop"', '[[gnu::no_sanitize("thread")]]')):
+            write(*words)
+            done = build()
+            told = rf"counts_check\.cpp:{line}:\d+: error: refused: {what}.* Remedy: .*ALLOW_ASSEMBLY"
+            must(done.returncode != 0 and re.search(told, done.stdout), "refused by g++'s plug-in, with the place and a remedy",
+                 done.stdout)
+            must(build(options="ALLOW_ASSEMBLY").returncode == 0, "ALLOW_ASSEMBLY goes on")
 
     clang = shutil.which("clang++-19")
     others = [("set(CMAKE_CXX_COMPILER_ID Clang)", "", "Clang"), ("set(CMAKE_SYSTEM_PROCESSOR aarch64)", "", "aarch64")]

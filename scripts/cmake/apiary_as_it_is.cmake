@@ -11,6 +11,27 @@ set(APIARY_AS_IT_IS_OPTIONS
   -fsanitize=thread -O1 -g -fno-builtin -fno-omit-frame-pointer -fstack-clash-protection -U_FORTIFY_SOURCE -UNDEBUG
   -Wno-tsan)
 
+# g++'s plug-in: classes that calls take or return by value are seen, and assembly that uses memory is refused (gxx_plugin.cpp).
+# Without g++'s headers for plug-ins there is no such target, and each verdict says that classes by value are not seen.
+function(apiary_add_gxx_plugin)
+  if(TARGET apiary_gxx_plugin)
+    return()
+  endif()
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=plugin/include OUTPUT_VARIABLE headers
+    OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT EXISTS ${headers}/gcc-plugin.h)
+    string(REGEX MATCH "^[0-9]+" major ${CMAKE_CXX_COMPILER_VERSION})
+    message(STATUS "code as it is: no headers of g++'s plug-ins: classes that calls take or return by value are not seen. "
+      "Remedy: apt-get install gcc-${major}-plugin-dev, and configure again")
+    return()
+  endif()
+  add_library(apiary_gxx_plugin MODULE ${APIARY_AS_IT_IS_DIR}/gxx_plugin.cpp)
+  target_include_directories(apiary_gxx_plugin SYSTEM PRIVATE ${headers})
+  target_compile_features(apiary_gxx_plugin PRIVATE cxx_std_17)
+  target_compile_options(apiary_gxx_plugin PRIVATE -fno-rtti -fno-sanitize=all)
+  set_target_properties(apiary_gxx_plugin PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+endfunction()
+
 function(apiary_as_is_program name)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
     message(FATAL_ERROR "${name}: code as it is needs g++ on x86-64, and this is ${CMAKE_CXX_COMPILER_ID} on "
@@ -23,6 +44,15 @@ function(apiary_as_is_program name)
   cmake_parse_arguments(arg "ALLOW_ASSEMBLY" "" "SOURCES;COMPILE_OPTIONS;BESIDE" ${ARGN})
   add_executable(${name} ${APIARY_AS_IT_IS_DIR}/image_begin.cpp ${arg_SOURCES} ${APIARY_AS_IT_IS_DIR}/image_end.cpp
     ${arg_BESIDE})
+  apiary_add_gxx_plugin()
+  if(TARGET apiary_gxx_plugin)
+    set(plugin ${CMAKE_BINARY_DIR}/lib/apiary_gxx_plugin.so)
+    set_source_files_properties(${arg_SOURCES} PROPERTIES OBJECT_DEPENDS ${plugin})
+    add_dependencies(${name} apiary_gxx_plugin)
+    target_compile_definitions(${name} PRIVATE APIARY_SEES_VALUES)
+    set(options -fplugin=${plugin} $<$<BOOL:${arg_ALLOW_ASSEMBLY}>:-fplugin-arg-apiary_gxx_plugin-allow_assembly>)
+    list(PREPEND arg_COMPILE_OPTIONS ${options})
+  endif()
   set_source_files_properties(${arg_SOURCES} PROPERTIES COMPILE_OPTIONS
     "${APIARY_AS_IT_IS_OPTIONS};-include;${APIARY_AS_IT_IS_DIR}/instrumented.hpp;${arg_COMPILE_OPTIONS}")
   target_link_libraries(${name} PRIVATE apiary::apiary apiary::as_it_is $<TARGET_NAME_IF_EXISTS:apiary_warnings>)

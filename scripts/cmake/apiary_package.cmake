@@ -35,9 +35,10 @@ install(DIRECTORY bench/apiary DESTINATION ${include} FILES_MATCHING PATTERN "*.
 install(DIRECTORY bench/scenarios DESTINATION ${data}/bench)
 install(FILES bench/apiary/bench/allocation_count_on.cpp bench/apiary/bench/allocation_count_off.cpp
   DESTINATION ${data}/bench/apiary/bench)
-# What a program of code as it is begins and ends with, and what each of its sources includes first.
+# What a program of code as it is begins and ends with, what each of its sources includes first, and its compiler's plug-in.
 install(FILES model_check/apiary/model_check/as_it_is/image_begin.cpp model_check/apiary/model_check/as_it_is/image_end.cpp
-  model_check/apiary/model_check/as_it_is/instrumented.hpp DESTINATION ${data}/as_it_is)
+  model_check/apiary/model_check/as_it_is/instrumented.hpp model_check/apiary/model_check/as_it_is/gxx_plugin.cpp
+  DESTINATION ${data}/as_it_is)
 foreach(kind manifest model as_it_is stress bench)
   install(FILES scripts/cmake/apiary_${kind}.cmake DESTINATION ${package})
 endforeach()

@@ -159,7 +159,7 @@ class Peers(unittest.TestCase):
         text = "".join((repo.ROOT / f"model_check/{folder}/CMakeLists.txt").read_text() for folder in ("outside", "as_it_is"))
         said = dict(re.findall(r'apiary_check_left_out\((\w+) "[^"]*" (\S+)\)', text))
         self.assertEqual(said, {name: needs[0].name for name, needs in packages.OUTSIDE.items()})
-        brought = {package.name for package in packages.of_peers(packages.PEERS)}
+        brought = {package.name for package in (*packages.REQUIRED, *packages.of_peers(packages.PEERS))}
         self.assertLessEqual(set(said.values()), brought, "setup --peers brings them")
 
     def test_a_summary_names_the_peer_that_was_not_built(self) -> None:

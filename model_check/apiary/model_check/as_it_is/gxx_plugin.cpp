@@ -1,0 +1,169 @@
+// A plug-in of g++: what -fsanitize=thread leaves unseen in code that is checked as it is.
+//
+// Classes by value. Assignments are instrumented, and no operand of a call. So the read of `shared` in sum(shared) would not be
+// seen, nor the write in shared = make(). Just before that pass each such operand becomes an assignment:
+//
+//     sum(shared)        local = shared;    sum(local)
+//     shared = make()    local = make();    shared = local
+//
+// The language allows that copy: only a class whose copies are trivial is handed so; any other goes by reference, and its
+// constructors are instrumented. Passes behind may take the local out again; the instrumentation stays.
+//
+// Refused, where the program is not built with ALLOW_ASSEMBLY: assembly that may use memory, and a function that is kept from the
+// instrumentation. Locked instructions, also those of intrinsics, are found in the object (apiary_look_for_assembly.cmake).
+//
+// Built by apiary_as_it_is.cmake with the very g++ that it is for, against that one's headers. Tested by
+// model_check/as_it_is/by_value.cpp and newcomer_test.py.
+// These headers need those before them. clang-format off
+#include <asan.h>
+#include <attribs.h>
+#include <context.h>
+#include <diagnostic-core.h>
+#include <gcc-plugin.h>
+#include <gimple-expr.h>
+#include <gimple-iterator.h>
+#include <gimple.h>
+#include <gimplify.h>
+#include <plugin-version.h>
+#include <ssa.h>
+#include <stringpool.h>
+#include <tree-cfg.h>
+#include <tree-pass.h>
+#include <tree.h>
+// clang-format on
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <string>
+
+int plugin_is_GPL_compatible;  // g++ asks for this name
+
+namespace {
+
+bool is_class_in_memory(tree operand) {
+    if (operand == NULL_TREE || is_gimple_reg(operand) || is_gimple_min_invariant(operand)) return false;
+    tree type = TREE_TYPE(operand);
+    return AGGREGATE_TYPE_P(type) && !TREE_ADDRESSABLE(type) && !TYPE_EMPTY_P(type) && int_size_in_bytes(type) > 0;
+}
+
+gassign* assignment(tree to, tree from, gcall* call) {
+    gassign* made = gimple_build_assign(to, from);
+    gimple_set_location(made, gimple_location(call));
+    return made;
+}
+
+bool reads_into_locals(gimple_stmt_iterator* at, gcall* call) {
+    bool changed = false;
+    for (unsigned i = 0; i != gimple_call_num_args(call); ++i) {
+        tree operand = gimple_call_arg(call, i);
+        if (!is_class_in_memory(operand)) continue;
+        tree local = create_tmp_var(TREE_TYPE(operand));
+        gsi_insert_before(at, assignment(local, unshare_expr(operand), call), GSI_SAME_STMT);
+        gimple_call_set_arg(call, i, local);
+        changed = true;
+    }
+    return changed;
+}
+
+// Where the call may throw it ends its block, and the assignment follows where it has not.
+bool writes_from_a_local(gimple_stmt_iterator* at, gcall* call) {
+    tree target = gimple_call_lhs(call);
+    if (!is_class_in_memory(target)) return false;
+    edge returned = stmt_ends_bb_p(call) ? find_fallthru_edge(gimple_bb(call)->succs) : nullptr;
+    if (stmt_ends_bb_p(call) && returned == nullptr) return false;
+    tree local = create_tmp_var(TREE_TYPE(target));
+    gassign* copy = assignment(target, local, call);
+    gimple_call_set_lhs(call, local);
+    gimple_call_set_return_slot_opt(call, false);
+    if (returned != nullptr)
+        gsi_insert_on_edge(returned, copy);
+    else
+        gsi_insert_after(at, copy, GSI_NEW_STMT);
+    return true;
+}
+
+// A local variable whose address is not taken is no other thread's.
+bool may_be_shared(tree operand) {
+    if (is_gimple_reg(operand) || is_gimple_min_invariant(operand)) return false;
+    tree base = get_base_address(operand);
+    return base == NULL_TREE || !DECL_P(base) || is_global_var(base) || TREE_ADDRESSABLE(base);
+}
+
+bool uses_memory(const gasm* assembly) {
+    std::string text = gimple_asm_string(assembly);
+    text.erase(
+        std::remove_if(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0 || c == ';'; }),
+        text.end());
+    for (const char* harmless : {"", "pause", "nop", "repnop"})
+        if (text == harmless) return false;
+    for (unsigned i = 0; i != gimple_asm_noutputs(assembly); ++i)
+        if (may_be_shared(TREE_VALUE(gimple_asm_output_op(assembly, i)))) return true;
+    for (unsigned i = 0; i != gimple_asm_ninputs(assembly); ++i)
+        if (may_be_shared(TREE_VALUE(gimple_asm_input_op(assembly, i)))) return true;
+    for (unsigned i = 0; i != gimple_asm_nclobbers(assembly); ++i)
+        if (std::strcmp(TREE_STRING_POINTER(TREE_VALUE(gimple_asm_clobber_op(assembly, i))), "memory") == 0)
+            return true;
+    return false;
+}
+
+bool allows_assembly = false;
+
+void refuse(location_t where, const char* what) {
+    const char* told =
+        "%s, and would not be seen. Remedy: without it; or %<ALLOW_ASSEMBLY%> in %<apiary_check_as_is%>, "
+        "and each verdict says so";
+    if (!allows_assembly) error_at(where, (std::string("refused: ") + told).c_str(), what);
+}
+
+const pass_data about = {GIMPLE_PASS, "apiary_gxx_plugin", OPTGROUP_NONE, TV_NONE, PROP_cfg, 0, 0, 0, 0};
+
+class before_the_instrumentation : public gimple_opt_pass {
+public:
+    explicit before_the_instrumentation(bool optimised) : gimple_opt_pass(about, g), optimised_(optimised) {}
+    bool gate(function*) final { return (flag_sanitize & SANITIZE_THREAD) != 0 && (optimize != 0) == optimised_; }
+    unsigned execute(function* f) final {
+        if (!sanitize_flags_p(SANITIZE_THREAD, f->decl))
+            refuse(DECL_SOURCE_LOCATION(f->decl), "this function is kept from the instrumentation");
+        bool changed = false;
+        basic_block bb;
+        FOR_EACH_BB_FN(bb, f)
+        for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at); gsi_next(&at)) {
+            if (const gasm* assembly = dyn_cast<gasm*>(gsi_stmt(at)); assembly != nullptr && uses_memory(assembly))
+                refuse(gimple_location(assembly), "this assembly may use memory");
+            gcall* call = dyn_cast<gcall*>(gsi_stmt(at));
+            if (call == nullptr || gimple_call_internal_p(call)) continue;
+            const bool reads = reads_into_locals(&at, call), writes = writes_from_a_local(&at, call);
+            if (!reads && !writes) continue;
+            update_stmt(call);
+            changed = true;
+        }
+        if (!changed) return 0;
+        gsi_commit_edge_inserts();
+        return TODO_update_ssa_only_virtuals;
+    }
+
+private:
+    const bool optimised_;
+};
+
+void comes_before(const char* pass, bool optimised, const char* plugin) {
+    register_pass_info info{};
+    info.pass = new before_the_instrumentation(optimised);
+    info.reference_pass_name = pass;
+    info.ref_pass_instance_number = 1;
+    info.pos_op = PASS_POS_INSERT_BEFORE;
+    register_callback(plugin, PLUGIN_PASS_MANAGER_SETUP, nullptr, &info);
+}
+
+}  // namespace
+
+// Not 0: g++ is another one than these headers', and gives up.
+int plugin_init(plugin_name_args* arguments, plugin_gcc_version* version) {
+    if (!plugin_default_version_check(version, &gcc_version)) return 1;
+    for (int i = 0; i != arguments->argc; ++i)
+        allows_assembly = allows_assembly || std::strcmp(arguments->argv[i].key, "allow_assembly") == 0;
+    comes_before("tsan", true, arguments->base_name);
+    comes_before("tsan0", false, arguments->base_name);
+    return 0;
+}
