@@ -61,6 +61,9 @@ class Rules(unittest.TestCase):
         self.assertIn(("total_ += n; ++calls_;", "++calls_; total_ += n;"), changes("swapped"))
         self.assertEqual(changes("another call"), [("waiters_.notify_all();", "waiters_.notify_one();")])
         self.assertEqual(changes("one less"), [("2", "1")])
+        spent = "struct counted { int get() { return word{of({1})}.spent(); } void set() { [&] { add(1); }(); } "
+        both = [m.code for m in logic.candidates("impl/x.hpp", HEADER.replace("struct counted {", spent))]
+        self.assertFalse({".spent();", "();"} & set(both), both)
         frame = logic.candidates("impl/x.hpp", HEADER.replace("total_ * 2", "total_ * of(__builtin_frame_address(2))"))
         self.assertNotIn("one less", [m.rule for m in frame], "g++ wants a constant there")
         self.assertEqual(changes("turned round"),
@@ -136,6 +139,15 @@ class Rendered(unittest.TestCase):
             self.assertEqual(by_change["another comparison", "n > 0"], "6 3 2 2")
             self.assertEqual(by_change["another call", "waiters_.notify_all();"], "6 3 1 1")
             self.assertEqual(by_change["one less", "2"], "3 3 1 2")
+
+    def test_what_is_drawn_compiles(self) -> None:
+        with TemporaryDirectory() as folder:
+            logic.write_headers(logic.catalogue(), Path(folder))
+            impl = logic.repo.ROOT / "impl"
+            text = "".join(f'#include "{path.relative_to(impl)}"\n' for path in sorted(impl.rglob("*.hpp")))
+            done = subprocess.run(["g++", "-std=c++20", "-fsyntax-only", "-w", f"-I{folder}", f"-I{impl}", "-x", "c++", "-"],
+                                  input=text, text=True, capture_output=True)
+            self.assertEqual(done.returncode, 0, done.stderr[:3000])
 
     def test_places_that_were_passed_are_told(self) -> None:
         self.assertIn("APIARY_LOGIC_PASSED", logic.support(1))

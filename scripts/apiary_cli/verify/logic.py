@@ -114,12 +114,15 @@ def statements(text: str) -> list[Statement]:
     found, stack, begins = [], [(-1, "{")], {-1: 0}
     for i, c in enumerate(text):
         if c in "([{":
-            stack.append((i, "?" if c == "{" and text[max(0, i - 12) : i].rstrip().endswith("requires") else c))
+            if c == "{" and text[max(0, i - 12) : i].rstrip().endswith("requires"):
+                c = "?"
+            elif c == "{" and re.match(r"[\w>]", text[i - 1 : i]):
+                c = "="     # a value in braces: word{0}.spent() is one statement
+            stack.append((i, c))
             begins[i] = i + 1
         elif c in ")]}":
-            if len(stack) > 1:
-                stack.pop()
-            if c == "}":
+            opened = stack.pop()[1] if len(stack) > 1 else ""
+            if c == "}" and opened != "=" and text[i + 1 : i + 2] != "(":     # but of a lambda that is called
                 begins[stack[-1][0]] = i + 1
         elif c == ";":
             block, bracket = stack[-1]
