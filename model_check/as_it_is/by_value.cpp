@@ -1,4 +1,4 @@
-// Classes that calls take and return by value: what the plug-in shows (gxx_plugin.cpp). Each kind once
+// What the plug-in of g++ shows (gxx_plugin.cpp): classes that calls take and return by value, pointers to members. Each kind once
 // beside a write or a read, which is a race, and all of them under a lock.
 #include <apiary/check.hpp>
 
@@ -129,6 +129,72 @@ APIARY_SCENARIO(thrown_in_place_of_a_value, "returned_by_value_where_it_may_thro
             }
         },
         [] { apiary::check(shared_line.at[2].y == 1); });
+}
+
+// Its tail padding holds a member of the class that is derived from it: no read of the one is a read of the other.
+namespace {
+struct padded {
+    int x = 1;
+    char y = 2;
+};
+struct within_the_padding : padded {
+    char z = 3;
+};
+static_assert(sizeof(within_the_padding) == sizeof(padded));
+within_the_padding shared_padded;
+[[gnu::noipa]] int sum_of_padded(padded p) { return p.x + p.y; }
+[[gnu::noipa]] padded make_padded(int x) { return {x, 1}; }
+}  // namespace
+APIARY_SCENARIO(padding_is_another_member, "padded_taken_by_value") {
+    beside([] { shared_padded.z = 5; },
+           [] {
+               apiary::check(sum_of_padded(shared_padded) == 3);
+               static_cast<padded&>(shared_padded) = make_padded(4);
+           });
+    apiary::check(shared_padded.z == 5 && shared_padded.x == 4);
+}
+APIARY_FAILING_SCENARIO(padded_taken_by_value, "data race") {
+    beside([] { shared_padded.y = 5; }, [] { apiary::check(sum_of_padded(shared_padded) < 9); });
+}
+
+APIARY_FAILING_SCENARIO(taken_by_value_under_Og, "data race") {
+    beside([] { shared_point.x = 5; }, [] [[gnu::optimize("Og")]] { apiary::check(sum(shared_point) < 9); });
+}
+
+// Forty locals share the stack of one.
+namespace {
+struct long_text {
+    char text[60'000];
+};
+long_text shared_text;
+[[gnu::noipa]] int first_of(long_text t) { return t.text[0]; }
+}  // namespace
+APIARY_SCENARIO(many_calls_share_the_stack, "taken_by_value") {
+    const auto calls = [] {
+        int sum = 0;
+        sum += first_of(shared_text), sum += first_of(shared_text), sum += first_of(shared_text);
+        sum += first_of(shared_text), sum += first_of(shared_text), sum += first_of(shared_text);
+        sum += first_of(shared_text), sum += first_of(shared_text), sum += first_of(shared_text);
+        sum += first_of(shared_text), sum += first_of(shared_text), sum += first_of(shared_text);
+        apiary::check(sum == 0);
+    };
+    beside(calls, calls);
+}
+
+// ---- pointers to members
+
+namespace {
+struct server {
+    [[gnu::noipa]] int one() { return 1; }
+    [[gnu::noipa]] int two() { return 2; }
+} a_server;
+int (server::*shared_handler)() = &server::one;
+}  // namespace
+APIARY_FAILING_SCENARIO(pointer_to_a_member_is_called, "data race") {
+    beside([] { shared_handler = &server::two; }, [] { apiary::check((a_server.*shared_handler)() < 3); });
+}
+APIARY_FAILING_SCENARIO(pointer_to_a_member_is_compared, "data race") {
+    beside([] { shared_handler = &server::two; }, [] { apiary::check(shared_handler != nullptr); });
 }
 
 // Nothing is a race here, and each value is the one that was written last.

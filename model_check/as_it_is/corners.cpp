@@ -488,6 +488,36 @@ APIARY_SCENARIO(text_is_searched_in_front_of_it, "text_is_searched_while_written
         apiary::check(std::strchr(t, 'a') == t && std::memchr(t, 'a', 16) == t && std::strcmp(t, "b") < 0);
     });
 }
+// g++ hoists the read of a variable out of a loop, also where a condition guards it: before it instruments it must not.
+namespace {
+int total_of_loop;
+const int weights[3] = {1, 2, 3};
+void add_weights(bool mine) {
+    for (const int w : weights)
+        if (mine) total_of_loop += w;
+}
+}  // namespace
+APIARY_SCENARIO(guarded_in_a_loop, "not_guarded_in_a_loop") {
+    std::atomic<bool> ready{false};
+    std::thread a([&] {
+        total_of_loop = 5;
+        ready.store(true, std::memory_order_release);
+    });
+    std::thread b([&] { add_weights(ready.load(std::memory_order_acquire)); });
+    a.join();
+    b.join();
+}
+APIARY_FAILING_SCENARIO(not_guarded_in_a_loop, "data race") {
+    std::atomic<bool> ready{false};
+    std::thread a([&] {
+        total_of_loop = 5;
+        ready.store(true, std::memory_order_relaxed);
+    });
+    std::thread b([&] { add_weights(ready.load(std::memory_order_acquire)); });
+    a.join();
+    b.join();
+}
+
 // Silently, the next execution would begin with what this one left.
 APIARY_FAILING_SCENARIO(copied_to_what_is_not_put_back, "refused: a write to memory that is not put back") {
     const std::vector<int> from{1, 2, 3, 4};

@@ -9,27 +9,31 @@
 // The language allows that copy: only a class whose copies are trivial is handed so; any other goes by reference, and its
 // constructors are instrumented. Passes behind may take the local out again; the instrumentation stays.
 //
-// Refused, where the program is not built with ALLOW_ASSEMBLY: assembly that may use memory, and a function that is kept from the
-// instrumentation. Locked instructions, also those of intrinsics, are found in the object (apiary_look_for_assembly.cmake).
+// Pointers to members. g++ marks their two fields as having no address, and such fields are not instrumented: the mark goes.
+//
+// Refused, where the program is not built with ALLOW_ASSEMBLY: assembly and intrinsics that may use memory, and a function that is
+// kept from the instrumentation. Locked instructions and fences are found in the object (apiary_look_for_assembly.cmake).
 //
 // Built by apiary_as_it_is.cmake with the very g++ that it is for, against that one's headers. Tested by
 // model_check/as_it_is/by_value.cpp and newcomer_test.py.
-// These headers need those before them. clang-format off
-#include <asan.h>
-#include <attribs.h>
-#include <context.h>
-#include <diagnostic-core.h>
+
+// These headers need those before them.
+// clang-format off
 #include <gcc-plugin.h>
+#include <plugin-version.h>
+#include <tree.h>
+#include <gimple.h>
+#include <tree-pass.h>
+#include <ssa.h>
+#include <context.h>
+#include <stringpool.h>
+#include <attribs.h>
+#include <asan.h>
+#include <diagnostic-core.h>
 #include <gimple-expr.h>
 #include <gimple-iterator.h>
-#include <gimple.h>
 #include <gimplify.h>
-#include <plugin-version.h>
-#include <ssa.h>
-#include <stringpool.h>
 #include <tree-cfg.h>
-#include <tree-pass.h>
-#include <tree.h>
 // clang-format on
 
 #include <algorithm>
@@ -41,26 +45,59 @@ int plugin_is_GPL_compatible;  // g++ asks for this name
 
 namespace {
 
+// ---- classes by value
+
 bool is_class_in_memory(tree operand) {
     if (operand == NULL_TREE || is_gimple_reg(operand) || is_gimple_min_invariant(operand)) return false;
     tree type = TREE_TYPE(operand);
     return AGGREGATE_TYPE_P(type) && !TREE_ADDRESSABLE(type) && !TYPE_EMPTY_P(type) && int_size_in_bytes(type) > 0;
 }
 
+// A local variable whose address is not taken is no other thread's.
+bool may_be_shared(tree operand) {
+    if (is_gimple_reg(operand) || is_gimple_min_invariant(operand)) return false;
+    tree base = get_base_address(operand);
+    return base == NULL_TREE || !DECL_P(base) || is_global_var(base) || TREE_ADDRESSABLE(base);
+}
+
+// Without the padding at its end, where members of a derived class may lie.
+HOST_WIDE_INT bytes_of_members(tree type) {
+    if (TREE_CODE(type) != RECORD_TYPE) return int_size_in_bytes(type);
+    HOST_WIDE_INT end = 0;
+    for (tree field = TYPE_FIELDS(type); field != NULL_TREE; field = DECL_CHAIN(field))
+        if (TREE_CODE(field) == FIELD_DECL && DECL_SIZE(field) != NULL_TREE && tree_fits_uhwi_p(DECL_SIZE(field)))
+            end = std::max<HOST_WIDE_INT>(end, (int_bit_position(field) + tree_to_uhwi(DECL_SIZE(field)) + 7) / 8);
+    return end;
+}
+
+tree bytes_at(tree object, tree bytes) {
+    if (tree base = get_base_address(object); DECL_P(base)) TREE_ADDRESSABLE(base) = 1;
+    return fold_build2(MEM_REF, bytes, build_fold_addr_expr(object), build_int_cst(build_pointer_type(char_type_node), 0));
+}
+
 gassign* assignment(tree to, tree from, gcall* call) {
+    tree type = TREE_TYPE(from);
+    const HOST_WIDE_INT members = bytes_of_members(type);
+    if (members != 0 && members < int_size_in_bytes(type)) {
+        tree bytes = build_array_type_nelts(char_type_node, members);
+        to = bytes_at(to, bytes), from = bytes_at(from, bytes);
+    }
     gassign* made = gimple_build_assign(to, from);
     gimple_set_location(made, gimple_location(call));
     return made;
 }
 
+// Each call has locals of its own, which end behind it: so they share the stack.
 bool reads_into_locals(gimple_stmt_iterator* at, gcall* call) {
     bool changed = false;
     for (unsigned i = 0; i != gimple_call_num_args(call); ++i) {
         tree operand = gimple_call_arg(call, i);
-        if (!is_class_in_memory(operand)) continue;
+        if (!is_class_in_memory(operand) || !may_be_shared(operand)) continue;
         tree local = create_tmp_var(TREE_TYPE(operand));
         gsi_insert_before(at, assignment(local, unshare_expr(operand), call), GSI_SAME_STMT);
         gimple_call_set_arg(call, i, local);
+        if (!stmt_ends_bb_p(call))
+            gsi_insert_after(at, gimple_build_assign(local, build_clobber(TREE_TYPE(local))), GSI_SAME_STMT);
         changed = true;
     }
     return changed;
@@ -69,7 +106,7 @@ bool reads_into_locals(gimple_stmt_iterator* at, gcall* call) {
 // Where the call may throw it ends its block, and the assignment follows where it has not.
 bool writes_from_a_local(gimple_stmt_iterator* at, gcall* call) {
     tree target = gimple_call_lhs(call);
-    if (!is_class_in_memory(target)) return false;
+    if (!is_class_in_memory(target) || !may_be_shared(target)) return false;
     edge returned = stmt_ends_bb_p(call) ? find_fallthru_edge(gimple_bb(call)->succs) : nullptr;
     if (stmt_ends_bb_p(call) && returned == nullptr) return false;
     tree local = create_tmp_var(TREE_TYPE(target));
@@ -83,44 +120,57 @@ bool writes_from_a_local(gimple_stmt_iterator* at, gcall* call) {
     return true;
 }
 
-// A local variable whose address is not taken is no other thread's.
-bool may_be_shared(tree operand) {
-    if (is_gimple_reg(operand) || is_gimple_min_invariant(operand)) return false;
-    tree base = get_base_address(operand);
-    return base == NULL_TREE || !DECL_P(base) || is_global_var(base) || TREE_ADDRESSABLE(base);
+// ---- pointers to members
+
+void fields_have_addresses(const gassign* assigns) {
+    for (unsigned i = 0; i != gimple_num_ops(assigns); ++i)
+        for (tree part = gimple_op(assigns, i); part != NULL_TREE && handled_component_p(part); part = TREE_OPERAND(part, 0))
+            if (TREE_CODE(part) == COMPONENT_REF && !DECL_BIT_FIELD_TYPE(TREE_OPERAND(part, 1)))
+                DECL_NONADDRESSABLE_P(TREE_OPERAND(part, 1)) = 0;
 }
 
+// ---- refusals
+
 bool uses_memory(const gasm* assembly) {
-    std::string text = gimple_asm_string(assembly);
-    text.erase(
-        std::remove_if(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0 || c == ';'; }),
-        text.end());
-    for (const char* harmless : {"", "pause", "nop", "repnop"})
-        if (text == harmless) return false;
+    // Also of an empty one: g++ itself stores what comes out of a register.
     for (unsigned i = 0; i != gimple_asm_noutputs(assembly); ++i)
         if (may_be_shared(TREE_VALUE(gimple_asm_output_op(assembly, i)))) return true;
+    std::string text = gimple_asm_string(assembly);
+    const auto between = [](unsigned char c) { return std::isspace(c) != 0 || c == ';'; };
+    text.erase(std::remove_if(text.begin(), text.end(), between), text.end());
+    for (const char* harmless : {"", "pause", "nop", "repnop"})
+        if (text == harmless) return false;
     for (unsigned i = 0; i != gimple_asm_ninputs(assembly); ++i)
         if (may_be_shared(TREE_VALUE(gimple_asm_input_op(assembly, i)))) return true;
     for (unsigned i = 0; i != gimple_asm_nclobbers(assembly); ++i)
-        if (std::strcmp(TREE_STRING_POINTER(TREE_VALUE(gimple_asm_clobber_op(assembly, i))), "memory") == 0)
-            return true;
+        if (std::strcmp(TREE_STRING_POINTER(TREE_VALUE(gimple_asm_clobber_op(assembly, i))), "memory") == 0) return true;
+    return false;
+}
+
+bool uses_memory(const gcall* call) {
+    if (!gimple_call_builtin_p(call, BUILT_IN_MD) || gimple_vuse(call) == NULL_TREE) return false;
+    for (unsigned i = 0; i != gimple_call_num_args(call); ++i)
+        if (POINTER_TYPE_P(TREE_TYPE(gimple_call_arg(call, i)))) return true;
     return false;
 }
 
 bool allows_assembly = false;
 
 void refuse(location_t where, const char* what) {
-    const char* told =
-        "%s, and would not be seen. Remedy: without it; or %<ALLOW_ASSEMBLY%> in %<apiary_check_as_is%>, "
-        "and each verdict says so";
-    if (!allows_assembly) error_at(where, (std::string("refused: ") + told).c_str(), what);
+    if (allows_assembly) return;
+    const char* remedy = "%s, and would not be seen. Remedy: without it; or %<ALLOW_ASSEMBLY%> in %<apiary_check_as_is%>, "
+                         "and each verdict says so";
+    error_at(where, (std::string("refused: ") + remedy).c_str(), what);
 }
+
+// ---- the pass
 
 const pass_data about = {GIMPLE_PASS, "apiary_gxx_plugin", OPTGROUP_NONE, TV_NONE, PROP_cfg, 0, 0, 0, 0};
 
 class before_the_instrumentation : public gimple_opt_pass {
 public:
     explicit before_the_instrumentation(bool optimised) : gimple_opt_pass(about, g), optimised_(optimised) {}
+    opt_pass* clone() final { return new before_the_instrumentation(optimised_); }
     bool gate(function*) final { return (flag_sanitize & SANITIZE_THREAD) != 0 && (optimize != 0) == optimised_; }
     unsigned execute(function* f) final {
         if (!sanitize_flags_p(SANITIZE_THREAD, f->decl))
@@ -128,30 +178,35 @@ public:
         bool changed = false;
         basic_block bb;
         FOR_EACH_BB_FN(bb, f)
-        for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at); gsi_next(&at)) {
-            if (const gasm* assembly = dyn_cast<gasm*>(gsi_stmt(at)); assembly != nullptr && uses_memory(assembly))
-                refuse(gimple_location(assembly), "this assembly may use memory");
-            gcall* call = dyn_cast<gcall*>(gsi_stmt(at));
-            if (call == nullptr || gimple_call_internal_p(call)) continue;
-            const bool reads = reads_into_locals(&at, call), writes = writes_from_a_local(&at, call);
-            if (!reads && !writes) continue;
-            update_stmt(call);
-            changed = true;
-        }
+            for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at); gsi_next(&at)) changed |= visit(&at);
         if (!changed) return 0;
         gsi_commit_edge_inserts();
         return TODO_update_ssa_only_virtuals;
     }
 
 private:
+    static bool visit(gimple_stmt_iterator* at) {
+        gimple* const statement = gsi_stmt(*at);
+        if (const gassign* assigns = dyn_cast<gassign*>(statement)) fields_have_addresses(assigns);
+        if (const gasm* assembly = dyn_cast<gasm*>(statement); assembly != nullptr && uses_memory(assembly))
+            refuse(gimple_location(statement), "this assembly may use memory");
+        gcall* const call = dyn_cast<gcall*>(statement);
+        if (call == nullptr || gimple_call_internal_p(call)) return false;
+        if (uses_memory(call)) refuse(gimple_location(statement), "this intrinsic uses memory");
+        const bool reads = reads_into_locals(at, call), writes = writes_from_a_local(at, call);
+        if (reads || writes) update_stmt(call);
+        return reads || writes;
+    }
+
     const bool optimised_;
 };
 
+// Every instance of that pass: -Og has one of its own.
 void comes_before(const char* pass, bool optimised, const char* plugin) {
     register_pass_info info{};
     info.pass = new before_the_instrumentation(optimised);
     info.reference_pass_name = pass;
-    info.ref_pass_instance_number = 1;
+    info.ref_pass_instance_number = 0;
     info.pos_op = PASS_POS_INSERT_BEFORE;
     register_callback(plugin, PLUGIN_PASS_MANAGER_SETUP, nullptr, &info);
 }
@@ -164,6 +219,6 @@ int plugin_init(plugin_name_args* arguments, plugin_gcc_version* version) {
     for (int i = 0; i != arguments->argc; ++i)
         allows_assembly = allows_assembly || std::strcmp(arguments->argv[i].key, "allow_assembly") == 0;
     comes_before("tsan", true, arguments->base_name);
-    comes_before("tsan0", false, arguments->base_name);
+    comes_before("tsan0", false, arguments->base_name);  // -O0
     return 0;
 }

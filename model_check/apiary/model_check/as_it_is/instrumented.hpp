@@ -1,6 +1,7 @@
 // instrumented: included first in every source that is checked as it is. g++ instruments no call of the C library's that copies,
 // fills, compares or searches bytes, its own calls among them. Here the assembler gives each the runtime's function (copies.cpp).
 #pragma once
+#pragma GCC system_header  // of what its macros make in other headers g++ tells nobody
 
 __asm__(
     ".set memcpy,__tsan_memcpy\n.set memmove,__tsan_memmove\n.set memset,__tsan_memset\n"
@@ -16,13 +17,28 @@ extern "C" {
 void* __tsan_memcpy(void*, const void*, unsigned long) noexcept(true);
 void* __tsan_memmove(void*, const void*, unsigned long) noexcept(true);
 void* __tsan_memset(void*, int, unsigned long) noexcept(true);
+int apiary_memcmp(const void*, const void*, unsigned long) noexcept(true);
+int apiary_strcmp(const char*, const char*) noexcept(true);
+int apiary_strncmp(const char*, const char*, unsigned long) noexcept(true);
+unsigned long apiary_strlen(const char*) noexcept(true);
+char* apiary_strcpy(char*, const char*) noexcept(true);
 }
 #else
 #define APIARY_UNLESS_CONSTANT(in_place, called) called
 void* __tsan_memcpy(void*, const void*, unsigned long);
 void* __tsan_memmove(void*, const void*, unsigned long);
 void* __tsan_memset(void*, int, unsigned long);
+int apiary_memcmp(const void*, const void*, unsigned long);
+int apiary_strcmp(const char*, const char*);
+int apiary_strncmp(const char*, const char*, unsigned long);
+unsigned long apiary_strlen(const char*);
+char* apiary_strcpy(char*, const char*);
 #endif
 #define __builtin_memcpy(...) APIARY_UNLESS_CONSTANT(__builtin_memcpy(__VA_ARGS__), __tsan_memcpy(__VA_ARGS__))
 #define __builtin_memmove(...) APIARY_UNLESS_CONSTANT(__builtin_memmove(__VA_ARGS__), __tsan_memmove(__VA_ARGS__))
 #define __builtin_memset(...) APIARY_UNLESS_CONSTANT(__builtin_memset(__VA_ARGS__), __tsan_memset(__VA_ARGS__))
+#define __builtin_memcmp(...) APIARY_UNLESS_CONSTANT(__builtin_memcmp(__VA_ARGS__), apiary_memcmp(__VA_ARGS__))
+#define __builtin_strcmp(...) APIARY_UNLESS_CONSTANT(__builtin_strcmp(__VA_ARGS__), apiary_strcmp(__VA_ARGS__))
+#define __builtin_strncmp(...) APIARY_UNLESS_CONSTANT(__builtin_strncmp(__VA_ARGS__), apiary_strncmp(__VA_ARGS__))
+#define __builtin_strlen(...) APIARY_UNLESS_CONSTANT(__builtin_strlen(__VA_ARGS__), apiary_strlen(__VA_ARGS__))
+#define __builtin_strcpy(...) APIARY_UNLESS_CONSTANT(__builtin_strcpy(__VA_ARGS__), apiary_strcpy(__VA_ARGS__))
