@@ -38,8 +38,15 @@ bool select(const command& c, std::vector<task>& tasks, std::string& error) {
         for (const engine with : {engine::relacy, engine::explorer})
             if (wanted && (e.engines & c.engines & static_cast<unsigned>(with)) != 0) tasks.push_back({&e, with});
     }
+    for (const std::string& name : c.names) {
+        bool runs = false;
+        for (const task& t : tasks) runs = runs || t.check->name == name;
+        if (runs) continue;
+        error = "'" + name + "' would not run: it is no check for this engine; --list tells which engine runs what";
+        return false;
+    }
     if (tasks.empty()) {
-        error = "nothing to run: no such check for this engine; --list tells which engine runs what";
+        error = "nothing to run: no check for this engine; --list tells which engine runs what";
         return false;
     }
     if (!c.search.replay.empty() && tasks.size() != 1) {

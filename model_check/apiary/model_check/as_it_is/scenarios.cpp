@@ -48,7 +48,6 @@ verdict run(const scenario& s, const search_options& options) {
     p.after = [](void*) { the_runtime().after(); };
     p.destroy = [](void*) {};
     p.left = use_own_block;
-    p.looks_beyond = true;
     p.recognised =
         "a loop that waits is recognised where it comes back with the same registers and stack, and has changed "
         "nothing "

@@ -65,6 +65,7 @@ unsigned notify_one(object& condvar, const code_place& at);  // how many it woke
 unsigned notify_all(object& condvar, const code_place& at);
 // False when it gave up; never gives up when `may_time_out` is false.
 bool park(object& parker, bool may_time_out, const code_place& at);
+bool take_token(object& parker, const code_place& at);
 void unpark(object& parker, const code_place& at);
 // The lower half of the location is the program's word. False when it gave up.
 bool futex_wait(object& futex, std::uint32_t expected, bool may_time_out, const code_place& at);
@@ -127,9 +128,6 @@ struct program {
     std::string_view (*outcome)(void* check, std::array<char, 128>& buffer);  // may be null
     void (*destroy)(void* check);
     void (*left)();  // may be null; after each run, however it ended
-    // Where nothing but waits with deadlines could go on, and the bound on them is used up, they give up all the same,
-    // one after the other, and what fails then counts. Nothing else of that does.
-    bool looks_beyond;
     const char* recognised;  // may be null: waits are spin_until(), and no loop of the program's is recognised
     const char* no_finding;  // may be null; a failure for this reason ends the search, and nothing is drawn of it
 };

@@ -25,6 +25,7 @@ std::uint64_t primitive(engine& e, object& o, const code_place& at, const char* 
     const bool for_holders = op.for_holders;
     op = make(e, o, at, name, relaxed);
     op.for_holders = for_holders;
+    op.names_thread = true;
     op.order = number(order);  // one that fails or gives up orders nothing
     op.mode = mode;
     op.expect = expect;
@@ -55,6 +56,7 @@ bool try_lock(object& mutex, const code_place& at) {
     std::uint8_t flags = 0;
     // The standard lets try_lock fail spuriously, and then it orders nothing.
     op = make(e, mutex, at, "try_lock", relaxed);
+    op.names_thread = true;
     op.order = number(acquire);
     op.mode = read_mode::weak_cas;
     op.expect = 0;
@@ -305,11 +307,24 @@ bool futex_wait(object& futex, std::uint32_t expected, bool may_time_out, const 
         do_write(e, op, before | waits, true);
     }
     return block_until_notified(e, futex, futex_bits, "futex wait (blocked)",
-                                may_time_out ? read_mode::timed_rmw : read_mode::spurious_rmw, at);
+                                may_time_out ? read_mode::either_rmw : read_mode::spurious_rmw, at);
 }
 
 void futex_wake(object& futex, bool all, const code_place& at) {
     (void)notify(futex, futex_bits, at, all ? "wake_all" : "wake_one", all);
+}
+
+// The token, if it is there: of a wait whose deadline is over.
+bool take_token(object& parker, const code_place& at) {
+    const inside scope;
+    engine& e = self();
+    operation op;
+    std::uint8_t flags = 0;
+    const std::uint64_t none = 0;
+    primitive(e, parker, at, "park_until", acquire, read_mode::cas, 1, every_bit, constant, &none, &flags, op);
+    if ((flags & exclusive) == 0) return false;
+    do_write(e, op, 0, true);
+    return true;
 }
 
 bool park(object& parker, bool may_time_out, const code_place& at) {

@@ -157,7 +157,7 @@ run_end engine::run() {
         }
     }
     result = stopped_ ? end_ : conclude();
-    if (result == run_end::blocked && !stopped_ && only_the_bound_ && program_.looks_beyond && looks_beyond_ &&
+    if (result == run_end::blocked && !stopped_ && only_the_bound_ && looks_beyond_ &&
         decider_ == nullptr && probing_ == nullptr && !attacks().go_on_after_failure)
         result = go_beyond();
     if (program_.left != nullptr) program_.left();
@@ -280,10 +280,10 @@ run_end engine::conclude() {
     }
     if (!waiting.empty()) {
         if (bounded) {
-            const std::uint32_t circle = program_.looks_beyond ? in_a_circle() : 0;
+            const std::uint32_t circle = in_a_circle();
             only_the_bound_ = circle == 0 && !may_still;
             const unsigned given_up = g_->used(timeouts);
-            if (circle == 0 && (!only_the_bound_ || !program_.looks_beyond || given_up < patience_))
+            if (circle == 0 && (!only_the_bound_ || given_up < patience_))
                 return run_end::blocked;
             if (circle != 0) {
                 waiting.clear();

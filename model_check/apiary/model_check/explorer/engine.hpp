@@ -45,6 +45,7 @@ struct operation {
     predicate none{nullptr, nullptr};
     bool stalled = false;      // waits for no location (engine::stall)
     bool for_holders = false;  // waits for a lock: its word says which threads have it
+    bool names_thread = false;  // of a blocking primitive: what it writes tells its thread from all others
 };
 
 // One way to add an event.
@@ -129,7 +130,7 @@ public:
     // The other modes: one run along `d`. With a trace, rows are collected.
     run_end follow(decider& d, std::vector<trace_row>* trace);
 
-    // Of such executions as end in a wait that only the bound keeps from giving up (program::looks_beyond).
+    // Whether a run goes on behind its end (go_beyond) where only the bound keeps waits with deadlines from giving up.
     void look_beyond(bool on) { looks_beyond_ = on; }
     void allow_timeouts(unsigned n) { limits_.most[timeouts] = std::max(limits_.most[timeouts], n); }
 
@@ -189,6 +190,7 @@ public:
     // The object, after checking that it is alive and that its construction happens before this access.
     location_info& locate(const object& o, std::uint32_t site);
     void constructed(object& o, bool has_value, std::uint64_t value, bool cell);
+    void constructed_anew(const object& o, std::uint32_t block);
     // The same of an atomic that stands in no object: under a name that is the same in every run, written at `since`.
     void constructed_at(object& o, std::uint32_t name, std::uint64_t address, std::uint64_t value, moment since,
                         std::string (*text_of)(std::uint64_t value) = nullptr);
@@ -274,7 +276,7 @@ private:
     }();
     const program& program_;
     run_limits limits_;
-    unsigned patience_;  // give-ups of waits with deadlines, then nothing else is waited for (program::looks_beyond)
+    unsigned patience_;  // give-ups of waits with deadlines, then nothing else is waited for
     memory memory_;
     site_table sites_;
     std::vector<std::unique_ptr<fiber>> fibers_;  // threads, then the main one

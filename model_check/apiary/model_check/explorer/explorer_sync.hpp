@@ -269,9 +269,10 @@ struct explorer_sync {
         parker& operator=(const parker&) = delete;
         void park(site at = site::current()) { (void)explorer::park(o_, false, at.where); }
         bool park_until(std::int64_t deadline_ns, site at = site::current()) {
-            if (explorer::park(o_, deadline_ns != forever, at.where)) return true;
             std::int64_t& now = explorer::thread_clock();
-            if (now < deadline_ns) now = deadline_ns;
+            if (now >= deadline_ns) return explorer::take_token(o_, at.where);
+            if (explorer::park(o_, deadline_ns != forever, at.where)) return true;
+            now = deadline_ns;
             return false;
         }
         void unpark(site at = site::current()) { explorer::unpark(o_, at.where); }

@@ -66,7 +66,7 @@ event& engine::append(const operation& op) {
     ++position_[current_];
     if (g_->alike != 0) {
         link_twins(*g_, e);
-        if (unlike_a_twin(*g_, e)) {
+        if (unlike_a_twin(*g_, e, op)) {
             failure_.reason =
                 "threads that are declared alike are not: after the same events thread " + std::to_string(current_) +
                 " does " + (op.site == 0 ? "something else" : describe(op.site)) +

@@ -231,6 +231,8 @@ void searcher::exhaust() {
         exhaust_within_budget();
     else
         exhaust_all();
+    if (options_.shards > 1 && v_.mode == "exhaustive")
+        v_.mode = "shard " + std::to_string(options_.shard) + "/" + std::to_string(options_.shards);
     if (v_.graphs > seen_graphs::most)
         v_.bound +=
             "; graphs after the first " + std::to_string(seen_graphs::most) + " were not compared with each other";

@@ -1,6 +1,8 @@
 // symmetry: twins, and which of two mirror images is explored.
 #include <apiary/model_check/explorer/symmetry.hpp>
 
+#include <apiary/model_check/explorer/engine.hpp>
+
 namespace apiary::model::explorer {
 
 namespace {
@@ -70,14 +72,21 @@ bool first_of_its_mirrors(const graph& g, const event& e) {
     return !any_twin(g, e, [&](const event& x) { return x.slot == e.slot && x.kind == e.kind && place(e) < place(x); });
 }
 
-bool unlike_a_twin(const graph& g, const event& e) {
+bool unlike_a_twin(const graph& g, const event& e, const operation& op) {
     // Addresses differ: each thread has an arena of its own. So do the owners in a mutex.
     constexpr std::uint64_t least_address = std::uint64_t{1} << 32;
     const auto other = [&](std::uint64_t a, std::uint64_t b) {
         return a != b && (a < least_address || b < least_address);
     };
+    // A read-modify-write: what this one would write where the twin has read.
+    const auto computes_other = [&](const event& x) {
+        if (op.next == nullptr || op.names_thread || !x.has(exclusive)) return false;
+        const event* w = write_of(g, x);
+        return w != nullptr && other(op.next(op.closure, g.value_of(x.slot, x.rf)), w->value);
+    };
     return any_twin(g, e, [&](const event& x) {
         return x.kind != e.kind || x.site != e.site || x.mode != e.mode || x.success_order != e.success_order ||
+               x.failure_order != e.failure_order || (e.kind == event_kind::read && computes_other(x)) ||
                (e.kind == event_kind::write && !x.has(exclusive) && other(x.value, e.value)) ||
                other(x.expect, e.expect);
     });

@@ -19,6 +19,8 @@
 
 namespace apiary::model::explorer {
 
+struct operation;
+
 // The part of graph::link that is about twins. The event comes with its predecessor's clocks.
 void link_twins(const graph& g, event& e);
 
@@ -26,6 +28,6 @@ void link_twins(const graph& g, event& e);
 bool first_of_its_mirrors(const graph& g, const event& e);
 
 // Whether a twin's event at the same index is not the same operation: the threads are not alike.
-bool unlike_a_twin(const graph& g, const event& e);
+bool unlike_a_twin(const graph& g, const event& e, const operation& op);
 
 }  // namespace apiary::model::explorer

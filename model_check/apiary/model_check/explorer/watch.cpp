@@ -23,14 +23,33 @@ std::string ending(const block& b) {
 }
 }  // namespace
 
+// A new object where one was: nobody may still be at that one.
+void engine::constructed_anew(const object& o, std::uint32_t block) {
+    const auto at = reinterpret_cast<std::uintptr_t>(&o);
+    for (std::size_t i = memory_.objects.size(); i-- != 0;) {
+        const location_info& old = memory_.objects[i];
+        if (old.address != at || old.block != block) continue;
+        const vector_clock& hb = knowledge();
+        for (unsigned t = 0; t < program_.threads; ++t)
+            if (t != current_ && old.accesses[t] != 0 && hb[t] < old.accesses[t])
+                fail("data race: thread " + std::to_string(current_) + " constructs an object where there was one that thread " +
+                     std::to_string(t) + " uses; the use does not happen before");
+        return;
+    }
+}
+
 void engine::constructed(object& o, bool has_value, std::uint64_t value, bool cell) {
+    const std::uint32_t block = memory_.find_block(&o);
+    if (block != 0 && memory_.blocks[block - 1].freed && current_ != main_thread && !attacks().no_lifetime)
+        fail("access to freed memory: an object is constructed in it");
+    if (current_ != main_thread && memory_.owns(&o) && !attacks().no_lifetime) constructed_anew(o, block);
     location_info info;
     info.cell = cell;
     info.loc = cell ? 0 : memory_.stable_name(current_);
     info.uninitialised = !has_value;
     info.value = value;
     info.address = reinterpret_cast<std::uintptr_t>(&o);
-    info.block = memory_.find_block(&o);
+    info.block = block;
     info.constructed = {static_cast<std::uint16_t>(current_), next_index()};
     if (cell) {
         info.history = static_cast<std::uint32_t>(memory_.histories.size());
@@ -67,6 +86,7 @@ location_info& engine::locate(const object& o, std::uint32_t site) {
         if (b.freed) fail("access to freed memory: " + describe(site) + " after " + ending(b) + " that it was part of");
         if (current_ != main_thread) b.accesses[current_] = static_cast<std::uint16_t>(next_index() + 1);
     }
+    if (current_ != main_thread) info.accesses[current_] = static_cast<std::uint16_t>(next_index() + 1);
     if (!info.constructed.happens_before(knowledge(), current_)) {
         // The object that the accessor has in mind may be one that was destroyed before this one was put there.
         if (info.block != 0)

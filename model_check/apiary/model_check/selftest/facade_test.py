@@ -71,6 +71,8 @@ class Verdicts(unittest.TestCase):
                 for name in ("atomic_of_an_ended_scope", "cell_of_an_ended_scope", "object_in_bytes_given_back"):
                     self.expect(name, "fail", False, "access to freed memory", engine=engine)
                 self.expect("bytes_leak", "fail", False, "memory leak", engine=engine)
+                self.expect("constructed_anew_too_early", "fail", False, "data race", engine=engine)
+                self.expect("constructed_anew_behind_its_use", "pass", True, "", engine=engine)
                 self.expect("bytes_twice", "fail", False, "double free", engine=engine)
                 for name in ("bytes_of_another_size", "bytes_of_another_alignment"):
                     self.expect(name, "fail", False, "bad deallocate", engine=engine)
@@ -88,6 +90,18 @@ class Verdicts(unittest.TestCase):
         self.expect("awaits_for_ever", "fail", False, "deadlock")
         self.expect("awaits", "pass", True, "")
         self.expect("awaits", "pass", True, "", "--mode", "full")
+
+    def test_what_waits_for_ever_beside_a_deadline(self):
+        for name in ("lock_circle_beside_a_timer", "lost_wake_beside_a_timer"):
+            self.expect(name, "fail", False, "deadlock", engine="explorer")
+
+    def test_waits_with_deadlines_end_as_they_may(self):
+        self.expect("futex_wakes_for_nothing", "fail", False, "woken for nothing", engine="explorer")
+        self.expect("parker_behind_its_deadline", "fail", False, "twice without", engine="explorer")
+
+    def test_threads_that_are_said_to_be_alike_are_held_to_it(self):
+        for name in ("alike_but_for_an_exchange", "alike_but_for_an_addition", "alike_but_for_an_order"):
+            self.expect(name, "error", False, "declared alike are not", engine="explorer")
 
     def test_an_invariant_is_asked_after_every_step(self):
         self.expect("breaks_an_invariant", "fail", False, "n is two")

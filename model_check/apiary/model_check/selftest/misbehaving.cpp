@@ -213,6 +213,107 @@ struct awaits : quiet<Sync> {
 };
 APIARY_CHECK(awaits, model::relacy_only);
 
+// Beside a thread that looks again and again, with a deadline.
+template <class Sync>
+struct lock_circle_beside_a_timer {
+    static constexpr const char* what = "two threads take two mutexes in opposite orders, a third waits with a deadline";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array engine_laws{"deadlock"};
+    typename Sync::mutex a, b;
+    typename Sync::parker timer;
+    typename Sync::template atomic<int> done{0};
+    void thread(unsigned i) {
+        if (i == 2) {
+            while (done.load(std::memory_order_relaxed) != 2) (void)timer.park_until(Sync::now_ns() + 5);
+            return;
+        }
+        {
+            const typename Sync::lock one(i == 0 ? a : b);
+            const typename Sync::lock two(i == 0 ? b : a);
+        }
+        if (done.fetch_add(1, std::memory_order_relaxed) == 1) timer.unpark();
+    }
+};
+APIARY_CHECK(lock_circle_beside_a_timer);
+template <class Sync>
+struct lost_wake_beside_a_timer {
+    static constexpr const char* what = "a wake is lost, and another thread waits with a deadline";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array engine_laws{"deadlock"};
+    typename Sync::parker sleeper, timer;
+    typename Sync::template atomic<bool> sleeps{false}, ended{false};
+    void thread(unsigned i) {
+        if (i == 0) {
+            sleeps.store(true, std::memory_order_seq_cst);
+            sleeper.park();
+            ended.store(true, std::memory_order_seq_cst);
+            timer.unpark();
+        } else {
+            if (sleeps.load(std::memory_order_seq_cst)) sleeper.unpark();
+            while (!ended.load(std::memory_order_seq_cst)) (void)timer.park_until(Sync::now_ns() + 5);
+        }
+    }
+};
+APIARY_CHECK(lost_wake_beside_a_timer);
+
+template <class Sync>
+struct futex_wakes_for_nothing {
+    static constexpr const char* what = "a futex's wait with a deadline may return for no reason";
+    static constexpr unsigned threads = 2;
+    typename Sync::futex word{0};
+    typename Sync::template atomic<int> n{0};
+    void thread(unsigned i) {
+        if (i == 0)
+            Sync::law(!word.wait(0, Sync::now_ns() + 5), "woken for nothing");
+        else
+            n.store(1, std::memory_order_relaxed);
+    }
+};
+APIARY_CHECK(futex_wakes_for_nothing);
+
+template <class Sync>
+struct parker_behind_its_deadline {
+    static constexpr const char* what = "a wait whose deadline is over takes the token, or goes on without";
+    static constexpr unsigned threads = 2;
+    typename Sync::parker parker;
+    void thread(unsigned i) {
+        if (i == 1) return parker.unpark();
+        const auto deadline = Sync::now_ns() + 5;
+        const bool first = parker.park_until(deadline), second = parker.park_until(deadline);
+        Sync::law(first || second, "twice without");
+    }
+};
+APIARY_CHECK(parker_behind_its_deadline);
+
+// Said to be alike, and what they exchange, add, or order differs.
+template <class Sync, auto Step>
+struct said_to_be_alike {
+    static constexpr const char* what = "two threads that are said to be alike";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array alike{0U, 1U};
+    typename Sync::template atomic<unsigned> n{0};
+    std::array<unsigned, 2> got{};
+    void thread(unsigned i) { got[i] = Step(n, i); }
+    void after() { Sync::law(got[0] != 2, "thread 0 saw what thread 1 wrote"); }
+};
+template <class Sync>
+struct alike_but_for_an_exchange
+    : said_to_be_alike<Sync, [](auto& n, unsigned i) { return n.exchange(i + 1, std::memory_order_acq_rel); }> {};
+APIARY_CHECK(alike_but_for_an_exchange);
+template <class Sync>
+struct alike_but_for_an_addition
+    : said_to_be_alike<Sync, [](auto& n, unsigned i) { return n.fetch_add(i + 1, std::memory_order_acq_rel); }> {};
+APIARY_CHECK(alike_but_for_an_addition);
+template <class Sync>
+struct alike_but_for_an_order
+    : said_to_be_alike<Sync, [](auto& n, unsigned i) {
+          unsigned expected = 0;
+          n.compare_exchange_strong(expected, 1, std::memory_order_acq_rel,
+                                    i == 0 ? std::memory_order_relaxed : std::memory_order_acquire);
+          return expected;
+      }> {};
+APIARY_CHECK(alike_but_for_an_order);
+
 template <class Sync>
 struct breaks_an_invariant : quiet<Sync> {
     void thread(unsigned i) { this->n.store(static_cast<int>(i) + 1, std::memory_order_relaxed); }

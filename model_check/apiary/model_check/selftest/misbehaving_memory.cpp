@@ -109,6 +109,41 @@ template <class Sync>
 struct object_in_bytes_that_waits : object_in_bytes<Sync, true> {};
 APIARY_CHECK(object_in_bytes_that_waits);
 
+// A node that is taken out and constructed again in its place, for its next owner, while a reader may still be at the old one.
+template <class Sync, bool Waits>
+struct constructed_anew {
+    static constexpr const char* what = "an object is constructed where another was";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array engine_laws{"lifetime"};
+    typename Sync::template atomic<node<Sync>*> head{nullptr};
+    typename Sync::template atomic<bool> used{false};
+    void* memory = nullptr;
+    void before() {
+        memory = Sync::allocate(sizeof(node<Sync>), alignof(node<Sync>));
+        head.store(new (memory) node<Sync>, relaxed);
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            if (node<Sync>* n = head.load(std::memory_order_acquire)) (void)n->data.read();
+            used.store(true, release);
+        } else if (node<Sync>* n = head.exchange(nullptr, std::memory_order_acq_rel)) {
+            if (Waits) Sync::spin_until(used, [](bool u) { return u; });
+            n->~node();
+            head.store(new (memory) node<Sync>, release);
+        }
+    }
+    void after() {
+        head.load(relaxed)->~node();
+        Sync::deallocate(memory, sizeof(node<Sync>), alignof(node<Sync>));
+    }
+};
+template <class Sync>
+struct constructed_anew_too_early : constructed_anew<Sync, false> {};
+APIARY_CHECK(constructed_anew_too_early);
+template <class Sync>
+struct constructed_anew_behind_its_use : constructed_anew<Sync, true> {};
+APIARY_CHECK(constructed_anew_behind_its_use);
+
 // Each thread says which worker it is, gives way, and asks.
 template <class Sync, bool Plain>
 struct own_worker {
