@@ -77,6 +77,9 @@ class Folders(Case):
         breaks = {
             "another schema": ("env.json", json.dumps(env | {"schema_version": 99}).encode(), "schema_version 99"),
             "half an env.json": ("env.json", good["env.json"][: len(good["env.json"]) // 2], "env.json"),
+            "a race of another kind": ("env.json", json.dumps(env | {"race": env["race"] | {"rounds_of_batches": ["x"]}}).encode(),
+                                       "rounds_of_batches"),
+            "a row twice": ("rows.csv", good["rows.csv"] + good["rows.csv"].splitlines(keepends=True)[-1], "two figures of round"),
             "half a row": ("rows.csv", good["rows.csv"][:-25], "cells"),
             "another header": ("rows.csv", b"scenario,speed\na,1\n", "header"),
             "no text": ("rows.csv", b"\xff\xfe\x00\x01", "rows.csv"),

@@ -234,6 +234,21 @@ class Verification(unittest.TestCase):
         self.assertEqual([(cut["name"], cut["how_far"]) for cut in record["not_exhausted"]],
                          [("large", "91,711 executions, about 4 %")])
 
+    def test_a_hunt_replaces_no_search_for_all_and_every_engine_is_asked(self) -> None:
+        whole = self.VERDICT | {"engine": "explorer", "mode": "exhaustive"}
+        hunt, relacy = whole | {"mode": "random"}, whole | {"engine": "relacy", "mode": "mixed"}
+        stamp, asked = {"source_hash": "h"}, {(whole["name"], engine): "check" for engine in ("explorer", "relacy")}
+        listed = {"check": [whole["name"]]}
+        record = verdicts.merge_record(None, stamp, [whole, relacy], listed, asked)
+        self.assertTrue(record["complete"])
+        for later in ([hunt], [relacy]):
+            record = verdicts.merge_record(record, stamp, later, listed, asked)
+            self.assertEqual([(v["engine"], v["mode"]) for v in record["verdicts"]], [("explorer", "exhaustive"), ("relacy", "mixed")])
+        for alone in (hunt, relacy):
+            record = verdicts.merge_record(None, stamp, [alone], listed, asked)
+            self.assertFalse(record["complete"])
+            self.assertNotEqual(verification.prove_status(record, "h").level, verification.GOOD)
+
     def test_the_word_beside_a_number(self) -> None:
         def word(*levels: str) -> str:
             found = [verification.Status(f"part{i}", level, "", f"badge{i}") for i, level in enumerate(levels)]

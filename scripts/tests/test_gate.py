@@ -19,9 +19,11 @@ HEAD, NOBODYS = "1" * 40, "0" * 40
 
 
 def answer(
-    validity: str, regressed: tuple[str, ...] = (), wrong: tuple[str, ...] = (), decided: int = 6
+    validity: str, regressed: tuple[str, ...] = (), wrong: tuple[str, ...] = (), decided: int = 6, findings: tuple[str, ...] = (),
+    undecided: tuple[str, ...] = (),
 ) -> compare.Gate:
-    return compare.Gate(list(regressed), list(wrong), validity, Path("results/x"), asked=6, decided=decided)
+    return compare.Gate(list(regressed), list(wrong), validity, Path("results/x"), asked=6, decided=decided,
+                        findings=list(findings), undecided=list(undecided))
 
 
 class Gate(unittest.TestCase):
@@ -84,6 +86,21 @@ class Gate(unittest.TestCase):
         self.assertIn("warning", said)
         self.assertIn("successor ×1.2", said)
 
+    def test_a_red_finding_fails(self) -> None:
+        passed, said, _ = self.run_gate(HEAD, "impl/x.hpp", answer(comparing.WEAK, findings=("FINDING: two modes",)))
+        self.assertFalse(passed)
+        self.assertIn("FINDING: two modes", said)
+
+    def test_what_is_undecided_is_named(self) -> None:
+        passed, said, _ = self.run_gate(HEAD, "impl/x.hpp", answer(comparing.VALID, undecided=("yield_many ×1.18",)))
+        self.assertTrue(passed)
+        self.assertIn("UNDECIDED: yield_many ×1.18", said)
+
+    def test_a_point_that_the_new_one_lost(self) -> None:
+        rows = [{"scenario": name, "scenario_params": "", "placement": "one_cpu", "role": role, "status": "ok"}
+                for name, role in (("fib", "baseline"), ("fib", "candidate"), ("yield_many", "baseline"))]
+        self.assertEqual(compare.lost(rows), ["NEW has no figure in yield_many one_cpu, and OLD has"])
+
     def test_wrong_work_fails_whatever_the_controls_say(self) -> None:
         for validity in (comparing.VALID, comparing.WEAK, comparing.INVALID):
             self.assertFalse(self.run_gate(HEAD, "impl/x.hpp", answer(validity, (), ("a task was lost",)))[0], validity)
@@ -122,7 +139,7 @@ class ExitCodes(unittest.TestCase):
         parser = argparse.ArgumentParser()
         compare.arguments(parser)
         with (
-            mock.patch.multiple(compare, setup=mock.DEFAULT, tell=mock.DEFAULT, builds=lambda _: (None, None), verdicts_of=lambda _: []),
+            mock.patch.multiple(compare, setup=mock.DEFAULT, tell=lambda *_: ([], [], ""), builds=lambda _: (None, None), verdicts_of=lambda _: []),
             mock.patch.object(race, "perform", side_effect=[race.Outcome(Path("x"), code) for code in (4, 1)]),
             contextlib.redirect_stdout(io.StringIO()),
         ):

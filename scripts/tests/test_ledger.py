@@ -73,3 +73,15 @@ class Table(unittest.TestCase):
 
         rows = [row("a", "1" * 16), row("b", "1" * 16), row("c", "2" * 16), row("d", "3" * 16, ops="78")]
         self.assertEqual([r["subject"] for r, _ in ledger.disagreements(rows)], ["a", "b", "c"])
+
+    def test_a_subject_that_is_unsupported_now_and_then(self) -> None:
+        def row(subject: str, status: str, scenario: str = "s") -> dict[str, str]:
+            return {"scenario": scenario, "scenario_params": "", "placement": "free", "subject": subject, "status": status}
+
+        rows = [row("a", "ok"), row("a-aa", "unsupported"), row("b", "unsupported"), row("c", "ok"), row("c", "unsupported", "t")]
+        self.assertEqual([r["subject"] for r, _ in ledger.now_and_then(rows)], ["a-aa"])
+
+    def test_what_is_too_long_to_compute_is_counted(self) -> None:
+        rows = [{"status": "ok", "ops": ops} for ops in ("77", str(10**9 + 7), "")]
+        self.assertEqual(ledger.unverified(rows), 1)
+        self.assertEqual(ledger.computed((1 << 20) + 3), f"{(int(ledger.computed(1 << 20), 16) + sum(ledger.mark((1 << 20) + i) for i in range(3))) & ledger.MASK:016x}")

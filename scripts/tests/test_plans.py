@@ -159,6 +159,13 @@ class Own(unittest.TestCase):
         (point,) = self.read('[[point]]\nscenario = "successor"\nevery = 2\n').points
         self.assertEqual([number for number in range(1, 6) if point.runs_in(number)], [1, 3, 5])
 
+    def test_two_points_of_one_name_are_refused(self) -> None:
+        for text in ('[[point]]\nscenario = "successor"\nblocks = 3\n[[point]]\nscenario = "successor"\nblocks = 9\n',
+                     '[[point]]\nscenario = "post_latency"\nseconds = 0.2\nparams = {rate = 100}\n'
+                     '[[point]]\nscenario = "post_latency"\nseconds = 0.2\nplacement = "one_cpu"\nparams = {rate = 100}\n'):
+            with self.assertRaisesRegex(Fault, "stands in it twice"):
+                self.read(text)
+
     def test_points_of_another_plan(self) -> None:
         gate = plans.plan("gate").points
         plan = self.read('points_of = "gate"\n[[point]]\nscenario = "fib"\nblocks = 7\ntimes = 2\nparams = { n = 27 }\n')

@@ -174,5 +174,14 @@ class Simulation(unittest.TestCase):
             with self.subTest(noise=noise):
                 self.assertTrue(least <= alarms <= most, f"{alarms} in 100")
 
+    def test_false_alarms_of_copies_are_as_many_as_methodology_says(self) -> None:
+        text = " ".join((REAL_ROOT / "METHODOLOGY.md").read_text().split())
+        said = int(re.search(r"1 in (\d+) at 2\.6 %", text)[1])
+        rng, trials = random.Random(7), 2000
+        every = [stats.estimate([(math.exp(rng.gauss(0, 0.04)), 1.0) for _ in range(10)]) for _ in range(trials)]
+        self.assertAlmostEqual(100 * stats.median([found.half_width for found in every]), 2.6, delta=0.15)
+        alarms = sum(map(stats.copy_differs, every))
+        self.assertTrue(trials / said / 1.6 <= alarms <= 1.6 * trials / said, f"{alarms} of {trials}, said 1 in {said}")
+
     def test_ten_per_cent_is_seen(self) -> None:
         self.assertGreaterEqual(self.alarms(rounds=30, effect=1.10, trials=60, seed=13), 54)

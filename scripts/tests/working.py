@@ -83,6 +83,7 @@ if options["--scenario"] == "post_throughput":
     each = wall / ops / (10 if LIE == "each" else 1) * (10 if LIE == "wall" else 1)
     row.update(warmup_blocks=warm, steady=0, blocks=options["--blocks"], ops=ops, wall_ns=wall, cpu_ns=used,
                ns_per_op="%.3f" % each, ops_per_s="%.3f" % (1e9 / each))
+    if LIE == "no_cpu": row["cpu_ns"] = ""
 else:
     plan = [int(line) for line in open(options["--plan"]) if line[0] != "#"]
     ops, late, done = len(plan), [0] * len(plan), threading.Event()
@@ -118,6 +119,7 @@ else:
                achieved_per_s="%.3f" % achieved, lat_count=len(kept), lat_min_ns=kept[0], lat_max_ns=kept[-1],
                lat_p50_ns=min(edges(kept[-(-len(kept) // 2) - 1])[1], kept[-1]),
                flags="overloaded" if achieved / offered < 0.99 else "")
+    if LIE == "no_median": row["lat_p50_ns"] = ""
     if LIE == "drops_bad_posts": row["lat_count"] = len(kept) // 2
     if "--hist" in options:
         counts = {{}}

@@ -4,8 +4,9 @@ Their rounds are not pairs: they ran at different times. What carries over is ea
 to the peers that ran beside it in the same rounds, as long as those are the same builds. So the figure
 is a ratio of ratios: (ours / peers) in NEW over (ours / peers) in OLD, the peers' geometric mean taken
 round by round. Without a common peer the medians are shown, and nothing is decided. The controls of both
-folders decide as in a race: by the wider margin, nothing where an A/A pair differs or is missing, and
-Benjamini–Hochberg over all that is claimed.
+folders decide as in a race: by the wider margin, also of a built-in slow-down that was not seen, nothing
+where an A/A pair differs or is missing, and Benjamini–Hochberg over all that is claimed. Figures of other
+numbers of workers decide nothing.
 """
 
 from __future__ import annotations
@@ -67,16 +68,17 @@ def difference(old: list[float], new: list[float]) -> stats.Estimate:
     )
 
 
-Judge = tuple[Comparison | None, list[str]]
+Judge = tuple[Comparison | None, list[str], float]
 
 
 def judge(key: comparing.Key, metric: Metric, subject: str, rows: list[Row], lined_up: set[str]) -> Judge:
-    """The A/A pair that judges a scheduler in one folder, and the flag where that is not its own, or where there is none."""
-    pairings = (pairing for pairing in comparing.pairings(rows) if pairing.kind == "aa")
-    found = (comparing.comparison(key, metric, pairing, rows) for pairing in pairings)
-    there = comparing.copies([one for one in found if one])
+    """The A/A pair that judges a scheduler in one folder; the flag where that is not its own, or where there is none; and the
+    half-width of the built-in slow-down where it was not seen, else 0."""
+    pairings = (pairing for pairing in comparing.pairings(rows) if pairing.kind in ("aa", "slow10"))
+    found = list(filter(None, (comparing.comparison(key, metric, pairing, rows) for pairing in pairings)))
+    there = comparing.copies(found)
     name, flags = comparing.judge(comparing.Pairing(subject, subject, "baseline"), there, lined_up)
-    return there.get(name), flags
+    return there.get(name), flags, next((one.found.half_width for one in found if comparing.unseen(one)), 0.0)
 
 
 def compare(old_rows: list[Row], new_rows: list[Row]) -> list[FolderComparison]:
@@ -127,15 +129,21 @@ def between(
     count = sum(map(len, every))
     dropped = count - sum(map(len, kept))
     found, whole = difference(*(kept if ranked else every)), difference(*every) if dropped else None
-    copies = [copy for copy, _ in judges if copy]
-    margin = max(stats.margin(copy and copy.found) for copy, _ in judges)
+    copies = [copy for copy, _, _ in judges if copy]
+    blind = max(unseen for _, _, unseen in judges)
+    margin = max(2 * blind, *(stats.margin(copy and copy.found) for copy, _, _ in judges))
     verdict = stats.verdict(found, margin, metric.better)
     verdict, flags = comparing.claimed(verdict, ranked, whole, margin, metric.better)
     flags += [f"pairs_dropped={dropped}/{count}"] if dropped else []
     flags += comparing.flags_of(both[1], comparing.Pairing(subject, subject, "baseline"), metric)
     if len(copies) < len(judges):
         verdict = stats.INCONCLUSIVE
-    flags[:0] = dict.fromkeys(flag for _, told in judges for flag in told)
+    if blind:
+        flags.insert(0, "ten_percent_unseen")
+        verdict = stats.INCONCLUSIVE if verdict == stats.EQUIVALENT else verdict
+    if len({frozenset(r["workers"] for r in rows if r["subject"] == subject) for rows in both}) > 1:
+        verdict, flags = stats.INCONCLUSIVE, ["other_workers", *flags]
+    flags[:0] = dict.fromkeys(flag for _, told, _ in judges for flag in told)
     if not valued:
         verdict, flags = stats.INCONCLUSIVE, [*flags, "no_common_peer"]
     return FolderComparison(key, metric, subject, tuple(valued), found, margin, verdict, flags, copies)

@@ -80,6 +80,11 @@ class Comparison:
         return self.pairing.kind == "bare"
 
     @property
+    def pairs_of_a_batch(self) -> float:
+        """Of each batch, before the injector's were dropped."""
+        return (self.whole or self.found).n / self.batches
+
+    @property
     def claim(self) -> bool:
         """Gets a verdict."""
         return not self.control and not self.bare
@@ -145,12 +150,15 @@ def flags_of(rows: list[Row], pairing: Pairing, metric: Metric) -> list[str]:
 def compare(rows: list[Row]) -> list[Comparison]:
     """Every comparison that the rows allow, verdicts included."""
     by_key: dict[Key, list[Row]] = defaultdict(list)
-    for row in good(rows):
-        by_key[key_of(row)].append(row)
+    ran: dict[Key, dict[str, set[tuple[str, str]]]] = defaultdict(lambda: defaultdict(set))
+    for row in rows:
+        ran[key_of(row)][row["subject"]].add((row["batch"], row["round"]))
+        if row["status"] == "ok":
+            by_key[key_of(row)].append(row)
     out, lined_up = [], with_a_copy(rows)
     for key, group in sorted(by_key.items()):
         for metric in scenarios.metrics_of(key[0], key[2]):
-            found = (comparison(key, metric, pairing, group) for pairing in pairings(group))
+            found = (comparison(key, metric, pairing, group, ran[key]) for pairing in pairings(group))
             out += with_verdicts([one for one in found if one], lined_up)
     void_failed_points(out)
     rank(out)
@@ -165,8 +173,11 @@ def gating(comparisons: list[Comparison]) -> list[Comparison]:
     return [one for one in comparisons if one.metric.gates] or comparisons
 
 
-def comparison(key: Key, metric: Metric, pairing: Pairing, group: list[Row]) -> Comparison | None:
-    """Of the pairs in which the injector made neither figure; of all, unranked, where those are fewer than half."""
+def comparison(
+    key: Key, metric: Metric, pairing: Pairing, group: list[Row], ran: dict[str, set[tuple[str, str]]] | None = None,
+) -> Comparison | None:
+    """Of the pairs in which the injector made neither figure; of all, unranked, where those are fewer than half. `ran`: in which
+    rounds each subject did, with a figure or without."""
     whole = paired(group, pairing, metric)
     every = [pair for batch in whole for pair in batch]
     if not every:
@@ -176,6 +187,9 @@ def comparison(key: Key, metric: Metric, pairing: Pairing, group: list[Row]) -> 
     flags, dropped = flags_of(group, pairing, metric), len(every) - len(pairs)
     if dropped:
         flags.insert(0, f"pairs_dropped={dropped}/{len(every)}")
+    both = (ran[pairing.candidate] & ran[pairing.baseline]) if ran else ()
+    if len(both) > len(every):
+        flags.insert(0, f"pairs_missing={len(both) - len(every)}/{len(both)}")
     ranked = enough(pairs, every)
     if not ranked:
         batches, pairs = whole, every
@@ -332,7 +346,9 @@ def void_failed_points(comparisons: list[Comparison]) -> None:
 
 def equal_text(aa: tuple[Comparison, ...] | list[Comparison]) -> str:
     """How the A/A pairs came out, in the same words wherever it is said."""
-    return f"{len(aa) - sum(map(differs, aa))} of {len(aa)} equal"
+    judged = [one for one in aa if one.found.n >= stats.LEAST_PAIRS]
+    few = f" ({len(aa) - len(judged)} more have fewer than {stats.LEAST_PAIRS} pairs)" if len(judged) < len(aa) else ""
+    return f"{len(judged) - sum(map(differs, judged))} of {len(judged)} equal{few}"
 
 
 def unjudged(comparisons: list[Comparison]) -> list[str]:

@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from typing import Callable
 
 from ..base import repo
 from ..base.errors import Fault, USAGE
 from ..base.say import duration, human, markdown
-from ..race import tables
+from ..race import ledger, tables
 from . import comparing
 from .comparing import Comparison, Validity
 
 SCHEMA = 1  # of env.json
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def objects_of(*needed: str) -> Callable[[object], bool]:
+    """Nothing, or a list of objects that have these keys."""
+    return lambda value: value is None or isinstance(value, list) and all(
+        isinstance(one, dict) and all(key in one for key in needed) for one in value)
+
+
+# What a race has in env.json, where it has it: older folders lack some.
+KINDS: dict[str, Callable[[object], bool]] = {
+    "rounds": lambda value: value is None or is_number(value),
+    "rounds_of_batches": lambda value: value is None or isinstance(value, list) and all(map(is_number, value)),
+    "block_ms": lambda value: value is None or is_number(value),
+    "arms": objects_of("label"),
+    "audits": objects_of("subject", "scenario", "found", "proved"),
+    "expected_findings": objects_of("scenario", "scenario_params", "placement", "subject", "finding", "reason"),
+}
 
 
 def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
@@ -23,13 +45,47 @@ def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
     lacking = [key for key, kind in (("run_id", str), ("env_id", str), ("race", dict)) if not isinstance(env.get(key), kind)]
     if lacking:
         raise torn(folder, f"env.json has no {', '.join(lacking)} of the right kind")
+    odd = [key for key, kind in KINDS.items() if not kind(env["race"].get(key))]
+    odd += [key for key in ("machine", "toolchain") if not isinstance(env.get(key, {}), dict)]
+    if odd:
+        raise torn(folder, f"in env.json {', '.join(odd)} is of another kind than a race writes")
     if env.get("schema_version", SCHEMA) != SCHEMA:
         raise torn(folder, f"env.json has schema_version {env['schema_version']!r}; this command reads {SCHEMA}")
     try:
         rows = tables.read(folder / "rows.csv", tables.ROWS)
+        if wrong := (next(filter(None, map(strange, rows)), "") or twice(rows)):
+            raise torn(folder, f"rows.csv: {wrong}")
         return env, rows, comparing.compare(rows)
     except (OSError, ValueError, KeyError) as error:
         raise torn(folder, f"{type(error).__name__}: {error}") from error
+
+
+STATUSES = {"ok", "unsupported", "disturbed", *comparing.FAILED}
+ROLES = {"candidate", "baseline", "peer", "bare", "aa", "slow5", "slow10"}
+FIGURES = [name for name in tables.SUBJECT if name.endswith("_ns") or name in ("ns_per_op", "ops", "lat_count")]
+
+
+def strange(row: dict[str, str]) -> str:
+    """What no race writes, or an empty string."""
+    if row["status"] not in STATUSES or row["role"] not in ROLES:
+        return f"{row['subject']} has the status {row['status']!r} and the role {row['role']!r}"
+    if row["status"] != "ok":
+        return ""
+    for column in FIGURES:
+        if row[column] and not 0 <= float(row[column]) < float("inf"):
+            return f"{column} of {row['subject']} in {row['scenario']} is {row[column]!r}"
+    return "" if int(row["round"]) > 0 and int(row["batch"]) > 0 else f"it has the round {row['round']} of batch {row['batch']}"
+
+
+def twice(rows: list[dict[str, str]]) -> str:
+    """A figure that stands there twice, or an empty string."""
+    seen: set[tuple[str, ...]] = set()
+    for row in comparing.good(rows):
+        one = (row["batch"], row["round"], *comparing.key_of(row), row["subject"])
+        if one in seen:
+            return f"{row['subject']} in {row['scenario']} has two figures of round {row['round']}"
+        seen.add(one)
+    return ""
 
 
 def torn(folder: Path, cause: str) -> Fault:
@@ -132,6 +188,11 @@ def missing(env: dict, rows: list[dict[str, str]]) -> list[str]:
         *([f"not raced, because not built: {', '.join(absent)}"] if absent else []),
         *(f"{name} cannot express: {', '.join(sorted(found))}" for name, found in sorted(cannot.items())),
     ]
+
+
+def unverified_line(rows: list[dict[str, str]]) -> str:
+    found = ledger.unverified(rows)
+    return f"checks too long to compute here: {found} of {len(rows)} rows, held to other subjects' alone" if found else ""
 
 
 def comparison_table(comparisons: list[Comparison]) -> list[str]:

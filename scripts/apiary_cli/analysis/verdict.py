@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..race import plans
+from ..race import plans, scenarios
 from . import comparing, findings
 from .comparing import Comparison, Row, Validity
 
@@ -13,11 +13,29 @@ def of(env: dict, rows: list[Row], comparisons: list[Comparison]) -> Validity:
     """What the controls say, but VALID only in enough rounds and with no red finding, which stand first among the reasons."""
     found, race = comparing.validity(comparisons), env.get("race", {})
     reasons = [one.line for one in findings.of(env, rows, comparisons) if one.red]
-    done = min(race.get("rounds_of_batches") or [race.get("rounds", 0)])
+    done = min(race.get("rounds_of_batches") or [race.get("rounds") or 0])
     if done < plans.LEAST_PUBLISHED:
         reasons.append(f"a batch has {done} rounds, {plans.LEAST_PUBLISHED} are the least that is published")
+    reasons += few_pairs(comparisons)
     word = comparing.WEAK if reasons and found.word == comparing.VALID else found.word
     return dataclasses.replace(found, word=word, reasons=(*reasons, *found.reasons))
+
+
+def few_pairs(comparisons: list[Comparison]) -> list[str]:
+    """Where what a point is known by has fewer pairs than are published, whatever the number of rounds."""
+    few = [one for one in comparing.gating(comparisons) if (one.claim or one.pairing.kind == "aa") and one.ranked and known_by(one)
+           and one.pairs_of_a_batch < plans.LEAST_PUBLISHED]
+    if not few:
+        return []
+    least = min(few, key=lambda one: one.pairs_of_a_batch)
+    more = f", and {len(few) - 1} more comparisons" if len(few) > 1 else ""
+    return [f"{comparing.place_name(least)}, {least.ours} / {least.other}: {least.pairs_of_a_batch:.0f} pairs in a batch, "
+            f"{plans.LEAST_PUBLISHED} are the least that is published{more}"]
+
+
+def known_by(one: Comparison) -> bool:
+    metric = scenarios.known_by(one.key[0], one.key[2])
+    return metric is not None and one.metric.column == metric.column
 
 
 def of_sweep(env: dict, rows: list[Row]) -> list[Validity]:

@@ -1,7 +1,7 @@
 """THE statistics: paired log ratios, trimmed mean, bootstrap interval, verdict, false-discovery control.
 
-A round gives one pair (candidate, baseline). The estimate is the 20 % trimmed mean of
-ln(candidate / baseline) over rounds; its interval is the percentile bootstrap over rounds.
+A round gives a pair (candidate, baseline), or two or three. The estimate is the 20 % trimmed mean of
+ln(candidate / baseline) over pairs; its interval is the percentile bootstrap over pairs.
 """
 
 from __future__ import annotations

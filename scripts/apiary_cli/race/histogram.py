@@ -73,11 +73,27 @@ def flaw(rows: list[dict[str, str]], row: dict[str, str]) -> str:
         place = max(1, -(-permille * n // 1000))
         if row[column] == "":
             continue
-        if column != "lat_p50_ns" and n - place < ABOVE:
+        if not told_by(column, n, place):
             return f"{column} is {row[column]} with {n - place} samples above it, fewer than {ABOVE}"
         expected = min(value_at(buckets, place), most)
         if Fraction(row[column]) != expected:
             return f"by it {column} is {expected}, the row says {row[column]}"
+    return ""
+
+
+def told_by(column: str, n: int, place: int) -> bool:
+    """Whether n samples are enough for a percentile."""
+    return column == "lat_p50_ns" or n - place >= ABOVE
+
+
+def lacking(rows: list[dict[str, str]], row: dict[str, str]) -> str:
+    """Which percentile the row leaves out that its histogram has, of those that are compared, or an empty string. A subject
+    that leaves them out now and then chooses its rounds."""
+    n = sum(count for _, _, count in map(bucket, rows))
+    for column, permille in PERCENTILES:
+        compared = column in ("lat_p50_ns", "lat_p90_ns", "lat_p99_ns")
+        if compared and n and row[column] == "" and told_by(column, n, max(1, -(-permille * n // 1000))):
+            return f"{column} is empty, and it holds {n} samples"
     return ""
 
 

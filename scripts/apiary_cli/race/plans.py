@@ -163,7 +163,21 @@ def points(file: TomlFile, told: dict, above: tuple[str, ...]) -> tuple[Point, .
     found += [point(file, one) for one in told.get("point", ())]
     if not found:
         raise file.refuse("it has no point", "at least one [[point]] with a scenario, or points_of = \"gate\"")
-    return tuple(dict.fromkeys(map(brief, found) if told.get("brief") else found))
+    if told.get("brief"):
+        return tuple(dict.fromkeys(map(brief, found)))
+    alone(file, found)
+    return tuple(dict.fromkeys(found))
+
+
+def alone(file: TomlFile, found: list[Point]) -> None:
+    """What the tables know by one name is one point; a histogram's table does not know the placement."""
+    names: dict[tuple[str, ...], Point] = {}
+    for one in found:
+        whole = one.key if not one.scenario.histogram else one.key[:2]
+        other = names.setdefault(whole, one)
+        if dataclasses.astuple(other)[1:] != dataclasses.astuple(one)[1:]:
+            which = "placement" if other.placement != one.placement else "seconds, times, every or blocks"
+            raise file.refuse(f"{one.label} stands in it twice, with another {which}", "one of the two, or a plan for each")
 
 
 def point(file: TomlFile, told: dict, kinds: dict[str, toml_file.Kind] = POINT) -> Point:

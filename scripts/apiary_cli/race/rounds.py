@@ -172,7 +172,7 @@ def once(
     if hist and row["status"] == "ok":
         try:
             buckets = histogram.read(hist)
-            contradiction = histogram.flaw(buckets, row)
+            contradiction = histogram.flaw(buckets, row) or histogram.lacking(buckets, row)
         except (OSError, ValueError, KeyError, TypeError) as error:
             contradiction = str(error)
         if contradiction:

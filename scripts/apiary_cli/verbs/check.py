@@ -17,7 +17,7 @@ from typing import Callable, TypeVar
 
 from ..analysis import comparing
 from ..base import building, commits, decided, environment, proc, repo, sources
-from ..base.errors import Fault, Stopped, unknown
+from ..base.errors import Fault, Stopped, USAGE, unknown
 from ..base.say import Progress, colour, counted, duration, heading, markdown, say, table
 from ..verify import stressing
 from . import compare, failures, setup
@@ -76,6 +76,8 @@ def chosen(only: str | None) -> list[str]:
     for name in names:
         if name not in PARTS:
             raise unknown("part", name, PARTS)
+    if not names:
+        raise Fault(f"--only {only}", "it names no part, so nothing would be tested", f"the parts: {', '.join(PARTS)}", USAGE)
     return names
 
 
@@ -156,7 +158,8 @@ def run_python() -> tuple[bool, list[str], list[str]]:
 def unittest_closing(ended: list[tuple[str, bool, str]]) -> tuple[bool, list[str]]:
     """Whether all passed, and closing lines as of one run, for each (file, passed, what unittest printed). A file that ran
     no tests has not passed."""
-    ran = [sum(int(m[2] or 0) for m in map(UNITTEST_CLOSING.match, text.splitlines()) if m) for _, _, text in ended]
+    ran = [sum(int(m[2] or 0) for m in map(UNITTEST_CLOSING.match, text.splitlines()) if m) -
+           sum(int(n) for n in re.findall(r"^OK \(skipped=([0-9]+)", text, re.M)) for _, _, text in ended]
     failed = [f"FAILED {name}: {n} tests ran" for (name, passed, _), n in zip(ended, ran) if not (passed and n)]
     said = sorted(failed) or ["OK"] * bool(ended)
     return bool(ended) and not failed, [f"Ran {sum(ran)} tests in {len(ended)} files", *said]
@@ -179,12 +182,14 @@ def run_gate() -> tuple[bool, list[str]]:
     if changed == ["", ""]:
         return True, [f"gate: not asked: impl/ is as in {commit[:7]}, the baseline"]
     found = compare.gate(commit, commits.WORKING_TREE)
-    said = [f"REGRESSED: {one}" for one in found.regressed] + [f"WRONG: {one}" for one in found.wrong]
+    said = [f"REGRESSED: {one}" for one in found.regressed] + [f"WRONG: {one}" for one in found.wrong] + found.findings
+    doubts = [f"gate: UNDECIDED: {one}" for one in found.undecided]
     if not found.decided or found.decided != found.asked:
         return False, [f"gate: {found.decided} of {found.asked} points were compared with {commit[:7]}", *said]
     if found.validity == comparing.INVALID:
-        return not found.wrong, [f"gate: a warning: the batch is INVALID, and decides nothing over {commit[:7]}", *said]
-    return not said, said or [f"gate: nothing of {found.decided} points REGRESSED over {commit[:7]}; batch {found.validity}"]
+        return not found.wrong, [f"gate: a warning: the batch is INVALID, and decides nothing over {commit[:7]}", *said, *doubts]
+    nothing = f"gate: nothing of {found.decided} points REGRESSED over {commit[:7]}; batch {found.validity}"
+    return not said, [*(said or [nothing]), *doubts]
 
 
 def attempt(work: Callable[[], Result]) -> tuple[Result | None, Fault | None]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import shlex
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..base import commits, decided, given, stats
+from ..base import commits, decided, given, repo, stats
 from ..base.errors import Fault, INCORRECT, INVALID_BATCH, USAGE, gravest
 from ..base.say import colour, duration, heading, say, table, warn
 from ..race import plans, subjects, tables
-from ..analysis import compare_folders, comparing, summary, verdict
+from ..analysis import compare_folders, comparing, findings, summary, verdict
 from . import race, report, setup
 
 SUMMARY = "did a change cost anything? two commits in one race, or two result folders"
@@ -38,7 +39,8 @@ A/A pair differs or is missing nothing is decided, and Benjamini–Hochberg runs
 
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
 takes:   for commits two builds of one subject and about 2 minutes; twice that where the second batch is needed
-exit:    0 not slower; 1 slower, wrong work, or a finding as race has them; 2 names that make no sense; 3 the harness failed;
+exit:    0 nothing was shown to be slower (what could not be decided is named); 1 slower, wrong work, a finding as race has
+         them, or a point that NEW has no figure for; 2 names that make no sense; 3 the harness failed;
          4 the controls say that the batch is invalid: it decides nothing over slower. With --repeat any 1 wins, then any 3"""
 
 ROUNDS, SUBJECT = plans.plan("gate").rounds, "hive"
@@ -124,7 +126,7 @@ def builds(args: argparse.Namespace) -> tuple[commits.Tree, subjects.Subject]:
 def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str, str]], list[comparing.Comparison], str]:
     """What it was, for a person; returns the rows, what they say, and the batch's verdict."""
     heading(f"{args.new} over {args.old}: time; above 1 is slower")
-    _, rows, comparisons, batch = race.found_in(outcome)
+    outcome_env, rows, comparisons, batch = race.found_in(outcome)
     shown = []
     for one in comparisons:
         if one.pairing.kind == "baseline":
@@ -134,9 +136,25 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str
             note = "; ".join(notes)
             shown.append(table_row(comparing.place_name(one), one.metric.what, one.found, one.margin, one.verdict, note))
     say(table(HEAD, shown, right={2, 3, 4}) if shown else "nothing was compared")
-    say(*summary.control_lines(batch))
-    race.tell_wrong(outcome, summary.failures(rows))
+    say(*summary.control_lines(batch), *summary.missing(outcome_env, rows))
+    say(*(f"UNDECIDED: {one}" for one in undecided(comparisons)))
+    race.tell_wrong(outcome, summary.failures(rows) + lost(rows))
     return rows, comparisons, batch.word
+
+
+def lost(rows: list[dict[str, str]]) -> list[str]:
+    """Points at which OLD has figures and NEW has none: nothing could be decided there, and a race of NEW would not show them."""
+    def there(role: str) -> dict[comparing.Key, None]:
+        return dict.fromkeys(comparing.key_of(row) for row in comparing.good(rows) if row["role"] == role)
+
+    return [f"NEW has no figure in {tables.label_of(key)}, and OLD has" for key in there("baseline") if key not in there("candidate")]
+
+
+def undecided(comparisons: list[comparing.Comparison]) -> list[str]:
+    """Where NEW's whole interval lies above 1, and its own noise makes the margin too wide to call it slower."""
+    return [f"{comparing.place_name(one)} {summary.ratio_text(one)}, margin {100 * one.margin:.1f} %: race it again"
+            for one in comparing.gating(comparisons)
+            if one.pairing.kind == "baseline" and one.verdict == stats.INCONCLUSIVE and one.found.lo > 1]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -154,7 +172,9 @@ def run(args: argparse.Namespace) -> int:
     for number in range(args.repeat):
         args.seed = None if seed is None else seed + number
         outcomes.append(race.perform(plan, [subject], args, [], command=given.command(), tree=tree))
-        tell(outcomes[-1], args)
+        rows, *_ = tell(outcomes[-1], args)
+        if lost(rows):
+            outcomes[-1] = dataclasses.replace(outcomes[-1], code=gravest([outcomes[-1].code, INCORRECT]))
     if len(outcomes) > 1:
         heading(f"{len(outcomes)} times {args.new} over {args.old}")
         say(*verdicts_of(outcomes))
@@ -170,26 +190,31 @@ class Gate:
     wrong: list[str]
     validity: str
     folder: Path
-    asked: int  # points that gate, by the A/A pairs
+    asked: int  # points of the plan that gate
     decided: int  # of those, how many have a pair with OLD
+    findings: list[str] = field(default_factory=list)  # those that are red
+    undecided: list[str] = field(default_factory=list)
 
 
 def gate(old: str, new: str) -> Gate:
-    """The race of `compare OLD NEW`, for a caller that decides by regressions and wrong work alone."""
+    """The race of `compare OLD NEW`, for a caller that decides by regressions, wrong work and findings."""
     parser = argparse.ArgumentParser()
     arguments(parser)
     plan, args = asked(parser.parse_args([old, new]))
     tree, subject = builds(args)
     outcome = race.perform(plan, [subject], args, [], command=shlex.join(["scripts/apiary", "compare", old, new]), tree=tree)
     rows, comparisons, word = tell(outcome, args)
-    kinds = [one.pairing.kind for one in comparing.gating(comparisons)]
+    env = repo.read_json(outcome.folder / "env.json") or {}
+    pairs = [one for one in comparing.gating(comparisons) if one.pairing.kind == "baseline"]
     return Gate(
         [f"{comparing.place_name(one)} {summary.ratio_text(one)}" for one in comparing.regressions(comparisons)],
         summary.failures(rows),
         word,
         outcome.folder,
-        asked=kinds.count("aa"),
-        decided=kinds.count("baseline"),
+        asked=sum(point.metric.gates for point in plan.points) or len(plan.points),
+        decided=len(pairs),
+        findings=[one.line for one in findings.of(env, rows, comparisons) if one.red],
+        undecided=undecided(comparisons),
     )
 
 

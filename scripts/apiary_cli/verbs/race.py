@@ -224,6 +224,8 @@ def perform(plan: plans.Plan, found: list[subjects.Subject], args: argparse.Name
             run_rounds(race)
         for row, reason in ledger.disagreements(race.rows):  # equal work must give equal checks across subjects
             row |= {"status": "wrong", "error": reason}
+        for row, reason in ledger.now_and_then(race.rows):
+            row |= {"status": "malformed", "error": reason}
         tables.write(out / "rows.csv", tables.ROWS, race.rows)
         tables.write(out / "hist.csv", tables.HIST, race.hist)
         comparisons = comparing.compare(race.rows)
@@ -298,7 +300,7 @@ def tell(outcome: Outcome) -> None:
     say(*standing.told(comparisons), *summary.bare_lines(rows, comparisons))
     say(*summary.control_lines(batch))
     say(*(f"{one.name}: {colour(one.text, TINT[one.level])}" for one in verification.statuses(env["verification"])))
-    say(*filter(None, [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows)]))
+    say(*filter(None, [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows), summary.unverified_line(rows)]))
     tell_wrong(outcome, summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"])
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Iterable
 
 from ..base import known, proc, repo, sources
-from ..base.errors import Fault, tail, unknown
+from ..base.errors import Fault, USAGE, tail, unknown
 from ..base.say import colour, counted, heading, say
 from .verdicts import KINDS, expected, merge_record, wrong
 
@@ -181,6 +181,10 @@ def prove(patterns: list[str], options: Options) -> tuple[list[dict], list[Entry
     """Litmus first; then, if the engines are what they should be, checks and exhibits."""
     entries = all_entries()
     chosen = for_engine(select(entries, patterns), options.engine)
+    for pattern in patterns:
+        if not any(named(entry, pattern) for entry in chosen):
+            cause = f"{options.engine} runs none of them; prove --list tells which engine runs what"
+            raise Fault(f"{pattern}: nothing would be checked", cause, "leave --engine away", USAGE)
     if options.replay:
         return run_entries(chosen, options, "replay"), entries
     litmus = for_engine([entry for entry in entries if entry.kind == "litmus"], options.engine)
@@ -236,6 +240,7 @@ def for_engine(entries: list[Entry], engine: str | None) -> list[Entry]:
 
 def write_record(verdicts: list[dict], entries: list[Entry], stamp: dict) -> dict:
     listed = {kind: [e.name for e in entries if e.kind == kind] for kind in KINDS}
-    record = merge_record(repo.read_json(RECORD), stamp, verdicts, listed)
+    asked = {(e.name, engine): e.kind for e in entries for engine in e.engines}
+    record = merge_record(repo.read_json(RECORD), stamp, verdicts, listed, asked)
     repo.write_json(RECORD, record)
     return record

@@ -70,9 +70,10 @@ class Mutant:
 
 
 def headers() -> list[Path]:
-    """Those that hold logic."""
-    left = no_logic()
-    return [path for path in sorted((repo.ROOT / "impl").rglob("*.hpp")) if str(path.relative_to(repo.ROOT)) not in left]
+    """Those that hold logic, and ship: no helper of a test, no example."""
+    left, beside = no_logic(), {"tests", "testing", "examples"}
+    return [path for path in sorted((repo.ROOT / "impl").rglob("*.hpp"))
+            if str(path.relative_to(repo.ROOT)) not in left and beside.isdisjoint(path.parts)]
 
 
 # ------------------------------------------------------------------------------------------------------ reading the text

@@ -48,7 +48,7 @@ def plan(presets: list[str], names: list[str], seeds: list[int]) -> list[Run]:
     for name in names:
         if name not in known:
             raise unknown("stress", name, known)
-    if not known:
+    if not all(programs.values()):
         cause = "build/<preset>/manifest/stress.txt is empty or absent"
         raise Fault("there are no stress programs", cause, "scripts/apiary build tsan asan-ubsan")
     return [Run(preset, path, seed) for seed in seeds for preset in presets for path in programs[preset]

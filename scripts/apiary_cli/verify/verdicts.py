@@ -23,6 +23,13 @@ def cut(verdict: dict) -> bool:
     return verdict.get("verdict") == "budget" and verdict.get("engine") != "relacy"
 
 
+def exhausted(verdict: dict) -> bool:
+    """Of the explorer, a search for all behaviours: no hunt, no part of one. Relacy knows no such thing; a failure ends any search."""
+    if verdict.get("engine") != "explorer" or verdict.get("verdict") == "fail":
+        return True
+    return not str(verdict.get("mode") or "").startswith(("random", "pct", "shard", "bound", "few"))
+
+
 def how_far(verdict: dict) -> str:
     """Of a search that was cut: "91,711 executions, about 4 %"."""
     covered = re.search(r"budget ended, (about \S+ %)", str(verdict.get("bound") or ""))
@@ -64,20 +71,29 @@ def count(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else ""
 
 
-def merge_record(old: dict | None, stamp: dict, verdicts: list[dict], listed: dict[str, list[str]]) -> dict:
-    """The record of what is proved about this source; earlier verdicts stay while it is the same."""
+def merge_record(
+    old: dict | None, stamp: dict, verdicts: list[dict], listed: dict[str, list[str]], asked: dict[tuple[str, str], str] | None = None,
+) -> dict:
+    """The record of what is proved about this source; earlier verdicts stay while it is the same. `asked`: (name, engine) -> kind
+    of all that can be asked."""
     key = ("name", "engine", "mode", "bound")
-    rerun = {verdict["name"] for verdict in verdicts}
-    kept = []
-    if old and old.get("source_hash") == stamp["source_hash"]:
-        kept = [v for v in old.get("verdicts", []) if v["name"] not in rerun]
+    before = old.get("verdicts", []) if old and old.get("source_hash") == stamp["source_hash"] else []
+    whole = {(v["name"], v.get("engine")) for v in before if exhausted(v) and expected(v)}
+    # A hunt that found nothing says less than the search for all that it would replace.
+    verdicts = [v for v in verdicts if exhausted(v) or not expected(v) or (v["name"], v.get("engine")) not in whole]
+    rerun = {(verdict["name"], verdict.get("engine")) for verdict in verdicts}
+    kept = [v for v in before if (v["name"], v.get("engine")) not in rerun]
     merged = sorted(kept + verdicts, key=lambda v: tuple(str(v.get(k, "")) for k in key))
     known = set(names(merged))
+    there = {(v["name"], v.get("engine")) for v in merged if exhausted(v)}
+    lacking = [{"name": name, "engine": engine, "kind": kind} for (name, engine), kind in (asked or {}).items()
+               if (name, engine) not in there]
     return {
         "schema_version": 1,
         **stamp,
         "as_expected": all(map(expected, merged)),
-        "complete": all(name in known for group in listed.values() for name in group),
+        "complete": not lacking and all(name in known for group in listed.values() for name in group),
+        "lacking": lacking,
         "listed": listed,
         "not_exhausted": [
             {"name": v["name"], "engine": v.get("engine", ""), "executions": v.get("executions"), "how_far": how_far(v)}

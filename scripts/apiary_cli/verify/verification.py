@@ -8,10 +8,10 @@ from pathlib import Path
 from ..base import repo, sources
 from ..base.say import duration
 from . import checks, exact, logic_run, mutation, stressing
-from .verdicts import cut, expected, named_cuts, names, searches, unfinished, wrong
+from .verdicts import cut, exhausted, expected, named_cuts, names, searches, unfinished, wrong
 
 GOOD, NOTE, BAD = "good", "note", "bad"
-OF_RECORD = "utc commit dirty source_hash as_expected complete listed passed"
+OF_RECORD = "utc commit dirty source_hash as_expected complete lacking listed passed"
 OF_VERDICT = "name kind engine mode bound verdict as_expected executions seconds blind"
 OF_RUN = "program preset seed seconds passed reason"
 
@@ -99,7 +99,12 @@ def engines_status(name: str, badge: str, kinds: dict[str, str], record: dict | 
         parts.append(f"{len(done)} of {known} {plural}")
     engines = ", ".join(sorted({v["engine"] for v in found if v["engine"]})) or "no engine"
     text = f"{', '.join(parts)} as expected by {engines} ({sum(v['executions'] or 0 for v in found):,} executions)"
+    lacking = [one for one in record.get("lacking") or [] if one["kind"] in kinds]
+    hunted = [v for v in found if not exhausted(v)]
+    whole = whole and not lacking and not hunted
     text += f"; searches not finished: {', '.join(late)}" if late else ""
+    text += f"; {len(lacking)} not asked of every engine, e.g. {lacking[0]['name']} of {lacking[0]['engine']}" if lacking else ""
+    text += f"; not searched for all behaviours: {', '.join(names(hunted))}" if hunted else ""
     allowed = [v for v in found if cut(v) and expected(v)]
     text += f"; {searches(allowed)} not exhausted: {named_cuts(allowed)}" if allowed else ""
     return Status(name, GOOD if whole else NOTE, text, badge)
