@@ -98,6 +98,8 @@ def times(exhibits: list[checks.Entry], jobs: int, update: bool, whole: bool) ->
 
 def run(args: argparse.Namespace) -> int:
     chosen = prove.options(args)
+    if args.times and args.engine not in (None, "all"):
+        raise Fault(f"--times --engine {args.engine}", "the time to detect is that of both engines", "leave --engine away", USAGE)
     if args.update and not args.times:
         raise Fault("--update records what --times measures", "", "scripts/apiary museum --times --update", USAGE)
     if not args.no_build:
