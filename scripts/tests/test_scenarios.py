@@ -147,9 +147,10 @@ class Ours(unittest.TestCase):
         plan = plans.plan("messages")
         others = {"chameneos", "big", "bounded_buffer", "idle_processes", "restart_storm"}
         names = {name for name in scenarios.SCENARIOS if name.startswith("msg_")} | others
-        self.assertEqual({(p.scenario.name, p.workers) for p in plan.points}, {(name, n) for name in names for n in (1, 2)})
+        all_points = (*plan.points, *plans.plan("messages_large").points)
+        self.assertEqual({(p.scenario.name, p.workers) for p in all_points}, {(name, n) for name in names for n in (1, 2)})
         self.assertLessEqual({"caf", "boost_fiber", "erlang", "go", "tokio", "ractor", "actix", "machine"}, set(plan.subjects))
-        idle = {p.workers: dict(p.params)["processes"] for p in plan.points if p.scenario.name == "idle_processes"}
+        idle = {p.workers: dict(p.params)["processes"] for p in all_points if p.scenario.name == "idle_processes"}
         self.assertEqual(idle, {1: "1000000", 2: "100000"})
 
     def test_graphs_are_raced_in_every_pattern_and_at_lengths_that_give_a_metg(self) -> None:

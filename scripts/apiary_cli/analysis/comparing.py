@@ -152,7 +152,7 @@ def compare(rows: list[Row]) -> list[Comparison]:
     by_key: dict[Key, list[Row]] = defaultdict(list)
     ran: dict[Key, dict[str, set[tuple[str, str]]]] = defaultdict(lambda: defaultdict(set))
     for row in rows:
-        ran[key_of(row)][row["subject"]].add((row["batch"], row["round"]))
+        ran[key_of(row)][row["subject"]].add((row["batch"], row.get("round", "")))
         if row["status"] == "ok":
             by_key[key_of(row)].append(row)
     out, lined_up = [], with_a_copy(rows)
