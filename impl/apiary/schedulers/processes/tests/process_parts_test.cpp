@@ -186,6 +186,23 @@ TEST(payload, holds_small_and_large_values_and_finds_them_by_their_type_alone) {
     EXPECT_STREQ(*payload("literal").get<const char*>(), "literal");
 }
 
+TEST(payload, destroys_what_a_move_leaves_behind) {
+    struct living {
+        int& count;
+        explicit living(int& c) : count(c) { ++count; }
+        living(living&& other) noexcept : count(other.count) { ++count; }
+        ~living() { --count; }
+    };
+    int count = 0;
+    payload first{living(count)};
+    payload second(std::move(first));
+    EXPECT_EQ(count, 1);
+    first = std::move(second);
+    EXPECT_EQ(count, 1);
+    first.reset();
+    EXPECT_EQ(count, 0);
+}
+
 TEST(pending_calls, knows_each_tag_until_its_end) {
     apiary::pending_calls calls;
     apiary::pending_calls::tags more;
@@ -206,10 +223,13 @@ TEST(pending_calls, knows_each_tag_until_its_end) {
     EXPECT_TRUE(calls.add(9, rest)) << "again";
 }
 
-// Counts how often two are compared.
+// Counts how often two are compared, and one is hashed.
 struct counted {
-    static inline std::size_t comparisons = 0;
-    std::size_t operator()(std::uint64_t n) const { return std::hash<std::uint64_t>()(n); }
+    static inline std::size_t comparisons = 0, hashes = 0;
+    std::size_t operator()(std::uint64_t n) const {
+        ++hashes;
+        return std::hash<std::uint64_t>()(n);
+    }
     bool operator()(std::uint64_t a, std::uint64_t b) const {
         ++comparisons;
         return a == b;
@@ -241,6 +261,16 @@ TEST(growing_set, has_what_was_added_whether_there_are_few_or_many) {
     }
 }
 
+TEST(growing_set, is_no_table_while_there_are_few) {
+    numbers all;
+    counted::hashes = 0;
+    for (std::uint64_t i = 0; i != numbers::few; ++i) all.add(i);
+    EXPECT_NE(all.find(numbers::few - 1), nullptr);
+    EXPECT_EQ(counted::hashes, 0U);
+    all.add(numbers::few);
+    EXPECT_NE(counted::hashes, 0U);
+}
+
 TEST(growing_set, compares_a_few_for_each_of_many) {
     numbers all;
     constexpr std::uint64_t n = 100'000;
@@ -259,6 +289,59 @@ TEST(growing_set, tells_the_requests_of_many_with_many_tags_apart) {
         for (std::uint32_t tag = 0; tag != 100; ++tag)
             hashes.insert(apiary::process_place<real_sync>::by_request()({pid::of(place, 1), tag}));
     EXPECT_GT(hashes.size(), 9'900U);
+}
+
+using process_place = apiary::process_place<real_sync>;
+using events = apiary::event_list<real_sync>;
+
+void add_event(events& to, apiary::event_type type, pid from, std::uint32_t call = 0) {
+    auto* const n = apiary::event_blocks<real_sync>::make(type, from.value, apiary::yield_error::none, payload());
+    n->what.call = call;
+    to.append(n);
+}
+
+TEST(process_place, is_told_that_nobody_answers_by_the_one_whom_it_has_asked_and_else_that_comes_late) {
+    process_place p;
+    const pid asked = pid::of(1, 1), other = pid::of(2, 1);
+    int late = 0;
+    const auto is_told = [&](pid by) {
+        events come;
+        add_event(come, apiary::event_type::unanswered, by, 5);
+        (void)p.sort(come, [&] { ++late; }, [](pid) { return true; });
+        return !come.empty();
+    };
+    EXPECT_FALSE(is_told(asked)) << "it has never asked anybody";
+    EXPECT_TRUE(p.called_for(5));
+    p.more().asks.add({5, asked});
+    EXPECT_FALSE(is_told(other));
+    EXPECT_TRUE(is_told(asked));
+    EXPECT_FALSE(is_told(asked)) << "it waits for nobody any more";
+    EXPECT_EQ(late, 3);
+}
+
+// So many live that there is room for one more; those that come then have ended by the next look.
+TEST(process_place, looks_at_a_few_watchers_for_each_that_comes) {
+    process_place p;
+    constexpr std::uint32_t alive = 2047, all = 5000;
+    events watches;
+    for (std::uint32_t i = 0; i != all; ++i) add_event(watches, apiary::event_type::watch, pid::of(i, 1));
+    std::size_t looks = 0;
+    (void)p.sort(
+        watches, [] {},
+        [&](pid w) {
+            ++looks;
+            return w.place() < alive;
+        });
+    EXPECT_GE(p.more().watchers.size(), alive);
+    EXPECT_LT(looks, 10 * all);
+}
+
+TEST(seed_spinning, has_the_numbers_of_the_seed_and_leaves_the_others) {
+    const auto p = apiary::seed_spinning({.steal_rounds = 7});
+    EXPECT_EQ(p.looks_before_sleep, 16U);
+    EXPECT_FALSE(p.sleeps_after_one);
+    EXPECT_EQ(p.naps, 0U);
+    EXPECT_EQ(p.steal_rounds, 7U);
 }
 
 struct small_table {
@@ -289,6 +372,22 @@ TEST(process_table, grows_to_its_limit_and_finds_what_is_there) {
     std::size_t seen = 0;
     t.each([&](place& p) { seen += all.count(&p); });
     EXPECT_EQ(seen, 6U);
+}
+
+// What lies behind the chunks is not null, as it is in a mutex that nobody has.
+struct full_behind : real_sync {
+    struct mutex {
+        std::uint64_t bytes = UINT64_MAX;
+    };
+    struct lock {
+        explicit lock(mutex&) {}
+    };
+};
+
+TEST(process_table, has_no_place_of_the_number_behind_its_last) {
+    apiary::process_table<place, full_behind, 3, small_table> t;
+    EXPECT_EQ(t.find(t.max_places - 1), nullptr);
+    EXPECT_EQ(t.find(t.max_places), nullptr);
 }
 
 TEST(process_table, gives_a_place_on_with_a_new_generation_until_they_are_used_up) {

@@ -34,6 +34,7 @@ TEST(process_ready, those_in_the_queue_are_in_front_and_those_that_came_meanwhil
     EXPECT_TRUE(behind.empty());
     EXPECT_EQ(r.next_in_front(), nullptr);
     EXPECT_EQ(r.in_deque(), 1U);
+    EXPECT_FALSE(r.deque_looks_empty()) << "the late one";
 }
 
 TEST(process_ready, a_thief_takes_what_is_kept_back_when_there_is_nothing_else) {

@@ -1,7 +1,9 @@
 // Links, watches that are taken back, requests of a state machine, and what one sees from outside: look, stalled, trace.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -204,12 +206,13 @@ TEST(processes_links, watchers_that_have_ended_are_left_out) {
     processes all({.workers = 1, .stop_ns = 1'000'000});
     const pid watched = all.spawn(deaf()).id;
     std::atomic<bool> watches = false, told = false;
-    (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
-        if (!watches) (void)out.watch(watched);
-        watches = true;
-        while (event* e = batch.next())
-            if (e->type == event_type::ended) told = true, out.finish();
-    }));
+    const pid stays = all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                             if (!watches) (void)out.watch(watched);
+                             watches = true;
+                             while (event* e = batch.next())
+                                 if (e->type == event_type::ended) told = true, out.finish();
+                         }))
+                          .id;
     wait_for([&] { return watches.load(); });
     for (int i = 0; i != 1000; ++i)
         (void)all.spawn(std::make_unique<acting>([watched](event_batch&, step_output& out) {
@@ -217,7 +220,9 @@ TEST(processes_links, watchers_that_have_ended_are_left_out) {
             out.finish();
         }));
     wait_for([&] { return all.counters().living == 2; });
-    EXPECT_LT(all.look(watched, real_sync::forever).watchers.size(), 100U);
+    const auto watchers = all.look(watched, real_sync::forever).watchers;
+    EXPECT_LT(watchers.size(), 100U);
+    EXPECT_EQ(std::count(watchers.begin(), watchers.end(), stays), 1);
     EXPECT_EQ(all.kill(watched), send_answer::accepted);
     wait_for([&] { return told.load(); });
 }
@@ -442,6 +447,39 @@ TEST(processes_look, names_a_step_that_does_not_return_and_no_other) {
     go = true;
     all.join();
     EXPECT_TRUE(all.stalled(1'000'000).empty());
+}
+
+TEST(processes_look, does_not_name_a_step_that_returns_meanwhile) {
+    std::atomic<bool> in_step = false, asked = false, answered = false;
+    processes all({.workers = 1});
+    (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        in_step = true;
+        wait_for([&] { return asked.load(); });
+        // Nothing says that the first of the two looks is over. An answer that does not wait for the second finds
+        // this step yet.
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+        wait_for([&] { return answered || std::chrono::steady_clock::now() > end; });
+        out.finish();
+    }));
+    wait_for([&] { return in_step.load(); });
+    all.close_the_door();  // so the end of that step is the end of all, for which an hour's look does not wait
+    asked = true;
+    const auto found = all.stalled(3'600'000'000'000);
+    answered = true;
+    EXPECT_TRUE(found.empty());
+}
+
+TEST(processes_look, nobody_looks_for_stalled_steps_when_nobody_is_to_be_told) {
+    std::atomic<bool> in_step = false, go = false;
+    processes all({.workers = 1, .stall_ns = 1});
+    (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        in_step = true;
+        wait_for([&] { return go.load(); });
+        out.finish();
+    }));
+    wait_for([&] { return in_step.load(); });
+    EXPECT_EQ(all.stalled(20'000'000).size(), 1U) << "who asks is told";
+    go = true;
 }
 
 struct traced : real_sync {

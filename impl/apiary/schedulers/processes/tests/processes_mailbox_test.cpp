@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -20,7 +21,8 @@ using namespace apiary;
 // Asks for a bound in its init.
 class bounded : public acting {
 public:
-    bounded(mailbox_limit l, step_function f) : acting(std::move(f)), limit_(l) {}
+    bounded(mailbox_limit l, step_function f, std::function<void()> at_close = {})
+        : acting(std::move(f), std::move(at_close)), limit_(l) {}
     init_answer init(context& c, std::string_view, payload) override {
         c.mailbox = limit_;
         return init_answer::ready;
@@ -116,6 +118,76 @@ TEST(processes_mailbox, one_that_blocks_drops_its_oldest_too) {
     all.join();
     EXPECT_EQ(got, (std::vector{998, 999}));
     EXPECT_EQ(all.counters().dead_letters, 998U);
+}
+
+TEST(processes_mailbox, one_that_blocks_is_not_woken_until_it_has_something_to_drop) {
+    gated g;
+    processes all({.workers = 1, .handlers = {{1, [](auto&, process_command&&) {}}}});
+    const pid id = all.spawn(std::make_unique<bounded>(mailbox_limit{.most = 2, .then = when_full::drop_oldest},
+                                                       [begun = false](event_batch&, step_output& out) mutable {
+                                                           if (std::exchange(begun, true)) return out.finish();
+                                                           out.call(1, 1);
+                                                           out.block();
+                                                       }))
+                       .id;
+    const auto state = [&] { return all.look(id, 0).state; };
+    wait_for([&] { return state() == process_state::blocked; });
+    (void)all.spawn(g.make({}));  // has the worker: who is woken stays ready
+    wait_for([&] { return g.in_step.load(); });
+    for (int i = 0; i != 2; ++i) EXPECT_EQ(all.send(id, i), send_answer::accepted);
+    EXPECT_EQ(state(), process_state::blocked);
+    EXPECT_EQ(all.send(id, 2), send_answer::accepted);
+    EXPECT_EQ(state(), process_state::ready);
+    g.open = true;
+}
+
+TEST(processes_mailbox, the_bound_of_one_that_is_refused_does_not_hold) {
+    struct refuses : process {
+        ~refuses() override {
+            for (int i = 0; i != 2; ++i) EXPECT_EQ(all->send(self, i), send_answer::accepted);
+        }
+        init_answer init(context& c, std::string_view, payload) override {
+            all = &c.scheduler;
+            self = c.self;
+            c.mailbox = {.most = 1};
+            return init_answer::failed;
+        }
+        void step(events&, output&) override {}
+        process_core<real_sync>* all = nullptr;
+        pid self;
+    };
+    processes all({.workers = 1});
+    EXPECT_EQ(all.spawn(std::make_unique<refuses>()).error, spawn_error::failed);
+    EXPECT_EQ(all.counters().dead_letters, 2U);
+}
+
+// By one worker: its newest free place is given out first.
+TEST(processes_mailbox, what_a_bounded_one_has_left_is_not_reported_of_the_next_in_its_place) {
+    processes all({.workers = 1});
+    pid first;
+    event left;
+    std::atomic<bool> over = false;
+    (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+        if (batch.next() == nullptr) {
+            first = out.spawn_watched(std::make_unique<bounded>(
+                                          mailbox_limit{.most = 1},
+                                          [&](event_batch& b, step_output& o) {
+                                              if (event* const e = b.next()) left = std::move(*e), o.finish();
+                                          },
+                                          [&] { all.bury(first, std::move(left)); }))
+                        .id;
+            EXPECT_EQ(out.send(first, 1), send_answer::accepted);
+            return;
+        }
+        EXPECT_EQ(out.spawn(deaf()).id.place(), first.place());
+        out.finish();
+        over = true;
+    }));
+    wait_for([&] { return over.load(); });
+    const auto report = all.stop(real_sync::forever);
+    EXPECT_EQ(all.counters().dead_letters, 1U) << "before the stop";
+    EXPECT_EQ(report.undelivered, 0U);
+    EXPECT_TRUE(report.with_mail.empty());
 }
 
 TEST(processes_mailbox, a_sending_process_is_suspended_until_its_message_is_taken) {
@@ -377,6 +449,132 @@ TEST(processes_mailbox, one_whose_message_was_taken_and_that_has_not_run_yet_clo
     EXPECT_EQ(back, (std::vector{send_answer::accepted, send_answer::accepted}));
     EXPECT_EQ(got, 2);
     EXPECT_EQ(all.counters().full_circles, 0U);
+}
+
+TEST(processes_mailbox, only_one_that_waits_is_told_that_there_is_room) {
+    processes all({.workers = 1});
+    const pid named = all.spawn(deaf()).id;
+    wait_for([&] { return all.look(named, 0).state == process_state::idle; });
+    process_state then = process_state::complete;
+    const pid id = all.spawn(std::make_unique<bounded>(mailbox_limit{.most = 1, .then = when_full::suspend_sender},
+                                                       [&](event_batch& batch, step_output& out) {
+                                                           int n = 0;
+                                                           while (event* e = batch.next())
+                                                               e->type == event_type::cancel ? out.finish() : (void)++n;
+                                                           // This step has the worker: one that is told stays ready.
+                                                           if (n == 2) then = out.scheduler().look(named, 0).state;
+                                                       }))
+                       .id;
+    std::atomic<bool> over = false;
+    (void)all.spawn(std::make_unique<acting>([&, begun = false](event_batch&, step_output& out) mutable {
+        if (std::exchange(begun, true)) return over = true, out.finish();
+        EXPECT_EQ(out.scheduler().send_from(named, id, 1), send_answer::accepted);
+        EXPECT_EQ(out.send(id, 2), send_answer::accepted);
+        out.again();
+    }));
+    wait_for([&] { return over.load(); });
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
+    EXPECT_EQ(then, process_state::idle);
+}
+
+// A completion that was not called for. Its data goes when the receiver's run has taken what had come, and has not yet
+// made room for it: a moment in which another process sends, whose step waits for `go`.
+struct meanwhile {
+    std::atomic<bool> ready = false, go = false, sent = false;
+    void send(step_output& out, pid to) {
+        ready = true;
+        wait_for([this] { return go.load(); });
+        EXPECT_EQ(out.send(to, 0), send_answer::accepted);
+        sent = true;
+    }
+    std::shared_ptr<void> data() {
+        return {nullptr, [this](void*) {
+                    go = true;
+                    wait_for([this] { return sent.load(); });
+                }};
+    }
+};
+
+TEST(processes_mailbox, what_comes_beyond_the_bound_counts_until_it_is_taken) {
+    meanwhile m;
+    std::atomic<int> steps = 0;
+    std::atomic<bool> open = false;
+    send_answer more = send_answer::accepted;
+    processes all({.workers = 2});
+    const pid id = all.spawn(std::make_unique<bounded>(mailbox_limit{.most = 1, .then = when_full::suspend_sender},
+                                                       [&](event_batch& batch, step_output& out) {
+                                                           if (++steps == 1)
+                                                               return wait_for([&] { return open.load(); });
+                                                           while (event* e = batch.next())
+                                                               if (e->type == event_type::cancel) out.finish();
+                                                           if (steps == 2) more = out.scheduler().send(out.self(), 2);
+                                                       }))
+                       .id;
+    wait_for([&] { return steps == 1; });
+    (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        m.send(out, id);
+        out.finish();
+    }));
+    wait_for([&] { return m.ready.load(); });
+    EXPECT_EQ(all.send(id, 1), send_answer::accepted);
+    EXPECT_EQ(all.complete_yield(id, 1, m.data()), send_answer::accepted);
+    open = true;
+    wait_for([&] { return steps >= 3; });
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
+    EXPECT_EQ(more, send_answer::full);
+}
+
+TEST(processes_mailbox, one_that_was_killed_while_it_waited_ends_no_wait_of_the_next_in_its_place) {
+    constexpr mailbox_limit narrow{.most = 1, .then = when_full::suspend_sender};
+    meanwhile m;
+    std::atomic<int> steps = 0;
+    std::atomic<bool> open = false;
+    pid second;
+    std::vector<send_answer> back;
+    processes all({.workers = 2});
+    const pid id = all.spawn(std::make_unique<bounded>(narrow,
+                                                       [&](event_batch& batch, step_output& out) {
+                                                           const int step = steps + 1;
+                                                           if (step == 1) {
+                                                               steps = 1;
+                                                               return wait_for([&] { return open.load(); });
+                                                           }
+                                                           while (event* e = batch.next())
+                                                               if (e->type == event_type::cancel) out.finish();
+                                                           for (int i = 0; step == 2 && i != 2; ++i)
+                                                               back.push_back(out.send(second, i));
+                                                           steps = step;
+                                                       }))
+                       .id;
+    wait_for([&] { return steps == 1; });
+    EXPECT_EQ(all.send(id, 0), send_answer::accepted);
+    const pid first =
+        all
+            .spawn(std::make_unique<bounded>(
+                narrow, [&](event_batch&, step_output& out) { EXPECT_EQ(out.send(id, 1), send_answer::accepted); }))
+            .id;
+    wait_for([&] { return all.look(first, 0).state == process_state::blocked; });
+    EXPECT_EQ(all.kill(first), send_answer::accepted);
+    wait_for([&] { return !all.lives(first); });
+    // By the worker that has ended the first: the newest free place is given out first.
+    (void)all.spawn(std::make_unique<acting>([&](event_batch&, step_output& out) {
+        second = out.spawn(std::make_unique<bounded>(narrow,
+                                                     [&, begun = false](event_batch& batch, step_output& o) mutable {
+                                                         while (event* e = batch.next())
+                                                             if (e->type == event_type::cancel) o.finish();
+                                                         if (!std::exchange(begun, true)) m.send(o, id);
+                                                     }))
+                     .id;
+        out.finish();
+    }));
+    wait_for([&] { return m.ready.load(); });
+    ASSERT_EQ(second.place(), first.place());
+    EXPECT_EQ(all.complete_yield(id, 1, m.data()), send_answer::accepted);
+    open = true;
+    wait_for([&] { return steps >= 2; });
+    (void)all.stop();
+    EXPECT_EQ(back, (std::vector{send_answer::accepted, send_answer::full})) << "it waits for the one that sends to it";
+    EXPECT_EQ(all.counters().full_circles, 1U);
 }
 
 TEST(processes_mailbox, what_a_full_circle_throws_leaves_the_send_and_nothing_leaks) {

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
+#include <functional>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -86,13 +88,14 @@ TEST(processes_stop, reports_what_steps_left_unread_since_it_began_and_no_more) 
     std::atomic<int> steps = 0;
     std::atomic<bool> stopping = false;
     processes all({.workers = 1});
-    const pid reads_nothing = all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
-                                     if (++steps == 3) wait_for([&] { return stopping.load(); });
-                                     if (steps != 5) return;  // the fourth has three messages and the cancel, this one the cancel alone
-                                     EXPECT_EQ(batch.next()->type, event_type::cancel);
-                                     out.finish();
-                                 }))
-                                  .id;
+    const pid reads_nothing =
+        all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+               if (++steps == 3) wait_for([&] { return stopping.load(); });
+               if (steps != 5) return;  // the fourth has three messages and the cancel, this one the cancel alone
+               EXPECT_EQ(batch.next()->type, event_type::cancel);
+               out.finish();
+           }))
+            .id;
     wait_for([&] { return steps == 1; });
     for (int step = 2; step <= 3; ++step) {  // the second leaves its message before the stop, the third behind it
         EXPECT_EQ(all.send(reads_nothing, 0), send_answer::accepted);
@@ -227,6 +230,68 @@ TEST(processes_stop, of_nothing_ends_at_once_and_so_does_the_destructor) {
     EXPECT_TRUE(none.stop(0).over);
     processes left({.workers = 1});
     (void)left.spawn(deaf());
+}
+
+// Says when a place has had all its generations, and when the thread that has asked for it waits for ever.
+struct observed : real_sync {
+    static inline std::function<void()> at_retirement;
+    static inline thread_local std::atomic<bool>* waits = nullptr;
+    static void reach(const char* what) {
+        if (std::string_view(what) == "process_table.retired") at_retirement();
+    }
+    using system_futex = real_sync::futex;
+    struct futex : system_futex {
+        using system_futex::system_futex;
+        bool wait(std::uint32_t expected, std::int64_t deadline_ns) noexcept {
+            if (waits != nullptr && deadline_ns == forever) *waits = true;
+            return system_futex::wait(expected, deadline_ns);
+        }
+    };
+};
+struct observed_process : basic_process<observed> {
+    explicit observed_process(std::function<void(output&)> f, init_answer a = init_answer::ready)
+        : step_(std::move(f)), says_(a) {}
+    init_answer init(context&, std::string_view, payload) override { return says_; }
+    void step(events&, output& out) override { step_(out); }
+    std::function<void(output&)> step_;
+    init_answer says_;
+};
+
+TEST(processes_stop, the_destructor_waits_for_a_step_that_outlasts_its_stop) {
+    std::atomic<bool> in_step = false, waits = false, returned = false;
+    {
+        basic_processes<observed> all({.workers = 1, .stop_ns = 0, .force_ns = 0});
+        (void)all.spawn(std::make_unique<observed_process>([&](auto& out) {
+            in_step = true;
+            wait_for([&] { return waits.load(); });
+            returned = true;
+            out.finish();
+        }));
+        wait_for([&] { return in_step.load(); });
+        observed::waits = &waits;
+    }
+    observed::waits = nullptr;
+    EXPECT_TRUE(returned);
+}
+
+// Behind the last count the scheduler may be gone.
+TEST(processes_stop, a_place_is_given_back_while_its_process_is_counted) {
+    basic_processes<observed> all({.workers = 1});
+    std::vector<std::uint64_t> living;
+    observed::at_retirement = [&] { living.push_back(all.counters().living); };
+    // One worker: its newest free place is given out first, and so has all its generations.
+    (void)all.spawn(std::make_unique<observed_process>([&, left = 200'000](auto& out) mutable {
+        const auto spawn = [&](init_answer a) {
+            (void)out.spawn(std::make_unique<observed_process>([](auto& o) { o.finish(); }, a));
+        };
+        while (living.empty() && --left > 0) spawn(init_answer::failed);
+        if (living.size() == 2 || --left < 0) return out.finish();
+        spawn(init_answer::ready);
+        out.again();
+    }));
+    all.join();
+    observed::at_retirement = nullptr;
+    EXPECT_EQ(living, (std::vector<std::uint64_t>{2, 2})) << "this one and its spawner: refused, and ended";
 }
 
 // Fewer where a sanitizer gives each message several times its 64 bytes.

@@ -678,10 +678,16 @@ TEST(processes, wakes_through_the_pool_as_the_seed_has_it) {
     EXPECT_LE(left, 0);
 }
 
+TEST(processes, count_the_sleeps_of_their_workers) {
+    processes all({.workers = 1});
+    EXPECT_TRUE(comes_true([&] { return all.counters().parked != 0; }));
+}
+
 TEST(processes, refuses_impossible_numbers) {
     EXPECT_THROW(processes({.workers = 281}), std::invalid_argument);
     EXPECT_THROW(processes({.workers = 1, .stop_ns = -1}), std::invalid_argument);
     EXPECT_THROW(processes({.workers = 1, .force_ns = -1}), std::invalid_argument);
+    EXPECT_NO_THROW(processes({.workers = 1, .stop_ns = 0, .force_ns = 0}));
     EXPECT_THROW(processes({.workers = 1, .handlers = {{processes::sleep_command, [](auto&, process_command&&) {}}}}),
                  std::invalid_argument);
     EXPECT_THROW(processes({.workers = 1, .handlers = {{1, nullptr}}}), std::invalid_argument);

@@ -120,6 +120,59 @@ TEST(supervisor, starts_all_again_for_all_but_those_that_had_finished) {
     f.wait_for_starts(1, 3, 3);
 }
 
+TEST(supervisor, starts_the_last_one_again_for_all_when_the_others_have_finished) {
+    processes all({.workers = 2});
+    family f;
+    (void)all.spawn(
+        std::make_unique<supervisor>(f.children(), supervisor::options{.strategy = restart_strategy::one_for_all}));
+    f.wait_for_starts(1, 1, 1);
+    for (std::size_t i = 0; i != 2; ++i) EXPECT_EQ(all.send(f.of(i), false), send_answer::accepted);
+    wait_for([&] { return all.counters().living == 2; });
+    EXPECT_EQ(all.send(f.of(2), true), send_answer::accepted);
+    wait_for([&] { return f.all[2].starts == 2 || all.counters().living == 0; });
+    EXPECT_EQ(f.all[2].starts, 2);
+    EXPECT_EQ(f.all[0].starts, 1);
+}
+
+TEST(supervisor, starts_none_again_for_all_before_the_last_has_ended) {
+    std::atomic<int> fail_starts = 0, slow_starts = 0;
+    std::atomic<std::uint64_t> failing = 0, slow = 0;
+    std::atomic<bool> cancelled = false;
+    processes all({.workers = 2, .stop_ns = 1'000'000});
+    const auto fails = [&] {
+        return std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
+            if (!std::exchange(begun, true)) failing = out.self().value, ++fail_starts;
+            while (event* e = batch.next()) {
+                if (e->type == event_type::cancel) return out.finish();
+                throw 1;
+            }
+        });
+    };
+    const auto heeds_late = [&] {
+        return std::make_unique<acting>([&, begun = false](event_batch& batch, step_output& out) mutable {
+            if (!std::exchange(begun, true)) slow = out.self().value, ++slow_starts;
+            while (event* e = batch.next())
+                if (e->type == event_type::cancel)
+                    cancelled = true;
+                else
+                    out.finish();
+        });
+    };
+    const auto made = all.spawn(std::make_unique<supervisor>(
+        std::vector<supervisor::child>{{fails}, {deaf}, {heeds_late}},
+        supervisor::options{.strategy = restart_strategy::one_for_all, .patience_ns = 3'600'000'000'000}));
+    wait_for([&] { return fail_starts == 1 && slow_starts == 1 && all.counters().living == 4; });
+    EXPECT_EQ(all.send(pid{failing}, 0), send_answer::accepted);
+    wait_for([&] { return cancelled.load(); });
+    wait_for([&] { return all.counters().living == 2 || slow_starts == 2; });
+    // The second is answered behind the step that the end of the other may have come with.
+    for (int i = 0; i != 2; ++i) EXPECT_TRUE(all.look(made.id, real_sync::forever).told);
+    EXPECT_EQ(slow_starts, 1);
+    EXPECT_EQ(all.counters().living, 2U);
+    EXPECT_EQ(all.send(pid{slow}, 0), send_answer::accepted);
+    wait_for([&] { return fail_starts == 2 && slow_starts == 2; });
+}
+
 TEST(supervisor, finishes_when_all_have) {
     processes all({.workers = 2});
     family f;
