@@ -78,6 +78,7 @@ void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& event
         w.sources().commands().clear();
         // What leaves the handler ends the program: the process could not end any more.
         if (config_.on_exception) [&]() noexcept { config_.on_exception(thrown); }();
+        thrown = nullptr;  // while the process lives: what the exception's destructor spawns has a crew
         return end(p, w, process_end::threw, std::move(batch.rest()));
     }
     if (!batch.rest().empty() && !out.finished_) {

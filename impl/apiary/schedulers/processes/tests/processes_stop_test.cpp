@@ -196,6 +196,20 @@ TEST(processes_stop, what_lives_may_spawn_and_send_until_it_ends_and_the_child_i
     EXPECT_EQ(told, 1);
 }
 
+TEST(processes_stop, what_leaves_a_step_may_spawn_as_it_goes) {
+    struct spawns {
+        std::shared_ptr<void> at_the_end;
+    };
+    int spawned = 0;
+    processes all({.workers = 1});
+    (void)all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output&) {
+        if (batch.next() != nullptr)
+            throw spawns{{nullptr, [&](void*) { spawned += all.spawn(deaf()).error == spawn_error::none; }}};
+    }));
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
+    EXPECT_EQ(spawned, 1);
+}
+
 TEST(processes_stop, a_step_may_ask_for_the_stop_and_may_not_wait_for_it) {
     processes all({.workers = 1});
     (void)all.spawn(deaf());
