@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <apiary/events/parker_driver.hpp>
@@ -324,6 +325,19 @@ TEST(crew_of_jobs, runs_tasks_and_jobs_on_the_stack_and_tells_them_their_worker)
     o.stop(stop_mode::drain);
     EXPECT_EQ(ran, 1);
     EXPECT_EQ(o.sum(&apiary::worker_counters::run), 3U);
+}
+
+struct parts_of_single_sets : parts {
+    using idle = apiary::idle_sets<real_sync, 1, 3>;
+};
+struct of_single_sets : with_deque {
+    using parts = parts_of_single_sets;
+};
+
+TEST(crew_of_single_sets, names_the_first_of_its_idle_sets) {
+    owner<of_single_sets> o(2);
+    EXPECT_EQ(&o.crew.idle(), &o.crew.sleepers().of(0));
+    EXPECT_EQ(&std::as_const(o.crew).idle(), &o.crew.sleepers().of(0));
 }
 
 TEST(crew_of_jobs, tells_which_worker_drops_a_job_or_that_none_does) {

@@ -13,9 +13,11 @@
 #include <vector>
 
 std::atomic<std::uint64_t> allocations = 0;
+std::atomic<std::uint64_t> slabs = 0;  // they alone are aligned
 std::atomic<bool> heap_is_empty = false;
-void apiary::before_allocation(std::size_t, std::size_t) {
+void apiary::before_allocation(std::size_t, std::size_t alignment) {
     ++allocations;
+    if (alignment > alignof(std::max_align_t)) ++slabs;
     if (heap_is_empty) throw std::bad_alloc();
 }
 
@@ -116,6 +118,59 @@ TEST(frame_blocks, are_reused_by_size_and_given_back_by_other_threads) {
             EXPECT_GE(again, 300U) << bytes;
         for (void* p : all) frame_blocks::release(p, bytes);
     }
+}
+
+TEST(frame_blocks, larger_than_the_largest_class_come_from_the_heap_and_go_back_to_it) {
+    using apiary::frame_blocks;
+    constexpr std::size_t largest = frame_blocks::step * frame_blocks::classes;
+    frame_blocks::release(frame_blocks::allocate(largest), largest);
+    for (const std::size_t more : {0U, 1U, 64U, 65U}) {
+        const std::uint64_t before = allocations, freed = apiary::deallocations;
+        frame_blocks::release(frame_blocks::allocate(largest + more), largest + more);
+        EXPECT_EQ(allocations - before, more == 0 ? 0U : 1U) << more;
+        EXPECT_EQ(apiary::deallocations - freed, more == 0 ? 0U : 1U) << more;
+    }
+}
+
+constexpr std::size_t of_another_size = 700;  // that no coroutine here has: batches of 8
+
+std::vector<void*> take_blocks(std::size_t n) {
+    std::vector<void*> all(n);
+    for (void*& p : all) p = apiary::frame_blocks::allocate(of_another_size);
+    return all;
+}
+void give_blocks_back(const std::vector<void*>& all) {
+    for (void* const p : all) apiary::frame_blocks::release(p, of_another_size);
+}
+std::uint64_t slabs_of_many_rounds(auto round) {
+    for (int i = 0; i != 10; ++i) round();
+    const std::uint64_t before = slabs;
+    for (int i = 0; i != 50; ++i) round();
+    return slabs - before;
+}
+
+TEST(frame_blocks, come_back_from_a_thread_that_ends) {
+    for (const std::size_t n : {1U, 5U, 20U})
+        EXPECT_EQ(slabs_of_many_rounds([n] { std::thread([n] { give_blocks_back(take_blocks(n)); }).join(); }), 0U)
+            << n;
+}
+
+// Destroyed behind what hands the thread's blocks back, which was made later.
+struct gives_back_late {
+    ~gives_back_late() { give_blocks_back(blocks); }
+    std::vector<void*> blocks;
+};
+thread_local gives_back_late late;
+
+TEST(frame_blocks, come_back_from_a_thread_that_gives_back_two_batches_behind_its_end) {
+    EXPECT_EQ(slabs_of_many_rounds([] {
+                  std::vector<void*> taken = take_blocks(16);
+                  std::thread([&taken] {
+                      late.blocks.swap(taken);
+                      give_blocks_back(take_blocks(1));
+                  }).join();
+              }),
+              0U);
 }
 
 TEST(coro_memory, a_frame_that_gets_no_memory_throws_in_its_caller) {

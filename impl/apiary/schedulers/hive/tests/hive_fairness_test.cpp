@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -152,6 +153,29 @@ TYPED_TEST(hive_fairness, long_own_tasks_that_have_just_begun_are_known_behind_t
     ASSERT_EQ(waited.size(), tasks);
     EXPECT_LE(waited[0], 2 * standard.first_looks);
     EXPECT_LE(waited.back(), 2 * standard.first_looks + tasks);
+}
+// What comes in one batch with the first of them is run before the first look.
+TYPED_TEST(hive_fairness, long_own_tasks_behind_a_batch_of_the_pool_are_known_two_looks_behind_that) {
+    apiary::still_script::core_on<TypeParam> h(1, 0, standard);
+    auto& worker = *h.io()[0];
+    std::size_t ran = 0, before_the_pool = 0;
+    std::function<void()> long_task = [&] {
+        ++ran;
+        h.clock().advance(standard.probe_ns * 10);
+        task_type* next = storage::make(long_task);
+        if (!worker.post_local(next)) next->drop();
+    };
+    for (int i = 0; i != 2; ++i) ASSERT_TRUE(h.post(storage::make([] {})));
+    ASSERT_TRUE(h.post(storage::make([&] {
+        task_type* first = storage::make(long_task);
+        ASSERT_TRUE(worker.post_local(first));
+        ASSERT_TRUE(h.post(storage::make([&] {
+            before_the_pool = ran;
+            h.request_stop(stop_mode::discard);
+        })));
+    })));
+    worker.run();
+    EXPECT_EQ(before_the_pool, 2 * standard.first_looks);
 }
 // And each of them has its turn, as in a queue.
 TYPED_TEST(hive_fairness, long_own_tasks_take_turns) {

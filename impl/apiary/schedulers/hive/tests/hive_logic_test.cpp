@@ -455,6 +455,49 @@ TEST_F(logic, parameters_may_be_as_small_as_stated_and_no_smaller) {
     refused(&p::nap_ns, std::int64_t{1'000'000'001});
 }
 
+TEST_F(logic, of_several_parameters_that_are_out_of_range_the_first_is_named) {
+    using p = hive_parameters;
+    const p sound;
+    p all{.local_budget = 0,
+          .global_batch = 0,
+          .pool_visits = 0,
+          .global_probe_interval = 0,
+          .probe_ns = 0,
+          .first_looks = 0,
+          .steal_rounds = 0,
+          .long_yield_ns = 0,
+          .yield_pays_ns = 0,
+          .nap_ns = 0,
+          .search_ns = 0,
+          .timer_spin_ns = -1,
+          .short_deque = 0,
+          .long_deque_probes = 0};
+    const auto expect_named = [&all, &sound](const char* name, auto member) {
+        try {
+            (void)apiary::valid("hive", all);
+            ADD_FAILURE() << name << " was accepted";
+        } catch (const std::invalid_argument& e) {
+            EXPECT_EQ(std::string(e.what()).find(std::string("hive: ") + name + " is "), 0U) << e.what();
+        }
+        all.*member = sound.*member;
+    };
+    expect_named("local_budget", &p::local_budget);
+    expect_named("global_batch", &p::global_batch);
+    expect_named("pool_visits", &p::pool_visits);
+    expect_named("global_probe_interval", &p::global_probe_interval);
+    expect_named("probe_ns", &p::probe_ns);
+    expect_named("first_looks", &p::first_looks);
+    expect_named("steal_rounds", &p::steal_rounds);
+    expect_named("long_yield_ns", &p::long_yield_ns);
+    expect_named("yield_pays_ns", &p::yield_pays_ns);
+    expect_named("nap_ns", &p::nap_ns);
+    expect_named("short_deque", &p::short_deque);
+    expect_named("long_deque_probes", &p::long_deque_probes);
+    expect_named("search_ns", &p::search_ns);
+    expect_named("timer_spin_ns", &p::timer_spin_ns);
+    EXPECT_NO_THROW((void)apiary::valid("hive", all));
+}
+
 struct traced_still_parts : apiary::still_parts {
     using trace = apiary::event_trace;
 };

@@ -85,6 +85,12 @@ TEST(graph_plan, draws_itself) {
               "  t1 [label=\"\\\"b\\\"\", fillcolor=2]\n  t0 -> t1\n}\n");
 }
 
+TEST(graph_plan, of_no_tasks_draws_nothing) {
+    std::ostringstream out;
+    apiary::write_graphviz(out, {});
+    EXPECT_EQ(out.str(), "digraph tasks {\n  node [shape=box, style=filled, colorscheme=set38]\n}\n");
+}
+
 TEST(graph_generators, make_the_shapes_that_they_name) {
     EXPECT_EQ(after(apiary::chain_plan(3, 1), 2), places{1});
     const auto stencil = apiary::stencil_plan(4, 2, 1);
@@ -103,6 +109,7 @@ TEST(graph_generators, make_the_shapes_that_they_name) {
     const auto layered = apiary::layered_plan(1, 5, 3, 1);
     for (std::size_t i = 5; i != 15; ++i) {
         EXPECT_FALSE(after(layered, i).empty());
+        EXPECT_LE(after(layered, i).size(), 3U);
         for (const auto p : after(layered, i)) EXPECT_EQ(p / 5 + 1, i / 5);
     }
 }
@@ -118,6 +125,9 @@ TEST(graph_generators, cholesky_has_the_tasks_and_the_reads_of_the_tiled_factori
     EXPECT_EQ(plan[4].type, 1);
     EXPECT_EQ(plan[7].type, 0);
     EXPECT_EQ(plan[0].cost_ns, 100);
+    EXPECT_EQ(plan[1].cost_ns, 300) << "trsm";
+    EXPECT_EQ(plan[3].cost_ns, 300) << "syrk";
+    EXPECT_EQ(plan[4].cost_ns, 600) << "gemm";
 }
 
 TEST(graph_generators, lu_has_the_tasks_and_the_reads_of_the_tiled_factorisation) {
@@ -128,7 +138,11 @@ TEST(graph_generators, lu_has_the_tasks_and_the_reads_of_the_tiled_factorisation
     EXPECT_EQ(after(plan, 1), places{0});
     EXPECT_EQ(after(plan, 3), (places{2, 1})) << "reads 1,0 and 0,1";
     EXPECT_EQ(after(plan, 4), places{3});
-    EXPECT_EQ(plan[3].type, 1);
+    const std::int64_t costs[] = {200, 300, 300, 600, 200};
+    for (std::size_t i = 0; i != plan.size(); ++i) {
+        EXPECT_EQ(plan[i].type, i == 3 ? 1 : 0) << plan[i].name;
+        EXPECT_EQ(plan[i].cost_ns, costs[i]) << plan[i].name;
+    }
     EXPECT_EQ(apiary::lu_plan(5, 1).size(), 55U) << "the sum of the squares";
 }
 
@@ -146,6 +160,21 @@ TEST(graph_generators, make_the_other_patterns_of_task_bench) {
     }
     EXPECT_GT(edges, 2 * 234U);
     EXPECT_LT(edges, 4 * 234U);
+}
+
+// A plan that somebody has measured is named by its seed: another version must not make another plan of it.
+TEST(graph_generators, a_seed_names_the_same_plan_in_every_version) {
+    const auto near = apiary::random_nearest_plan(3, 6, 3, 1);
+    EXPECT_EQ(near.back().name, "near_2_5");
+    std::vector<places> of_near, of_layered;
+    for (std::size_t i = 6; i != near.size(); ++i) of_near.push_back(after(near, i));
+    EXPECT_EQ(
+        of_near,
+        (std::vector<places>{
+            {0, 1, 2}, {1, 2}, {0, 2, 4}, {2, 3, 4, 5}, {4}, {5}, {6, 7, 8}, {7, 9}, {7, 8, 10}, {9}, {9, 10}, {11}}));
+    const auto layered = apiary::layered_plan(3, 6, 2, 1);
+    for (std::size_t i = 6; i != layered.size(); ++i) of_layered.push_back(after(layered, i));
+    EXPECT_EQ(of_layered, (std::vector<places>{{2, 4, 5}, {1, 3}, {0, 2, 5}, {0, 3, 5}, {0, 4}, {0, 1}}));
 }
 
 TEST(graph_plan, knows_the_way_to_the_end_of_each_task) {

@@ -78,7 +78,7 @@ struct graph_by_hand {
     struct context {
         unsigned worker() const { return 0; }
     };
-    std::int64_t time = 0;
+    std::int64_t time = 0, submit_takes = 0;
     std::uint64_t id = 0, step = 1;
     std::vector<std::function<void(context&)>> tasks;
     std::vector<std::vector<std::uint64_t>> after;
@@ -86,7 +86,7 @@ struct graph_by_hand {
     std::int64_t now_ns() const { return time; }
     template <class F>
     std::uint64_t submit(const std::vector<std::uint64_t>& producers, F f, apiary::task_options) {
-        tasks.push_back(f), after.push_back(producers);
+        tasks.push_back(f), after.push_back(producers), time += submit_takes;
         return std::exchange(id, id + step);
     }
     void wait() {
@@ -101,6 +101,14 @@ TEST(graph_trace, has_a_task_of_no_time_behind_the_one_that_ended_as_it_began) {
     ASSERT_EQ(run.trace.size(), 2U);
     EXPECT_EQ(run.trace[0].task, 1U);
     EXPECT_EQ(run.trace[1].task, 0U);
+}
+
+TEST(graph_trace, tells_when_the_last_task_was_submitted_and_when_the_last_one_ended) {
+    graph_by_hand g;
+    g.time = 1000, g.submit_takes = 5;
+    const auto run = apiary::run_plan(g, graph_plan(3), [&g](std::size_t) { g.time += 10; });
+    EXPECT_EQ(run.submitted_ns, 15);
+    EXPECT_EQ(run.makespan_ns, 45);
 }
 
 TEST(graph_plan, names_producers_by_the_ids_that_they_were_given) {
@@ -129,6 +137,33 @@ TEST(graph_trace, draws_itself) {
     EXPECT_NE(svg.find("<rect x=\"630\" y=\"49\" width=\"550\" height=\"20\""), std::string::npos) << svg;
     EXPECT_NE(svg.find("<title>chain_1_0</title>"), std::string::npos);
     EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
+}
+
+TEST(graph_trace, draws_a_title_a_colour_for_each_kind_of_task_and_places_to_six_digits) {
+    graph_plan plan(2);
+    plan[0].name = "gemm_1", plan[1].name = "trsm_1";
+    const graph_trace trace{{0, 0, 0, 0, 1}, {1, 0, 0, 1, 3}};
+    const apiary::titled_trace one{"run", &plan, &trace};
+    std::ostringstream out;
+    apiary::write_picture(out, {&one, 1});
+    for (const char* part :
+         {"<text x=\"80\" y=\"20\">run: 0.003 us</text>",
+          "<rect x=\"630\" y=\"10\" width=\"10\" height=\"10\" fill=\"#d1495b\"/><text x=\"644\" y=\"20\">gemm</text>",
+          "<rect x=\"720\" y=\"10\" width=\"10\" height=\"10\" fill=\"#edae49\"/><text x=\"734\" y=\"20\">trsm</text>",
+          "<text x=\"4\" y=\"42\">0/0</text>", "<rect x=\"446.667\" y=\"28\" width=\"733.333\" height=\"20\""})
+        EXPECT_NE(out.str().find(part), std::string::npos) << part << "\nin\n" << out.str();
+}
+
+TEST(graph_trace, draws_many_workers_in_lower_rows) {
+    const graph_plan plan = apiary::chain_plan(1, 0);
+    for (const unsigned workers : {16U, 17U}) {
+        graph_trace trace;
+        for (unsigned worker = 0; worker != workers; ++worker) trace.push_back({0, 0, worker, 0, 1});
+        std::ostringstream out;
+        EXPECT_EQ(apiary::draw_trace(out, plan, trace, "run", 0),
+                  workers == 16 ? 24U + 16 * 21 + 16 : 24U + 17 * 7 + 16);
+        EXPECT_NE(out.str().find(workers == 16 ? "height=\"20\"" : "height=\"6\""), std::string::npos);
+    }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -115,6 +116,28 @@ TEST(simulation, the_same_seed_gives_the_same_report_and_another_one_another) {
     EXPECT_NEAR(static_cast<double>(a.work_ns) / 900, 1000, 150) << "the mean is the plan's";
 }
 
+TEST(simulation, uniform_costs_lie_as_far_below_the_plans_as_above) {
+    const auto plan = apiary::layered_plan(1, 1000, 1, 1000);
+    const auto r = simulate(plan, {.costs = cost_model::uniform, .spread = 0.5, .seed = 7});
+    std::int64_t least = INT64_MAX, most = 0;
+    for (const auto& t : r.trace)
+        least = std::min(least, t.end_ns - t.begin_ns), most = std::max(most, t.end_ns - t.begin_ns);
+    EXPECT_GE(least, 500);
+    EXPECT_LT(least, 550);
+    EXPECT_GT(most, 1450);
+    EXPECT_LE(most, 1500);
+}
+
+// Predictions are compared with those of other versions.
+TEST(simulation, a_seed_draws_the_same_costs_in_every_version) {
+    const auto r =
+        simulate(apiary::chain_plan(4, 1'000'000'000'000), {.costs = cost_model::uniform, .spread = 1, .seed = 7});
+    std::vector<std::int64_t> costs;
+    for (const auto& t : r.trace) costs.push_back(t.end_ns - t.begin_ns);
+    EXPECT_EQ(costs,
+              (std::vector<std::int64_t>{347'735'731'919, 1'543'093'112'663, 491'377'897'680, 1'904'061'382'736}));
+}
+
 TEST(simulation, critical_path_goes_the_long_way_first) {
     // Ten short tasks, then a chain of ten: a schedule that takes the short ones first ends late.
     graph_plan plan;
@@ -184,13 +207,19 @@ TEST(simulation, transfers_to_another_type_take_turns_on_its_link) {
     EXPECT_EQ(r.makespan_ns, 10 + 2 * 200 + 5);
     EXPECT_EQ(r.types[1].received_bytes, 4096U);
     EXPECT_EQ(r.types[0].received_bytes, 0U);
-    EXPECT_EQ(simulate(plan, {.workers = {2, 1}}).makespan_ns, 15) << "they share memory";
+    const auto shared = simulate(plan, {.workers = {2, 1}});
+    EXPECT_EQ(shared.makespan_ns, 15) << "they share memory";
+    EXPECT_EQ(shared.types[1].received_bytes, 0U);
+    const graph_plan large{{.name = "a", .bytes = 1U << 20}, {.name = "b", .type = 1, .after = {0}}};
+    EXPECT_EQ(simulate(large, config).makespan_ns, 1024 * 100) << "a kB is 1024 bytes";
 }
 
 TEST(simulation, refuses_bad_input) {
     graph_plan plan{{.name = "a", .type = 1}};
     EXPECT_THROW((void)simulate(plan, {.workers = {1}}), std::invalid_argument);
     EXPECT_THROW((void)simulate(plan, {.workers = {1, 0}}), std::invalid_argument);
+    plan = {{.name = "a"}};
+    EXPECT_THROW((void)simulate(plan, {.workers = {}}), std::invalid_argument);
     plan = {{.name = "a", .cost_ns = -1}};
     EXPECT_THROW((void)simulate(plan, {}), std::invalid_argument);
     plan = {{.name = "a", .after = {1}}, {.name = "b"}};
@@ -212,6 +241,9 @@ TEST(simulation, refuses_times_that_are_none) {
     EXPECT_THROW((void)simulate(plan, {.hand_over_ns = INT64_MAX}), std::invalid_argument);
     for (const cost_model costs : {cost_model::fixed, cost_model::uniform, cost_model::exponential})
         EXPECT_THROW((void)simulate(apiary::chain_plan(2, INT64_MAX), {.costs = costs}), std::invalid_argument);
+    const graph_plan transfer{{.name = "a", .bytes = 1024}, {.name = "b", .type = 1, .after = {0}}};
+    EXPECT_THROW((void)simulate(transfer, {.workers = {1, 1}, .transfer_ns_per_kb = std::int64_t{1} << 52}),
+                 std::invalid_argument);
     const auto of_years = apiary::chain_plan(2, std::int64_t{1} << 60);
     EXPECT_EQ(simulate(of_years, {.policy = ready_policy::critical_path}).makespan_ns, std::int64_t{1} << 61);
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -24,6 +25,14 @@ using apiary::window_stuck;
 using apiary::testing::random_graph;
 
 using apiary::ready_policy;
+
+// The engine's worker that runs the task which asks.
+template <class Sync = apiary::real_sync>
+auto* this_worker() {
+    using graph = apiary::basic_task_graph<Sync>;
+    using slot = typename apiary::task_window<Sync, apiary::task_graph_limits, apiary::task_body<graph>>::slot;
+    return Sync::template current<typename apiary::crew<graph, apiary::graph_kind<graph, Sync, slot>>::worker_type>();
+}
 
 constexpr ready_policy policies[] = {ready_policy::locality, ready_policy::fifo, ready_policy::min_clock,
                                      ready_policy::critical_path};
@@ -155,6 +164,11 @@ TEST(task_graph, of_critical_path_runs_the_task_with_the_longest_way_first) {
     g.wait();
     EXPECT_EQ(of_large, (std::vector<std::int64_t>{INT64_MAX, (std::int64_t{1} << 40) + 1, std::int64_t{1} << 40, -1,
                                                    INT64_MIN}));
+    std::vector<std::int64_t> of_neighbours;
+    for (const std::int64_t ahead : {65535, 65536})
+        g.submit([&of_neighbours, ahead] { of_neighbours.push_back(ahead); }, {.ahead_ns = ahead});
+    g.wait();
+    EXPECT_EQ(of_neighbours, (std::vector<std::int64_t>{65536, 65535}));
 }
 
 TEST(task_graph, of_fifo_runs_tasks_in_the_order_in_which_they_became_ready) {
@@ -262,6 +276,85 @@ TEST(task_graph, writes_what_the_workers_of_each_type_did_when_its_policy_is_tra
     ASSERT_EQ(tasks.size(), 3U);
     EXPECT_EQ(tasks[0], 1U) << "the submitter ran its own";
     EXPECT_EQ(tasks[1] + tasks[2], 1U) << "b, and its successor at once behind it";
+}
+
+TEST(task_graph, has_jobs_that_were_run_and_not_cancelled_in_the_books_of_its_workers) {
+    for (const ready_policy policy : policies) {
+        task_graph g({.workers = {0}, .at_once = 2, .policy = policy});
+        decltype(this_worker()) worker = nullptr;
+        task_id last = g.submit([&worker] { worker = this_worker(); });
+        for (int i = 0; i != 4; ++i) last = g.submit({last}, [] {});
+        g.wait();
+        ASSERT_NE(worker, nullptr);
+        EXPECT_EQ(worker->counters().run, 3U) << "jobs of two tasks, and of one";
+        EXPECT_EQ(worker->counters().cancelled, 0U);
+    }
+}
+
+TEST(task_graph, a_worker_sees_its_desk_only_when_that_has_handed_it_a_task) {
+    task_graph g({.workers = {0}, .policy = ready_policy::fifo});
+    decltype(this_worker()) worker = nullptr;
+    g.submit([&worker] { worker = this_worker(); });
+    g.wait();
+    ASSERT_NE(worker, nullptr);
+    EXPECT_FALSE(worker->sources().visible());
+    int ran = 0;
+    g.submit([&ran] { ++ran; });
+    EXPECT_TRUE(worker->sources().run_some());
+    EXPECT_EQ(ran, 1);
+    EXPECT_FALSE(worker->sources().run_some()) << "it is idle now";
+    g.submit([&ran] { ++ran; });
+    EXPECT_TRUE(worker->sources().visible());
+    EXPECT_TRUE(worker->sources().run_some());
+    EXPECT_EQ(ran, 2);
+}
+
+struct counts_wakes : apiary::real_sync {
+    static inline std::atomic<int> wakes = 0;
+    static void reach(const char* what) noexcept {
+        if (std::string_view(what) == "crew.woke_one") ++wakes;
+    }
+};
+
+// Until the other of two workers sleeps, and not for a moment only: it stays asleep until somebody wakes it.
+template <class Sync = apiary::real_sync>
+void wait_until_the_other_sleeps() {
+    const auto& idle = this_worker<Sync>()->crew().idle();
+    while (idle.snapshot().sleepers() == 0 || idle.snapshot().napping()) std::this_thread::yield();
+}
+
+TEST(task_graph, a_task_that_makes_no_more_than_one_ready_wakes_nobody) {
+    apiary::basic_task_graph<counts_wakes> g({.workers = {2}, .submitter_helps = false});
+    std::atomic<bool> all_there = false;
+    int wakes = -1;
+    task_id last = g.submit([&] {
+        while (!all_there) std::this_thread::yield();
+        wait_until_the_other_sleeps<counts_wakes>();
+        counts_wakes::wakes = 0;
+    });
+    for (int i = 0; i != 10; ++i) last = g.submit({last}, [&wakes] { wakes = counts_wakes::wakes; });
+    all_there = true;
+    g.wait();
+    EXPECT_EQ(wakes, 0);
+}
+
+// The two wait for each other, so one worker alone would hang.
+TEST(task_graph, a_task_that_makes_two_ready_wakes_a_worker_that_sleeps) {
+    task_graph g({.workers = {2}, .submitter_helps = false});
+    std::atomic<bool> all_there = false;
+    std::atomic<int> begun = 0;
+    const auto first = g.submit([&] {
+        while (!all_there) std::this_thread::yield();
+        wait_until_the_other_sleeps();
+    });
+    for (int i = 0; i != 2; ++i)
+        g.submit({first}, [&begun] {
+            ++begun;
+            while (begun != 2) std::this_thread::yield();
+        });
+    all_there = true;
+    g.wait();
+    EXPECT_EQ(g.counters(0).ran, 3U);
 }
 
 TEST(task_graph, of_those_that_become_ready_together_the_one_of_the_highest_priority_runs_first) {
@@ -402,6 +495,18 @@ TEST(task_graph, a_close_ends_the_scopes_that_nobody_has_ended) {
     EXPECT_EQ(report.open_scopes, 1U);
     EXPECT_EQ(report.submitted, 1U);
     EXPECT_EQ(report.consumed, 1U);
+}
+
+TEST(task_graph, refuses_too_many_workers_of_any_type_and_too_many_types) {
+    for (const std::vector<unsigned>& workers : std::vector<std::vector<unsigned>>{{4}, {1, 4}, {4, 0}})
+        EXPECT_THROW((void)apiary::checked({.workers = workers}, 3), std::invalid_argument);
+    EXPECT_NO_THROW((void)apiary::checked({.workers = std::vector<unsigned>(255)}, 3));
+    try {
+        task_graph g({.workers = std::vector<unsigned>(256)});
+        FAIL() << "it took them";
+    } catch (const std::invalid_argument& refused) {
+        EXPECT_STREQ(refused.what(), "task_graph: 256 worker types; there can be 1 to 255");
+    }
 }
 
 TEST(task_graph, refuses_more_workers_of_a_type_than_a_crew_can_have) {

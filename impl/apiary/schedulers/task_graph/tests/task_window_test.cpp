@@ -21,11 +21,21 @@ struct narrow {
     static constexpr unsigned reference_bits = 6, edge_bits = 5, lap_bits = 2;
 };
 
+TEST(join_counter, waits_for_nobody_until_it_is_told_to_and_then_for_each) {
+    apiary::join_counter<> c;
+    EXPECT_EQ(c.left(), 0U);
+    c.expect(3);
+    EXPECT_FALSE(c.arrive());
+    EXPECT_TRUE(c.arrive(2));
+    EXPECT_EQ(c.left(), 0U);
+}
+
 struct stepped : apiary::task_window<real_sync, narrow, nothing> {
     using base = apiary::task_window<real_sync, narrow, nothing>;
     using slot = base::slot;
-    explicit stepped(std::size_t slots, std::size_t dependencies = 16, std::uint64_t bytes = 256)
-        : base({slots, dependencies, bytes}) {}
+    explicit stepped(std::size_t slots, std::size_t dependencies = 16, std::uint64_t bytes = 256,
+                     std::size_t most_slots = 0)
+        : base({slots, dependencies, bytes, most_slots}) {}
 
     std::vector<slot*> ready;
     std::vector<task_id> waited_for;
@@ -154,13 +164,15 @@ TEST(task_window, the_lap_wraps) {
 }
 
 TEST(task_window, a_full_window_waits_for_a_quarter_of_it_first) {
-    stepped w(8);
-    for (int i = 0; i != 8; ++i) (void)w.submit({});
-    EXPECT_EQ(w.submit({}), 8U);
-    EXPECT_EQ(w.waited_for, std::vector<task_id>{2});
-    EXPECT_EQ(w.reclaimed(), 3U);
-    EXPECT_EQ(w.submit({}), 9U);
-    EXPECT_EQ(w.waited_for.size(), 1U) << "there was room";
+    for (const std::size_t slots : {8U, 16U}) {
+        stepped w(slots);
+        for (std::size_t i = 0; i != slots; ++i) (void)w.submit({});
+        EXPECT_EQ(w.submit({}), slots);
+        EXPECT_EQ(w.waited_for, std::vector<task_id>{slots / 4});
+        EXPECT_EQ(w.reclaimed(), slots / 4 + 1);
+        EXPECT_EQ(w.submit({}), slots + 1);
+        EXPECT_EQ(w.waited_for.size(), 1U) << "there was room";
+    }
 }
 
 TEST(task_window, behind_a_first_wait_it_waits_for_the_oldest) {
@@ -277,6 +289,14 @@ TEST(task_window, takes_a_heap_as_large_as_it_says_that_one_can_be) {
         EXPECT_EQ(w.ready.back()->output_at(), i << 32);
     }
     EXPECT_TRUE(w.waited_for.empty());
+}
+
+TEST(task_window, that_grows_waits_for_what_lives_and_no_more_and_has_twice_the_dependencies) {
+    stepped w(2, 4, 256, 4);
+    for (task_id id = 0; id != 6; ++id) EXPECT_EQ(w.submit({}), id);
+    EXPECT_EQ(w.slots(), 4U) << "it was full for the fourth time";
+    EXPECT_EQ(w.waited_for, (std::vector<task_id>{0, 1, 2, 4})) << "3 had ended by then";
+    EXPECT_EQ(w.submit({0, 0, 0, 0, 0}), 6U) << "more than there was room for before";
 }
 
 TEST(task_window, gets_another_size_when_all_is_consumed) {
