@@ -10,7 +10,8 @@
 // The recycler is task_block_pool's (task_storage.hpp) for several sizes. A thread allocates from and
 // frees into lists of its own, threaded through the blocks. When a list has grown by two batches, one
 // goes to the depot, under a mutex; an empty list takes one from there. So a frame may be freed by
-// another thread than the one that allocated it, for ever, and no list grows without bound.
+// another thread than the one that allocated it, for ever, and no list grows without bound. A thread
+// that ends hands its lists back, and what is freed on it behind that goes back at once.
 //
 // Threads.  Any, also by destructors of thread_local objects. Memory stays with the process.
 // Errors.   allocate: std::bad_alloc. release: none.
@@ -90,9 +91,11 @@ private:
     static constexpr std::size_t class_of(std::size_t bytes) { return (bytes - 1) / step; }
     static constexpr std::uint32_t batch_of(std::size_t c) { return static_cast<std::uint32_t>(c < 8 ? 32 : 8); }
     static constexpr list list_of(std::size_t c, batch b) { return {b.top, 2 * batch_of(c) - b.count}; }
-    static constexpr std::array<list, classes> empty_lists() {
+    // Full with the first block: the thread has not been told yet to hand its lists back, or has done so.
+    static constexpr list unused{nullptr, 1};
+    static constexpr std::array<list, classes> unused_lists() {
         std::array<list, classes> all{};
-        for (std::size_t c = 0; c != classes; ++c) all[c] = list_of(c, {});
+        all.fill(unused);
         return all;
     }
 
@@ -133,13 +136,14 @@ private:
     [[gnu::noinline]] static void release_slowly(std::size_t c) noexcept {
         list& mine = mine_[c];
         hand_back_at_thread_exit();
-        const batch older = cut(c, mine);
-        depot& d = shared();
-        {
-            const std::lock_guard held(d.mutex);
-            d.batches[c].push_back(older);
+        if (mine.top->next == nullptr && !exited_) {  // its first block
+            mine.room = 2 * batch_of(c) - 1;
+            return;
         }
-        if (exited_) hand_back();
+        const batch older = exited_ ? batch{std::exchange(mine, unused).top, 1} : cut(c, mine);
+        depot& d = shared();
+        const std::lock_guard held(d.mutex);
+        d.batches[c].push_back(older);
     }
     // Of a full list. Leaves the newest batch where it is: its lines are warm. The older one goes.
     static batch cut(std::size_t c, list& full) noexcept {
@@ -162,7 +166,7 @@ private:
         const std::lock_guard held(d.mutex);
         for (std::size_t c = 0; c != classes; ++c) {
             if (mine_[c].top != nullptr) d.batches[c].push_back({mine_[c].top, 2 * batch_of(c) - mine_[c].room});
-            mine_[c] = list_of(c, {});
+            mine_[c] = unused;
         }
     }
 
@@ -171,7 +175,7 @@ private:
 };
 
 inline constinit thread_local std::array<frame_blocks::list, frame_blocks::classes> frame_blocks::mine_ =
-    frame_blocks::empty_lists();
+    frame_blocks::unused_lists();
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define APIARY_FRAMES_FROM_HEAP

@@ -162,15 +162,27 @@ struct gives_back_late {
 };
 thread_local gives_back_late late;
 
-TEST(frame_blocks, come_back_from_a_thread_that_gives_back_two_batches_behind_its_end) {
-    EXPECT_EQ(slabs_of_many_rounds([] {
-                  std::vector<void*> taken = take_blocks(16);
-                  std::thread([&taken] {
-                      late.blocks.swap(taken);
-                      give_blocks_back(take_blocks(1));
-                  }).join();
-              }),
-              0U);
+TEST(frame_blocks, come_back_from_what_a_thread_gives_back_behind_its_end) {
+    for (const std::size_t n : {1U, 5U, 16U, 40U})
+        EXPECT_EQ(slabs_of_many_rounds([n] {
+                      std::vector<void*> taken = take_blocks(n);
+                      std::thread([&taken] {
+                          late.blocks.swap(taken);
+                          give_blocks_back(take_blocks(1));
+                      }).join();
+                  }),
+                  0U)
+            << n;
+}
+
+TEST(frame_blocks, come_back_from_a_thread_that_only_gives_back) {
+    for (const std::size_t n : {1U, 5U, 16U, 40U})
+        EXPECT_EQ(slabs_of_many_rounds([n] {
+                      const std::vector<void*> taken = take_blocks(n);
+                      std::thread([&taken] { give_blocks_back(taken); }).join();
+                  }),
+                  0U)
+            << n;
 }
 
 TEST(coro_memory, a_frame_that_gets_no_memory_throws_in_its_caller) {
