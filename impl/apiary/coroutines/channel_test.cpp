@@ -278,6 +278,17 @@ TEST(channel, what_lies_in_one_or_was_handed_over_ends_once) {
     EXPECT_EQ(counted.use_count(), 1) << "received, and let go of";
 }
 
+TEST(channel, that_goes_takes_each_of_its_values_with_it) {
+    const auto first = std::make_shared<int>(1), another = first, second = std::make_shared<int>(2);
+    {
+        shared c(2);
+        EXPECT_EQ(c.try_send(std::shared_ptr(first)), awaited::done);
+        EXPECT_EQ(c.try_send(std::shared_ptr(second)), awaited::done);
+    }
+    EXPECT_EQ(first.use_count(), 2);
+    EXPECT_EQ(second.use_count(), 1);
+}
+
 TEST(channel, what_was_received_can_be_kept_by_assignment) {
     channel<int> c(2);
     EXPECT_EQ(c.try_send(1), awaited::done);

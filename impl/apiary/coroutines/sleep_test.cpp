@@ -80,6 +80,17 @@ TEST(sleeping, a_cancelled_one_wakes_at_once_and_leaves_no_timer) {
     EXPECT_TRUE(home.waiting.empty());
 }
 
+TEST(sleeping, behind_a_stop_it_is_cancelled_at_once_and_leaves_no_timer) {
+    resume_later home;
+    stepped timers;
+    lines l;
+    apiary::stop_hooks<> stop;
+    stop.ask();
+    sleeps({home, &stop}, timers, 10, l, "a");
+    EXPECT_EQ(l, (lines{"a was cancelled"}));
+    EXPECT_EQ(timers.run_due(), INT64_MAX);
+}
+
 TEST(sleeping, a_cancel_behind_the_deadline_is_too_late) {
     resume_later home;
     stepped timers;

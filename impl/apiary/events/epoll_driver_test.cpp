@@ -234,6 +234,20 @@ TEST(epoll_driver, watches_the_descriptor_0_like_any_other) {
     }
 }
 
+TEST(epoll_driver, refuses_a_closed_descriptor_whose_number_it_has_watched_before) {
+    epoll_driver driver;
+    int number = -1;
+    {
+        const pipe_ends p;
+        number = p.read;
+        noted source(number);
+        ASSERT_EQ(driver.watch(source, {}), watch_result::watched);
+        ASSERT_TRUE(driver.unwatch(source));
+    }
+    noted closed(number);
+    EXPECT_EQ(driver.watch(closed, {}), watch_result::bad_descriptor);
+}
+
 TEST(epoll_driver, has_forgotten_a_source_before_it_says_farewell) {
     epoll_driver driver;
     const pipe_ends p, q;

@@ -65,13 +65,13 @@ public:
     Pool& pool() const { return *pool_; }
     unsigned index() const { return index_; }
     // The worker that its thread was before it became this one, by a seat of another pool; null: none. The thread's own.
-    fork_context* outer() const { return outer_; }
-    void set_outer(fork_context* w) { outer_ = w; }
+    fork_context* outer() const { return outer_.read(); }
+    void set_outer(fork_context* w) { outer_.write(w); }
     // Whether the calling thread is this worker. Pools that do not know are believed.
     bool is_here() const {
         if constexpr (requires { Pool::current(); }) {
             const fork_context* w = Pool::current();
-            while (w != this && w != nullptr) w = w->outer_;
+            while (w != this && w != nullptr) w = w->outer();
             return w == this;
         } else {
             return true;
@@ -228,7 +228,8 @@ private:
     list list_;
     Pool* pool_ = nullptr;
     unsigned index_ = 0;
-    fork_context* outer_ = nullptr;
+    // A cell: the next caller that takes the seat writes it, and a checker sees a read that comes too late.
+    typename Sync::template cell<fork_context*> outer_{nullptr};
     tally<Sync> calls_, handed_out_, stolen_, slept_, lost_exceptions_;
 };
 

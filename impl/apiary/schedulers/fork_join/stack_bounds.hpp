@@ -45,11 +45,11 @@ inline stack_bounds ask_for_stack_bounds() noexcept {
     pthread_attr_t attributes;
     if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return all;
     void* lowest = nullptr;
-    std::size_t size = 0, guard = 0;
-    (void)::pthread_attr_getstack(&attributes, &lowest, &size);  // of attributes that are filled in neither can fail
-    (void)::pthread_attr_getguardsize(&attributes, &guard);
+    std::size_t size = 0;
+    // The guard is not among it. Of attributes that are filled in it cannot fail.
+    (void)::pthread_attr_getstack(&attributes, &lowest, &size);
     ::pthread_attr_destroy(&attributes);
-    all.lowest = reinterpret_cast<std::uintptr_t>(lowest) + guard;
+    all.lowest = reinterpret_cast<std::uintptr_t>(lowest);
     all.highest = reinterpret_cast<std::uintptr_t>(lowest) + size;
     return all;
 }

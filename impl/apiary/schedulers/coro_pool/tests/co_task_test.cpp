@@ -197,6 +197,7 @@ TEST(sync_wait, throws_on_a_worker_of_the_same_pool_before_start_and_behind_a_st
     EXPECT_THROW(sync_wait(idle, seven()), std::logic_error);
     pool.stop();
     EXPECT_THROW(sync_wait(pool, seven()), std::logic_error);
+    EXPECT_EQ(pool.report().refused, 1U) << "the last: it met the closed door";
 }
 
 TEST(coro_pool, refuses_numbers_out_of_range) {
@@ -222,6 +223,16 @@ TEST(coro_pool, runs_every_spawned_task_once) {
         const auto report = pool.report();
         EXPECT_EQ(report.run, 5000U);
         EXPECT_EQ(report.living, 0U);
+    }
+}
+
+TEST(coro_pool, counts_what_each_of_its_workers_runs) {
+    for (const unsigned workers : {1U, 2U}) {
+        std::atomic<unsigned> n = 0;
+        running_pool pool(workers);
+        for (int i = 0; i != 100; ++i) ASSERT_TRUE(pool.spawn(counts(n)));
+        pool.stop();
+        EXPECT_EQ(pool.counters().run, 100U) << workers;
     }
 }
 

@@ -224,6 +224,23 @@ TEST(coro_home, a_branch_lives_where_it_was_forked_and_its_parent_goes_on_where_
     }
 }
 
+co_task<> rests() { co_await yield_turn(); }
+co_task<> forks_one_as_a_guest(running_pool& host) {
+    apiary::co_scope<> branches(co_await apiary::this_frame());
+    co_await resume_on(host);
+    branches.fork(rests());
+    co_await branches.join();
+}
+// Each of the two ends a chain, for its sibling is suspended then.
+co_task<> two_rest() { co_await when_all(rests(), rests()); }
+
+TEST(coro_home, behind_a_guests_branch_the_branches_of_a_worker_are_not_counted) {
+    running_pool home(1), host(1);
+    sync_wait(home, forks_one_as_a_guest(host));
+    sync_wait(host, two_rest());
+    EXPECT_TRUE(apiary::comes_true([&] { return host.report().living == 0; }));
+}
+
 co_task<bool> moves_to_what_is_stopped(running_pool& a, coro_pool& b) {
     try {
         co_await resume_on(b);

@@ -7,12 +7,14 @@
 #include <atomic>
 #include <chrono>
 #include <coroutine>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -153,6 +155,49 @@ TEST(coro_stop, a_drain_waits_for_what_is_suspended) {
     EXPECT_EQ(n, 2U);
     EXPECT_EQ(report.run, 2U);
     EXPECT_TRUE(report.names.empty());
+}
+
+TEST(coro_stop, the_report_names_those_that_live_whichever_ends_first) {
+    using names = std::vector<std::string>;
+    std::atomic<unsigned> n = 0;
+    gate one, two, three;
+    coro_pool pool({.workers = 1});
+    pool.start();
+    ASSERT_TRUE(pool.spawn(waits(one, n), {.name = "one"}));
+    ASSERT_TRUE(pool.spawn(waits(two, n), {.name = "two"}));
+    ASSERT_TRUE(pool.spawn(waits(three, n), {.name = "three"}));
+    for (gate* g : {&one, &two, &three}) until_somebody_waits(*g);
+    EXPECT_EQ(pool.report().names, (names{"three", "two", "one"}));
+    two.open();
+    while (pool.report().living != 2) std::this_thread::yield();
+    EXPECT_EQ(pool.report().names, (names{"three", "one"}));
+    one.open();
+    while (pool.report().living != 1) std::this_thread::yield();
+    EXPECT_EQ(pool.report().names, names{"three"});
+    three.open();
+    pool.stop();
+    EXPECT_TRUE(pool.report().names.empty());
+}
+
+// Thrown: it goes with what the pool keeps of its coroutine.
+struct notes_what_lives {
+    coro_pool& pool;
+    std::uint64_t& living;
+    ~notes_what_lives() { living = pool.report().living; }
+};
+co_task<> throws_it(coro_pool& pool, std::uint64_t& living) {
+    throw notes_what_lives{pool, living};
+    co_return;
+}
+
+TEST(coro_stop, what_a_coroutine_has_thrown_goes_while_it_lives) {
+    std::uint64_t living = 0;
+    coro_pool pool({.workers = 1});
+    pool.start();
+    ASSERT_TRUE(pool.spawn(throws_it(pool, living)));
+    pool.stop();
+    EXPECT_EQ(living, 1U);
+    EXPECT_EQ(pool.report().living, 0U);
 }
 
 TEST(coro_stop, a_cancel_asks_by_the_stop_token_and_is_counted) {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -207,6 +208,24 @@ TEST(when_all, throws_the_first_exception_behind_all_branches_and_counts_the_oth
     }
 }
 
+co_task<std::vector<int>> three_of_a_vector_fail() {
+    std::vector<co_task<int>> tasks;
+    tasks.push_back(number(1));
+    for (const char* what : {"a", "b", "c"}) tasks.push_back(fails(what));
+    co_return co_await when_all(std::move(tasks));
+}
+
+TEST(when_all, of_a_vector_throws_the_first_exception_and_counts_the_others) {
+    running_pool pool(1);
+    try {
+        (void)sync_wait(pool, three_of_a_vector_fail());
+        FAIL() << "the exceptions were lost";
+    } catch (const std::runtime_error& e) {
+        EXPECT_STREQ(e.what(), "a");
+    }
+    EXPECT_EQ(pool.report().lost_exceptions, 2U);
+}
+
 co_task<std::string> scope_throws() {
     co_scope<> branches(co_await this_frame());
     co_outcome<int> kept;
@@ -228,6 +247,45 @@ TEST(co_scope, join_throws_one_exception_of_the_branches_without_an_outcome) {
     const std::string said = sync_wait(pool, scope_throws());
     EXPECT_TRUE(said == "a" || said == "b") << said;
     EXPECT_EQ(pool.report().lost_exceptions, 1U);
+}
+
+co_task<> rests_and_counts(std::atomic<int>& ran) {
+    co_await yield_turn();
+    ++ran;
+}
+co_task<> joins_again(std::atomic<int>& threw, std::atomic<int>& ran) {
+    co_scope<> branches(co_await this_frame());
+    for (int i = 0; i != 2; ++i) branches.fork(rest_then_fail("one of the first"));
+    try {
+        co_await branches.join();
+    } catch (const std::runtime_error&) {
+        ++threw;
+    }
+    for (int i = 0; i != 2; ++i) branches.fork(rests_and_counts(ran));
+    co_await branches.join();
+}
+
+TEST(co_scope, a_join_behind_one_that_threw_waits_for_its_branches_and_throws_nothing) {
+    for (const unsigned workers : {1U, 2U}) {
+        std::atomic<int> threw = 0, ran = 0;
+        running_pool pool(workers);
+        sync_wait(pool, joins_again(threw, ran));
+        EXPECT_EQ(threw, 1);
+        EXPECT_EQ(ran, 2);
+    }
+}
+
+co_task<> branch_throws() {
+    co_await with_scope([](co_scope<>& branches) -> co_task<> {
+        branches.fork(rest_then_fail("a branch"));
+        co_return;
+    });
+}
+
+TEST(with_scope, throws_what_a_branch_throws) {
+    running_pool pool(1);
+    EXPECT_THROW(sync_wait(pool, branch_throws()), std::runtime_error);
+    EXPECT_EQ(pool.report().lost_exceptions, 0U);
 }
 
 co_task<> body_throws(std::atomic<int>& ran) {
@@ -324,6 +382,16 @@ TEST(co_outcome, take_throws_where_there_is_nothing) {
     EXPECT_THROW((void)number_to_come.take(), std::logic_error);
     co_outcome<void> nothing_to_come;
     EXPECT_THROW((void)nothing_to_come.take_value(), std::logic_error);
+}
+
+TEST(co_outcome, an_exception_goes_with_it) {
+    const auto kept = std::make_shared<int>(1);
+    {
+        co_outcome<int> failed;
+        failed.fail(std::make_exception_ptr(kept));
+        EXPECT_EQ(kept.use_count(), 2);
+    }
+    EXPECT_EQ(kept.use_count(), 1);
 }
 
 co_task<> forks_twice_into(co_outcome<std::string>& out, bool& refused) {

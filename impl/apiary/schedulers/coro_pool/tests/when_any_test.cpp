@@ -113,6 +113,24 @@ TEST(when_any, an_exception_may_be_the_first) {
     EXPECT_EQ(asked, 1);
 }
 
+co_task<int> fails_when_asked() {
+    const std::stop_token token = co_await my_token();
+    ++begun;
+    while (!token.stop_requested()) co_await yield_turn();
+    throw std::runtime_error("too late");
+}
+co_task<int> beside_one_that_fails() {
+    begun = 0;
+    co_return (co_await when_any(fails_when_asked(), when_begun(1, 4))).value;
+}
+
+TEST(when_any, the_exception_of_a_loser_is_counted_as_lost) {
+    running_pool pool(2);
+    EXPECT_EQ(sync_wait(pool, beside_one_that_fails()), 4);
+    pool.stop();
+    EXPECT_EQ(pool.report().lost_exceptions, 1U);
+}
+
 co_task<> waits_for_the_end(std::atomic<int>& asked) {
     (void)co_await when_any(until_asked(asked), until_asked(asked));
 }

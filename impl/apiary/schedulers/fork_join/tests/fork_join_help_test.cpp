@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -216,6 +217,23 @@ TEST(fork_join_help, a_stack_that_the_system_does_not_tell_of_has_no_limit) {
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
     EXPECT_EQ(bounds.floor(65'536), 0U);
     EXPECT_TRUE(bounds.contain(&here));
+    EXPECT_TRUE(bounds.contain(reinterpret_cast<const void*>(UINTPTR_MAX)));
+}
+
+// The kernel is given a byte on either side to read, and says so where nobody may.
+TEST(fork_join_help, a_stack_begins_above_its_guard) {
+    if (!apiary::stacks_have_bounds) GTEST_SKIP() << "AddressSanitizer";
+    std::thread([] {
+        int ends[2];
+        ASSERT_EQ(::pipe(ends), 0);
+        const auto reads = [&](std::uintptr_t at) {
+            return ::write(ends[1], reinterpret_cast<const void*>(at), 1) == 1;
+        };
+        const std::uintptr_t lowest = apiary::bounds_of_this_stack().lowest;
+        EXPECT_TRUE(reads(lowest));
+        EXPECT_FALSE(reads(lowest - 1));
+        for (const int fd : ends) ::close(fd);
+    }).join();
 }
 
 TEST(fork_join_help, a_joiner_that_finds_nothing_sleeps_and_is_woken) {

@@ -117,6 +117,19 @@ TEST(parallel_for, divides_a_loop_that_is_under_way) {
     EXPECT_GE(pool.counters().stolen, 20U);
 }
 
+// A caller in a seat is asked before its first fork, and answers with none here.
+TEST(parallel_for, divides_nothing_that_is_no_more_than_its_grain) {
+    fork_join_pool pool({.workers = 1, .callers = 1});
+    std::atomic<int> turns = 0;
+    pool.run([&](context& w) {
+        EXPECT_TRUE(w.asked());
+        EXPECT_TRUE(parallel_for(w, 0, 4, [&](int) { ++turns; }, {.grain = 4}));
+        EXPECT_EQ(parallel_reduce(w, 0, 4, 0, [](int i) { return i; }, std::plus<>(), 4), 6);
+    });
+    EXPECT_EQ(turns, 4);
+    EXPECT_EQ(pool.counters().handed_out, 0U);
+}
+
 TEST(parallel_reduce, keeps_the_order_of_its_parts) {
     fork_join_pool pool({.workers = 4});
     std::string expected;

@@ -113,6 +113,15 @@ TEST(fork_join_seat, asks_before_its_first_fork) {
     other.join();
 }
 
+TEST(fork_join_seat, a_request_that_finds_no_job_hands_nothing_out) {
+    fork_join_pool pool({.workers = 1, .callers = 1});
+    pool.run([](context& w) {
+        EXPECT_TRUE(w.asked());
+        w.share();
+    });
+    EXPECT_EQ(pool.counters().handed_out, 0U);
+}
+
 TEST(fork_join_seat, what_is_thrown_comes_out_and_frees_the_seat) {
     fork_join_pool pool({.workers = 1, .callers = 1});
     for (int i = 0; i != 3; ++i) {
