@@ -132,7 +132,7 @@ TEST(processes_mailbox, one_that_blocks_is_not_woken_until_it_has_something_to_d
                        .id;
     const auto state = [&] { return all.look(id, 0).state; };
     wait_for([&] { return state() == process_state::blocked; });
-    (void)all.spawn(g.make({}));  // has the worker: who is woken stays ready
+    (void)all.spawn(g.make({}));  // has the worker: what is woken stays ready
     wait_for([&] { return g.in_step.load(); });
     for (int i = 0; i != 2; ++i) EXPECT_EQ(all.send(id, i), send_answer::accepted);
     EXPECT_EQ(state(), process_state::blocked);
