@@ -126,7 +126,7 @@ def builds(args: argparse.Namespace) -> tuple[commits.Tree, subjects.Subject]:
 def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str, str]], list[comparing.Comparison], str]:
     """What it was, for a person; returns the rows, what they say, and the batch's verdict."""
     heading(f"{args.new} over {args.old}: time; above 1 is slower")
-    outcome_env, rows, comparisons, batch = race.found_in(outcome)
+    env, rows, comparisons, batch = race.found_in(outcome)
     shown = []
     for one in comparisons:
         if one.pairing.kind == "baseline":
@@ -136,7 +136,7 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str
             note = "; ".join(notes)
             shown.append(table_row(comparing.place_name(one), one.metric.what, one.found, one.margin, one.verdict, note))
     say(table(HEAD, shown, right={2, 3, 4}) if shown else "nothing was compared")
-    say(*summary.control_lines(batch), *summary.missing(outcome_env, rows))
+    say(*summary.control_lines(batch), *summary.missing(env, rows))
     say(*(f"UNDECIDED: {one}" for one in undecided(comparisons)))
     race.tell_wrong(outcome, summary.failures(rows) + lost(rows))
     return rows, comparisons, batch.word

@@ -300,7 +300,8 @@ def tell(outcome: Outcome) -> None:
     say(*standing.told(comparisons), *summary.bare_lines(rows, comparisons))
     say(*summary.control_lines(batch))
     say(*(f"{one.name}: {colour(one.text, TINT[one.level])}" for one in verification.statuses(env["verification"])))
-    say(*filter(None, [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows), summary.unverified_line(rows)]))
+    say(*filter(None, [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows),
+                       summary.unverified_line(rows)]))
     tell_wrong(outcome, summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"])
 
 

@@ -49,8 +49,9 @@ def plan(presets: list[str], names: list[str], seeds: list[int]) -> list[Run]:
         if name not in known:
             raise unknown("stress", name, known)
     if not all(programs.values()):
-        cause = "build/<preset>/manifest/stress.txt is empty or absent"
-        raise Fault("there are no stress programs", cause, "scripts/apiary build tsan asan-ubsan")
+        empty = [preset for preset in presets if not programs[preset]]
+        cause = "; ".join(f"build/{preset}/manifest/stress.txt is empty or absent" for preset in empty)
+        raise Fault(f"there are no stress programs of {', '.join(empty)}", cause, f"scripts/apiary build {' '.join(empty)}")
     return [Run(preset, path, seed) for seed in seeds for preset in presets for path in programs[preset]
             if not names or path.name in names]
 

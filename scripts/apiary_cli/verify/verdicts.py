@@ -27,7 +27,7 @@ def exhausted(verdict: dict) -> bool:
     """Of the explorer, a search for all behaviours: no hunt, no part of one. Relacy knows no such thing; a failure ends any search."""
     if verdict.get("engine") != "explorer" or verdict.get("verdict") == "fail":
         return True
-    return not str(verdict.get("mode") or "").startswith(("random", "pct", "shard", "bound", "few"))
+    return not str(verdict.get("mode") or "").startswith(("random", "pct", "shard", "bound"))
 
 
 def how_far(verdict: dict) -> str:
