@@ -177,7 +177,8 @@ bool as_expected(const task& t, verdict& v, search_mode mode, bool replaying) {
     // means "all", and must not be claimed for less.
     if (v.result == outcome::budget_ended) {
         if (v.reason.empty()) v.reason = "not finished: " + v.bound;
-        const bool allowed = t.check->too_large_to_exhaust || (mode == search_mode::bound && t.check->kind != check_kind::litmus);
+        const bool allowed =
+            t.check->too_large_to_exhaust || (mode == search_mode::bound && t.check->kind != check_kind::litmus);
         if (t.with != engine::relacy && !allowed) return false;
     } else if (v.result != outcome::pass || replaying) {
         return v.result == outcome::pass;

@@ -72,7 +72,8 @@ HOST_WIDE_INT bytes_of_members(tree type) {
 
 tree bytes_at(tree object, tree bytes) {
     if (tree base = get_base_address(object); DECL_P(base)) TREE_ADDRESSABLE(base) = 1;
-    return fold_build2(MEM_REF, bytes, build_fold_addr_expr(object), build_int_cst(build_pointer_type(char_type_node), 0));
+    return fold_build2(MEM_REF, bytes, build_fold_addr_expr(object),
+                       build_int_cst(build_pointer_type(char_type_node), 0));
 }
 
 gassign* assignment(tree to, tree from, gcall* call) {
@@ -124,7 +125,8 @@ bool writes_from_a_local(gimple_stmt_iterator* at, gcall* call) {
 
 void fields_have_addresses(const gassign* assigns) {
     for (unsigned i = 0; i != gimple_num_ops(assigns); ++i)
-        for (tree part = gimple_op(assigns, i); part != NULL_TREE && handled_component_p(part); part = TREE_OPERAND(part, 0))
+        for (tree part = gimple_op(assigns, i); part != NULL_TREE && handled_component_p(part);
+             part = TREE_OPERAND(part, 0))
             if (TREE_CODE(part) == COMPONENT_REF && !DECL_BIT_FIELD_TYPE(TREE_OPERAND(part, 1)))
                 DECL_NONADDRESSABLE_P(TREE_OPERAND(part, 1)) = 0;
 }
@@ -143,7 +145,8 @@ bool uses_memory(const gasm* assembly) {
     for (unsigned i = 0; i != gimple_asm_ninputs(assembly); ++i)
         if (may_be_shared(TREE_VALUE(gimple_asm_input_op(assembly, i)))) return true;
     for (unsigned i = 0; i != gimple_asm_nclobbers(assembly); ++i)
-        if (std::strcmp(TREE_STRING_POINTER(TREE_VALUE(gimple_asm_clobber_op(assembly, i))), "memory") == 0) return true;
+        if (std::strcmp(TREE_STRING_POINTER(TREE_VALUE(gimple_asm_clobber_op(assembly, i))), "memory") == 0)
+            return true;
     return false;
 }
 
@@ -158,8 +161,9 @@ bool allows_assembly = false;
 
 void refuse(location_t where, const char* what) {
     if (allows_assembly) return;
-    const char* remedy = "%s, and would not be seen. Remedy: without it; or %<ALLOW_ASSEMBLY%> in %<apiary_check_as_is%>, "
-                         "and each verdict says so";
+    const char* remedy =
+        "%s, and would not be seen. Remedy: without it; or %<ALLOW_ASSEMBLY%> in %<apiary_check_as_is%>, "
+        "and each verdict says so";
     error_at(where, (std::string("refused: ") + remedy).c_str(), what);
 }
 
@@ -178,7 +182,7 @@ public:
         bool changed = false;
         basic_block bb;
         FOR_EACH_BB_FN(bb, f)
-            for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at); gsi_next(&at)) changed |= visit(&at);
+        for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at); gsi_next(&at)) changed |= visit(&at);
         if (!changed) return 0;
         gsi_commit_edge_inserts();
         return TODO_update_ssa_only_virtuals;

@@ -157,8 +157,8 @@ run_end engine::run() {
         }
     }
     result = stopped_ ? end_ : conclude();
-    if (result == run_end::blocked && !stopped_ && only_the_bound_ && looks_beyond_ &&
-        decider_ == nullptr && probing_ == nullptr && !attacks().go_on_after_failure)
+    if (result == run_end::blocked && !stopped_ && only_the_bound_ && looks_beyond_ && decider_ == nullptr &&
+        probing_ == nullptr && !attacks().go_on_after_failure)
         result = go_beyond();
     if (program_.left != nullptr) program_.left();
     if (result == run_end::failed) failure_.g = *g_;
@@ -283,8 +283,7 @@ run_end engine::conclude() {
             const std::uint32_t circle = in_a_circle();
             only_the_bound_ = circle == 0 && !may_still;
             const unsigned given_up = g_->used(timeouts);
-            if (circle == 0 && (!only_the_bound_ || given_up < patience_))
-                return run_end::blocked;
+            if (circle == 0 && (!only_the_bound_ || given_up < patience_)) return run_end::blocked;
             if (circle != 0) {
                 waiting.clear();
                 for (unsigned t = 0; t < program_.threads; ++t)

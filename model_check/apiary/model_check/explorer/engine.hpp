@@ -43,8 +43,8 @@ struct operation {
     const void* closure = nullptr;
     // Of a wait: whether an execution that ends in it is none, so that it is no deadlock either. Null: it is one.
     predicate none{nullptr, nullptr};
-    bool stalled = false;      // waits for no location (engine::stall)
-    bool for_holders = false;  // waits for a lock: its word says which threads have it
+    bool stalled = false;       // waits for no location (engine::stall)
+    bool for_holders = false;   // waits for a lock: its word says which threads have it
     bool names_thread = false;  // of a blocking primitive: what it writes tells its thread from all others
 };
 

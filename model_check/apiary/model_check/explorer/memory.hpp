@@ -43,7 +43,7 @@ struct location_info {
     std::uint64_t value = 0;  // initial; in before() and after() the current one
     std::uint64_t address = 0;
     std::string (*text_of)(std::uint64_t value) = nullptr;  // of a trace; null: a number
-    std::array<std::uint16_t, max_threads> accesses{};       // as in access_history
+    std::array<std::uint16_t, max_threads> accesses{};      // as in access_history
 };
 
 struct block {

@@ -32,8 +32,9 @@ void engine::constructed_anew(const object& o, std::uint32_t block) {
         const vector_clock& hb = knowledge();
         for (unsigned t = 0; t < program_.threads; ++t)
             if (t != current_ && old.accesses[t] != 0 && hb[t] < old.accesses[t])
-                fail("data race: thread " + std::to_string(current_) + " constructs an object where there was one that thread " +
-                     std::to_string(t) + " uses; the use does not happen before");
+                fail("data race: thread " + std::to_string(current_) +
+                     " constructs an object where there was one that thread " + std::to_string(t) +
+                     " uses; the use does not happen before");
         return;
     }
 }

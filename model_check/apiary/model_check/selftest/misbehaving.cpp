@@ -216,7 +216,8 @@ APIARY_CHECK(awaits, model::relacy_only);
 // Beside a thread that looks again and again, with a deadline.
 template <class Sync>
 struct lock_circle_beside_a_timer {
-    static constexpr const char* what = "two threads take two mutexes in opposite orders, a third waits with a deadline";
+    static constexpr const char* what =
+        "two threads take two mutexes in opposite orders, a third waits with a deadline";
     static constexpr unsigned threads = 3;
     static constexpr std::array engine_laws{"deadlock"};
     typename Sync::mutex a, b;
@@ -305,13 +306,12 @@ struct alike_but_for_an_addition
     : said_to_be_alike<Sync, [](auto& n, unsigned i) { return n.fetch_add(i + 1, std::memory_order_acq_rel); }> {};
 APIARY_CHECK(alike_but_for_an_addition);
 template <class Sync>
-struct alike_but_for_an_order
-    : said_to_be_alike<Sync, [](auto& n, unsigned i) {
-          unsigned expected = 0;
-          n.compare_exchange_strong(expected, 1, std::memory_order_acq_rel,
-                                    i == 0 ? std::memory_order_relaxed : std::memory_order_acquire);
-          return expected;
-      }> {};
+struct alike_but_for_an_order : said_to_be_alike<Sync, [](auto& n, unsigned i) {
+    unsigned expected = 0;
+    n.compare_exchange_strong(expected, 1, std::memory_order_acq_rel,
+                              i == 0 ? std::memory_order_relaxed : std::memory_order_acquire);
+    return expected;
+}> {};
 APIARY_CHECK(alike_but_for_an_order);
 
 template <class Sync>
