@@ -125,9 +125,9 @@ public:
     }
     // Behind request_stop, for so long: whether nothing lives any more. What does is in the report.
     [[nodiscard]] bool wait_for_end(std::chrono::nanoseconds most) {
-        const auto until = std::chrono::steady_clock::now() + most;
+        const std::int64_t until = deadline_after(core_.now_ns(), most);  // a sum may be beyond the clock
         while (!core_.stopping()) {
-            if (std::chrono::steady_clock::now() >= until) return false;
+            if (core_.now_ns() >= until) return false;
             std::this_thread::sleep_for(std::chrono::microseconds(200));
         }
         return true;

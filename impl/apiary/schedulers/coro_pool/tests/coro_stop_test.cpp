@@ -157,6 +157,24 @@ TEST(coro_stop, a_drain_waits_for_what_is_suspended) {
     EXPECT_TRUE(report.names.empty());
 }
 
+TEST(coro_stop, a_wait_for_the_end_may_be_for_longer_than_the_clock_goes) {
+    std::atomic<unsigned> n = 0;
+    gate g;
+    coro_pool pool({.workers = 1});
+    pool.start();
+    ASSERT_TRUE(pool.spawn(waits(g, n)));
+    until_somebody_waits(g);
+    pool.request_stop();
+    EXPECT_FALSE(pool.wait_for_end(std::chrono::nanoseconds::min()));
+    std::thread opener([&] {
+        std::this_thread::sleep_for(5ms);
+        g.open();
+    });
+    EXPECT_TRUE(pool.wait_for_end(std::chrono::nanoseconds::max()));
+    opener.join();
+    EXPECT_EQ(n, 1U);
+}
+
 TEST(coro_stop, the_report_names_those_that_live_whichever_ends_first) {
     using names = std::vector<std::string>;
     std::atomic<unsigned> n = 0;
