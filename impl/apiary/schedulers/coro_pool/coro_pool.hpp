@@ -73,8 +73,10 @@ public:
 
     // Once. False: it has been started before, or stopped.
     bool start() {
+        // Before the lock: a stop holds it until the coroutines have ended, and one of them may be the caller.
+        if (core_.refuses()) return false;
         const typename Sync::lock held(start_mutex_);
-        if (started_.load(std::memory_order_relaxed) || core_.refuses()) return false;
+        if (started_.load(std::memory_order_relaxed)) return false;
         const unsigned workers = core_.the_crew().table().size();
         threads_.reserve(workers);
         try {

@@ -235,6 +235,26 @@ TEST(coro_stop, a_cancel_asks_by_the_stop_token_and_is_counted) {
     EXPECT_EQ(report.exceptions, 0U);
 }
 
+co_task<> starts_when_told(coro_pool& pool, const std::atomic<bool>& told, std::atomic<int>& started) {
+    while (!told) co_await apiary::yield_turn();
+    started = pool.start() ? 1 : 0;
+}
+
+TEST(coro_stop, a_start_by_a_coroutine_while_a_stop_waits_for_it_is_refused) {
+    std::atomic<unsigned> n = 0;
+    std::atomic<bool> told = false;
+    std::atomic<int> started = -1;
+    coro_pool pool({.workers = 1});
+    pool.start();
+    ASSERT_TRUE(pool.spawn(starts_when_told(pool, told, started)));
+    std::thread stopper([&] { pool.stop(); });
+    while (pool.spawn(counts(n))) std::this_thread::yield();
+    std::this_thread::sleep_for(20ms);  // the stopper waits for the workers by now, as a rule
+    told = true;
+    stopper.join();
+    EXPECT_EQ(started, 0);
+}
+
 TEST(coro_stop, a_pool_that_is_destroyed_cancels_and_waits) {
     std::atomic<unsigned> n = 0;
     std::atomic<bool> gone = false;
