@@ -50,7 +50,8 @@ enum class co_stop : std::uint8_t {
 
 struct co_options {
     std::string name = {};  // one that is named stands in the report while it lives
-    // Its own; the pool asks for its end as well, at a stop that cancels. Without one it gets the pool's.
+    // Its own; the pool asks for its end as well, at a stop that cancels. Without one it gets the pool's, and with one that has no
+    // state (moved from, say), which nobody could ask.
     std::optional<std::stop_source> stop = std::nullopt;
     co_priority priority = co_priority::normal;
 };
@@ -331,11 +332,16 @@ private:
     // Behind the door: a root with a stop of its own that comes behind a cancel asks for it.
     spawned* make_root(co_options&& o) {
         try {
-            return o.stop ? make<stopped_apart>(std::move(o)) : make<spawned>(std::move(o));
+            return o.stop ? make_apart(std::move(o)) : make<spawned>(std::move(o));
         } catch (...) {
             leave();
             throw;
         }
+    }
+    [[gnu::noinline, gnu::cold]] spawned* make_apart(co_options&& o) {
+        if (o.stop->stop_possible()) return make<stopped_apart>(std::move(o));
+        o.stop.reset();
+        return make<spawned>(std::move(o));
     }
     template <class Root>
     Root* make(co_options&& o) {

@@ -370,6 +370,27 @@ TEST(coro_stop, a_coroutine_with_a_stop_source_of_its_own_is_asked_by_either) {
     EXPECT_EQ(n, 0U);
 }
 
+// One that was moved from, as another is: it can ask for nothing.
+TEST(coro_stop, a_coroutine_with_a_stop_source_that_has_no_state_is_asked_by_the_pool) {
+    std::atomic<unsigned> n = 0;
+    gate made_so, moved_from;
+    coro_pool pool({.workers = 1});
+    pool.start();
+    std::stop_source source;
+    const std::stop_source taken = std::move(source);
+    ASSERT_TRUE(pool.spawn(waits(made_so, n), {.stop = std::stop_source(std::nostopstate)}));
+    ASSERT_TRUE(pool.spawn(waits(moved_from, n), {.stop = source}));
+    until_somebody_waits(made_so);
+    until_somebody_waits(moved_from);
+    pool.request_stop(co_stop::cancel);
+    made_so.open();
+    moved_from.open();
+    pool.stop();
+    EXPECT_EQ(n, 0U);
+    EXPECT_EQ(pool.report().cancelled, 2U);
+    EXPECT_FALSE(taken.stop_requested());
+}
+
 TEST(coro_stop, a_spawn_that_is_refused_does_not_ask_its_callers_stop_source) {
     std::atomic<unsigned> n = 0;
     coro_pool pool({.workers = 1});
