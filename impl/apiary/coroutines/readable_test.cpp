@@ -11,6 +11,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <thread>
 
 #include <apiary/testing/plain_coroutine.hpp>
@@ -122,9 +123,14 @@ TEST(readable, says_what_cannot_be_watched) {
         waits({home}, r.w, -1, t);
         waits({home}, r.w, 1'000'000, t);
         wait_for(t.closed, 2);
+        std::FILE* const regular = std::tmpfile();
+        ASSERT_NE(regular, nullptr);
+        waits({home}, r.w, ::fileno(regular), t);
+        wait_for(t.closed, 3);
+        EXPECT_EQ(std::fclose(regular), 0);
         waits({home}, r.w, s.ends[0], t);
         waits({home}, r.w, s.ends[0], t);  // the second one
-        wait_for(t.closed, 3);
+        wait_for(t.closed, 4);
     }
     EXPECT_EQ(t.cancelled, 1) << "the first, by the end of the service";
 }
@@ -139,6 +145,17 @@ TEST(readable, ends_with_the_service) {
     EXPECT_EQ(t.cancelled, 1);
     waits({home}, r.w, s.ends[0], t);
     EXPECT_EQ(t.cancelled, 2) << "refused";
+}
+
+TEST(readable, a_frame_that_is_destroyed_while_it_waits_ends_the_program) {
+    resume_here<> home;
+    told t;
+    EXPECT_DEATH(
+        {
+            world w;
+            waits({home}, w, 0, t).frame.destroy();
+        },
+        "destroyed while it waits for a descriptor");
 }
 
 // Bytes, stops and the end of the service at the same time: each await ends once.
