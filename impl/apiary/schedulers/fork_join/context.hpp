@@ -39,7 +39,7 @@ template <class T>
 #endif
 }
 
-// Thrown by the fork that finds less than fork_join_config::stack_reserve left of its stack. Nothing of it has run.
+// Thrown by the fork that finds less than fork_join_config::stack_reserve left of its stack. Nothing of that fork has run.
 struct fork_too_deep : std::length_error {
     using std::length_error::length_error;
 };

@@ -196,7 +196,8 @@ template <class Sync, class Pool, class Limits, class F, class G>
     return on_stack->run(f, w);
 }
 
-// Three and more: a tuple of the results, in order.
+// Three and more: a tuple of the results, in order. The second to the last are a fork behind the first branch, on its worker or a
+// thief's stack: so fork_too_deep may come when the first has run.
 template <class Sync, class Pool, class Limits, class F, class G, class H, class... More>
 [[gnu::always_inline]] inline auto fork_join(fork_context<Sync, Pool, Limits>& w, F&& f, G&& g, H&& h, More&&... more) {
     using context = fork_context<Sync, Pool, Limits>;

@@ -203,6 +203,23 @@ TEST(fork_join_help, a_reserve_beyond_the_address_space_refuses_every_fork) {
     EXPECT_EQ(pool.run([] { return 5; }), 5);
 }
 
+// The fork of the second and the third is one of its own, behind the first, and meets what stack there is then.
+TEST(fork_join_help, of_three_branches_the_first_may_have_run_when_there_is_no_stack_for_the_others) {
+    fork_join_pool pool({.workers = 1});
+    int first = 0, others = 0;
+    EXPECT_THROW(pool.run([&](context& w) {
+        const auto uses_up_the_stack = [&](context& v) {
+            ++first;
+            v.jobs().limit_stack(UINTPTR_MAX);
+            v.jobs().ask();
+        };
+        (void)fork_join(w, uses_up_the_stack, [&] { ++others; }, [&] { ++others; });
+    }),
+                 apiary::fork_too_deep);
+    EXPECT_EQ(first, 1);
+    EXPECT_EQ(others, 0);
+}
+
 // The main thread's stack is known from a file in /proc, which a process without a free descriptor cannot open.
 TEST(fork_join_help, a_stack_that_the_system_does_not_tell_of_has_no_limit) {
     const char here = 0;
