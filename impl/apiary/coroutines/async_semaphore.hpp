@@ -6,11 +6,10 @@
 // When to use it. To bound how many coroutines do something at a time. When not: for threads, which
 // it would not block; for one permit with an owner (async_mutex).
 //
-// Threads.   all: any. Progress.  try_acquire; acquire where a permit is free; release where nobody
-// waits: lock-free, one
+// Threads.   all: any.
+// Progress.  try_acquire; acquire where a permit is free; release where nobody waits: lock-free, one
 //            compare-exchange. Otherwise a mutex, held for a few steps, and not while a coroutine runs.
-// Order.     First come, first served: a released permit goes to the coroutine that has waited
-// longest,
+// Order.     First come, first served: a released permit goes to the coroutine that has waited longest,
 //            and to no newcomer.
 // Memory.    None of its own: a waiter lies in its coroutine's frame.
 // Lifetime.  It outlives the awaits that it has ended, until their coroutines have gone on (async_event.hpp).

@@ -8,9 +8,9 @@
 // When to use it. For coroutines beside a hive: a worker that has other work, too, tells the time.
 // When not: where nothing else runs (timer_thread).
 //
-// Threads.   all: any. Lifetime.  The scheduler outlives it; the jobs end with the scheduler at the
-// latest. Bad input. A stopped scheduler refuses: the job is dropped at once. A stop drops the
-// timers that are
+// Threads.   all: any.
+// Lifetime.  The scheduler outlives it; the jobs end with the scheduler at the latest.
+// Bad input. A stopped scheduler refuses: the job is dropped at once. A stop drops the timers that are
 //            not due, and with them their jobs.
 //
 // Invariants

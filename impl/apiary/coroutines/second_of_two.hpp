@@ -7,7 +7,8 @@
 // coroutine go on, so the service may end it before it is suspended. When not: where a lock publishes the waiter
 // (waiter.hpp).
 //
-// Threads.   second: any two, once each. Progress. Wait-free: one fetch_add.
+// Threads.   second: any two, once each.
+// Progress.  Wait-free: one fetch_add.
 // Lifetime.  The first touches it no more: the frame may have ended.
 //
 // Synchronisation

@@ -9,8 +9,7 @@
 // Threads.   The coroutine goes on where its home brings it, told by a thread of the service's.
 // Result.    done: the deadline has passed, and not before. cancelled: a stop was asked for, or the
 //            service ended.
-// Time.      Deadlines are nanoseconds of the service's clock. A deadline in the past, and a delay
-// of
+// Time.      Deadlines are nanoseconds of the service's clock. A deadline in the past, and a delay of
 //            none or less, do not suspend; a delay beyond the clock's range ends by a cancel alone.
 //
 // Invariants

@@ -11,11 +11,11 @@
 // keep timers of their own (delayed_posts); for jobs that take long: they all run on the one
 // thread.
 //
-// Threads.   at, cancel, stop, now_ns: any; also the jobs. run, run_due: one. Progress.  A mutex,
-// held for O(log n) steps and never while a job runs. at wakes the thread when its
+// Threads.   at, cancel, stop, now_ns: any; also the jobs. run, run_due: one.
+// Progress.  A mutex, held for O(log n) steps and never while a job runs. at wakes the thread when its
 //            deadline is the earliest.
-// Order.     By deadline; equal deadlines in the order of the calls. Bad input. A deadline in the
-// past runs on the thread, at once. at behind stop: dropped. stop twice: as
+// Order.     By deadline; equal deadlines in the order of the calls.
+// Bad input. A deadline in the past runs on the thread, at once. at behind stop: dropped. stop twice: as
 //            once. Destroyed with timers in it, stopped or not: they are dropped.
 //
 // Invariants
