@@ -261,6 +261,19 @@ TEST(coro_pool, tells_of_exceptions_that_nobody_awaits) {
     EXPECT_EQ(pool.report().run, 1U);
 }
 
+TEST(coro_pool, an_exception_that_leaves_on_exception_ends_the_program) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            coro_pool pool(
+                {.workers = 1, .on_exception = [](std::exception_ptr) { throw std::logic_error("handler"); }});
+            pool.start();
+            (void)pool.spawn(throws("to nobody"));
+            pool.stop();
+        },
+        "handler");
+}
+
 co_task<> two_turns(std::string& order, char mine) {
     order += mine;
     co_await apiary::yield_turn();
