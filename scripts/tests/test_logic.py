@@ -57,8 +57,16 @@ class Rules(unittest.TestCase):
         self.assertEqual([code for code, _ in changes("clause dropped")], ["n > 0", "open_"])
         self.assertEqual(changes("another comparison"), [("n > 0", "n >= 0")])
 
+    def test_two_assignments_are_independent_where_neither_names_what_the_other_writes(self) -> None:
+        for one, other, alone in (("a = 1;", "b = c;", True), ("x.a += 1;", "--y->b;", True), ("a = b;", "b = 0;", False),
+                                  ("a = 1;", "b = x.a;", False), ("++a;", "a = 2;", False), ("a = f();", "b = 1;", False),
+                                  ("a[i] = 1;", "i = 2;", False), ("a = 1;", "note();", False)):
+            with self.subTest(one=one, other=other):
+                self.assertEqual(logic.independent(one, other), alone)
+
     def test_neighbours_numbers_and_waiters(self) -> None:
-        self.assertIn(("total_ += n; ++calls_;", "++calls_; total_ += n;"), changes("swapped"))
+        self.assertEqual(changes("swapped"), [('note("a;b"); waiters_.notify_all();', 'waiters_.notify_all(); note("a;b");')],
+                         "total_ += n; ++calls_; in another order is the same")
         self.assertEqual(changes("another call"), [("waiters_.notify_all();", "waiters_.notify_one();")])
         self.assertEqual(changes("one less"), [("2", "1")])
         spent = "struct counted { int get() { return word{of({1})}.spent(); } void set() { [&] { add(1); }(); } "

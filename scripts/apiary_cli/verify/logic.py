@@ -218,7 +218,7 @@ def candidates(file: str, source: str) -> list[Mutant]:
         if plain and previous and previous.block == s.block and not s.guarded and \
                 not text[previous.end : s.start].strip() and not previous.guarded:
             first = one_line(said[previous.start : previous.end])
-            if first != flat:
+            if first != flat and not independent(first, flat):
                 add(previous.start, s.end, "statement", "swapped", f"{flat} {first}")
         previous = s if plain else None
         for old, new in (("++", "--"), ("--", "++"), (" += ", " -= "), (" -= ", " += ")):
@@ -245,6 +245,18 @@ def candidates(file: str, source: str) -> list[Mutant]:
         clauses(text, said, start, end, add)
     numbers(text, {block[0] for block in blocks}, function_at, add)
     return found
+
+
+ASSIGNMENT = re.compile(r"(?P<to>\w+(?:(?:\.|->)\w+)*) [-+|]?= [^()\[\]]+;|(?:\+\+|--)(?P<by_one>\w+(?:(?:\.|->)\w+)*);")
+
+
+def independent(one: str, other: str) -> bool:
+    """Two assignments without a call, of which neither names what the other writes: their order changes nothing."""
+    found = ASSIGNMENT.fullmatch(one), ASSIGNMENT.fullmatch(other)
+    if not all(found):
+        return False
+    last, named = zip(*((words[-1], {*re.findall(r"\w+", m[0])}) for m in found for words in [re.findall(r"\w+", m["to"] or m["by_one"])]))
+    return last[0] not in named[1] and last[1] not in named[0]
 
 
 def clauses(text: str, said: str, start: int, end: int, add) -> None:

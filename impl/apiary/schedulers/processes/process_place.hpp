@@ -155,7 +155,6 @@ struct alignas(64) process_place : job<Sync> {
             links = process_links();
             owed = decltype(owed)();
             asks = decltype(asks)();
-            kept = event_list<Sync>();
             suspended_by = {};
             undelivered = 0;
         }

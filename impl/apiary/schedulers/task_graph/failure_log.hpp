@@ -69,7 +69,6 @@ public:
     std::vector<task_failure> entries() {
         const typename Sync::lock held(mutex_);
         std::vector<task_failure> all;
-        all.reserve(entries_.size());
         for (const auto& [id, f] : entries_) all.push_back(f);
         return all;
     }

@@ -31,7 +31,7 @@ public:
     std::uint64_t in_use() const { return end_ - reclaimed_; }
 
     [[nodiscard]] bool has_room(std::uint64_t bytes) const {
-        return bytes == 0 || in_use() == 0 || begin_of(bytes) + round_up(bytes) - reclaimed_ <= size_;
+        return in_use() == 0 || begin_of(bytes) + round_up(bytes) - reclaimed_ <= size_;
     }
     // Where the block begins. Precondition: there is room.
     std::uint64_t take(std::uint64_t bytes) {
