@@ -32,6 +32,7 @@ INTRO = """\
 apiary: a proving ground for task schedulers.
 
 usage: scripts/apiary VERB [options]      scripts/apiary VERB --help says what a verb does
+       scripts/apiary --version
 
 two to begin with:
   scripts/apiary race --quick     set up, build, a short proof and stress, then a race and its report
@@ -105,7 +106,7 @@ def dispatch(words: list[str]) -> int:
         return 0 if words else USAGE
     name, *rest = words
     if name not in VERBS:
-        raise unknown("verb", name, VERBS)
+        raise unknown("option" if name.startswith("-") else "verb", name, [*VERBS, "help", "--help", "--version"])
     args = parse(name, rest)
     if getattr(args, "json", None) is not None:
         return with_record(name, args, args.json if args.json == decided.STDOUT else repo.writable("--json", args.json))

@@ -32,6 +32,14 @@ class UnknownNames(TreeCase):
     def test_verb(self) -> None:
         self.refused("rase", seen="'rase'", exists=["did you mean 'race'", "prove", "stress", "doctor"])
 
+    def test_option_in_place_of_a_verb(self) -> None:
+        for word in ("--vresion", "version"):
+            self.refused(word, seen=f"'{word}'", exists=["did you mean '--version'", "help", "race"])
+
+    def test_group_of_checks(self) -> None:
+        (self.root / "model_check" / "deque_check.cpp").write_text("APIARY_CHECK(limits) {}\n")
+        self.refused("prove", "--list", "litmsu", seen="'litmsu'", exists=["did you mean 'litmus'", "exhibits", "limits"])
+
     def test_option(self) -> None:
         self.refused("race", "--quik", seen="--quik", exists=["did you mean --quick?", "--subject"])
 
@@ -247,6 +255,13 @@ class List(TreeCase):
         for line in (r"publish\s+10 rounds", r"post_throughput\s+\w", r"program0\s+built"):
             self.assertRegex(done.stdout, rf"(?m)^  {line}")
         self.assertFalse(list((self.root / "results").glob("*")))
+
+    def test_a_tree_whose_build_was_stopped_has_one(self) -> None:
+        fakes.manifest(self.root, "release", "subjects", [self.root / "build/release/bin/subject_hive"])
+        done = apiary(self.root, "race", "--list")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^subjects \(--subject\):$")
+        self.assertNotRegex(done.stdout, r"hive +built")
 
 
 class Faults(TreeCase):

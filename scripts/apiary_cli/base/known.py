@@ -50,7 +50,7 @@ def check_names(patterns: list[str], kind: str | None = None) -> None:
     names, begun = checks(kind)
     for pattern in patterns if names else ():
         if not fnmatch.filter(names, pattern) and not any(completes(pattern, one) for one in begun) and (kind or pattern not in GROUPS):
-            raise unknown("exhibit" if kind == "exhibit" else "check", pattern, names)
+            raise unknown(kind or "check", pattern, [*names, *([] if kind else GROUPS)])
 
 
 def stresses(names: list[str]) -> None:

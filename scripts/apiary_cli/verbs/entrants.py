@@ -18,7 +18,8 @@ PLAINEST = "global_queue"
 
 def names() -> str:
     """What can be raced, each with a line of what it is. A subject of ours is a program; the rest come with setup --peers."""
-    built = {path.name.removeprefix("subject_") for path in existing_programs()}
+    programs = [path for path in [*repo.manifest("release", "subjects"), *building.rust_programs()] if path.exists()]
+    built = {path.name.removeprefix("subject_") for path in programs}
     parts = [
         ("plans (--plan)", [(one.name, one.what) for one in plans.every()]),
         ("scenarios (--scenario)", [(one.name, one.what) for one in scenarios.SCENARIOS.values()]),
