@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
+import subprocess
 import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
@@ -325,6 +327,22 @@ class FirstPage(unittest.TestCase):
         found = re.findall(r"\]\(([^)#]+)\)", self.TEXT)
         self.assertGreater(len(found), 8)
         self.assertEqual([name for name in found if not (REAL_ROOT / name).exists()], [])
+
+    def test_what_a_page_links_to_is_in_the_repository(self) -> None:
+        """A result folder that git ignores is there for its author alone."""
+        def git(*words: str) -> list[str]:
+            return subprocess.run(["git", "ls-files", *words], cwd=REAL_ROOT, capture_output=True, text=True).stdout.splitlines()
+
+        there = {str(one) for name in git() for one in (Path(name), *Path(name).parents)}
+        if not there:
+            self.skipTest("no clone")
+        lost = []
+        for page in git("*.md", ":!results/2*"):
+            text = (REAL_ROOT / page).read_text()
+            for to in re.findall(r"\]\(([./\w-]*/[./\w-]+)|(?:src|srcset)=\"([^\"]+)\"", text):
+                path = os.path.normpath(Path(page).parent / "".join(to))
+                lost += [] if path in there else [f"{page}: {path}"]
+        self.assertEqual(lost, [])
 
     def test_its_batch_is_said_first(self) -> None:
         self.assertRegex(self.TEXT, r"<!-- race -->\n\*\*Batch: (VALID|WEAK)\.\*\*")
