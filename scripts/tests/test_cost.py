@@ -76,7 +76,7 @@ class Spliced(unittest.TestCase):
     def test_what_a_latency_costs_stands_below_it_where_a_peer_wins(self) -> None:
         found = matrix.lines_of(comparing.compare(rows() + rows("targeted_latency")))
         cost = next(line for line in found if line[2].column == "cpu_ns_per_post")
-        self.assertEqual(matrix.name_of(cost, False), "`post_latency` · rate 1000 · processor time per post")
+        self.assertEqual(matrix.name_of(cost, False), "`post_latency` · rate 1000/s · processor time per post")
         names = [(key[0], metric.column) for key, _, metric in matrix.listed(found)]
         self.assertEqual(names[:2], [("post_latency", "lat_p50_ns"), ("post_latency", "cpu_ns_per_post")])
 

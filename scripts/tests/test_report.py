@@ -82,10 +82,11 @@ class Page(TreeCase):
         self.assertEqual(apiary(self.root, "report", "--index").returncode, 0)
         text = listed.read_text()
         Balanced().feed(text)
-        rows = re.findall(r"<tr><td>.*?</tr>", text)
+        rows = re.findall(r'<tr><td class="w">.*?</tr>', text)
         self.assertEqual([whole.name in rows[0], torn.name in rows[1], len(rows)], [True, True, 2])
         self.assertIn(f'href="{whole.name}/report.html"', rows[0])
         self.assertRegex(rows[0], r'class="badge \w+">(VALID|WEAK|INVALID)<')
+        self.assertRegex(rows[0], r"</span><br><code>scripts/apiary race [^<]*</code></td>", "no column of its own, a word wide on a phone")
         self.assertIn("unreadable", rows[1])
         self.assertIn("env.json", rows[1])
         self.assertEqual(apiary(self.root, "report", "--index", whole.name).returncode, 2)
@@ -218,18 +219,21 @@ class Page(TreeCase):
 
     def test_the_answer_comes_before_any_word_and_losses_are_named(self) -> None:
         text = self.page({"name": "hive", "ns": 200.0}, {"name": "slow", "ns": 500.0}, {"name": "quick", "ns": 100.0})
-        order = ["Batch ", '<table class="matrix">', "<h2>Losses", '<details class="fold"']
+        order = ["Batch ", 'class="caption legend">Time of hive over', '<table class="matrix"', "<h2>Losses", '<details class="fold"']
         places = [text.index(part) for part in order]
         self.assertEqual(places, sorted(places))
-        matrix = text[places[1] : places[2]]
+        matrix = text[places[2] : places[3]]
         head = re.search(r"<thead>(.*?)</thead>", matrix)[1]
         self.assertEqual(re.findall(r"<th>(.*?)</th>", head), ["hive against", "quick", "slow"])
         line = re.search(r'<tr class="first"[^>]*><th scope="row"><div class="label"><a href="#s-post_throughput">.*?</tr>', matrix, re.DOTALL)[0]
         self.assertRegex(line, r'<td class="bad" title="[^"]*REGRESSED[^"]*"><b class="word bad">− ×(1\.9|2\.0)')
         self.assertRegex(line, r'<td class="good" title="[^"]*IMPROVED[^"]*"><b class="word good">\+ ×0\.(3|4)')
-        lost = text[places[2] : places[3]]
+        lost = text[places[3] : places[4]]
         self.assertRegex(lost, r"hive takes <span class=.num.>×(1\.9|2\.0).* of that of <b>quick</b>")
         self.assertNotIn("<b>slow</b>", lost)
+        fold = re.search(r'id="s-post_throughput"><summary>.*?</summary>', text)[0]
+        self.assertRegex(fold, r'bad">\d+ lost</span> .*good">\d+ won</span>')
+        self.assertNotRegex(fold, r"[=−+] \d", "a row of signs and numbers reads as a sum")
 
     def test_charts_have_keys_that_hide_and_paths_that_tell(self) -> None:
         text = self.page({"name": "hive"}, {"name": "tokio", "ns": 300.0})

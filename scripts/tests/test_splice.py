@@ -16,7 +16,7 @@ from apiary_cli.base import repo
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import folder as folders, tables
 from apiary_cli.analysis import comparing, qualification
-from apiary_cli.report import splice
+from apiary_cli.report import html, page_data, page_summary, picture, splice
 
 from . import points
 from .support import REAL_ROOT, TreeCase, apiary
@@ -136,7 +136,7 @@ class Race(TreeCase):
         self.assertTrue(text.endswith("<!-- /race -->\nafter\n"))
         plain = " ".join(text.split())
         for words in (
-            "The controls did what they must. hive beside its own copy: ", " equal; half-width ", "seen at 2 of 2 points, called REGRESSED at 2",
+            "The controls did what they must. hive beside its own copy: ", " equal; half of a 95 % interval is ", "seen at 2 of 2 points, called REGRESSED at 2",
             "Time of hive over that of each peer. Faster and slower: the whole 95 % interval lies beyond the margin",
             "| hive against | faster | slower | unresolved |", "| onetbb | 0 | ", "**Where hive loses:** ", ", the worst: `", "] of onetbb",
             "**To repeat it:** `scripts/apiary race --no-build", "rounds: 10",
@@ -343,6 +343,22 @@ class FirstPage(unittest.TestCase):
                 path = os.path.normpath(Path(page).parent / "".join(to))
                 lost += [] if path in there else [f"{page}: {path}"]
         self.assertEqual(lost, [])
+
+    def test_what_is_published_is_what_a_splice_says_today(self) -> None:
+        """A rule of verdicts that changes changes them on the pages, too: report DIR --splice PAGE, then report DIR."""
+        pages = [REAL_ROOT / "README.md", *sorted((REAL_ROOT / "impl/apiary/schedulers").glob("*/README.md"))]
+        said = {page: re.search(r"<!-- race -->\n(.*)\n<!-- /race -->", page.read_text(), re.S) for page in pages}
+        said = {page: found[1] for page, found in said.items() if found}
+        self.assertGreater(len(said), 4)
+        for page, text in said.items():
+            with self.subTest(page=page):
+                folder = REAL_ROOT / "results" / re.search(r"\[results/([\w-]+)\]", text)[1]
+                body, (report, ours) = splice.race(folder, page, weak=True)
+                self.assertEqual(text, body)
+                for theme in picture.THEMES:
+                    drawn = html.render("matrix.svg", c=picture.COLOURS[theme], **picture.view(report, ours))
+                    self.assertEqual((folder / picture.file(theme, ours, report.ours)).read_text(), drawn)
+                self.assertEqual((folder / "summary.md").read_text(), page_summary.markdown(page_data.load(folder)))
 
     def test_its_batch_is_said_first(self) -> None:
         self.assertRegex(self.TEXT, r"<!-- race -->\n\*\*Batch: (VALID|WEAK)\.\*\*")

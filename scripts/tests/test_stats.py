@@ -77,7 +77,8 @@ class KnownAnswers(unittest.TestCase):
 
     def test_a_small_ratio_keeps_a_digit(self) -> None:
         self.assertEqual(stats.ratio_text(1.104, 0.996, 1.2), "1.10 [1.00, 1.20]")
-        self.assertEqual(stats.ratio_text(0.0009, 0.0008, 0.001), "0.001 [0.001, 0.001]")
+        self.assertEqual(stats.ratio_text(0.0009, 0.0008, 0.001), "0.00090 [0.00080, 0.00100]")
+        self.assertEqual(stats.ratio_text(0.034, 0.03, 0.04), "0.034 [0.030, 0.040]")
         self.assertEqual(stats.ratio_text(0.5), "0.50")
 
     def test_margin(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
@@ -301,8 +302,8 @@ class Validity:
 
 
 def words_of(params: str) -> str:
-    """Parameters in words: n 27, workers 2."""
-    return params.replace("=", " ").replace(";", ", ")
+    """Parameters in words: n 27, rate 1000/s."""
+    return re.sub(r"\b(rate [\d.]+)", r"\1/s", params.replace("=", " ").replace(";", ", "))
 
 
 def place_name(one: Comparison) -> str:

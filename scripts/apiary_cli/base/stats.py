@@ -244,7 +244,7 @@ def stand_together(slow: Sequence[bool], count: int) -> bool:
 
 
 def ratio_text(ratio: float, lo: float | None = None, hi: float | None = None) -> str:
-    """For people: two decimals, three where the ratio is below a tenth; with its interval when there is one."""
-    decimals = 2 if ratio >= 0.1 else 3
+    """For people: two decimals, and two digits at least, or a small one's interval would look empty; with it when there is one."""
+    decimals = max(2, 1 - math.floor(math.log10(ratio))) if ratio > 0 else 2
     interval = "" if lo is None or hi is None else f" [{lo:.{decimals}f}, {hi:.{decimals}f}]"
     return f"{ratio:.{decimals}f}{interval}"

@@ -42,7 +42,7 @@ def subtitle(report: Report) -> str:
 def counts(report: Report) -> list[tuple[str, str, int]]:
     """Beside the name of a scenario: how many comparisons it won, lost and left open."""
     found = [page_matrix.sign(one)[1] for one in report.claims]
-    return [(kind, mark, found.count(kind)) for kind, mark in (("bad", "−"), ("good", "+"), ("open", "=")) if kind in found]
+    return [(kind, word, found.count(kind)) for kind, word in (("bad", "lost"), ("good", "won"), ("open", "undecided or equal")) if kind in found]
 
 
 def by_scenario(report: Report, points: list[comparing.Key]) -> list[dict]:

@@ -151,11 +151,11 @@ def controls(comparisons: list[Comparison]) -> str:
     widths, names = [100 * one.found.half_width for one in aa], sorted({one.other for one in aa})
     text = (
         f"{in_prose(names)} beside {'its own copy' if len(names) == 1 else 'their own copies'}: {comparing.equal_text(aa)}; "
-        f"half-width {stats.median(widths):.1f} % in the median, {max(widths):.1f} % at most."
+        f"half of a 95 % interval is {stats.median(widths):.1f} % in the median, {max(widths):.1f} % at most."
     )
     slow = [one for one in comparisons if one.pairing.kind == "slow10" and one.metric == scenarios.known_by(one.key[0], one.key[2])]
     judging = [one for one in comparing.gating(comparisons) if one in slow]
-    of_those = f" ({sum(map(comparing.seen, judging))} of the {len(judging)} that judge)" if len(judging) < len(slow) else ""
+    of_those = f" ({sum(map(comparing.seen, judging))} of the {len(judging)} that judge the batch)" if len(judging) < len(slow) else ""
     return f"{text} A built-in slow-down of 10 % was {comparing.seen_text(slow)}{of_those}." if slow else text
 
 
