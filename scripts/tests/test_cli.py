@@ -228,6 +228,10 @@ class Help(unittest.TestCase):
                 text = main.verb_module(name).DESCRIPTION
                 self.assertIn("writes:", text)
                 self.assertIn("takes:", text)
+                self.assertEqual([line for line in text.splitlines() if len(line) > 120], [])
+
+    def test_a_plan_and_how_long_it_takes_stand_apart(self) -> None:
+        self.assertRegex(main.verb_module("race").DESCRIPTION, r"(?m)^  gate +10 rounds of [^()]+ \(2 minutes; ")
 
     def test_overview_names_every_verb(self) -> None:
         text = main.overview()

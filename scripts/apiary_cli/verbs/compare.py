@@ -23,9 +23,10 @@ OLD and NEW are two commits of this repository ('.' is the working tree with wha
 a name that `race --save-baseline NAME` gave is one, too), or two result folders.
 
 Commits: exports and builds both, and races them in one batch: paired rounds, an A/A pair, a built-in
-slow-down. What decides is processor time per task on one CPU (plan gate: six scenarios, 20 pairs each, 30 of post_throughput): there two
-copies differ by about a hundredth, whatever else runs. Free placement is shown beside it, with the number of modes of
-NEW's figures, and does not decide. A regression counts only when a second batch agrees. The usual question is
+slow-down. What decides is processor time per task on one CPU (plan gate: six scenarios,
+20 pairs each, 30 of post_throughput): there two copies differ by about a hundredth, whatever else runs.
+Free placement is shown beside it, with the number of modes of NEW's figures, and does not decide.
+A regression counts only when a second batch agrees. The usual question is
   scripts/apiary compare HEAD .
 The short form, half a minute once both are built, is
   scripts/apiary compare HEAD . --scenario successor --scenario spawn_many_remote_idle
@@ -39,9 +40,10 @@ A/A pair differs or is missing nothing is decided, and Benjamini–Hochberg runs
 
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
 takes:   for commits two builds of one subject and about 2 minutes; twice that where the second batch is needed
-exit:    0 nothing was shown to be slower (what could not be decided is named); 1 slower, wrong work, a finding as race has
-         them, or a point that NEW has no figure for; 2 names that make no sense; 3 the harness failed;
-         4 the controls say that the batch is invalid: it decides nothing over slower. With --repeat any 1 wins, then any 3"""
+exit:    0 nothing was shown to be slower (what could not be decided is named); 1 slower, wrong work, a finding as race
+         has them, or a point that NEW has no figure for; 2 names that make no sense; 3 the harness failed;
+         4 the controls say that the batch is invalid: it decides nothing over slower.
+         With --repeat any 1 wins, then any 3"""
 
 ROUNDS, SUBJECT = plans.plan("gate").rounds, "hive"
 TINT = {stats.REGRESSED: "red", stats.IMPROVED: "green"}

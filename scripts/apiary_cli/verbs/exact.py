@@ -17,7 +17,8 @@ Runs the deterministic drivers of bench/exact under callgrind, with N and 2N ope
 compares the slopes with those recorded for this compiler and these flags in results/exact/. Noise
 does not move them: one instruction more is one instruction more.
 
-writes:  build/exact.json, which a race's report shows; with --update results/exact/COMPILER-FLAGS.csv (commit it with the change that moved it)
+writes:  build/exact.json, which a race's report shows; with --update
+         results/exact/COMPILER-FLAGS.csv (commit it with the change that moved it)
 takes:   under a minute after building
 exit:    0 nothing grew; 1 something grew by more than 0.5 % and one instruction, or vanished, or nothing
          is recorded for this compiler; 3 the harness failed, or a driver is not deterministic"""

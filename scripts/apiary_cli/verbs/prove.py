@@ -18,7 +18,8 @@ DESCRIPTION = """\
 Builds the model preset and runs, each in its own process: the litmus tests (if one deviates,
 the engine has changed its mind and nothing after it counts), the checks (which must pass), and
 the museum's exhibits (which must fail, for their stated reason). NAMES are names or patterns
-('deque*'), or a group: litmus, checks, exhibits. Without any, everything runs. What deviates is printed whole, with its replay line.
+('deque*'), or a group: litmus, checks, exhibits. Without any, everything runs.
+What deviates is printed whole, with its replay line.
 --list builds nothing: what is not built of this source is listed by the names in the sources.
 At the end stands check by engine, then where the engines disagree, and why; a disagreement that
 nobody has explained is red, and so is a check that reaches less than it states. The closing line

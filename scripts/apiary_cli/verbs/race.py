@@ -9,6 +9,7 @@ import random
 import re
 import shlex
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -23,14 +24,14 @@ from ..analysis.comparing import Comparison
 from . import entrants, prove, report, setup, stress
 
 SUMMARY = "race the schedulers against each other; leaves a report"
-PLANS = "\n".join(f"  {one.name:<8} {one.what:<60} {one.takes}" for one in plans.every())
+GIVEN = [(one.name, f"{one.what} ({one.takes})") for one in plans.every()] + [("FILE", "a plan of your own, in TOML: METHODOLOGY.md says how")]
+PLANS = "\n".join(textwrap.fill(told, 100, initial_indent=f"  {name:<14} ", subsequent_indent=" " * 17) for name, told in GIVEN)
 DESCRIPTION = f"""\
 Sets up, builds the subjects (C++ in the preset release, Tokio by cargo) and races them: in every
 round each arm runs once in a fresh process, shuffled; an A/A pair of each candidate and an arm with
 a built-in slow-down qualify the batch. --quick first runs a short proof and a short stress of what it races.
 
 {PLANS}
-  FILE     a plan of your own, in TOML: METHODOLOGY.md says how        as it says
 
 A plan with a time limit (its own, or --limit) runs fewer rounds where they do not fit: the limit is shared
 among the batches, rounds go over all points in turn, and the report says how many there were and why.

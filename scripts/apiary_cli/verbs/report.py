@@ -21,11 +21,13 @@ A page is never replaced by a poorer one, with fewer charts or sections (as with
 With --splice FILE the folder is published: it goes into a page of this repository, a race between <!-- race -->
 and <!-- /race --> (README.md; in the folder of a scheduler that raced it speaks of that scheduler, and names every
 loss), a qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md), an ablation between
-<!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md), and its hist.csv becomes hist.csv.gz. A page without the marks is refused; so is a batch that is INVALID, and one that is
-WEAK (or of fewer than 10 rounds) unless --weak. The page says which it is in its first line.
+<!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md), and its hist.csv becomes hist.csv.gz.
+A page without the marks is refused; so is a batch that is INVALID, and one that is WEAK (or of fewer than
+10 rounds) unless --weak. The page says which it is in its first line.
 
-With --index: results/index.html, a list of the folders with their verdicts, and results/history.html, each gated figure over
-the folders' commits; to be put beside them on any static host (.github/workflows/pages.yml does).
+With --index: results/index.html, a list of the folders with their verdicts, and results/history.html,
+each gated figure over the folders' commits; to be put beside them on any static host
+(.github/workflows/pages.yml does).
 
 writes:  DIR/report.html and DIR/summary.md; or FILE, DIR/hist.csv.gz and of a race DIR/matrix*.svg;
          or results/index.html and results/history.html
