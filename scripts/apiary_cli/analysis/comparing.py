@@ -359,7 +359,7 @@ def unjudged(comparisons: list[Comparison]) -> list[str]:
     borrowed = dict.fromkeys((one.ours, one.copied) for one in claims if BORROWED in one.flags)
     return [
         *(f"no A/A pair of {ours} in {place}: nothing is decided of it there" for ours, place in lacking),
-        *(f"{ours} raced without a copy of its own: that of {copied} judges it" for ours, copied in borrowed),
+        *(f"no copy of {ours} raced: that of {copied} judges it" for ours, copied in borrowed),
     ]
 
 

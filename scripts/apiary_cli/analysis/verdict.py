@@ -29,7 +29,7 @@ def few_pairs(comparisons: list[Comparison]) -> list[str]:
         return []
     least = min(few, key=lambda one: one.pairs_of_a_batch)
     more = f", and {len(few) - 1} more comparisons" if len(few) > 1 else ""
-    return [f"{comparing.place_name(least)}, {least.ours} / {least.other}: {least.pairs_of_a_batch:.0f} pairs in a batch, "
+    return [f"few pairs in {comparing.place_name(least)}, {least.ours} / {least.other}: {least.pairs_of_a_batch:.0f} in a batch, "
             f"{plans.LEAST_PUBLISHED} are the least that is published{more}"]
 
 

@@ -93,10 +93,12 @@ def folders(old: Path, new: Path) -> int:
         raise Fault("the folders have nothing in common", "no scheduler of ours was measured at the same point in both",
                     "race both with the same plan, workers and placement", USAGE)
     heading(f"{new.name} over {old.name}: time; above 1 is slower")
+    told = [f"against {', '.join(one.anchors)}" if one.anchors else "medians only" for one in found]
+    usual = Counter(told).most_common(1)[0][0]
+    say(f"{usual}, where the note names no others")
     rows = []
-    for one in found:
-        anchors = f"against {', '.join(one.anchors)}" if one.anchors else "medians only"
-        note = "; ".join([anchors, *one.flags])
+    for anchors, one in zip(told, found):
+        note = "; ".join([*[anchors] * (anchors != usual), *one.flags])
         rows.append(table_row(f"{one.subject} {tables.label_of(one.key)}", one.metric.what, one.found, one.margin, one.verdict, note))
     say(table(HEAD, rows, right={2, 3, 4}))
     decided.note(old=str(old), new=str(new), comparisons=[
