@@ -9,7 +9,9 @@ import resource
 import shlex
 import subprocess
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 from unittest import mock
 
 from apiary_cli import main
@@ -45,6 +47,12 @@ class Completion(unittest.TestCase):
             with self.subTest(line=line):
                 self.assertLessEqual(set(expected), set(self.offered(line)))
         self.assertNotIn("doctor", self.offered("scripts/apiary ra"))
+
+    def test_both_sides_of_compare_may_be_a_saved_baseline(self) -> None:
+        with tempfile.TemporaryDirectory() as name, mock.patch.object(repo, "BASELINES", Path(name)):
+            (Path(name) / "green").touch()
+            for side in ("old", "new"):
+                self.assertIn("green", completion.NAMES["compare", side]())
 
     def test_every_shell_gets_a_script(self) -> None:
         for shell in completion.SHELLS:

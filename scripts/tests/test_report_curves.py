@@ -76,8 +76,8 @@ class Curves(unittest.TestCase):
         counts = ("3", "0", "1")
         rows = [row("hive", "steal_pressure", "work_ns=100", n, flags=f, lat_count=counts[n], blocks="3") for n, f in enumerate(flags)]
         text = page_curves.figures(report(rows))
-        self.assertIn('first task ran elsewhere, where one did (4 of 9 blocks)</td><td class="">hive</td><td class="n">18.0 us</td>', text)
-        self.assertIn("18.0 us to 18.0 us", text)
+        self.assertIn('first task ran elsewhere, where one did (4 of 9 blocks)</td><td class="">hive</td><td class="n">18.0 µs</td>', text)
+        self.assertIn("18.0 µs to 18.0 µs", text)
 
     def test_memory_is_shown_of_a_task_that_waits_and_of_programs_that_fork(self) -> None:
         rows = [row("hive", "fib", "n=27", n, flags="", maxrss_kib=str(kib)) for n, kib in enumerate((2048, 3072, 9216))]

@@ -123,7 +123,7 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "compute_lost_ppm": ("compute throughput lost to the posts", lambda ppm: f"{ppm / 1e4:.1f} %"),
     "starved_ppm": ("posts that ran only when the other tasks had ended", lambda ppm: f"{ppm / 1e4:.1f} %"),
     "idle_switches": ("context switches while idle", lambda n: f"{n:.0f}"),
-    "lat_mean_ns": ("mean time until the first task ran elsewhere, where one did", lambda ns: f"{ns / 1000:.1f} us"),
+    "lat_mean_ns": ("mean time until the first task ran elsewhere, where one did", human),
     "bytes_each": ("bytes of memory for each that waits", lambda n: f"{n:.0f}"),
     "maxrss_kib": ("memory of the process at its most", lambda kib: f"{kib / 1024:.1f} MiB"),
     "elsewhere_ppm": ("tasks that another thread than the root's ran", lambda ppm: f"{ppm / 1e4:.1f} %"),

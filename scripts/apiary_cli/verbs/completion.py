@@ -28,18 +28,18 @@ def folders() -> list[str]:
     return [path.parent.name for path in repo.RESULTS.glob("*/env.json")]
 
 
-def baselines() -> list[str]:
-    return [path.name for path in repo.BASELINES.glob("*")]
+def compared() -> list[str]:
+    return [".", "HEAD", *(path.name for path in repo.BASELINES.glob("*")), *folders()]
 
 
 # (verb, or any; the argument) -> the names that it takes
 NAMES = {
     ("build", "preset"): lambda: [*repo.presets(), "rust", "all"],
-    ("prove", "names"): lambda: ["litmus", "checks", "exhibits", *sorted(known.checks()[0])],
+    ("prove", "names"): lambda: [*known.GROUPS, *sorted(known.checks()[0])],
     ("museum", "names"): lambda: sorted(known.checks("exhibit")[0]),
     ("report", "dir"): folders,
-    ("compare", "old"): lambda: [".", "HEAD", *baselines(), *folders()],
-    ("compare", "new"): lambda: [".", "HEAD", *folders()],
+    ("compare", "old"): compared,
+    ("compare", "new"): compared,
     ("", "plan"): lambda: [one.name for one in plans.every()],
     ("", "scenario"): lambda: list(scenarios.SCENARIOS),
     ("", "subject"): lambda: sorted(known.subjects()),
