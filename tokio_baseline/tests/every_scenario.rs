@@ -233,6 +233,18 @@ fn the_slow_down_reaches_the_tasks_of_every_kind() {
     }
 }
 
+/// A child that is spawned alone waits in memory of its own: 40 bytes and more. Halves wait on the stack, a few at a time.
+#[test]
+fn runtimes_of_two_branches_halve_the_children_of_steal_pressure() {
+    for program in [PROGRAMS[3].0, PROGRAMS[5].0] {
+        let output = call(program, "steal_pressure", "ops=200000 work_ns=0", "1", "");
+        let flags = row(&output)["flags"].clone();
+        let each = flags.split(';').find_map(|flag| flag.strip_prefix("bytes_each=")).expect("it tells");
+        let each: u64 = each.parse().expect("a number");
+        assert!(each < 8, "{program}: {each} bytes for each child");
+    }
+}
+
 /// The C++ subject of the same name as ours in what it expresses, where it is built.
 fn hive() -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../build/release/bin/subject_hive");

@@ -116,7 +116,7 @@ pub fn measure<R: Runtime>(run: &RunArgs) -> Result<Report, Failure> {
     measure_family::<R>(run, |runtime, family, ops| runtime.post(move || family.have_children::<R>(ops)))
 }
 
-/// The same where nothing can be posted but a computation of two branches.
+/// The same by a computation of two branches: where nothing else can be posted, or where users would write it so.
 pub fn measure_by_halves<R: ForkJoin>(run: &RunArgs) -> Result<Report, Failure> {
     measure_family::<R>(run, |runtime, family, ops| {
         runtime.post_forks(Children { family, first: 0, end: ops, is_root: true }, 1, |_, _| ());

@@ -44,7 +44,8 @@ pub const RAYON: Subject = Subject {
     version: env!("TB_VERSION_RAYON"),
     allocator: "system",
     expresses: expresses![
-        Rayon: post_throughput, post_latency, targeted_throughput, targeted_latency, steal_pressure, mixed_load,
+        Rayon: post_throughput, post_latency, targeted_throughput, targeted_latency,
+        steal_pressure by measure_by_halves, mixed_load,
         latency_vs_load, successor, spawn_many_local, spawn_many_remote_idle, ping_pong, chained_spawn,
         remote_spawn, fib, tree_sum, skynet, nqueens, uts, matmul, graph, graph_again, wake_chain, idle_cpu,
     ],
