@@ -58,6 +58,14 @@ class Counts(unittest.TestCase):
         self.assertEqual((found.time.unresolved, found.time.unranked, found.time.ends()), (1, 1, ()))
         self.assertTrue(standing.table([found])[2].endswith("| 0 | 0 | 1 | – | – |"))
 
+    def test_a_load_that_was_not_carried_is_no_ratio_of_latencies_and_says_so(self) -> None:
+        for late, told in ((10, True), (4, False)):
+            with self.subTest(late):
+                rows = [one | {"flags": "overloaded"} if one["subject"] == "spinner" and int(one["round"]) < late else one for one in costs()]
+                found = standing.of(comparing.compare(rows))
+                self.assertIs("latency p50 (overloaded) |" in standing.table(found)[2], told)
+                self.assertIs(standing.OVERLOADED in standing.legend(found), told)
+
     def test_a_terminal_is_told_the_same_without_marks(self) -> None:
         told = standing.told(comparing.compare(costs()))
         self.assertEqual(told[0].split(), "hive against faster slower unresolved spends less, more, unresolved worst best".split())

@@ -12,6 +12,7 @@ from . import comparing, summary
 from .comparing import Comparison
 
 LEGEND = "Faster and slower: the whole 95 % interval lies beyond the margin of the controls; all else is unresolved."
+OVERLOADED = " Overloaded: the load was not carried in time."
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,21 @@ def of(comparisons: list[Comparison]) -> list[Standing]:
     return [Standing(*names, *found) for names, found in sorted(groups.items())]
 
 
+def overloaded(one: Comparison) -> bool:
+    """True where half of one side's rows, or more, could not carry an open loop in time: no ratio of two latencies."""
+    told = [flag.partition("=")[2] for flag in one.flags if flag.startswith("overloaded=")]
+    return any(4 * int(times) >= int(rows) for times, _, rows in (found.partition("/") for found in told))
+
+
+def legend(found: list[Standing]) -> str:
+    """What a reader of the table must know."""
+    return LEGEND + OVERLOADED * any(overloaded(one) for each in found for one in each.time.ends())
+
+
 def where(one: Comparison) -> str:
     """The point as `race --point` takes it, and the metric where it is not the time of an operation."""
     metric = "" if one.metric.column == metrics.THROUGHPUT[0].column else f", {one.metric.what}"
-    return f"`{comparing.place_name(one)}`{metric}"
+    return f"`{comparing.place_name(one)}`{metric}{' (overloaded)' * overloaded(one)}"
 
 
 def end(one: Comparison) -> str:

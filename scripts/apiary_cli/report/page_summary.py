@@ -17,7 +17,8 @@ def markdown(report: Report) -> str:
         return [f"- {line}" for line in lines if line]
 
     rows, comparisons = report.rows, report.comparisons
-    counted = [standing.LEGEND, "", *standing.table(standing.of(comparisons))] if report.claims else ["nothing was compared"]
+    stood = standing.of(comparisons)
+    counted = [standing.legend(stood), "", *standing.table(stood)] if report.claims else ["nothing was compared"]
     proofs = (f"{status.name}: {status.text}" for status in report.statuses)
     controls = (line.strip() for line in summary.control_lines(report.validity))
     told = (summary.disturbance_line(rows), summary.rounds_line(report.race), *summary.trust_lines(report.race))

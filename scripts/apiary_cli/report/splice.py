@@ -88,14 +88,15 @@ def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, tuple[Repor
     room = page.resolve().parent.name in every
     ours = [page.resolve().parent.name] if room else every
     told = [one for one in report.claims if one.ours in ours]
+    stood = standing.of(told)
     beside = in_prose([name for name in every if name not in ours])
     wrong = summary.failures(rows)
     source = verification.word(verification.statuses(env.get("verification")))[1]
     parts = [
         filled(f"{batch_line(env, report.validity)} {controls(comparisons)}"),
         "\n".join(picture.reference(folder, page, ours, every)),
-        filled(f"Time of {in_prose(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {standing.LEGEND}"),
-        "\n".join(standing.table(standing.of(told))),
+        filled(f"Time of {in_prose(ours)} over that of each peer{beside and f' ({beside} raced, too)'}. {standing.legend(stood)}"),
+        "\n".join(standing.table(stood)),
         lost(told, ours, room),
         "\n".join(apart(comparisons, ours)) if room else "",
         "\n".join(metg.table(rows)) if room else "",
