@@ -41,10 +41,10 @@ class Outcome:
         return [str(number) for number in (len(self.won), len(self.lost), self.unresolved)]
 
     def ends(self) -> tuple[Comparison, ...]:
-        """The worst and the best ratio, of what the controls and the injector leave."""
+        """The worst and the best ratio, of what the controls and the injector leave; the best where both carried their load, if any is."""
         void = {comparing.CONTROL_FAILED, comparing.NO_CONTROL}
         kept = sorted((one for one in self.every if one.ranked and void.isdisjoint(one.flags)), key=ratio)
-        return (kept[-1], kept[0]) if kept else ()
+        return (kept[-1], next((one for one in kept if not overloaded(one)), kept[0])) if kept else ()
 
 
 @dataclass(frozen=True)
