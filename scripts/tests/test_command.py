@@ -16,7 +16,8 @@ from unittest import mock
 
 from apiary_cli import main
 from apiary_cli.base import repo
-from apiary_cli.verbs import completion
+from apiary_cli.base.errors import Fault
+from apiary_cli.verbs import compare, completion, setup
 
 from . import fakes
 from .support import APIARY, TreeCase, apiary, environment
@@ -53,6 +54,12 @@ class Completion(unittest.TestCase):
             (Path(name) / "green").touch()
             for side in ("old", "new"):
                 self.assertIn("green", completion.NAMES["compare", side]())
+
+    def test_a_name_that_is_no_commit_is_refused_before_anything_is_installed(self) -> None:
+        with mock.patch.object(setup, "ensure", side_effect=AssertionError("set up")):
+            for words in (["HEAD", "nosuch"], ["nosuch", "HEAD"]):
+                with self.assertRaisesRegex(Fault, "'nosuch' is neither a result folder nor a commit"):
+                    compare.run(main.parse("compare", words))
 
     def test_every_shell_gets_a_script(self) -> None:
         for shell in completion.SHELLS:

@@ -170,6 +170,8 @@ def run(args: argparse.Namespace) -> int:
                     "give two result folders, or two commits", USAGE)
     started = time.monotonic()
     plan, args = asked(args)
+    for name in (args.old, args.new):
+        commits.resolve(name)  # refuses what is no commit, before anything is installed
     setup.ensure()
     tree, subject = builds(args)
     seed, outcomes = args.seed, []
