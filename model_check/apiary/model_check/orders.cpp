@@ -27,6 +27,12 @@ kind kind_of(std::string_view operation) {
     return kind::other;
 }
 
+std::string_view name_of(std::memory_order order) {
+    constexpr std::array<std::string_view, 6> all{"relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"};
+    const auto number = static_cast<std::size_t>(order);
+    return number < all.size() ? all[number] : "of no name";
+}
+
 // One step weaker.
 std::vector<std::string_view> step(kind k, std::string_view order) {
     switch (k) {
@@ -74,6 +80,15 @@ bool can_have(std::string_view operation, std::string_view order) {
             break;
     }
     return false;
+}
+
+std::string no_such_order(std::string_view operation, bool failure, std::memory_order order, std::string_view place) {
+    return std::string("undefined behaviour: ")
+        .append(operation)
+        .append(failure ? " with the failure order " : " with the order ")
+        .append(name_of(order))
+        .append(" at ")
+        .append(place);
 }
 
 std::vector<std::string> weaker(std::string_view operation, std::string_view written) {

@@ -1,7 +1,16 @@
 // api: the policy's operations, turned into events.
 #include <apiary/model_check/explorer/api_steps.hpp>
+#include <apiary/model_check/orders.hpp>
 
 namespace apiary::model::explorer {
+
+namespace {
+[[gnu::cold, noreturn]] void undefined_order(engine& e, const char* name, bool failure, std::memory_order order,
+                                             const code_place& at) {
+    const std::string place = std::string(place_of(at.file_name())) + ":" + std::to_string(at.line());
+    e.fail(no_such_order(name, failure, order, place));
+}
+}  // namespace
 
 void construct_atomic(object& o, bool has_value, std::uint64_t value) {
     if (engine::active() == nullptr) return;
@@ -20,6 +29,7 @@ void construct_blocker(object& o) { construct_atomic(o, true, 0); }
 std::uint64_t load(const object& o, std::memory_order order, const code_place& at) {
     const inside scope;
     engine& e = self();
+    if (!may_load(order)) undefined_order(e, "load", false, order, at);
     if (e.peeking()) return e.peek(o);
     operation op = make(e, o, at, "load", order);
     op.expect = 0;
@@ -31,6 +41,7 @@ void store(object& o, std::uint64_t value, std::memory_order order, const code_p
     const inside scope;
     engine& e = self();
     if (e.peeking()) e.fail("the invariant stores to an atomic");
+    if (!may_store(order)) undefined_order(e, name, false, order, at);
     operation op = make(e, o, at, name, order);
     do_write(e, op, value, false);
 }
@@ -56,6 +67,7 @@ bool compare_exchange(object& o, std::uint64_t& expected, change to, std::uint64
     engine& e = self();
     if (e.peeking()) e.fail("the invariant changes an atomic");
     const char* name = weak ? "compare_exchange_weak" : "compare_exchange_strong";
+    if (!may_load(failure)) undefined_order(e, name, true, failure, at);
     operation op = make(e, o, at, name, success);
     const std::uint32_t failure_site = e.sites().intern(at, name, number(failure), true);
     op.failure_order = e.sites().effective(failure_site, number(failure));

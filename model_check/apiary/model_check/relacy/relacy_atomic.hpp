@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <apiary/model_check/relacy/world.hpp>
+#include <apiary/model_check/trace_table.hpp>
 
 namespace apiary::model::relacy_detail {
 
@@ -46,6 +47,15 @@ inline const char* order_name(std::memory_order order) { return rl::format(relac
     the_world.law = why;
     rl::ctx().fail_test(why, result, place(at));
     std::abort();
+}
+
+// Relacy itself ends the process there.
+[[gnu::cold, noreturn]] inline void undefined_order(const char* operation, bool failure, std::memory_order order,
+                                                    const site& at) {
+    static std::string why;
+    why = no_such_order(operation, failure, order,
+                        std::string(place_of(at.file_name())) + ":" + std::to_string(at.line()));
+    end_execution(why.c_str(), rl::test_result_user_assert_failed, at);
 }
 
 class text_writer {
@@ -165,6 +175,7 @@ public:
 
     // `operation`: as the place is known by.
     T load(std::memory_order order, site at = site::current(), const char* operation = "load") const {
+        if (!may_load(order)) undefined_order(operation, false, order, at);
         if (rl::ctx().invariant_executing) return impl_.load(rl::mo_relaxed, place(at)).value;
         const recorder record(at, operation, this);
         order = the_world.visit(at, operation, order, order, false);
@@ -179,6 +190,7 @@ public:
     }
 
     void store(T value, std::memory_order order, site at = site::current()) {
+        if (!may_store(order)) undefined_order("store", false, order, at);
         const recorder record(at, "store", this);
         order = the_world.visit(at, "store", order, order, false);
         const stamped<T> put{value, ++the_world.next_store};
@@ -257,6 +269,7 @@ private:
     template <bool Weak>
     bool compare_exchange(const char* name, T& expected, T desired, std::memory_order success,
                           std::memory_order failure, const site& at) {
+        if (!may_load(failure)) undefined_order(name, true, failure, at);
         const recorder record(at, name, this);
         const std::memory_order written = success;
         success = the_world.visit(at, name, written, failure, false);

@@ -103,6 +103,19 @@ class Verdicts(unittest.TestCase):
         for name in ("alike_but_for_an_exchange", "alike_but_for_an_addition", "alike_but_for_an_order"):
             self.expect(name, "error", False, "declared alike are not", engine="explorer")
 
+    def test_orders_that_an_operation_cannot_have(self):
+        for name, words in (
+            ("load_release", "load with the order release"), ("load_acq_rel", "load with the order acq_rel"),
+            ("store_acquire", "store with the order acquire"), ("store_consume", "store with the order consume"),
+            ("store_acq_rel", "store with the order acq_rel"),
+            ("exchange_fails_release", "compare_exchange_strong with the failure order release"),
+            ("exchange_fails_acq_rel", "compare_exchange_strong with the failure order acq_rel"),
+        ):
+            for engine in ("relacy", "explorer"):
+                with self.subTest(name=name, engine=engine):
+                    self.expect(name, "fail", False, f"undefined behaviour: {words} at model_check/", engine=engine)
+        self.expect("exchange_fails_consume", "pass", True, "", engine="explorer")
+
     def test_an_invariant_is_asked_after_every_step(self):
         self.expect("breaks_an_invariant", "fail", False, "n is two")
 

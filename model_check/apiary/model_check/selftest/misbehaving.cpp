@@ -314,6 +314,45 @@ struct alike_but_for_an_order : said_to_be_alike<Sync, [](auto& n, unsigned i) {
 }> {};
 APIARY_CHECK(alike_but_for_an_order);
 
+// ---- what the standard leaves undefined ----------------------------------------------------------------------
+
+template <class Sync, auto Step>
+struct with_an_order : quiet<Sync> {
+    void thread(unsigned i) {
+        Sync::law(this->n.fetch_add(1, std::memory_order_relaxed) < 3, "more additions than threads");
+        if (i == 0) Step(this->n);
+    }
+};
+template <class Sync>
+struct load_release : with_an_order<Sync, [](auto& n) { (void)n.load(std::memory_order_release); }> {};
+APIARY_CHECK(load_release);
+template <class Sync>
+struct load_acq_rel : with_an_order<Sync, [](auto& n) { (void)n.load(std::memory_order_acq_rel); }> {};
+APIARY_CHECK(load_acq_rel);
+template <class Sync>
+struct store_acquire : with_an_order<Sync, [](auto& n) { n.store(0, std::memory_order_acquire); }> {};
+APIARY_CHECK(store_acquire);
+template <class Sync>
+struct store_consume : with_an_order<Sync, [](auto& n) { n.store(0, std::memory_order_consume); }> {};
+APIARY_CHECK(store_consume);
+template <class Sync>
+struct store_acq_rel : with_an_order<Sync, [](auto& n) { n.store(0, std::memory_order_acq_rel); }> {};
+APIARY_CHECK(store_acq_rel);
+template <class Sync, std::memory_order Failure>
+struct exchanges : with_an_order<Sync, [](auto& n) {
+    int expected = 1;
+    n.compare_exchange_strong(expected, 2, std::memory_order_seq_cst, Failure);
+}> {};
+template <class Sync>
+struct exchange_fails_release : exchanges<Sync, std::memory_order_release> {};
+APIARY_CHECK(exchange_fails_release);
+template <class Sync>
+struct exchange_fails_acq_rel : exchanges<Sync, std::memory_order_acq_rel> {};
+APIARY_CHECK(exchange_fails_acq_rel);
+template <class Sync>
+struct exchange_fails_consume : exchanges<Sync, std::memory_order_consume> {};
+APIARY_CHECK(exchange_fails_consume);
+
 template <class Sync>
 struct breaks_an_invariant : quiet<Sync> {
     void thread(unsigned i) { this->n.store(static_cast<int>(i) + 1, std::memory_order_relaxed); }
