@@ -142,6 +142,38 @@ APIARY_FAILING_SCENARIO(write_behind_a_read, "data race") {
     b.join();
 }
 
+// ---- padding ------------------------------------------------------------------------------------------------------
+
+// Whether a compare-exchange looks at it is the standard library's affair, and that of this program before main.
+namespace {
+struct with_padding {
+    char c;
+    int i;
+};
+[[gnu::noinline]] void one_and_two(with_padding& p, unsigned char padding) {
+    std::memset(static_cast<void*>(&p), padding, sizeof p);
+    p.c = 1;
+    p.i = 2;
+}
+bool succeeds_on(std::atomic<with_padding>& word, unsigned char padding) {
+    with_padding stored, expected;
+    one_and_two(stored, 0x11);
+    one_and_two(expected, padding);
+    word.store(stored);
+    return word.compare_exchange_strong(expected, {3, 4});
+}
+std::atomic<with_padding> word_of_before;
+const bool padding_is_no_value = succeeds_on(word_of_before, 0x22);
+}  // namespace
+
+APIARY_SCENARIO(padding_is_compared_as_without_the_checker, "expected_is_shared") {
+    std::atomic<with_padding> word{};
+    bool same = false, other = false;
+    std::thread a([&] { other = succeeds_on(word, 0x22), same = succeeds_on(word, 0x11); });
+    a.join();
+    apiary::check(same && other == padding_is_no_value, "padding is compared otherwise than before main");
+}
+
 // ---- futexes ------------------------------------------------------------------------------------------------------
 
 namespace {
