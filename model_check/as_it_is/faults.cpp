@@ -325,11 +325,11 @@ APIARY_FAILING_SCENARIO(waits_before_any_thread, "endless loop") {
     a.join();
 }
 APIARY_FAILING_SCENARIO(asks_for_a_lock_before_any_thread, "endless loop") {
-    std::mutex m;
-    m.lock();
-    while (!m.try_lock()) {
+    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    ::pthread_mutex_lock(&m);
+    while (::pthread_mutex_trylock(&m) != 0) {
     }
-    std::thread a([&] { m.unlock(); });
+    std::thread a([&] { ::pthread_mutex_unlock(&m); });
     a.join();
 }
 

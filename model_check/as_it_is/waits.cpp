@@ -105,10 +105,15 @@ APIARY_SCENARIO(tries_until_it_has_the_lock, "tries_what_is_never_unlocked") {
 
 APIARY_FAILING_SCENARIO(tries_what_is_never_unlocked, "in a loop around try_lock") {
     std::mutex m;
-    const auto take = [&] {
+    std::atomic<int> had_it{0};
+    const auto keep = [&] {
         while (!m.try_lock()) std::this_thread::yield();
+        had_it.fetch_add(1);
+        while (had_it.load() != 2) {
+        }
+        m.unlock();
     };
-    two(take, take);
+    two(keep, keep);
 }
 
 // Its count makes each round another one: it is followed up to a bound, which the verdict states.

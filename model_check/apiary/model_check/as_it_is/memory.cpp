@@ -180,6 +180,7 @@ void runtime::end_atomics(granule& g, std::uintptr_t base, std::uint8_t mask, ac
             ++i;
             continue;
         }
+        if (l.what == role::mutex) engine().lock_ends(l.at->id);
         g.atomics.erase(g.atomics.begin() + static_cast<std::ptrdiff_t>(i));
         if (l.size > granule::bytes)
             std::erase_if(shadow_.at(l.offset < 0 ? base - granule::bytes : base + granule::bytes).atomics,
@@ -187,23 +188,17 @@ void runtime::end_atomics(granule& g, std::uintptr_t base, std::uint8_t mask, ac
     }
 }
 
+void runtime::condition_ends(std::uintptr_t address) {
+    granule* const g = shadow_.find(address);
+    if (g == nullptr) return;
+    for (const located& l : g->atomics)
+        if (l.what == role::queue && l.offset == static_cast<int>(address % granule::bytes)) ex::condition_ends(*l.at);
+}
+
 // Stores of others that happen before this access are all that there are (any other is a race), so that the latest of them in
 // the modification order is what memory holds.
 void runtime::write_back(const located& l, std::uintptr_t address) {
-    ex::engine& e = engine();
-    const ex::location_info& info = e.heap().objects[l.at->id];
-    std::uint64_t value = info.value;
-    if (!e.sequential() && info.slot != ex::event::no_slot) {
-        const ex::graph& g = e.current();
-        const ex::vector_clock& known = e.knowledge();
-        const ex::location& slot = g.slots[info.slot];
-        value = slot.initial;
-        for (std::size_t i = slot.co.size(); i-- > 0;)
-            if (known[ex::thread_of(slot.co[i])] > ex::index_of(slot.co[i])) {
-                value = g.at(slot.co[i]).value;
-                break;
-            }
-    }
+    const std::uint64_t value = engine().known_value(engine().heap().objects[l.at->id]);
     if (l.size > granule::bytes) {
         const wide both = value_of(value);
         std::memcpy(reinterpret_cast<void*>(address), &both, sizeof both);

@@ -121,6 +121,7 @@ const known_place& read_place(std::uintptr_t called) {
     if (called != 0) backtrace_pcinfo(state(), pc, one_frame, [](void*, const char*, int) {}, &all);
     p.is_wrappers = called != 0 && !all.done;
     p.decides = !p.is_wrappers && (called == 0 || is_of_the_program(called));
+    p.is_by_the_library = all.first.file != nullptr && is_library(all.first.file);
     p.record = all.chosen.file != nullptr ? all.chosen : location_record{"", "", 0, 0};
     p.record.file = one_name(p.record.file);
     p.record.function = one_name(p.record.function);
@@ -148,6 +149,10 @@ const explorer::code_place& look_up_place(void* return_address) {
         if (!outer.is_wrappers) return outer.place;
     }
     return inner.place;
+}
+
+bool is_by_the_library(void* return_address) {
+    return resolved(reinterpret_cast<std::uintptr_t>(return_address)).is_by_the_library;
 }
 
 std::string place_text(void* return_address) {

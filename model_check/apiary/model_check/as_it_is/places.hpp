@@ -15,8 +15,9 @@ inline const explorer::code_place& place_of_call(void* return_address);
 // What is known of a return address.
 struct known_place {
     explorer::code_place place;
-    bool is_wrappers = false;  // no frame outside them
-    bool decides = false;      // whatever called it
+    bool is_wrappers = false;        // no frame outside them
+    bool decides = false;            // whatever called it
+    bool is_by_the_library = false;  // its innermost frame is the standard library's
 };
 // By the lower bits of the address, the one that was asked for last.
 struct latest_place {
@@ -35,6 +36,8 @@ inline const explorer::code_place& place_of_call(void* return_address) {
 }
 // Whether an instruction is the program's, and not a shared library's.
 [[nodiscard]] bool is_of_the_program(std::uintptr_t pc);
+// Whether the call itself stands in a header of the standard library (std::mutex::try_lock), and not in C's manner in the program.
+[[nodiscard]] bool is_by_the_library(void* return_address);
 // Whether a file is the standard library's.
 [[nodiscard]] bool is_library(const char* file);
 // "queue.hpp:12", for a person.

@@ -213,11 +213,7 @@ void runtime::end_thread() {
 
 // The scenario is about to start its first thread: what it has done so far was before all threads, and it goes on as thread 0.
 void runtime::become_concurrent() {
-    for (ex::location_info& o : engine().heap().objects)
-        if (o.holder == ex::main_thread + 1) {
-            o.holder = 1;
-            o.value = 1;
-        }
+    engine().becomes_thread_0();
     ex::switch_context(&threads_[0].inside, threads_[0].outside);
 }
 

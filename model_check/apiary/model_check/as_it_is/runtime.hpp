@@ -194,6 +194,8 @@ public:
     void touch_bytes(std::uintptr_t address, std::size_t size, access_kind how, void* pc);
     // The location of an atomic, made at its first use. Bytes that were written plainly since begin another.
     explorer::object& locate(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc);
+    // A condition variable that stands there is destroyed, or made anew.
+    void condition_ends(std::uintptr_t address);
     // Gives up an iteration that changed nothing, reads what it read before, and came back to where it was.
     void may_stall(void* pc, const registers& where, const char* operation);
 

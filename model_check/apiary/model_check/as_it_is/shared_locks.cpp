@@ -34,8 +34,9 @@ int ask(pthread_rwlock_t* l, void* pc, Ask of) {
 int read_until(pthread_rwlock_t* l, const timespec* t, void* pc) {
     return ask(l, pc, [&](ex::object& o, const ex::code_place& at) {
         const std::int64_t deadline = deadline_at(t);
-        if (has_passed(deadline)) return ex::try_lock_shared(o, at) ? 0 : ETIMEDOUT;
-        if (ex::lock_shared_or_give_up(o, at)) return 0;
+        const bool may_own = !is_by_the_library(pc);
+        if (has_passed(deadline)) return ex::try_lock_shared(o, at, may_own) ? 0 : ETIMEDOUT;
+        if (ex::lock_shared_or_give_up(o, at, may_own)) return 0;
         sleep_until(deadline);
         return ETIMEDOUT;
     });
@@ -97,17 +98,26 @@ int pthread_rwlock_init(pthread_rwlock_t* l, const pthread_rwlockattr_t*) noexce
 }
 int pthread_rwlock_destroy(pthread_rwlock_t* l) noexcept { return ends(l, CALLER); }
 int pthread_rwlock_rdlock(pthread_rwlock_t* l) noexcept {
-    return ask(l, CALLER, [](ex::object& o, const ex::code_place& at) { return ex::lock_shared(o, at), 0; });
+    void* const pc = CALLER;
+    return ask(l, pc, [=](ex::object& o, const ex::code_place& at) {
+        ex::lock_shared(o, at, !is_by_the_library(pc));
+        return 0;
+    });
 }
 int pthread_rwlock_wrlock(pthread_rwlock_t* l) noexcept {
     return ask(l, CALLER, [](ex::object& o, const ex::code_place& at) { return ex::lock(o, at), 0; });
 }
 int pthread_rwlock_tryrdlock(pthread_rwlock_t* l) noexcept {
-    return ask(l, CALLER,
-               [](ex::object& o, const ex::code_place& at) { return ex::try_lock_shared(o, at) ? 0 : EBUSY; });
+    void* const pc = CALLER;
+    return ask(l, pc, [=](ex::object& o, const ex::code_place& at) {
+        return ex::try_lock_shared(o, at, !is_by_the_library(pc)) ? 0 : EBUSY;
+    });
 }
 int pthread_rwlock_trywrlock(pthread_rwlock_t* l) noexcept {
-    return ask(l, CALLER, [](ex::object& o, const ex::code_place& at) { return ex::try_lock(o, at) ? 0 : EBUSY; });
+    void* const pc = CALLER;
+    return ask(l, pc, [=](ex::object& o, const ex::code_place& at) {
+        return ex::try_lock(o, at, !is_by_the_library(pc)) ? 0 : EBUSY;
+    });
 }
 int pthread_rwlock_timedrdlock(pthread_rwlock_t* l, const timespec* t) noexcept { return read_until(l, t, CALLER); }
 int pthread_rwlock_timedwrlock(pthread_rwlock_t* l, const timespec* t) noexcept { return write_until(l, t, CALLER); }

@@ -107,6 +107,12 @@ int tell(pthread_cond_t* c, void (*whom)(ex::object&, const ex::code_place&), vo
     return 0;
 }
 
+// A plain write begins another one in the same place.
+void ends(pthread_cond_t* c, void* pc) {
+    the_runtime().condition_ends(number(c));
+    the_runtime().touch_bytes(number(c), sizeof *c, access_kind::write, pc);
+}
+
 }  // namespace
 
 extern "C" {
@@ -178,7 +184,7 @@ int apiary_pthread_mutex_trylock(pthread_mutex_t* m) {
     the_runtime().may_stall(CALLER, where, "try_lock");
     ex::object& o = lock_at(m, CALLER);
     if (takes_again(m, o)) return 0;
-    if (!ex::try_lock(o, place_of_call(CALLER))) {
+    if (!ex::try_lock(o, place_of_call(CALLER), !is_by_the_library(CALLER))) {
         // A loop that counts its tries would go round for ever while another thread stands still.
         if (failed_tries(o) > most_failed_tries && runtime::engine().at_end())
             ex::stall({[](const void*, std::uint64_t) { return true; }, nullptr}, place_of_call(CALLER), "try_lock");
@@ -221,7 +227,7 @@ int pthread_cond_broadcast(pthread_cond_t* c) {
 int pthread_cond_init(pthread_cond_t* c, const pthread_condattr_t* how) {
     const bool ours = !is_librarys(c, CALLER);
     const outside_program now;
-    if (ours) the_runtime().touch_bytes(number(c), sizeof *c, access_kind::write, CALLER);
+    if (ours) ends(c, CALLER);
     const auto library =
         reinterpret_cast<int (*)(pthread_cond_t*, const pthread_condattr_t*)>(::dlsym(RTLD_NEXT, "pthread_cond_init"));
     return library(c, how);
@@ -229,7 +235,7 @@ int pthread_cond_init(pthread_cond_t* c, const pthread_condattr_t* how) {
 int pthread_cond_destroy(pthread_cond_t* c) {
     if (!in_program) return 0;
     const outside_program now;
-    the_runtime().touch_bytes(number(c), sizeof *c, access_kind::write, CALLER);
+    ends(c, CALLER);
     return 0;
 }
 

@@ -58,8 +58,12 @@ void write_cell(object& o, const code_place& at, const std::uint64_t* shown);
 // Blocking primitives, each one location.
 void construct_blocker(object& o);
 void lock(object& mutex, const code_place& at);
-bool try_lock(object& mutex, const code_place& at);
+// `may_own`: C's calls may be made by a thread that has the lock, those of C++ may not.
+bool try_lock(object& mutex, const code_place& at, bool may_own = false);
 void unlock(object& mutex, const code_place& at);
+// The end of a mutex, of a condition variable: nobody may have it, or wait for it.
+void lock_ends(const object& mutex);
+void condition_ends(const object& condvar);
 void wait(object& condvar, object& mutex, const code_place& at);
 unsigned notify_one(object& condvar, const code_place& at);  // how many it woke
 unsigned notify_all(object& condvar, const code_place& at);
@@ -81,9 +85,9 @@ std::uint64_t wait_until(const object& o, predicate done, std::memory_order orde
 // A lock that may give up: false when it did.
 bool lock_or_give_up(object& mutex, const code_place& at);
 // A lock that readers share, at most fifteen times a thread; a writer has it by lock() and unlock().
-void lock_shared(object& rwlock, const code_place& at);
-bool lock_shared_or_give_up(object& rwlock, const code_place& at);
-bool try_lock_shared(object& rwlock, const code_place& at);
+void lock_shared(object& rwlock, const code_place& at, bool may_own = false);
+bool lock_shared_or_give_up(object& rwlock, const code_place& at, bool may_own = false);
+bool try_lock_shared(object& rwlock, const code_place& at, bool may_own = false);
 void unlock_shared(object& rwlock, const code_place& at);
 // A semaphore; its location begins with semaphore_word(count). False: it gave up, or it was 0.
 std::uint64_t semaphore_word(std::uint64_t count);

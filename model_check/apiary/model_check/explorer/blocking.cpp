@@ -47,15 +47,17 @@ void lock(object& mutex, const code_place& at) {  // 0 is free, else 1 + the own
     primitive(e, mutex, at, "lock", acquire, read_mode::wait_rmw, 0, every_bit, constant, &owner, &flags, op);
     do_write(e, op, owner, true);
     e.heap().objects[mutex.id].holder = static_cast<std::uint8_t>(owner);
+    e.takes_lock(mutex.id, op.site);
 }
 
-bool try_lock(object& mutex, const code_place& at) {
+bool try_lock(object& mutex, const code_place& at, bool may_own) {
     const inside scope;
     engine& e = self();
     operation op;
     std::uint8_t flags = 0;
     // The standard lets try_lock fail spuriously, and then it orders nothing.
     op = make(e, mutex, at, "try_lock", relaxed);
+    if (!may_own) e.asks_for_lock(mutex.id, "try_lock", at);
     op.names_thread = true;
     op.order = number(acquire);
     op.mode = read_mode::weak_cas;
@@ -67,6 +69,7 @@ bool try_lock(object& mutex, const code_place& at) {
     if ((flags & exclusive) == 0) return false;
     do_write(e, op, owner, true);
     e.heap().objects[mutex.id].holder = static_cast<std::uint8_t>(owner);
+    e.takes_lock(mutex.id, op.site);
     return true;
 }
 
@@ -76,9 +79,21 @@ void unlock(object& mutex, const code_place& at) {
     operation op = make(e, mutex, at, "unlock", relaxed);
     op.order = number(std::memory_order_release);
     std::uint8_t& holder = e.heap().objects[mutex.id].holder;
-    if (holder != 1 + e.current_thread()) e.fail("unlock of a mutex that this thread does not hold");
+    if (holder != 1 + e.current_thread())
+        e.fail("unlock of a mutex that this thread does not hold (" + e.describe(op.site) + ")");
     holder = 0;
+    e.gives_lock_back(mutex.id);
     do_write(e, op, 0, false);
+}
+
+void lock_ends(const object& mutex) {
+    if (engine::active() == nullptr || mutex.run != self().heap().run) return;
+    const inside scope;
+    self().lock_ends(mutex.id);
+}
+void condition_ends(const object& condvar) {
+    const inside scope;
+    self().condition_ends(condvar.id);
 }
 
 // A mutex in the lower half; above it, in four bits for each thread, how often it reads. So an unlock
@@ -101,20 +116,23 @@ std::uint64_t read_if_no_writer(const void* one, std::uint64_t old) {
     return (old & UINT32_MAX) == 0 ? old + *static_cast<const std::uint64_t*>(one) : old;
 }
 
-bool lock_shared_by(read_mode mode, const char* name, object& rwlock, const code_place& at) {
+bool lock_shared_by(read_mode mode, const char* name, object& rwlock, const code_place& at, bool may_own) {
     const inside scope;
     engine& e = self();
     operation op;
     op.for_holders = mode == read_mode::wait_rmw;
     std::uint8_t flags = 0;
     const unsigned from = first_reader_bit(e);
+    if (!may_own) e.asks_for_lock(rwlock.id, name, at);
     const std::uint64_t one = std::uint64_t{1} << from;
     const std::uint64_t before =
         primitive(e, rwlock, at, name, acquire, mode, 0, UINT32_MAX, read_if_no_writer, &one, &flags, op);
     if ((flags & exclusive) == 0) return false;
     if ((before >> from & most_reads) == most_reads) e.fail("a lock is held shared sixteen times by one thread");
     do_write(e, op, read_if_no_writer(&one, before), true);
-    return (flags & forced) == 0;
+    if ((flags & forced) != 0) return false;
+    e.takes_lock(rwlock.id, op.site);
+    return true;
 }
 
 }  // namespace
@@ -133,22 +151,24 @@ bool lock_or_give_up(object& mutex, const code_place& at) {
     operation op;
     std::uint8_t flags = 0;
     const std::uint64_t owner = 1 + e.current_thread();
+    e.asks_for_lock(mutex.id, "lock_until", at);
     const std::uint64_t before = primitive(e, mutex, at, "lock_until", acquire, read_mode::timed_rmw, 0, every_bit,
                                            own_if_free, &owner, &flags, op);
     do_write(e, op, own_if_free(&owner, before), true);
     if ((flags & forced) != 0) return false;
     e.heap().objects[mutex.id].holder = static_cast<std::uint8_t>(owner);
+    e.takes_lock(mutex.id, op.site);
     return true;
 }
 
-void lock_shared(object& rwlock, const code_place& at) {
-    (void)lock_shared_by(read_mode::wait_rmw, "lock_shared", rwlock, at);
+void lock_shared(object& rwlock, const code_place& at, bool may_own) {
+    (void)lock_shared_by(read_mode::wait_rmw, "lock_shared", rwlock, at, may_own);
 }
-bool lock_shared_or_give_up(object& rwlock, const code_place& at) {
-    return lock_shared_by(read_mode::timed_rmw, "lock_shared_until", rwlock, at);
+bool lock_shared_or_give_up(object& rwlock, const code_place& at, bool may_own) {
+    return lock_shared_by(read_mode::timed_rmw, "lock_shared_until", rwlock, at, may_own);
 }
-bool try_lock_shared(object& rwlock, const code_place& at) {
-    return lock_shared_by(read_mode::weak_cas, "try_lock_shared", rwlock, at);
+bool try_lock_shared(object& rwlock, const code_place& at, bool may_own) {
+    return lock_shared_by(read_mode::weak_cas, "try_lock_shared", rwlock, at, may_own);
 }
 
 void unlock_shared(object& rwlock, const code_place& at) {
@@ -160,7 +180,9 @@ void unlock_shared(object& rwlock, const code_place& at) {
     const std::uint64_t minus_one = ~(std::uint64_t{1} << from) + 1;
     const std::uint64_t before = primitive(e, rwlock, at, "unlock_shared", std::memory_order_release, read_mode::rmw, 0,
                                            every_bit, add, &minus_one, &flags, op);
-    if ((before >> from & most_reads) == 0) e.fail("unlock of a lock that this thread does not hold");
+    if ((before >> from & most_reads) == 0)
+        e.fail("unlock of a lock that this thread does not hold (" + e.describe(op.site) + ")");
+    e.gives_lock_back(rwlock.id);
     do_write(e, op, before + minus_one, true);
 }
 
@@ -252,32 +274,40 @@ unsigned notify(object& o, unsigned from, const code_place& at, const char* name
     return static_cast<unsigned>(__builtin_popcountll(woken));
 }
 
-}  // namespace
-
-void wait(object& condvar, object& mutex, const code_place& at) {
-    enter_queue(condvar, at);
-    unlock(mutex, at);
-    (void)block_in_queue(condvar, false, at);
-    lock(mutex, at);
-}
-
-bool wait_or_give_up(object& condvar, object& mutex, const code_place& at) {
-    enter_queue(condvar, at);
-    unlock(mutex, at);
-    const bool woken = block_in_queue(condvar, true, at);
-    lock(mutex, at);
-    return woken;
-}
-
-void enter_queue(object& queue, const code_place& at) {
-    const inside scope;
-    engine& e = self();
-    operation op;
+// What stood there.
+std::uint64_t enter(engine& e, object& queue, const code_place& at, operation& op) {
     std::uint8_t flags = 0;
     const std::uint64_t waits = waiting_bit(e, condvar_bits);
     const std::uint64_t before =
         primitive(e, queue, at, "wait", relaxed, read_mode::rmw, 0, every_bit, set_bits, &waits, &flags, op);
     do_write(e, op, before | waits, true);
+    return before;
+}
+
+bool wait_in(object& condvar, object& mutex, bool may_time_out, const code_place& at) {
+    {
+        const inside scope;
+        engine& e = self();
+        operation op;
+        const std::uint64_t before = enter(e, condvar, at, op);
+        e.waits_with(condvar.id, mutex.id, static_cast<std::uint32_t>(before & 0xFFFF), op.site);
+    }
+    unlock(mutex, at);
+    const bool woken = block_in_queue(condvar, may_time_out, at);
+    lock(mutex, at);
+    return woken;
+}
+
+}  // namespace
+
+void wait(object& condvar, object& mutex, const code_place& at) { (void)wait_in(condvar, mutex, false, at); }
+
+bool wait_or_give_up(object& condvar, object& mutex, const code_place& at) { return wait_in(condvar, mutex, true, at); }
+
+void enter_queue(object& queue, const code_place& at) {
+    const inside scope;
+    operation op;
+    (void)enter(self(), queue, at, op);
 }
 
 bool block_in_queue(object& queue, bool may_time_out, const code_place& at) {

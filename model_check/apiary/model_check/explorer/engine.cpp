@@ -59,6 +59,8 @@ void engine::fiber_main(void* data) {
             e.program_.destroy(e.check_);
         } else {
             e.program_.thread(e.check_, me);
+            program_heap = {};
+            e.ends_without_locks();
         }
         program_heap = {};
     } catch (const std::exception& x) {
@@ -79,6 +81,8 @@ void engine::reset() {
     position_.fill(0);
     clocks.fill(0);
     thread_slots_.clear();
+    for (auto& held : held_) held.clear();
+    queued_.clear();
     stopped_ = peeking_ = false;
     end_ = run_end::complete;
     reached_now_.clear();

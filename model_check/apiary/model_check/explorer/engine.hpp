@@ -158,6 +158,18 @@ public:
     void*& thread_slot(const void* key);
     [[noreturn]] void fail(std::string reason);
     [[nodiscard]] std::string describe(std::uint32_t site) const;
+    // The current thread has a lock since `site`: alone, or as one of its readers, once for each time that it reads.
+    void takes_lock(std::uint32_t object, std::uint32_t site) { held_[current_].push_back({object, site}); }
+    void gives_lock_back(std::uint32_t object);
+    // It must not ask whether it could have a lock that it has.
+    void asks_for_lock(std::uint32_t object, const char* operation, const code_place& at);
+    // An object in which threads block comes to its end.
+    void lock_ends(std::uint32_t object);
+    void condition_ends(std::uint32_t object);
+    // What came before the threads goes on as thread 0.
+    void becomes_thread_0();
+    // The current thread stands in a condition variable's queue, and `others` do (bits).
+    void waits_with(std::uint32_t queue, std::uint32_t mutex, std::uint32_t others, std::uint32_t site);
     void reach(const char* name);
     void asked(law_kind law) {
         const bool counts = law == law_kind::check || law == law_kind::lifetime || current_ != main_thread;
@@ -196,6 +208,8 @@ public:
                         std::string (*text_of)(std::uint64_t value) = nullptr);
     void touch_cell(const object& o, bool writes, std::uint32_t site, const std::uint64_t* shown);
     [[nodiscard]] std::uint64_t peek(const object& o);
+    // The latest in modification order of those that happen before.
+    [[nodiscard]] std::uint64_t known_value(const location_info& info) const;
     void trace_sequential(const operation& op, const location_info& info);
     void trace_sequential_store(const operation& op, std::uint64_t value, bool in_rmw);
     std::array<std::int64_t, max_threads + 1> clocks{};
@@ -231,6 +245,7 @@ private:
     [[nodiscard]] bool ends_wait(const operation& op);
     [[nodiscard]] bool can_go_on(const operation& op);
     void step_done();
+    void ends_without_locks();
     [[noreturn]] void stop(run_end how);  // from a fiber: ends the run
     void fiber_blocks(operation& op);     // until wake
 
@@ -291,7 +306,16 @@ private:
         const void* key;
         void* value;
     };
-    std::deque<thread_pointer> thread_slots_;       // an address that was given stays good
+    std::deque<thread_pointer> thread_slots_;  // an address that was given stays good
+    struct held_lock {
+        std::uint32_t object, site;
+    };
+    std::array<std::vector<held_lock>, max_threads + 1> held_;
+    struct queued {
+        std::uint32_t queue, mutex;
+        std::uint16_t thread, index;  // the event by which it is in the queue
+    };
+    std::vector<queued> queued_;
     std::array<unsigned, max_threads> position_{};  // events of each thread that this run has passed
     unsigned current_ = main_thread;
     phase phase_ = phase::sequential;

@@ -151,6 +151,7 @@ struct explorer_sync {
     class mutex {
     public:
         mutex() { explorer::construct_blocker(o_); }
+        ~mutex() { explorer::lock_ends(o_); }
         mutex(const mutex&) = delete;
         mutex& operator=(const mutex&) = delete;
         void lock(site at = site::current()) { explorer::lock(o_, at.where); }

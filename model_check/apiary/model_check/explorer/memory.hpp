@@ -38,7 +38,7 @@ struct location_info {
     std::uint32_t history = 0;  // cells: index into memory::histories
     bool cell = false;
     bool uninitialised = false;
-    std::uint8_t holder = 0;  // mutexes: one plus the thread that holds it
+    std::uint8_t holder = 0;  // mutexes: one plus the thread that holds it alone
     moment constructed;
     std::uint64_t value = 0;  // initial; in before() and after() the current one
     std::uint64_t address = 0;

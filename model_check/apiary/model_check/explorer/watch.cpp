@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace apiary::model::explorer {
@@ -102,6 +103,91 @@ location_info& engine::locate(const object& o, std::uint32_t site) {
              missing_edge(info.constructed.thread, info.constructed.index));
     }
     return info;
+}
+
+// ---- what must not be done to a lock, or to a condition variable ([thread.mutex.class], [thread.condition.condvar]) ----
+
+void engine::gives_lock_back(std::uint32_t object) {
+    auto& held = held_[current_];
+    for (std::size_t i = held.size(); i-- > 0;)
+        if (held[i].object == object) {
+            held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
+            return;
+        }
+}
+
+void engine::asks_for_lock(std::uint32_t object, const char* operation, const code_place& at) {
+    for (const held_lock& h : held_[current_])
+        if (h.object == object)
+            fail("undefined behaviour: " + std::string(operation) + " of a mutex that this thread holds already (" +
+                 describe(sites_.intern(at, operation, site_table::no_order)) + ", " + describe(h.site) + ")");
+}
+
+// Nobody else could give it back.
+void engine::ends_without_locks() {
+    const auto& held = held_[current_];
+    if (!held.empty())
+        fail("undefined behaviour: thread " + std::to_string(current_) + " ends and holds a mutex (" +
+             describe(held.back().site) + ")");
+}
+
+// Of another thread only what is known here: a use that is not ordered is said to be that.
+void engine::lock_ends(std::uint32_t object) {
+    const auto& used = memory_.objects[object].accesses;
+    for (unsigned t = 0; t <= max_threads; ++t)
+        for (const held_lock& h : held_[t])
+            if (h.object == object && (t == current_ || t == main_thread || knowledge()[t] >= used[t]))
+                fail("undefined behaviour: a mutex ends that " +
+                     (t == main_thread ? "is held" : "thread " + std::to_string(t) + " holds") + " (" +
+                     describe(h.site) + ")");
+}
+
+// A thread that was told waits no longer.
+void engine::condition_ends(std::uint32_t object) {
+    const std::uint64_t word = known_value(memory_.objects[object]);
+    for (std::size_t i = queued_.size(); i-- > 0;) {
+        const queued& w = queued_[i];
+        if (w.queue == object && (word >> w.thread & 1U) != 0)
+            fail("undefined behaviour: a condition variable ends that thread " + std::to_string(w.thread) +
+                 " waits for (" + describe(g_->threads[w.thread][w.index].site) + ")");
+    }
+}
+
+// Where each other store that happens before is older.
+std::uint64_t engine::known_value(const location_info& info) const {
+    if (sequential() || info.slot == event::no_slot) return info.value;
+    const location& s = g_->slots[info.slot];
+    const vector_clock& known = knowledge();
+    for (std::size_t i = s.co.size(); i-- > 0;)
+        if (known[thread_of(s.co[i])] > index_of(s.co[i])) return g_->at(s.co[i]).value;
+    return s.initial;
+}
+
+void engine::becomes_thread_0() {
+    for (location_info& o : memory_.objects)
+        if (o.holder == main_thread + 1) {
+            o.holder = 1;
+            o.value = 1;
+        }
+    held_[0] = std::exchange(held_[main_thread], {});
+}
+
+// Of each of the others the latest time that it came into the queue before this thread.
+void engine::waits_with(std::uint32_t queue, std::uint32_t mutex, std::uint32_t others, std::uint32_t site) {
+    if (sequential()) return;
+    const auto index = static_cast<std::uint16_t>(position_[current_] - 1);
+    const unsigned mine = g_->threads[current_][index].position;
+    for (unsigned t = 0; t < program_.threads; ++t) {
+        if ((others >> t & 1U) == 0) continue;
+        const queued* last = nullptr;
+        for (const queued& w : queued_)
+            if (w.queue == queue && w.thread == t && g_->threads[t][w.index].position < mine) last = &w;
+        if (last != nullptr && last->mutex != mutex)
+            fail("undefined behaviour: threads " + std::to_string(std::min(t, current_)) + " and " +
+                 std::to_string(std::max(t, current_)) + " wait for one condition variable with different mutexes (" +
+                 describe(site) + ")");
+    }
+    queued_.push_back({queue, mutex, static_cast<std::uint16_t>(current_), index});
 }
 
 // Why what `thread` did in front of its event `index` is not known here: the first read of a later store of that

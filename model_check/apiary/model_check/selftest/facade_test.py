@@ -116,6 +116,22 @@ class Verdicts(unittest.TestCase):
                     self.expect(name, "fail", False, f"undefined behaviour: {words} at model_check/", engine=engine)
         self.expect("exchange_fails_consume", "pass", True, "", engine="explorer")
 
+    def test_mutexes_that_are_used_as_they_must_not_be(self):
+        for name, explorer, relacy in (
+            ("mutex_is_unlocked_by_another", "unlock of a mutex that this thread does not hold", "OWNERSHIP"),
+            ("mutex_is_locked_twice", "deadlock", "RECURSION"),
+            ("mutex_is_tried_by_its_owner", "try_lock of a mutex that this thread holds already (try_lock at model_", "RECURSION"),
+            ("mutex_is_kept_to_the_end", "undefined behaviour: thread 0 ends and holds a mutex (lock at model_check/", "DESTROYING OWNED MUTEX"),
+            ("mutex_ends_while_it_is_held", "undefined behaviour: a mutex ends that thread 0 holds (lock at model_check/", "DESTROYING OWNED MUTEX"),
+            ("mutex_is_kept_behind_the_threads", "undefined behaviour: a mutex ends that is held (lock at", "DESTROYING OWNED MUTEX"),
+        ):
+            with self.subTest(name):
+                self.expect(name, "fail", False, explorer, engine="explorer")
+                self.expect(name, "fail", False, relacy)
+        self.expect("two_wait_with_one_mutex", "pass", True, "", engine="explorer")
+        self.expect("two_wait_with_two_mutexes", "fail", False, "wait for one condition variable with different mutexes",
+                    engine="explorer")
+
     def test_an_invariant_is_asked_after_every_step(self):
         self.expect("breaks_an_invariant", "fail", False, "n is two")
 

@@ -353,6 +353,69 @@ template <class Sync>
 struct exchange_fails_consume : exchanges<Sync, std::memory_order_consume> {};
 APIARY_CHECK(exchange_fails_consume);
 
+template <class Sync, auto Step>
+struct with_a_mutex : quiet<Sync> {
+    typename Sync::mutex mutex;
+    void thread(unsigned i) {
+        Sync::law(this->n.fetch_add(1, std::memory_order_relaxed) < 2, "more additions than threads");
+        if (i == 0) Step(mutex);
+    }
+};
+template <class Sync>
+struct mutex_is_unlocked_by_another : with_a_mutex<Sync, [](auto& m) { m.unlock(); }> {};
+APIARY_CHECK(mutex_is_unlocked_by_another);
+template <class Sync>
+struct mutex_is_locked_twice : with_a_mutex<Sync, [](auto& m) { m.lock(), m.lock(); }> {};
+APIARY_CHECK(mutex_is_locked_twice);
+template <class Sync>
+struct mutex_is_tried_by_its_owner : with_a_mutex<Sync, [](auto& m) { m.lock(), (void)m.try_lock(), m.unlock(); }> {};
+APIARY_CHECK(mutex_is_tried_by_its_owner);
+template <class Sync>
+struct mutex_is_kept_to_the_end : with_a_mutex<Sync, [](auto& m) { m.lock(); }> {};
+APIARY_CHECK(mutex_is_kept_to_the_end);
+template <class Sync>
+struct mutex_ends_while_it_is_held : quiet<Sync> {
+    void thread(unsigned i) {
+        quiet<Sync>::thread(i);
+        if (i != 0) return;
+        auto* const mutex = Sync::template create<typename Sync::mutex>();
+        mutex->lock();
+        Sync::destroy(mutex);
+    }
+};
+APIARY_CHECK(mutex_ends_while_it_is_held);
+template <class Sync>
+struct mutex_is_kept_behind_the_threads : quiet<Sync> {
+    typename Sync::mutex mutex;
+    void after() { mutex.lock(); }
+};
+APIARY_CHECK(mutex_is_kept_behind_the_threads);
+
+template <class Sync, bool OneMutex>
+struct two_wait_for_a_condition {
+    static constexpr const char* what = "two threads wait for a condition that a third one brings about";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array engine_laws{"deadlock"};
+    typename Sync::mutex first, second;
+    typename Sync::condvar told;
+    typename Sync::template atomic<bool> is_so{false};
+    void thread(unsigned i) {
+        if (i == 2) {
+            const typename Sync::lock one(first), other(second);
+            is_so.store(true, std::memory_order_relaxed);
+            return told.notify_all();
+        }
+        typename Sync::lock held(i == 0 || OneMutex ? first : second);
+        while (!is_so.load(std::memory_order_relaxed)) told.wait(held);
+    }
+};
+template <class Sync>
+struct two_wait_with_one_mutex : two_wait_for_a_condition<Sync, true> {};
+APIARY_CHECK(two_wait_with_one_mutex, model::explorer_only);
+template <class Sync>
+struct two_wait_with_two_mutexes : two_wait_for_a_condition<Sync, false> {};
+APIARY_CHECK(two_wait_with_two_mutexes, model::explorer_only);
+
 template <class Sync>
 struct breaks_an_invariant : quiet<Sync> {
     void thread(unsigned i) { this->n.store(static_cast<int>(i) + 1, std::memory_order_relaxed); }
