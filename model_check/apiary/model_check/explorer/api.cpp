@@ -24,6 +24,12 @@ void construct_cell(object& o, bool has_value) {
     self().constructed(o, has_value, 0, true);
 }
 
+void object_ends(object& o) {
+    if (engine::active() == nullptr || o.run != self().heap().run) return;
+    const inside scope;
+    self().object_ends(o);
+}
+
 void construct_blocker(object& o) { construct_atomic(o, true, 0); }
 
 std::uint64_t load(const object& o, std::memory_order order, const code_place& at) {

@@ -27,6 +27,9 @@ struct predicate {
     const void* closure;
 };
 
+// The end of an object, whatever it is.
+void object_ends(object& o);
+
 // Atomics.
 void construct_atomic(object& o, bool has_value, std::uint64_t value);
 std::uint64_t load(const object& o, std::memory_order order, const code_place& at);

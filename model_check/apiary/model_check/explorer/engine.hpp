@@ -203,6 +203,8 @@ public:
     location_info& locate(const object& o, std::uint32_t site);
     void constructed(object& o, bool has_value, std::uint64_t value, bool cell);
     void constructed_anew(const object& o, std::uint32_t block);
+    void object_ends(object& o);
+    [[noreturn]] void is_none(const object& o, std::uint32_t site);
     // The same of an atomic that stands in no object: under a name that is the same in every run, written at `since`.
     void constructed_at(object& o, std::uint32_t name, std::uint64_t address, std::uint64_t value, moment since,
                         std::string (*text_of)(std::uint64_t value) = nullptr);

@@ -37,6 +37,7 @@ struct explorer_sync {
     public:
         atomic() noexcept { explorer::construct_atomic(o_, false, 0); }
         explicit atomic(T value) noexcept { explorer::construct_atomic(o_, true, word(value)); }
+        ~atomic() { explorer::object_ends(o_); }
         atomic(const atomic&) = delete;
         atomic& operator=(const atomic&) = delete;
 
@@ -111,6 +112,7 @@ struct explorer_sync {
     public:
         cell() { explorer::construct_cell(o_, false); }
         explicit cell(T value) : value_(std::move(value)) { explorer::construct_cell(o_, true); }
+        ~cell() { explorer::object_ends(o_); }
         cell(const cell&) = delete;
         cell& operator=(const cell&) = delete;
 
@@ -151,7 +153,10 @@ struct explorer_sync {
     class mutex {
     public:
         mutex() { explorer::construct_blocker(o_); }
-        ~mutex() { explorer::lock_ends(o_); }
+        ~mutex() {
+            explorer::lock_ends(o_);
+            explorer::object_ends(o_);
+        }
         mutex(const mutex&) = delete;
         mutex& operator=(const mutex&) = delete;
         void lock(site at = site::current()) { explorer::lock(o_, at.where); }
@@ -179,6 +184,7 @@ struct explorer_sync {
     class condvar {
     public:
         condvar() { explorer::construct_blocker(o_); }
+        ~condvar() { explorer::object_ends(o_); }
         condvar(const condvar&) = delete;
         condvar& operator=(const condvar&) = delete;
         void wait(lock& l, site at = site::current()) { explorer::wait(o_, l.mutex_.o_, at.where); }
@@ -194,6 +200,7 @@ struct explorer_sync {
     class futex {
     public:
         explicit futex(std::uint32_t value) { explorer::construct_atomic(o_, true, value); }
+        ~futex() { explorer::object_ends(o_); }
         futex(const futex&) = delete;
         futex& operator=(const futex&) = delete;
 
@@ -266,6 +273,7 @@ struct explorer_sync {
     class parker {
     public:
         parker() { explorer::construct_blocker(o_); }
+        ~parker() { explorer::object_ends(o_); }
         parker(const parker&) = delete;
         parker& operator=(const parker&) = delete;
         void park(site at = site::current()) { (void)explorer::park(o_, false, at.where); }

@@ -40,6 +40,18 @@ void engine::constructed_anew(const object& o, std::uint32_t block) {
     }
 }
 
+// No event: a use that is not ordered before it is seen here, or by locate() when it comes.
+void engine::object_ends(object& o) {
+    if (attacks().no_lifetime) return;
+    const location_info& gone = memory_.objects[o.id];
+    const vector_clock& hb = knowledge();
+    for (unsigned t = 0; t < program_.threads; ++t)
+        if (t != current_ && gone.accesses[t] != 0 && hb[t] < gone.accesses[t])
+            fail("access to freed memory: an object ends in thread " + std::to_string(current_) + " while thread " +
+                 std::to_string(t) + " uses it; the use does not happen before");
+    o.run = ~memory_.run;
+}
+
 void engine::constructed(object& o, bool has_value, std::uint64_t value, bool cell) {
     const std::uint32_t block = memory_.find_block(&o);
     if (block != 0 && memory_.blocks[block - 1].freed && current_ != main_thread && !attacks().no_lifetime)
@@ -75,12 +87,21 @@ void engine::constructed_at(object& o, std::uint32_t name, std::uint64_t address
     memory_.objects.push_back(info);
 }
 
-location_info& engine::locate(const object& o, std::uint32_t site) {
-    if (o.run != memory_.run || o.id >= memory_.objects.size()) {
-        const std::uint32_t around = memory_.find_block(&o);
-        if (around != 0 && memory_.blocks[around - 1].freed) fail("access to freed memory: " + describe(site));
-        fail("uninitialised read: " + describe(site) + " uses an object that has not been constructed");
+void engine::is_none(const object& o, std::uint32_t site) {
+    if (o.run == ~memory_.run && o.id < memory_.objects.size()) {
+        const std::uint32_t in = memory_.objects[o.id].block;
+        fail("access to freed memory: " + describe(site) +
+             (in != 0 && memory_.blocks[in - 1].freed
+                  ? " after " + ending(memory_.blocks[in - 1]) + " that it was part of"
+                  : " uses an object that has ended"));
     }
+    const std::uint32_t around = memory_.find_block(&o);
+    if (around != 0 && memory_.blocks[around - 1].freed) fail("access to freed memory: " + describe(site));
+    fail("uninitialised read: " + describe(site) + " uses an object that has not been constructed, or that has ended");
+}
+
+location_info& engine::locate(const object& o, std::uint32_t site) {
+    if (o.run != memory_.run || o.id >= memory_.objects.size()) is_none(o, site);
     location_info& info = memory_.objects[o.id];
     if (attacks().no_lifetime) return info;
     if (info.block != 0) {

@@ -144,6 +144,66 @@ template <class Sync>
 struct constructed_anew_behind_its_use : constructed_anew<Sync, true> {};
 APIARY_CHECK(constructed_anew_behind_its_use);
 
+// Nothing says that the old one ends.
+template <class Sync>
+struct constructed_over : constructed_anew<Sync, false> {
+    void thread(unsigned i) {
+        if (i == 0) return constructed_anew<Sync, false>::thread(i);
+        if (this->head.exchange(nullptr, std::memory_order_acq_rel) != nullptr)
+            this->head.store(new (this->memory) node<Sync>, release);
+    }
+};
+APIARY_CHECK(constructed_over, model::explorer_only);
+
+// The same where nothing is constructed in its place: an object of its own ends, or a thread's local does.
+template <class Sync, bool Waits>
+struct ends_in_place : constructed_anew<Sync, Waits> {
+    static constexpr const char* what = "an object ends that another thread uses";
+    void thread(unsigned i) {
+        if (i == 0) {
+            if (node<Sync>* n = this->head.load(std::memory_order_acquire)) (void)n->word.load(relaxed);
+            this->used.store(true, release);
+        } else if (node<Sync>* n = this->head.exchange(nullptr, std::memory_order_acq_rel)) {
+            if (Waits) Sync::spin_until(this->used, [](bool u) { return u; });
+            n->~node();
+        }
+    }
+    void after() { Sync::deallocate(this->memory, sizeof(node<Sync>), alignof(node<Sync>)); }
+};
+template <class Sync>
+struct ends_too_early : ends_in_place<Sync, false> {};
+APIARY_CHECK(ends_too_early);
+template <class Sync>
+struct ends_behind_its_use : ends_in_place<Sync, true> {};
+APIARY_CHECK(ends_behind_its_use);
+
+template <class Sync, bool Waits, bool Cell>
+struct local_ends : two_threads<Sync> {
+    static constexpr std::array engine_laws{"deadlock"};
+    void thread(unsigned i) {
+        if (i == 0) {
+            node<Sync> mine;
+            this->posted.store(&mine, release);
+            if (Waits) Sync::spin_until(this->used, [](bool u) { return u; });
+        } else {
+            if (Cell)
+                (void)this->get().data.read();
+            else
+                (void)this->get().word.load(relaxed);
+            this->used.store(true, release);
+        }
+    }
+};
+template <class Sync>
+struct atomic_of_an_ended_local : local_ends<Sync, false, false> {};
+APIARY_CHECK(atomic_of_an_ended_local, model::explorer_only);
+template <class Sync>
+struct cell_of_an_ended_local : local_ends<Sync, false, true> {};
+APIARY_CHECK(cell_of_an_ended_local, model::explorer_only);
+template <class Sync>
+struct local_that_waits : local_ends<Sync, true, true> {};
+APIARY_CHECK(local_that_waits, model::explorer_only);
+
 // Each thread says which worker it is, gives way, and asks.
 template <class Sync, bool Plain>
 struct own_worker {
