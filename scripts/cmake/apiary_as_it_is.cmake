@@ -15,8 +15,8 @@ set(APIARY_AS_IT_IS_OPTIONS
 # condition, of two members that lie side by side); and with -flto it would compile anew, without all of this.
 set(APIARY_AS_IT_IS_LAST -fno-tree-loop-im -fno-hoist-adjacent-loads -fno-lto)
 
-# g++'s plug-in: classes that calls take or return by value are seen, and assembly that uses memory is refused (gxx_plugin.cpp).
-# Without g++'s headers for plug-ins there is no such target, and each verdict says that classes by value are not seen.
+# g++'s plug-in: classes that calls take or return by value are seen, ends of objects, too, and assembly that uses memory is
+# refused (gxx_plugin.cpp). Without g++'s headers for plug-ins there is no such target, and each verdict says what is not seen.
 function(apiary_add_gxx_plugin)
   if(TARGET apiary_gxx_plugin)
     return()
@@ -25,7 +25,7 @@ function(apiary_add_gxx_plugin)
     OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT EXISTS ${headers}/gcc-plugin.h)
     string(REGEX MATCH "^[0-9]+" major ${CMAKE_CXX_COMPILER_VERSION})
-    message(STATUS "code as it is: no headers of g++'s plug-ins: classes that calls take or return by value are not seen. "
+    message(STATUS "code as it is: no headers of g++'s plug-ins: classes that calls take or return by value, and ends of objects, are not seen. "
       "Remedy: apt-get install gcc-${major}-plugin-dev, and configure again")
     return()
   endif()

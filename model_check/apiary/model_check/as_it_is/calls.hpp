@@ -20,6 +20,9 @@ inline explorer::object& lock_at(const void* p, void* pc, std::size_t bytes = 8)
 inline explorer::object& queue_at(const void* p, std::size_t bytes, void* pc) {
     return the_runtime().locate(number(p), bytes, role::queue, access_kind::atomic_write, pc);
 }
+inline explorer::object& futex_at(const void* p, void* pc) {
+    return the_runtime().locate(number(p), 4, role::queue, access_kind::queue, pc);
+}
 
 [[noreturn]] void refuse_lock(void* pc);
 // A lock inside a library guards what is not watched; modelled threads change places at the

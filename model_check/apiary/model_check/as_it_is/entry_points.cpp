@@ -193,6 +193,12 @@ void __tsan_vptr_update(void** p, void* v) {
     if (*p != v) plain(p, sizeof *p, access_kind::write, CALLER);
 }
 
+// By our plug-in (gxx_plugin.cpp). What the last holder of an exception destroys is not asked about (libstdcxx.cpp).
+void apiary_object_ends(void* p, unsigned long n) {
+    if (in_program && !the_runtime().is_alone() && the_runtime().me().destroys_counted == 0)
+        plain(p, n, access_kind::end, CALLER);
+}
+
 #define ATOMIC(n, T)                                                                                    \
     T apiary_atomic##n##_load(const volatile T* p, int m) { return load<T>(p, m, CALLER); }             \
     T apiary_atomic##n##_exchange(volatile T* p, T v, int m) { return exchange<T>(p, v, m, CALLER); }   \

@@ -9,6 +9,9 @@
 // The language allows that copy: only a class whose copies are trivial is handed so; any other goes by reference, and its
 // constructors are instrumented. Passes behind may take the local out again; the instrumentation stays.
 //
+// Ends of objects. Where an object's bytes hold nothing any more, behind its destructor or at the end of its scope, g++ has a
+// mark, a clobber. There the runtime is told: all other uses come before. Not of more than 4 KiB.
+//
 // Pointers to members. g++ marks their two fields as having no address, and such fields are not instrumented: the mark goes.
 //
 // Refused, where the program is not built with ALLOW_ASSEMBLY: assembly and intrinsics that may use memory, and a function that is
@@ -22,6 +25,7 @@
 #include <gcc-plugin.h>
 #include <plugin-version.h>
 #include <tree.h>
+#include <ggc.h>
 #include <gimple.h>
 #include <tree-pass.h>
 #include <ssa.h>
@@ -32,7 +36,9 @@
 #include <diagnostic-core.h>
 #include <gimple-expr.h>
 #include <gimple-iterator.h>
+#include <gimple-walk.h>
 #include <gimplify.h>
+#include <gimplify-me.h>
 #include <tree-cfg.h>
 // clang-format on
 
@@ -131,6 +137,73 @@ void fields_have_addresses(const gassign* assigns) {
                 DECL_NONADDRESSABLE_P(TREE_OPERAND(part, 1)) = 0;
 }
 
+// ---- ends of objects
+
+tree object_ends = NULL_TREE;  // the runtime's function
+const ggc_root_tab roots[] = {{&object_ends, 1, sizeof(tree), &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node},
+                              LAST_GGC_ROOT_TAB};
+constexpr HOST_WIDE_INT largest_object = 4096;
+
+// The innermost function that a statement is of: others may be inlined in one.
+tree function_of(const gimple* statement) {
+    for (tree block = gimple_block(statement); block != NULL_TREE && TREE_CODE(block) == BLOCK;
+         block = BLOCK_SUPERCONTEXT(block))
+        if (inlined_function_outer_scope_p(block)) return block_ultimate_origin(block);
+    return current_function_decl;
+}
+
+// The locals whose addresses go anywhere but to an atomic operation on them: the others are nobody else's.
+using locals = hash_set<tree>;
+bool address_goes(gimple* statement, tree operand, tree argument, void* to) {
+    tree base = get_base_address(operand);
+    if (base == NULL_TREE || !DECL_P(base)) return false;
+    if (gimple_call_builtin_p(statement, BUILT_IN_NORMAL)) {
+        const char* name = IDENTIFIER_POINTER(DECL_NAME(gimple_call_fndecl(statement)));
+        const bool exchanges = std::strncmp(name, "__atomic_compare_exchange", 25) == 0;
+        if (std::strncmp(name, "__atomic_", 9) == 0 &&
+            (argument == gimple_call_arg(statement, 0) || (exchanges && argument == gimple_call_arg(statement, 1))))
+            return false;
+    }
+    static_cast<locals*>(to)->add(base);
+    return false;
+}
+void find_those_that_go(function* f, locals* found) {
+    basic_block bb;
+    FOR_EACH_BB_FN(bb, f) {
+        for (gphi_iterator at = gsi_start_phis(bb); !gsi_end_p(at); gsi_next(&at))
+            walk_stmt_load_store_addr_ops(at.phi(), found, nullptr, nullptr, address_goes);
+        for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at); gsi_next(&at))
+            walk_stmt_load_store_addr_ops(gsi_stmt(at), found, nullptr, nullptr, address_goes);
+    }
+}
+
+// In front of a constructor's work stands the same mark as behind a destructor's.
+bool tells_an_end(gimple_stmt_iterator* at, locals* gone) {
+    gimple* const clobber = gsi_stmt(*at);
+    if (!gimple_clobber_p(clobber)) return false;
+    if (CLOBBER_KIND(gimple_assign_rhs1(clobber)) != CLOBBER_EOL) {
+        tree function = function_of(clobber);
+        if (TREE_CODE(function) != FUNCTION_DECL || !DECL_CXX_DESTRUCTOR_P(function)) return false;
+    }
+    tree object = gimple_assign_lhs(clobber);
+    const HOST_WIDE_INT bytes = int_size_in_bytes(TREE_TYPE(object));
+    if (bytes <= 0 || bytes > largest_object || TYPE_EMPTY_P(TREE_TYPE(object)) || !may_be_shared(object)) return false;
+    if (tree base = get_base_address(object);
+        base != NULL_TREE && DECL_P(base) && !is_global_var(base) && !gone->contains(base))
+        return false;
+    if (object_ends == NULL_TREE) {
+        tree type = build_function_type_list(void_type_node, ptr_type_node, size_type_node, NULL_TREE);
+        object_ends = build_fn_decl("apiary_object_ends", type);
+        TREE_NOTHROW(object_ends) = 1;
+    }
+    tree address =
+        force_gimple_operand_gsi(at, build_fold_addr_expr(unshare_expr(object)), true, NULL_TREE, true, GSI_SAME_STMT);
+    gcall* call = gimple_build_call(object_ends, 2, address, build_int_cst(size_type_node, bytes));
+    gimple_set_location(call, gimple_location(clobber));
+    gsi_insert_before(at, call, GSI_SAME_STMT);
+    return true;
+}
+
 // ---- refusals
 
 bool uses_memory(const gasm* assembly) {
@@ -180,20 +253,23 @@ public:
         if (!sanitize_flags_p(SANITIZE_THREAD, f->decl))
             refuse(DECL_SOURCE_LOCATION(f->decl), "this function is kept from the instrumentation");
         bool changed = false;
+        locals gone;
+        find_those_that_go(f, &gone);
         basic_block bb;
         FOR_EACH_BB_FN(bb, f)
-        for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at); gsi_next(&at)) changed |= visit(&at);
+        for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at); gsi_next(&at)) changed |= visit(&at, &gone);
         if (!changed) return 0;
         gsi_commit_edge_inserts();
         return TODO_update_ssa_only_virtuals;
     }
 
 private:
-    static bool visit(gimple_stmt_iterator* at) {
+    static bool visit(gimple_stmt_iterator* at, locals* gone) {
         gimple* const statement = gsi_stmt(*at);
         if (const gassign* assigns = dyn_cast<gassign*>(statement)) fields_have_addresses(assigns);
         if (const gasm* assembly = dyn_cast<gasm*>(statement); assembly != nullptr && uses_memory(assembly))
             refuse(gimple_location(statement), "this assembly may use memory");
+        if (tells_an_end(at, gone)) return true;
         gcall* const call = dyn_cast<gcall*>(statement);
         if (call == nullptr || gimple_call_internal_p(call)) return false;
         if (uses_memory(call)) refuse(gimple_location(statement), "this intrinsic uses memory");
@@ -222,6 +298,7 @@ int plugin_init(plugin_name_args* arguments, plugin_gcc_version* version) {
     if (!plugin_default_version_check(version, &gcc_version)) return 1;
     for (int i = 0; i != arguments->argc; ++i)
         allows_assembly = allows_assembly || std::strcmp(arguments->argv[i].key, "allow_assembly") == 0;
+    register_callback(arguments->base_name, PLUGIN_REGISTER_GGC_ROOTS, nullptr, const_cast<ggc_root_tab*>(roots));
     comes_before("tsan", true, arguments->base_name);
     comes_before("tsan0", false, arguments->base_name);  // -O0
     return 0;

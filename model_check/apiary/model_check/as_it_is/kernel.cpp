@@ -74,12 +74,12 @@ int futex_wait(std::uint32_t* word, std::uint32_t expected, std::int64_t deadlin
     };
     if (ex::load(look(), std::memory_order_relaxed, at) != expected) return EAGAIN;
     if (has_passed(deadline)) return ETIMEDOUT;
-    ex::enter_queue(queue_at(word, 4, pc), at);
+    ex::enter_queue(futex_at(word, pc), at);
     ex::fence(std::memory_order_seq_cst, at);
     const ex::predicate same{[](const void* e, std::uint64_t v) { return v == *static_cast<const std::uint32_t*>(e); },
                              &expected};
     ex::wait_until(look(), same, std::memory_order_relaxed, at, "futex compares", true);
-    if (ex::block_in_queue(queue_at(word, 4, pc), deadline != never, at)) return 0;
+    if (ex::block_in_queue(futex_at(word, pc), deadline != never, at)) return 0;
     sleep_until(deadline);
     return ETIMEDOUT;
 }
@@ -87,7 +87,7 @@ int futex_wait(std::uint32_t* word, std::uint32_t expected, std::int64_t deadlin
 long futex_wake(std::uint32_t* word, int most, void* pc) {
     const ex::code_place& at = place_of_call(pc);
     ex::fence(std::memory_order_seq_cst, at);
-    ex::object& queue = queue_at(word, 4, pc);
+    ex::object& queue = futex_at(word, pc);
     if (most >= static_cast<int>(ex::max_threads)) return ex::notify_all(queue, at);
     long woken = 0;
     while (most-- > 0) woken += ex::notify_one(queue, at);

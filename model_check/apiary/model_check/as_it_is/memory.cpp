@@ -28,6 +28,10 @@ const char* name_of(access_kind how) {
             return "the allocation of this memory";
         case access_kind::release:
             return "the freeing of this memory";
+        case access_kind::end:
+            return "the end of this object";
+        case access_kind::queue:
+            return "a futex's queue";
         case access_kind::atomic_read:
             return "an atomic read";
         case access_kind::atomic_write:
@@ -41,7 +45,7 @@ std::string thread_name(unsigned t) {
 }
 
 // A race that can be gone on from: memory does not end in it, and no atomic begins anew.
-bool may_be_relaxed(access_kind a) { return a != access_kind::allocation && a != access_kind::release; }
+bool may_be_relaxed(access_kind a) { return !is_of_a_life(a) && a != access_kind::end; }
 
 std::string access_text(access_kind what, void* at, unsigned thread) {
     return std::string(name_of(what)) + " at " + place_text(at) + " (" + thread_name(thread) + ")";
@@ -56,8 +60,8 @@ bool runtime::may_go_on(const touch& x, access_kind how) const {
 }
 
 void runtime::race(const touch& x, access_kind how, void* pc) {
-    const bool ends = x.how() == access_kind::release || how == access_kind::release;
-    engine().fail((ends ? "access to freed memory: " : "data race: ") +
+    const auto ends = [](access_kind a) { return a == access_kind::release || a == access_kind::end; };
+    engine().fail((ends(x.how()) || ends(how) ? "access to freed memory: " : "data race: ") +
                   access_text(how, pc, engine().current_thread()) + " and " + access_text(x.how(), x.pc, x.thread()) +
                   " are not ordered by happens-before" + engine().missing_edge(x.thread(), x.when() - 1U));
 }
@@ -86,7 +90,7 @@ void runtime::check_touch(granule& g, bool on_heap, touch now) {
     ex::engine& e = engine();
     const unsigned t = now.thread();
     const access_kind how = now.how();
-    const bool strongest = how == access_kind::write;
+    const bool strongest = how == access_kind::write || how == access_kind::end;
     const ex::vector_clock& known = e.knowledge();
     const touch* life = nullptr;  // the last that gave or took the memory; it stays
     touch* kept = g.touches.begin();
@@ -138,8 +142,10 @@ void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind 
     ex::engine& e = engine();
     note_access(address, how);
     if (e.tracing() && !is_private(address) && !is_library(place_of_call(pc).file_name()))
-        e.show_plain(e.sites().intern(place_of_call(pc), writes(how) ? "write" : "read", ex::site_table::no_order),
-                     address, writes(how));
+        e.show_plain(
+            e.sites().intern(place_of_call(pc), how == access_kind::end ? "end" : (writes(how) ? "write" : "read"),
+                             ex::site_table::no_order),
+            address, writes(how));
     const std::uintptr_t end = address + size;
     const std::uint64_t moment = now(0, how, pc).moment();
     const bool alone = e.current_thread() == ex::main_thread;

@@ -111,7 +111,7 @@ void runtime::before() {
     objects_.clear();
     for (library_lock& l : library_locks_) l.at = nullptr;
     counted_.clear();
-    started_ = 0;
+    started_ = joined_ = 0;
     quiet_from_ = 0;
     asked_alone_ = 0;
     finished_ = false;
@@ -241,6 +241,7 @@ void* runtime::join(unsigned t, void* pc) {
     const ex::predicate over{[](const void*, std::uint64_t v) { return v == 1; }, nullptr};
     ex::wait_until(threads_[t].ended, over, std::memory_order_acquire, place_of_call(pc), "join", false);
     me().clock = std::max(me().clock, threads_[t].clock);
+    if (self() == 0) ++joined_;
     return threads_[t].result;
 }
 

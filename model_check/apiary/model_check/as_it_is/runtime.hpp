@@ -134,6 +134,8 @@ public:
         const unsigned t = engine().current_thread();
         return t == explorer::main_thread ? 0 : t;
     }
+    // No other thread is, or each has been joined here: what is done now is ordered with all that others do.
+    [[nodiscard]] bool is_alone() const { return joined_ == started_ && self() == 0; }
     [[nodiscard]] modelled_thread& me() { return threads_[self()]; }
     [[nodiscard]] bool concurrent() const { return !engine().sequential(); }
     [[nodiscard]] static explorer::engine& engine() { return *explorer::engine::active(); }
@@ -286,7 +288,7 @@ private:
     void forgive_what_is_reachable();
 
     const scenario* scenario_ = nullptr;
-    unsigned count_ = 1, started_ = 0;
+    unsigned count_ = 1, started_ = 0, joined_ = 0;
     bool races_are_relaxed_ = false;
     bool finished_ = false;         // the scenario's body
     bool is_simple_ = false;        // no trace is asked for

@@ -48,7 +48,7 @@ bool granule::takes_again(touch now, bool on_heap) {
             return true;
         }
         // A plain write stays behind other writes: the order of those counts.
-        if (how == access_kind::write) others = others || x->how() != access_kind::read;
+        if (plain_write(how)) others = others || x->how() != access_kind::read;
         if (is_alone) continue;
         if (x->how() == access_kind::release) return false;
         if (x->thread() != now.thread() && x->thread() != explorer::main_thread && conflict(x->how(), how))

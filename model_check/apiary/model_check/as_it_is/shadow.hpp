@@ -21,8 +21,11 @@
 
 namespace apiary::model::as_it_is {
 
-enum class access_kind : std::uint8_t { read, write, atomic_read, atomic_write, allocation, release };
-constexpr bool is_atomic(access_kind a) { return a == access_kind::atomic_read || a == access_kind::atomic_write; }
+// `end`: of an object, whose bytes stay; as a write it is the last. `queue`: a futex by its address, which needs no object there.
+enum class access_kind : std::uint8_t { read, write, atomic_read, atomic_write, allocation, release, end, queue };
+constexpr bool is_atomic(access_kind a) {
+    return a == access_kind::atomic_read || a == access_kind::atomic_write || a == access_kind::queue;
+}
 constexpr bool writes(access_kind a) { return a != access_kind::read && a != access_kind::atomic_read; }
 constexpr bool plain_write(access_kind a) { return writes(a) && !is_atomic(a); }
 
@@ -71,13 +74,17 @@ struct located {
 
 constexpr bool is_of_a_life(access_kind a) { return a == access_kind::allocation || a == access_kind::release; }
 constexpr bool conflict(access_kind a, access_kind b) {
-    return (writes(a) || writes(b)) && !(is_atomic(a) && is_atomic(b));
+    return (writes(a) || writes(b)) && !(is_atomic(a) && is_atomic(b)) &&
+           !(a == access_kind::queue && b == access_kind::end) && !(a == access_kind::end && b == access_kind::queue);
 }
 
 // Sets of threads, one in each byte: of those that read, write, read atomically, write atomically.
 using thread_sets = std::uint32_t;
 constexpr thread_sets in_set_of(access_kind a, unsigned threads) {
-    return threads << 8 * static_cast<unsigned>(is_of_a_life(a) ? access_kind::write : a);
+    const access_kind of = a <= access_kind::atomic_write ? a
+                           : a == access_kind::queue      ? access_kind::atomic_write
+                                                          : access_kind::write;
+    return threads << 8 * static_cast<unsigned>(of);
 }
 // One thread in the set of each kind that conflicts with this one.
 constexpr thread_sets in_sets_against(access_kind a) {
