@@ -35,8 +35,8 @@
 //   create_array<T>(n), destroy_array(p, n)   arrays of default-constructed T.
 //   scoped<T>             an automatic object that other threads reach (a job or a latch on a stack): `scoped<T> x(args)`,
 //                         `*x`, `x->`. A checker reports an operation on an atomic or a cell in it after its scope has
-//                         ended, and one that the end does not come after. A plain T on a stack is not watched: the
-//                         next frame lies where it was. Hand out `&*x`, not a reference to x. Real: a T.
+//                         ended, and one that the end does not come after. Of a plain T on a stack not every
+//                         checker sees the end: the next frame lies where it was. Hand out `&*x`, not a reference to x. Real: a T.
 //   current<T>(), set_current(p)   a T* of the thread's own, null at first: `thread_local T*`, but of the *modelled*
 //                         thread under a checker, where all modelled threads are one thread and share thread_local.
 //   allocate(bytes, alignment), deallocate(p, bytes, alignment)   memory that its user constructs in, such as
