@@ -134,7 +134,7 @@ struct program {
     void (*after)(void* check);
     std::string_view (*outcome)(void* check, std::array<char, 128>& buffer);  // may be null
     void (*destroy)(void* check);
-    void (*left)();  // may be null; after each run, however it ended
+    void (*left)();          // may be null; after each run, however it ended
     const char* recognised;  // may be null: waits are spin_until(), and no loop of the program's is recognised
     const char* no_finding;  // may be null; a failure for this reason ends the search, and nothing is drawn of it
 };
