@@ -204,6 +204,19 @@ class Parts(TreeCase):
             with self.subTest(said, code=code):
                 self.assertIn(f"PART {seen}", self.part("outside_part()")[0])
 
+    def test_the_speed_of_code_as_it_is_is_judged_by_its_interval(self) -> None:
+        self.assertIn("PART skipped", self.part("speed_part()")[0], "no program")
+        program = self.root / "build/model/bin/chase_lev_deque_twins"
+        row = "{}    as it is takes 2.90 [2.80, 3.10] of the time over Sync: {}"
+        for words, code, seen in ((["within 3", "within 3"], 0, "passed ['2 of 2"), (["within 3", "unresolved"], 0, "passed ['1 of 2"),
+                                  (["BEYOND 3"], 1, "failed ['0 of 1"), (["BEYOND 3"], 0, "failed"), (["within 3"], 1, "failed"),
+                                  ([], 0, "failed")):
+            said = "".join(f"echo '{row.format(f'a_check_{i}', word)}'\n" for i, word in enumerate(words))
+            fakes.script(program, f"#!/bin/sh\n{said}exit {code}\n")
+            fakes.of_this_source(self.root, program)
+            with self.subTest(words, code=code):
+                self.assertIn(f"PART {seen}", self.part("speed_part()")[0])
+
     def test_museum(self) -> None:
         (self.root / "model_check/museum").mkdir()
         rows = [f"{id},a defect,a paper,I,,,{'' if id == 'A01' else 'nobody has looked'}" for id in catalogue.DEMANDED]

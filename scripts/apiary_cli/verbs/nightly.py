@@ -25,11 +25,11 @@ from . import check, entrants, museum, prove, race, setup, stress
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
 Sets up, builds everything, and divides what is left of the budget: the tests, then the model
-checks, the long form of outside code, the museum's times to detect, the mutants, the stresses under the sanitizers,
+checks, the long form of outside code and the explorer's speed, the museum's times to detect, the mutants, the stresses under the sanitizers,
 a minute of the echo example under TSan, the exact counts, the plan smoke (each scenario and subject once), and
 the race. With 25 minutes or more all tests run, the museum is timed, the echo runs, instructions are
 counted and smoke is raced; with less, the unit tests.
-The long form and the mutants of memory orders need an hour, those of logic three. The race is the plan nightly where
+The long form, the speed and the mutants of memory orders need an hour, those of logic three. The race is the plan nightly where
 the time allows, else quick, else smoke. Nothing is left out silently: the page says what did not fit.
 
 writes:  build/nightly/summary.md, build/nightly/junit.xml (both also where it is stopped: of the parts so far),
@@ -48,6 +48,9 @@ ECHO_SECONDS, TOO_FEW_DESCRIPTORS = 60.0, 77
 FOLDER = repo.BUILD / "nightly"
 OUTSIDE_TABLE = Path("model_check/outside/table_test.py")
 OUTSIDE_ROW = re.compile(r"^(same|other|left out) (\w+ \w+): (.*)$", re.MULTILINE)
+SPEED_TAKES, SPEED_ROUNDS = 3 * 60.0, "21"
+SPEED_ROW = re.compile(r"^(\w+) +as it is takes (.+): (within|unresolved|BEYOND)\b", re.MULTILINE)
+SPEED_WORDS = {"within": PASSED, "unresolved": SKIPPED, "BEYOND": FAILED}
 OUTSIDE_WORDS = {"same": PASSED, "other": FAILED, "left out": SKIPPED}
 
 
@@ -149,6 +152,20 @@ def outside_part() -> Part:
     if not cases or done.ok == any(case.status == FAILED for case in cases):
         cases.append(Case("the long table", FAILED, done.seconds, done.out[-500:] or done.how()))
     return Part("outside", cases, lines=[f"{same} of {rows} rows are as {OUTSIDE_TABLE.parent}/README.md has them"])
+
+
+def speed_part() -> Part:
+    """What an explored run of ordinary C++ takes, over that of the same check over Sync: by the interval, three times at most."""
+    program = repo.BUILD / "model" / "bin" / "chase_lev_deque_twins"
+    if not program.exists():
+        return left_out("speed", "code as it is needs g++ on x86-64")
+    sources.refuse_other(repo.BUILD / "model", [program], "scripts/apiary build model")
+    done = proc.run([str(program), "--speed", SPEED_ROUNDS], timeout=10 * SPEED_TAKES, merge=True)
+    cases = [Case(name, SPEED_WORDS[word], 0.0, said) for name, said, word in SPEED_ROW.findall(done.out)]
+    if not cases or done.ok == any(case.status == FAILED for case in cases):
+        cases.append(Case("the comparison", FAILED, done.seconds, done.out[-500:] or done.how()))
+    within = sum(case.status == PASSED for case in cases)
+    return Part("speed", cases, lines=[f"{within} of {len(cases)} checks take at most three times as long as it is"])
 
 
 def museum_part() -> Part:
@@ -312,11 +329,12 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     whole = budget >= ALL_TESTS_FROM
     if not args.no_build:
         yield "tests", lambda: tests_part(list(check.PARTS) if whole else ["python", "ci"])
-    fixed = ((MUTATION_FROM, MUTATION_TAKES), (OUTSIDE_FROM, OUTSIDE_TAKES), (LOGIC_FROM, LOGIC_TAKES))
+    fixed = ((MUTATION_FROM, MUTATION_TAKES), (OUTSIDE_FROM, OUTSIDE_TAKES + SPEED_TAKES), (LOGIC_FROM, LOGIC_TAKES))
     rest, words = remainder(budget, time.monotonic() - started + sum(takes for least, takes in fixed if budget >= least))
     say(f"nightly: {words}")
     yield "prove", lambda: prove_part(SHARES["prove"] * rest)
     yield "outside", outside_part, budget >= OUTSIDE_FROM
+    yield "speed", speed_part, budget >= OUTSIDE_FROM
     yield "museum", museum_part, whole, "museum --times"
     yield "mutation", mutation_part, budget >= MUTATION_FROM, "mutate"
     yield "logic", logic_part, budget >= LOGIC_FROM, "mutate --logic"
