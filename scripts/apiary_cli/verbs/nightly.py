@@ -24,13 +24,13 @@ from . import check, entrants, museum, prove, race, setup, stress
 
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
-Sets up, builds everything, and divides what is left of the budget: the tests, then the model
-checks, the long form of outside code and the explorer's speed, the museum's times to detect, the mutants, the stresses under the sanitizers,
-a minute of the echo example under TSan, the exact counts, the plan smoke (each scenario and subject once), and
-the race. With 25 minutes or more all tests run, the museum is timed, the echo runs, instructions are
-counted and smoke is raced; with less, the unit tests.
-The long form, the speed and the mutants of memory orders need an hour, those of logic three. The race is the plan nightly where
-the time allows, else quick, else smoke. Nothing is left out silently: the page says what did not fit.
+Sets up, builds everything, and divides what is left of the budget: the tests, then the model checks, the long
+form of outside code and the explorer's speed, the museum's times to detect, the mutants, the stresses under the
+sanitizers, a minute of the echo example under TSan, the exact counts, the plan smoke (each scenario and subject
+once), and the race. With 25 minutes or more all tests run, the museum is timed, the echo runs, instructions are
+counted and smoke is raced; with less, the unit tests. The long form, the speed and the mutants of memory orders
+need an hour, those of logic three. The race is the plan nightly where the time allows, else quick, else smoke.
+Nothing is left out silently: the page says what did not fit.
 
 writes:  build/nightly/summary.md, build/nightly/junit.xml (both also where it is stopped: of the parts so far),
          and what prove, stress and race write
