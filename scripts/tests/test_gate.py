@@ -143,7 +143,7 @@ class ExitCodes(unittest.TestCase):
             mock.patch.object(race, "perform", side_effect=[race.Outcome(Path("x"), code) for code in (4, 1)]),
             contextlib.redirect_stdout(io.StringIO()),
         ):
-            self.assertEqual(compare.run(parser.parse_args(["no-commit", ".", "--repeat", "2"])), 1)
+            self.assertEqual(compare.run(parser.parse_args(["HEAD", ".", "--repeat", "2"])), 1)
 
 
 if __name__ == "__main__":
