@@ -4,10 +4,13 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <condition_variable>
 #include <future>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <semaphore>
+#include <shared_mutex>
 #include <stop_token>
 #include <thread>
 
@@ -165,3 +168,111 @@ APIARY_SCENARIO(libstdcxx_barrier, "libstdcxx_barrier_asked_too_early") { two_me
 APIARY_FAILING_SCENARIO(libstdcxx_barrier_asked_too_early, "data race") { two_meet_at_a_barrier(false); }
 APIARY_SCENARIO(libstdcxx_future_is_polled, "libstdcxx_future_is_not_asked") { polls_a_future(true); }
 APIARY_FAILING_SCENARIO(libstdcxx_future_is_not_asked, "data race") { polls_a_future(false); }
+
+namespace {
+// Two writers and two readers; or the writers, too, hold only a reader's lock.
+void shared_mutex_of(bool writes_as_reader) {
+    std::shared_mutex mutex;
+    int n = 0;
+    const auto writes = [&] {
+        if (writes_as_reader) {
+            const std::shared_lock held(mutex);
+            ++n;
+        } else {
+            const std::unique_lock held(mutex);
+            ++n;
+        }
+    };
+    const auto reads = [&] {
+        const std::shared_lock held(mutex);
+        const int seen = n;
+        apiary::check(seen == n && seen >= 0 && seen <= 2, "written while it was read");
+    };
+    std::thread a(writes), b(writes), c(reads), d(reads);
+    a.join();
+    b.join();
+    c.join();
+    d.join();
+    apiary::check(n == 2, "a count was lost");
+}
+// Two threads call with one flag, or each with its own.
+void called_once(bool of_one_flag) {
+    std::once_flag flags[2];
+    int calls = 0;
+    const auto asks = [&](int i) {
+        std::call_once(flags[of_one_flag ? 0 : i], [&] { ++calls; });
+        apiary::check(calls == 1, "not called once");
+    };
+    std::thread a(asks, 0), b(asks, 1);
+    a.join();
+    b.join();
+}
+// The first call throws, so that the next one counts: the other thread's, or the same thread's when it tries again.
+void call_that_throws(bool tries_again) {
+    std::once_flag flag;
+    int calls = 0, done = 0;
+    const auto asks = [&] {
+        for (int left = tries_again ? 2 : 1; left > 0; --left) {
+            try {
+                std::call_once(flag, [&] {
+                    if (++calls == 1) throw 1;
+                    ++done;
+                });
+                break;
+            } catch (int) {
+            }
+        }
+        apiary::check(done == 1, "nobody called it");
+    };
+    std::thread a(asks), b(asks);
+    a.join();
+    b.join();
+    apiary::check(calls == 2, "called again");
+}
+// The wait is given the token, or its condition asks the token and nobody notifies the waiter.
+void waits_until_stopped(bool gives_the_token) {
+    std::stop_source source;
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::thread waiter([&, token = source.get_token()] {
+        std::unique_lock held(mutex);
+        if (gives_the_token)
+            apiary::check(!changed.wait(held, token, [] { return false; }), "what never comes came");
+        else
+            changed.wait(held, [&] { return token.stop_requested(); });
+        apiary::check(token.stop_requested(), "ended although nobody asked");
+    });
+    source.request_stop();
+    waiter.join();
+}
+// Whether the notifier holds the lock while it writes.
+void waits_with_a_shared_lock(bool locks) {
+    std::shared_mutex mutex;
+    std::condition_variable_any changed;
+    std::atomic<bool> ready{false};
+    std::thread waiter([&] {
+        std::shared_lock held(mutex);
+        changed.wait(held, [&] { return ready.load(); });
+    });
+    {
+        std::unique_lock held(mutex, std::defer_lock);
+        if (locks) held.lock();
+        ready.store(true);
+    }
+    changed.notify_one();
+    waiter.join();
+}
+}  // namespace
+
+APIARY_SCENARIO(libstdcxx_shared_mutex, "libstdcxx_shared_mutex_written_as_reader") { shared_mutex_of(false); }
+APIARY_FAILING_SCENARIO(libstdcxx_shared_mutex_written_as_reader, "data race") { shared_mutex_of(true); }
+APIARY_SCENARIO(libstdcxx_call_once, "libstdcxx_call_once_of_two_flags") { called_once(true); }
+APIARY_FAILING_SCENARIO(libstdcxx_call_once_of_two_flags, "data race") { called_once(false); }
+APIARY_SCENARIO(libstdcxx_call_once_throws, "libstdcxx_call_once_is_given_up") { call_that_throws(true); }
+APIARY_FAILING_SCENARIO(libstdcxx_call_once_is_given_up, "nobody called it") { call_that_throws(false); }
+APIARY_SCENARIO(libstdcxx_stop_ends_a_wait, "libstdcxx_stop_without_notice") { waits_until_stopped(true); }
+APIARY_FAILING_SCENARIO(libstdcxx_stop_without_notice, "deadlock") { waits_until_stopped(false); }
+APIARY_SCENARIO(libstdcxx_condition_of_a_shared_lock, "libstdcxx_condition_written_unlocked") {
+    waits_with_a_shared_lock(true);
+}
+APIARY_FAILING_SCENARIO(libstdcxx_condition_written_unlocked, "deadlock") { waits_with_a_shared_lock(false); }

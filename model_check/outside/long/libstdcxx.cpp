@@ -4,9 +4,11 @@
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <condition_variable>
 #include <future>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <semaphore>
 #include <stop_token>
 #include <thread>
@@ -179,4 +181,27 @@ APIARY_SCENARIO(long_shared_future_of_two, "libstdcxx_future_is_not_asked") {
     promise.set_value(7);
     a.join();
     b.join();
+}
+
+// What the notifier writes ends the wait, or the stop; wait() says which.
+APIARY_SCENARIO(long_stop_or_notice_ends_a_wait, "libstdcxx_stop_without_notice") {
+    std::stop_source source;
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    bool ready = false;
+    std::thread waiter([&, token = source.get_token()] {
+        std::unique_lock held(mutex);
+        const bool came = changed.wait(held, token, [&] { return ready; });
+        apiary::check(came == ready && (came || token.stop_requested()), "ended although nothing came");
+    });
+    std::thread notifier([&] {
+        {
+            const std::lock_guard held(mutex);
+            ready = true;
+        }
+        changed.notify_one();
+    });
+    source.request_stop();
+    waiter.join();
+    notifier.join();
 }

@@ -2,9 +2,9 @@
 #include <apiary/check.hpp>
 
 #if __has_include(<concurrentqueue/moodycamel/concurrentqueue.h>)  // Debian 13, Ubuntu 24.04
-#include <concurrentqueue/moodycamel/concurrentqueue.h>
+#include <concurrentqueue/moodycamel/blockingconcurrentqueue.h>
 #else
-#include <concurrentqueue/concurrentqueue.h>
+#include <concurrentqueue/blockingconcurrentqueue.h>
 #endif
 
 #include <thread>
@@ -15,6 +15,7 @@ struct small : moodycamel::ConcurrentQueueDefaultTraits {
     static const size_t EXPLICIT_INITIAL_INDEX_SIZE = 2;
     static const size_t IMPLICIT_INITIAL_INDEX_SIZE = 2;
     static const size_t INITIAL_IMPLICIT_PRODUCER_HASH_SIZE = 4;
+    static const int MAX_SEMA_SPINS = 1;
 };
 using queue = moodycamel::ConcurrentQueue<int, small>;
 
@@ -66,4 +67,30 @@ APIARY_SCENARIO(long_two_consumers, "moodycamel_token_of_two_threads") {
     b.join();
     apiary::check(got[0] == 0 || got[0] != got[1], "doubled");
     all_are_there(q, got[0] + got[1], 6);
+}
+
+APIARY_SCENARIO(long_blocking_two_consumers, "moodycamel_blocking_queue_waits_for_more") {
+    moodycamel::BlockingConcurrentQueue<int, small> q(4);
+    int got[2] = {};
+    std::thread a([&] { q.wait_dequeue(got[0]); }), b([&] { q.wait_dequeue(got[1]); });
+    q.enqueue(1);
+    q.enqueue(2);
+    a.join();
+    b.join();
+    apiary::check(got[0] + got[1] == 3 && got[0] != got[1], "lost or doubled");
+}
+
+APIARY_SCENARIO(long_semaphore_of_three, "moodycamel_semaphore_of_two_places") {
+    moodycamel::LightweightSemaphore s(1, 1);
+    int held = 0;
+    const auto in_turn = [&] {
+        apiary::check(s.wait(), "gave up");
+        ++held;
+        s.signal();
+    };
+    std::thread a(in_turn), b(in_turn), c(in_turn);
+    a.join();
+    b.join();
+    c.join();
+    apiary::check(held == 3 && s.availableApprox() == 1, "a signal was lost or doubled");
 }
