@@ -2,7 +2,12 @@
 // destructor. Each once too early, and once behind the use.
 #include <apiary/check.hpp>
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <climits>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -168,4 +173,56 @@ void two_leave(std::memory_order order) {
 APIARY_SCENARIO(last_one_to_leave_ends_it, "owner_counts_relaxed") { two_leave(std::memory_order_acq_rel); }
 APIARY_FAILING_SCENARIO(owner_counts_relaxed, "access to freed memory: the end of this object") {
     two_leave(std::memory_order_release);
+}
+
+// A futex is woken by its address, which needs no object there: it may have ended, and another may stand there by then.
+namespace {
+using word = std::atomic<int>;
+std::thread stores_and_wakes(word& w) {
+    return std::thread([&w] {
+        w.store(1);
+        ::syscall(SYS_futex, &w, FUTEX_WAKE_PRIVATE, INT_MAX);
+    });
+}
+void local_is_woken(bool waits) {
+    std::thread a;
+    {
+        word w{0};
+        a = stores_and_wakes(w);
+        while (waits && w.load() == 0) {
+        }
+    }
+    a.join();
+}
+void another_stands_where_a_futex_was(bool waits) {
+    alignas(word) static std::byte room[sizeof(word)];
+    auto* const w = new (room) word(0);
+    std::thread a = stores_and_wakes(*w);
+    while (waits && w->load() == 0) {
+    }
+    std::destroy_at(w);
+    auto* const next = new (room) word(0);
+    std::thread b([next] { next->wait(0); });
+    next->store(2);
+    next->notify_all();
+    a.join();
+    b.join();
+    apiary::check(next->load() == 2, "the wake wrote");
+}
+}  // namespace
+APIARY_FAILING_SCENARIO(futex_is_freed_before_its_wake, "access to freed memory") {
+    auto* const w = new word(0);
+    std::thread a = stores_and_wakes(*w);
+    while (w->load() == 0) {
+    }
+    delete w;
+    a.join();
+}
+APIARY_FAILING_SCENARIO(futex_ends_before_its_store, "access to freed memory") { local_is_woken(false); }
+APIARY_SCENARIO(futex_is_woken_behind_its_end, "futex_ends_before_its_store") { local_is_woken(true); }
+APIARY_FAILING_SCENARIO(futex_is_made_anew_before_its_store, "data race: an atomic write") {
+    another_stands_where_a_futex_was(false);
+}
+APIARY_SCENARIO(futex_is_woken_where_another_stands, "futex_is_made_anew_before_its_store") {
+    another_stands_where_a_futex_was(true);
 }

@@ -258,7 +258,9 @@ ex::object& runtime::locate(std::uintptr_t address, std::size_t size, role what,
     if (ex::object* const found = at_these_bytes(g, range->is_heap, wanted, how, pc)) return *found;
     std::uint64_t value = 0;
     if (what == role::atomic) std::memcpy(&value, reinterpret_cast<const void*>(address), size);
-    ex::object& made = begin_location(address, what, origin_of(g, wanted.mask()), value, nullptr);
+    // A futex's queue is the kernel's, by the address alone: no object's beginning or end is its own.
+    const plain_origin from = how == access_kind::queue ? plain_origin{} : origin_of(g, wanted.mask());
+    ex::object& made = begin_location(address, what, from, value, nullptr);
     g.atomics.push_back({&made, wanted.offset, wanted.size, what});
     return made;
 }

@@ -7,7 +7,7 @@
 // Invariants
 //   W1  Plain writes to one byte stand in the list in the order of happens-before: any other pair is a race.
 //   W2  A location's name is a function of its address and of the plain write that made it, so that it is the same in
-//       every run that replays the same graph.
+//       every run that replays the same graph. A futex's queue has it of the address alone.
 #pragma once
 
 #include <array>
@@ -74,8 +74,8 @@ struct located {
 
 constexpr bool is_of_a_life(access_kind a) { return a == access_kind::allocation || a == access_kind::release; }
 constexpr bool conflict(access_kind a, access_kind b) {
-    return (writes(a) || writes(b)) && !(is_atomic(a) && is_atomic(b)) &&
-           !(a == access_kind::queue && b == access_kind::end) && !(a == access_kind::end && b == access_kind::queue);
+    if (a == access_kind::queue || b == access_kind::queue) return is_of_a_life(a) || is_of_a_life(b);
+    return (writes(a) || writes(b)) && !(is_atomic(a) && is_atomic(b));
 }
 
 // Sets of threads, one in each byte: of those that read, write, read atomically, write atomically.
@@ -86,9 +86,11 @@ constexpr thread_sets in_set_of(access_kind a, unsigned threads) {
                                                           : access_kind::write;
     return threads << 8 * static_cast<unsigned>(of);
 }
-// One thread in the set of each kind that conflicts with this one.
+// One thread in the set of each kind that conflicts with this one. A queue's stand in the set of atomic writes, which they are
+// taken for here: check_touch() tells them apart.
 constexpr thread_sets in_sets_against(access_kind a) {
     thread_sets all = 0;
+    if (a == access_kind::queue) a = access_kind::atomic_write;
     for (const access_kind b :
          {access_kind::read, access_kind::write, access_kind::atomic_read, access_kind::atomic_write})
         if (conflict(a, b)) all |= in_set_of(b, 1);
