@@ -5,8 +5,8 @@
 
 namespace waits {
 
-enum class op : std::uint8_t { try_until_locked, poll, set, lock_both, spin_on_a_bit, try_once, lock };
-constexpr unsigned ops = 7;
+enum class op : std::uint8_t { try_until_locked, poll, set, lock_both, spin_on_a_bit, try_once, lock, count };
+constexpr unsigned ops = 8;
 
 struct action {
     op what;

@@ -16,6 +16,7 @@ struct shared {
     bool is_set[2] = {false, false};  // the same
     std::atomic<unsigned> word{0};
     unsigned visits_of_the_word = 0;  // guarded by its lowest bit
+    std::atomic<unsigned> owners{1};
 };
 
 // std::lock with a bound; false: it gave up.
@@ -90,6 +91,23 @@ bool does(unsigned t, const action& a, shared& s, unsigned rounds) {
                 saw(t, 20);
             }
             return true;
+        case op::count: {  // as std::weak_ptr::lock does; the number comes back to what it was
+            unsigned before = s.owners.load(std::memory_order_relaxed);
+            if (rounds == 0) {
+                while (!s.owners.compare_exchange_strong(before, before + 1, std::memory_order_acq_rel,
+                                                         std::memory_order_relaxed)) {
+                }
+            } else {
+                unsigned n = 0;
+                while (n < rounds && !s.owners.compare_exchange_strong(before, before + 1, std::memory_order_acq_rel,
+                                                                       std::memory_order_relaxed))
+                    ++n;
+                if (n == rounds) return false;
+            }
+            saw(t, 30 + before);
+            s.owners.fetch_sub(1, std::memory_order_acq_rel);
+            return true;
+        }
         case op::lock: {
             const std::lock_guard held(m);
             saw(t, s.visits[i]++);

@@ -37,8 +37,8 @@ const as_it_is::scenario scenario{"waits", waits::run,
                                   outcome_text};
 
 const char* name_of(waits::op what) {
-    constexpr const char* names[waits::ops] = {"try_until_locked", "poll",     "set", "lock_both",
-                                               "spin_on_a_bit",    "try_once", "lock"};
+    constexpr const char* names[waits::ops] = {"try_until_locked", "poll",     "set",  "lock_both",
+                                               "spin_on_a_bit",    "try_once", "lock", "count"};
     return names[static_cast<unsigned>(what)];
 }
 std::string text_of(const waits::program& p) {
