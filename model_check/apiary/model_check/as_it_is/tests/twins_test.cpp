@@ -283,7 +283,7 @@ int main(int argc, char** argv) {
         if (times != 0)
             search(p, over_sync, times);
         else if (rounds != 0)
-            bad += compare_speed(p, rounds) ? 0 : 1;
+            bad += compare_speed(p, rounds) ? 0U : 1U;
         else if (!compare(p, with_rounds.contains(p.over_sync->name)))
             ++bad;
     if (rounds == 0 && times == 0) std::printf("%zu checks, %u differ\n", all.size(), bad);
