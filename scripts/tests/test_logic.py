@@ -60,7 +60,8 @@ class Rules(unittest.TestCase):
     def test_two_assignments_are_independent_where_neither_names_what_the_other_writes(self) -> None:
         for one, other, alone in (("a = 1;", "b = c;", True), ("x.a += 1;", "--y->b;", True), ("a = b;", "b = 0;", False),
                                   ("a = 1;", "b = x.a;", False), ("++a;", "a = 2;", False), ("a = f();", "b = 1;", False),
-                                  ("a[i] = 1;", "i = 2;", False), ("a = 1;", "note();", False)):
+                                  ("a[i] = 1;", "i = 2;", False), ("a = 1;", "note();", False), ("a = b = 0;", "c = b;", False),
+                                  ("a = ++b;", "c = b;", False), ("a = *p;", "b = 1;", False)):
             with self.subTest(one=one, other=other):
                 self.assertEqual(logic.independent(one, other), alone)
 

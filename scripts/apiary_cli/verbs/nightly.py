@@ -47,11 +47,10 @@ LONGEST_STRESS = 60.0
 ECHO_SECONDS, TOO_FEW_DESCRIPTORS = 60.0, 77
 FOLDER = repo.BUILD / "nightly"
 OUTSIDE_TABLE = Path("model_check/outside/table_test.py")
-OUTSIDE_ROW = re.compile(r"^(same|other|left out) (\w+ \w+): (.*)$", re.MULTILINE)
+OUTSIDE_ROW = re.compile(r"^(?P<word>same|other|left out) (?P<name>\w+ \w+): (?P<said>.*)$", re.MULTILINE)
 SPEED_TAKES, SPEED_ROUNDS = 3 * 60.0, "21"
-SPEED_ROW = re.compile(r"^(\w+) +as it is takes (.+): (within|unresolved|BEYOND)\b", re.MULTILINE)
-SPEED_WORDS = {"within": PASSED, "unresolved": SKIPPED, "BEYOND": FAILED}
-OUTSIDE_WORDS = {"same": PASSED, "other": FAILED, "left out": SKIPPED}
+SPEED_ROW = re.compile(r"^(?P<name>\w+) +as it is takes (?P<said>.+): (?P<word>within|unresolved|BEYOND)\b", re.MULTILINE)
+WORDS = {"same": PASSED, "other": FAILED, "left out": SKIPPED, "within": PASSED, "unresolved": SKIPPED, "BEYOND": FAILED}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -140,6 +139,15 @@ def prove_part(seconds: float) -> Part:
     return Part("prove", cases, lines=[closing(verdicts), f"{each} s for each check, source {record['source_hash']}"])
 
 
+def rows_part(name: str, done: proc.Done, row: re.Pattern[str], told: str) -> Part:
+    """A program's rows, each with its word; red, too, where there is none, or where its status says otherwise."""
+    cases = [Case(found["name"], WORDS[found["word"]], 0.0, found["said"]) for found in row.finditer(done.out)]
+    counted = f"{sum(case.status == PASSED for case in cases)} of {len(cases)}"
+    if not cases or done.ok == any(case.status == FAILED for case in cases):
+        cases.append(Case(f"the rows of {name}", FAILED, done.seconds, done.out[-500:] or done.how()))
+    return Part(name, cases, lines=[f"{counted} {told}"])
+
+
 def outside_part() -> Part:
     """Code that nobody here wrote, in sizes that `prove` has no time for: as its page says?"""
     programs = sources.built("model", "long")
@@ -147,11 +155,7 @@ def outside_part() -> Part:
         return left_out("outside", "code as it is needs g++ on x86-64")
     words = [sys.executable, repo.ROOT / OUTSIDE_TABLE, "--long", *programs]
     done = proc.run(words, cwd=repo.ROOT, timeout=10 * OUTSIDE_TAKES, merge=True)
-    cases = [Case(name, OUTSIDE_WORDS[word], 0.0, said) for word, name, said in OUTSIDE_ROW.findall(done.out)]
-    rows, same = len(cases), sum(case.status == PASSED for case in cases)
-    if not cases or done.ok == any(case.status == FAILED for case in cases):
-        cases.append(Case("the long table", FAILED, done.seconds, done.out[-500:] or done.how()))
-    return Part("outside", cases, lines=[f"{same} of {rows} rows are as {OUTSIDE_TABLE.parent}/README.md has them"])
+    return rows_part("outside", done, OUTSIDE_ROW, f"rows are as {OUTSIDE_TABLE.parent}/README.md has them")
 
 
 def speed_part() -> Part:
@@ -161,11 +165,7 @@ def speed_part() -> Part:
         return left_out("speed", "code as it is needs g++ on x86-64")
     sources.refuse_other(repo.BUILD / "model", [program], "scripts/apiary build model")
     done = proc.run([str(program), "--speed", SPEED_ROUNDS], timeout=10 * SPEED_TAKES, merge=True)
-    cases = [Case(name, SPEED_WORDS[word], 0.0, said) for name, said, word in SPEED_ROW.findall(done.out)]
-    if not cases or done.ok == any(case.status == FAILED for case in cases):
-        cases.append(Case("the comparison", FAILED, done.seconds, done.out[-500:] or done.how()))
-    within = sum(case.status == PASSED for case in cases)
-    return Part("speed", cases, lines=[f"{within} of {len(cases)} checks take at most three times as long as it is"])
+    return rows_part("speed", done, SPEED_ROW, "checks of ordinary C++ take at most three times as long as over Sync")
 
 
 def museum_part() -> Part:

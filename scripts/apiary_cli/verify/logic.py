@@ -247,16 +247,18 @@ def candidates(file: str, source: str) -> list[Mutant]:
     return found
 
 
-ASSIGNMENT = re.compile(r"(?P<to>\w+(?:(?:\.|->)\w+)*) [-+|]?= [^()\[\]]+;|(?:\+\+|--)(?P<by_one>\w+(?:(?:\.|->)\w+)*);")
+PLACE = r"\w+(?:(?:\.|->)\w+)*"
+ASSIGNMENT = re.compile(rf"(?:(?P<to>{PLACE}) [-+|]?= (?:(?!\+\+|--)[^()\[\]=*])+|(?:\+\+|--)(?P<by_one>{PLACE}));")
 
 
 def independent(one: str, other: str) -> bool:
-    """Two assignments without a call, of which neither names what the other writes: their order changes nothing."""
+    """Two assignments, each to one place, without a call or a `*`, of which neither names what the other writes: their order
+    changes nothing. That a class has an assignment of its own is not seen in the text."""
     found = ASSIGNMENT.fullmatch(one), ASSIGNMENT.fullmatch(other)
     if not all(found):
         return False
-    last, named = zip(*((words[-1], {*re.findall(r"\w+", m[0])}) for m in found for words in [re.findall(r"\w+", m["to"] or m["by_one"])]))
-    return last[0] not in named[1] and last[1] not in named[0]
+    first, second = (re.findall(r"\w+", match["to"] or match["by_one"])[-1] for match in found)
+    return first not in re.findall(r"\w+", other) and second not in re.findall(r"\w+", one)
 
 
 def clauses(text: str, said: str, start: int, end: int, add) -> None:
