@@ -4,14 +4,19 @@
 // When to use it. Below fork-join in function form, where a fork must cost little more than a call.
 // When not: for jobs that outlive the frame that made them (chase_lev_deque).
 //
-// A fork that nobody takes is three plain stores here, two loads and a comparison (push, asked), and its
+// A fork that nobody takes is two plain stores here, two loads and a comparison (push, asked), and its
 // join a load, a comparison and a store (pop). What the job calls is another store, fork_join's. There is no
 // atomic read-modify-write, no fence and no allocation.
+//
+// A job knows the one that is older. Which one is newer, the first hand-out finds: it walks down the list once,
+// and links all that are in it. The newest of the linked hides its `older` from pop, which so meets it, and
+// moves the mark down by one. Each job is walked over once and marked once, so a hand-out costs a constant,
+// spread over the forks before it.
 //
 // Threads.   push, asked, pop, hand_out, take_back, joiner_slept: the owner. look, take, ask: any.
 //            begin, end: the thief that took the job, on its own list. wait_begins, wait_ended, and
 //            the job's progress: the joiner, which is the owner of the list that the job came from.
-// Progress.  Everything is wait-free.
+// Progress.  Everything is wait-free. hand_out and pop_oldest: in as many steps as there are jobs, once for each.
 // Lifetime.  A job lies in the frame of its joiner. Nobody but the joiner touches it after the
 //            exchange of `end` (B25), and no thief before its take: a word of the offer is looked at,
 //            and what it points to is not.
@@ -60,7 +65,7 @@ struct fork_job {
     using progress_word = typename Sync::template atomic<std::uint64_t>;
 
     typename Sync::template cell<body> run;
-    // The owner's, while the job is private. No `older`: it was handed out.
+    // The owner's, while the job is private. No `older`: it was handed out, or is the newest that is linked. `newer`: of those.
     typename Sync::template cell<fork_job*> older, newer;
     // Begins with the hand-out: std::atomic's default constructor stores a zero, which is a seventh of what a fork takes.
     union {
@@ -120,7 +125,6 @@ public:
     // The owner's. `address`: of the job, as its caller would have it computed (address_anew).
     [[gnu::always_inline]] void push(job& j, job* address) {
         j.older.write(newest_);
-        newest_->newer.write(address);
         newest_ = address;
     }
     [[gnu::always_inline]] void push(job& j) { push(j, &j); }
@@ -129,31 +133,53 @@ public:
         return reinterpret_cast<std::uintptr_t>(here) < guard_.load(std::memory_order_relaxed);
     }
     // The newest, unless it was handed out. Precondition: all that are newer were popped.
-    [[nodiscard, gnu::always_inline]] bool pop(job& j) {
+    [[nodiscard]] bool pop(job& j) { return pop_unlinked(j) || pop_linked(j); }
+    // The two halves of it, for callers that keep the second out of line. In this order; no other job has a turn between them.
+    [[nodiscard, gnu::always_inline]] bool pop_unlinked(job& j) {
         job* const older = j.older.read();
         if (older == nullptr) [[unlikely]]
             return false;
         newest_ = older;
         return true;
     }
+    [[nodiscard, gnu::noinline, gnu::cold]] bool pop_linked(const job& j) {
+        if (&j != linked_) return false;
+        newest_ = below_linked_;
+        if (newest_ == &front_)
+            linked_ = nullptr;
+        else
+            mark_newest();
+        return true;
+    }
     // Precondition: not empty.
-    [[gnu::always_inline]] void pop_newest() { newest_ = newest_->older.read(); }
-    // Precondition: not empty. For pop it was handed out.
+    [[gnu::always_inline]] void pop_newest() {
+        if (!pop_unlinked(*newest_)) [[unlikely]]
+            (void)pop_linked(*newest_);
+    }
+    // Precondition of both: not empty. A job that was popped so was handed out, for pop.
+    job* oldest() {
+        if (linked_ == nullptr || (linked_ == front_.newer.read() && linked_ != newest_)) link();
+        return front_.newer.read();
+    }
     job* pop_oldest() {
-        job* const oldest = front_.newer.read();
-        if (oldest == newest_) {
+        job* const j = oldest();
+        if (j == newest_) {
             newest_ = &front_;
-        } else {
-            job* const next = oldest->newer.read();
-            front_.newer.write(next);
-            next->older.write(&front_);
+            linked_ = nullptr;
+            return j;
         }
-        oldest->older.write(nullptr);
-        return oldest;
+        job* const next = j->newer.read();
+        front_.newer.write(next);
+        if (next == linked_)
+            below_linked_ = &front_;
+        else
+            next->older.write(&front_);
+        j->older.write(nullptr);
+        return j;
     }
     bool empty() const { return newest_ == &front_; }
     const job* newest() const { return newest_; }  // to compare with; no job when the list is empty
-    static bool is_private(const job& j) { return j.older.read() != nullptr; }
+    bool is_private(const job& j) const { return j.older.read() != nullptr || &j == linked_; }
 
     // Offers the oldest, and takes note that the request is met. False: none is private, or an offer stands. A request that
     // comes at the same time may be overwritten: its thief finds the offer, or asks again before it sleeps.
@@ -161,10 +187,10 @@ public:
         if (empty()) return false;
         guard_.store(lowest_, std::memory_order_relaxed);
         if (offer_.load(std::memory_order_relaxed) != 0) return false;
-        if (reinterpret_cast<std::uintptr_t>(front_.newer.read()) >> pointer_bits != 0) return false;
-        job* const oldest = pop_oldest();
-        if constexpr (!Sync::checked) oldest->begin_progress();
-        offer_.store(word_of(*oldest), std::memory_order_release);  // S1
+        if (reinterpret_cast<std::uintptr_t>(oldest()) >> pointer_bits != 0) return false;
+        job* const j = pop_oldest();
+        if constexpr (!Sync::checked) j->begin_progress();
+        offer_.store(word_of(*j), std::memory_order_release);  // S1
         return true;
     }
     // True: no thief has the job, and none will. Relaxed: the owner has written it itself.
@@ -254,9 +280,28 @@ private:
                                                   std::memory_order_relaxed);
     }
 
+    // Tells each job which one is newer, from the newest down to those that know. Precondition: not empty.
+    [[gnu::noinline, gnu::cold]] void link() {
+        job* const known = linked_ == nullptr ? &front_ : linked_;
+        if (linked_ != nullptr) linked_->older.write(below_linked_);
+        for (job* j = newest_; j != known;) {
+            job* const older = j->older.read();
+            older->newer.write(j);
+            j = older;
+        }
+        mark_newest();
+    }
+    void mark_newest() {
+        linked_ = newest_;
+        below_linked_ = newest_->older.read();
+        newest_->older.write(nullptr);
+    }
+
     // The owner's own.
-    job front_;  // no job: `newer` is the oldest, when there is one
+    job front_;  // no job: `newer` is the oldest, when jobs are linked
     job* newest_ = &front_;
+    job* linked_ = nullptr;        // the newest of them, all of which are older than the others; null: none is
+    job* below_linked_ = nullptr;  // its `older`
     visit now_;
     std::uint64_t last_tag_ = 0;
     std::uintptr_t lowest_ = 0;

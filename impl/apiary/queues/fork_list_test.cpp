@@ -3,7 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
+#include <deque>
 #include <optional>
+#include <random>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -82,6 +88,106 @@ TEST(fork_list_of_three, gives_its_owner_the_oldest_and_keeps_the_order_of_the_o
     owner.push(third);
     EXPECT_EQ(owner.pop_oldest(), &third);
     EXPECT_TRUE(owner.empty());
+}
+
+TEST(fork_list_of_three, a_job_that_a_hand_out_has_passed_over_is_private_until_its_turn) {
+    list owner;
+    job first, second, third;
+    for (job* j : {&first, &second, &third}) owner.push(*j);
+    ASSERT_TRUE(owner.hand_out());
+    EXPECT_FALSE(owner.is_private(first));
+    EXPECT_TRUE(owner.is_private(second));
+    EXPECT_TRUE(owner.is_private(third));
+    EXPECT_TRUE(owner.pop(third));
+    EXPECT_TRUE(owner.is_private(second)) << "it is the newest now, and the oldest";
+    EXPECT_TRUE(owner.pop(second));
+    EXPECT_TRUE(owner.empty());
+    EXPECT_FALSE(owner.pop(first)) << "it is on offer";
+}
+
+TEST(fork_list_of_three, what_was_forked_behind_a_hand_out_has_the_next_turn_but_one) {
+    list owner;
+    job first, second, third;
+    for (job* j : {&first, &second}) owner.push(*j);
+    EXPECT_EQ(owner.pop_oldest(), &first);
+    owner.push(third);
+    EXPECT_EQ(owner.pop_oldest(), &second) << "it was passed over before, and the third was not";
+    EXPECT_TRUE(owner.pop(third));
+    EXPECT_TRUE(owner.empty());
+}
+
+// Against a deque that tells the same story: long lists, of which either end is taken, and places that come back.
+TEST(fork_list_against_a_deque, each_end_is_that_of_the_deque_whatever_was_taken_before) {
+    std::array<job, 32> jobs;
+    std::deque<job*> told;
+    std::vector<job*> free;
+    for (job& j : jobs) free.push_back(&j);
+    list owner;
+    std::mt19937 random(1);
+    for (unsigned turn = 0; turn != 200'000; ++turn) {
+        // Now more forks than joins, now fewer: the list grows and runs empty again and again.
+        const bool grows = turn / 64 % 2 == 0;
+        const auto kind = random() % 8;
+        if (kind < (grows ? 5 : 2)) {
+            if (free.empty()) continue;
+            std::swap(free[random() % free.size()], free.back());
+            owner.push(*free.back());
+            told.push_back(free.back());
+            free.pop_back();
+        } else if (!told.empty() && kind == 7) {
+            job* const oldest = told.front();
+            ASSERT_EQ(owner.oldest(), oldest);
+            if (random() % 2 == 0) continue;
+            told.pop_front();
+            ASSERT_EQ(owner.pop_oldest(), oldest);
+            ASSERT_FALSE(owner.is_private(*oldest));
+            ASSERT_FALSE(owner.pop(*oldest));
+            free.push_back(oldest);
+        } else if (!told.empty()) {
+            job* const newest = told.back();
+            told.pop_back();
+            if (random() % 2 == 0)
+                ASSERT_TRUE(owner.pop(*newest));
+            else
+                owner.pop_newest();
+            free.push_back(newest);
+        }
+        ASSERT_EQ(owner.empty(), told.empty());
+        if (!told.empty()) {
+            ASSERT_EQ(owner.newest(), told.back());
+        }
+        for (job* j : told) ASSERT_TRUE(owner.is_private(*j));
+    }
+}
+
+// As real_sync, but each look at a job's links is counted.
+struct counting_sync : apiary::real_sync {
+    static inline std::size_t looks;
+    template <class T>
+    class cell {
+    public:
+        T read() const { return ++looks, value_; }
+        void write(T value) { value_ = value; }
+
+    private:
+        T value_;
+    };
+};
+
+TEST(fork_list_of_many, is_walked_over_once_though_a_thief_asks_at_every_fork_of_a_recursion_that_leans_to_one_side) {
+    apiary::fork_list<counting_sync> owner;
+    std::vector<apiary::fork_job<counting_sync>> jobs(10'000);
+    const std::size_t half = jobs.size() / 2;
+    counting_sync::looks = 0;
+    for (std::size_t i = 0; i != jobs.size(); ++i) {
+        owner.push(jobs[i]);
+        if (i >= half) {
+            ASSERT_EQ(owner.pop_oldest(), &jobs[i - half]);
+        }
+    }
+    for (std::size_t i = jobs.size(); i-- != half;) ASSERT_TRUE(owner.pop(jobs[i]));
+    EXPECT_TRUE(owner.empty());
+    EXPECT_LE(counting_sync::looks, 10 * jobs.size());
 }
 
 }  // namespace

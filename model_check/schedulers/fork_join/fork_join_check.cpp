@@ -103,7 +103,7 @@ APIARY_CHECK(thief_needs_its_joiner);
 template <class Sync>
 struct oldest_goes_first : forks<Sync, 3, 2> {
     static constexpr const char* what = "two forks, one inside the other; a thief asks at any time and looks again";
-    static constexpr std::array must_reach{"fork.both_private", "fork.older_stolen"};
+    static constexpr std::array must_reach{"fork.both_private", "fork.older_stolen", "fork_context.passed_over"};
     void before() {
         fork_join(this->w(0), [] {}, [] {});
     }  // answers the request that every list begins with

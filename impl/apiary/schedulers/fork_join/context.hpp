@@ -107,9 +107,9 @@ public:
     }
     // True: the caller has the job, and runs it. False: a thief has run it, and its progress says how it ended.
     [[nodiscard, gnu::always_inline]] bool join(fork_type& j) {
-        if (list_.pop(j)) [[likely]]
+        if (list_.pop_unlinked(j)) [[likely]]
             return true;
-        return join_offered(*address_anew(j));
+        return join_shown(*address_anew(j));
     }
 
     // Between two jobs that do not fork: a worker that has asked since the last fork gets the oldest private one.
@@ -165,7 +165,12 @@ private:
         }
     }
 
-    [[gnu::noinline, gnu::cold]] bool join_offered(fork_type& j) {
+    // A hand-out has moved it, or only passed it.
+    [[gnu::noinline, gnu::cold]] bool join_shown(fork_type& j) {
+        if (list_.pop_linked(j)) {
+            Sync::reach("fork_context.passed_over");
+            return true;
+        }
         assert(list_.empty() && "task_scope: run below a fork or a scope that is younger");  // fork_list I1
         if (list_.take_back(j)) {
             Sync::reach("fork_context.took_back");

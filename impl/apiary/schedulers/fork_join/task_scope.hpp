@@ -160,7 +160,7 @@ private:
     }
     // Of the oldest job that a thief has ended. Jobs are private only if all that are younger are.
     [[gnu::noinline]] bool free_a_place() {
-        for (std::size_t age = 0; age != Jobs && !W::list::is_private(at(age)); ++age) {
+        for (std::size_t age = 0; age != Jobs && !w_.jobs().is_private(at(age)); ++age) {
             if (!W::list::ended(at(age))) continue;
             sync::reach(age == 0 ? "task_scope.freed_a_place" : "task_scope.freed_a_younger_place");
             std::rotate(order_.begin() + age, order_.begin() + age + 1, order_.end());
