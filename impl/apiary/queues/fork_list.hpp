@@ -142,7 +142,7 @@ public:
         newest_ = older;
         return true;
     }
-    [[nodiscard, gnu::noinline, gnu::cold]] bool pop_linked(const job& j) {
+    [[nodiscard]] bool pop_linked(const job& j) {
         if (&j != linked_) return false;
         newest_ = below_linked_;
         if (newest_ == &front_)
