@@ -190,4 +190,20 @@ TEST(fork_list_of_many, is_walked_over_once_though_a_thief_asks_at_every_fork_of
     EXPECT_LE(counting_sync::looks, 10 * jobs.size());
 }
 
+TEST(fork_list_of_many, is_walked_over_once_though_the_newest_is_joined_and_forked_anew_between_the_hand_outs) {
+    apiary::fork_list<counting_sync> owner;
+    std::vector<apiary::fork_job<counting_sync>> jobs(10'000);
+    const std::size_t half = jobs.size() / 2;
+    counting_sync::looks = 0;
+    for (auto& j : jobs) owner.push(j);
+    for (std::size_t i = 0; i != half; ++i) {
+        ASSERT_EQ(owner.pop_oldest(), &jobs[i]);
+        ASSERT_TRUE(owner.pop(jobs.back()));
+        owner.push(jobs.back());
+    }
+    for (std::size_t i = jobs.size(); i-- != half;) ASSERT_TRUE(owner.pop(jobs[i]));
+    EXPECT_TRUE(owner.empty());
+    EXPECT_LE(counting_sync::looks, 10 * jobs.size());
+}
+
 }  // namespace
