@@ -280,11 +280,10 @@ private:
                                                   std::memory_order_relaxed);
     }
 
-    // Tells each job which one is newer, from the newest down to those that know. Precondition: not empty.
+    // Links all. Precondition: not empty; at most the oldest is linked.
     [[gnu::noinline, gnu::cold]] void link() {
-        job* const known = linked_ == nullptr ? &front_ : linked_;
-        if (linked_ != nullptr) linked_->older.write(below_linked_);
-        for (job* j = newest_; j != known;) {
+        if (linked_ != nullptr) linked_->older.write(&front_);
+        for (job* j = newest_; j != &front_;) {
             job* const older = j->older.read();
             older->newer.write(j);
             j = older;
