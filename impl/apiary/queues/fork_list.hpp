@@ -8,15 +8,17 @@
 // join a load, a comparison and a store (pop). What the job calls is another store, fork_join's. There is no
 // atomic read-modify-write, no fence and no allocation.
 //
-// A job knows the one that is older. Which one is newer, the first hand-out finds: it walks down the list once,
-// and links all that are in it. The newest of the linked hides its `older` from pop, which so meets it, and
-// moves the mark down by one. Each job is walked over once and marked once, so a hand-out costs a constant,
-// spread over the forks before it.
+// A job knows the one that is older. A hand-out must know which one is newer than the oldest. When no job is
+// linked, or the oldest alone, the hand-out walks down the list and links all jobs upwards. The newest that
+// is linked is marked: its `older` is hidden, so that pop takes a longer way there and marks the next one (I5).
+// A job is walked over once, and once more as the oldest; its pop takes the longer way at most once. So all
+// of this costs a constant for each fork and each hand-out. A single hand-out may walk over the whole list.
 //
-// Threads.   push, asked, pop, hand_out, take_back, joiner_slept: the owner. look, take, ask: any.
+// Threads.   push, asked, pop and its like, oldest, newest, empty, is_private, hand_out, take_back, joiner_slept:
+//            the owner. look, take, ask: any.
 //            begin, end: the thief that took the job, on its own list. wait_begins, wait_ended, and
 //            the job's progress: the joiner, which is the owner of the list that the job came from.
-// Progress.  Everything is wait-free. hand_out and pop_oldest: in as many steps as there are jobs, once for each.
+// Progress.  Everything is wait-free. oldest, pop_oldest and hand_out: in as many steps as there are jobs.
 // Lifetime.  A job lies in the frame of its joiner. Nobody but the joiner touches it after the
 //            exchange of `end` (B25), and no thief before its take: a word of the offer is looked at,
 //            and what it points to is not.
@@ -32,6 +34,9 @@
 //       while the thief begins 2^tag_bits jobs and forks at the same address.
 //   I4  `progress` of a stolen job: offered -> held by (thief, tag) <-> awaited -> done or failed. The
 //       joiner turns held into awaited before it sleeps; either of the two turns it back.
+//   I5  The jobs that are linked are the oldest of the private ones, up to `linked_`. Each knows the next newer
+//       one, but for `linked_`, whose `older` is null, and is kept in `below_linked_`. So the newest job of the
+//       list is `linked_`, or has its `older`. Null: no job is linked.
 //
 // Synchronisation
 //   S1  hand_out: store offer (release) -> take: compare-exchange (acquire). Publishes the job.
@@ -65,7 +70,8 @@ struct fork_job {
     using progress_word = typename Sync::template atomic<std::uint64_t>;
 
     typename Sync::template cell<body> run;
-    // The owner's, while the job is private. No `older`: it was handed out, or is the newest that is linked. `newer`: of those.
+    // The owner's, while the job is private. `older` is null behind the hand-out, and in the newest that is linked;
+    // `newer` is written when jobs are linked (fork_list I5).
     typename Sync::template cell<fork_job*> older, newer;
     // Begins with the hand-out: std::atomic's default constructor stores a zero, which is a seventh of what a fork takes.
     union {
@@ -134,7 +140,7 @@ public:
     }
     // The newest, unless it was handed out. Precondition: all that are newer were popped.
     [[nodiscard]] bool pop(job& j) { return pop_unlinked(j) || pop_linked(j); }
-    // The two halves of it, for callers that keep the second out of line. In this order; no other job has a turn between them.
+    // Its two halves, for callers that keep the second out of line: pop_linked directly behind a pop_unlinked that was false.
     [[nodiscard, gnu::always_inline]] bool pop_unlinked(job& j) {
         job* const older = j.older.read();
         if (older == nullptr) [[unlikely]]
@@ -156,7 +162,7 @@ public:
         if (!pop_unlinked(*newest_)) [[unlikely]]
             (void)pop_linked(*newest_);
     }
-    // Precondition of both: not empty. A job that was popped so was handed out, for pop.
+    // Precondition of both: not empty. Behind pop_oldest the job counts as handed out: pop answers false.
     job* oldest() {
         if (linked_ == nullptr || (linked_ == front_.newer.read() && linked_ != newest_)) link();
         return front_.newer.read();
@@ -280,11 +286,10 @@ private:
                                                   std::memory_order_relaxed);
     }
 
-    // Tells each job which one is newer, from the newest down to those that know. Precondition: not empty.
+    // Links all. Precondition: not empty; at most the oldest is linked.
     [[gnu::noinline, gnu::cold]] void link() {
-        job* const known = linked_ == nullptr ? &front_ : linked_;
-        if (linked_ != nullptr) linked_->older.write(below_linked_);
-        for (job* j = newest_; j != known;) {
+        if (linked_ != nullptr) linked_->older.write(&front_);
+        for (job* j = newest_; j != &front_;) {
             job* const older = j->older.read();
             older->newer.write(j);
             j = older;
@@ -300,7 +305,7 @@ private:
     // The owner's own.
     job front_;  // no job: `newer` is the oldest, when jobs are linked
     job* newest_ = &front_;
-    job* linked_ = nullptr;        // the newest of them, all of which are older than the others; null: none is
+    job* linked_ = nullptr;        // the newest that is linked (I5)
     job* below_linked_ = nullptr;  // its `older`
     visit now_;
     std::uint64_t last_tag_ = 0;

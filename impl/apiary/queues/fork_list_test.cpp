@@ -116,6 +116,19 @@ TEST(fork_list_of_three, what_was_forked_behind_a_hand_out_has_the_next_turn_but
     EXPECT_TRUE(owner.empty());
 }
 
+TEST(fork_list_of_four, the_join_of_a_newer_one_stays_short_while_a_hand_out_has_two_that_are_linked) {
+    list owner;
+    job first, second, third, fourth;
+    for (job* j : {&first, &second, &third}) owner.push(*j);
+    EXPECT_EQ(owner.pop_oldest(), &first);
+    owner.push(fourth);
+    EXPECT_EQ(owner.pop_oldest(), &second);
+    EXPECT_TRUE(owner.pop_unlinked(fourth));
+    EXPECT_FALSE(owner.pop_unlinked(third));
+    EXPECT_TRUE(owner.pop_linked(third));
+    EXPECT_TRUE(owner.empty());
+}
+
 // Against a deque that tells the same story: long lists, of which either end is taken, and places that come back.
 TEST(fork_list_against_a_deque, each_end_is_that_of_the_deque_whatever_was_taken_before) {
     std::array<job, 32> jobs;
@@ -184,6 +197,22 @@ TEST(fork_list_of_many, is_walked_over_once_though_a_thief_asks_at_every_fork_of
         if (i >= half) {
             ASSERT_EQ(owner.pop_oldest(), &jobs[i - half]);
         }
+    }
+    for (std::size_t i = jobs.size(); i-- != half;) ASSERT_TRUE(owner.pop(jobs[i]));
+    EXPECT_TRUE(owner.empty());
+    EXPECT_LE(counting_sync::looks, 10 * jobs.size());
+}
+
+TEST(fork_list_of_many, is_walked_over_once_though_the_newest_is_joined_and_forked_anew_between_the_hand_outs) {
+    apiary::fork_list<counting_sync> owner;
+    std::vector<apiary::fork_job<counting_sync>> jobs(10'000);
+    const std::size_t half = jobs.size() / 2;
+    counting_sync::looks = 0;
+    for (auto& j : jobs) owner.push(j);
+    for (std::size_t i = 0; i != half; ++i) {
+        ASSERT_EQ(owner.pop_oldest(), &jobs[i]);
+        ASSERT_TRUE(owner.pop(jobs.back()));
+        owner.push(jobs.back());
     }
     for (std::size_t i = jobs.size(); i-- != half;) ASSERT_TRUE(owner.pop(jobs[i]));
     EXPECT_TRUE(owner.empty());
