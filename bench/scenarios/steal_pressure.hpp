@@ -1,9 +1,10 @@
 // steal_pressure: one task on one worker spawns all the work, the other workers must come and get it.
 //
-// Ideal is work_ns · ops / workers. A poor result means: idle workers are woken late or one by one, or
-// a steal takes too little. elsewhere_ppm near 0 means that nobody came; the latency column says how long the
-// first thief took. Where nothing can be posted the root is a call, and divides its children by halves, or spawns them all in a
-// scope; or it is a coroutine, which forks them all. Twin: tokio_baseline/src/scenarios/steal_pressure.rs.
+// Ideal is work_ns · ops / workers, and some 10 ns a task for the fences of a wait below 2 us (busy_wait_ns). A poor
+// result means: idle workers are woken late or one by one, or a steal takes too little. elsewhere_ppm near 0 means that
+// nobody came; the latency column says how long the first thief took. Where nothing can be posted the root is a call, and
+// divides its children by halves, or spawns them all in a scope; or it is a coroutine, which forks them all. Twin:
+// tokio_baseline/src/scenarios/steal_pressure.rs.
 #pragma once
 
 #include <array>

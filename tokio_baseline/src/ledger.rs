@@ -112,8 +112,8 @@ impl Ledger {
     }
 
     /// The built-in slow-down of a control arm: every 64th call of a thread. Producers call it, too: whichever side
-    /// is the bottleneck, it shows. In bursts, because a wait of a nanosecond or two in each task vanishes in what
-    /// the processor does at the same time, and a whole nanosecond is too coarse where a task takes twenty.
+    /// is the bottleneck, it shows. In bursts, because a whole nanosecond is too coarse where a task takes
+    /// twenty, and because a wait of a nanosecond or two would be the time of its fences.
     #[inline]
     pub fn slow_down(&self) {
         slow_down(self.read.slowdown_ns);

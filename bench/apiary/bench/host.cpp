@@ -70,6 +70,15 @@ void multiply(std::int64_t times) noexcept {
     }
 }
 
+// What stands behind it begins when what stands in front of it is done, in the processor, too, which runs code out of order.
+void finish_all_before() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__ __volatile__("lfence" ::: "memory");
+#elif defined(__aarch64__)
+    __asm__ __volatile__("isb" ::: "memory");
+#endif
+}
+
 // The best of several tries: an interrupted one only looks slower.
 double multiplications_per_ns() noexcept {
     constexpr std::int64_t times = 100'000;
@@ -87,7 +96,10 @@ double multiplications_per_ns() noexcept {
 void busy_wait_ns(std::int64_t ns) noexcept {
     if (ns < 2'000) {
         static const double per_ns = multiplications_per_ns();
-        multiply(std::max<std::int64_t>(std::llround(static_cast<double>(ns) * per_ns), 1));
+        const std::int64_t times = std::max<std::int64_t>(std::llround(static_cast<double>(ns) * per_ns), 1);
+        finish_all_before();  // what comes before the wait would else run beside it,
+        multiply(times);
+        finish_all_before();  // and so would what comes after
         return;
     }
     const std::int64_t start = now_ns();

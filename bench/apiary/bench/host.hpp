@@ -28,7 +28,8 @@ void set_timer_slack_1ns();
 [[nodiscard]] unsigned usable_processors() noexcept;
 
 // Keeps the processor busy for about ns nanoseconds: the built-in slow-down of a control arm. Below 2 us by a
-// calibrated loop, because one look at the clock may take longer than the slow-down.
+// calibrated loop, because one look at the clock may take longer than the slow-down; the processor runs no other code of
+// the thread beside it. What that takes comes on top, some 10 ns.
 void busy_wait_ns(std::int64_t ns) noexcept;
 
 struct usage {

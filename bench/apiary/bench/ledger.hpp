@@ -77,8 +77,8 @@ public:
     }
 
     // The built-in slow-down of a control arm: every 64th call of a thread. Producers call it, too: whichever side is the
-    // bottleneck, it shows. In bursts, because a wait of a nanosecond or two in each task vanishes in what the processor
-    // does at the same time, and a whole nanosecond is too coarse where a task takes twenty.
+    // bottleneck, it shows. In bursts, because a whole nanosecond is too coarse where a task takes twenty, and because a wait
+    // of a nanosecond or two would be the time of its fences.
     void slow_down() const noexcept { slow_down(slowdown_ns_); }
 
     // The same where no ledger is at hand.

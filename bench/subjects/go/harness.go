@@ -50,9 +50,15 @@ var perNs = func() float64 {
 	return times / math.Max(float64(best), 1)
 }()
 
+// What stands behind it begins when what stands in front of it is done, in the processor, too, which runs code out of order.
+func finishAllBefore() // in fence.s
+
 func busyWaitNs(ns int64) {
 	if ns < 2000 {
-		multiply(int64(math.Max(math.Round(float64(ns)*perNs), 1)))
+		times := int64(math.Max(math.Round(float64(ns)*perNs), 1))
+		finishAllBefore() // what comes before the wait would else run beside it,
+		multiply(times)
+		finishAllBefore() // and so would what comes after
 		return
 	}
 	for start := nowNs(); nowNs()-start < ns; {
