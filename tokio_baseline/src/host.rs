@@ -32,16 +32,22 @@ fn read_clock(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
 }
 
-/// A chain of dependent multiplications, which no processor can hurry. In a register, which `black_box` would leave: a
-/// way through memory takes no constant time. One code for all callers, so that what is calibrated is what waits.
-#[inline(never)]
-fn multiply(times: u64) {
-    let mut x = 1_u64;
-    for _ in 0..times {
+/// So many steps of a chain of dependent multiplications, which no processor can hurry. In a register, which `black_box`
+/// would leave: a way through memory takes no constant time.
+#[inline]
+pub fn chain(mut x: u64, steps: u64) -> u64 {
+    for _ in 0..steps {
         x = x.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1);
         // SAFETY: no instruction at all.
         unsafe { std::arch::asm!("/* {0} */", inout(reg) x, options(nomem, nostack, preserves_flags)) };
     }
+    x
+}
+
+/// One code for all callers, so that what is calibrated is what waits.
+#[inline(never)]
+fn multiply(times: u64) {
+    chain(1, times);
 }
 
 /// What stands behind it begins when what stands in front of it is done, in the processor, too, which runs code out of

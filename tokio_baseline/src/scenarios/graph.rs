@@ -10,7 +10,6 @@ use crate::ledger::{mark, mix, Ledger};
 use crate::report::Report;
 use crate::runtime::Runtime;
 use crate::scenario::{Param, Scenario, OPS};
-use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MOST_TASKS: u64 = 1 << 24;
@@ -66,7 +65,7 @@ impl Graph {
     fn value(&self, id: u64) -> u64 {
         let value = |&producer: &u64| self.values[producer as usize].load(Ordering::Relaxed);
         let sum = self.list.producers(id).iter().map(value).fold(id, u64::wrapping_add);
-        (0..self.iterations).fold(mix(sum), |x, _| black_box(x.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1)))
+        host::chain(mix(sum), self.iterations)
     }
 
     fn answer(&self) -> u64 {
