@@ -120,6 +120,7 @@ public:
     fork_list() {
         guard_.store(request, std::memory_order_relaxed);  // the others are hungry until they have found something
         offer_.store(0, std::memory_order_relaxed);
+        front_.newer.write(nullptr);  // not read before a hand-out writes it, which g++ does not see
     }
     fork_list(const fork_list&) = delete;
     fork_list& operator=(const fork_list&) = delete;
