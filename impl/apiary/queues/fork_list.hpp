@@ -52,6 +52,7 @@
 // by work stealing with private deques, PPoPP 2013.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -202,8 +203,11 @@ public:
     }
     // True: no thief has the job, and none will. Relaxed: the owner has written it itself.
     [[nodiscard]] bool take_back(job& j) {
-        word expected = word_of(j);
-        return offer_.compare_exchange_strong(expected, 0, std::memory_order_relaxed, std::memory_order_relaxed);
+        word seen = word_of(j);
+        const bool taken =
+            offer_.compare_exchange_strong(seen, 0, std::memory_order_relaxed, std::memory_order_relaxed);
+        assert((taken || seen == 0) && "fork_list: joined before a job, or a scope, that is younger");  // I1
+        return taken;
     }
 
     // Anyone's. What is on offer, or 0.

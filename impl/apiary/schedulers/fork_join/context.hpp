@@ -171,7 +171,7 @@ private:
             Sync::reach("fork_context.passed_over");
             return true;
         }
-        assert(list_.empty() && "task_scope: run below a fork or a scope that is younger");  // fork_list I1
+        assert(list_.empty() && "fork_join: joined before a job, or a scope, that is younger");  // fork_list I1
         if (list_.take_back(j)) {
             Sync::reach("fork_context.took_back");
             if (pool_->somebody_sleeps()) list_.ask();  // and nobody is on the way

@@ -50,28 +50,30 @@ TEST(fork_join_assertions, see_a_fork_by_the_worker_of_another_thread) {
     in_parallel([](context& w) { fork_join(w, [&w] { fork_join(w, [] {}, [] {}); }, [] {}); }, ends);
 }
 
-TEST(fork_join_assertions, see_a_scope_below_a_younger_fork_whose_other_branch_a_thief_has) {
-    EXPECT_DEATH(
-        {
-            fork_join_pool pool({.workers = 2});
-            pool.run([](context& w) {
-                while (!w.asked()) std::this_thread::yield();
-                apiary::task_scope s(w);
-                std::atomic<bool> begun = false, added = false;
-                fork_join(
-                    w,
-                    [&] {
-                        while (!begun) std::this_thread::yield();
-                        s.run([] {});
-                        added = true;
-                    },
-                    [&] {
-                        begun = true;
-                        ends(w, added);
-                    });
+// The scope's job is still its worker's at the join, or on offer: `asked` decides.
+void adds_below_a_stolen_branch(bool asked) {
+    fork_join_pool pool({.workers = 2});
+    pool.run([asked](context& w) {
+        while (!w.asked()) std::this_thread::yield();
+        apiary::task_scope s(w);
+        std::atomic<bool> begun = false, over = false;
+        fork_join(
+            w,
+            [&] {
+                while (!begun || (asked && !w.asked())) std::this_thread::yield();
+                s.run([] {});
+            },
+            [&](context& thief) {
+                if (asked) thief.ask_all();
+                begun = true;
+                ends(thief, over);  // it takes no other job
             });
-        },
-        "a scope that is younger");
+    });
+}
+
+TEST(fork_join_assertions, see_a_scope_below_a_younger_fork_whose_other_branch_a_thief_has) {
+    EXPECT_DEATH(adds_below_a_stolen_branch(false), "a scope, that is younger");
+    EXPECT_DEATH(adds_below_a_stolen_branch(true), "a scope, that is younger");
 }
 
 }  // namespace
