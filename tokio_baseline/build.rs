@@ -36,6 +36,7 @@ fn main() {
     let flags = if flags.is_empty() { String::new() } else { format!(" rustflags={flags}") };
 
     println!("cargo:rustc-env=TB_RUSTC={}", rustc.trim());
+    println!("cargo:rustc-env=TB_VERSION_RUSTC={}", rustc.split(' ').nth(1).expect("rustc tells its version"));
     println!("cargo:rustc-env=TB_PROFILE={profile} opt-level={opt_level}{lto}{flags}");
     println!("cargo:rustc-env=TB_TARGET={}", env::var("TARGET").expect("cargo sets TARGET"));
 }

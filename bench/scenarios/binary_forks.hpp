@@ -59,11 +59,9 @@ template <class Runtime, class F, class G, class... Worker>
     }
 }
 
-// The controls without a runtime: recursion as it is written without one, and recursion without inlining.
+// The control without a runtime: recursion as it is written without one.
 template <class Runtime>
 concept plain = requires { requires Runtime::plain; };
-template <class Runtime>
-concept uninlined = requires { requires Runtime::uninlined; };
 
 // The kernel. `worker` is what the runtime hands in: one, or none.
 template <class Runtime>
@@ -75,24 +73,10 @@ struct forking {
             return node.value() + sum(node.left()) + sum(node.right());
         } else {
             const auto [left, right] =
-                results_of_both<Runtime>([node](Worker&... w) { return branch(node.left(), w...); },
-                                         [node](Worker&... w) { return branch(node.right(), w...); }, worker...);
+                results_of_both<Runtime>([node](Worker&... w) { return sum(node.left(), w...); },
+                                         [node](Worker&... w) { return sum(node.right(), w...); }, worker...);
             return node.value() + left + right;
         }
-    }
-
-private:
-    template <class Node, class... Worker>
-    static std::uint64_t branch(Node node, Worker&... worker) {
-        if constexpr (uninlined<Runtime>)
-            return called(node);
-        else
-            return sum(node, worker...);
-    }
-
-    template <class Node>
-    [[gnu::noinline]] static std::uint64_t called(Node node) {
-        return sum(node);
     }
 };
 

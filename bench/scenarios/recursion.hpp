@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include <apiary/bench/adapter.hpp>
 
@@ -70,12 +72,12 @@ public:
     }
 };
 
-// Each branch is a call: what a runtime costs that must be able to hand either branch to another thread, and never does.
+// Each branch is a call: what a runtime costs that must be able to hand either branch to another thread, and never does. More than
+// two are halved, as for fork_join and rayon. Twin: tokio_baseline/src/subjects/machine_rust.rs.
 class recursion_by_calls {
 public:
     static constexpr std::string_view name = "machine_calls";
     static std::string version() { return kernel(); }
-    static constexpr bool uninlined = true;
 
     explicit recursion_by_calls(unsigned) {}
 
@@ -84,11 +86,24 @@ public:
         root();
     }
 
+    static constexpr bool by_value = true, by_halves = true;
     template <class F, class G>
-    static void fork_join(F&& f, G&& g) {
-        f();
-        g();
-        asm volatile("");  // else the compiler makes a loop of the second call
+    static auto fork_join(F f, G g) {
+        if constexpr (std::is_void_v<decltype(f())>) {
+            called(f);
+            called(g);
+            asm volatile("");  // else the compiler makes a loop of the second call
+        } else {
+            const auto a = called(f), b = called(g);
+            asm volatile("");
+            return std::pair(a, b);
+        }
+    }
+
+private:
+    template <class F>
+    [[gnu::noinline]] static auto called(F branch) {
+        return branch();
     }
 };
 

@@ -116,17 +116,18 @@ class GoodRace(TreeCase):
             {"name": "tokio", "ns": 130.0},
             {"name": "machine", "ns": 50.0, "scenarios": ("post_throughput",)},
             {"name": "machine_calls", "ns": 80.0, "scenarios": ("post_throughput",)},
+            {"name": "machine_rust", "ns": 90.0, "scenarios": ("post_throughput",)},
         )
         done = self.race("--rounds", "5", "--scenario", "post_throughput", "--scenario", "timer_lateness")
         self.assertEqual(done.returncode, 0, done.stderr)
         folder = self.result()
         roles = {r["subject"]: r["role"] for r in tables.read(folder / "rows.csv", tables.ROWS)}
-        self.assertEqual(roles, roles | {"machine": "bare", "machine_calls": "bare", "hive": "candidate", "tokio": "peer"})
+        self.assertEqual(roles, roles | dict.fromkeys(tables.FLOORS, "bare") | {"hive": "candidate", "tokio": "peer"})
         every = tables.read(folder / "compare.csv", tables.COMPARE)
         found = [r for r in every if r["candidate"].startswith("machine") or r["baseline"].startswith("machine")]
         free = [r for r in found if r["placement"] == "free" and r["scenario_params"] == "batch=1;producers=1"]
         self.assertEqual({(r["candidate"], r["baseline"], r["verdict"], r["p_bh"]) for r in free},
-                         {(name, floor, "", "") for name in ("hive", "tokio") for floor in ("machine", "machine_calls")})
+                         {(name, floor, "", "") for name in ("hive", "tokio") for floor in tables.FLOORS})
         self.assertTrue(all("bare" in r["flags"].split(";") for r in found))
         ratios = {r["baseline"]: float(r["ratio"]) for r in free if r["candidate"] == "hive"}
         self.assertAlmostEqual(ratios["machine"], 2.0, delta=0.05)

@@ -8,7 +8,7 @@ use tokio_baseline::ledger::expected_sum;
 use tokio_baseline::scenarios::SCENARIOS;
 
 /// The programs, and the workers they are run with.
-const PROGRAMS: [(&str, &str); 7] = [
+const PROGRAMS: [(&str, &str); 8] = [
     (env!("CARGO_BIN_EXE_subject_tokio"), "2"),
     (env!("CARGO_BIN_EXE_subject_tokio-mimalloc"), "2"),
     (env!("CARGO_BIN_EXE_subject_tokio-current-thread"), "1"),
@@ -16,6 +16,7 @@ const PROGRAMS: [(&str, &str); 7] = [
     (env!("CARGO_BIN_EXE_subject_async-executor"), "2"),
     (env!("CARGO_BIN_EXE_subject_chili"), "2"),
     (env!("CARGO_BIN_EXE_subject_ractor"), "2"),
+    (env!("CARGO_BIN_EXE_subject_machine_rust"), "2"),
 ];
 
 /// A small run of each scenario: its words, its operations.
@@ -183,6 +184,11 @@ fn ractor() {
     prove_all(PROGRAMS[6].0, PROGRAMS[6].1);
 }
 
+#[test]
+fn the_floor() {
+    prove_all(PROGRAMS[7].0, PROGRAMS[7].1);
+}
+
 #[cfg(feature = "actix")]
 #[test]
 fn actix() {
@@ -236,13 +242,22 @@ fn the_slow_down_reaches_the_tasks_of_every_kind() {
 /// A child that is spawned alone waits in memory of its own: 40 bytes and more. Halves wait on the stack, a few at a time.
 #[test]
 fn runtimes_of_two_branches_halve_the_children_of_steal_pressure() {
-    for program in [PROGRAMS[3].0, PROGRAMS[5].0] {
+    for program in [PROGRAMS[3].0, PROGRAMS[5].0, PROGRAMS[7].0] {
         let output = call(program, "steal_pressure", "ops=200000 work_ns=0", "1", "");
         let flags = row(&output)["flags"].clone();
         let each = flags.split(';').find_map(|flag| flag.strip_prefix("bytes_each=")).expect("it tells");
         let each: u64 = each.parse().expect("a number");
         assert!(each < 8, "{program}: {each} bytes for each child");
     }
+}
+
+/// Else one of them would be a floor without the other to set it beside.
+#[test]
+fn both_floors_of_calls_have_the_same_scenarios() {
+    let theirs = include_str!("../../bench/subjects/machine_calls.cpp").split("entry_of<").skip(1);
+    let theirs = Vec::from_iter(theirs.map(|entry| entry.split(',').next().expect("a name")));
+    let ours = Command::new(PROGRAMS[7].0).arg("--list").output().expect("the program starts");
+    assert_eq!(Vec::from_iter(String::from_utf8_lossy(&ours.stdout).lines()), theirs);
 }
 
 /// The C++ subject of the same name as ours in what it expresses, where it is built.

@@ -7,6 +7,7 @@ use tokio_baseline::fork_join::uts::Uts;
 use tokio_baseline::runtime::ForkJoin;
 use tokio_baseline::subjects::async_pool::AsyncExecutor;
 use tokio_baseline::subjects::chili_pool::Chili;
+use tokio_baseline::subjects::machine_rust::Machine;
 use tokio_baseline::subjects::rayon_pool::Rayon;
 use tokio_baseline::subjects::tokio::{Tokio, TokioCurrentThread};
 
@@ -34,8 +35,9 @@ fn assert_agree(tree: impl Tree, answer: u64) {
         sum_on::<Rayon>(2, tree),
         sum_on::<Chili>(2, tree),
         sum_on::<AsyncExecutor>(2, tree),
+        sum_on::<Machine>(2, tree),
     ];
-    assert_eq!(sums, [answer; 6]);
+    assert_eq!(sums, [answer; 7]);
 }
 
 fn assert_forks_agree(root: impl Fork, answer: u64) {
@@ -48,6 +50,7 @@ fn assert_forks_agree(root: impl Fork, answer: u64) {
         forks_on::<Chili>(2, root),
         forks_on::<Chili>(1, root),
         forks_on::<AsyncExecutor>(2, root),
+        forks_on::<Machine>(2, root),
     ] {
         assert_eq!(sums, thrice);
     }

@@ -46,6 +46,11 @@ fn chili_keeps_the_treaty() {
 }
 
 #[test]
+fn the_floor_keeps_the_treaty() {
+    judge(env!("CARGO_BIN_EXE_subject_machine_rust"));
+}
+
+#[test]
 fn ractor_keeps_the_treaty() {
     judge(env!("CARGO_BIN_EXE_subject_ractor"));
 }

@@ -41,7 +41,7 @@ STARTUP = "schema_version,run_id,command,metric,unit,runs,median,min,max,stddev"
 
 # The same work without a scheduler: no peer, whatever an older race has called it.
 BARE = "machine"
-FLOORS = (BARE, "machine_calls")
+FLOORS = (BARE, "machine_calls", "machine_rust")
 
 # Columns of a subject that are not numbers.
 WORDS = {"scenario", "check", "flags", "status"}

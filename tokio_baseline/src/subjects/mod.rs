@@ -3,6 +3,7 @@
 pub mod actix_pool;
 pub mod async_pool;
 pub mod chili_pool;
+pub mod machine_rust;
 pub mod ractor_pool;
 pub mod rayon_pool;
 pub mod tokio;
@@ -14,6 +15,7 @@ use crate::subject::Subject;
 use actix_pool::Actix;
 use async_pool::AsyncExecutor;
 use chili_pool::Chili;
+use machine_rust::Machine;
 use ractor_pool::Ractor;
 use rayon_pool::Rayon;
 
@@ -61,6 +63,17 @@ pub const CHILI: Subject = Subject {
     ],
 };
 
+/// No runtime: what the C++ subject `machine_calls` does, and the same list. Its version is that of the compiler, which is what it
+/// measures.
+pub const MACHINE_RUST: Subject = Subject {
+    name: "machine_rust",
+    version: env!("TB_VERSION_RUSTC"),
+    allocator: "system",
+    expresses: expresses![
+        Machine: steal_pressure by measure_by_halves, fib, tree_sum, skynet, nqueens, uts, matmul
+    ],
+};
+
 /// ractor with the system's allocator: actors, and nothing else.
 pub const RACTOR: Subject = Subject {
     name: "ractor",
@@ -104,6 +117,7 @@ mod tests {
         &TOKIO_CURRENT_THREAD,
         &RAYON,
         &CHILI,
+        &MACHINE_RUST,
         &RACTOR,
         #[cfg(feature = "actix")]
         &ACTIX,

@@ -1,6 +1,6 @@
 //! rayon: a `ThreadPool` of its own, `spawn` for tasks, `join` for fork-join. rayon has no timers.
 use crate::failure::Failure;
-use crate::fork_join::by_join;
+use crate::fork_join::by_join::{self, Joining};
 use crate::fork_join::forks::Fork;
 use crate::fork_join::matrices::Matrices;
 use crate::fork_join::tree::Tree;
@@ -57,20 +57,28 @@ impl Computing for Rayon {
     }
 }
 
+impl Joining for Rayon {
+    /// The worker runs the first and offers the second to thieves.
+    #[inline(always)] // the kernel is compiled as if it called rayon itself
+    fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+        rayon::join(a, b)
+    }
+}
+
 impl ForkJoin for Rayon {
     fn post_forks<N: Fork>(&self, root: N, ops: u64, done: impl Fn(u64, u64) + Send + Sync + 'static) {
-        self.tasks.spawn(move || (0..ops).for_each(|i| done(i, by_join::fork_sum(black_box(root)))))
+        self.tasks.spawn(move || (0..ops).for_each(|i| done(i, by_join::fork_sum::<Self, N>(black_box(root)))))
     }
 
     fn post_sum<T: Tree>(&self, tree: &'static T, done: impl FnOnce(u64) + Send + 'static) {
-        self.tasks.spawn(move || done(by_join::sum(tree, &tree.root())))
+        self.tasks.spawn(move || done(by_join::sum::<Self, T>(tree, &tree.root())))
     }
 
     fn post_product(&self, matrices: &'static Matrices, done: impl FnOnce() + Send + 'static) {
         self.tasks.spawn(move || {
             // SAFETY: one product at a time, and this is its first step.
             let whole = unsafe { matrices.begin() };
-            by_join::multiply(matrices, whole);
+            by_join::multiply::<Self>(matrices, whole);
             done()
         })
     }
