@@ -106,7 +106,8 @@ class Pacing(unittest.TestCase):
         found.note(one, 3.0)
         found.note(one, 5.0)
         self.assertAlmostEqual(found.left(), 8 * 4.0 + 4 * eta.guess(plan, two))
-
+        found.note(one, 1.0, again=True)  # a disturbed round's: as many are left as before
+        self.assertAlmostEqual(found.left(), 8 * 3.0 + 4 * eta.guess(plan, two))
 
     def test_what_runs_beside_an_open_loop_takes_its_time(self) -> None:
         plan = plans.plan("publish")

@@ -28,10 +28,11 @@ class Eta:
         self.plan, self.left_runs = plan, dict(runs)
         self.taken: dict[Point, list[float]] = defaultdict(list)
 
-    def note(self, point: Point, seconds: float) -> None:
-        """A run has ended. One more than planned was a repetition."""
+    def note(self, point: Point, seconds: float, again: bool = False) -> None:
+        """A run has ended; `again`: one that repeats another, and so is none of those that are left."""
         self.taken[point].append(seconds)
-        self.leave_out(point)
+        if not again:
+            self.leave_out(point)
 
     def leave_out(self, point: Point) -> None:
         """A run that will not be."""

@@ -222,13 +222,13 @@ def run_point(
         rows, buckets, disturbed = [], [], False
         for order, arm in enumerate(arms):
             if arm.label in hung:
-                if race.eta:
+                if race.eta and not attempt:
                     race.eta.leave_out(point)
                 continue
             began = time.monotonic()
             row, found, hit = measure(race, point, arm, batch, number, order, seed, release, padding)
             if race.eta:
-                race.eta.note(point, time.monotonic() - began)
+                race.eta.note(point, time.monotonic() - began, again=attempt > 0)
             rows.append(row)
             buckets += found
             disturbed |= hit
