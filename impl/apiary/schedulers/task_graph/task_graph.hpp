@@ -425,11 +425,11 @@ private:
     const task_graph_config config_;
     window_type window_;
     const std::unique_ptr<std::byte[], free_heap> heap_;
+    typename Sync::template atomic<bool> stopping_;  // each job reads it, and so it is on no line with submitters_
     typename kind::parts::clock clock_;
     exception_handler on_exception_;
     typename Sync::mutex mutex_;
     typename Sync::mutex submitters_;
-    typename Sync::template atomic<bool> stopping_;
     std::deque<desk_type> desks_;  // of each type; none for locality
     std::deque<crew_type> crews_;
     std::optional<latch<worker_type>> waiting_;  // where the submitter waits

@@ -57,6 +57,7 @@
 #include <apiary/schedulers/task_graph/fan_out.hpp>
 #include <apiary/schedulers/task_graph/join_counter.hpp>
 #include <apiary/schedulers/task_graph/output_ring.hpp>
+#include <apiary/sync/cache_line.hpp>
 #include <apiary/sync/real_sync.hpp>
 
 namespace apiary {
@@ -384,14 +385,16 @@ private:
         if (log_.find(producer, cause)) s.cause.store(cause, std::memory_order_relaxed);  // I5
     }
 
-    // The submitter's, but for the two ids, which others may read.
+    // What every task's end reads; it changes only while no task lives.
     std::size_t slots_mask_, edges_mask_;
-    std::size_t most_slots_;  // 0: it does not grow, or there was no memory to
-    unsigned waits_ = 0;      // for room, in a window of this size
     int lap_shift_ = std::countr_zero(slots_mask_ + 1);
     slot* slots_ = nullptr;
     edge* edges_ = nullptr;
-    std::uint32_t edges_end_ = 0, edges_reclaimed_ = 0;  // places ever given out, and given back; they wrap
+    // The submitter's, written at every task, and so on lines apart; others may read the two ids.
+    alignas(cache_line) std::uint32_t edges_end_ = 0;
+    std::uint32_t edges_reclaimed_ = 0;  // places ever given out, and given back; they wrap
+    std::size_t most_slots_;             // 0: it does not grow, or there was no memory to
+    unsigned waits_ = 0;                 // for room, in a window of this size
     output_ring ring_;
     std::vector<std::uint32_t> scopes_;  // of each open scope, 1 + the slot of its newest task
     typename Sync::template atomic<task_id> submitted_, reclaimed_;
