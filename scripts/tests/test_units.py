@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from apiary_cli.analysis import units
+from apiary_cli.analysis import summary, units
 from apiary_cli.race.metrics import unit_of
 
 
@@ -48,6 +48,13 @@ class Units(unittest.TestCase):
                 "| `tree_sum` nodes 1023 | node | 2.00 | – |",
             ],
         )
+
+    def test_points_stand_by_size_and_a_race_has_the_workers_of_all(self) -> None:
+        numbers = ("16", "4", "1")
+        rows = [row(scenario_params=f"n=20;workers={number}", workers=number) for number in numbers]
+        told = [line.split("|")[1].split()[-1] for line in units.table(rows)[2:]]
+        self.assertEqual(told, ["1", "4", "16"])
+        self.assertEqual(summary.workers_line(rows), "1, 4 and 16 workers")
 
     def test_rows_that_tell_of_none_give_no_table(self) -> None:
         self.assertEqual(units.table([row(flags="")]), [])

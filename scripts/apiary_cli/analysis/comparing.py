@@ -99,6 +99,12 @@ def key_of(row: Row) -> Key:
     return row["scenario"], row["scenario_params"], row["placement"]
 
 
+def by_size(key: Key) -> tuple:
+    """To sort keys by: as they are, but numbers by size, so that 16 workers follow 4."""
+    words = key[1].replace("=", ";").split(";")
+    return key[0], [(False, int(word)) if word.isdigit() else (True, word) for word in words], key[2]
+
+
 def pairings(rows: list[Row]) -> list[Pairing]:
     """Own schedulers against everybody else, the controls against what they copy, everybody against the floors."""
     role = {row["subject"]: row["role"] for row in rows}
@@ -157,7 +163,7 @@ def compare(rows: list[Row]) -> list[Comparison]:
         if row["status"] == "ok":
             by_key[key_of(row)].append(row)
     out, lined_up = [], with_a_copy(rows)
-    for key, group in sorted(by_key.items()):
+    for key, group in sorted(by_key.items(), key=lambda one: by_size(one[0])):
         for metric in scenarios.metrics_of(key[0], key[2]):
             found = (comparison(key, metric, pairing, group, ran[key]) for pairing in pairings(group))
             out += with_verdicts([one for one in found if one], lined_up)

@@ -48,9 +48,8 @@ def lines_of(comparisons: list[Comparison], bare: bool = False) -> dict[Line, di
 
 def place_order(key: Key) -> tuple:
     """As the list of scenarios has them, numbers by size."""
-    words = key[1].replace("=", ";").split(";")
-    sortable = [(False, int(word)) if word.isdigit() else (True, word) for word in words]
-    return list(scenarios.SCENARIOS).index(key[0]), sortable, key[2]
+    name, *rest = comparing.by_size(key)
+    return list(scenarios.SCENARIOS).index(name), *rest
 
 
 def order(line: Line) -> tuple:

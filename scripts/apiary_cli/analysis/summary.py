@@ -8,7 +8,7 @@ from typing import Callable
 
 from ..base import repo
 from ..base.errors import Fault, USAGE
-from ..base.say import duration, human, markdown
+from ..base.say import duration, human, in_prose, markdown
 from ..race import ledger, tables
 from . import comparing
 from .comparing import Comparison, Validity
@@ -165,6 +165,12 @@ def machine(env: dict) -> str:
 
 def commit(race: dict) -> str:
     return str(race.get("commit", "none"))[:12] + (" with uncommitted changes" if race.get("dirty") else "")
+
+
+def workers_line(rows: list[dict[str, str]]) -> str:
+    """Of all points: each may have a number of its own."""
+    numbers = sorted({int(row["workers"]) for row in rows if row["workers"].isdigit()})
+    return f"{in_prose([str(number) for number in numbers])} workers"
 
 
 def rounds_line(race: dict) -> str:

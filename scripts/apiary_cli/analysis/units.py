@@ -8,7 +8,7 @@ from collections import defaultdict
 from ..base import stats
 from ..base.say import markdown
 from ..race.metrics import unit_of
-from .comparing import Row, good, words_of
+from .comparing import Row, by_size, good, words_of
 
 
 def table(rows: list[Row]) -> list[str]:
@@ -21,7 +21,7 @@ def table(rows: list[Row]) -> list[str]:
             found[point][row["subject"]].append(float(row["ns_per_op"]) / unit[1])
     subjects = sorted({name for by in found.values() for name in by})
     out = []
-    for (scenario, params, placement, unit), by in sorted(found.items()):
+    for (scenario, params, placement, unit), by in sorted(found.items(), key=lambda one: (by_size(one[0][:3]), one[0][3])):
         words = filter(None, (f"`{scenario}`", words_of(params), "" if placement == "free" else placement))
         out.append([" ".join(words), unit, *(f"{stats.median(by[name]):.2f}" if name in by else "–" for name in subjects)])
     return markdown(["median ns", "of a", *subjects], out)

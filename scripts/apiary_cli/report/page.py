@@ -33,7 +33,7 @@ def subtitle(report: Report) -> str:
     race, machine = report.race, report.env.get("machine", {})
     return (
         f"{report.env['run_id']} · plan {race.get('plan')}, {summary.rounds_line(race)} · "
-        f"{race.get('workers')} workers · {summary.machine(report.env)} "
+        f"{summary.workers_line(report.rows)} · {summary.machine(report.env)} "
         f"({'virtual' if machine.get('hypervisor') not in (None, 'none seen') else 'bare metal'}) · "
         f"commit {summary.commit(race)}"
     )
@@ -60,7 +60,7 @@ def by_scenario(report: Report, points: list[comparing.Key]) -> list[dict]:
 
 def render(report: Report) -> str:
     """The whole page."""
-    points = sorted({comparing.key_of(row) for row in report.rows if row["scenario"] in scenarios.SCENARIOS})
+    points = sorted({comparing.key_of(row) for row in report.rows if row["scenario"] in scenarios.SCENARIOS}, key=comparing.by_size)
     folds = [
         ("Controls: a program against its copy, and slowed down on purpose", "controls", sections.controls(report)),
         ("Beside the race: structures alone, whole processes, exact counts", "beside",

@@ -123,7 +123,7 @@ class Report:
                     middle = (stats.quantile([value for _, value in series], q) for q in (0.5, 0.25, 0.75))
                     limited = comparing.mostly_limited(found, metric)
                     out.append(Cell(key, metric, subject, *middle, len(series), limited, series))
-        return sorted(out, key=lambda cell: (cell.key, scenarios.METRICS.index(cell.metric), self.rank(cell.subject)))
+        return sorted(out, key=lambda cell: (comparing.by_size(cell.key), scenarios.METRICS.index(cell.metric), self.rank(cell.subject)))
 
 
 # ------------------------------------------------------------------------------------------------- reading

@@ -7,7 +7,7 @@ from . import page_sections as sections
 from .html import render
 from .page_data import Report
 
-RACE = dict.fromkeys(("command", "commit"), "") | dict.fromkeys(("plan", "rounds", "workers", "dirty"))  # of an old folder
+RACE = dict.fromkeys(("command", "commit"), "") | dict.fromkeys(("plan", "rounds", "dirty"))  # of an old folder
 
 
 def markdown(report: Report) -> str:
@@ -36,4 +36,5 @@ def markdown(report: Report) -> str:
         ("Comparisons", summary.comparison_table(comparisons)),
     ]
     tried = summary.try_line(report.race, report.validity.word)
-    return render("summary.md", env=report.env, race=RACE | report.race, batch=report.validity.word, tried=tried, sections=parts)
+    return render("summary.md", env=report.env, race=RACE | report.race, workers=summary.workers_line(rows), batch=report.validity.word,
+                  tried=tried, sections=parts)
