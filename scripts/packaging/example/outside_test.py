@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -57,6 +58,31 @@ def refused(folder: Path, compiler: str, prefix: Path) -> None:
     must(done.returncode != 0 and "0.1" in done.stdout, "a package of 0.1 was taken for 0.2", done.stdout)
 
 
+ASKS = """cmake_minimum_required(VERSION 3.25)
+project(asks LANGUAGES CXX)
+find_package(apiary)
+message(STATUS "files: ${APIARY_BENCH_DIR}/scenarios ${APIARY_AS_IT_IS_DIR}.")
+"""
+
+
+def headers_alone(folder: Path, source: Path, compiler: str, include: Path, data: Path) -> None:
+    """Installed into these folders, which may be absolute; what the package then says of folders."""
+    prefix = folder / "prefix"
+    for command in (["-G", "Ninja", "-S", source, "-B", folder / "made", f"-DCMAKE_CXX_COMPILER={compiler}", "-DAPIARY_TESTS=OFF",
+                     "-DAPIARY_STRESS=OFF", "-DAPIARY_BENCH=OFF", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib64",
+                     f"-DCMAKE_INSTALL_INCLUDEDIR={include}", f"-DCMAKE_INSTALL_DATADIR={data}"],
+                    ["--install", folder / "made"]):
+        done = run("cmake", *command)
+        must(done.returncode == 0, f"headers alone, in {include} and {data}", done.stdout)
+    done = run("pkg-config", "--variable=includedir", "apiary", PKG_CONFIG_PATH=str(prefix / data / "pkgconfig"))
+    must((Path(done.stdout.strip()) / "apiary" / "version.hpp").exists(), "pkg-config tells of another folder", done.stdout)
+    (folder / "CMakeLists.txt").write_text(ASKS)
+    done = run("cmake", "-G", "Ninja", "-S", folder, "-B", folder / "asks", f"-Dapiary_DIR={prefix}/lib64/cmake/apiary",
+               f"-DCMAKE_CXX_COMPILER={compiler}")
+    for place in re.search(r"files: (.+)\.\n", done.stdout)[1].split():
+        must(Path(place).is_dir(), f"the package tells of {place}, and there is nothing", done.stdout)
+
+
 def by_the_port(folder: Path, compiler: str) -> None:
     """vcpkg's port, by a CMake script that does what vcpkg's own functions do with their arguments: vcpkg is not needed."""
     folder.mkdir()
@@ -82,6 +108,8 @@ def main() -> None:
             built(folder / "c", compiler, "pkg-config", PKG_CONFIG_PATH=str(prefix / "share" / "pkgconfig")), "pkg-config")
         refused(folder, compiler, prefix)
         by_the_port(folder / "vcpkg", compiler)
+        headers_alone(folder / "deep", source, compiler, Path("inc/x"), Path("share/x"))
+        headers_alone(folder / "absolute", source, compiler, folder / "inc", folder / "data")
     print("three ways in, and the port of vcpkg; one version refused")
 
 
