@@ -60,13 +60,25 @@ def refused(folder: Path, compiler: str, prefix: Path) -> None:
 
 ASKS = """cmake_minimum_required(VERSION 3.25)
 project(asks LANGUAGES CXX)
+function(ask)
+  find_package(apiary 0.1 QUIET ${ARGN})
+  message(STATUS "[${ARGN}] ${apiary_FOUND}: ${apiary_NOT_FOUND_MESSAGE}.")
+endfunction()
+ask(COMPONENTS model)
+ask(OPTIONAL_COMPONENTS model)
+ask(COMPONENTS modle)
+ask(OPTIONAL_COMPONENTS modle)
 find_package(apiary)
 message(STATUS "files: ${APIARY_BENCH_DIR}/scenarios ${APIARY_AS_IT_IS_DIR}.")
 """
+ANSWERS = (
+    "[COMPONENTS;model] 0: this package was built without model", "[OPTIONAL_COMPONENTS;model] 1: .",
+    "[COMPONENTS;modle] 0: there is no component modle; there are model, as_it_is, stress, bench", "[OPTIONAL_COMPONENTS;modle] 1: .",
+)
 
 
 def headers_alone(folder: Path, source: Path, compiler: str, include: Path, data: Path) -> None:
-    """Installed into these folders, which may be absolute; what the package then says of folders."""
+    """Installed into these folders, which may be absolute; what the package then says of components and of folders."""
     prefix = folder / "prefix"
     for command in (["-G", "Ninja", "-S", source, "-B", folder / "made", f"-DCMAKE_CXX_COMPILER={compiler}", "-DAPIARY_TESTS=OFF",
                      "-DAPIARY_STRESS=OFF", "-DAPIARY_BENCH=OFF", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib64",
@@ -79,6 +91,8 @@ def headers_alone(folder: Path, source: Path, compiler: str, include: Path, data
     (folder / "CMakeLists.txt").write_text(ASKS)
     done = run("cmake", "-G", "Ninja", "-S", folder, "-B", folder / "asks", f"-Dapiary_DIR={prefix}/lib64/cmake/apiary",
                f"-DCMAKE_CXX_COMPILER={compiler}")
+    for answer in ANSWERS:
+        must(f"-- {answer}" in done.stdout, f"find_package does not answer {answer}", done.stdout)
     for place in re.search(r"files: (.+)\.\n", done.stdout)[1].split():
         must(Path(place).is_dir(), f"the package tells of {place}, and there is nothing", done.stdout)
 
