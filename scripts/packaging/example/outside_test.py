@@ -58,6 +58,14 @@ def refused(folder: Path, compiler: str, prefix: Path) -> None:
     must(done.returncode != 0 and "0.1" in done.stdout, "a package of 0.1 was taken for 0.2", done.stdout)
 
 
+def as_a_part(folder: Path, compiler: str, source: Path) -> None:
+    """A project that takes the sources in may ask for stress programs, and is told where checks and subjects are to be had."""
+    for option, says in (("STRESS", ""), ("MODEL_CHECKS", "COMPONENTS model bench"), ("BENCH", "COMPONENTS model bench")):
+        done = run("cmake", "-G", "Ninja", "-S", EXAMPLE, "-B", folder / option, "-DHOW=FetchContent", f"-DAPIARY={source}",
+                   f"-DAPIARY_{option}=ON", f"-DCMAKE_CXX_COMPILER={compiler}")
+        must((done.returncode == 0) == (not says) and says in " ".join(done.stdout.split()), f"a part with {option}", done.stdout)
+
+
 ASKS = """cmake_minimum_required(VERSION 3.25)
 project(asks LANGUAGES CXX)
 function(ask)
@@ -122,6 +130,7 @@ def main() -> None:
         only_what_it_asked_for(
             built(folder / "c", compiler, "pkg-config", PKG_CONFIG_PATH=str(prefix / "share" / "pkgconfig")), "pkg-config")
         refused(folder, compiler, prefix)
+        as_a_part(folder / "part", compiler, source)
         by_the_port(folder / "vcpkg", compiler)
         headers_alone(folder / "deep", source, compiler, Path("inc/x"), Path("share/x"))
         headers_alone(folder / "absolute", source, compiler, folder / "inc", folder / "data")
