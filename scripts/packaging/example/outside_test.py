@@ -125,6 +125,8 @@ def main() -> None:
         must(done.returncode == 0, "cmake --install", done.stdout)
         strangers = [path for path in (prefix / "include").rglob("*test*.hpp")] + list((prefix / "include").rglob("testing"))
         must(not strangers, f"the package holds what only tests use: {strangers}")
+        absolute = [line for path in prefix.rglob("apiaryTargets*.cmake") for line in path.read_text().splitlines() if "/usr/" in line]
+        must(not absolute, f"the package names places of this machine: {absolute}")
         only_what_it_asked_for(built(folder / "a", compiler, "find_package", f"-DCMAKE_PREFIX_PATH={prefix}"), "find_package")
         only_what_it_asked_for(built(folder / "b", compiler, "FetchContent", f"-DAPIARY={source}"), "FetchContent")
         only_what_it_asked_for(
