@@ -37,7 +37,7 @@ class Function:
         self.lines: list[tuple[int, str, str]] = []
 
     def add(self, address: int, text: str) -> None:
-        self.lines.append((address, " ".join(text.split("#")[0].split()), ""))
+        self.lines.append((address, " ".join(re.split("# |//", text)[0].split()), ""))
 
     def relocate(self, symbol: str) -> None:
         address, text, _ = self.lines[-1]

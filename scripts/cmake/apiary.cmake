@@ -55,7 +55,8 @@ function(apiary_find_header variable header package)
 endfunction()
 
 include(apiary_manifest)
-if(PROJECT_IS_TOP_LEVEL)
+# It needs Python and objcopy, and headers alone need neither.
+if(PROJECT_IS_TOP_LEVEL AND (APIARY_TESTS OR APIARY_MODEL_CHECKS OR APIARY_STRESS OR APIARY_BENCH))
   include(apiary_record)
 endif()
 

@@ -191,6 +191,7 @@ class Addresses(unittest.TestCase):
         words, told = self.words("32\n", False)
         self.assertEqual(words, [])
         self.assertIn("sysctl vm.mmap_rnd_bits=28", told)
+        self.assertIn("seccomp=unconfined", told)
 
 
 class Verification(unittest.TestCase):

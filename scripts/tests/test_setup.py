@@ -155,12 +155,25 @@ class Peers(unittest.TestCase):
                 with mock.patch.object(packages.Package, "present", return_value=there):
                     self.assertEqual(building.arrived(folder), arrived)
 
+    def test_what_a_check_was_left_out_for_has_the_name_that_the_system_gives_it(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            (Path(name) / "manifest").mkdir()
+            (Path(name) / "manifest" / "absent.txt").write_text("by_value_as_is\nends_as_is\n")
+            for text, package in ((DEBIAN_12, "gcc-12-plugin-dev"), (DEBIAN_13, "gcc-14-plugin-dev"), (UBUNTU, "gcc-13-plugin-dev"),
+                                  (FEDORA, "gcc-12-plugin-dev")):
+                with mock.patch.object(packages, "read_os_release", return_value=release(text)):
+                    self.assertIn(f"apt-get install {package})", building.left_out(Path(name)))
+
     def test_what_cmake_leaves_out_is_known_by_its_packages(self) -> None:
         text = "".join((repo.ROOT / f"model_check/{folder}/CMakeLists.txt").read_text() for folder in ("outside", "as_it_is"))
-        said = dict(re.findall(r'apiary_check_left_out\((\w+) "[^"]*" (\S+)\)', text))
+        said = dict(re.findall(r'apiary_check_left_out\((\w+) "[^"]*" (\S+)\)', text.replace("gcc-${gcc}-", "gcc-12-")))
         self.assertEqual(said, {name: needs[0].name for name, needs in packages.OUTSIDE.items()})
         brought = {package.name for package in (*packages.REQUIRED, *packages.of_peers(packages.PEERS))}
         self.assertLessEqual(set(said.values()), brought, "setup --peers brings them")
+
+    def test_starpu_s_header_and_library_are_of_the_same_versions(self) -> None:
+        text = (repo.ROOT / "bench/subjects/CMakeLists.txt").read_text()
+        self.assertEqual(re.findall(r" starpu/([\d.]+)", text), re.findall(r" starpu-([\d.]+)", text))
 
     def test_a_summary_names_the_peer_that_was_not_built(self) -> None:
         self.assertEqual(summary.missing({"race": {"absent": ["libomp"]}}, []), ["not raced, because not built: libomp"])

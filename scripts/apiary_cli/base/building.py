@@ -42,7 +42,7 @@ def left_out(folder: Path) -> str:
     names = [name for name in absent(folder) if name in packages.OUTSIDE]
     if not names:
         return ""
-    needs = dict.fromkeys(package.name for name in names for package in packages.OUTSIDE[name])
+    needs = packages.names_here(package for name in names for package in packages.OUTSIDE[name])
     return f"left out, because not installed: {', '.join(names)}. Remedy: scripts/apiary setup --peers   (or: sudo apt-get install {' '.join(needs)})"
 
 

@@ -70,6 +70,12 @@ def names_of_system(os_release: dict[str, str]) -> dict[str, str] | None:
     return SYSTEMS.get(os_release.get("ID", ""), {}).get(os_release.get("VERSION_ID", ""))
 
 
+def names_here(needed: Iterable[Package]) -> list[str]:
+    """As this system calls them; Debian 12's names on a system that setup does not know."""
+    names = names_of_system(read_os_release()) or {}
+    return list(dict.fromkeys(names.get(package.name, package.name) for package in needed))
+
+
 def read_os_release(path: str = "/etc/os-release") -> dict[str, str]:
     try:
         return parse_os_release(Path(path).read_text())

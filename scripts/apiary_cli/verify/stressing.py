@@ -79,7 +79,7 @@ def without_randomisation() -> list[str]:
     if shutil.which(STEADY[0]) and proc.run([*STEADY, "true"]).ok:
         return list(STEADY)
     warn(f"vm.mmap_rnd_bits is {bits}, and setarch may not switch it off: TSan may end with '{MAPPING_TROUBLE}'. Remedy: "
-         f"sysctl vm.mmap_rnd_bits={RANDOM_BITS}")
+         f"sysctl vm.mmap_rnd_bits={RANDOM_BITS}, or in Docker --security-opt seccomp=unconfined")
     return []
 
 

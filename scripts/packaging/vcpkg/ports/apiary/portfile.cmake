@@ -1,4 +1,6 @@
 # An overlay port of this tree:    vcpkg install apiary --overlay-ports=scripts/packaging/vcpkg/ports
+# vcpkg's cache goes by the files of this folder, so where the tree has changed:
+#   vcpkg remove apiary; VCPKG_BINARY_SOURCES=clear vcpkg install apiary --overlay-ports=scripts/packaging/vcpkg/ports
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../../../.." ABSOLUTE)
 set(VCPKG_BUILD_TYPE release)  # headers
 
