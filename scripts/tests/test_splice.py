@@ -290,6 +290,22 @@ class Race(TreeCase):
         folder = self.folder()
         rows = tables.read(folder / "rows.csv", tables.ROWS)
         tables.write(folder / "rows.csv", tables.ROWS, [row for row in rows if row["subject"] == "hive"])
+    def test_a_sweep_and_a_qualification_are_no_races_and_keep_their_summary(self) -> None:
+        """Their arms are settings, or copies of one program; the newest folder may be one."""
+        folder = self.folder()
+        summed = folder / "summary.md"
+        summed.write_text("keep the defaults\n")
+        for name in ("tune.csv", "ablation.csv", "qualify.csv"):
+            (folder / name).touch()
+            done = apiary(self.root, "report")
+            self.assertEqual((done.returncode, summed.read_text()), (2, "keep the defaults\n"), name)
+            self.assertIn(f"{folder.name} is no race\n  cause:  it has {name}", done.stderr)
+            (folder / name).unlink()
+        (folder / "tune.csv").touch()
+        code, err, text = self.splice(folder)
+        self.assertEqual((code, text), (2, PAGE))
+        self.assertIn("tune.csv", err)
+
         code, err, text = self.splice(folder)
         self.assertEqual((code, text), (2, PAGE))
         self.assertIn("compares nothing", err)

@@ -16,6 +16,7 @@ from typing import Sequence
 
 from ..base import stats
 from ..verify import verification
+from ..base.errors import Fault, USAGE
 from ..race import metrics, plans, scenarios, tables
 from ..analysis import comparing, findings, summary, verdict
 from .html import COLOURS
@@ -149,7 +150,15 @@ def read_hist(path: Path) -> dict[tuple[str, str, str], dict[int, Buckets]]:
 
 
 def load(folder: Path) -> Report:
+def refuse_other(folder: Path) -> None:
+    """What `tune` and `qualify` leave is no race: its arms are settings or copies, and its summary.md is its own."""
+    other = next((name for name in ("tune.csv", "ablation.csv", "qualify.csv") if (folder / name).exists()), None)
+    if other:
+        raise Fault(f"{folder.name} is no race", f"it has {other}; its summary.md says what came out", "name the folder of a race", USAGE)
+
+
     env, rows, comparisons = summary.load(folder)
+    refuse_other(folder)
     try:
         hist = read_hist(folder / "hist.csv")
     except (OSError, EOFError, ValueError, IndexError, zlib.error) as error:
