@@ -101,7 +101,10 @@ def lost(report: Report) -> dict | None:
     worst = max(found, key=standings.ratio, default=None)
     named = ", ".join(f"{n} to {other}" for other, n in counts)
     most = f"; most in {place(worst.key)}, {worst.metric.what}: ×{worst.found.ratio:.2f} of {worst.other}" if worst else ""
-    told = {"ours": standings.losers(report.ours), "n": len(found), "of": len(report.claims), "to": named + most}
+    decided = any(one.verdict in (stats.IMPROVED, stats.EQUIVALENT) for one in report.claims)
+    kind = "bad" if found else "good" if decided and report.validity.word != comparing.INVALID else "note"
+    more = named + most if found or decided else "nothing is decided"
+    told = {"ours": standings.losers(report.ours), "n": len(found), "of": len(report.claims), "more": more, "kind": kind}
     return told if report.claims else None
 
 
