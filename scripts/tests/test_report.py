@@ -145,6 +145,7 @@ class Page(TreeCase):
             "@media print",
         ):
             self.assertIn(part, text)
+        self.assertRegex(text.partition("<h2>Controls</h2>")[2].partition("</ul>")[0], "no run was disturbed by|of [0-9]+ runs stand in rounds")
         self.every_chart_has_a_title(text)
         self.commands(text)
         self.a_page_made_again_is_the_same(text)
