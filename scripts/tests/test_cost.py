@@ -70,6 +70,9 @@ class Cost(unittest.TestCase):
         self.assertEqual(standing.count('<b class="word bad">1</b>'), 1, "slower in one")
         self.assertEqual(standing.count('<b class="word good">1</b>'), 1, "spends less in one")
         self.assertEqual(page_sections.costs(report(rows("mixed_load"))), "")
+        axis = page_sections.forest(made)
+        self.assertIn("← hive takes less", axis)
+        self.assertIn("the other takes less →", axis)
 
     def test_no_loss_is_good_only_where_something_was_decided(self) -> None:
         made = report(rows())

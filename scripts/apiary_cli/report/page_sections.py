@@ -169,7 +169,7 @@ def forest_of(report: Report, comparisons: list[Comparison], left: str, right: s
 
 def forest(report: Report) -> str:
     """Ratios with intervals and the margin band."""
-    return macro("ratios", forest_of(report, report.claims, f"{in_prose(report.ours)} faster", "the other faster"))
+    return macro("ratios", forest_of(report, report.claims, f"{in_prose(report.ours)} takes less", "the other takes less"))
 
 
 def controls(report: Report) -> str:
