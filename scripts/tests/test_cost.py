@@ -70,6 +70,26 @@ class Cost(unittest.TestCase):
         self.assertEqual(standing.count('<b class="word bad">1</b>'), 1, "slower in one")
         self.assertEqual(standing.count('<b class="word good">1</b>'), 1, "spends less in one")
         self.assertEqual(page_sections.costs(report(rows("mixed_load"))), "")
+        axis = page_sections.forest(made)
+        self.assertIn("← hive takes less", axis)
+        self.assertIn("the other takes less →", axis)
+
+    def test_no_loss_is_good_only_where_something_was_decided(self) -> None:
+        made = report(rows())
+        made.comparisons = [one for one in comparing.compare(made.rows) if one.claim]
+
+        def kind(word: str, *verdicts: str) -> str:
+            made.validity = comparing.Validity(word, (), (), ())
+            for one, verdict in zip(made.comparisons, verdicts):
+                one.verdict = verdict
+            return page_sections.lost(made)["kind"]
+
+        self.assertEqual(kind(comparing.WEAK, stats.INCONCLUSIVE, stats.INCONCLUSIVE), "note")
+        self.assertEqual(page_sections.lost(made)["more"], "nothing is decided")
+        for word in (stats.IMPROVED, stats.EQUIVALENT):
+            self.assertEqual(kind(comparing.WEAK, word, stats.INCONCLUSIVE), "good")
+            self.assertEqual(kind(comparing.INVALID, word, stats.INCONCLUSIVE), "note")
+            self.assertEqual(kind(comparing.INVALID, word, stats.REGRESSED), "bad")
 
 
 class Spliced(unittest.TestCase):

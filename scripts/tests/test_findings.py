@@ -209,7 +209,7 @@ class OneDefinition(unittest.TestCase):
         made = report([])
         made.comparisons, made.validity = every, comparing.validity(every)
         for where, text in (
-            ("tile", page_sections.strip(made)),
+            ("page", page_sections.controls(made)),
             ("splice", splice.controls(every)),
             ("summary", "\n".join(summary.control_lines(made.validity))),
         ):

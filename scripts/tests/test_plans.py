@@ -11,6 +11,7 @@ from unittest import mock
 from apiary_cli.base import stats
 from apiary_cli.base.errors import Fault
 from apiary_cli.race import eta, plans, tables
+from apiary_cli.analysis import summary
 
 from . import points
 from .support import REAL_ROOT, TreeCase
@@ -89,6 +90,11 @@ class BuiltIn(unittest.TestCase):
         self.assertEqual(plans.narrowed(quick, [], 3, None).limit, None)
         both = plans.narrowed(quick, [], 30, None, 2.0, 20)
         self.assertEqual((both.limit, both.rounds, both.least_rounds, both.block_ms), (120.0, 30, quick.least_rounds, 20))
+
+    def test_the_words_of_a_limit_do_not_promise_an_end(self) -> None:
+        """The least rounds run whatever the limit."""
+        told = summary.rounds_line({"rounds_of_batches": [5, 5], "rounds_planned": 10, "limit_s": 720.0})
+        self.assertTrue(told.endswith("5 and 5 (a batch each) of 10 planned for each batch, because none beyond the least begins after 12 min 00 s"), told)
 
     def test_each_block_class_has_a_slow_down_control(self) -> None:
         for name in ("quick", "nightly", "publish"):

@@ -98,6 +98,16 @@ class GoodRace(TreeCase):
         rows = tables.read(self.result() / "rows.csv", tables.ROWS)
         self.assertEqual({r["round"] for r in rows if r["status"] == "ok"}, {"1", "3"})
 
+    def test_a_limit_leaves_the_least_rounds(self) -> None:
+        self.subjects({"name": "hive"})
+        words = self.one_point()
+        path = Path(words[1])
+        path.write_text("least_rounds = 2\n" + path.read_text().replace("rounds = 1\n", "rounds = 3\n"))
+        done = self.race(*words, "--limit", "0.0001")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(", but a batch has 2 at least\n", done.stdout)
+        self.assertIn("rounds: 2 of 3 planned for each batch, because none beyond the least begins after", done.stdout)
+
     def test_two_races_leave_two_folders(self) -> None:
         self.subjects({"name": "hive"}, {"name": "tokio"})
         for _ in range(2):

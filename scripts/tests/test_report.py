@@ -95,6 +95,7 @@ class Page(TreeCase):
         self.assertIn("<h2>post_throughput · batch 1, ops 2048, producers 1 · all on one CPU</h2>", history)
         self.assertEqual(history.count('<svg class="chart'), history.count("<section>"))
         self.assertIn(whole.name, history)
+        self.assertIn('<th class="n">runs</th>', history)
         self.assertNotIn("tokio", history.split("</nav>")[-1], "only what decides over a change: ours")
 
     def test_the_history_says_why_a_mark_is_hollow_and_goes_in_equal_steps(self) -> None:
@@ -145,6 +146,8 @@ class Page(TreeCase):
             "@media print",
         ):
             self.assertIn(part, text)
+        self.assertIn('<th class="n">runs</th><th class="">verification</th>', text, "a point may run more than once in a round")
+        self.assertRegex(text.partition("<h2>Controls</h2>")[2].partition("</ul>")[0], "no run was disturbed by|of [0-9]+ runs stand in rounds")
         self.every_chart_has_a_title(text)
         self.commands(text)
         self.a_page_made_again_is_the_same(text)

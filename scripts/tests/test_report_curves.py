@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -183,6 +184,23 @@ class PointWithWorkers(unittest.TestCase):
                 self.assertEqual(words[:2], ["scripts/apiary", "race"])
                 again = self.plan_of(words[2:])
                 self.assertEqual((again.points, again.block_ms, again.rounds), ((point,), raced.block_ms, 3), words)
+
+    def test_the_command_of_a_point_has_the_paths_that_the_race_was_given(self) -> None:
+        """A plan of one's own is known here by its name alone, and so is a program from elsewhere."""
+        with tempfile.TemporaryDirectory() as folder:
+            path, program, key = Path(folder) / "mine.toml", "/tmp/a pool/bin/subject_tiny_pool", ("successor", "", "one_cpu")
+            path.write_text('rounds = 3\n[[point]]\nscenario = "successor"\n')
+            ran = shlex.join(["scripts/apiary", "race", "--plan", str(path), f"--program={program}", "--placement", "one_cpu", "--block-ms", "9"])
+            arm = {"label": "tiny_pool", "program": "subject_tiny_pool"}
+            made = report([], {"race": {"plan": path.name, "rounds": 3, "block_ms": 9, "command": ran, "arms": [arm]}})
+            words = shlex.split(page_data.race_command(made, key, ["tiny_pool"]))
+            args = main.parse("race", words[2:])
+            self.assertEqual((args.plan, args.program, args.subject), (str(path), [program], ["tiny_pool"]))
+            again = race.chosen_plan(args)
+            self.assertEqual(([point.key for point in again.points], again.block_ms), ([key], 9))
+        self.assertIn(f"{program} run --scenario", page_data.subject_command(made, key, "tiny_pool"))
+        made.race["plan"] = "quick"
+        self.assertIn("--plan quick", page_data.race_command(made, key, ["tiny_pool"]))
 
     def plan_of(self, words: list[str]) -> plans.Plan:
         return race.chosen_plan(main.parse("race", words))

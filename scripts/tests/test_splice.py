@@ -139,7 +139,7 @@ class Race(TreeCase):
             "The controls did what they must. hive beside its own copy: ", " equal; half of a 95 % interval is ", "seen at 2 of 2 points, called REGRESSED at 2",
             "Time of hive over that of each peer. Faster and slower: the whole 95 % interval lies beyond the margin",
             "| hive against | faster | slower | unresolved |", "| onetbb | 0 | ", "**Where hive loses:** ", ", the worst: `", "] of onetbb",
-            "**To repeat it:** `scripts/apiary race --no-build", "rounds: 10",
+            "**To repeat it:** `scripts/apiary race --no-build", "rounds: 10", "Bold: slower; in parentheses: nothing is decided.",
             "Source: not verified: ", f"(results/{folder.name}/summary.md)",
         ):
             self.assertIn(words, plain)
@@ -214,6 +214,10 @@ class Race(TreeCase):
             self.assertRegex(words[5], r"^\+ ×0\.\d\d")
             width = float(root.get("width"))
             self.assertTrue(all(0 <= float(node.get("x")) < width for node in root.iter() if node.get("x")))
+            caption = " ".join(words)
+            for told in ("one figure of each point: processor time on one CPU, the median of a latency", "summary.md has the other percentiles", "Empty: the other cannot express it."):
+                self.assertIn(told, caption)
+            self.assertLess(max(picture.LETTER * len(line) for line in words), width, "a line that goes on beyond the edge is cut")
 
     def test_what_is_published_has_its_histograms_compressed_and_the_page_is_the_same(self) -> None:
         folder = self.folder()
@@ -285,6 +289,22 @@ class Race(TreeCase):
         self.assertIn("PAGE.md has no place for this", err)
         self.assertEqual(list(folder.glob("*.svg")), [])
         self.assertTrue((folder / "hist.csv").exists())
+
+    def test_a_sweep_and_a_qualification_are_no_races_and_keep_their_summary(self) -> None:
+        """Their arms are settings, or copies of one program; the newest folder may be one."""
+        folder = self.folder()
+        summed = folder / "summary.md"
+        summed.write_text("keep the defaults\n")
+        for name in ("tune.csv", "ablation.csv", "qualify.csv"):
+            (folder / name).touch()
+            done = apiary(self.root, "report")
+            self.assertEqual((done.returncode, summed.read_text()), (2, "keep the defaults\n"), name)
+            self.assertIn(f"{folder.name} is no race\n  cause:  it has {name}", done.stderr)
+            (folder / name).unlink()
+        (folder / "tune.csv").touch()
+        code, err, text = self.splice(folder)
+        self.assertEqual((code, text), (2, PAGE))
+        self.assertIn("tune.csv", err)
 
     def test_a_folder_that_compares_nothing_is_refused(self) -> None:
         folder = self.folder()

@@ -47,6 +47,19 @@ class Counts(unittest.TestCase):
         self.assertEqual(standing.table(found)[0].split(" | ")[0], "| against")
         self.assertEqual(len(against(found, "hive", "rayon").time.lost), 2)
 
+    def test_a_proven_loss_is_worse_than_a_greater_ratio_that_is_undecided(self) -> None:
+        """And a proven win is better than a smaller ratio that is."""
+        noisy = {"n=27;workers=3": (5000, 25), "n=27;workers=4": (2, 400)}  # rayon's, in turn
+        more = points.copied([
+            made for params, times in noisy.items() for n in range(10) for made in (
+                row("fork_join", "fib", params, n, ns_per_op="100", role="candidate"), row("rayon", "fib", params, n, ns_per_op=str(times[n % 2])))
+        ])
+        found = against(standing.of(comparing.compare(rows() + more)), "fork_join", "rayon").time
+        ratios = [one.found.ratio for one in found.every]
+        self.assertEqual((len(found.lost), len(found.won), found.unresolved), (1, 1, 2))
+        self.assertTrue(min(ratios) < 0.5 and max(ratios) > 2, ratios)
+        self.assertEqual([one.key[1] for one in found.ends()], ["n=27;workers=2", "n=27;workers=1"])
+
     def test_processor_time_is_counted_apart(self) -> None:
         (found,) = standing.of(comparing.compare(costs()))
         head, _, line = standing.table([found])

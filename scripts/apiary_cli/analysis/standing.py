@@ -11,7 +11,10 @@ from ..race import metrics
 from . import comparing, summary
 from .comparing import Comparison
 
-LEGEND = "Faster and slower: the whole 95 % interval lies beyond the margin of the controls; all else is unresolved."
+LEGEND = (
+    "Faster and slower: the whole 95 % interval lies beyond the margin of the controls; all else is unresolved. "
+    "Bold: slower; in parentheses: nothing is decided."
+)
 OVERLOADED = " Overloaded: the load was not carried in time."
 
 
@@ -41,10 +44,14 @@ class Outcome:
         return [str(number) for number in (len(self.won), len(self.lost), self.unresolved)]
 
     def ends(self) -> tuple[Comparison, ...]:
-        """The worst and the best ratio, of what the controls and the injector leave; the best where both carried their load, if any is."""
+        """The worst and the best ratio, of what the controls and the injector leave: what is decided before what is not, and the
+        best where both carried their load."""
         void = {comparing.CONTROL_FAILED, comparing.NO_CONTROL}
-        kept = sorted((one for one in self.every if one.ranked and void.isdisjoint(one.flags)), key=ratio)
-        return (kept[-1], next((one for one in kept if not overloaded(one)), kept[0])) if kept else ()
+        kept = [one for one in self.every if one.ranked and void.isdisjoint(one.flags)]
+        if not kept:
+            return ()
+        worst = max(reversed(kept), key=lambda one: (one.verdict == stats.REGRESSED, ratio(one)))
+        return worst, min(kept, key=lambda one: (one.verdict != stats.IMPROVED, overloaded(one), ratio(one)))
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def rounds_line(race: dict) -> str:
     done, planned = race.get("rounds_of_batches") or [race.get("rounds", 0)], race.get("rounds_planned", 0)
     text = f"rounds: {' and '.join(map(str, done))}" + (" (a batch each)" if len(done) > 1 else "")
     if min(done, default=0) < planned and race.get("limit_s"):
-        text += f" of {planned} planned for each batch, because no round begins after {duration(race['limit_s'])}"
+        text += f" of {planned} planned for each batch, because none beyond the least begins after {duration(race['limit_s'])}"
     return text + f"; blocks of {race['block_ms']} ms" if "block_ms" in race else text
 
 

@@ -130,7 +130,7 @@ class Plan:
     what: str = ""
     takes: str = ""  # how long, in words
     subjects: tuple[str, ...] = ()  # raced unless --subject says otherwise; empty: all that are built
-    limit: float | None = None  # seconds after which no further round begins
+    limit: float | None = None  # seconds after which no round beyond least_rounds begins
 
 
 # ----------------------------------------------------------------------------------------------------- reading

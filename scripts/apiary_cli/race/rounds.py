@@ -50,7 +50,7 @@ class Race:
     folder: Path  # for plan files and histograms
     timeout: float | None = None
     most_repeats: int = REPEATS  # of a disturbed point in a round
-    deadline: float | None = None  # time.monotonic() after which no further round begins
+    deadline: float | None = None  # time.monotonic() after which no round beyond the least begins
     eta: Eta | None = None
     rows: list[dict[str, str]] = field(default_factory=list)
     hist: list[dict[str, str]] = field(default_factory=list)

@@ -38,7 +38,7 @@ def of_race(folder: Path, history: dict) -> dict:
 
 
 def gated(told: dict, rows: list[dict[str, str]], history: dict) -> None:
-    """Adds the folder's gated figures of our subjects to `history`: point -> subject -> [(folder, median, quartiles, rounds)]."""
+    """Adds the folder's gated figures of our subjects to `history`: point -> subject -> [(folder, median, quartiles, runs)]."""
     values = defaultdict(list)
     for row in comparing.good(rows):
         if row["role"] == "candidate" and row["placement"] == "one_cpu" and row["row_kind"] == "measure":

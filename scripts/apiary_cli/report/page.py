@@ -65,7 +65,7 @@ def render(report: Report) -> str:
         ("Controls: a program against its copy, and slowed down on purpose", "controls", sections.controls(report)),
         ("Beside the race: structures alone, whole processes, exact counts", "beside",
          sections.unpaired(report) + curves.exact_counts(report)),
-        ("What is proved and stressed about the raced source", "verification", sections.strip(report) + sections.proofs(report)),
+        ("What is proved and stressed about the raced source", "verification", sections.proofs(report)),
         ("The machine and the programs", "environment", sections.environment(report)),
         ("How to read this, and what it does not show", "reading", html.macro("reading", report.race.get("rounds", 0))),
         ("Measure it again", "again", sections.commands(report, points)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import bisect
 import csv
 import functools
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Sequence
 
 from ..base import stats
+from ..base.errors import Fault, USAGE
 from ..verify import verification
 from ..race import metrics, plans, scenarios, tables
 from ..analysis import comparing, findings, summary, verdict
@@ -148,7 +150,15 @@ def read_hist(path: Path) -> dict[tuple[str, str, str], dict[int, Buckets]]:
     return out
 
 
+def refuse_other(folder: Path) -> None:
+    """What `tune` and `qualify` leave is no race: its arms are settings or copies, and its summary.md is its own."""
+    other = next((name for name in ("tune.csv", "ablation.csv", "qualify.csv") if (folder / name).exists()), None)
+    if other:
+        raise Fault(f"{folder.name} is no race", f"it has {other}; its summary.md says what came out", "name the folder of a race", USAGE)
+
+
 def load(folder: Path) -> Report:
+    refuse_other(folder)
     env, rows, comparisons = summary.load(folder)
     try:
         hist = read_hist(folder / "hist.csv")
@@ -199,27 +209,37 @@ def spread(rounds: dict[int, Buckets]) -> list[tuple[float, float, float]]:
 # ------------------------------------------------------------------------------------------------ commands
 
 
+def asked(report: Report) -> argparse.Namespace:
+    """What the race's own command has and env.json has not: the paths of programs and of a plan that is not ours."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)  # nightly and compare race, too, with options of theirs
+    for option in ("--plan", "--placement", "--block-ms"):
+        parser.add_argument(option)
+    parser.add_argument("--program", action="append", default=[])
+    return parser.parse_known_args(shlex.split(report.race.get("command", "")))[0]
+
+
 def race_command(report: Report, key: comparing.Key, names: list[str]) -> str:
-    """The command that measures this point again and no other, with the race's seed. Its plan may have got another
+    """The command that measures this point again and no other, with the race's seed and programs. Its plan may have got another
     placement or length of block then, so it gets them again."""
-    race = report.race
-    name, label = race.get("plan", "quick"), tables.label_of(key)
+    race, given, label = report.race, asked(report), tables.label_of(key)
+    name = race.get("plan", "quick")
     known = next((one for one in plans.every() if one.name == name), None)
-    words = ["scripts/apiary", "race", "--plan", name, "--point", label]
-    for one in names:
-        words += ["--subject", one]
+    words = ["scripts/apiary", "race", "--plan", name if known else given.plan or name, "--point", label]
+    for option, values in (("subject", names), ("program", given.program)):
+        words += [word for value in values for word in (f"--{option}", value)]
     for option, usual in (("workers", 2), ("rounds", 7), ("seed", 1)):
         words += [f"--{option}", str(race.get(option, usual))]
-    if known and label not in {point.label for point in known.points}:
+    if label not in {point.label for point in known.points} if known else given.placement:
         words += ["--placement", key[2]]
-    if known and race.get("block_ms", known.block_ms) != known.block_ms:
-        words += ["--block-ms", str(race["block_ms"])]
+    if race.get("block_ms", known.block_ms) != known.block_ms if known else given.block_ms:
+        words += ["--block-ms", str(race.get("block_ms", given.block_ms))]
     return shlex.join(words)
 
 
 def subject_command(report: Report, key: comparing.Key, subject: str) -> str:
     """The bare call of one subject, without pairing: a figure of it proves nothing by itself."""
     program = next((arm["program"] for arm in report.race.get("arms", []) if arm["label"] == subject), subject)
+    program = next((path for path in asked(report).program if Path(path).name == program), program)
     given = tables.params_of(key[1])
     workers = given.pop("workers", None) or report.race.get("workers", 2)
     params = " ".join(f"--param {name}={value}" for name, value in given.items() if name not in plans.RUNNERS)

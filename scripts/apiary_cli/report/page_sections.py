@@ -37,7 +37,7 @@ def grouped(named: list) -> list[str]:
     return ["first" if one != before else "inner" for before, one in zip([None, *named], named)]
 
 
-# --------------------------------------------------------------------------------- the strip and who wins
+# ----------------------------------------------------------------------------------------------- who wins
 
 
 def batch(report: Report) -> dict:
@@ -47,24 +47,6 @@ def batch(report: Report) -> dict:
     text = ("No figure below decides anything. " if kind == "bad" else "") + verdict.why(found)
     tried = summary.try_line(report.race, found.word)
     return {"kind": kind, "word": found.word, "text": f"{tried}. {text}" if tried else text, "controls": bool(found.aa or found.slow10)}
-
-
-def strip(report: Report) -> str:
-    """In tiles: controls, proofs, sanitizers, disturbance."""
-    found, tiles = report.validity, []
-    if found.aa:
-        widest = max(one.found.half_width for one in found.aa)
-        text = f"a program beside its own copy: {comparing.equal_text(found.aa)}; half-width at most {100 * widest:.1f} %"
-        tiles.append(("bad" if any(map(comparing.differs, found.aa)) else "good", "Same against same", text))
-    if found.slow10:
-        every = all(map(comparing.seen, found.slow10))
-        ratios = ", ".join(f"×{one.found.ratio:.2f}" for one in found.slow10)
-        text = f"{comparing.seen_text(found.slow10)} ({ratios})" + ("" if every else ": at the others a tenth would be missed")
-        tiles.append(("good" if every else "bad", "Built-in slow-down", text))
-    tiles += [(s.level, s.name[0].upper() + s.name[1:], s.text) for s in report.statuses]
-    disturbed = summary.disturbance_line(report.rows)
-    tiles.append(("note" if disturbed else "good", "Other work on the machine", disturbed or "no run was disturbed"))
-    return macro("strip", tiles)
 
 
 def standing(report: Report) -> str:
@@ -101,7 +83,10 @@ def lost(report: Report) -> dict | None:
     worst = max(found, key=standings.ratio, default=None)
     named = ", ".join(f"{n} to {other}" for other, n in counts)
     most = f"; most in {place(worst.key)}, {worst.metric.what}: ×{worst.found.ratio:.2f} of {worst.other}" if worst else ""
-    told = {"ours": standings.losers(report.ours), "n": len(found), "of": len(report.claims), "to": named + most}
+    decided = any(one.verdict in (stats.IMPROVED, stats.EQUIVALENT) for one in report.claims)
+    kind = "bad" if found else "good" if decided and report.validity.word != comparing.INVALID else "note"
+    more = named + most if found or decided else "nothing is decided"
+    told = {"ours": standings.losers(report.ours), "n": len(found), "of": len(report.claims), "more": more, "kind": kind}
     return told if report.claims else None
 
 
@@ -184,13 +169,15 @@ def forest_of(report: Report, comparisons: list[Comparison], left: str, right: s
 
 def forest(report: Report) -> str:
     """Ratios with intervals and the margin band."""
-    return macro("ratios", forest_of(report, report.claims, f"{in_prose(report.ours)} faster", "the other faster"))
+    return macro("ratios", forest_of(report, report.claims, f"{in_prose(report.ours)} takes less", "the other takes less"))
 
 
 def controls(report: Report) -> str:
     """The same machinery on what is known: a program and its copy, and one slowed down on purpose."""
     found = [one for one in report.comparisons if one.control]
-    return macro("controls", report.validity.reasons, forest_of(report, found, "copy faster", "copy slower"))
+    disturbed = summary.disturbance_line(report.rows) or "no run was disturbed by other work on this machine"
+    told = [line.strip() for line in summary.control_lines(report.validity)[1:]]
+    return macro("controls", [*told, disturbed], forest_of(report, found, "copy takes less", "copy takes more"))
 
 
 # ------------------------------------------------------------------------------------------ medians, points

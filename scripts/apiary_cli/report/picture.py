@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections import defaultdict
 from pathlib import Path
 
@@ -14,7 +15,13 @@ from . import html, page_matrix
 from .page_data import Report
 
 THEMES = ("light", "dark")
-LEFT, LETTER = 176, 6.4  # the width of the first column: at least, and by the letter
+LEFT, WIDE, LETTER = 176, 130, 6.4  # the width of the first column, at least; of another; of a letter, at most
+CAPTION = (
+    "From the least to the greatest ratio of a scenario's points; below 1, {0} is faster, or spends less. A cell goes by one figure of "
+    "each point: processor time on one CPU, the median of a latency, else the time; summary.md has the other percentiles and processor "
+    "times. + faster at one point at least and slower at none; − slower at one; = no difference beyond the margin; ? undecided. "
+    "Empty: the other cannot express it."
+)
 COLOURS = {
     "light": {"ink": "#22231f", "soft": "#66665e", "rule": "#dedbd1", "good": "#2c7a4b", "bad": "#b3261e", "open": "#66665e",
               "good_fill": "#e2efe6", "bad_fill": "#f7dedc", "open_fill": "#f1efe8"},
@@ -54,7 +61,9 @@ def view(report: Report, ours: list[str]) -> dict:
         rows.append((f"{own}: {name}" if len(ours) > 1 else name, [cell(by[row].get(other)) for other in names]))
     head = f"time of {in_prose(ours)} over that of"
     left = max(LEFT, *(round(LETTER * len(name)) + 12 for name in (head, *(name for name, _ in rows))))
-    return {"ours": in_prose(ours), "head": head, "others": names, "rows": rows, "left": left}
+    width = left + WIDE * len(names)
+    notes = textwrap.wrap(CAPTION.format(in_prose(ours)), int(width / LETTER))
+    return {"ours": in_prose(ours), "head": head, "others": names, "rows": rows, "left": left, "wide": WIDE, "width": width, "notes": notes}
 
 
 def write(report: Report, ours: list[str]) -> None:

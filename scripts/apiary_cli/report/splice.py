@@ -20,7 +20,7 @@ from ..race import scenarios, tables
 from ..analysis import ablation, comparing, metg, qualification, standing, summary, verdict
 from ..analysis.comparing import Comparison, Validity
 from . import picture
-from .page_data import Report
+from .page_data import Report, refuse_other
 
 WIDTH = 100  # of prose
 FEW = 2  # losses that a page names, unless it is the page of a room
@@ -79,6 +79,7 @@ def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, tuple[Repor
     """The text; and of which report, and which of ours, its drawing is."""
     if not (folder / "rows.csv").exists() or not (folder / "env.json").exists():
         raise Fault(f"{folder.name} is no race", "rows.csv or env.json is absent", "scripts/apiary race leaves one", USAGE)
+    refuse_other(folder)
     report = Report(folder, *summary.load(folder))
     env, rows, comparisons = report.env, report.rows, report.comparisons
     every = sorted({one.ours for one in report.claims})

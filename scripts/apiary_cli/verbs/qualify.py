@@ -26,8 +26,8 @@ gates; --placement free by itself.
 writes:  results/DATE-HOST/ with qualify.csv (a line for each comparison), rows.csv, env.json, summary.md; with
          --splice FILE also what stands between the marks <!-- qualify --> of that page (one_cpu: <!-- qualify
          one_cpu -->)
-takes:   some 35 s for a batch of 10 rounds at two points, twice that where placement is free; --limit ends it;
-         run it on a quiet machine
+takes:   some 20 s for a batch of 10 rounds at two points, free 90 s (17 batches: 6 minutes, free 25); --limit
+         ends it; run it on a quiet machine
 exit:    0 done; 1 wrong work, or more than 5 % of false alarms; 3 the harness failed"""
 
 MOST_ALARMS = 0.05

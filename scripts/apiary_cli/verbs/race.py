@@ -33,8 +33,9 @@ a built-in slow-down qualify the batch. --quick first runs a short proof and a s
 
 {PLANS}
 
-A plan with a time limit (its own, or --limit) runs fewer rounds where they do not fit: the limit is shared
-among the batches, rounds go over all points in turn, and the report says how many there were and why.
+A plan with a time limit (its own, or --limit) runs fewer rounds where they do not fit, but always its
+least_rounds: the limit is shared among the batches, rounds go over all points in turn, and the report says
+how many there were and why.
 Before it starts, the race says how long it should take, and goes on correcting that.
 
 Before the first round each subject is audited at each scenario; what cannot be true is an error row.
@@ -65,7 +66,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="findings that are known (default: bench/contract/expected_findings.csv)")
     parser.add_argument("--rounds", type=given.count, metavar="N", help="instead of the plan's number")
     parser.add_argument("--limit", type=given.minutes, metavar="MINUTES",
-                        help="no further round begins after this (default: the plan's limit)")
+                        help="no round beyond the plan's least_rounds begins after this (default: the plan's limit; none with --rounds)")
     parser.add_argument("--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default: the plan's)")
     parser.add_argument("--workers", type=given.workers, default=2, metavar="N", help="worker threads (default 2)")
     parser.add_argument("--placement", help="free or one_cpu (default: the plan's)")
@@ -153,7 +154,7 @@ def run_rounds(race: rounds.Race) -> None:
     race.eta = eta.Eta(race.plan, rounds.runs_of(race, batches))
     whole, limit = race.eta.left(), race.plan.limit
     each = f", {duration(whole / batches / race.plan.rounds)} a round" if race.plan.rounds > 1 else ""
-    ends = f"; rounds end after {duration(limit)}" if limit else ""
+    ends = f"; no round begins after {duration(limit)}, but a batch has {race.plan.least_rounds} at least" if limit else ""
     say(f"about {duration(whole)} by arithmetic{each}{ends}")
     while batch < batches:
         batch += 1

@@ -17,6 +17,7 @@ Reads rows.csv, hist.csv, micro.csv, startup.csv and env.json of a result folder
 report.html: one self-contained file, no network, light and dark, readable on a phone and on paper.
 
 A page is never replaced by a poorer one, with fewer charts or sections (as without hist.csv), unless --poorer.
+A folder of tune or qualify is refused: its summary.md is its report.
 
 With --splice FILE the folder is published: it goes into a page of this repository, a race between <!-- race -->
 and <!-- /race --> (README.md; in the folder of a scheduler that raced it speaks of that scheduler, and names every

@@ -41,8 +41,8 @@ the A/A pair resolves 3 % at all of them and off is EQUIVALENT or IMPROVED, twic
 
 writes:  results/DATE-HOST/ with tune.csv, or ablation.csv (a line for each setting, point, metric and
          batch), rows.csv, env.json, summary.md; report --splice puts an ablation into a page
-takes:   at most --minutes, plus building; a round of the defaults' sweep is some two minutes, one of
-         all rules about one, after a minute of calibrating the slow-down control
+takes:   --minutes, or what the least rounds need, plus building; a round of the defaults' sweep is some two
+         minutes, one of all rules about one, after a minute of calibrating the slow-down control
 exit:    0 done, whatever came out; 1 wrong work; 2 a bad setting; 3 the harness failed; 4 the controls
          say that the batch is invalid"""
 
@@ -67,7 +67,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ablate", action="store_true", help="every rule of the workers off, each against its own scenario")
     given.repeatable(parser, "--rule", "NAME", "with --ablate: only the rule that this number switches off (repeatable)")
     parser.add_argument("--rounds", type=given.count, metavar="N", help="of a batch, at most (default 10; with --ablate 20)")
-    parser.add_argument("--minutes", type=given.minutes, metavar="M", help="no round begins later (default 45; with --ablate 20)")
+    parser.add_argument("--minutes", type=given.minutes, metavar="M",
+                        help="no round begins later, but a batch has 5 at least, with --ablate 1 (default 45; with --ablate 20)")
     parser.add_argument("--workers", type=given.workers, metavar="N", help="worker threads (default 2; with --ablate 2 and 4)")
     parser.add_argument("--block-ms", type=given.block_ms, metavar="MS", help="length of a block (default 50; with --ablate 5)")
     parser.add_argument("--seed", type=given.seed, help="of order and padding (default: random, recorded)")
