@@ -312,11 +312,8 @@ def tell_wrong(outcome: Outcome, failures: list[str]) -> None:
 
 def resume(args: argparse.Namespace) -> int:
     """Go on with an unfinished race: its words again, its programs as they lie, its rows so far."""
-    usual = vars(parsed())
-    mixed = [name for name, value in vars(args).items() if name not in ("resume", "json") and value != usual[name]]
-    if mixed:
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in mixed)
-        raise Fault(f"--resume with {options}", "an unfinished race has its own", "leave them away", USAGE)
+    if mixed := given.besides(args, arguments, "resume"):
+        raise Fault(f"--resume with {mixed}", "an unfinished race has its own", "leave them away", USAGE)
     where, state = folder.to_resume(args.resume)
     started, told = time.monotonic(), parsed(*state["words"])
     told.no_build, told.words = True, state["words"]
