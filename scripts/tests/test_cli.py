@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import json
 import os
 import re
 import subprocess
@@ -259,6 +260,10 @@ class List(TreeCase):
         for line in (r"publish\s+10 rounds", r"post_throughput\s+\w", r"program0\s+built"):
             self.assertRegex(done.stdout, rf"(?m)^  {line}")
         self.assertFalse(list((self.root / "results").glob("*")))
+        told = json.loads(apiary(self.root, "race", "--list", "--json", "-").stdout)
+        self.assertEqual(told.get("subjects", {}).get("program0"), "built")
+        self.assertLessEqual({"publish"}, told["plans"].keys())
+        self.assertLessEqual({"post_throughput"}, told["scenarios"].keys())
 
     def test_a_tree_whose_build_was_stopped_has_one(self) -> None:
         fakes.manifest(self.root, "release", "subjects", [self.root / "build/release/bin/subject_hive"])

@@ -132,6 +132,19 @@ class Json(TreeCase):
         done = apiary(self.root, "compare", folder, folder, "--json", "-")
         self.assertEqual({one["verdict"] for one in json.loads(done.stdout)["comparisons"]}, {"EQUIVALENT"}, done.stdout)
 
+    def test_a_race_says_what_was_refused(self) -> None:
+        self.subjects({"name": "hive"}, {"name": "tokio", "behaviour": "no_version"})
+        done = self.race(*self.one_point(), "--json", str(self.root / "race.json"))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        told = json.loads((self.root / "race.json").read_text())
+        self.assertEqual((told["exit"], len(told["failures"])), (1, 1))
+        self.assertIn("program1", told["failures"][0])
+
+    def test_a_replay_says_its_verdicts(self) -> None:
+        fakes.manifest(self.root, "model", "checks", [fakes.checks(self.root / "build/model/bin/c", GOOD)])
+        done = apiary(self.root, "prove", "--no-build", "deque_last", "--replay", "7", "--json", "-")
+        self.assertEqual([one["name"] for one in json.loads(done.stdout).get("verdicts", [])], ["deque_last"], done.stderr)
+
     def test_a_fault_is_told_too(self) -> None:
         done = apiary(self.root, "prove", "--no-build", "--json", "-")
         told = json.loads(done.stdout)

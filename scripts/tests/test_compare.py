@@ -312,7 +312,7 @@ class Commits(TreeCase):
 
     def test_several_times_with_the_verdicts_below_each_other(self) -> None:
         self.commit(100.0)
-        words = (*self.one_point(), "--rounds", "12", "--seed", "3", "--repeat", "2", "--block-ms", "20")
+        words = (*self.one_point(), "--rounds", "12", "--seed", "3", "--repeat", "2", "--block-ms", "20", "--json", str(self.root / "build" / "told.json"))
         done = apiary(self.root, "compare", "HEAD", ".", *words)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         tail = done.stdout[done.stdout.index("2 times . over HEAD") :]
@@ -322,6 +322,18 @@ class Commits(TreeCase):
         envs = [json.loads(path.read_text()) for path in sorted((self.root / "results").glob("*/env.json"))]
         self.assertEqual(sorted(env["race"]["seed"] for env in envs), [3, 4])
         self.assertEqual({env["race"]["block_ms"] for env in envs}, {20})
+        races = json.loads((self.root / "build" / "told.json").read_text())["races"]
+        self.assertEqual([one["folder"].rpartition("/")[2] for one in races], sorted(env["run_id"] for env in envs))
+        self.assertEqual([(one["exit"], one["batch"], one["lost"], len(one["comparisons"]) > 0) for one in races], [(0, "VALID", [], True)] * 2)
+
+    def test_a_point_that_the_new_one_cannot_run(self) -> None:
+        self.commit(100.0)
+        fakes.subject(self.root / "hive.py", name="hive", behaviour="unsupported")
+        file = self.root / "build" / "told.json"
+        done = apiary(self.root, "compare", "HEAD", ".", *self.one_point(), "--rounds", "2", "--json", str(file))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        told = json.loads(file.read_text())
+        self.assertEqual((told["exit"], told["lost"]), (1, ["NEW has no figure in post_throughput batch=1;producers=1 one_cpu, and OLD has"]))
 
     def test_a_commit_that_does_not_build(self) -> None:
         self.commit(100.0)

@@ -152,7 +152,8 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str
     say(table(HEAD, shown, right={2, 3, 4}) if shown else "nothing was compared")
     say(*summary.control_lines(batch), *summary.missing(env, rows))
     say(*(f"UNDECIDED: {one}" for one in undecided(comparisons)))
-    race.tell_wrong(outcome, summary.failures(rows) + lost(rows))
+    outcome.note(lost=lost(rows))
+    race.tell_wrong(outcome, race.failures(env, rows) + lost(rows))
     return rows, comparisons, batch.word
 
 
@@ -193,6 +194,8 @@ def run(args: argparse.Namespace) -> int:
         rows, *_ = tell(outcomes[-1], args)
         if lost(rows):
             outcomes[-1] = dataclasses.replace(outcomes[-1], code=gravest([outcomes[-1].code, INCORRECT]))
+        if args.repeat > 1:  # of the last race all is noted besides
+            decided.note(races=[one.told | {"exit": one.code} for one in outcomes])
     if len(outcomes) > 1:
         heading(f"{len(outcomes)} times {args.new} over {args.old}")
         say(*verdicts_of(outcomes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import textwrap
 
 from ..base import building, decided, given, known, repo, sources
@@ -89,6 +90,8 @@ def times(exhibits: list[checks.Entry], jobs: int, update: bool, whole: bool) ->
     for (exhibit, engine), one in sorted(found.items()):
         then = recorded.get((exhibit, engine))
         say(f"{exhibit:<36} {engine:<9} {one.executions:>9,}  recorded {then.executions if then else 'none':>9}")
+    decided.note(times=[dataclasses.asdict(one) | {"recorded": recorded[key].executions if key in recorded else None}
+                        for key, one in sorted(found.items())])
     if update:
         detection.write(({} if whole else recorded) | found)
         say(f"recorded: {repo.shown(detection.FILE)}")

@@ -129,5 +129,5 @@ def run(args: argparse.Namespace) -> int:
     if chosen.proves():
         written = ", ".join(str(repo.shown(path)) for path in (checks.RECORD, engine_agreement.CSV, prove_page.PAGE))
         say(f"record: {written} (source {record['source_hash']})")
-    decided.note(**record)
+    decided.note(**{"verdicts": verdicts} | record, red=red)  # a record has its own, also those of earlier runs
     return 0 if verdicts and all(map(expected, verdicts)) and not red else 1

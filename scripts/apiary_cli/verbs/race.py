@@ -99,6 +99,11 @@ class Outcome:
 
     folder: Path
     code: int
+    told: dict = dataclasses.field(default_factory=dict)  # for --json
+
+    def note(self, **found: object) -> None:
+        self.told |= found
+        decided.note(**found)
 
 
 def chosen_plan(args: argparse.Namespace) -> plans.Plan:
@@ -287,11 +292,16 @@ def found_in(outcome: Outcome) -> tuple[dict, list[dict[str, str]], list[Compari
     """What the folder says, its verdict last; its findings are told, and all is noted for --json."""
     env, rows, comparisons = summary.load(outcome.folder)
     batch, seen = verdict.of(env, rows, comparisons), findings.of(env, rows, comparisons)
-    decided.note(folder=str(repo.shown(outcome.folder)), batch=batch.word, reasons=list(batch.reasons),
-                 findings=[{"line": one.line, "red": one.red} for one in seen], failures=summary.failures(rows),
+    outcome.note(folder=str(repo.shown(outcome.folder)), batch=batch.word, reasons=list(batch.reasons),
+                 findings=[{"line": one.line, "red": one.red} for one in seen], failures=failures(env, rows),
                  comparisons=[comparing.to_row(one, env["run_id"]) for one in comparisons])
     say(*(colour(one.line, "red" if one.red else "yellow") for one in seen))
     return env, rows, comparisons, batch
+
+
+def failures(env: dict, rows: list[dict[str, str]]) -> list[str]:
+    """Beside its findings, all that makes a race red: wrong rows, subjects that were refused, what failed beside the rounds."""
+    return summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"]
 
 
 def tell(outcome: Outcome) -> None:
@@ -303,11 +313,11 @@ def tell(outcome: Outcome) -> None:
     say(*(f"{one.name}: {colour(one.text, TINT[one.level])}" for one in verification.statuses(env["verification"])))
     say(*filter(None, [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows),
                        summary.unverified_line(rows)]))
-    tell_wrong(outcome, summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"])
+    tell_wrong(outcome, failures(env, rows))
 
 
-def tell_wrong(outcome: Outcome, failures: list[str]) -> None:
-    say(*(colour(f"WRONG: {line}", "red") for line in failures), f"report: {repo.shown(outcome.folder)}/report.html")
+def tell_wrong(outcome: Outcome, wrong: list[str]) -> None:
+    say(*(colour(f"WRONG: {line}", "red") for line in wrong), f"report: {repo.shown(outcome.folder)}/report.html")
 
 
 def resume(args: argparse.Namespace) -> int:
@@ -358,7 +368,9 @@ def run(args: argparse.Namespace) -> int:
     if args.resume is not None:
         return resume(args)
     if args.list:
-        say(entrants.names())
+        offered = entrants.offered()
+        say(entrants.in_words(offered))
+        decided.note(**{f"{kind}s": dict(names) for kind, names in offered.items()})
         return 0
     plan = chosen_plan(args)
     if args.save_baseline:
