@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..base import commits, decided, given, repo, stats
-from ..base.errors import Fault, INCORRECT, INVALID_BATCH, USAGE, gravest
+from ..base import commits, decided, given, known, repo, stats
+from ..base.errors import Fault, INCORRECT, INVALID_BATCH, USAGE, gravest, unknown
 from ..base.say import colour, duration, heading, say, table, warn
 from ..race import plans, subjects, tables
 from ..analysis import compare_folders, comparing, findings, summary, verdict
@@ -183,6 +183,9 @@ def run(args: argparse.Namespace) -> int:
                     "give two result folders, or two commits", USAGE)
     started = time.monotonic()
     plan, args = asked(args)
+    names = known.subjects()
+    if names and args.subject not in names:
+        raise unknown("subject", args.subject, names)
     for name in (args.old, args.new):
         commits.resolve(name)  # refuses what is no commit, before anything is installed
     setup.ensure()

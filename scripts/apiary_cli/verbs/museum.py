@@ -103,6 +103,8 @@ def run(args: argparse.Namespace) -> int:
     chosen = prove.options(args)
     if args.times and args.engine not in (None, "all"):
         raise Fault(f"--times --engine {args.engine}", "the time to detect is that of both engines", "leave --engine away", USAGE)
+    if args.times and args.budget:
+        raise Fault(f"--times --budget {args.budget[0]}", "each run ends when its exhibit is caught", "leave --budget away", USAGE)
     if args.update and not args.times:
         raise Fault("--update records what --times measures", "", "scripts/apiary museum --times --update", USAGE)
     if not args.no_build:

@@ -110,6 +110,8 @@ def prove_and_record(names: list[str], chosen: checks.Options) -> tuple[list[dic
 def run(args: argparse.Namespace) -> int:
     chosen = options(args)
     if args.list:
+        if mixed := given.besides(args, arguments, "names", "list", "no_build"):
+            raise Fault(f"--list with {mixed}", "it runs nothing; of each check it tells the engines", "leave it away", USAGE)
         return show_list(args.names)
     if not args.no_build:
         known.check_names(args.names)
