@@ -9,6 +9,7 @@ import errno
 import importlib
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -122,19 +123,20 @@ def carry_out(name: str, args: argparse.Namespace) -> int:
 
 def with_record(name: str, args: argparse.Namespace, where: str | Path) -> int:
     """--json: what the verb noted, and how it ended."""
-    began, code, fault, real = time.monotonic(), HARNESS, None, sys.stdout
+    began, code, told, real = time.monotonic(), HARNESS, None, sys.stdout
     try:
         if where == decided.STDOUT:
             sys.stdout = sys.stderr
         code = carry_out(name, args)
         return code
-    except Fault as found:
-        code, fault = found.code, {"seen": found.seen, "cause": found.cause, "remedy": found.remedy}
+    except BaseException as error:
+        code, fault = ended_by(error, name)
+        told = fault and {"seen": fault.seen, "cause": fault.cause, "remedy": fault.remedy}
         raise
     finally:
         Progress.hide()
         sys.stdout = real
-        decided.write(where, name, code, time.monotonic() - began, fault)
+        decided.write(where, name, code, time.monotonic() - began, told)
 
 
 def full_disks() -> list[str]:
@@ -174,6 +176,20 @@ def of_system(error: OSError) -> Fault:
                  "look at the path, its permissions, and the room on the disk (df -h .)")
 
 
+def ended_by(error: BaseException, verb: str) -> tuple[int, Fault | None]:
+    """The exit status of what ended a verb, and what is told of it."""
+    if isinstance(error, Stopped):
+        return 128 + error.signum, None
+    if isinstance(error, BrokenPipeError):  # nobody reads on: what works has stopped half-way
+        return (128 + signal.SIGPIPE if verb in VERBS and verb != "completion" else 0), None
+    if isinstance(error, OSError):  # of the system: a disk that is full, a file that may not be read or written
+        error = of_system(error)
+    elif not isinstance(error, Fault):
+        seen, where = f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error)).rstrip()
+        error = Fault(seen, where, "it is a mistake of these scripts, and says nothing about what they looked at")
+    return error.code, error
+
+
 def settle() -> None:
     """What this process has from its parent and should not: git's variables of a hook name another repository; a stream that
     cannot say a word says it otherwise."""
@@ -193,8 +209,7 @@ def main(words: list[str]) -> int:
         settle()
         return answer(words)
     except Stopped as stopped:
-        _flush()
-        print(f"\napiary: stopped by signal {stopped.signum}; nothing was left running", file=sys.stderr)
+        last_words(f"\napiary: stopped by signal {stopped.signum}; nothing was left running")
         return 128 + stopped.signum
     finally:
         proc.deafen()
@@ -206,17 +221,19 @@ def answer(words: list[str]) -> int:
         code = dispatch(words)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
-    except (Fault, OSError) as error:  # of the system: a disk that is full, a file that may not be read or written
-        fault = error if isinstance(error, Fault) else of_system(error)
-        _flush()
-        print(fault.text(), file=sys.stderr)
-        return fault.code
+    except Exception as error:
+        code, fault = ended_by(error, next(iter(words), ""))
+        last_words(fault.text() if fault else "")
+        return code
 
 
-def _flush() -> None:
+def last_words(text: str) -> None:
+    """Behind all that was printed. What cannot be written goes nowhere: Python would try again at the exit, and change its status."""
     Progress.hide()
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.flush()
+    for stream, more in ((sys.stdout, ""), (sys.stderr, f"{text}\n" if text else "")):
+        try:
+            if stream:  # it may be closed
+                stream.write(more)
+                stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -13,6 +13,9 @@ import sys
 import unittest
 from pathlib import Path
 
+from apiary_cli.analysis import summary
+from apiary_cli.base.errors import Fault
+
 from .support import APIARY, REAL_ROOT, TreeCase, apiary, comes_true, environment, start
 
 WORDS = ("race", "--no-build", "--no-sidecars", "--seed", "7", "--repeats", "0", "--believe", "--subject", "hive")
@@ -91,6 +94,23 @@ class Folders(Case):
                     self.told(apiary(self.root, *words), 2, folder.name, "" if what == "no text" else word)
             (folder / name).write_bytes(good[name])
         self.assertEqual(self.contents(folder), good, "what was refused was left as it was")
+
+    def test_what_a_race_has_in_env_json_is_of_its_kind(self) -> None:
+        """What is not would end the list of all folders, too."""
+        folder = self.whole()
+        env = json.loads((folder / "env.json").read_text())
+        for key, value in (("rounds", None), ("rounds_planned", "x"), ("limit_s", [5]), ("earlier", "x"), ("absent", [5]), ("problems", None),
+                           ("arms", None), ("audits", None), ("block_ms", None), ("side_failures", 5)):
+            (folder / "env.json").write_text(json.dumps(env | {"race": env["race"] | {key: value}}))
+            with self.subTest(key=key):
+                with self.assertRaises(Fault) as caught:
+                    summary.load(folder)
+                self.assertIn(f"env.json {key} is of another kind", caught.exception.cause)
+        done = apiary(self.root, "report", "--index")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("env.json side_failures is of another kind", (self.results / "index.html").read_text())
+        none = {"rounds": None, "rounds_planned": None, "limit_s": 5.0}
+        self.assertEqual(summary.rounds_line(none), "rounds: 0", "of a folder that is read otherwise")
 
     def test_a_histogram_that_ends_in_the_middle(self) -> None:
         folder = self.whole()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import json
 import os
 import re
 import subprocess
@@ -100,6 +101,17 @@ class UnknownNames(TreeCase):
             self.refused("mutate", "--no-build", *words, seen=seen, exists=["mutate --logic --list"])
         self.refused("mutate", "--longer", "soon", seen="--longer soon", exists=["5s"])
 
+    def test_an_option_that_would_change_nothing_is_refused(self) -> None:
+        for words, seen in (
+            (["museum", "--no-build", "--times", "--budget", "5s"], "--times --budget 5s"),
+            (["prove", "--list", "--engine", "relacy"], "--list with --engine"),
+            (["report", "--weak"], "--weak without --splice"),
+            (["report", "--splice", "README.md", "--poorer"], "--splice with --poorer"),
+            (["report", "--index", "--weak"], "--index lists every folder"),
+        ):
+            with self.subTest(words=words):
+                self.refused(*words, seen=seen, exists=[])
+
     def test_missing_arguments_are_shown_in_a_call(self) -> None:
         self.refused("compare", "HEAD", seen="required: NEW", exists=["scripts/apiary compare OLD NEW"])
 
@@ -144,6 +156,7 @@ class UnknownNames(TreeCase):
         self.refused("prove", "nosuch", seen="no check 'nosuch'", exists=["real_one", "real_bug"])
         self.refused("museum", "real_one", seen="no exhibit 'real_one'", exists=["real_bug"])
         self.refused("mutate", "nosuch", seen="'nosuch'", exists=["no header with atomic sites"])
+        self.refused("compare", "HEAD", "HEAD", "--subject", "nosuch", seen="no subject 'nosuch'", exists=["hive"])
         self.refused("stress", "nosuch", seen="no stress 'nosuch'", exists=["stress_one"])
         self.refused("race", "--subject", "nosuch", seen="no subject 'nosuch'", exists=["hive"])
         plan = self.root / "p.toml"
@@ -259,6 +272,10 @@ class List(TreeCase):
         for line in (r"publish\s+10 rounds", r"post_throughput\s+\w", r"program0\s+built"):
             self.assertRegex(done.stdout, rf"(?m)^  {line}")
         self.assertFalse(list((self.root / "results").glob("*")))
+        told = json.loads(apiary(self.root, "race", "--list", "--json", "-").stdout)
+        self.assertEqual(told.get("subjects", {}).get("program0"), "built")
+        self.assertLessEqual({"publish"}, told["plans"].keys())
+        self.assertLessEqual({"post_throughput"}, told["scenarios"].keys())
 
     def test_a_tree_whose_build_was_stopped_has_one(self) -> None:
         fakes.manifest(self.root, "release", "subjects", [self.root / "build/release/bin/subject_hive"])

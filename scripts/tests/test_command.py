@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import resource
@@ -16,7 +17,7 @@ from unittest import mock
 
 from apiary_cli import main
 from apiary_cli.base import repo
-from apiary_cli.base.errors import Fault
+from apiary_cli.base.errors import Fault, Stopped
 from apiary_cli.verbs import compare, completion, setup
 
 from . import fakes
@@ -131,12 +132,42 @@ class Json(TreeCase):
         done = apiary(self.root, "compare", folder, folder, "--json", "-")
         self.assertEqual({one["verdict"] for one in json.loads(done.stdout)["comparisons"]}, {"EQUIVALENT"}, done.stdout)
 
+    def test_a_race_says_what_was_refused(self) -> None:
+        self.subjects({"name": "hive"}, {"name": "tokio", "behaviour": "no_version"})
+        done = self.race(*self.one_point(), "--json", str(self.root / "race.json"))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        told = json.loads((self.root / "race.json").read_text())
+        self.assertEqual((told["exit"], len(told["failures"])), (1, 1))
+        self.assertIn("program1", told["failures"][0])
+
+    def test_a_replay_says_its_verdicts(self) -> None:
+        fakes.manifest(self.root, "model", "checks", [fakes.checks(self.root / "build/model/bin/c", GOOD)])
+        done = apiary(self.root, "prove", "--no-build", "deque_last", "--replay", "7", "--json", "-")
+        self.assertEqual([one["name"] for one in json.loads(done.stdout).get("verdicts", [])], ["deque_last"], done.stderr)
+
     def test_a_fault_is_told_too(self) -> None:
         done = apiary(self.root, "prove", "--no-build", "--json", "-")
         told = json.loads(done.stdout)
         self.assertEqual((told["exit"], done.returncode), (3, 3))
         self.assertIn("no checks", told["fault"]["seen"])
         self.assertIn("no checks", done.stderr)
+
+    def test_however_a_verb_ends_its_status_is_that_of_the_command(self) -> None:
+        file = self.root / "found.json"
+        for error, code, seen in (
+            (Stopped(15), 143, None), (BrokenPipeError(), 141, None), (Fault("torn", code=2), 2, "torn"),
+            (PermissionError(13, "Permission denied", "x"), 3, "x cannot be used"), (TypeError("odd"), 3, "TypeError: odd"),
+        ):
+            said = io.StringIO()
+            with self.subTest(error=error), mock.patch.object(main, "carry_out", side_effect=error), contextlib.redirect_stderr(said):
+                try:
+                    ended = main.answer(["doctor", "--json", str(file)])
+                except Stopped as stopped:  # main() says that
+                    ended = 128 + stopped.signum
+                told = json.loads(file.read_text())
+                self.assertEqual((ended, told["exit"], told.get("fault", {}).get("seen")), (code, code, seen))
+                self.assertIn(seen or "", said.getvalue())
+                self.assertEqual("Traceback" in said.getvalue(), isinstance(error, TypeError), said.getvalue())
 
     def test_a_file_that_cannot_be_written_is_refused_before_the_work(self) -> None:
         (self.root / "text").write_text("no folder\n")
@@ -160,6 +191,30 @@ class Json(TreeCase):
             options = {name for action in Completion.actions(self, verb) for name in action.option_strings}
             exits = "exit:" in main.verb_module(verb).DESCRIPTION
             self.assertEqual("--json" in options, exits, f"{verb}: what has exit codes of its own decides something")
+
+
+class NobodyReadsOn(TreeCase):
+    def ended(self, *words: str, faults: bool = True) -> tuple[int, str]:
+        """Status and faults of the command where what it prints goes into a closed pipe; its faults, too, unless they are read."""
+        read, write = os.pipe()
+        os.close(read)
+        with os.fdopen(write, "w") as closed:
+            done = subprocess.run([sys.executable, str(APIARY), *words], env=environment(self.root), stdin=subprocess.DEVNULL,
+                                  stdout=closed, stderr=subprocess.PIPE if faults else closed, text=True, check=False)
+        return done.returncode, done.stderr or ""
+
+    def test_what_decides_or_works_has_not_ended_well(self) -> None:
+        file = self.root / "told.json"
+        for words in (["doctor", "--no-probes", "--json", str(file)], ["clean"]):
+            self.assertEqual(self.ended(*words), (141, ""), words)
+        self.assertEqual(json.loads(file.read_text())["exit"], 141)
+
+    def test_words_alone_may_end_anywhere(self) -> None:
+        for words in (["--version"], ["help"], ["completion", "bash"]):
+            self.assertEqual(self.ended(*words), (0, ""), words)
+
+    def test_a_fault_that_nobody_can_be_told_has_its_status(self) -> None:
+        self.assertEqual(self.ended("build", "relase", faults=False)[0], 2)
 
 
 class Groups(TreeCase):

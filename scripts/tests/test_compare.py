@@ -178,6 +178,65 @@ class Folders(TreeCase):
             self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
             self.assertIn(f"{new} is INVALID", done.stderr)
             self.assertNotIn("REGRESSED", done.stdout)
+        table = tables.read(path, tables.ROWS)
+        tables.write(path, tables.ROWS, [
+            row | ({"status": "wrong", "error": "a fake"} if row["subject"] == "tokio" else {}) for row in table
+        ])
+        done = apiary(self.root, "compare", old, new)
+        self.assertEqual(done.returncode, 1, "wrong work is 1 whatever the controls say: " + done.stdout + done.stderr)
+        self.assertIn(f"{new} is INVALID", done.stderr)
+
+    def test_what_the_new_one_did_wrong_or_lost_is_red_whatever_is_compared(self) -> None:
+        both = ({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        old, new = self.made(*both), self.made(*both)
+        path = self.root / "results" / new / "rows.csv"
+        table = tables.read(path, tables.ROWS)
+        lost = "WRONG: NEW has no figure of hive in post_throughput batch=1;producers=1 one_cpu, and OLD has"
+        for subject, status, told in (("tokio", "crash", ["WRONG: tokio: 8 × crash"]), ("hive", "unsupported", [lost]),
+                                      ("hive", "hang", ["WRONG: hive: 8 × hang", lost])):
+            with self.subTest(subject=subject, status=status):
+                change = {"status": status, "error": "a fake"}
+                tables.write(path, tables.ROWS, [row | (change if row["subject"] == subject else {}) for row in table])
+                done = apiary(self.root, "compare", old, new, "--json", str(self.root / "told.json"))
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                for line in told:
+                    self.assertIn(line, done.stdout)
+                noted = json.loads((self.root / "told.json").read_text())
+                self.assertEqual(noted["exit"], 1)
+                self.assertEqual(len(noted["failures"]) + len(noted["lost"]), len(told))
+                self.assertEqual(apiary(self.root, "compare", new, new).returncode, 2 if told == [lost] else 1)
+
+    def test_folders_of_two_plans_have_nothing_in_common(self) -> None:
+        old, new = self.made({"name": "hive"}), self.made({"name": "hive"})
+        path = self.root / "results" / new / "rows.csv"
+        table = tables.read(path, tables.ROWS)
+        tables.write(path, tables.ROWS, [row | {"scenario_params": "batch=1;producers=2"} for row in table])
+        done = apiary(self.root, "compare", old, new)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("nothing in common", done.stderr)
+        self.assertNotIn("WRONG", done.stdout)
+
+    def test_a_red_finding_of_the_new_one_is_red(self) -> None:
+        both = ({"name": "hive"}, {"name": "tokio", "ns": 300.0})
+        old, new = self.made(*both), self.made(*both)
+        path = self.root / "results" / new / "env.json"
+        env = json.loads(path.read_text())
+        env["race"]["expected_findings"] = [{
+            "scenario": "post_throughput", "scenario_params": "batch=1;producers=1", "placement": "one_cpu", "subject": "hive",
+            "finding": "control_wrong_side", "reason": "a fake",
+        }]
+        path.write_text(json.dumps(env))
+        done = apiary(self.root, "compare", old, new)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("FINDING NO LONGER SHOWS: hive", done.stdout)
+        self.assertEqual(apiary(self.root, "compare", new, old).returncode, 0, "of OLD it is no news")
+
+    def test_options_of_a_race_are_refused(self) -> None:
+        one = self.made({"name": "hive"})
+        for words in (["--scenario", "successor"], ["--plan", "quick"], ["--subject", "tokio"], ["--rounds", "3"], ["--repeat", "2"]):
+            done = apiary(self.root, "compare", one, one, *words)
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertIn(f"two result folders with {words[0]}", done.stderr)
 
     def test_another_environment_is_a_warning(self) -> None:
         old = self.made({"name": "hive"}, {"name": "tokio", "ns": 300.0})
@@ -253,7 +312,7 @@ class Commits(TreeCase):
 
     def test_several_times_with_the_verdicts_below_each_other(self) -> None:
         self.commit(100.0)
-        words = (*self.one_point(), "--rounds", "12", "--seed", "3", "--repeat", "2", "--block-ms", "20")
+        words = (*self.one_point(), "--rounds", "12", "--seed", "3", "--repeat", "2", "--block-ms", "20", "--json", str(self.root / "build" / "told.json"))
         done = apiary(self.root, "compare", "HEAD", ".", *words)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         tail = done.stdout[done.stdout.index("2 times . over HEAD") :]
@@ -263,6 +322,18 @@ class Commits(TreeCase):
         envs = [json.loads(path.read_text()) for path in sorted((self.root / "results").glob("*/env.json"))]
         self.assertEqual(sorted(env["race"]["seed"] for env in envs), [3, 4])
         self.assertEqual({env["race"]["block_ms"] for env in envs}, {20})
+        races = json.loads((self.root / "build" / "told.json").read_text())["races"]
+        self.assertEqual([one["folder"].rpartition("/")[2] for one in races], sorted(env["run_id"] for env in envs))
+        self.assertEqual([(one["exit"], one["batch"], one["lost"], len(one["comparisons"]) > 0) for one in races], [(0, "VALID", [], True)] * 2)
+
+    def test_a_point_that_the_new_one_cannot_run(self) -> None:
+        self.commit(100.0)
+        fakes.subject(self.root / "hive.py", name="hive", behaviour="unsupported")
+        file = self.root / "build" / "told.json"
+        done = apiary(self.root, "compare", "HEAD", ".", *self.one_point(), "--rounds", "2", "--json", str(file))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        told = json.loads(file.read_text())
+        self.assertEqual((told["exit"], told["lost"]), (1, ["NEW has no figure in post_throughput batch=1;producers=1 one_cpu, and OLD has"]))
 
     def test_a_commit_that_does_not_build(self) -> None:
         self.commit(100.0)

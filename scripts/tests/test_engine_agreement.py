@@ -104,10 +104,10 @@ class Table(unittest.TestCase):
 
 
 class EndToEnd(TreeCase):
-    def prove(self, *entries: dict):
+    def prove(self, *entries: dict, words: tuple[str, ...] = ()):
         program = fakes.engines(self.root / "build/model/bin/c", list(entries))
         fakes.manifest(self.root, "model", "checks", [program])
-        return apiary(self.root, "prove", "--no-build")
+        return apiary(self.root, "prove", "--no-build", *words)
 
     def test_an_explained_disagreement_is_green_and_recorded(self) -> None:
         done = self.prove(dict(name="a"), dict(name="b", kind="exhibit", relacy="pass", differs="its history is short"))
@@ -124,7 +124,8 @@ class EndToEnd(TreeCase):
         self.assertEqual(self.prove(dict(name="a", engines=["explorer"], one_engine="a clock")).returncode, 0)
 
     def test_a_target_that_was_missed_is_red(self) -> None:
-        self.assertEqual(self.prove(dict(name="a", must_reach=["deep"])).returncode, 1)
+        done = self.prove(dict(name="a", must_reach=["deep"]), words=("--json", "-"))
+        self.assertEqual((done.returncode, json.loads(done.stdout).get("red")), (1, ["a never reached deep"]))
         self.assertEqual(self.prove(dict(name="a", must_reach=["deep"], reach={"deep": 1})).returncode, 0)
 
 

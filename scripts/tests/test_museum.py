@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -100,6 +101,9 @@ class EndToEnd(TreeCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("8 executions until found, recorded are 7", done.stdout)
         self.assertIn("a median of 401 executions over 21 seeds", done.stdout)
+        told = json.loads(self.museum("--times", "--json", "-", executions=executions).stdout)
+        self.assertEqual([(one["engine"], one["executions"], one["recorded"]) for one in told.get("times", [])],
+                         [("explorer", 7, 7), ("relacy", 100, 100)])
 
     def test_nothing_is_recorded_of_what_was_not_measured(self) -> None:
         self.assertEqual(self.museum("--update").returncode, 2)

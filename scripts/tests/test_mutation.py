@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -148,6 +149,9 @@ class EndToEnd(TreeCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("NEVER RUN", done.stdout)
         self.assertIn("no check executes impl/box.hpp:4:31 store in box::never", done.stdout)
+        told = json.loads(self.mutate("--inventory", "--json", "-").stdout)
+        self.assertEqual((told["exit"], told.get("never")), (1, ["impl/box.hpp:4:31:store"]))
+        self.assertIn("no check executes", told["red"][0])
 
     def test_only_the_headers_asked_about_count(self) -> None:
         (self.root / "impl/other.hpp").write_text(BOX.replace("box.word", "other.word") + "#define STORE(a) a.store(0, std::memory_order_relaxed)\n")

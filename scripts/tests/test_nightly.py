@@ -89,7 +89,9 @@ class Outcome(unittest.TestCase):
             with self.subTest(error), contextlib.redirect_stdout(io.StringIO()):
                 part = nightly.guarded("race", mock.Mock(side_effect=error))
                 self.assertEqual(part.status, FAILED)
+                self.assertEqual(nightly.exit_code([part]), 1)
                 self.assertIn(str(error), part.cases[0].message)
+        self.assertIn("1 wrong or regressed, or a part that could not be built or run", nightly.DESCRIPTION)
 
     def test_a_night_that_is_stopped_leaves_its_page(self) -> None:
         parser = argparse.ArgumentParser()

@@ -18,7 +18,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from ..base import stats
-from ..race import scenarios
+from ..race import scenarios, tables
 from ..race.metrics import Metric
 from . import comparing
 from .comparing import Comparison, Row
@@ -147,6 +147,18 @@ def between(
     if not valued:
         verdict, flags = stats.INCONCLUSIVE, [*flags, "no_common_peer"]
     return FolderComparison(key, metric, subject, tuple(valued), found, margin, verdict, flags, copies)
+
+
+def lost(old_rows: list[Row], new_rows: list[Row]) -> list[str]:
+    """Points at which OLD has figures of a scheduler of ours and NEW has none: nothing is compared there. Folders without a
+    common point are of two plans, and NEW has lost nothing."""
+    old, new = (
+        dict.fromkeys((row["subject"], comparing.key_of(row)) for row in comparing.good(rows) if row["role"] == "candidate")
+        for rows in (old_rows, new_rows)
+    )
+    if {key for _, key in old}.isdisjoint(map(comparing.key_of, new_rows)):
+        return []
+    return [f"NEW has no figure of {subject} in {tables.label_of(key)}, and OLD has" for subject, key in old if (subject, key) not in new]
 
 
 def warnings(old_env: dict, new_env: dict) -> list[str]:

@@ -21,19 +21,29 @@ def is_number(value: object) -> bool:
 
 
 def objects_of(*needed: str) -> Callable[[object], bool]:
-    """Nothing, or a list of objects that have these keys."""
-    return lambda value: value is None or isinstance(value, list) and all(
+    """A list of objects that have these keys."""
+    return lambda value: isinstance(value, list) and all(
         isinstance(one, dict) and all(key in one for key in needed) for one in value)
+
+
+def strings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 # What a race has in env.json, where it has it: older folders lack some.
 KINDS: dict[str, Callable[[object], bool]] = {
-    "rounds": lambda value: value is None or is_number(value),
-    "rounds_of_batches": lambda value: value is None or isinstance(value, list) and all(map(is_number, value)),
-    "block_ms": lambda value: value is None or is_number(value),
+    "rounds": is_number,
+    "rounds_planned": is_number,
+    "rounds_of_batches": lambda value: isinstance(value, list) and all(map(is_number, value)),
+    "limit_s": lambda value: value is None or is_number(value),
+    "block_ms": is_number,
     "arms": objects_of("label"),
     "audits": objects_of("subject", "scenario", "found", "proved"),
     "expected_findings": objects_of("scenario", "scenario_params", "placement", "subject", "finding", "reason"),
+    "absent": strings,
+    "earlier": strings,
+    "problems": strings,
+    "side_failures": strings,
 }
 
 
@@ -45,7 +55,7 @@ def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
     lacking = [key for key, kind in (("run_id", str), ("env_id", str), ("race", dict)) if not isinstance(env.get(key), kind)]
     if lacking:
         raise torn(folder, f"env.json has no {', '.join(lacking)} of the right kind")
-    odd = [key for key, kind in KINDS.items() if not kind(env["race"].get(key))]
+    odd = [key for key, kind in KINDS.items() if key in env["race"] and not kind(env["race"][key])]
     odd += [key for key in ("machine", "toolchain") if not isinstance(env.get(key, {}), dict)]
     if odd:
         raise torn(folder, f"in env.json {', '.join(odd)} is of another kind than a race writes")
@@ -175,7 +185,7 @@ def workers_line(rows: list[dict[str, str]]) -> str:
 
 def rounds_line(race: dict) -> str:
     """How many rounds there were, and why not as many as planned."""
-    done, planned = race.get("rounds_of_batches") or [race.get("rounds", 0)], race.get("rounds_planned", 0)
+    done, planned = race.get("rounds_of_batches") or [race.get("rounds") or 0], race.get("rounds_planned") or 0
     text = f"rounds: {' and '.join(map(str, done))}" + (" (a batch each)" if len(done) > 1 else "")
     if min(done, default=0) < planned and race.get("limit_s"):
         text += f" of {planned} planned for each batch, because none beyond the least begins after {duration(race['limit_s'])}"

@@ -24,6 +24,14 @@ def repeatable(parser: argparse.ArgumentParser, option: str, metavar: str | None
     parser.add_argument(option, action="append", default=[], metavar=metavar, help=help)
 
 
+def besides(args: argparse.Namespace, arguments: Callable[[argparse.ArgumentParser], None], *known: str) -> str:
+    """The options that were given and are none of these, --json apart; `arguments` declares all that there are."""
+    usual = argparse.ArgumentParser()
+    arguments(usual)
+    mixed = [name for name, value in vars(args).items() if name not in ("json", *known) and value != usual.get_default(name)]
+    return ", ".join(f"--{name.replace('_', '-')}" for name in mixed)
+
+
 def refuse(text: str, wanted: str) -> argparse.ArgumentTypeError:
     return argparse.ArgumentTypeError(f"{text!r} is not {wanted}")
 

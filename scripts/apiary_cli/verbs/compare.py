@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..base import commits, decided, given, repo, stats
-from ..base.errors import Fault, INCORRECT, INVALID_BATCH, USAGE, gravest
+from ..base import commits, decided, given, known, repo, stats
+from ..base.errors import Fault, INCORRECT, INVALID_BATCH, USAGE, gravest, unknown
 from ..base.say import colour, duration, heading, say, table, warn
 from ..race import plans, subjects, tables
 from ..analysis import compare_folders, comparing, findings, summary, verdict
@@ -36,7 +36,8 @@ in it: --plan quick adds it, and its margin is wide.
 Folders: their rounds are no pairs. What is compared is each scheduler's ratio to the peers that both
 folders have, same version and same build. Without a common peer nothing is decided. What the injector made is left
 out, and decides nothing, as in a race. So do the controls of both: an INVALID folder is refused (status 4), where an
-A/A pair differs or is missing nothing is decided, and Benjamini–Hochberg runs over all that is.
+A/A pair differs or is missing nothing is decided, and Benjamini–Hochberg runs over all that is. NEW's wrong work, its
+red findings and the points that it has lost are named, and end with 1 as after a race. The options are for commits.
 
 writes:  for commits build/compare/TREE/ and a result folder, as race does; for folders nothing
 takes:   for commits two builds of one subject and about 2 minutes; twice that where the second batch is needed
@@ -73,10 +74,10 @@ def table_row(place: str, what: str, found: stats.Estimate, margin: float, verdi
     return [place, what, f"×{found.ratio:.3f}", interval, f"{100 * margin:.1f} %", word, note]
 
 
-def heed(path: Path, found: comparing.Validity) -> None:
+def heed(path: Path, found: comparing.Validity, code: int) -> None:
     """What its controls say of a folder holds wherever its rows are read: INVALID decides nothing, and WEAK is said."""
     if found.word == comparing.INVALID:
-        raise Fault(f"{path.name} is INVALID", "; ".join(found.reasons[:3]), "race it again on a quieter machine", INVALID_BATCH)
+        raise Fault(f"{path.name} is INVALID", "; ".join(found.reasons[:3]), "race it again on a quieter machine", code)
     if found.word != comparing.VALID:
         warn(f"{path.name} is {found.word}: {verdict.why(found)}")
 
@@ -84,30 +85,39 @@ def heed(path: Path, found: comparing.Validity) -> None:
 def folders(old: Path, new: Path) -> int:
     """Print what two result folders say of each other."""
     (old_env, old_rows, _), (new_env, new_rows, _) = loaded = summary.load(old), summary.load(new)
+    failures, gone, seen = summary.failures(new_rows), compare_folders.lost(old_rows, new_rows), findings.of(*loaded[1])
+    red = [*(f"WRONG: {line}" for line in failures + gone), *(one.line for one in seen if one.red)]
+    say(*(colour(line, "red") for line in red))
+    decided.note(old=str(old), new=str(new), failures=failures, lost=gone,
+                 findings=[{"line": one.line, "red": one.red} for one in seen])
     for path, one in zip((old, new), loaded):
-        heed(path, verdict.of(*one))
+        heed(path, verdict.of(*one), INCORRECT if red else INVALID_BATCH)
     for line in compare_folders.warnings(old_env, new_env):
         warn(line)
     found = compare_folders.compare(old_rows, new_rows)
-    if not found:
+    if not (found or red):
         raise Fault("the folders have nothing in common", "no scheduler of ours was measured at the same point in both",
                     "race both with the same plan, workers and placement", USAGE)
     heading(f"{new.name} over {old.name}: time; above 1 is slower")
-    told = [f"against {', '.join(one.anchors)}" if one.anchors else "medians only" for one in found]
-    usual = Counter(told).most_common(1)[0][0]
-    say(f"{usual}, where the note names no others")
-    rows = []
-    for anchors, one in zip(told, found):
-        note = "; ".join([*[anchors] * (anchors != usual), *one.flags])
-        rows.append(table_row(f"{one.subject} {tables.label_of(one.key)}", one.metric.what, one.found, one.margin, one.verdict, note))
-    say(table(HEAD, rows, right={2, 3, 4}))
-    decided.note(old=str(old), new=str(new), comparisons=[
+    say(*ratios(found) if found else ["nothing was compared"])
+    decided.note(comparisons=[
         {"subject": one.subject, "point": list(one.key), "metric": one.metric.column, "ratio": one.found.ratio, "lo": one.found.lo,
          "hi": one.found.hi, "margin": one.margin, "p_bh": one.p_bh, "verdict": one.verdict, "anchors": one.anchors,
          "flags": one.flags}
         for one in found
     ])
-    return INCORRECT if any(one.verdict == stats.REGRESSED for one in found) else 0
+    return INCORRECT if red or any(one.verdict == stats.REGRESSED for one in found) else 0
+
+
+def ratios(found: list[compare_folders.FolderComparison]) -> list[str]:
+    """What the ratios are over, and their table."""
+    told = [f"against {', '.join(one.anchors)}" if one.anchors else "medians only" for one in found]
+    usual = Counter(told).most_common(1)[0][0]
+    rows = []
+    for anchors, one in zip(told, found):
+        note = "; ".join([*[anchors] * (anchors != usual), *one.flags])
+        rows.append(table_row(f"{one.subject} {tables.label_of(one.key)}", one.metric.what, one.found, one.margin, one.verdict, note))
+    return [f"{usual}, where the note names no others", table(HEAD, rows, right={2, 3, 4})]
 
 
 def asked(args: argparse.Namespace) -> tuple[plans.Plan, argparse.Namespace]:
@@ -142,7 +152,8 @@ def tell(outcome: race.Outcome, args: argparse.Namespace) -> tuple[list[dict[str
     say(table(HEAD, shown, right={2, 3, 4}) if shown else "nothing was compared")
     say(*summary.control_lines(batch), *summary.missing(env, rows))
     say(*(f"UNDECIDED: {one}" for one in undecided(comparisons)))
-    race.tell_wrong(outcome, summary.failures(rows) + lost(rows))
+    outcome.note(lost=lost(rows))
+    race.tell_wrong(outcome, race.failures(env, rows) + lost(rows))
     return rows, comparisons, batch.word
 
 
@@ -164,12 +175,17 @@ def undecided(comparisons: list[comparing.Comparison]) -> list[str]:
 def run(args: argparse.Namespace) -> int:
     old, new = report.named(args.old), report.named(args.new)
     if old and new:
+        if mixed := given.besides(args, arguments, "old", "new"):
+            raise Fault(f"two result folders with {mixed}", "they are compared as they were raced", "leave it away", USAGE)
         return folders(old, new)
     if old or new:
         raise Fault(f"{args.old} and {args.new} cannot be compared", "one is a result folder, the other is not",
                     "give two result folders, or two commits", USAGE)
     started = time.monotonic()
     plan, args = asked(args)
+    names = known.subjects()
+    if names and args.subject not in names:
+        raise unknown("subject", args.subject, names)
     for name in (args.old, args.new):
         commits.resolve(name)  # refuses what is no commit, before anything is installed
     setup.ensure()
@@ -181,6 +197,8 @@ def run(args: argparse.Namespace) -> int:
         rows, *_ = tell(outcomes[-1], args)
         if lost(rows):
             outcomes[-1] = dataclasses.replace(outcomes[-1], code=gravest([outcomes[-1].code, INCORRECT]))
+        if args.repeat > 1:  # of the last race all is noted besides
+            decided.note(races=[one.told | {"exit": one.code} for one in outcomes])
     if len(outcomes) > 1:
         heading(f"{len(outcomes)} times {args.new} over {args.old}")
         say(*verdicts_of(outcomes))

@@ -16,17 +16,21 @@ from . import setup
 PLAINEST = "global_queue"
 
 
-def names() -> str:
-    """What can be raced, each with a line of what it is. A subject of ours is a program; the rest come with setup --peers."""
+def offered() -> dict[str, list[tuple[str, str]]]:
+    """What can be raced, by its option: each name with what it is. A subject of ours is a program; the rest come with setup --peers."""
     programs = [path for path in [*repo.manifest("release", "subjects"), *building.rust_programs()] if path.exists()]
     built = {path.name.removeprefix("subject_") for path in programs}
-    parts = [
-        ("plans (--plan)", [(one.name, one.what) for one in plans.every()]),
-        ("scenarios (--scenario)", [(one.name, one.what) for one in scenarios.SCENARIOS.values()]),
-        ("subjects (--subject)", [(name, "built" if name in built else "not built") for name in sorted(known.subjects() | built)]),
-    ]
-    width = max(len(name) for _, rows in parts for name, _ in rows)
-    return "\n\n".join("\n".join([f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in rows)]) for title, rows in parts)
+    return {
+        "plan": [(one.name, one.what) for one in plans.every()],
+        "scenario": [(one.name, one.what) for one in scenarios.SCENARIOS.values()],
+        "subject": [(name, "built" if name in built else "not built") for name in sorted(known.subjects() | built)],
+    }
+
+
+def in_words(parts: dict[str, list[tuple[str, str]]]) -> str:
+    width = max(len(name) for rows in parts.values() for name, _ in rows)
+    return "\n\n".join("\n".join([f"{kind}s (--{kind}):", *(f"  {name:<{width}}  {what}" for name, what in rows)])
+                       for kind, rows in parts.items())
 
 
 def existing_programs() -> list[Path]:

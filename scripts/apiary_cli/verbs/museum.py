@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import textwrap
 
 from ..base import building, decided, given, known, repo, sources
@@ -89,6 +90,8 @@ def times(exhibits: list[checks.Entry], jobs: int, update: bool, whole: bool) ->
     for (exhibit, engine), one in sorted(found.items()):
         then = recorded.get((exhibit, engine))
         say(f"{exhibit:<36} {engine:<9} {one.executions:>9,}  recorded {then.executions if then else 'none':>9}")
+    decided.note(times=[dataclasses.asdict(one) | {"recorded": recorded[key].executions if key in recorded else None}
+                        for key, one in sorted(found.items())])
     if update:
         detection.write(({} if whole else recorded) | found)
         say(f"recorded: {repo.shown(detection.FILE)}")
@@ -100,6 +103,8 @@ def run(args: argparse.Namespace) -> int:
     chosen = prove.options(args)
     if args.times and args.engine not in (None, "all"):
         raise Fault(f"--times --engine {args.engine}", "the time to detect is that of both engines", "leave --engine away", USAGE)
+    if args.times and args.budget:
+        raise Fault(f"--times --budget {args.budget[0]}", "each run ends when its exhibit is caught", "leave --budget away", USAGE)
     if args.update and not args.times:
         raise Fault("--update records what --times measures", "", "scripts/apiary museum --times --update", USAGE)
     if not args.no_build:

@@ -154,6 +154,8 @@ def run_orders(args: argparse.Namespace) -> int:
     if args.inventory:
         say(inventory_table(found))
         say(*(colour(line, "red") for line in red))
+        decided.note(sites=[item.name for item in inventory.read()[0] if item.file in found.files],
+                     never=[item.name for item in found.never], red=red)
         return 1 if red else 0
     mutation.write_table(found.results)
     survived = both.having("survived", found.results)

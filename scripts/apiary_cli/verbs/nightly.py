@@ -35,7 +35,8 @@ Nothing is left out silently: the page says what did not fit.
 writes:  build/nightly/summary.md, build/nightly/junit.xml (both also where it is stopped: of the parts so far),
          and what prove, stress and race write
 takes:   about the budget, plus what building takes beyond it
-exit:    0 fine; 1 wrong or regressed; 3 harness; 4 the race's controls failed and nothing else"""
+exit:    0 fine; 1 wrong or regressed, or a part that could not be built or run: the page says which; 3 the set-up
+         failed, so that no part began, or the page cannot be written; 4 the race's controls failed and nothing else"""
 
 SHARES = {"prove": 0.35, "stress": 0.25, "race": 0.40}
 ALL_TESTS_FROM, NIGHTLY_RACE_FROM, QUICK_RACE_FROM = 25 * 60.0, 25 * 60.0, 90.0

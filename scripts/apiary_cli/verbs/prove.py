@@ -110,6 +110,8 @@ def prove_and_record(names: list[str], chosen: checks.Options) -> tuple[list[dic
 def run(args: argparse.Namespace) -> int:
     chosen = options(args)
     if args.list:
+        if mixed := given.besides(args, arguments, "names", "list", "no_build"):
+            raise Fault(f"--list with {mixed}", "it runs nothing; of each check it tells the engines", "leave it away", USAGE)
         return show_list(args.names)
     if not args.no_build:
         known.check_names(args.names)
@@ -129,5 +131,5 @@ def run(args: argparse.Namespace) -> int:
     if chosen.proves():
         written = ", ".join(str(repo.shown(path)) for path in (checks.RECORD, engine_agreement.CSV, prove_page.PAGE))
         say(f"record: {written} (source {record['source_hash']})")
-    decided.note(**record)
+    decided.note(**{"verdicts": verdicts} | record, red=red)  # a record has its own, also those of earlier runs
     return 0 if verdicts and all(map(expected, verdicts)) and not red else 1

@@ -29,7 +29,7 @@ PLANS = "\n".join(textwrap.fill(told, 100, initial_indent=f"  {name:<14} ", subs
 DESCRIPTION = f"""\
 Sets up, builds the subjects (C++ in the preset release, Tokio by cargo) and races them: in every
 round each arm runs once in a fresh process, shuffled; an A/A pair of each candidate and an arm with
-a built-in slow-down qualify the batch. --quick first runs a short proof and a short stress of what it races.
+a built-in slow-down qualify the batch. --quick first runs a short proof and a short stress of all that there is.
 
 {PLANS}
 
@@ -100,6 +100,11 @@ class Outcome:
 
     folder: Path
     code: int
+    told: dict = dataclasses.field(default_factory=dict)  # for --json
+
+    def note(self, **found: object) -> None:
+        self.told |= found
+        decided.note(**found)
 
 
 def chosen_plan(args: argparse.Namespace) -> plans.Plan:
@@ -114,8 +119,8 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
     return plans.narrowed(found, args.scenario, args.rounds, args.placement, args.limit, args.block_ms, args.point)
 
 
-def short_verification(names: list[str]) -> list[str]:
-    """What --quick does before it races. Returns what went wrong; a failure reddens the race."""
+def short_verification() -> list[str]:
+    """What --quick does before it races: all checks and all stresses, briefly. Returns what went wrong; a failure reddens the race."""
     wrong = []
     heading("a short proof")
     building.build("model")
@@ -288,11 +293,16 @@ def found_in(outcome: Outcome) -> tuple[dict, list[dict[str, str]], list[Compari
     """What the folder says, its verdict last; its findings are told, and all is noted for --json."""
     env, rows, comparisons = summary.load(outcome.folder)
     batch, seen = verdict.of(env, rows, comparisons), findings.of(env, rows, comparisons)
-    decided.note(folder=str(repo.shown(outcome.folder)), batch=batch.word, reasons=list(batch.reasons),
-                 findings=[{"line": one.line, "red": one.red} for one in seen], failures=summary.failures(rows),
+    outcome.note(folder=str(repo.shown(outcome.folder)), batch=batch.word, reasons=list(batch.reasons),
+                 findings=[{"line": one.line, "red": one.red} for one in seen], failures=failures(env, rows),
                  comparisons=[comparing.to_row(one, env["run_id"]) for one in comparisons])
     say(*(colour(one.line, "red" if one.red else "yellow") for one in seen))
     return env, rows, comparisons, batch
+
+
+def failures(env: dict, rows: list[dict[str, str]]) -> list[str]:
+    """Beside its findings, all that makes a race red: wrong rows, subjects that were refused, what failed beside the rounds."""
+    return summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"]
 
 
 def tell(outcome: Outcome) -> None:
@@ -304,20 +314,17 @@ def tell(outcome: Outcome) -> None:
     say(*(f"{one.name}: {colour(one.text, TINT[one.level])}" for one in verification.statuses(env["verification"])))
     say(*filter(None, [summary.disturbance_line(rows), summary.rounds_line(env["race"]), *summary.missing(env, rows),
                        summary.unverified_line(rows)]))
-    tell_wrong(outcome, summary.failures(rows) + env["race"]["problems"] + env["race"]["side_failures"])
+    tell_wrong(outcome, failures(env, rows))
 
 
-def tell_wrong(outcome: Outcome, failures: list[str]) -> None:
-    say(*(colour(f"WRONG: {line}", "red") for line in failures), f"report: {repo.shown(outcome.folder)}/report.html")
+def tell_wrong(outcome: Outcome, wrong: list[str]) -> None:
+    say(*(colour(f"WRONG: {line}", "red") for line in wrong), f"report: {repo.shown(outcome.folder)}/report.html")
 
 
 def resume(args: argparse.Namespace) -> int:
     """Go on with an unfinished race: its words again, its programs as they lie, its rows so far."""
-    usual = vars(parsed())
-    mixed = [name for name, value in vars(args).items() if name not in ("resume", "json") and value != usual[name]]
-    if mixed:
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in mixed)
-        raise Fault(f"--resume with {options}", "an unfinished race has its own", "leave them away", USAGE)
+    if mixed := given.besides(args, arguments, "resume"):
+        raise Fault(f"--resume with {mixed}", "an unfinished race has its own", "leave them away", USAGE)
     where, state = folder.to_resume(args.resume)
     started, told = time.monotonic(), parsed(*state["words"])
     told.no_build, told.words = True, state["words"]
@@ -362,7 +369,9 @@ def run(args: argparse.Namespace) -> int:
     if args.resume is not None:
         return resume(args)
     if args.list:
-        say(entrants.names())
+        offered = entrants.offered()
+        say(entrants.in_words(offered))
+        decided.note(**{f"{kind}s": dict(names) for kind, names in offered.items()})
         return 0
     plan = chosen_plan(args)
     if args.save_baseline:
@@ -376,7 +385,7 @@ def run(args: argparse.Namespace) -> int:
         setup.ensure(peers=args.subject or plan.subjects or None)
     found, wrong = entrants.gather(args, plan.subjects)
     if args.quick and not args.no_build:
-        wrong += short_verification([s.name for s in found if s.own])
+        wrong += short_verification()
     heading(f"race: {', '.join(s.name for s in found)}; plan {plan.name}, at most {plan.rounds} rounds")
     deadline = time.monotonic() + plan.limit if plan.limit else None
     return close(perform(plan, found, args, wrong, deadline, given.command(), built), started, args.save_baseline)

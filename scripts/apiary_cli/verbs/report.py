@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base import repo
+from ..base import given, repo
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say
 from ..race import folder, tables
@@ -87,10 +87,14 @@ def find(name: str | None) -> Path:
 
 def run(args: argparse.Namespace) -> int:
     if args.index:
-        if args.dir or args.splice:
+        if args.dir or given.besides(args, arguments, "dir", "index"):
             raise Fault("--index lists every folder", "with it no folder is chosen, and no page spliced", "leave the rest away", USAGE)
         say(f"list: {repo.shown(index_page.write())}")
         return 0
+    if args.weak and not args.splice:
+        raise Fault("--weak without --splice", "a report is made of any batch, and says what it is", "--splice FILE --weak publishes it", USAGE)
+    if args.poorer and args.splice:
+        raise Fault("--splice with --poorer", "it leaves report.html as it is", "leave --poorer away", USAGE)
     folder = find(args.dir)
     if args.splice:
         name = splice.into(Path(args.splice), folder, args.weak)

@@ -92,8 +92,8 @@ def key() -> str:
     return f"g++-{'.'.join(map(str, version))}-{platform.machine()}-{flags}"
 
 
-def baseline(name: str | None = None) -> Path:
-    return FOLDER / f"{name or key()}.csv"
+def baseline() -> Path:
+    return FOLDER / f"{key()}.csv"
 
 
 def read(path: Path) -> dict[tuple[str, str, str], float]:
