@@ -328,6 +328,14 @@ class Tries(unittest.TestCase):
             self.assertEqual(folders.earlier(self.env("second", "2" * 40), results), ["first"])
             self.assertEqual(folders.earlier(self.env("second", "1" * 40, "b"), results), [])
 
+    def test_a_folder_of_strange_content_ends_no_race(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            results = Path(name)
+            for number, race in enumerate(([], {"arms": None}, {"arms": [5]}, "x")):
+                (results / str(number)).mkdir()
+                repo.write_json(results / str(number) / "env.json", {"race": race})
+            self.assertEqual(folders.earlier(self.env("second", "1" * 40), results), [])
+
     def test_what_is_not_valid_says_which_try_it_is_or_that_nobody_knows(self) -> None:
         found = comparing.Validity(comparing.WEAK, ("a reason",), (), ())
         self.assertEqual(splice.batch_line({"race": {}}, found), "**Batch: WEAK.** Which try it is was not recorded. A reason.")

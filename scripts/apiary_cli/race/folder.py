@@ -153,9 +153,14 @@ def tried(env: dict) -> tuple:
 
 
 def earlier(env: dict, results: Path) -> list[str]:
-    """The whole folders that were earlier tries of this batch, the oldest first. One that was removed is not known of."""
-    found = ((path.parent.name, repo.read_json(path) or {}) for path in sorted(results.glob("*/env.json")))
-    return [name for name, one in found if tried(one) == tried(env) and name != env["run_id"]]
+    """The whole folders that were earlier tries of this batch, the oldest first. One that was removed is not known of, and one
+    whose env.json says something else is none."""
+    own, found = tried(env), []
+    for path in sorted(results.glob("*/env.json")):
+        with contextlib.suppress(AttributeError, TypeError):
+            if tried(repo.read_json(path) or {}) == own and path.parent.name != env["run_id"]:
+                found.append(path.parent.name)
+    return found
 
 
 def finish(filling: Path, target: Path) -> None:
