@@ -60,6 +60,16 @@ if(PROJECT_IS_TOP_LEVEL AND (APIARY_TESTS OR APIARY_MODEL_CHECKS OR APIARY_STRES
   include(apiary_record)
 endif()
 
+# Sources of one program compiled together, so many at the most: what they share is read and instantiated once. A test file
+# therefore keeps its names in a namespace of its own name. Presets that are built from nothing turn it on; `dev`, in which one
+# file is compiled again and again, does not.
+set(APIARY_FILES_PER_UNIT 1 CACHE STRING "How many sources of a test program or a library are compiled together; 1: each alone")
+function(apiary_compile_together target)
+  if(APIARY_FILES_PER_UNIT GREATER 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${APIARY_FILES_PER_UNIT})
+  endif()
+endfunction()
+
 # apiary_add_test(name SOURCES … [LIBRARIES …]): a GoogleTest program, deterministic.
 function(apiary_add_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
@@ -69,6 +79,7 @@ function(apiary_add_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE
     apiary apiary_warnings apiary_sanitizers GTest::gtest_main ${arg_LIBRARIES})
+  apiary_compile_together(${name})
   apiary_register(logic ${name})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)

@@ -8,6 +8,7 @@
 
 #include <apiary/testing/plain_coroutine.hpp>
 
+namespace async_event_test {
 namespace {
 
 using apiary::async_event;
@@ -71,3 +72,4 @@ TEST(async_event, that_goes_while_a_coroutine_waits_ends_the_program) {
 }
 
 }  // namespace
+}  // namespace async_event_test

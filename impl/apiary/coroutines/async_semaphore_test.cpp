@@ -11,6 +11,7 @@
 
 #include <apiary/testing/plain_coroutine.hpp>
 
+namespace async_semaphore_test {
 namespace {
 
 using apiary::async_mutex;
@@ -217,3 +218,4 @@ TEST(async_mutex, excludes_coroutines_on_real_threads) {
 }
 
 }  // namespace
+}  // namespace async_semaphore_test

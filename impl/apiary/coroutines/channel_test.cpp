@@ -9,6 +9,7 @@
 
 #include <apiary/testing/plain_coroutine.hpp>
 
+namespace channel_test {
 namespace {
 
 using apiary::awaited;
@@ -319,3 +320,4 @@ TEST(channel, that_goes_while_a_coroutine_waits_ends_the_program) {
 }
 
 }  // namespace
+}  // namespace channel_test

@@ -9,6 +9,7 @@
 
 #include <apiary/testing/plain_coroutine.hpp>
 
+namespace on_compute_test {
 namespace {
 
 using apiary::coroutine_place;
@@ -63,3 +64,4 @@ TEST(on_compute, a_frame_that_is_destroyed_while_it_waits_ends_the_program) {
 }
 
 }  // namespace
+}  // namespace on_compute_test

@@ -16,6 +16,7 @@
 
 #include <apiary/testing/plain_coroutine.hpp>
 
+namespace readable_test {
 namespace {
 
 using apiary::awaited;
@@ -180,3 +181,4 @@ TEST(readable, ready_and_cancel_race) {
 }
 
 }  // namespace
+}  // namespace readable_test

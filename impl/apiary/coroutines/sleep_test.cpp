@@ -15,6 +15,7 @@
 
 #include <apiary/testing/plain_coroutine.hpp>
 
+namespace sleep_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -188,3 +189,4 @@ TEST(sleeping, works_on_a_real_thread) {
 }
 
 }  // namespace
+}  // namespace sleep_test

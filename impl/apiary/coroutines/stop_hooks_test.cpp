@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+namespace stop_hooks_test {
 namespace {
 
 using apiary::stop_hook;
@@ -57,3 +58,4 @@ TEST(stop_hooks, behind_the_ask_nothing_is_added) {
 }
 
 }  // namespace
+}  // namespace stop_hooks_test

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+namespace drivers_test {
 namespace {
 
 using apiary::idle_set;
@@ -146,3 +147,4 @@ TYPED_TEST(drivers, one_claimed_sleeper_is_woken_and_knows_that_it_searches) {
 }
 
 }  // namespace
+}  // namespace drivers_test

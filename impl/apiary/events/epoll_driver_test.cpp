@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+namespace epoll_driver_test {
 namespace {
 
 using apiary::epoll_driver;
@@ -297,3 +298,4 @@ TEST(epoll_driver, leaves_no_descriptor_behind) {
 }
 
 }  // namespace
+}  // namespace epoll_driver_test

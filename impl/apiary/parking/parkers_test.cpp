@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <vector>
 
+namespace parkers_test {
 namespace {
 
 using apiary::idle_word;
@@ -127,3 +128,4 @@ TEST(time_slice, of_a_kernel_that_tells_none_is_left_alone) {
 }
 
 }  // namespace
+}  // namespace parkers_test

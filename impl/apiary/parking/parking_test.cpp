@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+namespace parking_test {
 namespace {
 
 using apiary::idle_set;
@@ -300,3 +301,4 @@ TEST(event_count, refuses_more_waiters_than_the_word_can_name) {
 }
 
 }  // namespace
+}  // namespace parking_test

@@ -5,6 +5,7 @@
 
 #include <array>
 
+namespace chase_lev_deque_test {
 namespace {
 
 using apiary::chase_lev_deque;
@@ -129,3 +130,4 @@ TEST(chase_lev_deque_death, there_is_one_owner) {
 }
 
 }  // namespace
+}  // namespace chase_lev_deque_test

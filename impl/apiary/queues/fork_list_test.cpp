@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+namespace fork_list_test {
 namespace {
 
 using list = apiary::fork_list<>;
@@ -220,3 +221,4 @@ TEST(fork_list_of_many, is_walked_over_once_though_the_newest_is_joined_and_fork
 }
 
 }  // namespace
+}  // namespace fork_list_test

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+namespace lifo_slot_test {
 namespace {
 
 using apiary::lifo_slot;
@@ -44,3 +45,4 @@ TEST(lifo_slot, tells_one_stay_from_the_next) {
 }
 
 }  // namespace
+}  // namespace lifo_slot_test

@@ -7,6 +7,7 @@
 
 #include <apiary/sync/real_sync.hpp>
 
+namespace linked_list_test {
 namespace {
 
 struct node {
@@ -54,3 +55,4 @@ TEST(linked_list, is_empty_when_its_only_node_is_removed_and_takes_it_again) {
 }
 
 }  // namespace
+}  // namespace linked_list_test

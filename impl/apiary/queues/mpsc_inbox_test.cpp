@@ -8,6 +8,7 @@
 #include <array>
 #include <vector>
 
+namespace mpsc_inbox_test {
 namespace {
 
 using apiary::fifo_list;
@@ -163,3 +164,4 @@ TEST_F(queue_of_nodes, fifo_list_that_is_assigned_is_whole_and_its_source_empty)
 }
 
 }  // namespace
+}  // namespace mpsc_inbox_test

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+namespace steal_half_queue_test {
 namespace {
 
 using apiary::steal_half_queue;
@@ -171,3 +172,4 @@ TEST(steal_half_queue_death, there_is_one_owner) {
 }
 
 }  // namespace
+}  // namespace steal_half_queue_test

@@ -13,6 +13,7 @@
 
 #include <apiary/contract/laws.hpp>
 
+namespace contract_test {
 namespace {
 
 using apiary::stop_mode;
@@ -209,3 +210,4 @@ TEST(global_queue, idle_means_that_all_have_ended_and_not_that_the_queue_is_empt
 }
 
 }  // namespace
+}  // namespace contract_test

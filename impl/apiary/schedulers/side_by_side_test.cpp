@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+namespace side_by_side_test {
 namespace {
 
 using apiary::co_context;
@@ -211,3 +212,4 @@ TEST(side_by_side, processes_have_a_hive_compute_for_them) {
 }
 
 }  // namespace
+}  // namespace side_by_side_test

@@ -8,6 +8,7 @@
 
 #include <apiary/sync/chaos_sync.hpp>
 
+namespace sync_test {
 namespace {
 
 template <class Sync>
@@ -73,3 +74,4 @@ TYPED_TEST(sync, bytes_are_aligned_as_was_asked_and_may_be_none) {
 }
 
 }  // namespace
+}  // namespace sync_test

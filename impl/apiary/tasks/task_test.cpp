@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+namespace task_test {
 namespace {
 
 using pooled_storage = apiary::pooled_storage<>;
@@ -293,3 +294,4 @@ TEST(task_storage, a_thread_that_ends_gives_its_blocks_back) {
 }
 
 }  // namespace
+}  // namespace task_test

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+namespace timer_heap_test {
 namespace {
 
 struct node {
@@ -238,3 +239,4 @@ TEST(clock, a_delay_in_any_unit_ends_no_earlier_and_beyond_the_clock_never) {
 }
 
 }  // namespace
+}  // namespace timer_heap_test

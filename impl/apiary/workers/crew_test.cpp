@@ -23,6 +23,7 @@
 #include <apiary/workers/ready_work.hpp>
 #include <apiary/workers/trace.hpp>
 
+namespace crew_test {
 namespace {
 
 using apiary::real_sync;
@@ -356,3 +357,4 @@ TEST(crew_of_jobs, tells_which_worker_drops_a_job_or_that_none_does) {
 }
 
 }  // namespace
+}  // namespace crew_test

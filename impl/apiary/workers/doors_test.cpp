@@ -9,6 +9,7 @@
 
 #include <apiary/testing/plain_crew.hpp>
 
+namespace doors_test {
 namespace {
 
 using apiary::plain_crew;
@@ -142,3 +143,4 @@ TEST(two_doors, race_posts_against_the_stop_and_lose_none) {
 }
 
 }  // namespace
+}  // namespace doors_test

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+namespace fairness_test {
 namespace {
 
 using apiary::fairness;
@@ -129,3 +130,4 @@ TEST(fairness, the_old_end_of_a_long_deque_has_its_turn_once_in_so_many) {
 }
 
 }  // namespace
+}  // namespace fairness_test

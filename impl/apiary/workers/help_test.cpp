@@ -12,6 +12,7 @@
 #include <apiary/testing/plain_crew.hpp>
 #include <apiary/workers/thread_latch.hpp>
 
+namespace help_test {
 namespace {
 
 using apiary::plain_crew;
@@ -285,3 +286,4 @@ TEST_F(help, a_thread_that_is_no_worker_blocks_and_runs_nothing) {
 }
 
 }  // namespace
+}  // namespace help_test

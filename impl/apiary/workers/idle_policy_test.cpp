@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+namespace idle_policy_test {
 namespace {
 
 using apiary::idle_policy;
@@ -143,3 +144,4 @@ TEST(idle_policy, a_worker_that_was_woken_in_vain_naps_so_many_times_beside_one_
 }
 
 }  // namespace
+}  // namespace idle_policy_test

@@ -11,6 +11,7 @@
 #include <apiary/queues/steal_half_queue.hpp>
 #include <apiary/sync/real_sync.hpp>
 
+namespace local_queue_test {
 namespace {
 
 using apiary::real_sync;
@@ -131,3 +132,4 @@ TEST_F(local_queue_of_halves, that_is_full_posts_its_older_half_oldest_first_and
 }
 
 }  // namespace
+}  // namespace local_queue_test

@@ -12,6 +12,7 @@
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
+namespace no_sources_test {
 namespace {
 
 using apiary::real_sync;
@@ -129,3 +130,4 @@ TEST_F(no_sources, of_a_worker_that_never_ran_drop_what_they_kept) {
 }
 
 }  // namespace
+}  // namespace no_sources_test

@@ -12,6 +12,7 @@
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
+namespace ready_work_test {
 namespace {
 
 using apiary::real_sync;
@@ -97,3 +98,4 @@ TYPED_TEST(ready_work, the_owner_takes_the_newest_and_reaches_the_old_end) {
 }
 
 }  // namespace
+}  // namespace ready_work_test

@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+namespace co_task_test {
 namespace {
 
 using apiary::co_task;
@@ -316,3 +317,4 @@ TEST(co_task, a_promise_that_the_compiler_misplaces_ends_the_program) {
 #endif
 
 }  // namespace
+}  // namespace co_task_test

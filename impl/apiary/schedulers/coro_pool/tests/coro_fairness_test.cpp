@@ -13,6 +13,7 @@
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/timers/clock.hpp>
 
+namespace coro_fairness_test {
 namespace {
 
 using apiary::real_sync;
@@ -149,3 +150,4 @@ TEST(coro_fairness, what_waits_in_the_deque_and_the_oldest_branch_have_turns_bes
 }
 
 }  // namespace
+}  // namespace coro_fairness_test

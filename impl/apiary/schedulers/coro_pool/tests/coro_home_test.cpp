@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+namespace coro_home_test {
 namespace {
 
 using apiary::co_context;
@@ -263,3 +264,4 @@ TEST(coro_home, a_pool_that_was_not_started_takes_nobody_in) {
 }
 
 }  // namespace
+}  // namespace coro_home_test

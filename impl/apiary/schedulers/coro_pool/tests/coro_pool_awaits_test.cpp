@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <thread>
 
+namespace coro_pool_awaits_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -138,3 +139,4 @@ TEST(coro_pool_awaits, a_stop_that_cancels) {
 }
 
 }  // namespace
+}  // namespace coro_pool_awaits_test

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+namespace coro_priority_test {
 namespace {
 
 using apiary::co_priority;
@@ -233,3 +234,4 @@ TEST(coro_priority, many_of_each_from_several_threads_run_once) {
 }
 
 }  // namespace
+}  // namespace coro_priority_test

@@ -11,6 +11,7 @@
 
 #include <apiary/sync/real_sync.hpp>
 
+namespace coro_steps_test {
 namespace {
 
 using apiary::co_priority;
@@ -205,3 +206,4 @@ TEST(coro_steps, a_worker_looks_on_for_so_long_and_not_again_until_it_has_run_so
 }
 
 }  // namespace
+}  // namespace coro_steps_test

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+namespace coro_stop_test {
 namespace {
 
 using apiary::co_stop;
@@ -419,3 +420,4 @@ TEST(coro_stop, pools_come_and_go_while_others_bring_coroutines_back) {
 }
 
 }  // namespace
+}  // namespace coro_stop_test

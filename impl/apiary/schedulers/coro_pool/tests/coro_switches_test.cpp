@@ -16,12 +16,14 @@
 #include <system_error>
 #include <thread>
 
+namespace coro_switches_test {
 namespace {
 
 // How many threads may still be bound; from then on the processor has gone.
 std::atomic<int> processors_left{1'000'000};
 
 }  // namespace
+}  // namespace coro_switches_test
 
 // In place of the C library's, which it calls: as the system answers where a processor was taken away.
 extern "C" int pthread_setaffinity_np(pthread_t thread, std::size_t size, const cpu_set_t* mask) noexcept {
@@ -31,6 +33,7 @@ extern "C" int pthread_setaffinity_np(pthread_t thread, std::size_t size, const 
     return next(thread, size, mask);
 }
 
+namespace coro_switches_test {
 namespace {
 
 using apiary::basic_coro_pool;
@@ -199,3 +202,4 @@ TEST(coro_switches, start_throws_where_a_processor_goes_while_it_binds) {
 }
 
 }  // namespace
+}  // namespace coro_switches_test

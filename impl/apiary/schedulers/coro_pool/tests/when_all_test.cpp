@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+namespace when_all_test {
 namespace {
 
 using apiary::co_outcome;
@@ -517,3 +518,4 @@ TEST(when_all, several_roots_at_a_time_from_several_threads) {
 }
 
 }  // namespace
+}  // namespace when_all_test

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+namespace when_any_test {
 namespace {
 
 using apiary::co_task;
@@ -162,3 +163,4 @@ TEST(when_any, an_empty_task_throws_before_any_begins) {
 }
 
 }  // namespace
+}  // namespace when_any_test

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <thread>
 
+namespace fork_join_assert_test {
 namespace {
 
 using apiary::comes_true;
@@ -77,3 +78,4 @@ TEST(fork_join_assertions, see_a_scope_below_a_younger_fork_whose_other_branch_a
 }
 
 }  // namespace
+}  // namespace fork_join_assert_test

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+namespace fork_join_help_test {
 namespace {
 
 using apiary::comes_true;
@@ -396,3 +397,4 @@ TEST(fork_join_help, an_idle_pool_sleeps) {
 }
 
 }  // namespace
+}  // namespace fork_join_help_test

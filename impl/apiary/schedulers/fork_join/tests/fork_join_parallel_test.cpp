@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+namespace fork_join_parallel_test {
 namespace {
 
 using apiary::comes_true;
@@ -321,3 +322,4 @@ TEST(parallel_for, nests) {
 }
 
 }  // namespace
+}  // namespace fork_join_parallel_test

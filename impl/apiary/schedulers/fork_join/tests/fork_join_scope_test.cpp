@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+namespace fork_join_scope_test {
 namespace {
 
 using apiary::comes_true;
@@ -350,3 +351,4 @@ TEST(task_scope, destroys_a_job_that_found_too_little_stack_and_runs_those_befor
 }
 
 }  // namespace
+}  // namespace fork_join_scope_test

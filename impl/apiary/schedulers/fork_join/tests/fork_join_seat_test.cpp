@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+namespace fork_join_seat_test {
 namespace {
 
 using apiary::comes_true;
@@ -285,3 +286,4 @@ TEST(fork_join_seat, pools_with_seats_come_and_go) {
 }
 
 }  // namespace
+}  // namespace fork_join_seat_test

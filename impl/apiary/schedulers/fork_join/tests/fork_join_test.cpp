@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+namespace fork_join_test {
 namespace {
 
 using apiary::fork_join;
@@ -279,3 +280,4 @@ TEST(fork_join_pool, a_joiner_looks_at_the_clock_seldom) {
 }
 
 }  // namespace
+}  // namespace fork_join_test

@@ -16,6 +16,7 @@
 #include <apiary/testing/comes_true.hpp>
 #include <apiary/testing/counting_sync.hpp>
 
+namespace global_queue_deficiencies_test {
 namespace {
 
 using apiary::comes_true;
@@ -212,3 +213,4 @@ TEST(global_queue_sleepers, are_told_only_when_there_are_any) {
 }
 
 }  // namespace
+}  // namespace global_queue_deficiencies_test

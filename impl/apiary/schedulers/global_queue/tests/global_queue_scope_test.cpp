@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+namespace global_queue_scope_test {
 namespace {
 
 using apiary::global_queue;
@@ -362,3 +363,4 @@ TEST(global_queue_stop, what_it_drops_may_call_the_scheduler) {
 }
 
 }  // namespace
+}  // namespace global_queue_scope_test

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+namespace global_queue_start_test {
 namespace {
 
 using apiary::global_queue;
@@ -127,3 +128,4 @@ TEST(global_queue_start, binds_its_workers_in_turns_when_told_to) {
 }
 
 }  // namespace
+}  // namespace global_queue_start_test

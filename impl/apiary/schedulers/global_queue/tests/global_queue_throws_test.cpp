@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+namespace global_queue_throws_test {
 namespace {
 
 using apiary::global_queue;
@@ -217,3 +218,4 @@ TEST(global_queue_parallel_for, tells_of_a_stop) {
 }
 
 }  // namespace
+}  // namespace global_queue_throws_test

@@ -13,6 +13,7 @@
 
 #include <apiary/testing/running_hive.hpp>
 
+namespace hive_attach_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -217,3 +218,4 @@ TEST(hive, says_when_no_slot_is_left) {
 }
 
 }  // namespace
+}  // namespace hive_attach_test

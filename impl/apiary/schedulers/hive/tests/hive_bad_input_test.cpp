@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+namespace hive_bad_input_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -171,3 +172,4 @@ TEST(bad_input, a_source_that_closes_its_descriptor_while_it_is_told_is_answered
 }
 
 }  // namespace
+}  // namespace hive_bad_input_test

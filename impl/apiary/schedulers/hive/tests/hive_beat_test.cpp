@@ -17,6 +17,7 @@
 
 #include <apiary/testing/stepped_hive.hpp>
 
+namespace hive_beat_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -345,3 +346,4 @@ TEST(bad_input, an_empty_task_is_refused_where_it_is_posted) {
 }
 
 }  // namespace
+}  // namespace hive_beat_test

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+namespace hive_events_test {
 namespace {
 
 using apiary::epoll_driver;
@@ -309,3 +310,4 @@ TEST(hive_events, only_a_worker_watches) {
 }
 
 }  // namespace
+}  // namespace hive_events_test

@@ -13,6 +13,7 @@
 
 #include <apiary/testing/stepped_hive.hpp>
 
+namespace hive_fairness_test {
 namespace {
 
 using apiary::stop_mode;
@@ -255,3 +256,4 @@ TYPED_TEST(hive_fairness, many_tasks_of_the_pool_pass_beside_tasks_that_yield) {
 }
 
 }  // namespace
+}  // namespace hive_fairness_test

@@ -12,6 +12,7 @@
 
 #include <apiary/testing/running_hive.hpp>
 
+namespace hive_idle_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -109,3 +110,4 @@ TEST(hive_idle, a_burst_on_one_processor_costs_few_wakes) {
 }
 
 }  // namespace
+}  // namespace hive_idle_test

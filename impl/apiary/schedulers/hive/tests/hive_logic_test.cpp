@@ -15,6 +15,7 @@
 
 #include <apiary/testing/stepped_hive.hpp>
 
+namespace hive_logic_test {
 namespace {
 
 using apiary::detach_result;
@@ -529,3 +530,4 @@ TEST_F(logic, a_trace_gives_times_in_microseconds_with_three_places) {
 }
 
 }  // namespace
+}  // namespace hive_logic_test

@@ -10,6 +10,7 @@
 
 #include <apiary/testing/stepped_hive.hpp>
 
+namespace hive_rules_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -369,3 +370,4 @@ TEST_F(rules, a_compute_worker_that_comes_again_stays) {
 }
 
 }  // namespace
+}  // namespace hive_rules_test

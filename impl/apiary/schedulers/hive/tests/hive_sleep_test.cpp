@@ -13,6 +13,7 @@
 #include <apiary/testing/plain_coroutine.hpp>
 #include <apiary/testing/running_hive.hpp>
 
+namespace hive_sleep_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -105,3 +106,4 @@ TEST(sleeping_on_a_hive, deadline_and_cancel_race) {
 }
 
 }  // namespace
+}  // namespace hive_sleep_test

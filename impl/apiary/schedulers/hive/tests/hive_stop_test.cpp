@@ -17,6 +17,7 @@
 
 #include <apiary/testing/running_hive.hpp>
 
+namespace hive_stop_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -230,3 +231,4 @@ TEST(hive, posts_from_the_destructor_of_a_dropped_task_are_refused) {
 }
 
 }  // namespace
+}  // namespace hive_stop_test

@@ -20,6 +20,7 @@
 
 #include <apiary/testing/running_hive.hpp>
 
+namespace hive_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -301,3 +302,4 @@ TEST(hive, io_workers_beside_compute_workers_have_a_shorter_time_slice_while_the
 }
 
 }  // namespace
+}  // namespace hive_test

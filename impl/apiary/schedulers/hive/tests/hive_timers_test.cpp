@@ -15,6 +15,7 @@
 #include <apiary/testing/running_hive.hpp>
 #include <apiary/timers/clock.hpp>
 
+namespace hive_timers_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -204,3 +205,4 @@ TEST(hive, a_timer_is_not_refused_because_a_worker_was_detached) {
 }
 
 }  // namespace
+}  // namespace hive_timers_test

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <thread>
 
+namespace hive_trace_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -205,3 +206,4 @@ TEST(hive_counters, can_be_read_while_it_runs) {
 }
 
 }  // namespace
+}  // namespace hive_trace_test

@@ -12,6 +12,7 @@
 
 #include <apiary/testing/stepped_hive.hpp>
 
+namespace hive_turns_test {
 namespace {
 
 using apiary::hive_parameters;
@@ -163,3 +164,4 @@ TEST_F(one_turn, as_many_timers_run_before_the_private_queue_as_the_budget_says)
 }
 
 }  // namespace
+}  // namespace hive_turns_test

@@ -13,6 +13,7 @@
 
 #include <apiary/schedulers/processes/process_core.hpp>
 
+namespace process_parts_test {
 namespace {
 
 using apiary::payload;
@@ -422,3 +423,4 @@ TEST(process_table, a_spare_list_takes_and_gives_several_at_once) {
 }
 
 }  // namespace
+}  // namespace process_parts_test

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+namespace process_ready_test {
 namespace {
 
 using namespace apiary;
@@ -58,3 +59,4 @@ TEST(process_ready, a_thief_takes_what_is_kept_back_when_there_is_nothing_else) 
 }
 
 }  // namespace
+}  // namespace process_ready_test

@@ -9,6 +9,7 @@
 
 #include "acting.hpp"
 
+namespace processes_calls_test {
 namespace {
 
 using namespace apiary;
@@ -311,3 +312,4 @@ TEST(processes_calls, many_sleep_at_a_time) {
 }
 
 }  // namespace
+}  // namespace processes_calls_test

@@ -10,6 +10,7 @@
 
 #include "acting.hpp"
 
+namespace processes_links_test {
 namespace {
 
 using namespace apiary;
@@ -513,3 +514,4 @@ TEST(processes_look, refuses_a_negative_stall) {
 }
 
 }  // namespace
+}  // namespace processes_links_test

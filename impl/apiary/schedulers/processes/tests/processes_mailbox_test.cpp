@@ -14,6 +14,7 @@
 
 #include "acting.hpp"
 
+namespace processes_mailbox_test {
 namespace {
 
 using namespace apiary;
@@ -651,3 +652,4 @@ TEST(processes_mailbox, many_senders_and_one_receiver_lose_nothing_under_each_po
 }
 
 }  // namespace
+}  // namespace processes_mailbox_test

@@ -7,6 +7,7 @@
 
 #include "acting.hpp"
 
+namespace processes_relay_test {
 namespace {
 
 using namespace apiary;
@@ -160,3 +161,4 @@ TEST(processes_relay, what_it_throws_leaves_the_send) {
 }
 
 }  // namespace
+}  // namespace processes_relay_test

@@ -15,6 +15,7 @@
 
 #include "acting.hpp"
 
+namespace processes_stop_test {
 namespace {
 
 using namespace apiary;
@@ -363,3 +364,4 @@ TEST(processes_stop, a_handler_of_exceptions_that_throws_ends_the_program_also_i
 }
 
 }  // namespace
+}  // namespace processes_stop_test

@@ -13,6 +13,7 @@
 
 #include "acting.hpp"
 
+namespace processes_test {
 namespace {
 
 using namespace apiary;
@@ -696,3 +697,4 @@ TEST(processes, refuses_impossible_numbers) {
 }
 
 }  // namespace
+}  // namespace processes_test

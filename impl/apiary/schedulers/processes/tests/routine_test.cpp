@@ -16,6 +16,7 @@
 
 #include "acting.hpp"
 
+namespace routine_test {
 namespace {
 
 using namespace apiary;
@@ -594,3 +595,4 @@ TEST(offload, a_job_that_was_accepted_and_is_dropped_unrun_ends_its_call) {
 }
 
 }  // namespace
+}  // namespace routine_test

@@ -10,6 +10,7 @@
 
 #include "acting.hpp"
 
+namespace supervisor_test {
 namespace {
 
 using namespace apiary;
@@ -403,3 +404,4 @@ TEST(supervisor, one_that_is_started_again_has_its_children_once) {
 }
 
 }  // namespace
+}  // namespace supervisor_test

@@ -12,6 +12,7 @@
 #include <apiary/schedulers/task_graph/graph_generators.hpp>
 #include <apiary/schedulers/task_graph/task_graph.hpp>
 
+namespace graph_plan_test {
 namespace {
 
 using apiary::graph_plan;
@@ -199,3 +200,4 @@ TEST(graph_plan, runs_on_a_task_graph_behind_what_that_has_had_before) {
 }
 
 }  // namespace
+}  // namespace graph_plan_test

@@ -16,6 +16,7 @@
 #include <apiary/schedulers/task_graph/graph_generators.hpp>
 #include <apiary/schedulers/task_graph/task_graph.hpp>
 
+namespace graph_trace_test {
 namespace {
 
 using apiary::graph_plan;
@@ -167,3 +168,4 @@ TEST(graph_trace, draws_many_workers_in_lower_rows) {
 }
 
 }  // namespace
+}  // namespace graph_trace_test

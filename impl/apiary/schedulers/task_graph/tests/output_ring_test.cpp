@@ -6,6 +6,7 @@
 #include <deque>
 #include <random>
 
+namespace output_ring_test {
 namespace {
 
 using apiary::output_ring;
@@ -92,3 +93,4 @@ TEST(output_ring, random_blocks_never_overlap) {
 }
 
 }  // namespace
+}  // namespace output_ring_test

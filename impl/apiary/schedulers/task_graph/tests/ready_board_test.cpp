@@ -12,6 +12,7 @@
 
 #include <apiary/tasks/job.hpp>
 
+namespace ready_board_test {
 namespace {
 
 using apiary::policy_of;
@@ -143,3 +144,4 @@ TEST(ready_desk, a_worker_that_leaves_gives_back_what_it_was_handed) {
 }
 
 }  // namespace
+}  // namespace ready_board_test

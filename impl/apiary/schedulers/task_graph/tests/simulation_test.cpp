@@ -13,6 +13,7 @@
 
 #include <apiary/schedulers/task_graph/graph_generators.hpp>
 
+namespace simulation_test {
 namespace {
 
 using apiary::cost_model;
@@ -265,3 +266,4 @@ TEST(simulation, writes_a_trace) {
 }
 
 }  // namespace
+}  // namespace simulation_test

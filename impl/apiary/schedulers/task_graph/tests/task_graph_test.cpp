@@ -17,6 +17,7 @@
 
 #include "random_graph.hpp"
 
+namespace task_graph_test {
 namespace {
 
 using apiary::task_graph;
@@ -680,3 +681,4 @@ TEST(task_graph, streams_many_laps_of_a_small_window) {
 }
 
 }  // namespace
+}  // namespace task_graph_test

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+namespace task_window_test {
 namespace {
 
 using apiary::real_sync;
@@ -319,3 +320,4 @@ TEST(task_window, gets_another_size_when_all_is_consumed) {
 }
 
 }  // namespace
+}  // namespace task_window_test
