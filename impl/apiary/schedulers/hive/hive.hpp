@@ -2,8 +2,8 @@
 // them.
 //
 //     apiary::hive h({.io_workers = 2});
-//     h.post_micro([&] { …; h.request_stop(); });
-//     h.run();                                  // this thread is IO worker 0
+//     (void)h.post_micro([&] { …; h.request_stop(); });    // false: it was stopped before
+//     h.run();                                             // this thread is IO worker 0; without it nothing runs
 //
 // When to use it. For many small tasks that post each other, wait for deadlines, or must run on a
 // certain thread; with compute workers for long ones. When not: for tasks that block, or wait for
