@@ -1,8 +1,8 @@
-"""The examples of header cards, as files that a test includes: card_examples.py CARDS OUT DEPFILE TEST.
+"""The examples of header cards, as files that a test includes: card_examples.py OUT DEPFILE TEST FOLDER…
 
 A card is the comment that a header begins with. An example in it is lines that begin with `//` and five blanks, behind a line that is
-`//` alone. Each paragraph of one is written to OUT/<room>/<header>.<n>.inc; `…` in it is an empty statement. TEST must include every
-one, so that no example is left that nothing compiles.
+`//` alone; what is no C++ of a user's has three blanks. Each paragraph of one is written to OUT/<folder>/<header>.<n>.inc; `…` in it is
+an empty statement. TEST must include every one, so that no example of the FOLDERs is left that nothing compiles.
 """
 
 from __future__ import annotations
@@ -37,12 +37,10 @@ def written(header: Path, name: str, line: int, code: list[str]) -> str:
     return f"// {name}\n#line {line} \"{header}\"\n" + "\n".join(code).replace("…", ";") + "\n"
 
 
-def main(cards: Path, out: Path, depfile: Path, test: Path) -> int:
+def main(out: Path, depfile: Path, test: Path, *folders: Path) -> int:
     included = set(re.findall(r'#include "([^"]+\.inc)"', test.read_text(encoding="utf-8")))
     made, read = set(), [test]
-    for header in sorted(cards.glob("*/*.hpp")):
-        if header.parent.name == "examples":
-            continue
+    for header in (header for folder in folders for header in sorted(folder.glob("*.hpp"))):
         read += [header.parent, header]
         for n, (line, code) in enumerate(examples(header.read_text(encoding="utf-8")), 1):
             name = f"{header.parent.name}/{header.stem}.{n}.inc"
@@ -53,7 +51,7 @@ def main(cards: Path, out: Path, depfile: Path, test: Path) -> int:
     wrong = [f"{test}: no test includes the example {name}; write one, with what it needs" for name in sorted(made - included)]
     wrong += [f"{test}: no card has the example {name}" for name in sorted(included - made)]
     if not made:
-        wrong.append(f"{cards}: no card has an example")
+        wrong.append("no card has an example")
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     stamp = depfile.with_suffix("")
     depfile.write_text(f"{stamp}: " + " ".join(str(path).replace(" ", "\\ ") for path in dict.fromkeys(read)) + "\n", encoding="utf-8")

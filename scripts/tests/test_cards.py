@@ -22,6 +22,8 @@ CARD = """\
 //
 //     int g();
 //
+//   f   no example
+//
 // Threads. Any, but for those
 //     that hang behind a word.
 #pragma once
@@ -34,15 +36,15 @@ class Cards(unittest.TestCase):
     def run_on(self, included: str) -> tuple[int, str, dict[str, str]]:
         with TemporaryDirectory() as folder:
             root = Path(folder)
-            (root / "cards" / "room").mkdir(parents=True)
-            (root / "cards" / "room" / "a.hpp").write_text(CARD)
+            (root / "room").mkdir()
+            (root / "room" / "a.hpp").write_text(CARD)
             (root / "test.cpp").write_text(included)
             said = io.StringIO()
             with contextlib.redirect_stderr(said):
-                rc = card_examples.main(root / "cards", root / "out", root / "out" / "made.d", root / "test.cpp")
+                rc = card_examples.main(root / "out", root / "out" / "made.d", root / "test.cpp", root / "room")
             made = {str(path.relative_to(root / "out")): path.read_text() for path in (root / "out").rglob("*.inc")}
             self.assertEqual((root / "out" / "made").exists(), rc == 0)
-            self.assertIn(str(root / "cards" / "room" / "a.hpp"), (root / "out" / "made.d").read_text())
+            self.assertIn(str(root / "room" / "a.hpp"), (root / "out" / "made.d").read_text())
             return rc, said.getvalue(), made
 
     def test_every_paragraph_of_a_card_is_an_example(self) -> None:

@@ -1,5 +1,13 @@
-// The examples in the cards of the schedulers' headers, each compiled where what it names is there, and run. The build takes them
+// The examples in the cards of the headers of schedulers and coroutines, each compiled where what it names is there, and run. The build takes them
 // out of the cards (scripts/cmake/card_examples.py), and fails when one is not included here.
+#include <apiary/coroutines/async_event.hpp>
+#include <apiary/coroutines/async_mutex.hpp>
+#include <apiary/coroutines/channel.hpp>
+#include <apiary/coroutines/delayed_posts.hpp>
+#include <apiary/coroutines/on_compute.hpp>
+#include <apiary/coroutines/readable.hpp>
+#include <apiary/coroutines/sleeping.hpp>
+#include <apiary/coroutines/timer_thread.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/schedulers/coro_pool/when_any.hpp>
 #include <apiary/schedulers/fork_join/parallel.hpp>
@@ -15,7 +23,10 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -93,6 +104,95 @@ TEST(card, when_all_and_when_any) {
     pool.stop();
 }
 }  // namespace coroutines
+
+// ---- coroutines
+
+namespace awaits {
+using namespace apiary;
+using namespace std::chrono_literals;
+
+// On a pool of one worker, where the coroutine of `f` runs to its end.
+void run(auto f) {
+    coro_pool pool({.workers = 1});
+    pool.start();
+    sync_wait(pool, f());
+    pool.stop();
+}
+
+TEST(card, waits_for_each_other) {
+    run([]() -> co_task<> {
+        async_event<> e;
+        e.set();
+#include "coroutines/async_event.1.inc"
+        EXPECT_EQ(how, awaited::done);
+    });
+    run([]() -> co_task<> {
+        async_mutex<> m;
+#include "coroutines/async_mutex.1.inc"
+        EXPECT_TRUE(m.try_lock());
+    });
+    run([]() -> co_task<> {
+        async_semaphore<> s(1);
+#include "coroutines/async_semaphore.1.inc"
+        EXPECT_TRUE(s.try_acquire());
+    });
+}
+
+using job = int;
+co_task<> sends(channel<job>& c, job j) {
+#include "coroutines/channel.2.inc"
+    EXPECT_EQ(how, awaited::done);
+}
+co_task<> uses(channel<job>& c) {
+#include "coroutines/channel.3.inc"
+}
+
+TEST(card, channel) {
+#include "coroutines/channel.1.inc"
+    run([&]() -> co_task<> { co_await when_all(sends(c, 5), uses(c)); });
+    EXPECT_EQ(used, 5);
+}
+
+TEST(card, times) {
+    run([]() -> co_task<> {
+#include "coroutines/timer_thread.1.inc"
+    });
+    hive my_hive({});
+    std::thread runs([&] { my_hive.run(); });
+    run([&]() -> co_task<> {
+#include "coroutines/delayed_posts.1.inc"
+#include "coroutines/sleeping.1.inc"
+        EXPECT_EQ(how, awaited::done);
+    });
+    my_hive.request_stop();
+    runs.join();
+}
+
+TEST(card, readable) {
+    int pipe[2];
+    ASSERT_EQ(::pipe(pipe), 0);
+    ASSERT_EQ(::write(pipe[1], "x", 1), 1);
+    run([socket = pipe[0]]() -> co_task<> {
+#include "coroutines/readable.1.inc"
+        EXPECT_EQ(how, awaited::done);
+    });
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+}
+
+TEST(card, on_compute) {
+    hive h({.compute_workers = 1});
+    std::thread runs([&] { h.run(); });
+    const auto sha256 = [](int) { return std::string("digest"); };
+    run([&]() -> co_task<> {
+        const int file = 3;
+#include "coroutines/on_compute.1.inc"
+        EXPECT_EQ(digest, "digest");
+    });
+    h.request_stop();
+    runs.join();
+}
+}  // namespace awaits
 
 // ---- fork_join
 

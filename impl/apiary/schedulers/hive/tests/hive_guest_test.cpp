@@ -315,7 +315,7 @@ TEST(hive_guest, attached_before_run_it_runs_at_once_and_run_gives_it_no_second_
 TEST(hive_guest, a_task_may_not_become_one_and_no_source_is_watched_there) {
     running_hive r({});
     ui_beside ui(r.h);
-    struct source : apiary::descriptor_source {
+    struct source final : apiary::descriptor_source {
         source() : descriptor_source(0) {}
         void on_ready(apiary::readiness) noexcept override {}
     } in;
