@@ -290,7 +290,8 @@ struct core_goes_behind_its_wake : core_that_goes<Sync, 1> {
 APIARY_CHECK(core_goes_behind_its_wake);
 template <class Sync>
 struct next_core_meets_a_late_wake : core_that_goes<Sync, 2> {
-    static constexpr const char* what = "two wakes, and two cores one behind the other: each wake meets one of them, or none";
+    static constexpr const char* what =
+        "two wakes, and two cores one behind the other: each wake meets one of them, or none";
     static constexpr std::array must_reach{"core_seat.waited_for_a_waker", "poll_parker.interrupted"};
     static constexpr std::array alike{1U, 2U};
     typename Sync::template atomic<unsigned> come{0};

@@ -127,7 +127,7 @@ public:
         event_source* before = std::exchange(watches_[at].source, &source);
         if (before == nullptr)
             ++watched_;
-        else if (before != &source)  // a farewell is the last word, and this one is watched again
+        else if (before != &source)                    // a farewell is the last word, and this one is watched again
             before->on_gone(gone::descriptor_closed);  // the kernel had forgotten it
         return watch_result::watched;
     }

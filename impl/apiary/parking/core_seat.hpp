@@ -39,8 +39,8 @@ public:
     void sit(Core& c) { core_.store(&c, std::memory_order_release); }  // S4
     void leave() {
         if (core() == nullptr) return;
-        core_.store(nullptr, std::memory_order_seq_cst);                                           // S1
-        if (wakers_.load(std::memory_order_seq_cst) == 0) return;                                  // S1, S2
+        core_.store(nullptr, std::memory_order_seq_cst);           // S1
+        if (wakers_.load(std::memory_order_seq_cst) == 0) return;  // S1, S2
         Sync::reach("core_seat.waited_for_a_waker");
         (void)Sync::spin_until(wakers_, [](std::uint32_t wakers) { return wakers == 0; });  // S2
     }

@@ -1,5 +1,5 @@
-// The examples in the cards of the headers of schedulers and coroutines, each compiled where what it names is there, and run. The build takes them
-// out of the cards (scripts/cmake/card_examples.py), and fails when one is not included here.
+// The examples in the cards of the headers of schedulers and coroutines, each compiled where what it names is there, and run.
+// The build takes them out of the cards (scripts/cmake/card_examples.py), and fails when one is not included here.
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/coroutines/async_mutex.hpp>
 #include <apiary/coroutines/channel.hpp>
@@ -225,6 +225,7 @@ void visit(auto&, const node&) { ++visited; }
 void visit_last(auto&) { ++visited; }
 
 TEST(card, task_scope) {
+    visited = 0;
     apiary::fork_join_pool pool({.workers = 1});
     pool.run([&](auto& w) {
 #include "fork_join/task_scope.1.inc"
@@ -276,7 +277,9 @@ TEST(card, routine) {
 
 TEST(card, supervisor) {
     struct session : apiary::process {
-        apiary::init_answer init(context&, std::string_view, apiary::payload) override { return apiary::init_answer::ready; }
+        apiary::init_answer init(context&, std::string_view, apiary::payload) override {
+            return apiary::init_answer::ready;
+        }
         void step(events& batch, output& out) override {
             while (batch.next() != nullptr) out.finish();
         }

@@ -25,8 +25,7 @@
 //          posted nothing. An exception that leaves a task is counted and told to
 //          hive_config::on_exception; the worker goes on.
 //
-// Source: seed 002; DECISIONS.md D5, D6, D8, D9, D19, D31, D55 and D71 for the departures.
-// The protocol: README.md beside this file.
+// Source: seed 002. The protocol, and where it departs from the seed: README.md beside this file.
 #pragma once
 
 #include <array>
@@ -228,7 +227,8 @@ public:
         requires requires(Driver& driver, guest_core& guest) { driver.host(guest); }
     bool attach_this_thread(Loop& loop, Told told) {
         if (current() != nullptr)
-            throw std::logic_error("hive::attach_this_thread: called by a task of this hive; its worker would wait for it");
+            throw std::logic_error(
+                "hive::attach_this_thread: called by a task of this hive; its worker would wait for it");
         worker_type* const worker = attach_guest();
         if (worker == nullptr) return false;
         guest_loop<Loop> guest(*this, *worker, loop);

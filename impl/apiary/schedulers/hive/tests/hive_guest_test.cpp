@@ -43,7 +43,8 @@ public:
         if (deadline_ns == forever)
             changed_.wait(held, something);
         else
-            changed_.wait_until(held, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns)), something);
+            changed_.wait_until(held, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns)),
+                                something);
         blocked = false;
         woken_ = false;
         if (tells_in_wait) tell(held);

@@ -573,9 +573,9 @@ TEST(offload, the_report_names_the_calls_that_are_outstanding) {
                                                                   return true;
                                                               })}}});
     const pid asks = all.spawn(on_events([](event&, step_output& out) {
-                             out.call(crunch, 7, payload(offloaded([] { return payload(1); })));
-                             out.call(crunch, 8, payload(offloaded([] { return payload(1); })));
-                         }))
+                            out.call(crunch, 7, payload(offloaded([] { return payload(1); })));
+                            out.call(crunch, 8, payload(offloaded([] { return payload(1); })));
+                        }))
                          .id;
     EXPECT_EQ(all.send(asks, 0), send_answer::accepted);
     wait_for([&] { return called.load(); });
