@@ -5,6 +5,7 @@
 #include <array>
 
 #include <apiary/model_check/register.hpp>
+#include <apiary/parking/core_seat.hpp>
 #include <apiary/parking/parker.hpp>
 #include <apiary/parking/poll_parker.hpp>
 
@@ -249,5 +250,60 @@ struct park_then_poll : poll_and_park_in_turn<Sync, false> {
     static constexpr std::array engine_laws{"deadlock"};
 };
 APIARY_CHECK(park_then_poll);
+
+// ---- the same in an event loop of the user's, which goes -----------------------------------------------
+
+template <class Sync, unsigned Wakers>
+struct core_that_goes {
+    static constexpr std::array engine_laws{"deadlock", "lifetime"};
+    static constexpr unsigned threads = 1 + Wakers;
+    struct core {
+        typename Sync::parker kernel;
+        typename Sync::template cell<int> made{1};
+        typename Sync::template atomic<unsigned> woken{0};
+        void wake() {
+            Sync::law(made.read() == 1, "a wake came to a core that is not made");
+            woken.fetch_add(1, relaxed);
+            kernel.unpark();
+        }
+    };
+    poll_parker<Sync> parker;
+    core_seat<core, Sync> seat;
+
+    void live() {
+        typename Sync::template scoped<core> here;
+        seat.sit(*here);
+        parker.poll_until_woken([&here] { here->kernel.park(); });
+        seat.leave();
+    }
+    void wake() {
+        parker.unpark([this] { (void)seat.wake(); });
+    }
+};
+template <class Sync>
+struct core_goes_behind_its_wake : core_that_goes<Sync, 1> {
+    static constexpr const char* what = "a core ends by a wake that is still on its way in it: the wake ends first";
+    static constexpr std::array must_reach{"core_seat.waited_for_a_waker", "core_seat.woke_behind_the_end",
+                                           "poll_parker.interrupted"};
+    void thread(unsigned i) { i == 0 ? this->live() : this->wake(); }
+};
+APIARY_CHECK(core_goes_behind_its_wake);
+template <class Sync>
+struct next_core_meets_a_late_wake : core_that_goes<Sync, 2> {
+    static constexpr const char* what =
+        "two wakes, and two cores one behind the other: each wake meets one of them, or none";
+    static constexpr std::array must_reach{"core_seat.waited_for_a_waker", "poll_parker.interrupted"};
+    static constexpr std::array alike{1U, 2U};
+    typename Sync::template atomic<unsigned> come{0};
+    void thread(unsigned i) {
+        if (i != 0) {
+            come.fetch_add(1, relaxed);
+            return this->wake();
+        }
+        this->live();
+        if (come.load(relaxed) == 1) this->live();  // the other wake is still to come
+    }
+};
+APIARY_CHECK(next_core_meets_a_late_wake);
 
 }  // namespace

@@ -1,12 +1,12 @@
 // awaiter: what the awaiters of this rung have in common: how one suspends, and how a stop cancels it.
 //
-//     class acquiring : public awaiter<acquiring, Sync> {
-//         bool await_ready();             // it need not wait at all
-//         bool wait(stop_hooks<Sync>*);   // true: it is suspended, and may have ended by now
-//         void cancel() noexcept;         // takes itself out, sets `how`, finishes; or is late
-//         awaited await_resume() { return this->resumed(); }
-//         ~acquiring();                   // if (this->left()): gives back what it was given
-//     };
+//   class acquiring : public awaiter<acquiring, Sync> {
+//       bool await_ready();             // it need not wait at all
+//       bool wait(stop_hooks<Sync>*);   // true: it is suspended, and may have ended by now
+//       void cancel() noexcept;         // takes itself out, sets `how`, finishes; or is late
+//       awaited await_resume() { return this->resumed(); }
+//       ~acquiring();                   // if (this->left()): gives back what it was given
+//   };
 //
 // The promise that awaits offers suspended_here() and stops() (suspended.hpp), whatever type it is otherwise.
 //

@@ -1,6 +1,6 @@
 // brief_lock: a word that one thread holds for a few steps.
 //
-//     const typename brief_lock<Sync>::held inside(lock);
+//   const typename brief_lock<Sync>::held inside(lock);
 //
 // When to use it. For a handful of stores that change together, on a path where a mutex would be
 // most of the price: its release is a plain store, so a pass has one locked instruction and no call.

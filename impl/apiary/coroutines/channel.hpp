@@ -1,9 +1,11 @@
 // channel: values from coroutines to coroutines, through room for so many; it closes.
 //
 //     channel<job> c(16);
+//
 //     const awaited how = co_await c.send(std::move(j));      // suspends while it is full
-//     while (auto r = co_await c.receive()) use(*r.value);    // suspends while it is empty
 //     c.close();                                              // what lies in it is still received
+//
+//     while (auto r = co_await c.receive()) use(*r.value);    // in another; suspends while it is empty
 //
 // When to use it. Between coroutines that make and coroutines that use, with back-pressure. When
 // not: between threads; for work as such (a pool has queues); for one value.

@@ -1,7 +1,9 @@
 // readable, writable: a coroutine suspends until a descriptor is ready.
 //
-//     timer_thread<real_sync, epoll_driver> world;            // its thread: world.run()
+//     timer_thread<real_sync, epoll_driver> world;
+//     std::thread t([&] { world.run(); });
 //     const awaited how = co_await readable(world, socket);
+//     world.stop();  t.join();
 //
 // When to use it. On a timer_thread whose driver watches descriptors. When not: for many
 // connections on a hive, whose workers watch sources of their own (event_source.hpp): here each

@@ -1,6 +1,6 @@
 // second_of_two: of two that come once each, in any order, the second is told.
 //
-//     if (both.second()) …                          // the other has come, and what it did is seen here
+//   if (both.second()) …                          // the other has come, and what it did is seen here
 //
 // When to use it. Where two threads have to leave a frame before it goes. Where an await is told of its end by a
 // service that knows nothing of the frame: of the thread that suspends and the one that ends the wait the second lets the

@@ -1,7 +1,7 @@
 // sleep_for, sleep_until: a coroutine suspends until a time has come.
 //
 //     const awaited how = co_await sleep_for(timers, 5ms);
-//     if (how == awaited::cancelled) …
+//     if (how == awaited::cancelled) co_return;
 //
 // When to use it. With any timer service (timer_service.hpp). When not: to wait for something else
 // with a timeout: ask its stop token to stop from a timer.

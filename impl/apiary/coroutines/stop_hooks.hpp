@@ -1,8 +1,8 @@
 // stop_hooks: the waits that end when a stop is asked for.
 //
-//     if (!hooks.add(h, &cancel_it)) …              // a stop was asked for before: nobody will call
-//     hooks.remove(h);                              // behind it nobody calls, nor is in the call
-//     hooks.ask();                                  // calls each once
+//   if (!hooks.add(h, &cancel_it)) …              // a stop was asked for before: nobody will call
+//   hooks.remove(h);                              // behind it nobody calls, nor is in the call
+//   hooks.ask();                                  // calls each once
 //
 // When to use it. For awaits, by their awaiter (awaiter.hpp): one for each thread that runs coroutines, so that
 // threads seldom meet at it. When not: for whatever else a stop ends; std::stop_callback keeps its source alive, and

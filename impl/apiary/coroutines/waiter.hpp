@@ -1,11 +1,11 @@
 // waiter: a coroutine that waits in some structure's list, until one thread lets it go on: the one
 // that completes the await, or the one that cancels it. It lies in the coroutine's frame.
 //
-//     w.begin(promise.suspended_here());
-//     {lock; list.append(w);}               // await_suspend; the last that it does: the unlock publishes
+//   w.begin(promise.suspended_here());
+//   {lock; list.append(w);}               // await_suspend; the last that it does: the unlock publishes
 //
-//     {lock; mine = list.take(w);}          // or take_first: the thread that took it has won
-//     if (mine) w.finish();                 // without the lock
+//   {lock; mine = list.take(w);}          // or take_first: the thread that took it has won
+//   if (mine) w.finish();                 // without the lock
 //
 // When to use it. Inside an awaitable (awaiter.hpp has the rest of one). When not: for a thread
 // that waits; thread_latch blocks.

@@ -10,6 +10,9 @@
 //
 // Whatever else a driver offers (event sources) is its own; the protocols of sleeping (sleeper.hpp) need these three.
 //
+// An event loop of the user's is one, too: a worker on a thread of the user's may block in it (hive::attach_this_thread). guest_core
+// is how the driver of such a worker knows it, whatever its type.
+//
 //   parker_driver   waits for nothing but wakes, on a parker: compute workers; checks, in place of an event loop
 //   epoll_driver    waits for descriptors, too; real threads only
 //   fake_driver     of testing/: never blocks; a test moves its clock and sees what was asked of it
@@ -26,6 +29,20 @@ concept worker_driver = requires(C& driver, std::int64_t deadline_ns) {
     { driver.wait(deadline_ns) } -> std::same_as<void>;
     { driver.poll() } -> std::same_as<void>;
     { driver.wake() } -> std::same_as<void>;
+};
+
+class guest_core {
+public:
+    guest_core(const guest_core&) = delete;
+    guest_core& operator=(const guest_core&) = delete;
+
+    virtual void wait(std::int64_t deadline_ns) noexcept = 0;  // `forever` is INT64_MAX
+    virtual void poll() noexcept = 0;
+    virtual void wake() noexcept = 0;
+
+protected:
+    guest_core() = default;
+    ~guest_core() = default;
 };
 
 }  // namespace apiary

@@ -7,10 +7,13 @@
 // A wait only collects what is ready; the next poll tells the sources. So no source is called while its worker still
 // counts as asleep. Stale events, of a source that was unwatched in the same batch, are known by a generation.
 //
-// Threads. wait, poll, watch, rewatch, unwatch, end_sources: the worker that owns it. wake: any.
+// A worker that has an event loop of its own brings it as a guest: until end_sources that is what it waits in and polls, and epoll
+// watches nothing for it. The wakes stay this driver's tokens: the guest is woken only where its worker waits in it.
+//
+// Threads. wait, poll, watch, rewatch, unwatch, host, end_sources: the worker that owns it. wake: any.
 // Errors.  The constructor throws std::system_error when the process is out of descriptors, or the
 //          kernel has no epoll_pwait2.
-// The first wait with a deadline sets the thread's timer slack to 1 ns, and leaves it so.
+// The first wait with a deadline sets the thread's timer slack to 1 ns, and leaves it so; not beside a guest.
 // Source:  seed 002 sections 6.3 and 10.
 #pragma once
 
@@ -31,7 +34,9 @@
 #include <utility>
 #include <vector>
 
+#include <apiary/events/driver.hpp>
 #include <apiary/events/event_source.hpp>
+#include <apiary/parking/core_seat.hpp>
 #include <apiary/parking/poll_parker.hpp>
 #include <apiary/sync/real_sync.hpp>
 
@@ -69,7 +74,12 @@ public:
         if (watched_ == 0) {
             (void)parker_.park_until(deadline_ns);
         } else {
-            parker_.poll_until_woken([&] { collect_until(deadline_ns); });
+            parker_.poll_until_woken([&] {
+                if (guest_core* const guest = guest_.core())
+                    guest->wait(deadline_ns);
+                else
+                    collect_until(deadline_ns);
+            });
         }
     }
 
@@ -79,6 +89,7 @@ public:
             ready_ = 0;
             return;
         }
+        if (guest_core* const guest = guest_.core()) return guest->poll();
         const timespec none{};
         if (ready_ == 0) collect(&none);
         // A call may watch and unwatch, also in a poll of its own: the batch is used up before.
@@ -90,6 +101,7 @@ public:
 
     // From now on the source is told by polls. Throws std::bad_alloc, std::system_error when the kernel has no memory.
     [[nodiscard]] watch_result watch(event_source& source, interest what) {
+        if (guest_.core() != nullptr) return watch_result::wrong_backend;  // which tells of nothing here
         if (source.backend() != event_backend::epoll) {
             std::fprintf(stderr,
                          "apiary: warning: an event source for another kind of event loop was refused; "
@@ -115,7 +127,7 @@ public:
         event_source* before = std::exchange(watches_[at].source, &source);
         if (before == nullptr)
             ++watched_;
-        else if (before != &source)  // a farewell is the last word, and this one is watched again
+        else if (before != &source)                    // a farewell is the last word, and this one is watched again
             before->on_gone(gone::descriptor_closed);  // the kernel had forgotten it
         return watch_result::watched;
     }
@@ -135,8 +147,20 @@ public:
         return ::epoll_ctl(epoll_, EPOLL_CTL_DEL, source.descriptor(), nullptr) == 0;
     }
 
-    // The worker ends: every source is told so.
+    // Before the worker runs. The guest outlives the end of end_sources.
+    void host(guest_core& guest) {
+        guest_.sit(guest);
+        watched_ = 1;
+        slack_set_ = true;  // the thread is the user's
+    }
+
+    // The worker ends: every source is told so, and a guest is neither waited in nor woken any more.
     void end_sources() {
+        slack_set_ = false;  // the place's next worker has a thread of its own
+        if (guest_.core() != nullptr) {
+            guest_.leave();
+            watched_ = 0;
+        }
         for (std::size_t at = 0; at < watches_.size(); ++at) {
             event_source* source = watches_[at].source;
             if (source == nullptr) continue;
@@ -149,6 +173,7 @@ public:
 
     void wake() noexcept {
         parker_.unpark([this] {
+            if (guest_.wake()) return;
             const std::uint64_t one = 1;
             // It cannot fail but by counter overflow, 2^64 wakes away, when the wake is pending anyway.
             [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
@@ -221,9 +246,10 @@ private:
     int epoll_;
     int wake_ = -1;
     poll_parker<real_sync> parker_;
+    core_seat<guest_core> guest_;
     bool slack_set_ = false;
     int ready_ = 0;               // of events_, not yet told
-    std::size_t watched_ = 0;     // of watches_, those with a source
+    std::size_t watched_ = 0;     // of watches_, those with a source; or the guest
     std::vector<entry> watches_;  // by descriptor
     std::array<epoll_event, batch> events_;
 };

@@ -38,7 +38,7 @@ struct interest {
 
 enum class watch_result : std::uint8_t {
     watched,
-    wrong_backend,   // a source for another kind of loop
+    wrong_backend,   // a source for another kind of loop; also: this worker waits in a guest's
     bad_descriptor,  // closed, or of a kind that has no readiness (a regular file)
     watched_before,  // this descriptor has a source here already
     worker_ends,     // by a stop or a detach: it tells no more sources

@@ -5,9 +5,10 @@
 //         const auto [x, y] = co_await apiary::when_all(fib(n - 1), fib(n - 2));     // when_all.hpp
 //         co_return x + y;
 //     }
+//
 //     apiary::coro_pool pool({.workers = 2});
 //     pool.start();
-//     std::uint64_t n = apiary::sync_wait(pool, fib(30));
+//     std::uint64_t n = apiary::sync_wait(pool, fib(20));
 //
 // When to use it. For whatever runs on a coro_pool. When not: for a result that several await, or that is
 // asked for later; a task is awaited once, by the coroutine that goes on with it.

@@ -9,7 +9,7 @@
 //     children.fork(count(), n);
 //     co_await children.join();
 //
-//     co_await with_scope([&](co_scope<>& children) -> co_task<> { … });   // joins, whatever is thrown
+//     co_await with_scope([&](co_scope<>& children) -> co_task<> { children.fork(work()); co_return; });   // joins, whatever is thrown
 //
 // When to use it. Where branches may run at the same time, however small: a branch that no other worker
 // takes costs a frame and a few plain stores. When not: where only the first answer counts (when_any).

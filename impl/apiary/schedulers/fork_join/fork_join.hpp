@@ -1,12 +1,12 @@
 // fork_join: two calls that may run at the same time, and their results by value.
 //
 //     apiary::fork_join_pool pool({.workers = 2});
-//     const auto n = pool.run([](auto& w) { return fib(w, 35); });
+//     const auto n = pool.run([](auto& w) { return fib(w, 25); });
 //
 //     std::uint64_t fib(apiary::fork_join_pool::context& w, unsigned n) {
 //         if (n < 2) return n;
-//         const auto [x, y] = apiary::fork_join(w, [n](auto& w) { return fib(w, n - 1); },
-//                                                  [n](auto& w) { return fib(w, n - 2); });
+//         const auto [x, y] = apiary::fork_join(w, [n](auto& v) { return fib(v, n - 1); },
+//                                                  [n](auto& v) { return fib(v, n - 2); });
 //         return x + y;
 //     }
 //

@@ -1,7 +1,7 @@
 // task_scope: a number of jobs that is known only as they come, and one wait for all of them.
 //
 //     apiary::task_scope children(w);
-//     for (const node& n : tree.children()) children.run([&n](auto& w) { visit(w, n); });
+//     for (const node& n : tree.children()) children.run([&n](auto& v) { visit(v, n); });
 //     visit_last(w);
 //     children.wait();
 //

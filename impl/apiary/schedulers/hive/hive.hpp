@@ -2,8 +2,8 @@
 // them.
 //
 //     apiary::hive h({.io_workers = 2});
-//     h.post_micro([&] { …; h.request_stop(); });
-//     h.run();                                  // this thread is IO worker 0
+//     (void)h.post_micro([&] { …; h.request_stop(); });    // false: it was stopped before
+//     h.run();                                             // this thread is IO worker 0; without it nothing runs
 //
 // When to use it. For many small tasks that post each other, wait for deadlines, or must run on a
 // certain thread; with compute workers for long ones. When not: for tasks that block, or wait for
@@ -11,8 +11,8 @@
 //
 // Threads. The posting calls, attach, detach and request_stop: any thread, and tasks; not signal
 //          handlers. run: one thread, once. Construction and destruction: while no other thread
-//          uses the hive, which includes threads still inside a post or a request_stop when run()
-//          returns.
+//          uses the hive, which includes threads still inside a post, a request_stop or an
+//          attach_this_thread when run() returns.
 // Memory.  No heap call per task in the steady state, for callables of up to 40 bytes.
 // Order.   What one thread posts to one worker (post_to_worker) begins in the order of the posts,
 //          until that worker is detached. For the rest there is no order; a single worker with
@@ -25,15 +25,17 @@
 //          posted nothing. An exception that leaves a task is counted and told to
 //          hive_config::on_exception; the worker goes on.
 //
-// Source: seed 002; DECISIONS.md D5, D6, D8, D9, D19, D31, D55 and D71 for the departures.
-// The protocol: README.md beside this file.
+// Source: seed 002. The protocol, and where it departs from the seed: README.md beside this file.
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <climits>
+#include <concepts>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <locale>
 #include <memory>
@@ -48,6 +50,7 @@
 #include <vector>
 
 #include <apiary/contract/scheduler.hpp>
+#include <apiary/events/driver.hpp>
 #include <apiary/events/epoll_driver.hpp>
 #include <apiary/parking/time_slice.hpp>
 #include <apiary/schedulers/hive/delayed.hpp>
@@ -165,7 +168,8 @@ public:
         phase_ = phase::running;
         if (io_slice_ns_ != 0) usual_slice_ns_ = time_slice::of_this_thread();
         try {
-            for (unsigned i = 1; i < core_.io().size(); ++i) start(*core_.io()[i]);
+            for (unsigned i = 1; i < core_.io().size(); ++i)
+                if (!is_guest_[i]) start(*core_.io()[i]);
             for (unsigned i = 0; i < core_.compute().size(); ++i) start(*core_.compute()[i]);
         } catch (...) {
             core_.request_stop(stop_mode::discard);
@@ -206,6 +210,41 @@ public:
     }
     [[nodiscard]] std::optional<unsigned> attach_compute_worker() {
         return attach([this] { return core_.attach_compute(); });
+    }
+
+    // The calling thread is one more IO worker, at any time, and blocks in `loop`, an event loop of the caller's own (worker_driver)
+    // instead of epoll: a UI thread, say. `told(id)` is called once, before the worker begins. Returns when it has been detached or
+    // the hive stopped, and all that it held was run, dropped or handed over; run() returns behind that. False: the hive had been
+    // stopped before.
+    //   loop.poll()   is called at each turn of the worker. What it dispatches is like a task here: it may post, and this_worker() is id.
+    //   loop.wait(d)  may dispatch, too. The worker counts as asleep then: a post goes to the pool, and this_worker() is empty.
+    //   loop.wake()   posts nothing, stops and detaches nobody, and returns soon: the poster that wakes waits for it, and so does the
+    //                 worker's end. It is not called any more when this has returned: then the loop may go.
+    // What leaves told, poll or wait by an exception ends the worker as a detach does, and leaves this call; what leaves wake ends the
+    // program. Sources are not watched there (watch_result::wrong_backend). Throws std::logic_error on an IO worker of this hive;
+    // and what an attach throws.
+    template <worker_driver Loop, std::invocable<unsigned> Told>
+        requires requires(Driver& driver, guest_core& guest) { driver.host(guest); }
+    bool attach_this_thread(Loop& loop, Told told) {
+        if (current() != nullptr)
+            throw std::logic_error(
+                "hive::attach_this_thread: called by a task of this hive; its worker would wait for it");
+        worker_type* const worker = attach_guest();
+        if (worker == nullptr) return false;
+        guest_loop<Loop> guest(*this, *worker, loop);
+        worker->driver().host(guest);
+        guest.guarded([&] { told(worker->incarnation()); });
+        run_worker(*worker);
+        {
+            const std::lock_guard held(threads_mutex_);
+            if (--guests_ == 0) no_guests_.notify_all();
+        }
+        if (guest.thrown) std::rethrow_exception(guest.thrown);
+        return true;
+    }
+    template <worker_driver Loop>
+    bool attach_this_thread(Loop& loop) {
+        return attach_this_thread(loop, [](unsigned) {});
     }
 
     // From any thread and from tasks, also of that worker; returns at once. The worker ends the task it is at, and
@@ -369,6 +408,35 @@ private:
         worker.run();
     }
 
+    // What a guest's worker waits in: the user's loop, until something leaves it by an exception, which detaches the worker.
+    template <class Loop>
+    struct guest_loop final : guest_core {
+        guest_loop(basic_hive& h, worker_type& w, Loop& l) : hive(h), worker(w), loop(l) {}
+        void wait(std::int64_t deadline_ns) noexcept override {
+            Sync::set_current(static_cast<worker_type*>(nullptr));  // a worker that sleeps pushes nothing (idle_set S2)
+            guarded([&] { loop.wait(deadline_ns == INT64_MAX ? Loop::forever : deadline_ns); });
+            Sync::set_current(&worker);
+        }
+        void poll() noexcept override {
+            guarded([&] { loop.poll(); });
+        }
+        void wake() noexcept override { loop.wake(); }
+        template <class F>
+        void guarded(F f) noexcept {
+            if (thrown) return;
+            try {
+                f();
+            } catch (...) {
+                thrown = std::current_exception();
+                (void)hive.detach_io_worker(worker.incarnation());
+            }
+        }
+        basic_hive& hive;
+        worker_type& worker;
+        Loop& loop;
+        std::exception_ptr thrown;
+    };
+
     // With threads_mutex_ held.
     template <class Worker>
     void start(Worker& worker) {
@@ -378,19 +446,42 @@ private:
     template <class Workers>
     void run_here(const Workers& workers, const std::array<std::thread, max_workers>& threads) {
         for (unsigned i = 0; i < workers.size(); ++i)
-            if (!threads[i].joinable()) run_worker(*workers[i]);
+            if (!threads[i].joinable() && !(is_io(*workers[i]) && is_guest_[i])) run_worker(*workers[i]);
     }
+    static constexpr bool is_io(const worker_type&) { return true; }
+    static constexpr bool is_io(const compute_type&) { return false; }
     std::thread& thread_of(const worker_type& w) { return io_threads_[w.index()]; }
     std::thread& thread_of(const compute_type& w) { return compute_threads_[w.index()]; }
 
     void join_all() {
         {
-            const std::lock_guard held(threads_mutex_);
-            phase_ = phase::ended;  // no thread is started any more
+            std::unique_lock held(threads_mutex_);
+            phase_ = phase::ended;  // no thread is started any more, and no guest comes
+            no_guests_.wait(held, [this] { return guests_ == 0; });
         }
         for (auto* threads : {&io_threads_, &compute_threads_})
             for (std::thread& t : *threads)
                 if (t.joinable()) t.join();
+    }
+
+    static std::length_error no_slot() {
+        return std::length_error("hive: " + std::to_string(max_workers) +
+                                 " workers of this kind are in service or leaving, which is all there can be; detach "
+                                 "one, and try again when it has left");
+    }
+
+    // Null: the hive has been stopped.
+    worker_type* attach_guest() {
+        const std::lock_guard held(threads_mutex_);
+        if (phase_ == phase::ended || core_.stopping()) return nullptr;
+        worker_type* const worker = core_.attach_io();
+        if (worker == nullptr) {
+            if (core_.stopping()) return nullptr;
+            throw no_slot();
+        }
+        is_guest_[worker->index()] = true;
+        ++guests_;
+        return worker;
     }
 
     template <class Attach>
@@ -421,11 +512,9 @@ private:
         auto* const worker = attach_one();
         if (worker == nullptr) {
             if (core_.stopping()) return std::nullopt;
-            throw std::length_error(
-                "hive: " + std::to_string(max_workers) +
-                " workers of this kind are in service or leaving, which is all there can be; detach "
-                "one, and try again when it has left");
+            throw no_slot();
         }
+        if (is_io(*worker)) is_guest_[worker->index()] = false;
         given->worker = worker;
         // The old thread has left this worker, and runs no more than what its thread_local objects do, which may attach, too: so
         // it may be this thread, or wait for it. Only the fresh one waits for it, at its own end.
@@ -457,6 +546,10 @@ private:
     const std::int64_t io_slice_ns_;
     std::int64_t usual_slice_ns_ = 0;  // of the thread that called run; written before any other starts
     std::array<std::thread, max_workers> io_threads_, compute_threads_;  // by threads_mutex_ until ended
+    // Also by it: the slots of IO workers whose last thread was the user's, and how many of those run.
+    std::array<bool, max_workers> is_guest_{};
+    unsigned guests_ = 0;
+    std::condition_variable no_guests_;
 };
 
 using hive = basic_hive<real_sync, epoll_driver, pooled_storage<>>;

@@ -1,8 +1,19 @@
 // offload: a command that is carried out elsewhere: on the compute workers of a hive, or wherever a function posts to.
 //
 //     apiary::hive compute({.compute_workers = 4});
-//     apiary::processes all({.handlers = {{crunch, apiary::offload_to([&](auto job) { return compute.post_compute(job); })}}});
-//     …  out.call(crunch, tag, apiary::offloaded([n] { return apiary::payload(factor(n)); }));      // in a step
+//     std::thread runs([&] { compute.run(); });          // a hive runs nothing before that
+//     {
+//         apiary::processes all({.handlers = {{crunch, apiary::offload_to([&](auto job) { return compute.post_compute(job); })}}});
+//         (void)all.spawn(apiary::as_process([&](apiary::routine_self& me) -> apiary::routine {
+//             apiary::event e = co_await me.command(crunch, apiary::offloaded([] { return apiary::payload(factor(91)); }));
+//             if (const int* f = e.data.get<int>()) use(*f);
+//         }));
+//         all.join();                                    // processes end first
+//     }
+//     compute.request_stop();
+//     runs.join();
+//
+// In a step it is out.call(crunch, tag, apiary::offloaded(…)), and the answer an event of that tag.
 //
 // When to use it. For what would keep a worker of processes for long. When not: for what is short; a post and its answer cost more.
 //
@@ -11,7 +22,9 @@
 // hive that stops with `discard`. What the offloaded function throws ends it as handler_threw.
 //
 // Lifetime. The other scheduler goes last, as above: the end of processes waits until what was posted has run there, or has been
-// destroyed unrun. Until then a stop says that it is not over. What was run touches processes no more, also where a copy of it is kept.
+// destroyed unrun. Until then a stop says that it is not over, and its report names these calls (process_stop_report::offloaded).
+// So the end waits for ever beside a scheduler that accepts posts and that nobody runs. What was run touches processes no more,
+// also where a copy of it is kept.
 // Threads.  The function that posts: any worker of processes. The offloaded function: the other scheduler's.
 // Tested by routine_test.cpp.
 #pragma once
@@ -36,35 +49,33 @@ private:
 
 // Ends the call once: by what was run, or, when nobody runs it, as failed.
 template <class Sync>
-class offloaded_call {
+class offloaded_call : private held_call<Sync> {
 public:
-    offloaded_call(process_core<Sync>& core, pid from, std::uint64_t tag, offloaded what)
-        : core_(core), from_(from), tag_(tag), what_(std::move(what)) {
-        core_.hold();
+    offloaded_call(process_core<Sync>& core, pid asks, std::uint64_t its_tag, offloaded what)
+        : held_call<Sync>(asks, its_tag), core_(core), what_(std::move(what)) {
+        core_.hold(*this);
     }
     offloaded_call(const offloaded_call&) = delete;
     offloaded_call& operator=(const offloaded_call&) = delete;
     ~offloaded_call() {
         if (ran_) return;
         fails(yield_error::failed);
-        core_.let_go();
+        core_.let_go(*this);
     }
     void run() {
         if (std::exchange(ran_, true)) return;
         try {
-            (void)core_.complete_yield(from_, tag_, what_());
+            (void)core_.complete_yield(this->from, this->tag, what_());
         } catch (...) {
             fails(yield_error::handler_threw);
         }
-        core_.let_go();
+        core_.let_go(*this);
     }
 
 private:
-    void fails(yield_error how) { (void)core_.complete_yield(from_, tag_, payload(), how); }
+    void fails(yield_error how) { (void)core_.complete_yield(this->from, this->tag, payload(), how); }
 
     process_core<Sync>& core_;
-    const pid from_;
-    const std::uint64_t tag_;
     const offloaded what_;
     bool ran_ = false;
 };

@@ -1,7 +1,7 @@
 // process_books: what is counted, buried and reported of processes.
 //
-// When to use it. In process_core. Threads. Any; `ended` and `report` take a mutex, the rest are counts.
-// Progress. wait-free, but for these two, and what the listener does.
+// When to use it. In process_core. Threads. Any; `ended`, `report` and those of held calls take a mutex, the rest are counts.
+// Progress. wait-free, but for these, and what the listener does.
 // Tested by processes_stop_test.cpp.
 #pragma once
 
@@ -9,9 +9,19 @@
 #include <cstdint>
 #include <functional>
 
+#include <apiary/queues/linked_list.hpp>
 #include <apiary/schedulers/processes/process_config.hpp>
 
 namespace apiary {
+
+// A call that the end waits for, since another thread completes it: where it came from, and its place among them.
+template <class Sync>
+struct held_call {
+    held_call(pid asks, std::uint64_t its_tag) : from(asks), tag(its_tag) {}
+    const pid from;
+    const std::uint64_t tag;
+    typename Sync::template cell<held_call*> before, behind;  // by the books' mutex
+};
 
 template <class Sync>
 class process_books {
@@ -55,10 +65,21 @@ public:
         ++report_.ended;
         if (undelivered != 0) report_.with_mail.push_back({id, undelivered});
     }
+    void held(held_call<Sync>& c) {
+        const typename Sync::lock held(mutex_);
+        held_.append(&c);
+    }
+    void let_go(held_call<Sync>& c) {
+        const typename Sync::lock held(mutex_);
+        held_.remove(&c);
+    }
 
     process_stop_report report() {
         const typename Sync::lock held(mutex_);
-        return report_;
+        process_stop_report r = report_;
+        for (const held_call<Sync>* c = held_.front(); c != nullptr; c = c->behind.read())
+            r.offloaded.push_back({c->from, c->tag});
+        return r;
     }
     process_counters counters() const {
         process_counters c;
@@ -76,7 +97,8 @@ private:
     const listener& listener_;
     counter spawned_, dead_letters_, late_completions_, exceptions_, full_circles_;
     typename Sync::mutex mutex_;
-    process_stop_report report_;  // by mutex_
+    process_stop_report report_;         // by mutex_
+    linked_list<held_call<Sync>> held_;  // by mutex_
 };
 
 }  // namespace apiary

@@ -74,11 +74,18 @@ struct process_stop_report {
         pid id;
         std::uint64_t undelivered;
     };
+    struct open_call {
+        pid from;
+        std::uint64_t tag;
+    };
     bool over = false;             // every process has ended, and what was offloaded
     std::uint64_t ended = 0;       // by themselves, since the stop began
     std::vector<entry> forced;     // and killed, and those that threw: all that did not say that they had finished
     std::vector<entry> with_mail;  // ended by themselves, but messages were left
     std::vector<pid> in_a_step;    // when not over: their step has not returned
+    // The same: calls that were offloaded and have neither run nor been dropped there (offload.hpp), the oldest first. The process
+    // that called may have ended.
+    std::vector<open_call> offloaded;
     // Of all these. Of each: what was left in its mailbox, and what its steps left unread or its mailbox dropped since the stop began.
     std::uint64_t undelivered = 0;
 };

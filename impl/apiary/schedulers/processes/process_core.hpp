@@ -133,8 +133,14 @@ public:
     }
     // For a call that a process has begun and another thread completes: the end waits until the latter lets go.
     // Precondition of hold: a step or a handler runs, or a hold is kept.
-    void hold() { doors_.enter_inside(); }
-    void let_go() { leave(); }
+    void hold(held_call<Sync>& c) {
+        doors_.enter_inside();
+        books_.held(c);
+    }
+    void let_go(held_call<Sync>& c) {
+        books_.let_go(c);
+        leave();
+    }
     // The same without telling anybody.
     void close_the_door() {
         if (doors_.close()) end_crew();

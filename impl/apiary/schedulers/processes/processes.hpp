@@ -3,7 +3,7 @@
 //     apiary::processes all({.workers = 2});
 //     const auto made = all.spawn(std::make_unique<counter>(), "count");
 //     all.send(made.id, 42);
-//     all.join();                                   // until all have ended; or stop(ns): they are told to
+//     const auto report = all.stop();               // all are told to end; join() waits until they have by themselves
 //
 // When to use it. For a million things that wait for messages, each with a state of its own that no lock guards. When not: for
 // callables that wait for nothing (hive), for a computation to be divided (fork_join), or where steps block.

@@ -7,6 +7,7 @@
 //             if (e.type == apiary::event_type::request) me.answer(e.reply(), sum);
 //         }
 //     }
+//
 //     const auto made = all.spawn(apiary::as_process(adder));
 //
 // When to use it. For most processes: what a state machine keeps in members and a switch stands here in local variables and loops.

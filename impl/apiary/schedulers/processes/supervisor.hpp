@@ -1,7 +1,7 @@
 // supervisor: a process that starts others, watches them, and starts them again when they fail, but not for ever.
 //
 //     all.spawn(std::make_unique<apiary::supervisor>(
-//         std::vector<apiary::supervisor::child>{{[] { return std::make_unique<session>(); }, "entry"}, …},
+//         std::vector<apiary::supervisor::child>{{[] { return std::make_unique<session>(); }, "entry"}},
 //         apiary::supervisor::options{.strategy = apiary::restart_strategy::one_for_all}));
 //
 // When to use it. For processes that others rely on and whose state may be lost. When not: for one that is spawned to end.

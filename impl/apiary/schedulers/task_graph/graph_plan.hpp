@@ -6,7 +6,7 @@
 //
 // The text: a line for each task, `#` begins a comment.
 //
-//     NAME [type N] [cost N] [bytes N] [priority N] [after NAME…]
+//   NAME [type N] [cost N] [bytes N] [priority N] [after NAME…]
 //
 // Costs are nanoseconds. Names are words; tasks may stand in any order. What is missing is 0.
 //

@@ -4,7 +4,7 @@
 //     apiary::task_graph g({.workers = {2}});
 //     const apiary::task_graph::scope s(g);    // or the output of a may be gone before b names it
 //     const auto a = g.submit([](auto& t) { *t.template output<int>() = 20; }, {.bytes = sizeof(int)});
-//     const auto b = g.submit({a}, [](auto& t) { use(*t.template input<int>(0)); });
+//     (void)g.submit({a}, [](auto& t) { use(*t.template input<int>(0)); });
 //     g.wait();
 //
 // When to use it. For graphs that are known only as they are made, however long. When not: for trees

@@ -564,6 +564,39 @@ TEST(offload, the_end_waits_for_what_runs_elsewhere_though_its_process_has_ended
     elsewhere.join();
 }
 
+// As beside a hive that nobody runs: the report says for which calls the end waits, also when their process has ended.
+TEST(offload, the_report_names_the_calls_that_are_outstanding) {
+    std::vector<std::function<void()>> accepted;
+    std::atomic<bool> called = false;
+    processes all({.workers = 1, .force_ns = 1, .handlers = {{crunch, offload_to([&](auto job) {
+                                                                  accepted.emplace_back(std::move(job));
+                                                                  called = accepted.size() == 2;
+                                                                  return true;
+                                                              })}}});
+    const pid asks = all.spawn(on_events([](event&, step_output& out) {
+                            out.call(crunch, 7, payload(offloaded([] { return payload(1); })));
+                            out.call(crunch, 8, payload(offloaded([] { return payload(1); })));
+                        }))
+                         .id;
+    EXPECT_EQ(all.send(asks, 0), send_answer::accepted);
+    wait_for([&] { return called.load(); });
+    const auto outstanding = [&all] {
+        std::vector<std::uint64_t> tags;
+        const auto report = all.stop(0);
+        EXPECT_EQ(report.over, report.offloaded.empty());
+        for (const auto& call : report.offloaded) tags.push_back(call.tag);
+        return tags;
+    };
+    EXPECT_EQ(outstanding(), (std::vector<std::uint64_t>{7, 8}));
+    EXPECT_EQ(all.stop(0).offloaded.front().from, asks);
+    accepted.front()();
+    EXPECT_EQ(outstanding(), (std::vector<std::uint64_t>{8}));
+    wait_for([&] { return !all.lives(asks); });
+    accepted.clear();  // its copy of what has run ends no call again
+    EXPECT_TRUE(all.stop(real_sync::forever).over);
+    EXPECT_EQ(outstanding(), std::vector<std::uint64_t>{});
+}
+
 TEST(offload, a_job_that_was_accepted_and_is_dropped_unrun_ends_its_call) {
     std::vector<std::function<void()>> accepted;
     processes all({.workers = 1, .handlers = {{crunch, offload_to([&](auto job) {

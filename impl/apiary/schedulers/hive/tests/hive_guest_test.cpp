@@ -1,0 +1,361 @@
+// A worker on a thread of the user's that blocks in the user's own event loop, beside IO workers that block in epoll.
+#include <apiary/schedulers/hive/hive.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <apiary/testing/running_hive.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+using apiary::detach_result;
+using apiary::hive;
+using apiary::running_hive;
+using apiary::wait_for;
+
+// As of a toolkit: events in a queue, which the thread of the user interface sleeps for and tells.
+class ui_loop {
+public:
+    static constexpr std::int64_t forever = INT64_MAX;
+
+    void wait(std::int64_t deadline_ns) {
+        std::unique_lock held(mutex_);
+        if (throws_in_wait) throw std::runtime_error("wait");
+        if (deadline_ns != forever) ++deadlines;
+        const auto something = [this] { return woken_ || !events_.empty(); };
+        blocked = true;
+        if (deadline_ns == forever)
+            changed_.wait(held, something);
+        else
+            changed_.wait_until(held, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns)),
+                                something);
+        blocked = false;
+        woken_ = false;
+        if (tells_in_wait) tell(held);
+    }
+    void poll() {
+        std::unique_lock held(mutex_);
+        tell(held);
+    }
+    void wake() {
+        const std::lock_guard held(mutex_);
+        woken_ = true;
+        ++wakes;
+        changed_.notify_all();
+    }
+    // An event of its own, by any thread.
+    void event(std::function<void()> f) {
+        const std::lock_guard held(mutex_);
+        events_.push_back(std::move(f));
+        changed_.notify_all();
+    }
+    void wait_until_blocked() {
+        while (!blocked) std::this_thread::yield();
+    }
+
+    std::atomic<bool> blocked = false, throws_in_wait = false;
+    std::atomic<int> deadlines = 0, wakes = 0;
+    bool tells_in_wait = false;
+
+private:
+    void tell(std::unique_lock<std::mutex>& held) {
+        while (!events_.empty()) {
+            const auto f = std::move(events_.front());
+            events_.pop_front();
+            held.unlock();
+            f();
+            held.lock();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::function<void()>> events_;
+    bool woken_ = false;
+};
+static_assert(apiary::worker_driver<ui_loop>);
+
+// A hive, and a thread that is a worker of it.
+struct ui_beside {
+    explicit ui_beside(hive& of) : h(of) {
+        while (id < 0) std::this_thread::yield();
+    }
+    ~ui_beside() { join(); }
+    void join() {
+        if (thread.joinable()) thread.join();
+    }
+    unsigned worker() const { return static_cast<unsigned>(id); }
+
+    hive& h;
+    ui_loop loop;
+    std::atomic<int> id = -1;
+    std::optional<bool> answered;
+    std::string thrown;
+    std::thread thread{[this] {
+        try {
+            answered = h.attach_this_thread(loop, [this](unsigned given) { id = static_cast<int>(given); });
+        } catch (const std::runtime_error& e) {
+            thrown = e.what();
+        }
+    }};
+};
+
+TEST(hive_guest, posts_to_it_run_on_its_thread_and_its_own_events_are_told_there) {
+    running_hive r({.io_workers = 2});
+    ui_beside ui(r.h);
+    EXPECT_EQ(r.h.io_workers(), 3U);
+    std::atomic<int> ran{0};
+    std::array<std::thread::id, 3> on;
+    ui.loop.wait_until_blocked();
+    ASSERT_TRUE(r.h.post_to_worker(ui.worker(), [&] { on[0] = std::this_thread::get_id(), ++ran; }));
+    wait_for(ran, 1);
+    ui.loop.wait_until_blocked();
+    ui.loop.event([&] {
+        EXPECT_EQ(r.h.this_worker(), ui.worker());
+        EXPECT_TRUE(r.h.post_micro([&ran] { ++ran; }));
+        on[1] = std::this_thread::get_id(), ++ran;
+    });
+    wait_for(ran, 3);
+    ASSERT_TRUE(r.h.post_to_worker(1, [&] { on[2] = std::this_thread::get_id(), ++ran; }));
+    wait_for(ran, 4);
+    EXPECT_EQ(on[0], ui.thread.get_id());
+    EXPECT_EQ(on[1], ui.thread.get_id());
+    EXPECT_NE(on[2], ui.thread.get_id());
+    EXPECT_EQ(r.stop().run, 3U);
+    ui.join();
+    EXPECT_EQ(ui.answered, true);
+}
+
+TEST(hive_guest, it_takes_from_the_pool_like_any_worker) {
+    running_hive r({});
+    ui_beside ui(r.h);
+    std::atomic<int> begun{0};
+    for (int i = 0; i < 2; ++i)  // each worker has one, or neither ends
+        ASSERT_TRUE(r.h.post_micro([&begun] {
+            ++begun;
+            wait_for(begun, 2);
+        }));
+    wait_for(begun, 2);
+    r.stop();
+}
+
+TEST(hive_guest, its_timers_fire) {
+    running_hive r({});
+    ui_beside ui(r.h);
+    std::atomic<int> ran{0}, there{0};
+    for (int i = 0; i < 40; ++i)  // the one of the two that has fewer takes each
+        ASSERT_TRUE(r.h.post_delayed(
+            [&] {
+                there += std::this_thread::get_id() == ui.thread.get_id() ? 1 : 0;
+                ++ran;
+            },
+            2ms));
+    wait_for(ran, 40);
+    EXPECT_GT(there, 0);
+    for (int i = 0; i < 40; ++i) ASSERT_TRUE(r.h.post_delayed([] {}, 1h));
+    wait_for(ui.loop.deadlines, 1);  // it waits with the deadline of its next one
+    EXPECT_EQ(r.stop().discarded, 40U);
+}
+
+TEST(hive_guest, a_stop_ends_it_while_it_is_blocked_and_run_returns_behind_it) {
+    for (const auto how : {apiary::stop_mode::drain, apiary::stop_mode::discard}) {
+        running_hive r({});
+        ui_beside ui(r.h);
+        ui.loop.wait_until_blocked();
+        ASSERT_TRUE(r.h.post_delayed([] {}, 1h));
+        const auto report = r.stop(how);
+        ui.join();
+        EXPECT_EQ(ui.answered, true);
+        EXPECT_EQ(report.discarded, 1U);
+        ui_loop late;
+        EXPECT_FALSE(r.h.attach_this_thread(late)) << "the hive has been stopped";
+    }
+}
+
+TEST(hive_guest, run_returns_behind_its_last_task) {
+    running_hive r({});
+    ui_beside ui(r.h);
+    std::atomic<bool> begun{false}, go{false}, ended{false};
+    ASSERT_TRUE(r.h.post_to_worker(ui.worker(), [&] {
+        begun = true;
+        while (!go) std::this_thread::yield();
+        ended = true;
+    }));
+    while (!begun) std::this_thread::yield();
+    std::thread lets_it_go([&] {
+        while (r.h.post_micro([] {})) std::this_thread::yield();
+        std::this_thread::sleep_for(5ms);  // run() might have returned
+        go = true;
+    });
+    r.stop();
+    EXPECT_TRUE(ended);
+    lets_it_go.join();
+}
+
+TEST(hive_guest, a_detach_ends_it_while_it_is_blocked) {
+    running_hive r({});
+    std::atomic<int> ran{0};
+    {
+        ui_beside ui(r.h);
+        ui.loop.wait_until_blocked();
+        EXPECT_EQ(r.h.detach_io_worker(ui.worker()), detach_result::detached);
+        EXPECT_FALSE(r.h.post_to_worker(ui.worker(), [] {}));
+        ui.join();
+        EXPECT_EQ(ui.answered, true);
+    }
+    // The next worker of that place has no loop but epoll.
+    const unsigned next = *r.h.attach_io_worker();
+    EXPECT_EQ(next % 512, 1U);
+    ASSERT_TRUE(r.h.post_to_worker(next, [&ran] { ++ran; }));
+    wait_for(ran, 1);
+    r.stop();
+}
+
+TEST(hive_guest, what_leaves_its_loop_leaves_the_call_and_what_it_held_runs_elsewhere) {
+    for (const bool in_poll : {false, true}) {
+        running_hive r({});
+        ui_beside ui(r.h);
+        ui.loop.wait_until_blocked();
+        std::atomic<int> ran{0};
+        std::atomic<bool> go{false};
+        ASSERT_TRUE(r.h.post_to_worker(ui.worker(), [&] {
+            while (!go) std::this_thread::yield();
+            for (int i = 0; i < 10; ++i) ASSERT_TRUE(r.h.post_micro([&ran] { ++ran; }));
+            if (in_poll)
+                ui.loop.event([] { throw std::runtime_error("poll"); });
+            else
+                ui.loop.throws_in_wait = true;
+        }));
+        for (int i = 0; i < 10; ++i) ASSERT_TRUE(r.h.post_to_worker(ui.worker(), [&ran] { ++ran; }));
+        go = true;
+        ui.join();
+        EXPECT_EQ(ui.thrown, in_poll ? "poll" : "wait");
+        EXPECT_FALSE(r.h.post_to_worker(ui.worker(), [] {}));
+        wait_for(ran, 20);
+        EXPECT_EQ(r.h.io_workers(), 1U);
+        EXPECT_EQ(r.stop().discarded, 0U);
+    }
+}
+
+TEST(hive_guest, what_leaves_the_call_of_told_ends_it_before_it_begins) {
+    running_hive r({});
+    ui_loop loop;
+    std::atomic<int> ran{0};
+    EXPECT_THROW((void)r.h.attach_this_thread(loop,
+                                              [&](unsigned id) {
+                                                  ASSERT_TRUE(r.h.post_to_worker(id, [&ran] { ++ran; }));
+                                                  throw std::runtime_error("told");
+                                              }),
+                 std::runtime_error);
+    wait_for(ran, 1);
+    EXPECT_EQ(r.h.io_workers(), 1U);
+    r.stop();
+}
+
+TEST(hive_guest, what_its_loop_tells_while_it_waits_posts_from_outside) {
+    running_hive r({});
+    ui_beside ui(r.h);
+    ui.loop.wait_until_blocked();
+    std::atomic<int> ran{0};
+    ui.loop.event([&] {});  // it turns, and finds the flag
+    ASSERT_TRUE(r.h.post_to_worker(ui.worker(), [&] {
+        ui.loop.tells_in_wait = true;
+        ++ran;
+    }));
+    wait_for(ran, 1);
+    ui.loop.wait_until_blocked();
+    ui.loop.event([&] {
+        EXPECT_EQ(r.h.this_worker(), std::nullopt);
+        EXPECT_TRUE(r.h.post_micro([&ran] { ++ran; }));
+        EXPECT_TRUE(r.h.post_to_worker(ui.worker(), [&ran] { ++ran; }));
+        ++ran;
+    });
+    wait_for(ran, 4);
+    r.stop();
+}
+
+TEST(hive_guest, attached_before_run_it_runs_at_once_and_run_gives_it_no_second_thread) {
+    hive h({.io_workers = 2});
+    ui_beside ui(h);
+    std::atomic<int> ran{0};
+    ASSERT_TRUE(h.post_to_worker(ui.worker(), [&] {
+        EXPECT_EQ(std::this_thread::get_id(), ui.thread.get_id());
+        ++ran;
+    }));
+    wait_for(ran, 1);
+    ui.loop.wait_until_blocked();
+    std::thread main_worker([&h] { h.run(); });
+    ASSERT_TRUE(h.post_to_worker(1, [&ran] { ++ran; }));
+    wait_for(ran, 2);
+    for (int i = 0; i < 20; ++i)
+        ASSERT_TRUE(h.post_to_worker(ui.worker(), [&] {
+            EXPECT_EQ(std::this_thread::get_id(), ui.thread.get_id());
+            ++ran;
+        }));
+    wait_for(ran, 22);
+    h.request_stop();
+    main_worker.join();
+}
+
+TEST(hive_guest, a_task_may_not_become_one_and_no_source_is_watched_there) {
+    running_hive r({});
+    ui_beside ui(r.h);
+    struct source final : apiary::descriptor_source {
+        source() : descriptor_source(0) {}
+        void on_ready(apiary::readiness) noexcept override {}
+    } in;
+    std::atomic<int> ran{0};
+    ASSERT_TRUE(r.h.post_to_worker(ui.worker(), [&] {
+        ui_loop other;
+        EXPECT_THROW((void)r.h.attach_this_thread(other), std::logic_error);
+        EXPECT_EQ(r.h.watch(in), apiary::watch_result::wrong_backend);
+        ++ran;
+    }));
+    wait_for(ran, 1);
+    r.stop();
+}
+
+// Loops that go as soon as they are left, beside posts that have found their worker asleep: under the sanitizers no wake is late.
+TEST(hive_guest, loops_that_come_and_go_beside_posts) {
+    running_hive r({});
+    std::atomic<bool> over{false};
+    std::atomic<int> id{-1}, accepted{0}, ran{0};
+    std::vector<std::thread> posters;
+    for (int p = 0; p < 2; ++p)
+        posters.emplace_back([&] {
+            while (!over) {
+                const int to = id;
+                if (to < 0 || !r.h.post_to_worker(static_cast<unsigned>(to), [&ran] { ++ran; })) continue;
+                if (++accepted % 3 == 0) (void)r.h.detach_io_worker(static_cast<unsigned>(to));
+            }
+        });
+    int wakes = 0;
+    for (int i = 0; i < 100; ++i) {
+        const auto loop = std::make_unique<ui_loop>();
+        EXPECT_TRUE(r.h.attach_this_thread(*loop, [&](unsigned given) { id = static_cast<int>(given); }));
+        wakes += loop->wakes;
+    }
+    over = true;
+    for (std::thread& t : posters) t.join();
+    wait_for(ran, accepted);
+    EXPECT_GT(wakes, 0);
+    EXPECT_EQ(r.stop().discarded, 0U);
+}
+
+}  // namespace
