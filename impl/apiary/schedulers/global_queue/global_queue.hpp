@@ -134,6 +134,8 @@ public:
     // After run() or join() has returned.
     stop_report report() const { return report_; }
 
+    unsigned workers() const { return config_.workers; }
+
 private:
     template <class F>
     item* make(family& of, F&& callable);  // task_scope.hpp
