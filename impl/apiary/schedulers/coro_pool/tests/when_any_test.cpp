@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
@@ -155,8 +157,17 @@ TEST(when_any, a_stop_that_cancels_reaches_the_contenders) {
 struct well {
     apiary::channel<int> dry{1};
     std::atomic<unsigned> waiting = 0, cancelled = 0;
+    std::uintptr_t lowest = UINTPTR_MAX, highest = 0;  // of the stack of the thread that asks for the stop
+
+    [[gnu::noinline]] void look_at_the_stack() {
+        const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+        lowest = std::min(lowest, here);
+        highest = std::max(highest, here);
+    }
 };
 co_task<int> waits_at(well& w) {
+    const std::stop_token token = co_await my_token();
+    const std::stop_callback looks(token, [&w] { w.look_at_the_stack(); });
     ++w.waiting;
     const auto got = co_await w.dry.receive();
     if (got.how == apiary::awaited::cancelled) ++w.cancelled;
@@ -191,6 +202,7 @@ TEST(when_any, a_stop_that_goes_down_many_races_does_not_grow_the_stack) {
         }
         pool.stop(apiary::co_stop::cancel);
         EXPECT_EQ(w.cancelled, levels + 1);
+        EXPECT_LT(w.highest - w.lowest, 256U * 1024);
         EXPECT_EQ(pool.report().living, 0U);
     }
 }
