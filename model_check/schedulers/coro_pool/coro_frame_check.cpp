@@ -387,4 +387,82 @@ struct first_ends_a_wait : contenders<Sync> {
 };
 APIARY_CHECK(first_ends_a_wait);
 
+// The engines do not see std::stop_callback. Its rules, which the race relies on: its end takes the call back, or waits for one
+// that another thread has begun.
+template <class Sync>
+struct race_below_ends_as_it_is_asked {
+    static constexpr const char* what =
+        "a stop reaches a race below a race while that ends: it is asked later and kept until then, or has gone";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array engine_laws{"lifetime"};
+    static constexpr std::array must_reach{"co_race.asked_later", "race.went_before", "race.waited", "race.was_kept"};
+
+    struct registration {
+        static constexpr int waits = 0, runs = 1, over = 2, gone = 3;
+        typename Sync::template atomic<int> call{waits};
+        typename Sync::template atomic<bool> asked{false};
+    };
+    struct record : detail::co_race_below<Sync> {
+        registration& at_stop;
+
+        explicit record(registration* r) : at_stop(*r) {
+            this->refs_.store(1, std::memory_order_relaxed);
+            this->let_go_ = [](detail::co_race_below<Sync>& me) noexcept {
+                auto& kept = static_cast<record&>(me);
+                Sync::reach("race.was_kept");
+                Sync::law(kept.at_stop.asked.load(std::memory_order_relaxed), "a race was kept, and not asked");
+                kept.release();
+            };
+        }
+        std::stop_source& source() { return this->stop_; }
+        void ask() noexcept { this->ask_from_above(); }
+        void release() {
+            if (this->refs_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+            int seen = registration::waits;
+            if (at_stop.call.compare_exchange_strong(seen, registration::gone, std::memory_order_acq_rel,
+                                                     std::memory_order_acquire)) {
+                Sync::reach("race.went_before");
+            } else if (seen == registration::runs) {
+                Sync::reach("race.waited");
+                Sync::spin_until(at_stop.call, [](int c) { return c == registration::over; });
+            }
+            Sync::destroy(this);
+        }
+    };
+    struct calls {
+        registration& at_stop;
+        record* r;
+        void operator()() const noexcept {
+            int seen = registration::waits;
+            if (!at_stop.call.compare_exchange_strong(seen, registration::runs, std::memory_order_acq_rel,
+                                                      std::memory_order_acquire))
+                return;
+            r->ask();
+            at_stop.call.store(registration::over, std::memory_order_release);
+        }
+    };
+    struct notes {
+        registration& at_stop;
+        void operator()() const noexcept { at_stop.asked.store(true, std::memory_order_relaxed); }
+    };
+
+    registration at_above, at_below;
+    record above{&at_above};
+    record* below = Sync::template create<record>(&at_below);
+    std::stop_callback<calls> from_above{above.source().get_token(), calls{at_below, below}};
+    std::stop_callback<notes> from_below{below->source().get_token(), notes{at_below}};
+
+    void thread(unsigned i) {
+        if (i == 1) return below->release();
+        above.ask();
+        const bool went_before = at_below.call.load(std::memory_order_relaxed) == registration::gone;
+        const bool asked = at_below.asked.load(std::memory_order_relaxed);
+        Sync::law(!(went_before && asked), "a race was asked that had gone");
+    }
+    void after() {
+        Sync::law(at_below.call.load(std::memory_order_relaxed) >= registration::over, "a call did not end");
+    }
+};
+APIARY_CHECK(race_below_ends_as_it_is_asked);
+
 }  // namespace

@@ -117,13 +117,14 @@ private:
         const std::size_t chunks = (size - 1) / grain + 1;
         asked_.fetch_add(chunks);
         std::atomic<std::size_t> ran{0};
-        const bool whole =
-            apiary::parallel_for(queue_, first, first + size, grain, [&](std::size_t from, std::size_t to) {
-                for (std::size_t id = from; id != to; ++id) books_.took(id);
-                run_.progress();
-                ran.fetch_add(1);
-                chunks_ran_.fetch_add(1);
-            });
+        const bool whole = apiary::parallel_for(queue_, first, first + size,
+                                                [&](std::size_t from, std::size_t to) {
+                                                    for (std::size_t id = from; id != to; ++id) books_.took(id);
+                                                    run_.progress();
+                                                    ran.fetch_add(1);
+                                                    chunks_ran_.fetch_add(1);
+                                                },
+                                                {.grain = grain});
         if (whole != (ran == chunks))
             run_.fail("parallel_for tells " + std::to_string(whole) + " of a loop of which " + std::to_string(ran) +
                       " of " + std::to_string(chunks) + " chunks ran");

@@ -22,7 +22,9 @@
 //            each co_await: keep no thread_local across one, and no lock.
 // Errors.    An exception leaves co_await in the awaiter. Awaiting a task that was moved from, or awaited
 //            before, throws std::logic_error.
-// Lifetime.  A task that nobody awaits destroys its frame, which has never run. The frame of one that
+// Lifetime.  A task that nobody awaits destroys its frame, which has never run, and so do the tasks among its arguments: in the
+//            order of the language, but that those nested more than 64 deep go when the outermost is gone (drop_unbegun): what
+//            holds such a task may then be gone before the task's own arguments are. The frame of one that
 //            runs destroys itself at its end, before its awaiter goes on. A task is lazy: what its arguments refer to
 //            must live when it runs, and what a lambda captures lies in the lambda, not in the frame. So spawn and fork
 //            take the lambda itself, and keep it: pool.spawn([x]() -> co_task<> { … }), without the call.
@@ -99,7 +101,7 @@ private:
     [[noreturn, gnu::noinline, gnu::cold]] static void throw_begun() {
         throw std::logic_error("co_task: awaited or forked a task that was awaited before, or moved from");
     }
-    [[gnu::noinline, gnu::cold]] void drop() { begins_->handle().destroy(); }
+    [[gnu::noinline, gnu::cold]] void drop() { begins_->drop_unbegun(); }
 
     promise_type* begins_ = nullptr;
 };
@@ -268,7 +270,9 @@ public:
     [[gnu::always_inline]] static void* operator new(std::size_t bytes) {
         return __builtin_assume_aligned(frame_storage<Sync>::allocate(bytes), alignof(std::max_align_t));
     }
-    [[gnu::always_inline]] static void operator delete(void* p, std::size_t bytes) noexcept { frame_storage<Sync>::release(p, bytes); }
+    [[gnu::always_inline]] static void operator delete(void* p, std::size_t bytes) noexcept {
+        frame_storage<Sync>::release(p, bytes);
+    }
 
     co_task<T, Sync> get_return_object() noexcept { return co_task<T, Sync>(*this); }
     std::suspend_always initial_suspend() const noexcept { return {}; }

@@ -322,6 +322,29 @@ void co_frame<Sync>::run_unusual(context& here) {
 }
 
 template <class Sync>
+void co_frame<Sync>::drop_unbegun() noexcept {
+    up_.waiter = nullptr;
+    dropping* const outer = Sync::template current<dropping>();
+    if (outer == nullptr) {
+        dropping all{this, 0};
+        Sync::set_current(&all);
+        while (co_frame* const f = all.deeper) {
+            all.deeper = f->up_.waiter;
+            f->handle().destroy();
+        }
+        Sync::template set_current<dropping>(nullptr);
+    } else if (outer->nested != most_nested) {
+        ++outer->nested;
+        handle().destroy();
+        --outer->nested;
+    } else {
+        Sync::reach("co_frame.dropped_later");
+        up_.waiter = outer->deeper;
+        outer->deeper = this;
+    }
+}
+
+template <class Sync>
 [[gnu::always_inline]] inline bool co_frame<Sync>::over() noexcept {
     if (as_.kind > branch) [[unlikely]]
         return false;

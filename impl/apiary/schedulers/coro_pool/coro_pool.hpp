@@ -11,7 +11,7 @@
 //
 // Threads.   spawn, sync_wait, resume_on, request_stop, report, counters, workers, stop_token, host: any.
 //            start, stop, wait_for_end: one at a time, not a worker of this pool. Destruction: when no
-//            thread is in a call.
+//            thread is in a call; by a coroutine of the pool, too.
 // Idle.      A worker that has found nothing for linger_ns sleeps; it costs nothing then. Woken in vain
 //            beside one that is awake, it naps first (workers/idle_policy.hpp).
 // Errors.    Construction: std::invalid_argument when a number is out of range. start: std::system_error
@@ -27,6 +27,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -64,29 +65,37 @@ public:
 
     explicit basic_coro_pool(const co_config& config = {})
         : pinned_(config.pinned),
-          core_(checked(config), parameters(config), config.linger_ns, config.on_exception,
-                {.stealing = config.stealing, .priorities = config.priorities}) {}
-    // As stop(co_stop::cancel).
-    ~basic_coro_pool() { stop(co_stop::cancel); }
+          core_(std::make_shared<core>(checked(config), parameters(config), config.linger_ns, config.on_exception,
+                                       co_switches{.stealing = config.stealing, .priorities = config.priorities})) {}
+    // As stop(co_stop::cancel). On a worker of this pool (its last owner is a coroutine) nobody waits: what lives is told to end,
+    // and the worker that ends last destroys what the pool consists of.
+    ~basic_coro_pool() {
+        if (on_a_worker()) {
+            core_->request_stop(co_stop::cancel);
+            for (std::thread& t : threads_) t.detach();
+        } else {
+            stop(co_stop::cancel);
+        }
+    }
     basic_coro_pool(const basic_coro_pool&) = delete;
     basic_coro_pool& operator=(const basic_coro_pool&) = delete;
 
     // Once. False: it has been started before, or stopped.
     bool start() {
         // Before the lock: a stop holds it until the coroutines have ended, and one of them may be the caller.
-        if (core_.refuses()) return false;
+        if (core_->refuses()) return false;
         const typename Sync::lock held(start_mutex_);
         if (started_.load(std::memory_order_relaxed)) return false;
-        const unsigned workers = core_.the_crew().table().size();
+        const unsigned workers = core_->the_crew().table().size();
         threads_.reserve(workers);
         try {
             const auto processors = pinned_ ? processors_for(workers) : std::vector<int>();
             for (unsigned i = 0; i != workers; ++i) {
-                threads_.emplace_back([this, i] { core_.run_worker(i); });
+                threads_.emplace_back([its = core_, i] { its->run_worker(i); });
                 if (pinned_) bind_to(threads_.back(), processors[i]);
             }
         } catch (...) {
-            core_.request_stop(co_stop::cancel);
+            core_->request_stop(co_stop::cancel);
             for (std::thread& t : threads_) t.join();
             threads_.clear();
             throw;
@@ -97,8 +106,8 @@ public:
 
     // Detached. False, and the task stays the caller's: before start, and behind a stop but for coroutines of this pool.
     [[nodiscard]] bool spawn(task<>&& t, co_options options = {}) {
-        if (is_started()) return core_.spawn(std::move(t), std::move(options));
-        core_.refuse();
+        if (is_started()) return core_->spawn(std::move(t), std::move(options));
+        core_->refuse();
         return false;
     }
     // Of what is called to make the task; it is kept until that has ended. False: it is gone.
@@ -110,42 +119,41 @@ public:
     template <class T>
     T wait_for(task<T> t) {
         if (!is_started()) throw std::logic_error("sync_wait: the pool is stopped, or was not started");
-        return core_.template wait_for<T>(std::move(t));
+        return core_->template wait_for<T>(std::move(t));
     }
 
     // Closes the outer door, and returns. From any thread, and from coroutines. One that cancels may follow one that drains.
-    void request_stop(co_stop how = co_stop::drain) noexcept { core_.request_stop(how); }
+    void request_stop(co_stop how = co_stop::drain) noexcept { core_->request_stop(how); }
     // Closes it, and returns when all has ended. On a worker of this pool: std::logic_error, since it would wait for itself.
     void stop(co_stop how = co_stop::drain) {
-        const co_context<Sync>* const here = co_context<Sync>::here();
-        if (here != nullptr && here->host() == &core_)
+        if (on_a_worker())
             throw std::logic_error("coro_pool: stop on a worker of the same pool; request_stop does not wait");
-        core_.request_stop(how);
+        core_->request_stop(how);
         const typename Sync::lock held(start_mutex_);
         for (std::thread& t : threads_) t.join();
         threads_.clear();
     }
     // Behind request_stop, for so long: whether nothing lives any more. What does is in the report.
     [[nodiscard]] bool wait_for_end(std::chrono::nanoseconds most) {
-        const std::int64_t until = deadline_after(core_.now_ns(), most);  // a sum may be beyond the clock
-        while (!core_.stopping()) {
-            if (core_.now_ns() >= until) return false;
+        const std::int64_t until = deadline_after(core_->now_ns(), most);  // a sum may be beyond the clock
+        while (!core_->stopping()) {
+            if (core_->now_ns() >= until) return false;
             std::this_thread::sleep_for(std::chrono::microseconds(200));
         }
         return true;
     }
 
-    coro_report report() { return core_.report(); }
-    unsigned workers() const { return core_.the_crew().table().size(); }
+    coro_report report() { return core_->report(); }
+    unsigned workers() const { return core_->the_crew().table().size(); }
     // Asks for the end at a stop that cancels.
-    std::stop_token stop_token() const { return core_.token(); }
-    co_host<Sync>& host() { return core_; }
+    std::stop_token stop_token() const { return core_->token(); }
+    co_host<Sync>& host() { return *core_; }
     // Behind start.
     bool is_started() const { return started_.load(std::memory_order_acquire); }
     // Its workers' sleeps, wakes, and thefts: a sum.
     worker_counters counters() const {
         worker_counters all;
-        const auto& table = core_.the_crew().table();
+        const auto& table = core_->the_crew().table();
         for (unsigned i = 0; i != table.size(); ++i) {
             const worker_counters c = table[i]->counters();
             all.run += c.run;
@@ -159,6 +167,10 @@ public:
 private:
     static constexpr unsigned max_workers = core::crew_type::max_workers;
 
+    bool on_a_worker() const {
+        const co_context<Sync>* const here = co_context<Sync>::here();
+        return here != nullptr && here->host() == core_.get();
+    }
     static unsigned checked(const co_config& c) {
         if (c.linger_ns < 0 || c.linger_ns > 10'000'000)
             throw std::invalid_argument("coro_pool: linger_ns is " + std::to_string(c.linger_ns) +
@@ -190,8 +202,8 @@ private:
     }
 
     const bool pinned_;
-
-    core core_;
+    // Of this and of each worker's thread: the pool's last owner may be a coroutine.
+    const std::shared_ptr<core> core_;
     typename Sync::mutex start_mutex_;
     typename Sync::template atomic<bool> started_{false};
     std::vector<std::thread> threads_;

@@ -193,6 +193,10 @@ public:
         as_.kind |= counted;
     }
 
+    // Destroys a frame that has never begun, and what it holds: tasks that it was to await, say, and what those hold. Those that
+    // lie more than `most_nested` deep go when the outermost of them has gone: so the stack does not grow with a chain.
+    [[gnu::noinline, gnu::cold]] void drop_unbegun() noexcept;
+
     // For awaits that may come back on any thread: at its end it goes to this pool first.
     void must_end_at(co_host<Sync>& h) {
         origin_ = &h;
@@ -220,6 +224,13 @@ private:
     static constexpr std::uint8_t counted = 64;  // a branch that its own pool counts
     void is_unusual(std::uint8_t what) { as_.kind = static_cast<std::uint8_t>((as_.kind & (roles | counted)) | what); }
     bool is(std::uint8_t what) const { return (as_.kind & what) != 0; }
+
+    // On the stack of a thread that drops frames.
+    struct dropping {
+        co_frame* deeper;  // those that go later, by up_.waiter, which an unbegun frame does not use
+        unsigned nested;
+    };
+    static constexpr unsigned most_nested = Sync::checked ? 2 : 64;
 
     static bool run_it(job<Sync>& j, job_end how, any_worker*);
     [[gnu::noinline, gnu::cold]] void run_unusual(context& here);

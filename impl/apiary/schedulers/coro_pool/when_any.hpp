@@ -7,16 +7,18 @@
 //
 // Order.    The parent goes on when the first has ended, by a value or by an exception, which leaves the await. The
 //           stop token of all others then asks for their end, also when the parent's own token does.
-//           One that has not begun by then never does.
+//           One that has not begun by then never does. Races below races are asked before the request for the stop returns; one that
+//           is made by a callback of a race more than 64 below others may return before.
 // Lifetime. Losers may outlive the parent: a coroutine that does not listen to its stop token goes on to its end. So
 //           they touch nothing that is the parent's, and a stop of the pool waits for them (they are counted as roots).
 //           Nobody awaits their results; their exceptions are counted as lost, but wait_cancelled.
-// Memory.   A record for each when_any, in which the results lie until the last has ended; a stop source.
+// Memory.   A record for each when_any, in which the results lie until the last has ended; a stop source. The record goes on the
+//           thread that lets go of it last: a worker's, or the one that asks for a stop of more than 64 races below each other.
 //
 // Synchronisation
 //   S1  won: exchange decides which contender lets the parent go on. What it did reaches the parent by the job's post.
 //   S2  refs: fetch_sub (release) -> the last one (acquire). The record goes when all contenders, the parent and the thread that
-//       starts them have let go of it.
+//       starts them have let go of it, and a thread that has it on its list of races to ask.
 // Checked by model_check/schedulers/coro_pool. Tested by tests/when_any_test.cpp.
 #pragma once
 
@@ -35,11 +37,72 @@ namespace apiary {
 
 namespace detail {
 
+// What a stop from above reaches: races that are contenders of races, and so on. It goes down by calls, one inside the other, and
+// from `most_nested` on by a list of the outermost: so the stack does not grow with the races.
+template <class Sync>
+class co_race_below {
+protected:
+    co_race_below() = default;
+    ~co_race_below() = default;
+
+    // By the callback at the token of the race above.
+    void ask_from_above() noexcept {
+        below* const outer = Sync::template current<below>();
+        if (outer == nullptr) {
+            below all{nullptr, 0};
+            Sync::set_current(&all);
+            (void)stop_.request_stop();
+            while (co_race_below* const next = all.deeper) {
+                all.deeper = next->next_;
+                (void)next->stop_.request_stop();
+                next->let_go_(*next);
+            }
+            Sync::template set_current<below>(nullptr);
+        } else if (outer->nested != most_nested) {
+            ++outer->nested;
+            (void)stop_.request_stop();
+            --outer->nested;
+        } else if (stays()) {
+            Sync::reach("co_race.asked_later");
+            next_ = outer->deeper;
+            outer->deeper = this;
+        }
+    }
+
+    std::stop_source stop_;
+    typename Sync::template atomic<std::uint32_t> refs_;
+    void (*let_go_)(co_race_below&) noexcept;
+
+private:
+    // On the stack of the outermost call.
+    struct below {
+        co_race_below* deeper;  // those that are asked later
+        unsigned nested;
+    };
+    static constexpr unsigned most_nested = Sync::checked ? 0 : 64;
+
+    // It is there until its callback has returned, and from here on until the outermost call lets go of it. False: all others have
+    // let go, and nothing is left to ask.
+    bool stays() noexcept {
+        std::uint32_t n = refs_.load(std::memory_order_relaxed);
+        while (n != 0)
+            if (refs_.compare_exchange_weak(n, n + 1, std::memory_order_relaxed, std::memory_order_relaxed))
+                return true;
+        return false;
+    }
+
+    co_race_below* next_;  // of the thread that asks
+};
+
 template <class T, class Sync, std::size_t N>
-class co_race {
+class co_race : co_race_below<Sync> {
+    using below = co_race_below<Sync>;
+    using below::refs_;
+    using below::stop_;
+
     struct asks {
         co_race* race;
-        void operator()() const noexcept { (void)race->stop_.request_stop(); }
+        void operator()() const noexcept { race->ask_from_above(); }
     };
     struct contender : co_root<Sync> {
         co_race& race;
@@ -83,6 +146,8 @@ public:
 private:
     co_race(co_host<Sync>& host, const suspended<Sync>& parent, const co_root<Sync>& of)
         : parent_(parent), priority_(of.priority) {
+        refs_.store(N + 2, std::memory_order_relaxed);  // contenders, the parent, and the thread that starts them
+        this->let_go_ = [](below& r) noexcept { static_cast<co_race&>(r).release(); };
         for (std::size_t i = 0; i != N; ++i) contenders_[i].emplace(*this, i, host);
         at_stop_.emplace(of.token, asks{this});
     }
@@ -110,9 +175,7 @@ private:
     const suspended<Sync> parent_;
     const co_priority priority_;
     typename Sync::template atomic<bool> won_{false};
-    typename Sync::template atomic<std::uint32_t> refs_{N + 2};  // and the parent, and the thread that starts them
     std::size_t winner_ = 0;
-    std::stop_source stop_;
     token_hooks<Sync> stops_{stop_.get_token()};
     std::array<std::optional<contender>, N> contenders_;
     std::optional<std::stop_callback<asks>> at_stop_;  // the first to go

@@ -12,9 +12,7 @@
 // a plain loop, and one whose iterations differ is divided where the work is.
 // Grain.   How many indices make a chunk: what runs between two looks. 0, automatic: a 64th of what each
 //          worker would get, 1,024 at most.
-// Bounds.  Integers; the index is of their common type. A range whose first index is not below its last is empty. A bound that the
-//          type does not hold, a negative one beside an unsigned one, throws std::invalid_argument. Bodies take an index, or the
-//          worker and an index.
+// Form, bodies, bounds: tasks/loop_range.hpp has what all loops have in common.
 // Errors.  An exception ends the loop: no chunk begins behind it. Chunks that others have begun go on to their ends.
 //          One of those that were thrown leaves the call; the others are counted (fork_join.hpp).
 // Stop.    After a request no chunk begins. Unless all had begun, parallel_for then returns false, and parallel_reduce, where it
@@ -28,12 +26,12 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <stdexcept>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
 
 #include <apiary/schedulers/fork_join/fork_join.hpp>
+#include <apiary/tasks/loop_range.hpp>
 
 namespace apiary {
 
@@ -46,17 +44,6 @@ using loop_options = basic_loop_options<>;
 
 namespace detail {
 
-template <class First, class Last>
-concept loop_bounds = std::is_integral_v<First> && std::is_integral_v<Last>;
-
-// Read as an unsigned number a negative one would be beyond all others.
-template <class I, class Bound>
-I index_of_bound(Bound b) {
-    if constexpr (std::is_signed_v<Bound> && std::is_unsigned_v<I>)
-        if (b < 0) throw std::invalid_argument("parallel_for: a bound is negative, and the other one is unsigned");
-    return static_cast<I>(b);
-}
-
 template <class W, class Body, class I>
 [[gnu::always_inline]] inline decltype(auto) call_body(W& w, Body& body, I i) {
     if constexpr (std::is_invocable_v<Body&, W&, I>)
@@ -65,27 +52,11 @@ template <class W, class Body, class I>
         return body(i);
 }
 
+// A 64th of what each worker would get is long enough to be worth a look, and short enough to be divided.
 template <class I>
-struct loop_range {
-    I first, last;
-    // Unsigned: the whole range of a signed type has more elements than it has positive numbers.
-    std::uint64_t size() const {
-        return first < last ? static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) : 0;
-    }
-    I at(std::uint64_t n) const { return static_cast<I>(static_cast<std::uint64_t>(first) + n); }
-    loop_range front(std::uint64_t n) const { return {first, at(n)}; }
-    loop_range behind(std::uint64_t n) const { return {at(n), last}; }
-
-    std::uint64_t chunk(std::size_t grain, unsigned workers) const {
-        constexpr std::uint64_t looks = 64, most = 1024;
-        return grain != 0 ? grain : std::clamp<std::uint64_t>(size() / (looks * workers), 1, most);
-    }
-};
-
-template <class First, class Last>
-auto range_between(First first, Last last) {
-    using index = std::common_type_t<First, Last>;
-    return loop_range<index>{index_of_bound<index>(first), index_of_bound<index>(last)};
+std::uint64_t chunk_of(loop_range<I> r, std::size_t grain, unsigned workers) {
+    constexpr std::uint64_t looks = 64, most = 1024;
+    return r.chunk(grain, looks * workers, most);
 }
 
 // What all parts of one loop share: whether it goes on. Relaxed: the flag publishes nothing, an exception comes through the joins.
@@ -166,7 +137,8 @@ bool parallel_for(fork_context<Sync, Pool, Limits>& w, First first, Last last, B
                   const basic_loop_options<StopToken>& options = {}) {
     const auto all = detail::range_between(first, last);
     using course = detail::loop_course<fork_context<Sync, Pool, Limits>, StopToken>;
-    typename Sync::template scoped<course> on_stack(all.chunk(options.grain, w.pool().lists()), options.stop);
+    typename Sync::template scoped<course> on_stack(detail::chunk_of(all, options.grain, w.pool().lists()),
+                                                    options.stop);
     return detail::loop(w, all, *on_stack, body);
 }
 
@@ -179,7 +151,8 @@ std::optional<T> parallel_reduce(fork_context<Sync, Pool, Limits>& w, First firs
                                  Combine&& combine, const basic_loop_options<StopToken>& options) {
     const auto all = detail::range_between(first, last);
     using course = detail::loop_course<fork_context<Sync, Pool, Limits>, StopToken>;
-    typename Sync::template scoped<course> on_stack(all.chunk(options.grain, w.pool().lists()), options.stop);
+    typename Sync::template scoped<course> on_stack(detail::chunk_of(all, options.grain, w.pool().lists()),
+                                                    options.stop);
     return detail::reduce(w, all, *on_stack, identity, map, combine);
 }
 

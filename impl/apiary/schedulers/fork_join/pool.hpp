@@ -51,7 +51,13 @@ public:
             throw;
         }
     }
-    ~basic_fork_join_pool() { stop(); }
+    ~basic_fork_join_pool() {
+        for (const auto* here = core::current(); here != nullptr; here = here->outer())
+            if (&here->pool() == this)
+                Sync::fail(
+                    "fork_join: a pool was destroyed by what it runs, which it would wait for; keep an owner outside");
+        stop();
+    }
 
 private:
     static const fork_join_config& checked(const fork_join_config& c) {

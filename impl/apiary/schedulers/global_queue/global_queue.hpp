@@ -58,8 +58,11 @@ public:
     explicit basic_global_queue(const global_queue_config& config = {}) : config_(config) {
         if (config.workers == 0) throw std::invalid_argument("global_queue: workers is 0; it must be at least 1");
     }
-    // Of a scheduler that was started: drains it, unless it was stopped otherwise, and joins it.
+    // Of a scheduler that was started: drains it, unless it was stopped otherwise, and joins it. Not by a task of its own: it
+    // would wait for itself, and so would a task that it helps.
     ~basic_global_queue() {
+        if (running::is_below(root_))
+            Sync::fail("global_queue: destroyed by a task of its own, which it would wait for; keep an owner outside");
         request_stop();  // also of one that was not started: what a dropped callable's destructor posts is refused
         join();
         drop_all(take_all());
@@ -133,6 +136,8 @@ public:
 
     // After run() or join() has returned.
     stop_report report() const { return report_; }
+
+    unsigned workers() const { return config_.workers; }
 
 private:
     template <class F>

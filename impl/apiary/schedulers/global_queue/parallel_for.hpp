@@ -1,35 +1,50 @@
 // parallel_for: a loop in chunks, each of them a child of the caller, which helps.
 //
+//     whole = apiary::parallel_for(queue, 0, n, [&](auto i) { a[i] = f(i); });
+//     whole = apiary::parallel_for(queue, 0, n, [&](auto from, auto to) { move(&a[from], to - from); }, {.grain = 1000});
+//
+// tasks/loop_range.hpp has its form, its bodies and its bounds, which it has in common with fork_join's.
+//
 // Threads. Any, a task of the scheduler too.
-// Errors.  std::invalid_argument for a grain of 0. The first exception that leaves the body travels when all chunks that were
-//          posted have ended; the others are counted in the scheduler's report, as the first is. std::bad_alloc: nothing ran.
+// Grain.   0, automatic: 8 to 16 chunks for each worker, or as many as there are indices.
+// Errors.  The first exception that leaves the body travels when all chunks that were posted have ended; it ends its chunk alone.
+//          The others are counted in the scheduler's report, as the first is. std::bad_alloc: nothing ran.
+// Memory.  A task for each chunk, all of them before the first begins.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <type_traits>
 
 #include <apiary/schedulers/global_queue/global_queue.hpp>
+#include <apiary/tasks/loop_range.hpp>
 
 namespace apiary {
 
-// body(from, to) for chunks of `grain` elements, the last one perhaps shorter, that together are [first, last). Nothing to do
-// when last <= first. False: a stop refused or dropped chunks; those that began have ended.
-template <class Sync, class Index, class Body>
-[[nodiscard]] bool parallel_for(basic_global_queue<Sync>& queue, Index first, std::type_identity_t<Index> last,
-                                std::size_t grain, Body&& body) {
-    if (grain == 0) throw std::invalid_argument("parallel_for: grain is 0; it must be at least 1");
-    static_assert(std::is_integral_v<Index>, "parallel_for goes over indices");
-    if (last <= first) return true;
-    // Unsigned: the whole range of a signed type has more elements than it has positive numbers.
-    const auto begin = static_cast<std::uint64_t>(first);
-    const std::uint64_t chunks = (static_cast<std::uint64_t>(last) - begin - 1) / grain + 1;
+struct chunk_options {
+    std::size_t grain = 0;
+};
+
+// The last chunk may be shorter. False: a stop refused or dropped chunks; those that began have ended.
+template <class Sync, class First, class Last, class Body>
+    requires detail::loop_bounds<First, Last>
+[[nodiscard]] bool parallel_for(basic_global_queue<Sync>& queue, First first, Last last, Body&& body,
+                                const chunk_options& options = {}) {
+    const auto all = detail::range_between(first, last);
+    using index = std::remove_const_t<decltype(all.first)>;
+    if (all.size() == 0) return true;
+    constexpr std::uint64_t chunks_per_worker = 8;
+    const std::uint64_t chunk = all.chunk(options.grain, chunks_per_worker * queue.workers());
+    const std::uint64_t chunks = (all.size() - 1) / chunk + 1;
     typename basic_global_queue<Sync>::task_scope scope(queue);
     const std::size_t accepted = scope.run_all(chunks, [&](std::size_t i) {
-        const auto from = static_cast<Index>(begin + i * grain);
-        const auto to = i + 1 == chunks ? last : static_cast<Index>(begin + (i + 1) * grain);
-        return [&body, from, to] { body(from, to); };
+        const index from = all.at(i * chunk), to = i + 1 == chunks ? all.last : all.at((i + 1) * chunk);
+        return [&body, from, to] {
+            if constexpr (std::is_invocable_v<Body&, index, index>)
+                body(from, to);
+            else
+                for (index k = from; k != to; ++k) body(k);
+        };
     });
     return scope.wait() && accepted == chunks;
 }

@@ -117,6 +117,11 @@ TEST(co_task, passes_exceptions_to_its_awaiter) {
     EXPECT_EQ(pool.report().exceptions, 1U);
 }
 
+co_task<> keeps_the_worker(const std::atomic<bool>& go) {
+    while (!go) std::this_thread::yield();
+    co_return;
+}
+
 // The lowest address that any level saw.
 thread_local std::uintptr_t lowest = 0;
 [[gnu::noinline]] void look_at_the_stack() {
@@ -145,6 +150,57 @@ TEST(co_task, a_million_levels_deep_does_not_grow_the_stack) {
     const depth d = sync_wait(pool, measured(1'000'000));
     EXPECT_EQ(d.levels, 1'000'000U);
     EXPECT_LT(d.stack, 256U * 1024);  // 64 transfers, each a call where the compiler makes no tail calls
+}
+
+// A chain: each holds the one before it as an argument, and a share of a token.
+using token = std::shared_ptr<int>;
+co_task<> holds(co_task<> inner, token) { co_await std::move(inner); }
+co_task<> chain_of(unsigned tasks, const token& all) {
+    co_task<> t = holds(co_task<>(), all);
+    while (--tasks != 0) t = holds(std::move(t), all);
+    return t;
+}
+constexpr unsigned long_chain =
+    apiary::frame_storage<apiary::real_sync>::recycles ? 1'000'000 : 100'000;  // fewer under sanitizers
+
+TEST(co_task, a_chain_of_a_million_arguments_is_dropped_without_growing_the_stack) {
+    const token all = std::make_shared<int>();
+    (void)chain_of(long_chain, all);
+    EXPECT_EQ(all.use_count(), 1);
+}
+
+TEST(co_task, a_chain_of_a_million_arguments_that_never_begins_does_not_grow_the_stack) {
+    const token all = std::make_shared<int>();
+    coro_pool pool({.workers = 1});
+    pool.start();
+    std::atomic<bool> go = false;
+    ASSERT_TRUE(pool.spawn(keeps_the_worker(go)));
+    ASSERT_TRUE(pool.spawn(chain_of(long_chain, all)));
+    pool.request_stop(apiary::co_stop::cancel);
+    go = true;
+    pool.stop();
+    EXPECT_EQ(all.use_count(), 1);
+    EXPECT_EQ(pool.report().cancelled, 1U);
+}
+
+// What a frame holds goes in the order of the language: the last member of an argument first, the frame that it holds too.
+struct says_its_end {
+    std::string* to;
+    char name;
+    ~says_its_end() { *to += name; }
+};
+struct data_and_task {
+    std::unique_ptr<says_its_end> data;
+    co_task<> uses_it;
+};
+co_task<> uses(std::unique_ptr<says_its_end>) { co_return; }
+co_task<> owns(data_and_task) { co_return; }
+
+TEST(co_task, what_a_dropped_task_holds_goes_in_the_order_of_the_language) {
+    std::string order;
+    const auto called = [&](char name) { return std::make_unique<says_its_end>(&order, name); };
+    (void)owns({called('a'), owns({called('b'), uses(called('c'))})});
+    EXPECT_EQ(order, "cba");
 }
 
 co_task<std::uint64_t> one_after_the_other(std::uint64_t times) {

@@ -1,6 +1,7 @@
 // The stop of a coroutine pool: which spawns are accepted, what ends how, what the report says.
 #include <apiary/coroutines/channel.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
+#include <apiary/testing/comes_true.hpp>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +9,8 @@
 #include <chrono>
 #include <coroutine>
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -278,6 +281,44 @@ TEST(coro_stop, a_pool_that_is_destroyed_cancels_and_waits) {
     opener.join();
     EXPECT_FALSE(g.somebody_waits()) << "it was brought back before the pool was gone";
     EXPECT_EQ(n, 0U) << "cancelled";
+}
+
+co_task<> owns(std::shared_ptr<coro_pool>, const std::atomic<bool>& go) {
+    while (!go) co_await apiary::yield_turn();
+}
+co_task<> lets_go(std::shared_ptr<coro_pool> pool, const std::atomic<bool>& go, std::atomic<unsigned>& n) {
+    while (!go) co_await apiary::yield_turn();
+    const std::stop_token token = pool->stop_token();
+    pool.reset();
+    EXPECT_TRUE(token.stop_requested());
+    co_await counts(n);
+}
+co_task<> receives_nothing(apiary::channel<int>& from, std::atomic<unsigned>& n) {
+    const auto got = co_await from.receive();
+    if (got.how == apiary::awaited::cancelled) ++n;
+}
+
+// It cannot wait for the end of the coroutine that it is called by, so it waits for none; what lives is told to end.
+TEST(coro_stop, a_pool_whose_last_owner_is_its_own_coroutine_cancels_and_ends_behind_it) {
+    for (const unsigned workers : {1U, 3U})
+        for (const bool by_its_end : {true, false}) {
+            std::atomic<bool> go = false;
+            std::atomic<unsigned> n = 0;
+            apiary::channel<int> nothing_comes{1};
+            // It goes with what the pool consists of.
+            auto kept = std::make_shared<int>();
+            const std::weak_ptr<int> lives = kept;
+            auto pool = std::make_shared<coro_pool>(
+                apiary::co_config{.workers = workers, .on_exception = [kept](const std::exception_ptr&) {}});
+            kept.reset();
+            pool->start();
+            for (int i = 0; i != 2; ++i) ASSERT_TRUE(pool->spawn(receives_nothing(nothing_comes, n)));
+            ASSERT_TRUE(pool->spawn(by_its_end ? owns(pool, go) : lets_go(pool, go, n)));
+            pool.reset();
+            go = true;
+            EXPECT_TRUE(apiary::comes_true([&] { return lives.expired(); }));
+            EXPECT_EQ(n, by_its_end ? 2U : 3U);
+        }
 }
 
 co_task<> keeps_the_worker(std::atomic<bool>& began, const std::atomic<bool>& over) {

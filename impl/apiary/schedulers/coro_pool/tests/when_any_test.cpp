@@ -1,10 +1,13 @@
 // when_any: the first to end lets the parent go on; losers are asked to end, and may outlive it.
+#include <apiary/coroutines/channel.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/schedulers/coro_pool/when_any.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
@@ -147,6 +150,60 @@ TEST(when_any, a_stop_that_cancels_reaches_the_contenders) {
         EXPECT_EQ(asked, begun) << "one that had not begun never does";
         EXPECT_GE(asked, wait_for);
         EXPECT_EQ(pool.report().cancelled, 1U);
+        EXPECT_EQ(pool.report().living, 0U);
+    }
+}
+
+// Races one below the other; at the bottom one waits for what never comes, and so does another of each.
+struct well {
+    apiary::channel<int> dry{1};
+    std::atomic<unsigned> waiting = 0, cancelled = 0;
+    std::uintptr_t lowest = UINTPTR_MAX, highest = 0;  // of the stack of the thread that asks for the stop
+
+    [[gnu::noinline]] void look_at_the_stack() {
+        const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+        lowest = std::min(lowest, here);
+        highest = std::max(highest, here);
+    }
+};
+co_task<int> waits_at(well& w) {
+    const std::stop_token token = co_await my_token();
+    const std::stop_callback looks(token, [&w] { w.look_at_the_stack(); });
+    ++w.waiting;
+    const auto got = co_await w.dry.receive();
+    if (got.how == apiary::awaited::cancelled) ++w.cancelled;
+    co_return 0;  // no exception: a hundred thousand of them would be most of the test
+}
+co_task<int> goes_down(well& w, unsigned levels) {
+    if (levels == 0) co_return co_await waits_at(w);
+    const auto first = co_await when_any(goes_down(w, levels - 1), waits_at(w));
+    co_return first.value;
+}
+co_task<> goes_to_the_bottom(well& w, unsigned levels) { (void)co_await goes_down(w, levels); }
+co_task<int> ends_when_all_wait(well& w, unsigned levels) {
+    while (w.waiting != levels + 1) co_await yield_turn();
+    co_return 1;
+}
+co_task<> beats_what_is_below(well& w, unsigned levels) {
+    const auto first = co_await when_any(goes_down(w, levels), ends_when_all_wait(w, levels));
+    EXPECT_EQ(first.index, 1U);
+}
+
+TEST(when_any, a_stop_that_goes_down_many_races_does_not_grow_the_stack) {
+    for (const bool by_a_winner : {false, true}) {
+        well w;
+        constexpr bool sanitized = !apiary::frame_storage<apiary::real_sync>::recycles;
+        const unsigned levels = sanitized || by_a_winner ? 20'000 : 100'000;
+        running_pool pool(1);
+        if (by_a_winner) {
+            sync_wait(pool, beats_what_is_below(w, levels));
+        } else {
+            ASSERT_TRUE(pool.spawn(goes_to_the_bottom(w, levels)));
+            while (w.waiting != levels + 1) std::this_thread::yield();
+        }
+        pool.stop(apiary::co_stop::cancel);
+        EXPECT_EQ(w.cancelled, levels + 1);
+        EXPECT_LT(w.highest - w.lowest, 256U * 1024);
         EXPECT_EQ(pool.report().living, 0U);
     }
 }

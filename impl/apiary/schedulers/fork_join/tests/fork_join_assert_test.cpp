@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <thread>
 
 namespace fork_join_assert_test {
@@ -49,6 +50,16 @@ TEST(fork_join_assertions, see_a_fork_by_the_worker_of_another_thread) {
                              }),
                  "another worker than its own");
     in_parallel([](context& w) { fork_join(w, [&w] { fork_join(w, [] {}, [] {}); }, [] {}); }, ends);
+}
+
+TEST(fork_join_assertions, see_a_pool_that_is_destroyed_by_what_it_runs) {
+    EXPECT_DEATH(
+        {
+            auto pool = std::make_unique<fork_join_pool>(apiary::fork_join_config{.workers = 2});
+            auto& runs = *pool;
+            runs.run([&] { pool.reset(); });
+        },
+        "keep an owner outside");
 }
 
 // The scope's job is still its worker's at the join, or on offer: `asked` decides.

@@ -46,7 +46,7 @@ TEST(parallel_for, goes_in_order_where_nobody_helps) {
 
 TEST(parallel_for, looks_as_often_as_the_grain_says) {
     const auto chunk = [](int n, std::size_t grain, unsigned workers) {
-        return apiary::detail::loop_range<int>{0, n}.chunk(grain, workers);
+        return apiary::detail::chunk_of(apiary::detail::loop_range<int>{0, n}, grain, workers);
     };
     EXPECT_EQ(chunk(100, 0, 2), 1U) << "behind every index of a short loop";
     EXPECT_EQ(chunk(1280, 0, 2), 10U);
@@ -71,7 +71,7 @@ constexpr bool can_be_bounds = requires(context& w, First first, Last last, void
     parallel_for(w, first, last, body);
     parallel_reduce(w, first, last, 0L, map, std::plus<>());
 };
-static_assert(can_be_bounds<int, std::size_t> && !can_be_bounds<double, double>);
+static_assert(can_be_bounds<int, std::size_t> && !can_be_bounds<double, double> && !can_be_bounds<bool, int>);
 
 // As unsigned numbers, -5 is above 5.
 TEST(parallel_for, refuses_a_negative_bound_beside_an_unsigned_one) {

@@ -38,9 +38,9 @@ int main() {
     scheduler.wait();
 
     // The next frame, in one call.
-    const bool whole =
-        apiary::parallel_for(scheduler, std::size_t{0}, particles.size(), chunk,
-                             [&](std::size_t from, std::size_t to) { move(&particles[from], to - from); });
+    const bool whole = apiary::parallel_for(
+        scheduler, 0, particles.size(), [&](std::size_t from, std::size_t to) { move(&particles[from], to - from); },
+        {.grain = chunk});
     if (!whole) return 1;
 
     for (const particle& p : particles)

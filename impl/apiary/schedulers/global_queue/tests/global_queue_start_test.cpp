@@ -7,6 +7,7 @@
 #include <atomic>
 #include <barrier>
 #include <cstddef>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -52,6 +53,23 @@ TEST(global_queue_start, is_ended_by_the_destructor_which_drains) {
         for (int i = 0; i < 100; ++i) ASSERT_TRUE(q.post([&] { ++ran; }));
     }
     EXPECT_EQ(ran, 100);
+}
+
+TEST(global_queue_start, of_a_scheduler_that_its_own_task_destroys_ends_the_program_with_the_remedy) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            auto q = std::make_shared<global_queue>(apiary::global_queue_config{.workers = 2});
+            q->start();
+            std::atomic<bool> go{false};
+            (void)q->post([q, &go] {
+                while (!go) std::this_thread::yield();
+            });
+            q.reset();
+            go = true;
+            for (;;) std::this_thread::yield();
+        },
+        "keep an owner outside");
 }
 
 // Nobody would run or drop what it posts.

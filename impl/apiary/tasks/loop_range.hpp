@@ -1,0 +1,64 @@
+// loop_range: the indices of a loop, and what the loops of all schedulers have in common.
+//
+//     parallel_for(queue, first, last, body);                     // global_queue/parallel_for.hpp
+//     parallel_for(w, first, last, body, {.grain = 100});         // fork_join/parallel.hpp
+//
+// When to use it. For a loop over [first, last) that a scheduler divides. When not: by users, who call the loops.
+//
+// Form.    The scheduler, the range, the body, then options. Grain: so many indices make a chunk; 0, as without it: automatic.
+// Body.    body(i) goes with every scheduler. A global_queue also takes body(from, to), which gets a chunk at a time; fork_join
+//          takes body(w, i), which also gets its worker.
+// Bounds.  Integers of 64 bits at most, but bool. The index is of their common type: from int 0 and std::size_t n it is
+//          std::size_t. A range whose first index is not below its last is empty. A bound that the common type does not hold, a
+//          negative one beside an unsigned one, is std::invalid_argument.
+//
+// Threads.   A value: any, each its own.
+// Tested by the tests of both loops.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <type_traits>
+
+namespace apiary::detail {
+
+template <class Bound>
+concept loop_bound = std::integral<Bound> && !std::same_as<std::remove_cv_t<Bound>, bool> && sizeof(Bound) <= 8;
+template <class First, class Last>
+concept loop_bounds = loop_bound<First> && loop_bound<Last>;
+
+// Read as an unsigned number a negative one would be beyond all others.
+template <class I, class Bound>
+I index_of_bound(Bound b) {
+    if constexpr (std::is_signed_v<Bound> && std::is_unsigned_v<I>)
+        if (b < 0) throw std::invalid_argument("parallel_for: a bound is negative, and the other one is unsigned");
+    return static_cast<I>(b);
+}
+
+template <class I>
+struct loop_range {
+    I first, last;
+    // Unsigned: the whole range of a signed type has more elements than it has positive numbers.
+    std::uint64_t size() const {
+        return first < last ? static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) : 0;
+    }
+    I at(std::uint64_t n) const { return static_cast<I>(static_cast<std::uint64_t>(first) + n); }
+    loop_range front(std::uint64_t n) const { return {first, at(n)}; }
+    loop_range behind(std::uint64_t n) const { return {at(n), last}; }
+
+    // The grain; without one what makes so many parts, `most` at most.
+    std::uint64_t chunk(std::size_t grain, std::uint64_t parts, std::uint64_t most = UINT64_MAX) const {
+        return grain != 0 ? grain : std::clamp<std::uint64_t>(size() / parts, 1, most);
+    }
+};
+
+template <class First, class Last>
+auto range_between(First first, Last last) {
+    using index = std::common_type_t<First, Last>;
+    return loop_range<index>{index_of_bound<index>(first), index_of_bound<index>(last)};
+}
+
+}  // namespace apiary::detail
