@@ -37,6 +37,7 @@
 #include <utility>
 #include <vector>
 
+namespace card_examples_test {
 namespace {
 
 std::atomic<int> used{0};
@@ -298,3 +299,4 @@ TEST(card, task_graph) {
 }
 
 }  // namespace
+}  // namespace card_examples_test

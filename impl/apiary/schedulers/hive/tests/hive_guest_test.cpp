@@ -21,6 +21,7 @@
 
 #include <apiary/testing/running_hive.hpp>
 
+namespace hive_guest_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -359,3 +360,4 @@ TEST(hive_guest, loops_that_come_and_go_beside_posts) {
 }
 
 }  // namespace
+}  // namespace hive_guest_test
