@@ -65,8 +65,12 @@ endif()
 # file is compiled again and again, does not.
 set(APIARY_FILES_PER_UNIT 1 CACHE STRING "How many sources of a test program or a library are compiled together; 1: each alone")
 function(apiary_compile_together target)
-  if(APIARY_FILES_PER_UNIT GREATER 1)
+  get_target_property(sources ${target} SOURCES)
+  list(LENGTH sources count)
+  if(APIARY_FILES_PER_UNIT GREATER 1 AND count GREATER 1)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${APIARY_FILES_PER_UNIT})
+    # g++ knows the files that a unit includes for headers, whose types other units would have under the same name.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
 

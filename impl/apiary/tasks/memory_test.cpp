@@ -14,20 +14,17 @@
 
 #include <apiary/testing/replaced_new.hpp>
 
-namespace memory_test {
 namespace {
 
 // Of slabs, which are aligned, and of what is as large as a magazine.
 std::atomic<int> large_allocations{0};
 
 }  // namespace
-}  // namespace memory_test
 
 void apiary::before_allocation(std::size_t bytes, std::size_t alignment) {
     if (alignment > alignof(std::max_align_t) || (bytes > 1000 && bytes < 1300)) ++large_allocations;
 }
 
-namespace memory_test {
 namespace {
 
 using storage = apiary::pooled_storage<>;
@@ -152,4 +149,3 @@ TEST(task_blocks, are_kept_down_to_the_last_one) {
 }
 
 }  // namespace
-}  // namespace memory_test

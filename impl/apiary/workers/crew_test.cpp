@@ -54,7 +54,7 @@ struct kind {
     using sync = real_sync;
     using driver = apiary::parker_driver<real_sync>;
     using task_type = typename Ready::task_type;
-    using parts = ::parts;
+    using parts = crew_test::parts;
     using ready = Ready;
     template <class Crew, class Worker>
     using sources = apiary::no_sources<Crew, Worker>;

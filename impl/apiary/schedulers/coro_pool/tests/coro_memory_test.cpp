@@ -21,7 +21,6 @@ void apiary::before_allocation(std::size_t, std::size_t alignment) {
     if (heap_is_empty) throw std::bad_alloc();
 }
 
-namespace coro_memory_test {
 namespace {
 
 using apiary::co_task;
@@ -236,4 +235,3 @@ TEST(coro_memory, a_pool_that_gets_no_memory_for_its_queue_ends_the_program) {
 }
 
 }  // namespace
-}  // namespace coro_memory_test

@@ -27,7 +27,7 @@ std::atomic<int> processors_left{1'000'000};
 
 // In place of the C library's, which it calls: as the system answers where a processor was taken away.
 extern "C" int pthread_setaffinity_np(pthread_t thread, std::size_t size, const cpu_set_t* mask) noexcept {
-    if (processors_left.fetch_sub(1) <= 0) return EINVAL;
+    if (coro_switches_test::processors_left.fetch_sub(1) <= 0) return EINVAL;
     using call = int (*)(pthread_t, std::size_t, const cpu_set_t*);
     static const auto next = reinterpret_cast<call>(::dlsym(RTLD_NEXT, "pthread_setaffinity_np"));
     return next(thread, size, mask);

@@ -10,7 +10,6 @@
 #include <memory>
 #include <thread>
 
-namespace fork_join_assert_test {
 namespace {
 
 using apiary::comes_true;
@@ -89,4 +88,3 @@ TEST(fork_join_assertions, see_a_scope_below_a_younger_fork_whose_other_branch_a
 }
 
 }  // namespace
-}  // namespace fork_join_assert_test

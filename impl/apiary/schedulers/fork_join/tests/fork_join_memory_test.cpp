@@ -14,7 +14,6 @@
 std::atomic<std::uint64_t> allocations = 0;
 void apiary::before_allocation(std::size_t, std::size_t) { ++allocations; }
 
-namespace fork_join_memory_test {
 namespace {
 
 using apiary::fork_join;
@@ -79,4 +78,3 @@ TEST(fork_join_memory, no_heap_call_behind_the_first_run) {
 }
 
 }  // namespace
-}  // namespace fork_join_memory_test

@@ -21,7 +21,6 @@
 
 #include <apiary/testing/replaced_new.hpp>
 
-namespace global_queue_test {
 namespace {
 
 using apiary::global_queue;
@@ -31,13 +30,11 @@ using apiary::stop_mode;
 thread_local int allocations_left = -1;
 
 }  // namespace
-}  // namespace global_queue_test
 
 void apiary::before_allocation(std::size_t, std::size_t) {
     if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
 }
 
-namespace global_queue_test {
 namespace {
 
 std::size_t threads_of_this_process() {
@@ -228,4 +225,3 @@ TEST(global_queue_idle, a_discarding_stop_ends_the_wait_for_tasks_that_never_run
 }
 
 }  // namespace
-}  // namespace global_queue_test

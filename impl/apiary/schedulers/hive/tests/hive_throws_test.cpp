@@ -20,7 +20,6 @@
 
 #include <apiary/testing/replaced_new.hpp>
 
-namespace hive_throws_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -30,13 +29,11 @@ using apiary::hive;
 thread_local int allocations_left = -1;
 
 }  // namespace
-}  // namespace hive_throws_test
 
 void apiary::before_allocation(std::size_t, std::size_t) {
     if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
 }
 
-namespace hive_throws_test {
 namespace {
 
 // Counts the live ones, and throws at the move that it is told.
@@ -323,4 +320,3 @@ TEST(throws, a_delay_that_is_no_number_counts_as_none) {
 }
 
 }  // namespace
-}  // namespace hive_throws_test

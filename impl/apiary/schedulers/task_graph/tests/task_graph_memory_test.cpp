@@ -13,7 +13,6 @@
 #include <apiary/schedulers/task_graph/graph_plan.hpp>
 #include <apiary/testing/replaced_new.hpp>
 
-namespace task_graph_memory_test {
 namespace {
 
 using apiary::ready_policy;
@@ -22,13 +21,11 @@ using apiary::task_graph;
 thread_local bool heap_is_empty = false;  // for this thread
 
 }  // namespace
-}  // namespace task_graph_memory_test
 
 void apiary::before_allocation(std::size_t, std::size_t) {
     if (heap_is_empty) throw std::bad_alloc();
 }
 
-namespace task_graph_memory_test {
 namespace {
 
 struct without_memory {
@@ -156,4 +153,3 @@ TEST(task_graph_memory, a_window_that_cannot_grow_stays) {
 }
 
 }  // namespace
-}  // namespace task_graph_memory_test
