@@ -4,7 +4,7 @@
 //
 // When to use it. By a wait for whichever comes first (select.hpp), as the home of its waiters: a structure takes the claim of
 // such a waiter before it hands over, and passes over one that has lost (wait_list). When not: for a wait in one list; the
-// structure's lock decides there who takes the waiter out, and that costs nothing more.
+// structure's lock decides there which thread takes the waiter out, and that costs nothing more.
 //
 // Threads.   take: any, with the lock of the structure that the waiter lies in, or for a waiter that lies in none.
 // Progress.  Wait-free: one compare-exchange.

@@ -117,7 +117,8 @@ public:
         if (first != nullptr) [[unlikely]] {
             if (first->listed.read() == listing::with_claim) [[unlikely]]
                 return claims_first();
-            (void)take(*first);
+            first->listed.write(listing::out);
+            all_.remove(first);
         }
         return first;
     }
