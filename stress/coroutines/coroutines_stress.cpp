@@ -273,7 +273,8 @@ coroutine sends_in_time(place, round& all, parcels& c, books& b, std::size_t me,
     all.ended();
 }
 // From either; with a permit that bounds how many receive at a time.
-coroutine receives_in_time(place, round& all, parcels& c, parcels& d, apiary::async_semaphore<chaos_sync>& s, books& b, timers& t) {
+coroutine receives_in_time(place, round& all, parcels& c, parcels& d, apiary::async_semaphore<chaos_sync>& s, books& b,
+                           timers& t) {
     co_await hop();
     for (unsigned i = 0;; ++i) {
         const auto soon = std::chrono::microseconds(10 * (i % 4));

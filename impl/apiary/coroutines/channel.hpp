@@ -199,6 +199,10 @@ public:
     limited<sending, Timers> send_until(Timers& t, T& value, std::int64_t deadline_ns) {
         return {t, deadline_ns, *this, value};
     }
+    template <timer_service Timers>
+    limited<sending, Timers> send_until(Timers& t, T&& value, std::int64_t deadline_ns) {
+        return {t, deadline_ns, *this, value};
+    }
     template <timer_service Timers, class Rep, class Period>
     limited<receiving, Timers> receive_for(Timers& t, std::chrono::duration<Rep, Period> delay) {
         return {t, deadline_after(t.now_ns(), delay), *this};

@@ -16,6 +16,7 @@
 // Result.    The wait's, which may be timed_out. cancelled: a stop was asked for, or the service ended.
 // Time.      sleeping.hpp's: nanoseconds of the service's clock. A deadline that has passed, so a delay of none or less: one
 //            look, and no wait. A delay beyond the clock's range: no limit.
+// Lifetime.  The structure and the service outlive it, until its coroutine has gone on.
 // Errors.    std::bad_alloc of the service's, where the wait has not been served meanwhile; it has left its list then.
 // Destruction of a frame that waits: as awaiter.hpp says, and nobody runs the time meanwhile.
 //

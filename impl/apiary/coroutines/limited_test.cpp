@@ -186,6 +186,33 @@ TEST_F(limits, what_was_not_sent_in_time_is_the_sender_s) {
     EXPECT_TRUE(c.try_receive());
     home.run_all();
     EXPECT_EQ(l.back(), "done, gone");
+    const auto until = [](coroutine_place<>, ints& to, stepped& t, std::int64_t deadline, lines& say) -> plain_coroutine<> {
+        const awaited how = co_await to.send_until(t, 7, deadline);
+        say.push_back(told(how));
+    };
+    ints d(1);
+    until(here(), d, timers, 0, l);
+    EXPECT_EQ(l.back(), "done") << "there is room";
+    until(here(), d, timers, 0, l);
+    EXPECT_EQ(l.back(), "timed out");
+    until(here(), d, timers, 10, l);
+    time_is(10);
+    EXPECT_EQ(l.back(), "timed out");
+    EXPECT_EQ(d.size(), 1U);
+}
+TEST_F(limits, an_event_with_a_limit) {
+    async_event<> e;
+    const auto waits = [](coroutine_place<>, async_event<>& of, stepped& t, lines& say) -> plain_coroutine<> {
+        const awaited how = co_await of.wait_for(t, 10ns);
+        say.push_back(told(how));
+    };
+    waits(here(), e, timers, l);
+    time_is(10);
+    waits(here(), e, timers, l);
+    e.set();
+    home.run_all();
+    EXPECT_EQ(l, (lines{"timed out", "done"}));
+    EXPECT_TRUE(no_timer());
 }
 TEST_F(limits, a_permit_goes_back_with_its_guard) {
     permits s(1);

@@ -20,6 +20,7 @@
 //            done, or cancelled where the service ended.
 // What is not an arm. A send: two selects that meet at a channel without room would each have to claim the other. A select
 //            takes its arms' awaitables by reference: await it where it stands; kept by name it does not compile.
+// Lifetime.  What its arms name outlives it, until its coroutine has gone on: also what another arm was faster than.
 // Errors.    std::bad_alloc of a timer service's, where no arm was served meanwhile; it has left all lists then.
 // Destruction of a frame that waits: as awaiter.hpp says. A frame that is dropped behind its hand-over gives back what it was
 //            given: a permit, a lock (a received value goes with it).
