@@ -1,9 +1,10 @@
 // Awaitables under many coroutines on a few threads, while another thread asks for stops: a mutex
-// excludes, a semaphore keeps its permits, a channel neither loses nor doubles, sleeps end once, and
-// every coroutine ends.
+// excludes, a semaphore keeps its permits, a channel neither loses nor doubles, waits with limits and
+// selects lose nothing, sleeps end once, and every coroutine ends.
 #include <apiary/coroutines/async_mutex.hpp>
 #include <apiary/coroutines/async_semaphore.hpp>
 #include <apiary/coroutines/channel.hpp>
+#include <apiary/coroutines/select.hpp>
 #include <apiary/coroutines/sleeping.hpp>
 #include <apiary/coroutines/timer_thread.hpp>
 
@@ -15,6 +16,8 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <apiary/contract/laws.hpp>
@@ -256,6 +259,85 @@ void channel_loses_nothing(apiary::stress::run& r, std::size_t capacity) {
             r.fail("value " + std::to_string(id) + (b.sent[id] ? " was lost" : " came though it was not sent"));
 }
 
+coroutine sends_in_time(place, round& all, parcels& c, books& b, std::size_t me, timers& t) {
+    co_await hop();
+    for (std::size_t i = 0; i != each; ++i) {
+        const std::size_t id = me * each + i;
+        parcel p = std::make_unique<std::size_t>(id);
+        const awaited how = co_await c.send_for(t, p, std::chrono::microseconds(10 * (i % 4)));
+        if (how == awaited::done) b.sent[id] = true;
+        if ((p == nullptr) != (how == awaited::done)) b.kept_wrong = true;
+        if (how == awaited::closed || how == awaited::cancelled) break;
+        all.run.progress();
+    }
+    all.ended();
+}
+// From either; with a permit that bounds how many receive at a time.
+coroutine receives_in_time(place, round& all, parcels& c, parcels& d, apiary::async_semaphore<chaos_sync>& s, books& b,
+                           timers& t) {
+    co_await hop();
+    for (unsigned i = 0;; ++i) {
+        const auto soon = std::chrono::microseconds(10 * (i % 4));
+        auto permit = co_await s.acquire_for(t, soon);
+        if (permit.how == awaited::cancelled) break;
+        if (!permit) continue;
+        awaited how;
+        parcel p;
+        if (i % 3 == 0) {
+            auto r = co_await c.receive_for(t, soon);
+            how = r.how;
+            if (r) p = std::move(*r.value);
+        } else {
+            auto r = co_await apiary::select(c.receive(), d.receive(), apiary::after(t, soon));
+            if (auto* const time = std::get_if<2>(&r)) {
+                if (*time == awaited::cancelled) break;
+                continue;
+            }
+            if (r.index() == 3) break;
+            auto& got = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
+            how = got.how;
+            if (got) p = std::move(*got.value);
+        }
+        if (how == awaited::closed || how == awaited::cancelled) break;
+        if (p != nullptr && b.came[*p].exchange(true)) b.doubled = true;
+        all.run.progress();
+    }
+    all.ended();
+}
+void limits_lose_nothing(apiary::stress::run& r) {
+    parcels c(2), d(0);
+    apiary::async_semaphore<chaos_sync> s(4);
+    books b;
+    timers t;
+    std::thread keeper([&] {
+        chaos::enter(1000);
+        t.run();
+    });
+    {
+        round all(r, r.opts.threads - 1);
+        r.describe = [&] { return "limits: " + std::to_string(all.left()) + " coroutines are left"; };
+        for (std::size_t i = 0; i != receivers; ++i) receives_in_time(all.next(i % 2 == 0), all, c, d, s, b, t);
+        for (std::size_t i = 0; i != senders; ++i) sends_in_time(all.next(), all, i % 2 == 0 ? c : d, b, i, t);
+        all.ask_for_stops(30);
+        if (r.seed % 3 == 0) t.stop();
+        if (r.seed % 2 == 0 && r.seed % 3 != 0) all.wait_for_all_but(static_cast<int>(receivers));
+        c.close();
+        d.close();
+        all.wait_for_all_but(0);
+        t.stop();
+        keeper.join();
+    }
+    for (parcels* const left : {&c, &d})
+        while (auto p = left->try_receive())
+            if (b.came[**p.value].exchange(true)) b.doubled = true;
+    if (b.doubled) r.fail("a value came twice, in waits with limits");
+    if (b.kept_wrong) r.fail("a value was sent in time and kept, or neither");
+    if (s.available() != 4) r.fail(std::to_string(s.available()) + " permits are left of 4");
+    for (std::size_t id = 0; id != b.sent.size(); ++id)
+        if (b.sent[id] != b.came[id])
+            r.fail("value " + std::to_string(id) + (b.sent[id] ? " was lost by a limit" : " came though it was not sent"));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -263,5 +345,6 @@ int main(int argc, char** argv) {
         mutex_excludes(r);
         semaphore_keeps_its_permits(r);
         for (const std::size_t capacity : {0U, 1U, 5U}) channel_loses_nothing(r, capacity);
+        limits_lose_nothing(r);
     });
 }

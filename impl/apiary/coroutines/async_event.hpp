@@ -1,6 +1,7 @@
 // async_event: a coroutine that finds it unset suspends until it is set. It stays set until a reset.
 //
 //     const awaited how = co_await e.wait();        // done, or cancelled
+//     const awaited how = co_await e.wait_for(timers, 5ms);     // or timed_out (limited.hpp)
 //
 // When to use it. To let many coroutines go on at once. When not: for one at a time, or so many
 // (async_semaphore); to hand a value over (channel).
@@ -20,8 +21,14 @@
 // Checked by model_check/coroutines/waiter_check.cpp. Tested by async_event_test.cpp.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+
 #include <apiary/coroutines/awaiter.hpp>
+#include <apiary/coroutines/limited.hpp>
+#include <apiary/coroutines/timer_service.hpp>
 #include <apiary/sync/real_sync.hpp>
+#include <apiary/timers/clock.hpp>
 
 namespace apiary {
 
@@ -55,6 +62,20 @@ public:
             this->how.write(awaited::cancelled);
             this->finish();
         }
+        // For limited and select.
+        bool look() { return of_.is_set(); }
+        bool withdraw() noexcept { return of_.forget(*this); }
+        joined join(claim<Sync>& by) {
+            {
+                const typename Sync::lock held(of_.mutex_);
+                if (!of_.set_) {
+                    of_.waiting_.append(*this, listing::with_claim);
+                    return joined::waits;
+                }
+            }
+            return by.take(*this) ? joined::served : joined::lost;
+        }
+        void give_back() noexcept {}
 
     private:
         async_event& of_;
@@ -68,13 +89,22 @@ public:
     async_event& operator=(const async_event&) = delete;
 
     awaiting wait() { return awaiting(*this); }
+    // The same with a limit (limited.hpp), or timed_out.
+    template <timer_service Timers, class Rep, class Period>
+    limited<awaiting, Timers> wait_for(Timers& t, std::chrono::duration<Rep, Period> delay) {
+        return {t, deadline_after(t.now_ns(), delay), *this};
+    }
+    template <timer_service Timers>
+    limited<awaiting, Timers> wait_until(Timers& t, std::int64_t deadline_ns) {
+        return {t, deadline_ns, *this};
+    }
 
     void set() {
         taken_waiters<Sync> all;
         {
             const typename Sync::lock held(mutex_);
             set_ = true;
-            while (awaiting* w = waiting_.take_first()) all.add(*w);
+            while (awaiting* w = waiting_.take_first_that_wins()) all.add(*w);
         }
         all.finish_all();
     }

@@ -1,6 +1,7 @@
 // async_mutex: one coroutine at a time; another that wants it suspends, and its thread goes on.
 //
 //     if (auto held = co_await m.lock()) { … }      // unlocked where `held` ends; false: cancelled
+//     if (auto held = co_await m.lock_for(timers, 5ms)) { … }      // false: held.how says why (limited.hpp)
 //
 // When to use it. For what coroutines share over an await inside. When not: where no await is
 // inside; a std::mutex held for a few steps costs less.
@@ -12,6 +13,8 @@
 // Checked by model_check/coroutines/async_semaphore_check.cpp. Tested by async_semaphore_test.cpp.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include <apiary/coroutines/async_semaphore.hpp>
@@ -53,9 +56,38 @@ public:
         async_mutex& mutex_;
     };
 
+    // With why it does not hold it.
+    struct [[nodiscard]] holder_or_why : holder {
+        awaited how;
+
+        explicit holder_or_why(async_mutex& m) : holder(m), how(awaited::done) {}
+        explicit holder_or_why(awaited why_not) : how(why_not) {}
+    };
+
+    class [[nodiscard]] locking_or_why : public semaphore::acquiring {
+    public:
+        explicit locking_or_why(async_mutex& m) : semaphore::acquiring(m.permit_), mutex_(m) {}
+        holder_or_why await_resume() {
+            const awaited end = this->resumed();
+            return end == awaited::done ? holder_or_why(mutex_) : holder_or_why(end);
+        }
+
+    private:
+        async_mutex& mutex_;
+    };
+
     async_mutex() = default;
 
     locking lock() { return locking(*this); }
+    // The delay begins with the call; the deadline is one of the service's clock.
+    template <timer_service Timers, class Rep, class Period>
+    limited<locking_or_why, Timers> lock_for(Timers& t, std::chrono::duration<Rep, Period> delay) {
+        return {t, deadline_after(t.now_ns(), delay), *this};
+    }
+    template <timer_service Timers>
+    limited<locking_or_why, Timers> lock_until(Timers& t, std::int64_t deadline_ns) {
+        return {t, deadline_ns, *this};
+    }
     holder try_lock() { return permit_.try_acquire() ? holder(*this) : holder(); }
 
     // As a holder does.

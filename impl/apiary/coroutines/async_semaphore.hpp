@@ -3,6 +3,12 @@
 //     const awaited how = co_await s.acquire();
 //     if (how == awaited::done) { …; s.release(); }
 //
+//     if (auto p = co_await s.acquire_permit()) …             // given back where `p` ends
+//     if (auto p = co_await s.acquire_for(timers, 5ms)) …     // the same with a limit (limited.hpp); else p.how says why not
+//
+// A permit as a guard goes back wherever it is dropped: by an exception, or as the result of a task that lost a when_any. One
+// that `acquire` gave is the caller's to release, and such a loser's is lost.
+//
 // When to use it. To bound how many coroutines do something at a time. When not: for threads, which
 // it would not block; for one permit with an owner (async_mutex).
 //
@@ -36,10 +42,15 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <utility>
 
 #include <apiary/coroutines/awaiter.hpp>
+#include <apiary/coroutines/limited.hpp>
+#include <apiary/coroutines/timer_service.hpp>
 #include <apiary/sync/real_sync.hpp>
+#include <apiary/timers/clock.hpp>
 
 namespace apiary {
 
@@ -69,6 +80,57 @@ public:
             return true;
         }
         void cancel() noexcept { from_.cancel(*this); }
+        // For limited and select.
+        bool look() { return from_.try_acquire(); }
+        bool withdraw() noexcept { return from_.forget(*this); }
+        joined join(claim<Sync>& by) {
+            {
+                const typename Sync::lock held(from_.mutex_);
+                if (!from_.had_one_after_all()) {
+                    from_.waiting_.append(*this, listing::with_claim);
+                    return joined::waits;
+                }
+            }
+            if (by.take(*this)) return joined::served;
+            from_.release();
+            return joined::lost;
+        }
+        void give_back() noexcept { from_.release(); }
+
+    private:
+        async_semaphore& from_;
+    };
+
+    // A permit, or why there is none.
+    class [[nodiscard]] permit {
+    public:
+        explicit permit(awaited why_none) : how(why_none) {}
+        explicit permit(async_semaphore& from) : from_(&from) {}
+        permit(permit&& other) noexcept : how(other.how), from_(std::exchange(other.from_, nullptr)) {}
+        permit& operator=(permit&& other) noexcept {
+            std::swap(how, other.how);
+            std::swap(from_, other.from_);
+            return *this;
+        }
+        ~permit() { release(); }
+
+        explicit operator bool() const { return from_ != nullptr; }
+        void release() {
+            if (from_ != nullptr) std::exchange(from_, nullptr)->release();
+        }
+        awaited how = awaited::done;
+
+    private:
+        async_semaphore* from_ = nullptr;
+    };
+
+    class [[nodiscard]] acquiring_permit : public acquiring {
+    public:
+        explicit acquiring_permit(async_semaphore& from) : acquiring(from), from_(from) {}
+        permit await_resume() {
+            const awaited end = this->resumed();
+            return end == awaited::done ? permit(from_) : permit(end);
+        }
 
     private:
         async_semaphore& from_;
@@ -90,6 +152,17 @@ public:
     }
 
     acquiring acquire() { return acquiring(*this); }
+    acquiring_permit acquire_permit() { return acquiring_permit(*this); }
+
+    // The delay begins with the call; the deadline is one of the service's clock.
+    template <timer_service Timers, class Rep, class Period>
+    limited<acquiring_permit, Timers> acquire_for(Timers& t, std::chrono::duration<Rep, Period> delay) {
+        return {t, deadline_after(t.now_ns(), delay), *this};
+    }
+    template <timer_service Timers>
+    limited<acquiring_permit, Timers> acquire_until(Timers& t, std::int64_t deadline_ns) {
+        return {t, deadline_ns, *this};
+    }
 
     void release(std::uint32_t permits = 1) {
         std::uint64_t seen = word_.load(std::memory_order_relaxed);
@@ -124,7 +197,11 @@ private:
         taken_waiters<Sync> next;
         {
             const typename Sync::lock held(mutex_);
-            for (; permits != 0 && !waiting_.empty(); --permits) next.add(*waiting_.take_first());
+            for (; permits != 0; --permits) {
+                acquiring* const w = waiting_.take_first_that_wins();
+                if (w == nullptr) break;
+                next.add(*w);
+            }
             const std::uint64_t cleared = waiting_.empty() ? word_.load(std::memory_order_relaxed) & waits : 0;
             word_.fetch_add(permits * one - cleared, std::memory_order_release);  // I1, S1
         }

@@ -4,6 +4,8 @@
 //
 //     const awaited how = co_await c.send(std::move(j));      // suspends while it is full
 //     c.close();                                              // what lies in it is still received
+//     auto r = co_await c.receive_for(timers, 5ms);           // or send_for: limited.hpp
+//     auto r = co_await select(a.receive(), b.receive());     // select.hpp
 //
 //     while (auto r = co_await c.receive()) use(*r.value);    // in another; suspends while it is empty
 //
@@ -20,7 +22,8 @@
 // Values.    T moves without throwing, under the lock: its moves and its destructor do not use the
 //            channel. send takes its value from where the caller
 //            holds it, and only when it answers `done`: what was not sent is still the caller's. A
-//            value handed to a receiver whose frame goes before it has gone on goes with it.
+//            value handed to a receiver whose frame goes before it has gone on goes with it, and so does what a receiver got
+//            that lost a when_any. A receive with a limit, or in a select, is served or leaves, and loses nothing.
 // Lifetime.  It outlives the awaits that it has ended, a close too, until their coroutines have gone on (async_event.hpp).
 // Bad input. Destroyed while a coroutine waits: ends the program. Closed twice: the second call
 //            answers false and does nothing. Sends behind a close answer `closed`.
@@ -40,21 +43,26 @@
 // Synchronisation. By the lock. The size is changed with it, and read without: a look decides
 // nothing but whether await_ready tries.
 //
-// Checked by model_check/coroutines/channel_check.cpp. Stressed by
-// stress/coroutines/coroutines_stress.cpp. Tested by channel_test.cpp.
+// Checked by model_check/coroutines/{channel,limited,select}_check.cpp. Stressed by
+// stress/coroutines/coroutines_stress.cpp. Tested by channel_test.cpp and limited_test.cpp.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
 #include <apiary/coroutines/awaiter.hpp>
 #include <apiary/coroutines/brief_lock.hpp>
+#include <apiary/coroutines/limited.hpp>
+#include <apiary/coroutines/timer_service.hpp>
 #include <apiary/coroutines/value_place.hpp>
 #include <apiary/sync/cache_line.hpp>
 #include <apiary/sync/real_sync.hpp>
+#include <apiary/timers/clock.hpp>
 
 namespace apiary {
 
@@ -99,6 +107,9 @@ public:
         // For awaiter.
         bool wait(stop_hooks<Sync>* stops) { return to_.joins(*this, to_.senders_, stops); }
         void cancel() noexcept { to_.cancel(to_.senders_, *this); }
+        // For limited.
+        bool look() { return to_.settle(*this); }
+        bool withdraw() noexcept { return to_.forget(to_.senders_, *this); }
 
     private:
         friend channel;
@@ -125,6 +136,13 @@ public:
         // For awaiter.
         bool wait(stop_hooks<Sync>* stops) { return from_.joins(*this, from_.receivers_, stops); }
         void cancel() noexcept { from_.cancel(from_.receivers_, *this); }
+        // For limited and select.
+        bool look() { return from_.settle(*this); }
+        bool withdraw() noexcept { return from_.forget(from_.receivers_, *this); }
+        joined join(claim<Sync>& by) { return from_.joins_with_claim(*this, by); }
+        void give_back() noexcept {
+            if (this->how.read() == awaited::done) value_.drop();
+        }
 
     private:
         friend channel;
@@ -168,6 +186,33 @@ public:
     send_call send(T& value) { return {*this, value}; }
     send_call send(T&& value) { return {*this, value}; }
     receive_call receive() { return {*this}; }
+
+    // The same with a limit (limited.hpp): timed_out where the time comes first, and then nothing was sent or received.
+    // The delay begins with the call; the deadline is one of the service's clock.
+    template <timer_service Timers, class Rep, class Period>
+    limited<sending, Timers> send_for(Timers& t, T& value, std::chrono::duration<Rep, Period> delay) {
+        return {t, deadline_after(t.now_ns(), delay), *this, value};
+    }
+    template <timer_service Timers, class Rep, class Period>
+    limited<sending, Timers> send_for(Timers& t, T&& value, std::chrono::duration<Rep, Period> delay) {
+        return {t, deadline_after(t.now_ns(), delay), *this, value};
+    }
+    template <timer_service Timers>
+    limited<sending, Timers> send_until(Timers& t, T& value, std::int64_t deadline_ns) {
+        return {t, deadline_ns, *this, value};
+    }
+    template <timer_service Timers>
+    limited<sending, Timers> send_until(Timers& t, T&& value, std::int64_t deadline_ns) {
+        return {t, deadline_ns, *this, value};
+    }
+    template <timer_service Timers, class Rep, class Period>
+    limited<receiving, Timers> receive_for(Timers& t, std::chrono::duration<Rep, Period> delay) {
+        return {t, deadline_after(t.now_ns(), delay), *this};
+    }
+    template <timer_service Timers>
+    limited<receiving, Timers> receive_until(Timers& t, std::int64_t deadline_ns) {
+        return {t, deadline_ns, *this};
+    }
 
     // done, closed, or would_wait.
     awaited try_send(T& value) {
@@ -219,13 +264,14 @@ private:
     // With the lock held. Of would_wait nothing has changed. `to` is to be finished without it.
     [[gnu::always_inline]] awaited put(T& value, receiving*& to) {
         if (closed_) return awaited::closed;
-        to = receivers_.take_first();
-        if (to != nullptr)
+        to = receivers_.take_first_that_wins();
+        if (to != nullptr) [[unlikely]] {
             to->value_.put(std::move(value));
-        else if (size() != capacity_)
-            lay_down(value);
-        else
+            return awaited::done;
+        }
+        if (capacity_ == size()) [[unlikely]]
             return awaited::would_wait;
+        lay_down(value);
         return awaited::done;
     }
 
@@ -294,6 +340,24 @@ private:
         ends(w, how, served);
         return false;
     }
+    // As an arm of a select. It takes the claim before the value, so that a select which was served elsewhere takes none.
+    // No arm sends, so a sender that waits needs no claim of its own and is there to be served.
+    joined joins_with_claim(receiving& w, claim<Sync>& by) {
+        sending* served = nullptr;
+        awaited how;
+        {
+            const inside_it inside(lock_);
+            if (size() == 0 && senders_.empty() && !closed_) {
+                receivers_.append(w, listing::with_claim);
+                return joined::waits;
+            }
+            if (!by.take(w)) return joined::lost;
+            how = get(w.value_, served);
+        }
+        Sync::reach("channel.arm_need_not_wait");
+        ends(w, how, served);
+        return joined::served;
+    }
     template <class Waiter>
     [[gnu::always_inline]] static void ends(Waiter& w, awaited how, other_of<Waiter>* served) {
         if (how != awaited::done) w.how.write(how);  // it begins as that
@@ -307,7 +371,7 @@ private:
 
     template <class Waiter>
     static void end_all(wait_list<Waiter>& list, taken_waiters<Sync>& ended) {
-        while (Waiter* w = list.take_first()) {
+        while (Waiter* w = list.take_first_that_wins()) {
             w->how.write(awaited::closed);
             ended.add(*w);
         }

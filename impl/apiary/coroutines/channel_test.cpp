@@ -31,6 +31,8 @@ std::string told(awaited how) {
             return "closed";
         case awaited::would_wait:
             return "would wait";
+        case awaited::timed_out:
+            return "timed out";
     }
     return "nothing that is known";
 }

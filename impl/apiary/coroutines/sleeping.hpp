@@ -4,7 +4,7 @@
 //     if (how == awaited::cancelled) co_return;
 //
 // When to use it. With any timer service (timer_service.hpp). When not: to wait for something else
-// with a timeout: ask its stop token to stop from a timer.
+// with a timeout (limited.hpp, select.hpp; for what has none, ask its stop token to stop from a timer).
 //
 // Threads.   The coroutine goes on where its home brings it, told by a thread of the service's.
 // Result.    done: the deadline has passed, and not before. cancelled: a stop was asked for, or the

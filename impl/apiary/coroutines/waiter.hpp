@@ -4,13 +4,14 @@
 //   w.begin(promise.suspended_here());
 //   {lock; list.append(w);}               // await_suspend; the last that it does: the unlock publishes
 //
-//   {lock; mine = list.take(w);}          // or take_first: the thread that took it has won
+//   {lock; mine = list.take(w);}          // or take_first, take_first_that_wins: the thread that took it has won
 //   if (mine) w.finish();                 // without the lock
 //
 // When to use it. Inside an awaitable (awaiter.hpp has the rest of one). When not: for a thread
 // that waits; thread_latch blocks.
 //
-// Threads.   begin: the awaiting thread. append, take, take_first: with the lock of the structure.
+// Threads.   begin: the awaiting thread. append, take, take_first, take_first_that_wins, takes_its_claim: with the lock of
+//            the structure.
 //            finish: the thread that took it.
 // Progress.  finish: wait-free, but for what brings the coroutine back (home).
 // Lifetime.  Behind the lock of its append the waiter is no longer the awaiting thread's, and behind
@@ -19,7 +20,9 @@
 //            unlock: so the lock bears destruction once another thread could take it.
 //
 // Invariants
-//   I1  A waiter is taken once: `listed` turns false under the lock. So one thread finishes it.
+//   I1  A waiter is taken once: `listed` turns to `out` under the lock. So one thread finishes it.
+//   I2  A waiter with a claim (claim.hpp) is handed out behind the take of that claim; one that lost it leaves the list,
+//       and nobody finishes it.
 //
 // Synchronisation. The lock's, or where a service ends the wait second_of_two's: the thread that finishes a waiter sees
 // the frame as it was left.
@@ -28,6 +31,9 @@
 // "C++ Coroutines: Understanding operator co_await", 2017, has the danger; exhibits C06, C07, C09.
 #pragma once
 
+#include <cstdint>
+
+#include <apiary/coroutines/claim.hpp>
 #include <apiary/queues/linked_list.hpp>
 #include <apiary/sync/real_sync.hpp>
 #include <apiary/tasks/suspended.hpp>
@@ -35,7 +41,10 @@
 namespace apiary {
 
 // How an await ended, or a call that would have to wait.
-enum class awaited { done, cancelled, closed, would_wait };
+enum class awaited { done, cancelled, closed, would_wait, timed_out };
+
+// Whether a waiter lies in a list, and what takes it first needs.
+enum class listing : std::uint8_t { out, alone, with_claim };
 
 template <class Sync = real_sync>
 class waiter {
@@ -53,15 +62,24 @@ public:
         coroutine.resume();
     }
 
+    // For a waiter that was begun with a claim as its home. False: another has it.
+    [[nodiscard]] bool takes_its_claim() {
+        if (static_cast<claim<Sync>*>(coroutine_.read().where)->take(*this)) return true;
+        Sync::reach("waiter.passed_over");
+        return false;
+    }
+
     // By the thread that took it, before it finishes it; or by the awaiting one, which need not wait.
     typename Sync::template cell<awaited> how;
 
     // For lists.
     typename Sync::template cell<waiter*> before, behind;
-    typename Sync::template cell<bool> listed;
+    typename Sync::template cell<listing> listed;
 
 protected:
     ~waiter() = default;
+    // The same coroutine, brought back by way of `h`.
+    suspended<Sync> by_way_of(home<Sync>& h) { return {coroutine_.read().what, &h}; }
 
 private:
     typename Sync::template cell<suspended<Sync>> coroutine_;
@@ -76,14 +94,14 @@ public:
     wait_list& operator=(const wait_list&) = delete;
 
     bool empty() const { return all_.empty(); }
-    void append(Waiter& w) {
-        w.listed.write(true);
+    void append(Waiter& w, listing as = listing::alone) {
+        w.listed.write(as);
         all_.append(&w);
     }
     // False: another thread took it.
     [[nodiscard]] bool take(Waiter& w) {
-        if (!w.listed.read()) return false;
-        w.listed.write(false);
+        if (w.listed.read() == listing::out) return false;
+        w.listed.write(listing::out);
         all_.remove(&w);
         return true;
     }
@@ -93,8 +111,28 @@ public:
         if (first != nullptr) (void)take(*first);
         return first;
     }
+    // The same of a list in which some wait with a claim: the first that is to be served.
+    [[nodiscard]] Waiter* take_first_that_wins() {
+        auto* const first = static_cast<Waiter*>(all_.front());
+        if (first != nullptr) [[unlikely]] {
+            if (first->listed.read() == listing::with_claim) [[unlikely]]
+                return claims_first();
+            first->listed.write(listing::out);
+            all_.remove(first);
+        }
+        return first;
+    }
 
 private:
+    [[gnu::noinline, gnu::cold]] Waiter* claims_first() {
+        while (auto* const first = static_cast<Waiter*>(all_.front())) {
+            const bool alone = first->listed.read() == listing::alone;
+            (void)take(*first);
+            if (alone || first->takes_its_claim()) return first;  // I2
+        }
+        return nullptr;
+    }
+
     linked_list<typename Waiter::node> all_;
 };
 

@@ -3,7 +3,8 @@
 //     const auto [which, answer] = co_await when_any(ask(mirror_1), ask(mirror_2));     // co_task<T>, all of one T
 //
 // When to use it. Where the first answer counts: a request and its timeout. When not: where all are needed
-// (when_all); it is cheaper by far.
+// (when_all); it is cheaper by far. For a wait and its timeout, or the first of several waits: a loser that was served takes
+// what it was given with it, a value or a raw permit; receive_for, acquire_for and select lose nothing (coroutines/limited.hpp).
 //
 // Order.    The parent goes on when the first has ended, by a value or by an exception, which leaves the await. The
 //           stop token of all others then asks for their end, also when the parent's own token does.

@@ -1,6 +1,8 @@
 // Coroutines that sleep on a hive's timers, and come back to the hive: the bridge of
 // coroutines/delayed_posts.hpp.
+#include <apiary/coroutines/channel.hpp>
 #include <apiary/coroutines/delayed_posts.hpp>
+#include <apiary/coroutines/select.hpp>
 #include <apiary/coroutines/sleeping.hpp>
 
 #include <gtest/gtest.h>
@@ -9,6 +11,7 @@
 #include <chrono>
 #include <deque>
 #include <thread>
+#include <variant>
 
 #include <apiary/testing/plain_coroutine.hpp>
 #include <apiary/testing/running_hive.hpp>
@@ -103,6 +106,42 @@ TEST(sleeping_on_a_hive, deadline_and_cancel_race) {
     while (woke + cancelled < rounds) std::this_thread::yield();
     EXPECT_EQ(woke + cancelled, rounds);
     r.stop();
+}
+
+plain_coroutine<> receives(coroutine_place<>, delayed_posts<hive>& timers, apiary::channel<int>& c, std::atomic<int>& received,
+                           std::atomic<int>& none, std::atomic<int>& over) {
+    for (int i = 0;; ++i) {
+        const auto soon = std::chrono::microseconds(i % 3 * 20);
+        awaited how;
+        if (i % 2 == 0) {
+            const auto r = co_await c.receive_for(timers, soon);
+            how = r.how;
+        } else {
+            const auto r = co_await apiary::select(c.receive(), apiary::after(timers, soon));
+            how = r.index() == 0 ? std::get<0>(r).how : awaited::timed_out;
+        }
+        if (how == awaited::done) ++received;
+        if (how == awaited::closed) break;
+        if (how == awaited::timed_out) ++none;
+    }
+    ++over;
+}
+
+TEST(sleeping_on_a_hive, limits_and_selects_there_lose_nothing) {
+    running_hive r({.io_workers = 2});
+    to_a_hive home(r.h);
+    delayed_posts<hive> timers(r.h);
+    apiary::channel<int> c(1);
+    std::atomic<int> received = 0, none = 0, over = 0;
+    for (int i = 0; i != 3; ++i) receives({home}, timers, c, received, none, over);
+    int sent = 0;
+    for (int i = 0; i != 1000; ++i)
+        if (c.try_send(i) == awaited::done) ++sent;
+    while (none < 3) std::this_thread::yield();
+    c.close();
+    wait_for(over, 3);
+    r.stop();
+    EXPECT_EQ(received, sent);
 }
 
 }  // namespace

@@ -1,0 +1,58 @@
+// claim: what waits in several lists at once goes on for one of them; the first thread that takes the claim decides for which.
+//
+//     if (by.take(w)) …                             // w's list has won: hand over, then w.finish()
+//
+// When to use it. By a wait for whichever comes first (select.hpp), as the home of its waiters: a structure takes the claim of
+// such a waiter before it hands over, and passes over one that has lost (wait_list). When not: for a wait in one list; the
+// structure's lock decides there which thread takes the waiter out, and that costs nothing more.
+//
+// Threads.   take: any, with the lock of the structure that the waiter lies in, or for a waiter that lies in none.
+// Progress.  Wait-free: one compare-exchange.
+// Lifetime.  That of the frame it lies in. Behind an unlock a thread that has not won touches it no more.
+//
+// Synchronisation. None by the word, which decides and brings nothing: what the winner did comes by second_of_two, and the
+// losers leave by their structures' locks.
+//
+// Checked by model_check/coroutines/select_check.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <apiary/sync/real_sync.hpp>
+#include <apiary/tasks/suspended.hpp>
+
+namespace apiary {
+
+template <class Sync>
+class waiter;
+
+// How a waiter with a claim joined its list.
+enum class joined : std::uint8_t {
+    waits,   // it is in the list
+    served,  // it took the claim, and has what it wanted
+    lost     // another has taken the claim
+};
+
+template <class Sync = real_sync>
+class claim : public home<Sync> {
+public:
+    claim() { winner_.store(nullptr, std::memory_order_relaxed); }
+    claim(const claim&) = delete;
+    claim& operator=(const claim&) = delete;
+
+    // False: another waiter has it.
+    [[nodiscard]] bool take(waiter<Sync>& w) noexcept {
+        waiter<Sync>* none = nullptr;
+        return winner_.compare_exchange_strong(none, &w, std::memory_order_relaxed, std::memory_order_relaxed);
+    }
+    waiter<Sync>* winner() const noexcept { return winner_.load(std::memory_order_relaxed); }
+
+protected:
+    ~claim() = default;
+
+private:
+    typename Sync::template atomic<waiter<Sync>*> winner_;
+};
+
+}  // namespace apiary

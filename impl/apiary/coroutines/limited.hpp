@@ -1,0 +1,169 @@
+// limited: a wait that ends at a time at the latest, and loses nothing: it is served, or it leaves.
+//
+//     auto r = co_await c.receive_for(timers, 5ms);           // channel.hpp
+//     if (auto p = co_await s.acquire_for(timers, 5ms)) …     // async_semaphore.hpp; given back where `p` ends
+//     if (auto held = co_await m.lock_for(timers, 5ms)) …     // async_mutex.hpp
+//
+// When to use it. For a timeout of one such wait. When not: for the first of several (select.hpp). A when_any of a wait
+// and a sleep is no substitute: what the loser was given is gone with it.
+//
+// Why it loses nothing. The wait lies in its structure's list as any other does, and what takes it out, with the lock, has won:
+// the thread that serves it, or the time, or a stop. So no word more decides, and those that serve know nothing of limits.
+//
+// Threads.   Those of the wait; the time comes on a thread of the service's.
+// Progress.  That of the wait and, where it must wait, of the service's at and cancel. A coroutine that was served while the
+//            job of its time runs on another thread waits until that has returned: a pass of the structure's lock.
+// Result.    The wait's, which may be timed_out. cancelled: a stop was asked for, or the service ended.
+// Time.      sleeping.hpp's: nanoseconds of the service's clock. A deadline that has passed, so a delay of none or less: one
+//            look, and no wait. A delay beyond the clock's range: no limit.
+// Lifetime.  The structure and the service outlive it, until its coroutine has gone on.
+// Errors.    std::bad_alloc of the service's, where the wait has not been served meanwhile; it has left its list then.
+// Destruction of a frame that waits: as awaiter.hpp says, and nobody runs the time meanwhile.
+//
+// Invariants
+//   I1  The coroutine goes on behind the thread that suspends it and behind the one that took the wait out, whichever is
+//       second: so `at` has returned when the timer is cancelled.
+//   I2  It leaves the awaiter when the timer's job has ended.
+//
+// Synchronisation. The structure's lock; second_of_two; and
+//   S1  end_it: over_ store (release) -> end: acquire. The job's look at the frame comes before the frame goes on.
+//
+// Checked by model_check/coroutines/limited_check.cpp. Stressed by stress/coroutines/coroutines_stress.cpp. Tested by
+// limited_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <apiary/coroutines/awaiter.hpp>
+#include <apiary/coroutines/second_of_two.hpp>
+#include <apiary/coroutines/timer_service.hpp>
+#include <apiary/tasks/job.hpp>
+#include <apiary/tasks/suspended.hpp>
+
+namespace apiary {
+
+// A timer in a frame, against its Owner's other ends. Of the owner it asks
+//   bool time_ends(awaited why)    whether the wait ends by this: timed_out, or cancelled where the service drops it
+//   void goes_on()                 behind a true one
+template <timer_service Service, class Owner>
+class wait_limit : private job<typename Service::sync> {
+    using sync = typename Service::sync;
+
+public:
+    wait_limit(Service& s, std::int64_t deadline_ns, Owner& o)
+        : job<sync>(&end_it), service_(s), deadline_ns_(deadline_ns), owner_(o) {
+        over_.store(true, std::memory_order_relaxed);
+    }
+
+    bool has_come() const { return deadline_ns_ <= service_.now_ns(); }
+
+    // Once. What it throws has left no timer.
+    void begin() {
+        over_.store(false, std::memory_order_relaxed);
+        try {
+            service_.at(deadline_ns_, timed_, *this);
+        } catch (...) {
+            over_.store(true, std::memory_order_relaxed);
+            throw;
+        }
+    }
+    // When begin has returned, and the wait has been decided.
+    void end() noexcept {
+        if (over_.load(std::memory_order_acquire)) return;  // S1
+        service_.cancel(timed_);
+        if (over_.load(std::memory_order_acquire)) return;
+        sync::reach("wait_limit.waited_for_the_job");
+        (void)sync::spin_until(over_, [](bool over) { return over; });
+    }
+
+private:
+    static bool end_it(job<sync>& self, job_end how, any_worker*) {
+        auto& mine = static_cast<wait_limit&>(self);
+        Owner& owner = mine.owner_;
+        const bool decides = owner.time_ends(how == job_end::run ? awaited::timed_out : awaited::cancelled);
+        mine.over_.store(true, std::memory_order_release);  // S1; one that does not decide touches nothing from here on
+        if (decides) owner.goes_on();
+        return true;
+    }
+
+    Service& service_;
+    const std::int64_t deadline_ns_;
+    Owner& owner_;
+    typename Service::timed timed_;
+    typename sync::template atomic<bool> over_;
+};
+
+// `Wait` is an awaiter that also has
+//   bool look()                 as await_ready, but never false for what could be had
+//   bool withdraw() noexcept    takes it out of its list; false: another thread did
+template <class Wait, timer_service Service>
+class [[nodiscard]] limited final : public awaiter<limited<Wait, Service>, typename Service::sync>,
+                              private home<typename Service::sync> {
+    using sync = typename Service::sync;
+    friend wait_limit<Service, limited>;
+
+public:
+    template <class... Of>
+    limited(Service& s, std::int64_t deadline_ns, Of&... of) : wait_(of...), limit_(s, deadline_ns, *this) {}
+    ~limited() {
+        if (!this->left()) return;
+        (void)leaves(awaited::cancelled);  // before the timer goes, whose drop would let the coroutine go on
+        limit_.end();
+    }
+
+    bool await_ready() {
+        if (wait_.await_ready()) return true;
+        if (!limit_.has_come()) return false;
+        if (!wait_.look()) wait_.how.write(awaited::timed_out);
+        return true;
+    }
+    auto await_resume() {
+        (void)this->resumed();
+        limit_.end();  // I2
+        return wait_.await_resume();
+    }
+
+    // For awaiter.
+    bool wait(stop_hooks<sync>* stops) {
+        wait_.begin(this->by_way_of(*this));
+        if (!wait_.wait(nullptr)) return false;
+        try {
+            limit_.begin();
+        } catch (...) {
+            // The service may have dropped the job already: then it was that which took the wait out.
+            if (leaves(awaited::cancelled) || wait_.how.read() == awaited::cancelled) throw;
+        }
+        if (!this->listens(stops)) cancel();
+        return this->stays_suspended(suspended_and_over_);  // I1
+    }
+    void cancel() noexcept {
+        if (leaves(awaited::cancelled)) return wait_.finish();
+        sync::reach("limited.cancelled_too_late");
+    }
+
+private:
+    bool leaves(awaited why) noexcept {
+        if (!wait_.withdraw()) return false;
+        wait_.how.write(why);
+        return true;
+    }
+    // For wait_limit.
+    bool time_ends(awaited why) noexcept {
+        if (leaves(why)) return true;
+        sync::reach("limited.came_too_late");
+        return false;
+    }
+    void goes_on() noexcept { wait_.finish(); }
+
+    // By the thread that took the wait out.
+    void resume(job<sync>&) noexcept override {
+        if (suspended_and_over_.second()) this->finish();
+    }
+
+    Wait wait_;
+    wait_limit<Service, limited> limit_;
+    second_of_two<sync> suspended_and_over_;
+};
+
+}  // namespace apiary

@@ -1,0 +1,150 @@
+// Waits with a limit: the time against a send, a release, a close and a stop. Each value is received once or lies in the channel,
+// each permit is held or free.
+#include <array>
+#include <atomic>
+#include <chrono>
+
+#include <apiary/coroutines/async_semaphore.hpp>
+#include <apiary/coroutines/channel.hpp>
+#include <apiary/coroutines/timer_thread.hpp>
+
+#include "coroutine_scenario.hpp"
+
+namespace {
+
+using namespace apiary;
+using namespace apiary::model;
+
+constexpr std::chrono::nanoseconds soon(10);
+
+template <class Sync>
+struct limited_scenario : coroutine_scenario<Sync> {
+    using base = coroutine_scenario<Sync>;
+    timer_thread<Sync, parker_driver<Sync, typename Sync::parker>> timers;
+    channel<int, Sync> c{1};
+    stop_hooks<Sync> stop;
+    // std::atomic: the oracle is no part of what is checked.
+    std::atomic<int> sent = 0, received = 0, timed_out = 0, closed = 0, cancelled = 0;
+
+    coroutine<Sync> receives(typename base::place) {
+        const auto r = co_await c.receive_for(timers, soon);
+        ended(r.how);
+    }
+    void ended(awaited how) {
+        ++(how == awaited::done        ? received
+           : how == awaited::timed_out ? timed_out
+           : how == awaited::closed    ? closed
+                                       : cancelled);
+    }
+    void sends() {
+        if (c.try_send(1) == awaited::done) ++sent;
+    }
+    void after() {
+        Sync::law(received + timed_out + closed + cancelled == 1, "a wait did not end once");
+        const int left = c.try_receive() ? 1 : 0;
+        Sync::law(received + left == sent, "a value was lost, or came twice");
+        Sync::reach(received == 1 ? "limited.was_served" : timed_out == 1 ? "limited.timed_out" : "limited.ended_otherwise");
+    }
+};
+
+template <class Sync>
+struct send_meets_the_time : limited_scenario<Sync> {
+    static constexpr const char* what =
+        "a value is sent to a receiver whose time comes: it is received, or lies in the channel";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"limited.was_served", "limited.timed_out", "limited.came_too_late",
+                                           "timer_thread.cancelled_too_late", "wait_limit.waited_for_the_job"};
+    void before() { this->receives(this->here()); }
+    void thread(unsigned i) {
+        if (i == 0) return this->timers.run();
+        this->sends();
+        this->timers.stop();
+    }
+};
+APIARY_CHECK(send_meets_the_time);
+
+template <class Sync>
+struct receive_begins_while_both_come : limited_scenario<Sync> {
+    static constexpr const char* what = "a receiver begins to wait while a value is sent and while its time comes";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"limited.was_served", "awaiter.went_on", "channel.need_not_wait"};
+    void thread(unsigned i) {
+        if (i == 0) return this->timers.run();
+        if (i == 1) return (void)this->receives(this->here());
+        this->sends();
+        this->timers.stop();
+    }
+};
+APIARY_CHECK(receive_begins_while_both_come);
+
+template <class Sync>
+struct close_meets_the_time : limited_scenario<Sync> {
+    static constexpr const char* what = "a channel closes while a receiver's time comes: it is told one of the two";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"limited.timed_out", "limited.came_too_late", "limited.ended_otherwise"};
+    void before() { this->receives(this->here()); }
+    void thread(unsigned i) {
+        if (i == 0) return this->timers.run();
+        (void)this->c.close();
+        this->timers.stop();
+    }
+};
+APIARY_CHECK(close_meets_the_time);
+
+template <class Sync>
+struct stop_meets_the_time_and_a_send : limited_scenario<Sync> {
+    static constexpr const char* what = "a stop, a send and the time at once: one of them ends the wait";
+    static constexpr unsigned threads = 3;
+    static constexpr std::array must_reach{"limited.was_served", "limited.timed_out", "limited.ended_otherwise",
+                                           "limited.cancelled_too_late"};
+    void before() { this->receives(this->here(this->stop)); }
+    void thread(unsigned i) {
+        if (i == 0) return this->timers.run();
+        if (i == 1) return this->sends();
+        this->stop.ask();
+        this->timers.stop();
+    }
+};
+APIARY_CHECK(stop_meets_the_time_and_a_send);
+
+template <class Sync>
+struct release_meets_the_time : coroutine_scenario<Sync> {
+    static constexpr const char* what =
+        "a permit is released while the time of the first that waits comes: it has it, or the second; it goes back then";
+    static constexpr unsigned threads = 2;
+    static constexpr std::array must_reach{"limited.came_too_late", "acquire.was_served", "acquire.timed_out"};
+    using base = coroutine_scenario<Sync>;
+    timer_thread<Sync, parker_driver<Sync, typename Sync::parker>> timers;
+    async_semaphore<Sync> s{1};
+    std::atomic<int> first = 0, second = 0, timed_out = 0, holds = 0;
+    coroutine<Sync> acquires_for(typename base::place) {
+        auto p = co_await s.acquire_for(timers, soon);
+        if (p) Sync::law(++holds == 1, "two hold one permit");
+        ++(p ? first : timed_out);
+        if (p) --holds;
+    }
+    coroutine<Sync> acquires(typename base::place) {
+        auto p = co_await s.acquire_permit();
+        Sync::law(++holds == 1, "two hold one permit");
+        ++second;
+        --holds;
+    }
+    void before() {
+        Sync::law(s.try_acquire(), "the first permit");
+        acquires_for(this->here());
+        acquires(this->here());
+    }
+    void thread(unsigned i) {
+        if (i == 0) return timers.run();
+        s.release();
+        timers.stop();
+    }
+    void after() {
+        Sync::law(first + timed_out == 1 && second == 1, "a wait did not end once");
+        Sync::law(s.available() == 1, "a permit was lost, or made");
+        Sync::reach(first == 1 ? "acquire.was_served" : "acquire.timed_out");
+    }
+};
+APIARY_CHECK(release_meets_the_time);
+
+}  // namespace
