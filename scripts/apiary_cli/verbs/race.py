@@ -186,6 +186,9 @@ def audit_all(race: rounds.Race) -> None:
     for one in race.audits:
         if one["found"]:
             warn(f"{one['subject']} is not believed in {one['scenario']}: {one['found']}")
+        elif not one["proved"]:
+            warn(f"{one['subject']} in {one['scenario']}: its audit has proved nothing, since runs failed, or others kept them "
+                 "from running; its rows are believed. A quiet machine can tell")
 
 
 def seconds_left(race: rounds.Race) -> float:
