@@ -12,7 +12,9 @@
 namespace apiary {
 
 struct task_graph_config {
-    std::vector<unsigned> workers = {1};  // threads of each worker type; 0 to 279
+    // Threads of each worker type, 0 to 279. One, however many processors there are: the submitter helps beside it.
+    // default_workers() (sync/processors.hpp) is how many can run at once, with the control group's quota.
+    std::vector<unsigned> workers = {1};
     bool submitter_helps = true;          // with tasks of type 0, while it waits
     std::size_t window = 16384;           // tasks that live; a power of two
     std::size_t dependencies = 65536;     // of all that live; a power of two, at most 131072
