@@ -198,7 +198,7 @@ def measure(
 def run_subject(
     race: Race, point: Point, words: list[str], folder: Path, padding: int = 0, watch: Callable[[int, float], float | None] | None = None
 ) -> proc.Done:
-    """One process, and beside it the rivals that the point asks for."""
+    """One process, and beside it the rivals that the point asks for, within the quota that it asks for."""
     where = affinity(point.placement)
     rivals = [proc.Child(proc.Spec(RIVAL, affinity=where)) for _ in range(point.rivals)]
     try:
