@@ -1,6 +1,7 @@
 // default_workers and the quota, over made-up trees of control groups.
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,16 @@ TEST(cpu_quota, is_the_smallest_of_the_group_and_those_above_it_rounded_up) {
         const made_up_tree tree(c.groups, c.mounts, c.files);
         EXPECT_EQ(apiary::cpu_quota(tree.places()), c.quota) << c.what;
     }
+}
+
+TEST(cpu_quota, leaves_no_file_open) {
+    const made_up_tree tree("0::/app\n", v2, {{"v2/app/cpu.max", "200000 100000\n"}});
+    const auto open_files = [] {
+        return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+    };
+    const auto before = open_files();
+    (void)apiary::cpu_quota(tree.places());
+    EXPECT_EQ(open_files(), before);
 }
 
 TEST(cpu_quota, is_none_without_any_file) {
