@@ -42,7 +42,7 @@ namespace detail {
 inline std::string text_of(const std::string& path) {
     std::string all;
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return all;
+    if (file == -1) return all;
     const struct closes {
         int file;
         ~closes() { ::close(file); }
@@ -87,10 +87,9 @@ inline std::string unescaped(std::string_view path) {
 
 // A whole number at the beginning, up to a blank, a newline or the end; else 0.
 inline long long whole(std::string_view text) {
-    long long n = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-    const bool ends = end == text.data() + text.size() || *end == ' ' || *end == '\n';
-    return error == std::errc() && ends ? n : 0;
+    long long n = 0;  // and stays so where there is none, or one beyond all bounds
+    const char* const end = std::from_chars(text.data(), text.data() + text.size(), n).ptr;
+    return end == text.data() + text.size() || *end == ' ' || *end == '\n' ? n : 0;
 }
 
 // In processors, rounded up; 0: none.
