@@ -23,6 +23,7 @@
 
 #include <apiary/testing/plain_coroutine.hpp>
 
+namespace limited_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -556,3 +557,4 @@ TEST(ledgers, a_permit_is_held_or_free) {
 }
 
 }  // namespace
+}  // namespace limited_test

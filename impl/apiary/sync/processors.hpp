@@ -1,6 +1,7 @@
-// The processors that a thread may use, and threads that are bound to one of them.
+// The processors that a thread may use, how many workers that makes, and threads that are bound to one of them.
 //
-// Threads. Any. Errors. usable_processors: none; bind_to: std::system_error where the system refuses.
+// Threads. Any. Errors. usable_processors, default_workers: std::bad_alloc; bind_to: std::system_error where the system
+// refuses.
 #pragma once
 
 #include <pthread.h>
@@ -11,6 +12,8 @@
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include <apiary/sync/cpu_quota.hpp>
 
 namespace apiary {
 
@@ -26,6 +29,14 @@ inline std::vector<int> usable_processors() {
         for (unsigned p = 0; p < std::clamp(std::thread::hardware_concurrency(), 1U, unsigned{CPU_SETSIZE}); ++p)
             all.emplace_back(static_cast<int>(p));
     return all;
+}
+
+// How many workers a pool has that was not told: one for each usable processor, and no more than the control group's quota
+// lets run at once (cpu_quota.hpp); at least 1.
+inline unsigned default_workers(const cgroup_places& places = {}) {
+    const std::size_t usable = usable_processors().size();
+    const unsigned long long quota = cpu_quota(places);
+    return static_cast<unsigned>(quota == 0 ? usable : std::min<unsigned long long>(quota, usable));
 }
 
 inline void bind_to(std::thread& t, int processor) {

@@ -167,6 +167,8 @@ public:
     }
     // Any thread's. True: it slept, and the caller must wake it.
     [[nodiscard]] bool claim() { return sleeper_.claim(); }
+    // By a task on it: its next own task is the oldest, as long as tasks are long (fairness.hpp); else it is the newest.
+    bool takes_its_oldest() const { return fairness_.oldest_first(); }
     const task_runner<sync>& books() const { return runner_; }
     worker_tallies<sync>& tallies() { return tallies_; }
     worker_counters counters() const {

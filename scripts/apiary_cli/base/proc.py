@@ -67,6 +67,7 @@ class Spec:
     merge: bool = False  # standard error into standard output
     on_line: Callable[[str], None] | None = None
     affinity: set[int] | None = None
+    group: Path | None = None  # cgroup.procs of the control group that it joins before it begins
     tag: object = None
     keep: int = KEPT
     file_size: int | None = None  # the largest file that it may write
@@ -97,6 +98,8 @@ class Child:
                 os._exit(127)
             if affinity:
                 os.sched_setaffinity(0, affinity)
+            if spec.group:
+                spec.group.write_text("0")  # whoever writes it
             if spec.file_size is not None:
                 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]  # this process may be held to less
                 most = spec.file_size if hard == resource.RLIM_INFINITY else min(hard, spec.file_size)

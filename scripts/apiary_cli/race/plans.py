@@ -17,7 +17,7 @@ from .tables import label_of, params_text
 from .toml_file import TomlFile
 
 PLACEMENTS = ("free", "one_cpu")
-RUNNERS = ("rivals", "workers")  # among a point's parameters: those that the runner obeys and no subject is told as one
+RUNNERS = ("quota", "rivals", "workers")  # among a point's parameters: those that the runner obeys and no subject is told as one
 FOLDER, USUAL = BENCH / "plans", "quick"
 MOST_MINUTES, MOST_SECONDS, MOST_POSTS, MOST_PARAMETER = 60 * 24 * 365, 3600.0, 10**7, 2**32 - 1
 AT_LEAST_ONE = ("pending", "producers", "threads")  # parameters of which 0 makes no sense
@@ -36,7 +36,8 @@ KINDS = SIZES | {
     "point": toml_file.tables('{ scenario = "successor" }', 0),
 }
 POINT = {
-    "scenario": toml_file.one_of("scenario", SCENARIOS), "rivals": toml_file.whole(most=64), "workers": toml_file.whole(most=4096),
+    "scenario": toml_file.one_of("scenario", SCENARIOS), "rivals": toml_file.whole(most=64), "quota": toml_file.whole(most=409_600),
+    "workers": toml_file.whole(most=4096),
     "placement": toml_file.one_of("placement", PLACEMENTS), "seconds": toml_file.above_zero(MOST_SECONDS),
     "times": toml_file.whole(most=100), "every": toml_file.whole(most=100), "blocks": toml_file.whole(most=1000),
     "params": toml_file.table("{ rate = 1000 }"),
@@ -92,6 +93,11 @@ class Point:
     def rivals(self) -> int:
         """So many processes of the runner compute beside each run, where it is pinned to: somebody else's work."""
         return int(dict(self.params).get("rivals", 0))
+
+    @property
+    def quota(self) -> int:
+        """Hundredths of a processor that each run may use, all its threads together; 0: no limit."""
+        return int(dict(self.params).get("quota", 0))
 
     def runs_in(self, number: int) -> bool:
         """Whether it is one of the points of that round, from 1."""

@@ -20,7 +20,7 @@ from typing import Callable, Iterator
 from ..base import proc, stats
 from ..base.errors import Stopped
 from ..base.say import warn
-from . import disturbance, histogram, planfile, plausible, subjects, tables
+from . import disturbance, histogram, planfile, plausible, quota, subjects, tables
 from .eta import Eta
 from .metrics import unit_of
 from .plans import Plan, Point
@@ -198,12 +198,13 @@ def measure(
 def run_subject(
     race: Race, point: Point, words: list[str], folder: Path, padding: int = 0, watch: Callable[[int, float], float | None] | None = None
 ) -> proc.Done:
-    """One process, and beside it the rivals that the point asks for."""
+    """One process, and beside it the rivals that the point asks for, within the quota that it asks for."""
     where = affinity(point.placement)
     rivals = [proc.Child(proc.Spec(RIVAL, affinity=where)) for _ in range(point.rivals)]
     try:
         limit = race.timeout or point.time_limit()
-        return subjects.run(words, cwd=folder, env=base_environment(padding), timeout=limit, affinity=where, watch=watch)
+        with quota.around(point) as group:
+            return subjects.run(words, cwd=folder, env=base_environment(padding), timeout=limit, affinity=where, watch=watch, group=group)
     finally:
         proc.end_all(rivals)
 

@@ -18,7 +18,7 @@ from ..base.errors import Fault, HARNESS, INCORRECT, INVALID_BATCH, USAGE, unkno
 from ..base.say import Progress, colour, counted, duration, heading, say, warn
 from ..verify import checks, stressing, verification
 from ..verify.verdicts import closing, wrong as deviates
-from ..race import audit, eta, folder, ledger, plans, probes, resuming, rounds, subjects, tables, unpaired
+from ..race import audit, eta, folder, ledger, plans, probes, quota, resuming, rounds, subjects, tables, unpaired
 from ..analysis import comparing, findings, standing, summary, verdict
 from ..analysis.comparing import Comparison
 from . import entrants, prove, report, setup, stress
@@ -116,7 +116,9 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
     found = plans.read(Path(name)) if name.endswith(".toml") else plans.plan(name)
     if args.subject:
         found = dataclasses.replace(found, subjects=())
-    return plans.narrowed(found, args.scenario, args.rounds, args.placement, args.limit, args.block_ms, args.point)
+    found = plans.narrowed(found, args.scenario, args.rounds, args.placement, args.limit, args.block_ms, args.point)
+    quota.must_be_possible(found.points)
+    return found
 
 
 def short_verification() -> list[str]:
@@ -186,6 +188,9 @@ def audit_all(race: rounds.Race) -> None:
     for one in race.audits:
         if one["found"]:
             warn(f"{one['subject']} is not believed in {one['scenario']}: {one['found']}")
+        elif not one["proved"]:
+            warn(f"{one['subject']} in {one['scenario']}: its audit has proved nothing, since runs failed, or others kept them "
+                 "from running; its rows are believed. A quiet machine can tell")
 
 
 def seconds_left(race: rounds.Race) -> float:

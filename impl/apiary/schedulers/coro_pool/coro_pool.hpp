@@ -42,7 +42,7 @@
 namespace apiary {
 
 struct co_config {
-    unsigned workers = 0;                      // 1 … 280; 0: one for each processor that this process may use
+    unsigned workers = 0;                      // 1 … 280; 0: default_workers() (sync/processors.hpp)
     std::int64_t linger_ns = usual_linger_ns;  // so long a worker looks for work before it sleeps; 0: not at all
     exception_handler on_exception = {};       // of detached coroutines, on the worker
     // The seed's optimisations; README.md has what each brings. linger_ns is one, frame pooling another (heap_frames).
@@ -190,14 +190,14 @@ private:
                 .steal_rounds = c.stealing ? 2U : 0U,
                 .looks_before_sleep = 0};
     }
-    // The first so many that this thread may use, all for 0. std::invalid_argument: there are not so many.
+    // The first so many that this thread may use, default_workers() for 0. std::invalid_argument: there are not so many.
     static std::vector<int> processors_for(unsigned workers) {
         std::vector<int> there = usable_processors();
         if (workers > there.size())
             throw std::invalid_argument("coro_pool: " + std::to_string(workers) +
                                         " pinned workers, but this process may use " + std::to_string(there.size()) +
                                         " processors; without pinned they may share them");
-        there.resize(workers != 0 ? workers : std::min<std::size_t>(there.size(), max_workers));
+        there.resize(workers != 0 ? workers : std::min({std::size_t{default_workers()}, there.size(), std::size_t{max_workers}}));
         return there;
     }
 

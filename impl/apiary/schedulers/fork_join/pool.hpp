@@ -31,7 +31,7 @@ namespace apiary {
 
 struct fork_join_config {
     unsigned workers =
-        0;  // threads, 1 … 280 with the callers; 0: one for each processor that this process may use, less the callers
+        0;  // threads, 1 … 280 with the callers; 0: default_workers() (sync/processors.hpp), less the callers, at least 1
     unsigned callers = 0;  // seats, 0 … 64: so many threads at a time run what they call themselves, as workers
     std::int64_t linger_ns = 100'000;    // so long a worker looks for work before it sleeps; 0: it sleeps at once
     std::size_t stack_reserve = 65'536;  // bytes: a fork that finds fewer left of its stack throws fork_too_deep
@@ -75,7 +75,7 @@ private:
             throw std::invalid_argument("fork_join: workers is " + std::to_string(c.workers) + "; it can be 1 to " +
                                         std::to_string(most) + ", or 0 for the number of processors");
         if (c.workers != 0) return c.workers;
-        const auto there = static_cast<unsigned>(usable_processors().size());
+        const unsigned there = default_workers();
         return there <= c.callers ? 1 : std::min(there - c.callers, most);
     }
     // The contexts linger by themselves, and offers come from one worker at a time: none of the engine's own patience.

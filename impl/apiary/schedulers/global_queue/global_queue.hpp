@@ -39,7 +39,7 @@
 namespace apiary {
 
 struct global_queue_config {
-    unsigned workers = static_cast<unsigned>(usable_processors().size());
+    unsigned workers = default_workers();  // sync/processors.hpp
     bool pin = false;  // binds the n-th thread that the scheduler starts to the n-th usable processor, in turns
 };
 

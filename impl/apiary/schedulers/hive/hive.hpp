@@ -62,8 +62,10 @@
 namespace apiary {
 
 struct hive_config {
-    unsigned io_workers = 1;  // 1 … 280; worker 0 is the thread that calls run()
-    unsigned compute_workers = 0;
+    // Not one for each processor: a hive has the threads that it is told, and run() is one of them. default_workers()
+    // (sync/processors.hpp) is how many can run at once, with the control group's quota.
+    unsigned io_workers = 1;       // 1 … 280; worker 0 is the thread that calls run()
+    unsigned compute_workers = 0;  // 0 … 280
     hive_parameters parameters = {};
     // The time slice that an IO worker asks the system for in a hive that starts with compute workers, so that it gets the processor
     // when it is woken beside them. 0: none. parking/time_slice.hpp

@@ -39,7 +39,7 @@ template <class Sync = real_sync>
 struct basic_process_config {
     using core = process_core<Sync>;
 
-    unsigned workers = 0;               // 1 … 280; 0: one for each processor that this process may use
+    unsigned workers = 0;               // 1 … 280; 0: default_workers() (sync/processors.hpp)
     worker_parameters parameters = {};  // of the engine; seed_spinning() for the seed's
     bool wakes_into_pool =
         false;  // as the seed has it; else a process that is woken by another runs next on that worker

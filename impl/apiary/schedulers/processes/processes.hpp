@@ -88,7 +88,7 @@ private:
 
     static unsigned number_of(unsigned workers) {
         if (workers != 0) return workers;
-        return static_cast<unsigned>(std::min<std::size_t>(usable_processors().size(), max_workers));
+        return std::min(default_workers(), max_workers);
     }
     static const basic_process_config<Sync>& checked(const basic_process_config<Sync>& c) {
         if (c.workers > max_workers)

@@ -12,21 +12,24 @@
 namespace apiary {
 
 struct task_graph_config {
-    std::vector<unsigned> workers = {1};  // threads of each worker type; 0 to 279
+    // Threads of each worker type, 0 to 279. One, however many processors there are: the submitter helps beside it.
+    // default_workers() (sync/processors.hpp) is how many can run at once, with the control group's quota.
+    std::vector<unsigned> workers = {1};
     bool submitter_helps = true;          // with tasks of type 0, while it waits
     std::size_t window = 16384;           // tasks that live; a power of two
-    std::size_t dependencies = 65536;     // of all that live; a power of two
+    std::size_t dependencies = 65536;     // of all that live; a power of two, at most 131072
     std::uint64_t output_bytes = std::uint64_t{1} << 20;
     unsigned at_once = 64;  // successors that a worker runs behind each other, before it looks for other work
     ready_policy policy = ready_policy::locality;
     bool several_submitters = false;  // any thread may submit, one at a time; then there are no scopes
-    std::size_t window_most = 0;  // a power of two: a window that is full again and again doubles, up to this; 0: never
+    // A power of two, at least window: one that is full again and again doubles, up to this; 0: never.
+    std::size_t window_most = 0;
 };
 
 struct task_options {
     std::uint8_t type = 0;      // the worker type
     std::uint32_t bytes = 0;    // of the output
-    std::int8_t priority = 0;   // among the successors that become ready together
+    std::int8_t priority = 0;   // by locality: of the tasks of a type that an end makes ready its worker runs the highest first
     std::int64_t ahead_ns = 0;  // an estimate: this task and the longest way behind it; critical_path asks for it
 };
 

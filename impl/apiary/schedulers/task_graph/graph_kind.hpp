@@ -51,6 +51,7 @@ struct graph_ready : ready_work<Sync, chase_lev_deque<Slot*, Sync>, Slot> {
     // Where the policy is another than locality.
     using desk_type = ready_desk<Sync, Slot, idle_sets<Sync>::max_workers>;
     desk_type* desk = nullptr;
+    bool priorities_differ = false;  // of those that the task which ends has made ready so far
     std::int64_t worked_ns = 0;  // the worker's clock, for min_clock
 };
 

@@ -12,9 +12,9 @@
 // after the other, and the worker waits for them.
 //
 // The policies are those of the real workers. By fifo, min_clock and critical_path so is the code that decides
-// (ready_board.hpp). By locality the successor that runs at once is chosen by the same code (successor_rule.hpp),
-// but as often as there is one: at_once has no part here; and all others lie on the board of fifo, where real
-// workers have deques and steal.
+// (ready_board.hpp). By locality the successors are ordered by the same rule (successor_rule.hpp), and the first
+// runs at once, as often as there is one: at_once has no part here; and all others lie on the board of fifo, in
+// that order, where real workers have deques and steal.
 //
 // Threads. One, for each simulation; the plan must stay as it is meanwhile.
 // Errors. std::invalid_argument: a type without workers, a negative cost, a plan whose producers do not come
@@ -190,22 +190,20 @@ private:
         t.told.busy_ns += e.at - e.began;
         t.busy_of[e.worker] += e.at - e.began;
         ++t.told.ran;
-        std::vector<slot*> others;  // that it makes ready, the newest first
-        slot* next = nullptr;
+        std::vector<slot*> ready, others;  // of this type, by locality, and the others; the newest first
         window_.complete(
             *e.task, window_type::no_cause,
             [&](slot& c) {
-                slot* other = &c;
-                if (config_.policy == ready_policy::locality && c.of->type == type &&
-                    (next == nullptr || runs_at_once_instead(c, *next)))
-                    std::swap(other, next);
-                if (other != nullptr) others.push_back(other);
+                (config_.policy == ready_policy::locality && c.of->type == type ? ready : others).push_back(&c);
             },
             [this] { notified_ = true; });
-        if (next != nullptr)
-            begin(*next, e.worker);
+        std::reverse(ready.begin(), ready.end());
+        std::stable_sort(ready.begin(), ready.end(), [](const slot* a, const slot* b) { return runs_before(*a, *b); });
+        if (!ready.empty())
+            begin(*ready.front(), e.worker);
         else
             t.board.idle(e.worker, t.busy_of[e.worker]);
+        for (std::size_t i = 1; i < ready.size(); ++i) queue(*ready[i]);
         for (std::size_t i = others.size(); i-- != 0;) queue(*others[i]);
         for (unsigned each = 0; each != types_.size(); ++each) dispatch(each);
     }

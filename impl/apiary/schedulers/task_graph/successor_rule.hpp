@@ -1,13 +1,33 @@
-// successor_rule: which of the tasks that an end makes ready runs at once, on the same worker. One rule
-// for the workers (task_graph.hpp) and for the simulation (simulation.hpp).
+// successor_rule: in which order a worker runs the tasks of its type that an end makes ready. One rule for
+// the workers (task_graph.hpp) and for the simulation (simulation.hpp).
 #pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include <apiary/queues/fifo_list.hpp>
 
 namespace apiary {
 
-// `kept`: the choice so far. The newest consumer comes first, so of equal priority the oldest is chosen.
+// Of equal priority the older runs first: what sorts by this must be stable.
 template <class Task>
-bool runs_at_once_instead(const Task& candidate, const Task& kept) {
-    return candidate.priority() >= kept.priority();
+bool runs_before(const Task& a, const Task& b) {
+    return a.priority() > b.priority();
+}
+
+// The oldest is in front; then the one that runs first is. Stable, by merging: no memory.
+template <class Task>
+void sort_by_priority(fifo_list<Task>& tasks) {
+    if (tasks.size() < 2) return;
+    fifo_list<Task> older, newer = std::move(tasks), all;
+    for (std::size_t n = newer.size() / 2; n != 0; --n) older.push_back(newer.pop_front());
+    sort_by_priority(older);
+    sort_by_priority(newer);
+    while (!older.empty() && !newer.empty())
+        all.push_back((runs_before(*newer.front(), *older.front()) ? newer : older).pop_front());
+    all.splice_back(std::move(older));
+    all.splice_back(std::move(newer));
+    tasks = std::move(all);
 }
 
 }  // namespace apiary

@@ -20,9 +20,12 @@
 // Blocking.  submit waits while the window, the dependencies or the output heap is full. wait and close
 //            until all has completed. Meanwhile the submitter runs tasks of type 0 itself, if it may
 //            (submitter_helps), and sleeps when there are none.
-// Order.     A task runs behind its producers. Of those that its end makes ready the worker runs one at
-//            once, that of the highest priority, else the oldest; the others can be stolen. With another
-//            policy than locality as that says (ready_board.hpp), and every hand-over takes a mutex.
+// Order.     A task runs behind its producers. Of those of its type that its end makes ready the worker runs the one of
+//            the highest priority at once, else the oldest, and the others behind it in that order. They can be stolen:
+//            a thief takes the next one where tasks are long, else the last, and so does the worker itself at the turn
+//            of its deque's old end (workers/fairness.hpp). Those of another type go to that crew's pool as they come.
+//            With another policy than locality as that says (ready_board.hpp), whatever the priorities, and every
+//            hand-over takes a mutex.
 // Errors.    state and counters throw std::invalid_argument for a task or type that there is not. submit throws
 //            before anything has changed: std::invalid_argument (unknown producer, worker type without
 //            workers), std::length_error (too many producers, an output larger than the
@@ -304,7 +307,7 @@ private:
         put(s, w);
         w.crew().wake_one();
     }
-    void put(slot& s, worker_type& w) {  // without memory for the deque: into the pool
+    [[gnu::always_inline]] void put(slot& s, worker_type& w) {  // without memory for the deque: into the pool
         if (!w.ready().push(&s, [&w](fifo_list<slot>& l) { return w.crew().post_list(l); }))
             Sync::fail("task_graph: a crew was closed while tasks lived");
     }
@@ -361,26 +364,47 @@ private:
         return cause;
     }
     // Runs or cancels the task, and hands on what that makes ready. Returns the one to be run next, or null.
-    slot* run_task(slot& s, worker_type& w) {
+    // In line, as put: out of line the two cost 8 instructions a task.
+    [[gnu::always_inline]] slot* run_task(slot& s, worker_type& w) {
         const std::uint8_t type = s.type();
         const task_id cause = run_or_cancel(s, w);
         slot* next = nullptr;
-        bool shares = false;
+        unsigned shared = 0;
         window_.complete(
             s, cause,
             [&](slot& consumer) {  // the newest comes first
                 if (consumer.type() != type) return post(consumer);
-                slot* other = next;
-                if (next == nullptr || runs_at_once_instead(consumer, *next))
-                    next = &consumer;
-                else
-                    other = &consumer;
-                if (other == nullptr) return;
-                put(*other, w);
-                shares = true;
+                slot* const newer = std::exchange(next, &consumer);
+                if (newer == nullptr) return;
+                if (newer->priority() != consumer.priority()) [[unlikely]]
+                    w.ready().priorities_differ = true;
+                put(*newer, w);
+                ++shared;
             },
             [this] { notify(); });
-        if (shares) w.crew().wake_one();
+        if (shared != 0) {
+            if (w.ready().priorities_differ) [[unlikely]]
+                next = by_priority(*next, shared, w);
+            w.crew().wake_one();
+        }
+        return next;
+    }
+    // Puts those that have just been shared into the order of their priorities: the next one is at the end of the deque from
+    // which this worker takes. What thieves have taken has begun. Without memory for the deque some are in the pool, and as
+    // many older ones of this worker are put in order in their stead.
+    [[gnu::noinline, gnu::cold]] slot* by_priority(slot& oldest, unsigned shared, worker_type& w) {
+        w.ready().priorities_differ = false;
+        fifo_list<slot> all;
+        all.push_back(&oldest);
+        for (slot* t = nullptr; shared != 0 && w.ready().pop(t); --shared) all.push_back(t);
+        sort_by_priority(all);
+        slot* const next = all.pop_front();
+        if (!w.takes_its_oldest()) {
+            fifo_list<slot> last_first;
+            while (slot* t = all.pop_front()) last_first.push_front(t);
+            all = std::move(last_first);
+        }
+        while (slot* t = all.pop_front()) put(*t, w);
         return next;
     }
     // Nothing happens in the catch but that it is kept.

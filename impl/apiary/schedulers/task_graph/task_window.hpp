@@ -111,7 +111,7 @@ public:
     explicit task_window(const window_sizes& sizes)
         : slots_mask_(power_of_two("window", sizes.slots, max_slots) - 1),
           edges_mask_(power_of_two("dependencies", sizes.dependencies, max_edges) - 1),
-          most_slots_(sizes.most_slots == 0 ? 0 : power_of_two("window_most", sizes.most_slots, max_slots)),
+          most_slots_(sizes.most_slots == 0 ? 0 : power_of_two("window_most", sizes.most_slots, max_slots, sizes.slots)),
           ring_(sizes.output_bytes) {
         if (sizes.output_bytes > output_ring::grain << 32)  // a slot names its block in 32 bits, by grains
             throw std::invalid_argument("task_graph: output_bytes is " + std::to_string(sizes.output_bytes) +
@@ -259,7 +259,7 @@ public:
 private:
     static constexpr std::size_t max_slots = std::size_t{1} << 31;
     using word = fan_out_word<Limits>;
-    static constexpr std::uint64_t max_edges = std::min(word::max_edge, word::max_references - 2);
+    static constexpr std::uint64_t max_edges = std::bit_floor(std::min(word::max_edge, word::max_references - 2));
     static constexpr unsigned waits_before_it_grows = 4;
     struct edge {
         cell<std::uint32_t> next{0};      // in the producer's list: 1 + an edge's place; 0: none
@@ -267,10 +267,12 @@ private:
         cell<std::uint32_t> held{0};      // 1 + the producer's slot, when this edge holds its output; 0: it does not
     };
 
-    static std::size_t power_of_two(const char* what, std::size_t n, std::uint64_t most) {
-        if (std::has_single_bit(n) && n <= most) return n;
+    static std::size_t power_of_two(const char* what, std::size_t n, std::uint64_t most, std::size_t least = 1) {
+        if (std::has_single_bit(n) && least <= n && n <= most) return n;
         throw std::invalid_argument(std::string("task_graph: ") + what + " is " + std::to_string(n) +
-                                    "; it must be a power of two, at most " + std::to_string(most));
+                                    "; it must be a power of two, " +
+                                    (least > 1 ? "from window, which is " + std::to_string(least) + ", to " : "at most ") +
+                                    std::to_string(most));
     }
 
     // Both or neither.

@@ -47,8 +47,7 @@ TEST(fork_join, gives_the_results_of_both_branches) {
 }
 
 TEST(fork_join, has_a_worker_for_each_processor_that_it_may_use) {
-    const auto there = static_cast<unsigned>(apiary::usable_processors().size());
-    EXPECT_EQ(fork_join_pool().workers(), std::min(there, fork_join_pool::max_workers));
+    EXPECT_EQ(fork_join_pool().workers(), std::min(apiary::default_workers(), fork_join_pool::max_workers));
     // On a thread that may use one alone, which others must not inherit.
     std::thread([] {
         cpu_set_t one{};

@@ -27,7 +27,7 @@ int main() {
     constexpr std::size_t chunks = 1000, chunk = 1000;
     std::vector<particle> particles(chunks * chunk);
 
-    apiary::global_queue scheduler;  // a worker for each processor that this process may use
+    apiary::global_queue scheduler;  // a worker for each processor, or as many as the quota lets run
     scheduler.start();
 
     // A frame as the seed writes it.

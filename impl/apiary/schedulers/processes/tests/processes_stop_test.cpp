@@ -21,6 +21,7 @@ namespace {
 using namespace apiary;
 
 TEST(processes, have_a_worker_for_each_processor_that_they_may_use) {
+    EXPECT_EQ(processes().workers(), std::min(apiary::default_workers(), 280U));
     // On a thread that may use one alone, which others must not inherit.
     std::thread([] {
         cpu_set_t one{};

@@ -172,6 +172,17 @@ TEST(simulation, locality_stays_on_the_worker) {
     EXPECT_EQ(r.types[0].longest_queue, 0U);
 }
 
+TEST(simulation, by_locality_runs_successors_by_priority_and_then_by_age) {
+    graph_plan plan(1);
+    plan[0].cost_ns = 1'000'000;  // all have been submitted by then
+    for (const int priority : {0, 5, -3, 7, 7, 2})
+        plan.push_back({.name = {}, .priority = static_cast<std::int8_t>(priority), .cost_ns = 10, .after = {0}});
+    std::vector<std::uint64_t> order;
+    for (const auto& t : simulate(plan, {.workers = {1}, .policy = ready_policy::locality}).trace)
+        order.push_back(t.task);
+    EXPECT_EQ(order, (std::vector<std::uint64_t>{0, 4, 5, 2, 6, 1, 3}));
+}
+
 TEST(simulation, a_small_window_costs_time) {
     const auto plan = apiary::wavefront_plan(32, 32, 100);
     const auto wide = simulate(plan, {.workers = {32}}),

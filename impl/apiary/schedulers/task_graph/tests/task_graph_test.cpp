@@ -231,6 +231,29 @@ TEST(task_graph, a_window_that_is_full_again_and_again_grows_to_what_it_may) {
     EXPECT_THROW(task_graph({.workers = {1}, .window_most = 100}), std::invalid_argument);
 }
 
+std::string refusal_of(const task_graph_config& config) {
+    try {
+        const task_graph g(config);
+        return "";
+    } catch (const std::invalid_argument& refused) {
+        return refused.what();
+    }
+}
+
+TEST(task_graph, refuses_a_window_that_would_grow_to_less) {
+    EXPECT_EQ(refusal_of({.window = 16, .window_most = 8}),
+              "task_graph: window_most is 8; it must be a power of two, from window, which is 16, to 2147483648");
+    EXPECT_EQ(refusal_of({.window = 16, .window_most = 16}), "") << "it does not grow";
+    EXPECT_EQ(refusal_of({.window = 16, .window_most = 0}), "");
+}
+
+TEST(task_graph, says_how_many_dependencies_there_can_be) {
+    EXPECT_EQ(refusal_of({.dependencies = 131072}), "");
+    for (const std::size_t n : {262144U, 262141U, 131073U})
+        EXPECT_EQ(refusal_of({.dependencies = n}), "task_graph: dependencies is " + std::to_string(n) +
+                                                       "; it must be a power of two, at most 131072");
+}
+
 TEST(task_graph, tells_how_far_it_is) {
     task_graph g({.workers = {0}});
     const auto failed = g.submit([] { throw 1; });
@@ -375,6 +398,56 @@ TEST(task_graph, of_those_that_become_ready_together_the_one_of_the_highest_prio
     g.wait();
     ASSERT_EQ(order.size(), 4U);
     EXPECT_EQ(order[0], 5);
+}
+
+constexpr int mixed_priorities[] = {0, 5, -3, 7, 7, 2, -128, 127};
+
+// By one worker: the priority and the place of each task, in the order in which they ran.
+std::vector<std::pair<int, int>> order_of_mixed_priorities(int long_tasks_before) {
+    task_graph g({.workers = {1}, .submitter_helps = false});
+    std::atomic<bool> all_there = false;
+    std::vector<std::pair<int, int>> order;
+    const auto first = g.submit([&] {
+        while (!all_there) std::this_thread::yield();
+    });
+    const auto a_while = [] {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
+        while (std::chrono::steady_clock::now() < until) {}
+    };
+    auto root = first;
+    for (int i = 0; i != 2 * long_tasks_before; ++i) {
+        const auto id = g.submit({first}, a_while);
+        if (i == long_tasks_before) root = id;
+    }
+    for (int n = 0; const int priority : mixed_priorities)
+        g.submit({root},
+                 [&, priority, n = n++] {
+                     order.emplace_back(priority, n);
+                     if (long_tasks_before != 0) a_while();
+                 },
+                 {.priority = static_cast<std::int8_t>(priority)});
+    all_there = true;
+    g.wait();
+    return order;
+}
+
+TEST(task_graph, a_worker_runs_those_that_become_ready_together_by_priority_and_then_by_age) {
+    const std::vector<std::pair<int, int>> expected{{127, 7}, {7, 3}, {7, 4}, {5, 1}, {2, 5}, {0, 0}, {-3, 2}, {-128, 6}};
+    EXPECT_EQ(order_of_mixed_priorities(0), expected);
+    EXPECT_EQ(order_of_mixed_priorities(20), expected) << "its tasks are long, and it takes the oldest of its deque";
+}
+
+// Sorted without a loop that grows with the square of them, and none is lost where thieves take some meanwhile.
+TEST(task_graph, runs_many_of_many_priorities_each_once) {
+    for (const unsigned workers : {0U, 3U}) {
+        task_graph g({.workers = {workers}, .window = 1 << 15, .dependencies = 1 << 15});
+        std::vector<std::atomic<int>> ran(20000);
+        const auto root = g.submit([] {});
+        for (std::size_t i = 0; i != ran.size(); ++i)
+            g.submit({root}, [&ran, i] { ++ran[i]; }, {.priority = static_cast<std::int8_t>(i * 37 % 256)});
+        g.wait();
+        for (std::size_t i = 0; i != ran.size(); ++i) ASSERT_EQ(ran[i], 1) << i;
+    }
 }
 
 TEST(task_graph, a_task_that_throws_cancels_all_that_depend_on_it_and_says_why) {
