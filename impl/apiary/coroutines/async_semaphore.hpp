@@ -3,8 +3,8 @@
 //     const awaited how = co_await s.acquire();
 //     if (how == awaited::done) { …; s.release(); }
 //
-//     if (auto p = co_await s.acquire_permit()) …             // given back where `p` ends
-//     if (auto p = co_await s.acquire_for(timers, 5ms)) …     // the same with a limit (limited.hpp); else p.how says why not
+//     if (auto p = co_await s.acquire_permit()) work();            // given back where `p` ends
+//     if (auto p = co_await s.acquire_for(timers, 5ms)) work();    // the same with a limit (limited.hpp); else p.how says why not
 //
 // A permit as a guard goes back wherever it is dropped: by an exception, or as the result of a task that lost a when_any. One
 // that `acquire` gave is the caller's to release, and such a loser's is lost.

@@ -1,6 +1,6 @@
 // claim: what waits in several lists at once goes on for one of them; the first thread that takes the claim decides for which.
 //
-//     if (by.take(w)) …                             // w's list has won: hand over, then w.finish()
+//   if (by.take(w)) …                             // w's list has won: hand over, then w.finish()
 //
 // When to use it. By a wait for whichever comes first (select.hpp), as the home of its waiters: a structure takes the claim of
 // such a waiter before it hands over, and passes over one that has lost (wait_list). When not: for a wait in one list; the

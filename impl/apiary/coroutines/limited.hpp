@@ -1,8 +1,8 @@
 // limited: a wait that ends at a time at the latest, and loses nothing: it is served, or it leaves.
 //
-//     auto r = co_await c.receive_for(timers, 5ms);           // channel.hpp
-//     if (auto p = co_await s.acquire_for(timers, 5ms)) …     // async_semaphore.hpp; given back where `p` ends
-//     if (auto held = co_await m.lock_for(timers, 5ms)) …     // async_mutex.hpp
+//     if (auto r = co_await c.receive_for(timers, 5ms)) use(*r.value);    // channel.hpp
+//     if (auto p = co_await s.acquire_for(timers, 5ms)) work();           // async_semaphore.hpp; given back where `p` ends
+//     if (auto held = co_await m.lock_for(timers, 5ms)) work();           // async_mutex.hpp
 //
 // When to use it. For a timeout of one such wait. When not: for the first of several (select.hpp). A when_any of a wait
 // and a sleep is no substitute: what the loser was given is gone with it.

@@ -2,9 +2,9 @@
 //
 //     auto r = co_await select(a.receive(), b.receive(), stopped.wait(), after(timers, 50ms));
 //     switch (r.index()) {                                        // of the arguments: a std::variant of their results
-//         case 0: use(std::get<0>(r)); break;                     // received<T>: a value, or closed
-//         case 3: …                                               // the time has come
-//         case 4: …                                               // as many as there are arms: a stop was asked for
+//         case 0: use(*std::get<0>(r).value); break;              // received<T>: a value, or closed
+//         case 3: tired(); break;                                 // the time has come
+//         case 4: co_return;                                      // as many as there are arms: a stop was asked for
 //     }
 //
 // When to use it. For whichever comes first of channels (receive), events (wait), semaphores and mutexes (acquire_permit, lock)

@@ -2,10 +2,13 @@
 // The build takes them out of the cards (scripts/cmake/card_examples.py), and fails when one is not included here.
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/coroutines/async_mutex.hpp>
+#include <apiary/coroutines/async_semaphore.hpp>
 #include <apiary/coroutines/channel.hpp>
 #include <apiary/coroutines/delayed_posts.hpp>
 #include <apiary/coroutines/on_compute.hpp>
+#include <apiary/coroutines/limited.hpp>
 #include <apiary/coroutines/readable.hpp>
+#include <apiary/coroutines/select.hpp>
 #include <apiary/coroutines/sleeping.hpp>
 #include <apiary/coroutines/timer_thread.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
@@ -13,6 +16,8 @@
 #include <apiary/schedulers/fork_join/parallel.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
 #include <apiary/schedulers/fork_join/task_scope.hpp>
+#include <apiary/schedulers/global_queue/global_queue.hpp>
+#include <apiary/schedulers/global_queue/parallel_for.hpp>
 #include <apiary/schedulers/hive/hive.hpp>
 #include <apiary/schedulers/processes/offload.hpp>
 #include <apiary/schedulers/processes/processes.hpp>
@@ -120,6 +125,12 @@ void run(auto f) {
     pool.stop();
 }
 
+// The same, with a service of times.
+void with_timers(auto f) {
+    timer_thread<> timers;
+    run([&]() -> co_task<> { co_await f(timers); });
+}
+
 TEST(card, waits_for_each_other) {
     run([]() -> co_task<> {
         async_event<> e;
@@ -136,7 +147,45 @@ TEST(card, waits_for_each_other) {
         async_semaphore<> s(1);
 #include "coroutines/async_semaphore.1.inc"
         EXPECT_TRUE(s.try_acquire());
+        s.release();
     });
+    int worked = 0;
+    const auto work = [&] { ++worked; };
+    with_timers([&](auto& timers) -> co_task<> {
+        async_semaphore<> s(1);
+#include "coroutines/async_semaphore.2.inc"
+        EXPECT_EQ(worked, 2);
+        EXPECT_TRUE(s.try_acquire());
+    });
+}
+
+TEST(card, waits_with_a_limit) {
+    int worked = 0;
+    const auto work = [&] { ++worked; };
+    with_timers([&](auto& timers) -> co_task<> {
+        channel<int> c(1);
+        async_semaphore<> s(1);
+        async_mutex<> m;
+        EXPECT_EQ(co_await c.send(8), awaited::done);
+#include "coroutines/limited.1.inc"
+        EXPECT_EQ(used, 8);
+        EXPECT_EQ(worked, 2);
+    });
+}
+
+TEST(card, select) {
+    int tired_times = 0;
+    const auto tired = [&] { ++tired_times; };
+    channel<int> a(1), b(1);
+    async_event<> stopped;
+    for (int round = 0; round != 2; ++round) {
+        if (round == 0) { EXPECT_EQ(a.try_send(9), awaited::done); }
+        with_timers([&](auto& timers) -> co_task<> {
+#include "coroutines/select.1.inc"
+        });
+    }
+    EXPECT_EQ(used, 9);
+    EXPECT_EQ(tired_times, 1);
 }
 
 using job = int;
@@ -234,6 +283,24 @@ TEST(card, task_scope) {
     EXPECT_EQ(visited, 4);
 }
 }  // namespace forks
+
+// ---- global_queue
+
+TEST(card, parallel_for_of_a_global_queue) {
+    apiary::global_queue queue({.workers = 1});
+    queue.start();
+    constexpr std::size_t n = 2000;
+    std::vector<double> a(n);
+    const auto f = [](auto i) { return static_cast<double>(i); };
+    std::size_t moved = 0;
+    const auto move = [&](double*, std::size_t count) { moved += count; };
+    bool whole = false;
+#include "global_queue/parallel_for.1.inc"
+    EXPECT_TRUE(whole);
+    EXPECT_EQ(a.back(), 1999);
+    EXPECT_EQ(moved, n);
+    queue.stop();
+}
 
 // ---- hive
 

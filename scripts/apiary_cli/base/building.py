@@ -64,8 +64,8 @@ def compiler(preset: str) -> str:
     return "clang++-19" if preset == "clang" else "g++"
 
 
-def build(preset: str, jobs: int | None = None, only: str | None = None) -> float:
-    """Configure if needed and build: all that the preset has, or the programs of one manifest. Ninja goes by
+def build(preset: str, jobs: int | None = None, only: str | None = None, names: tuple[str, ...] = ()) -> float:
+    """Configure if needed and build: all that the preset has, or the programs of one manifest, or those of it with these names. Ninja goes by
     time stamps; what differs from the source is made anew whatever they say, and what comes out is
     of this source. Returns seconds."""
     packages.require("cmake", "ninja", compiler(preset))
@@ -77,7 +77,7 @@ def build(preset: str, jobs: int | None = None, only: str | None = None) -> floa
             configure(preset)
         targets = repo.preset_targets(preset)
         kinds = [only] if only else [] if targets else repo.KINDS
-        wanted = [path for kind in kinds for path in repo.manifest(preset, kind)]
+        wanted = [path for kind in kinds for path in repo.manifest(preset, kind) if not names or path.name in names]
         sources.drop_differing(folder, wanted)
         targets = [path.name for path in wanted] if only else targets
         command = ["cmake", "--build", str(folder), *(["--target", *targets] if targets else [])]
@@ -153,14 +153,14 @@ def cargo(progress: Progress, *words: str) -> proc.Done:
     return proc.run(cargo_command(*words), cwd=repo.RUST, merge=True, on_line=on_line, env=env)
 
 
-def build_rust() -> list[Path]:
-    """Build the Rust twins in release mode; returns their programs, with their source beside them."""
-    started, programs = time.monotonic(), rust_programs()
+def build_rust(only: str | None = None) -> list[Path]:
+    """Build the Rust twins in release mode, or the one of this name; returns their programs, with their source beside them."""
+    started, programs = time.monotonic(), [path for path in rust_programs() if only in (None, path.name)]
     with repo.locked("rust"), Progress("cargo", 0) as progress:
         files = rust_files()
         touch_differing(programs, files)
         before = {path: sources.digest(path) for path in files}
-        for words in rust_builds():
+        for words in [["--bin", only]] if only else rust_builds():
             done = cargo(progress, "build", "--release", *words)
             if not done.ok:
                 by_hand = " ".join(["cd tokio_baseline && cargo build --release --locked", *words])

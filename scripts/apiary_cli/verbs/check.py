@@ -18,9 +18,9 @@ from typing import Callable, TypeVar
 from ..analysis import comparing
 from ..base import building, commits, decided, environment, proc, repo, sources
 from ..base.errors import Fault, Stopped, USAGE, unknown
-from ..base.say import Progress, colour, counted, duration, heading, markdown, say, table
+from ..base.say import Progress, colour, counted, duration, heading, markdown, say, table, warn
 from ..verify import stressing
-from . import compare, failures, setup
+from . import compare, costs, failures, setup
 
 SUMMARY = "set up, build, run all tests"
 DESCRIPTION = """\
@@ -30,11 +30,12 @@ tests of these scripts (python). Where impl/ differs from the commit in results/
 the hive against that commit's (gate, as `compare` does): a regression that a second batch confirms
 fails, an invalid batch is a warning. Prints each tool's own closing lines and a summary; where
 something failed, the last 30 lines name each failed part and test, with its first error, and the
-machine. A part that has no tests fails.
+machine. A part that has no tests fails. Each part's processor time stands in the summary; a part that was
+begun from nothing and costs a tenth more than results/check_cost.csv records is named, which is no failure.
 
 writes:  build/ci, build/asan-ubsan, build/tsan and build/model, each with a junit.xml; build/compare,
          tokio_baseline/target, a folder in results/ for the gate, and in a job of GitHub its summary
-takes:   45 minutes on two cores from nothing; a few minutes when little changed, and two more where the gate asks
+takes:   25 minutes on two quiet cores from nothing; a few minutes when little changed, and two more where the gate asks
 exit:    0 when every part passed, else 1"""
 
 PRESETS = ("ci", "asan-ubsan", "tsan", "model")
@@ -64,10 +65,12 @@ class Part:
     seconds: float
     closing: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    cost: costs.Cost = field(default_factory=costs.Cost)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", metavar="PARTS", help="some of: " + ",".join(PARTS))
+    parser.add_argument("--record-cost", action="store_true", help="write what the parts cost to results/check_cost.csv; begin from nothing")
     parser.add_argument("--no-setup", action="store_true", help="do not look for missing packages")
 
 
@@ -204,7 +207,24 @@ def attempt(work: Callable[[], Result]) -> tuple[Result | None, Fault | None]:
         return None, Fault(failures.line(f"{type(error).__name__}: {error}"))
 
 
+def begun_from_nothing(name: str) -> bool:
+    """Whether it has nothing built, so that what it costs can be compared. The gate builds what has changed, and cannot."""
+    made = {"rust": repo.RUST / "target" / "checked"} | {preset: repo.BUILD / preset / "build.ninja" for preset in PRESETS}
+    return name != "gate" and not (name in made and made[name].exists())
+
+
 def run_part(name: str) -> Part:
+    """One part, and what it cost."""
+    cost = costs.Cost(whole=begun_from_nothing(name))
+    folder, before, spent = repo.BUILD / name, costs.log(repo.BUILD / name), costs.spent()
+    part = tried(name)
+    part.cost, cost.processor = cost, costs.spent() - spent
+    if name in PRESETS:
+        cost.compile, cost.link, cost.run = costs.of_jobs(folder, before)
+    return part
+
+
+def tried(name: str) -> Part:
     started = time.monotonic()
     heading(f"check {name}")
     work = {"rust": run_rust, "python": run_python, "gate": lambda: (*run_gate(), [])}.get(name, lambda: run_preset(name))
@@ -228,11 +248,13 @@ def in_short(closing: list[str]) -> str:
     return next(counting, closing[0] if closing else "")
 
 
-HEAD = ["part", "result", "time", "in short"]
+HEAD = ["part", "result", "time", "processor", "compile, link, run", "in short"]
 
 
 def row(part: Part, passed: str, failed: str) -> list[str]:
-    return [part.name, passed if part.passed else failed, duration(part.seconds), in_short(part.closing)]
+    jobs = [f"{seconds:.0f}" for seconds in (part.cost.compile, part.cost.link, part.cost.run)]
+    return [part.name, passed if part.passed else failed, duration(part.seconds), f"{part.cost.processor:.0f} s",
+            ", ".join(jobs) + " s" if part.name in PRESETS else "", in_short(part.closing)]
 
 
 def job_summary(parts: list[Part]) -> str:
@@ -307,8 +329,16 @@ def run(args: argparse.Namespace) -> int:
     say(machine())
     if not args.no_setup:
         setup.ensure()
+    measure = costs.yardstick()
     parts = run_parts(names)
-    decided.note(parts=[dataclasses.asdict(part) for part in parts])
+    measure = (measure + costs.yardstick()) / 2
+    found = {part.name: part.cost for part in parts}
+    grown = costs.grown(found, measure)
+    decided.note(parts=[dataclasses.asdict(part) for part in parts], yardstick_s=measure, grown=grown)
+    for line in grown:
+        warn(line)
     close(parts, time.monotonic() - started)
+    if args.record_cost:
+        say(f"recorded in {repo.shown(costs.RECORD)}: {', '.join(costs.record(found, measure)) or 'nothing, since nothing was begun from nothing'}")
     tell_the_job(job_summary(parts))
     return 0 if all(part.passed for part in parts) else 1

@@ -8,7 +8,9 @@ import os
 import random
 import re
 import shlex
+import statistics
 import sys
+import tempfile
 import textwrap
 import time
 from pathlib import Path
@@ -29,7 +31,8 @@ PLANS = "\n".join(textwrap.fill(told, 100, initial_indent=f"  {name:<14} ", subs
 DESCRIPTION = f"""\
 Sets up, builds the subjects (C++ in the preset release, Tokio by cargo) and races them: in every
 round each arm runs once in a fresh process, shuffled; an A/A pair of each candidate and an arm with
-a built-in slow-down qualify the batch. --quick first runs a short proof and a short stress of all that there is.
+a built-in slow-down qualify the batch. --quick first builds two subjects alone, audits them and says a first
+figure; then come a short proof and a short stress of all that there is, and the race.
 
 {PLANS}
 
@@ -50,6 +53,7 @@ exit:    0 fine; 1 wrong work, a refused subject, a regression against --baselin
          other plans that do not gate, a warning unless it has a regression: such a batch decides nothing
          over it). Being slower than another runtime is a result, not an error."""
 
+FIRST, FIRST_ROUNDS = ("hive", "tokio"), 5
 SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS = ("60000x", "4s"), 1.0
 TINT = {"good": "green", "note": "yellow", "bad": "red"}
 
@@ -119,6 +123,34 @@ def chosen_plan(args: argparse.Namespace) -> plans.Plan:
     found = plans.narrowed(found, args.scenario, args.rounds, args.placement, args.limit, args.block_ms, args.point)
     quota.must_be_possible(found.points)
     return found
+
+
+def first_figure(args: argparse.Namespace) -> list[str]:
+    """Within minutes on a machine that has nothing built: two subjects alone, audited, at the plan's first point, their answers
+    checked. It is no verdict, since no control runs beside it, and it says so. Returns what was wrong."""
+    heading("a first figure")
+    building.build("release", only="subjects", names=(f"subject_{FIRST[0]}",))
+    programs = [path for path in repo.manifest("release", "subjects") if path.name == f"subject_{FIRST[0]}"]
+    found, refused = subjects.discover(programs + building.build_rust(f"subject_{FIRST[1]}"))
+    if refused or len(found) != len(FIRST):
+        return [fault.seen for fault in refused] or ["a first figure: a subject was not built"]
+    usual = plans.plan("quick")
+    plan = dataclasses.replace(usual, points=usual.points[:1], controls=False, rounds=FIRST_ROUNDS, least_rounds=FIRST_ROUNDS, limit=None)
+    with tempfile.TemporaryDirectory(prefix="apiary-first-") as name:
+        arms = subjects.place(entrants.line_up(found, None, plan.controls), Path(name))
+        race = rounds.Race(plan, arms, args.workers, seed_of(args.seed), "first", "", repo.commit(), Path(name), args.timeout, 0,
+                           believe=args.believe)
+        audit_all(race)
+        with Progress("first figure", plan.rounds) as progress:
+            rounds.run_batch(race, 1, lambda number, note: progress.update(number - 1, note=note))
+    one = next((one for one in comparing.compare(race.rows) if one.metric.gates and one.other == FIRST[1]), None)
+    failed = [line for line in summary.failures(race.rows) if line]
+    if one and not failed:
+        (ours, theirs), audited = map(statistics.median, zip(*one.pairs)), "believed" if args.believe else "audited"
+        say(f"{FIRST[0]} {ours:.0f} ns, {FIRST[1]} {theirs:.0f} ns: {one.times}, by {one.metric.name} at {plan.points[0].label}; "
+            f"{len(one.pairs)} rounds, every answer checked, both {audited}.",
+            "No verdict yet: no control ran beside it, and this source is not proved. The proof, the stress and the race follow.")
+    return failed or ([] if one else ["a first figure: the two could not be compared"])
 
 
 def short_verification() -> list[str]:
@@ -388,7 +420,9 @@ def run(args: argparse.Namespace) -> int:
     started = time.monotonic()
     if not args.no_build:
         setup.ensure(peers=args.subject or plan.subjects or None)
-    found, wrong = entrants.gather(args, plan.subjects)
+    wrong = first_figure(args) if args.quick and not args.no_build and not args.subject else []
+    found, refused = entrants.gather(args, plan.subjects)
+    wrong += refused
     if args.quick and not args.no_build:
         wrong += short_verification()
     heading(f"race: {', '.join(s.name for s in found)}; plan {plan.name}, at most {plan.rounds} rounds")
