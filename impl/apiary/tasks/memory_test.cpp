@@ -1,14 +1,21 @@
 // What the block pool asks of the heap, and what it keeps: nothing in the steady state, no block lost, whichever thread frees
-// it and however late. A program of its own: it replaces operator new.
+// it and however late, also while there is no memory. So it is with the blocks of frames, and with what waits in a pool. A
+// program of its own: it replaces operator new.
+#include <apiary/queues/global_pool.hpp>
+#include <apiary/tasks/frame_storage.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <new>
 #include <set>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -17,12 +24,15 @@
 namespace {
 
 // Of slabs, which are aligned, and of what is as large as a magazine.
-std::atomic<int> large_allocations{0};
+std::atomic<int> large_allocations{0}, slabs{0};
+thread_local bool heap_is_empty = false;  // for this thread
 
 }  // namespace
 
 void apiary::before_allocation(std::size_t bytes, std::size_t alignment) {
     if (alignment > alignof(std::max_align_t) || (bytes > 1000 && bytes < 1300)) ++large_allocations;
+    if (alignment > alignof(std::max_align_t)) ++slabs;
+    if (heap_is_empty) throw std::bad_alloc();
 }
 
 namespace {
@@ -146,6 +156,81 @@ TEST(task_blocks, are_kept_down_to_the_last_one) {
         end_all(again);
     });
     end_all(kept);
+}
+
+// A thread that has no magazine and gets none: its blocks are linked, and the next that makes tasks has them.
+TEST(task_blocks, are_released_without_memory_and_none_is_lost) {
+    constexpr int n = 50'000;  // more than there are magazines for
+    const blocks made = make(n);
+    on_a_thread([&] {
+        heap_is_empty = true;
+        end_all(made);
+        heap_is_empty = false;
+    });
+    const int before = slabs;
+    const blocks again = make(n);
+    EXPECT_EQ(slabs, before);
+    EXPECT_EQ(std::set<task*>(again.begin(), again.end()).size(), again.size()) << "no block is handed out twice";
+    end_all(again);
+}
+
+TEST(frame_blocks, are_released_without_memory_and_none_is_lost) {
+    if (!apiary::frame_storage<apiary::real_sync>::recycles) GTEST_SKIP() << "frames come from the heap under a sanitizer";
+    constexpr std::size_t bytes = 1'000, n = 2'000;
+    std::vector<void*> made(n);
+    for (void*& p : made) p = apiary::frame_blocks::allocate(bytes);
+    const std::set<void*> known(made.begin(), made.end());
+    on_a_thread([&] {
+        heap_is_empty = true;
+        for (void* const p : made) apiary::frame_blocks::release(p, bytes);
+        heap_is_empty = false;
+    });
+    for (void*& p : made) p = apiary::frame_blocks::allocate(bytes);
+    EXPECT_EQ(std::set<void*>(made.begin(), made.end()), known);
+    for (void* const p : made) apiary::frame_blocks::release(p, bytes);
+}
+
+struct numbered {
+    apiary::real_sync::cell<numbered*> next;
+    int number = 0;
+};
+
+TEST(global_pool, gives_all_in_order_without_memory_also_what_comes_meanwhile_and_behind_a_close) {
+    for (const bool closes : {false, true}) {
+        apiary::global_pool<numbered> pool;
+        std::vector<numbered> nodes(1'500);
+        for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].number = static_cast<int>(i);
+        std::size_t pushed = 0, taken = 0;
+        const auto push = [&](std::size_t n) {
+            while (n-- != 0) EXPECT_NE(pool.push(&nodes[pushed++]), apiary::push_result::closed);
+        };
+        const auto take = [&](std::size_t n) {
+            std::array<numbered*, 16> out{};
+            while (n != 0) {
+                const std::size_t got = pool.take(std::span(out).first(std::min<std::size_t>(n, 16)), 2);
+                if (got == 0) return;
+                for (std::size_t i = 0; i != got; ++i) EXPECT_EQ(out[i]->number, static_cast<int>(taken++));
+                n -= got;
+            }
+        };
+        push(10);
+        take(1);
+        push(990);
+        heap_is_empty = true;
+        take(300);
+        push(200);
+        if (closes) pool.close();
+        take(300);
+        if (!closes) push(200);
+        EXPECT_FALSE(pool.looks_empty());
+        take(1'500);
+        heap_is_empty = false;
+        EXPECT_EQ(taken, pushed);
+        EXPECT_TRUE(pool.looks_empty());
+        if (!closes) push(100);
+        take(1'500);
+        EXPECT_EQ(taken, pushed);
+    }
 }
 
 }  // namespace
