@@ -39,33 +39,36 @@ template <class Sync>
 class offloaded_call {
 public:
     offloaded_call(process_core<Sync>& core, pid from, std::uint64_t tag, offloaded what)
-        : core_(core), from_(from), tag_(tag), what_(std::move(what)) {
+        : core_(core), from_(from), what_(std::move(what)), told_(core.make_completion(tag)) {
         core_.hold();
     }
     offloaded_call(const offloaded_call&) = delete;
     offloaded_call& operator=(const offloaded_call&) = delete;
     ~offloaded_call() {
         if (ran_) return;
-        fails(yield_error::failed);
-        core_.let_go();
+        told_->what.error = yield_error::failed;
+        tell();
     }
     void run() {
         if (std::exchange(ran_, true)) return;
         try {
-            (void)core_.complete_yield(from_, tag_, what_());
+            told_->what.data = what_();
         } catch (...) {
-            fails(yield_error::handler_threw);
+            told_->what.error = yield_error::handler_threw;
         }
-        core_.let_go();
+        tell();
     }
 
 private:
-    void fails(yield_error how) { (void)core_.complete_yield(from_, tag_, payload(), how); }
+    void tell() noexcept {
+        (void)core_.complete(from_, told_);
+        core_.let_go();
+    }
 
     process_core<Sync>& core_;
     const pid from_;
-    const std::uint64_t tag_;
     const offloaded what_;
+    event_node<Sync>* const told_;  // made at the call: the other scheduler could not tell that it had no memory
     bool ran_ = false;
 };
 
