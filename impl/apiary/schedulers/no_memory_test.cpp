@@ -1,6 +1,7 @@
 // Each scheduler in a short run of which every allocation fails in turn: what is refused says so, what was accepted is done, and
 // the stop returns. Processes have a file of their own. The program replaces operator new.
 #include <apiary/coroutines/async_event.hpp>
+#include <apiary/queues/global_pool.hpp>
 #include <apiary/schedulers/coro_pool/coro_pool.hpp>
 #include <apiary/schedulers/coro_pool/when_any.hpp>
 #include <apiary/schedulers/fork_join/pool.hpp>
@@ -14,21 +15,31 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <apiary/testing/allocation_sweep.hpp>
 #include <apiary/testing/replaced_new.hpp>
 
-void apiary::before_allocation(std::size_t, std::size_t) { allocation_of_a_sweep(); }
+namespace {
+thread_local bool heap_is_empty = false;  // for this thread
+}
+
+void apiary::before_allocation(std::size_t, std::size_t) {
+    if (heap_is_empty) throw std::bad_alloc();
+    allocation_of_a_sweep();
+}
 
 namespace {
 
@@ -43,6 +54,52 @@ struct different {
     }
 };
 using ballast = std::array<char, 100>;  // a callable that has it lies in no task
+
+// ---- what all of them but global_queue have
+
+struct numbered {
+    apiary::real_sync::cell<numbered*> next;
+    int number = 0;
+};
+
+TEST(no_memory, a_pool_gives_all_in_order_also_what_comes_meanwhile_and_after_a_close) {
+    for (const bool closes : {false, true}) {
+        apiary::global_pool<numbered> pool;
+        std::vector<numbered> nodes(1'500);
+        for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].number = static_cast<int>(i);
+        std::size_t pushed = 0, taken = 0;
+        const auto push = [&](std::size_t n) {
+            while (n-- != 0) EXPECT_NE(pool.push(&nodes[pushed++]), apiary::push_result::closed);
+        };
+        const auto take = [&](std::size_t n) {
+            std::array<numbered*, 16> out{};
+            while (n != 0) {
+                const std::size_t got = pool.take(std::span(out).first(std::min<std::size_t>(n, 16)), 2);
+                if (got == 0) return;
+                for (std::size_t i = 0; i != got; ++i) EXPECT_EQ(out[i]->number, static_cast<int>(taken++));
+                n -= got;
+            }
+        };
+        push(10);
+        take(1);
+        push(990);
+        heap_is_empty = true;
+        take(300);
+        push(200);
+        if (closes) pool.close();
+        take(300);
+        if (!closes) push(200);
+        EXPECT_FALSE(pool.looks_empty());
+        take(1'500);
+        heap_is_empty = false;
+        EXPECT_EQ(taken, pushed);
+        EXPECT_TRUE(pool.looks_empty());
+        if (!closes) push(100);
+        take(1'500);
+        EXPECT_EQ(taken, pushed);
+    }
+}
+
 
 // ---- hive
 
@@ -67,6 +124,7 @@ struct run_of_a_hive {
         (void)attempt([&] { h.run(); });
         const auto r = h.report();
         ended = r.run + r.discarded + r.cancelled;
+        discarded = r.discarded;
         exceptions = r.exceptions;
         told = source.told;
         ::close(fd);
@@ -87,7 +145,7 @@ struct run_of_a_hive {
         (void)attempt([&] {
             if (const auto id = h.attach_compute_worker()) (void)h.detach_compute_worker(*id);
         });
-        if (!accepted([&] { return bool(h.post_delayed([&h] { h.request_stop(); }, 1ms)); })) h.request_stop();
+        if (!accepted([&] { return bool(h.post_delayed([&] { by_timer = true, h.request_stop(); }, 1ms)); })) h.request_stop();
     }
     template <class Post>
     bool accepted(Post post) {
@@ -100,11 +158,13 @@ struct run_of_a_hive {
         different d;
         d.unless_equal("posts accepted; ended", posts, ended);
         d.unless_equal("exceptions, none", exceptions, 0);
+        if (by_timer) d.unless_equal("discarded, none: all were due", discarded, 0);
         d.unless_equal("sources watched, told", watched, told);
         return d.what;
     }
     std::atomic<std::uint64_t> posts = 0, watched = 0;
-    std::uint64_t ended = 0, exceptions = 0, told = 0;
+    std::uint64_t ended = 0, discarded = 0, exceptions = 0, told = 0;
+    bool by_timer = false;  // stopped so
 };
 TEST(no_memory, of_a_hive_each_allocation_may_fail) { fail_each_allocation<run_of_a_hive>(); }
 

@@ -1,21 +1,17 @@
 // What the block pool asks of the heap, and what it keeps: nothing in the steady state, no block lost, whichever thread frees
-// it and however late, also while there is no memory. So it is with the blocks of frames, and with what waits in a pool. A
-// program of its own: it replaces operator new.
-#include <apiary/queues/global_pool.hpp>
+// it and however late, also while there is no memory. So it is with the blocks of frames. A program of its own: it
+// replaces operator new.
 #include <apiary/tasks/frame_storage.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <new>
 #include <set>
-#include <span>
 #include <thread>
 #include <vector>
 
@@ -188,49 +184,6 @@ TEST(frame_blocks, are_released_without_memory_and_none_is_lost) {
     for (void*& p : made) p = apiary::frame_blocks::allocate(bytes);
     EXPECT_EQ(std::set<void*>(made.begin(), made.end()), known);
     for (void* const p : made) apiary::frame_blocks::release(p, bytes);
-}
-
-struct numbered {
-    apiary::real_sync::cell<numbered*> next;
-    int number = 0;
-};
-
-TEST(global_pool, gives_all_in_order_without_memory_also_what_comes_meanwhile_and_behind_a_close) {
-    for (const bool closes : {false, true}) {
-        apiary::global_pool<numbered> pool;
-        std::vector<numbered> nodes(1'500);
-        for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].number = static_cast<int>(i);
-        std::size_t pushed = 0, taken = 0;
-        const auto push = [&](std::size_t n) {
-            while (n-- != 0) EXPECT_NE(pool.push(&nodes[pushed++]), apiary::push_result::closed);
-        };
-        const auto take = [&](std::size_t n) {
-            std::array<numbered*, 16> out{};
-            while (n != 0) {
-                const std::size_t got = pool.take(std::span(out).first(std::min<std::size_t>(n, 16)), 2);
-                if (got == 0) return;
-                for (std::size_t i = 0; i != got; ++i) EXPECT_EQ(out[i]->number, static_cast<int>(taken++));
-                n -= got;
-            }
-        };
-        push(10);
-        take(1);
-        push(990);
-        heap_is_empty = true;
-        take(300);
-        push(200);
-        if (closes) pool.close();
-        take(300);
-        if (!closes) push(200);
-        EXPECT_FALSE(pool.looks_empty());
-        take(1'500);
-        heap_is_empty = false;
-        EXPECT_EQ(taken, pushed);
-        EXPECT_TRUE(pool.looks_empty());
-        if (!closes) push(100);
-        take(1'500);
-        EXPECT_EQ(taken, pushed);
-    }
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // allocation_sweep: a short run, again and again, each time with another of its allocations failing: the first, the second, and so
-// on, until a run has none that fails; that one alone, and, in a second run, all behind it, too.
+// on, until a run has none that fails; that one alone, and, in a second run, all that come after it, too.
 //
 // When to use it. In a program that replaces operator new (replaced_new.hpp) and whose before_allocation calls
 // allocation_of_a_sweep. When not: for one path; a test that knows its allocation says so itself.
 //
 //     struct a_run {
 //         void run();                 // counts what it does; attempt(…) is an operation that may be refused
-//         std::string wrong() const;  // behind it, with memory: what does not add up; empty: nothing
+//         std::string wrong() const;  // afterwards, with memory: what does not add up; empty: nothing
 //     };
 //     fail_each_allocation<a_run>({"no memory to …"});
 //
@@ -35,8 +35,8 @@ namespace apiary {
 namespace detail {
 inline constexpr std::int64_t none_fails = std::numeric_limits<std::int64_t>::max();
 inline std::atomic<std::int64_t> allocations_left = none_fails;  // before the one that fails
-inline std::atomic<bool> all_behind_fail = false;
-enum class failing : std::uint8_t { one, all_behind };
+inline std::atomic<bool> later_ones_fail = false;
+enum class failing : std::uint8_t { one, later_ones_too };
 }  // namespace detail
 
 // Before every allocation of the program. Throws std::bad_alloc: it fails.
@@ -44,7 +44,7 @@ inline void allocation_of_a_sweep() {
     using namespace detail;
     if (allocations_left.load(std::memory_order_relaxed) == none_fails) return;
     const std::int64_t left = allocations_left.fetch_sub(1, std::memory_order_relaxed) - 1;
-    if (left == 0 || (left < 0 && all_behind_fail.load(std::memory_order_relaxed))) throw std::bad_alloc();
+    if (left == 0 || (left < 0 && later_ones_fail.load(std::memory_order_relaxed))) throw std::bad_alloc();
 }
 
 // False: it had no memory, and said so.
@@ -69,7 +69,7 @@ template <class Run>
     auto answer = run_answer::fine;
     {
         Run r;
-        all_behind_fail = which == failing::all_behind;
+        later_ones_fail = which == failing::later_ones_too;
         allocations_left = nth;
         (void)attempt([&r] { r.run(); });
         if (allocations_left > 0) answer = run_answer::none_failed;
@@ -108,7 +108,7 @@ template <class Run>
 void fail_each_allocation(std::initializer_list<const char*> ends = {}) {
     using namespace detail;
     int wrong = 0;
-    for (const failing which : {failing::one, failing::all_behind}) {
+    for (const failing which : {failing::one, failing::later_ones_too}) {
         int ended = 0;
         std::int64_t nth = 1;
         for (;; ++nth) {
@@ -121,7 +121,7 @@ void fail_each_allocation(std::initializer_list<const char*> ends = {}) {
             ended += stated ? 1 : 0;
             if (stated) continue;
             const bool hangs = WIFSIGNALED(r.status) && WTERMSIG(r.status) == SIGALRM;
-            ADD_FAILURE() << "allocation " << nth << (which == failing::one ? "" : " and all behind it") << ": "
+            ADD_FAILURE() << "allocation " << nth << (which == failing::one ? "" : " and all later ones") << ": "
                           << (hangs ? "it hangs" : r.said) << " (status " << r.status << ")";
             if (++wrong == 10) return;
         }

@@ -156,7 +156,7 @@ private:
         }
     }
     // Its poster is gone, and cannot be told that there is no memory. So it comes in again and again by the inbox, for which the
-    // worker stays awake, until there is some or it is due. Behind the end of the inbox it goes the way of all timers.
+    // worker stays awake, until there is some or it is due. After the end of the inbox it goes the way of all timers.
     void keep_accepted_timer(task_type* t) noexcept {
         try {
             return keep_timer(t);

@@ -224,7 +224,7 @@ void process_core<Sync>::note_undelivered(place& p, std::uint64_t letters) noexc
     try {
         p.more().undelivered += letters;
     } catch (const std::bad_alloc&) {
-        books_.undelivered(letters);
+        if (!at_phase(running)) books_.undelivered(letters);
     }
 }
 template <class Sync>

@@ -186,7 +186,7 @@ struct alignas(64) process_place : job<Sync> {
     }
     // Takes out of what has come what is not for the process: kills, watches, completions that were not called for or do not
     // come first. `late()` is told of these; `lives(pid)` says whether a watcher does. Without memory to note a request, a watch or
-    // a link it stops there, and `unsorted` has that one and all behind it.
+    // a link it stops there, and `unsorted` has that one and all that came after it.
     struct arrived {
         bool completed = false, killed = false, linked = false, room = false, no_memory = false;
         event_list<Sync> looks, unsorted;
