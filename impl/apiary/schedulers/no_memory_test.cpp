@@ -103,7 +103,7 @@ TEST(no_memory, a_pool_gives_all_in_order_also_what_comes_meanwhile_and_after_a_
 
 // ---- hive
 
-struct told_once : apiary::descriptor_source {
+struct told_once final : apiary::descriptor_source {
     told_once(apiary::hive& hive, int fd) : descriptor_source(fd), h(hive) {}
     void on_ready(apiary::readiness) noexcept override {
         ++told;
@@ -185,32 +185,32 @@ struct run_of_a_coro_pool {
     }
     static task<> detached(run_of_a_coro_pool& r, unsigned n) {
         const unsigned result = co_await fib(n);
-        if (result != 5) ++r.wrong_results;
+        if (result != 2) ++r.wrong_results;
     }
     static task<> races(run_of_a_coro_pool& r, apiary::async_event<apiary::heap_frames>& never) {
-        const auto [which, value] = co_await apiary::when_any(waits(never), fib(5));
-        if (which != 1 || value != 5) ++r.wrong_results;
+        const auto [which, value] = co_await apiary::when_any(waits(never), fib(3));
+        if (which != 1 || value != 2) ++r.wrong_results;
     }
     void run() {
         apiary::basic_coro_pool<apiary::heap_frames> pool({.workers = 2});
         if (!attempt([&] { (void)pool.start(); })) return;
         apiary::async_event<apiary::heap_frames> never;
         const auto spawns = [&](apiary::co_options options) {
-            (void)attempt([&] { spawned += pool.spawn(detached(*this, 5), std::move(options)) ? 1U : 0U; });
+            (void)attempt([&] { spawned += pool.spawn(detached(*this, 3), std::move(options)) ? 1U : 0U; });
         };
         spawns({});
         (void)attempt([&] { spawns({.name = std::string(100, 'x'), .priority = apiary::co_priority::high}); });
         (void)attempt([&] { spawns({.stop = std::stop_source()}); });
-        (void)attempt([&] { spawned += pool.spawn([this]() { return detached(*this, 5); }) ? 1U : 0U; });
+        (void)attempt([&] { spawned += pool.spawn([this]() { return detached(*this, 3); }) ? 1U : 0U; });
         (void)attempt([&] {
             auto t = races(*this, never);
             ++waited;
             apiary::sync_wait(pool, std::move(t));
         });
         (void)attempt([&] {
-            auto t = fib(8);
+            auto t = fib(5);
             ++waited;
-            wrong_results += apiary::sync_wait(pool, std::move(t)) != 21;
+            wrong_results += apiary::sync_wait(pool, std::move(t)) != 5;
         });
         pool.stop();
         living = pool.report().living;

@@ -90,6 +90,7 @@ template <class Run>
 run_result run_in_a_child(std::int64_t nth, failing which) {
     int ends[2];
     if (::pipe(ends) != 0) return {-1, "no pipe"};
+    (void)std::fflush(nullptr);  // else the child has it, too
     const pid_t child = ::fork();
     if (child == 0) run_with_a_failure<Run>(nth, which, ends[1]);
     (void)::close(ends[1]);
