@@ -188,11 +188,11 @@ struct alignas(64) process_place : job<Sync> {
     // come first. `late()` is told of these; `lives(pid)` says whether a watcher does. Without memory to note a request, a watch or
     // a link it stops there, and `unsorted` has that one and all that came after it.
     struct arrived {
-        bool completed = false, killed = false, linked = false, room = false, no_memory = false;
-        event_list<Sync> looks, unsorted;
+        bool completed = false, killed = false, linked = false, room = false;
+        event_list<Sync> looks;
     };
     template <class Late, class Lives>
-    arrived sort(event_list<Sync>& events, Late late, Lives lives) {
+    arrived sort(event_list<Sync>& events, event_list<Sync>& unsorted, Late late, Lives lives) {
         arrived what;
         event_list<Sync> for_it;
         while (node* n = events.pop()) {
@@ -212,9 +212,8 @@ struct alignas(64) process_place : job<Sync> {
                     event_blocks<Sync>::release(n);
                 }
             } catch (const std::bad_alloc&) {
-                what.no_memory = true;
-                what.unsorted.append(n);
-                what.unsorted.append(std::move(events));
+                unsorted.append(n);
+                unsorted.append(std::move(events));
                 break;
             }
         }

@@ -22,18 +22,18 @@ void process_core<Sync>::run(place& p, worker_type& w) noexcept {
     event_list<Sync> events(newest, [&calls](event_type t) { calls |= t != event_type::message; });
     typename place::arrived what;
     if (calls) {
-        what = p.sort(events, [this] { books_.late_completion(); }, [this](pid by) { return lives(by); });
+        event_list<Sync> unsorted;
+        what = p.sort(events, unsorted, [this] { books_.late_completion(); }, [this](pid by) { return lives(by); });
         if (!what.looks.empty()) show(p, what.looks, events);
-    }
-    const bool forced = at_phase(forcing);
-    if (what.killed || forced || what.no_memory) [[unlikely]] {
-        if (!what.killed && !forced)
+        if (what.killed)
+            return end(p, w, what.linked ? process_end::linked : process_end::killed, std::move(events),
+                       unread_by::none, std::move(unsorted));
+        if (!unsorted.empty()) [[unlikely]]
             return threw(p, w, std::make_exception_ptr(std::bad_alloc()), std::move(events), unread_by::none,
-                         std::move(what.unsorted));
-        process_end how = process_end::forced;
-        if (what.killed) how = what.linked ? process_end::linked : process_end::killed;
-        return end(p, w, how, std::move(events), unread_by::none, std::move(what.unsorted));
+                         std::move(unsorted));
     }
+    if (at_phase(forcing)) [[unlikely]]
+        return end(p, w, process_end::forced, std::move(events), unread_by::none);
     const bool cancelled = cancel && !p.cancel_told;
     if (cancelled) p.cancel_told = true;
     if (p.has_more() && !p.more().kept.empty()) {
