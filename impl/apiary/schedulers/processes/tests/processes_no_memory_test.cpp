@@ -147,7 +147,10 @@ struct busy : counted {
             case 4: return sends(of_others, out, std::string(100, 'x'));
             case 5: return sends(out.self(), out, 5);
             case 6: return sends(bounded, out, 6), sends(bounded, out, 7);
-            case 7: return calls_for([&] { out.call(elsewhere, 6, apiary::offloaded([] { return payload(std::string(100, 'z')); })); });
+            case 7:
+                return calls_for([&] {
+                    out.call(elsewhere, 6, apiary::offloaded([] { return payload(std::string(100, 'z')); }));
+                });
             case 8: return requests(out);
             case 9: return spawns(out);
             case 10: return watches_one(out);
