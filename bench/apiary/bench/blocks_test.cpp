@@ -7,6 +7,7 @@
 
 #include <apiary/bench/blocks.hpp>
 
+namespace blocks_test {
 namespace {
 
 using namespace apiary::bench;
@@ -101,3 +102,4 @@ TEST(Blocks, AllValuesComeFromTheSameBlock) {
 }
 
 }  // namespace
+}  // namespace blocks_test

@@ -8,6 +8,7 @@
 
 #include <apiary/bench/command_line.hpp>
 
+namespace command_line_test {
 namespace {
 
 using namespace apiary::bench;
@@ -135,3 +136,4 @@ TEST(CommandLine, ABadPlanIsBadInput) {
 }
 
 }  // namespace
+}  // namespace command_line_test

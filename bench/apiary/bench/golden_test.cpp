@@ -18,6 +18,7 @@
 #include "scenarios/trees.hpp"
 #include "scenarios/uts.hpp"
 
+namespace golden_test {
 namespace {
 
 using namespace apiary::bench;
@@ -146,3 +147,4 @@ TEST(Golden, TheInjectorIsTheSame) {
 }
 
 }  // namespace
+}  // namespace golden_test

@@ -5,6 +5,7 @@
 
 #include <apiary/bench/histogram.hpp>
 
+namespace histogram_test {
 namespace {
 
 using namespace apiary::bench;
@@ -80,3 +81,4 @@ TEST(Histogram, TheFileHoldsTheHeaderAndTheFilledBuckets) {
 }
 
 }  // namespace
+}  // namespace histogram_test

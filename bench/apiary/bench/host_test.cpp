@@ -6,6 +6,7 @@
 
 #include <apiary/bench/host.hpp>
 
+namespace host_test {
 namespace {
 
 using namespace apiary::bench;
@@ -57,3 +58,4 @@ TEST(Host, NothingRunsBesideAShortWait) {
 }
 
 }  // namespace
+}  // namespace host_test

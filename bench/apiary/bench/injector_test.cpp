@@ -10,6 +10,7 @@
 
 #include "scenarios/mixed_load.hpp"
 
+namespace injector_test {
 namespace {
 
 using namespace apiary::bench;
@@ -112,3 +113,4 @@ TEST(Injector, ATenthIsDiscardedRoundedDown) {
 }
 
 }  // namespace
+}  // namespace injector_test

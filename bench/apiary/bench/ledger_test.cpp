@@ -6,6 +6,7 @@
 
 #include <apiary/bench/ledger.hpp>
 
+namespace ledger_test {
 namespace {
 
 using namespace apiary::bench;
@@ -65,3 +66,4 @@ TEST(Ledger, ServesBlockAfterBlockAndWakesItsWaiter) {
 }
 
 }  // namespace
+}  // namespace ledger_test

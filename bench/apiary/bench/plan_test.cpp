@@ -5,6 +5,7 @@
 
 #include <apiary/bench/plan.hpp>
 
+namespace plan_test {
 namespace {
 
 using namespace apiary::bench;
@@ -61,3 +62,4 @@ TEST(Plan, AFileThatIsNotThereIsNamed) {
 }
 
 }  // namespace
+}  // namespace plan_test

@@ -8,6 +8,7 @@
 
 #include <apiary/bench/row.hpp>
 
+namespace row_test {
 namespace {
 
 using namespace apiary::bench;
@@ -58,3 +59,4 @@ TEST(Row, FloatsHaveAtMostThreeDecimalsAndNoExponent) {
 }
 
 }  // namespace
+}  // namespace row_test

@@ -1,7 +1,6 @@
 // async_event: a coroutine that finds it unset suspends until it is set. It stays set until a reset.
 //
-//     const awaited how = co_await e.wait();        // done, or cancelled
-//     const awaited how = co_await e.wait_for(timers, 5ms);     // or timed_out (limited.hpp)
+//     const awaited how = co_await e.wait();        // done, or cancelled; wait_for has a limit (limited.hpp)
 //
 // When to use it. To let many coroutines go on at once. When not: for one at a time, or so many
 // (async_semaphore); to hand a value over (channel).

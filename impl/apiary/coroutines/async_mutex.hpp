@@ -1,7 +1,8 @@
 // async_mutex: one coroutine at a time; another that wants it suspends, and its thread goes on.
 //
 //     if (auto held = co_await m.lock()) { … }      // unlocked where `held` ends; false: cancelled
-//     if (auto held = co_await m.lock_for(timers, 5ms)) { … }      // false: held.how says why (limited.hpp)
+//
+// With a limit: lock_for (limited.hpp); where that is false, `how` says why.
 //
 // When to use it. For what coroutines share over an await inside. When not: where no await is
 // inside; a std::mutex held for a few steps costs less.

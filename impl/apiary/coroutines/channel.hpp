@@ -4,10 +4,10 @@
 //
 //     const awaited how = co_await c.send(std::move(j));      // suspends while it is full
 //     c.close();                                              // what lies in it is still received
-//     auto r = co_await c.receive_for(timers, 5ms);           // or send_for: limited.hpp
-//     auto r = co_await select(a.receive(), b.receive());     // select.hpp
 //
 //     while (auto r = co_await c.receive()) use(*r.value);    // in another; suspends while it is empty
+//
+// With a limit: receive_for, send_for (limited.hpp). The first of several: select.hpp.
 //
 // When to use it. Between coroutines that make and coroutines that use, with back-pressure. When
 // not: between threads; for work as such (a pool has queues); for one value.

@@ -10,12 +10,14 @@
 //
 // Memory.   Intrusive up to the arrival; then an array of pointers, which grows and is kept. Nodes are
 //           read once on the way through and never written, so that they stay in the line state in
-//           which the producer left them, and their lines can be fetched all at once.
+//           which the producer left them, and their lines can be fetched all at once. Without memory
+//           for a larger array the nodes are linked in order, and go through the one that is there.
+// Errors.   Construction, reserve: std::bad_alloc. The rest: none.
 //
 // Invariants
-//   I1  Every node is in `incoming_`, in `ready_`, or was returned by take; never in two.
-//   I2  `ready_` is older than `incoming_`; its back is the oldest.
-//   I3  `has_ready_` tells whether `ready_` holds nodes, except while a taker holds the mutex. A taker
+//   I1  Every node is in `incoming_`, in `left_`, in `ready_`, or was returned by take; never in two.
+//   I2  `ready_` is older than `left_`, and that than `incoming_`; the back of `ready_` is the oldest, the front of `left_`.
+//   I3  `has_ready_` tells whether these two hold nodes, except while a taker holds the mutex. A taker
 //       that leaves some behind must look for a sleeper after take() (idle_set I3), so a worker that
 //       saw neither is woken.
 //
@@ -25,6 +27,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -38,9 +41,12 @@ namespace apiary {
 template <class Node, class Sync = real_sync>
 class global_pool {
 public:
-    global_pool() { has_ready_.store(false, std::memory_order_relaxed); }
+    global_pool() {
+        ready_.reserve(least);
+        has_ready_.store(false, std::memory_order_relaxed);
+    }
 
-    // Behind it take needs no memory, as long as no more wait. Passes on std::bad_alloc.
+    // From the start on the array has room for so many. Passes on std::bad_alloc.
     void reserve(std::size_t nodes) {
         const typename Sync::lock held(takers_);
         ready_.reserve(nodes);
@@ -73,40 +79,62 @@ public:
         return take({&node, 1}, 1) == 1 ? node : nullptr;
     }
 
-    // Refuses every later push. What is inside stays to be taken. Idempotent. Like receive, ends the
-    // program when there is no memory for the array.
+    // Refuses every later push. What is inside stays to be taken. Idempotent.
     void close() noexcept {
         const typename Sync::lock held(takers_);
-        std::vector<Node*> older = std::exchange(ready_, {});
-        receive(incoming_.close_chain());
-        ready_.insert(ready_.end(), older.begin(), older.end());
+        leave_in_order(incoming_.close_chain());
         publish_ready();
     }
 
     bool looks_empty() const { return incoming_.looks_empty() && !has_ready_.load(std::memory_order_seq_cst); }
 
 private:
+    static constexpr std::size_t least = 64;  // of the array's room
+
     // With takers_ held, and ready_ empty. The chain comes newest first, which is the order of ready_. Each node has to come
     // from its producer's core before it tells the next; where nodes leave a hint, several are under way at once.
-    // Without memory for the array the program cannot go on: the chain is out of the inbox, and could
-    // not be put back in order.
     void receive(Node* newest) noexcept {
-        for (Node* node = newest; node != nullptr; node = static_cast<Node*>(node->next.read())) {
-            if constexpr (requires { node->prefetch_hint(); }) __builtin_prefetch(node->prefetch_hint());
-            ready_.push_back(node);
+        if (!left_.empty()) [[unlikely]]
+            return receive_what_was_left(newest);
+        try {
+            for (Node* node = newest; node != nullptr; node = static_cast<Node*>(node->next.read())) {
+                if constexpr (requires { node->prefetch_hint(); }) __builtin_prefetch(node->prefetch_hint());
+                ready_.push_back(node);
+            }
+        } catch (const std::bad_alloc&) {
+            ready_.clear();
+            receive_what_was_left(newest);
         }
+    }
+    // The same without memory: the oldest, as many as there is room for; the rest stays linked.
+    [[gnu::noinline]] void receive_what_was_left(Node* newest) noexcept {
+        leave_in_order(newest);
+        while (!left_.empty() && ready_.size() != ready_.capacity()) ready_.push_back(left_.pop_front());
+        std::reverse(ready_.begin(), ready_.end());
+    }
+    // With takers_ held.
+    void leave_in_order(Node* newest) noexcept {
+        fifo_list<Node> oldest_first;
+        for (Node* node = newest; node != nullptr;) {
+            Node* const older = static_cast<Node*>(node->next.read());
+            oldest_first.push_front(node);
+            node = older;
+        }
+        left_.splice_back(std::move(oldest_first));
     }
 
     // With takers_ held.
     void publish_ready() {
-        if (published_ == !ready_.empty()) return;
-        published_ = !ready_.empty();
+        const bool some = !ready_.empty() || !left_.empty();
+        if (published_ == some) return;
+        published_ = some;
         has_ready_.store(published_, std::memory_order_seq_cst);
     }
 
     mpsc_inbox<Node, Sync> incoming_;
     alignas(cache_line) typename Sync::mutex takers_;
     std::vector<Node*> ready_;                                            // by takers_
+    fifo_list<Node> left_;                                                // by takers_: of a close, or for want of memory
     bool published_ = false;                                              // by takers_
     alignas(cache_line) typename Sync::template atomic<bool> has_ready_;  // apart: every idle worker looks at it
 };

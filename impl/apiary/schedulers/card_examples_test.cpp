@@ -299,7 +299,6 @@ TEST(card, parallel_for_of_a_global_queue) {
     EXPECT_TRUE(whole);
     EXPECT_EQ(a.back(), 1999);
     EXPECT_EQ(moved, n);
-    queue.stop();
 }
 
 // ---- hive

@@ -14,7 +14,7 @@
 // that ends hands its lists back, and what is freed on it behind that goes back at once.
 //
 // Threads.  Any, also by destructors of thread_local objects. Memory stays with the process.
-// Errors.   allocate: std::bad_alloc. release: none.
+// Errors.   allocate: std::bad_alloc. release: none; a batch is noted in its first block, so it needs no memory.
 // Under AddressSanitizer and ThreadSanitizer every frame comes from the heap: they shall see its end.
 // Tested by schedulers/coro_pool/tests/coro_memory_test.cpp. Not model-checked: reached by thread_local pointers, and its only
 // shared part is a mutex around lists.
@@ -82,10 +82,29 @@ private:
         block* top;
         std::uint32_t count;
     };
+    // What its first block is in the depot.
+    struct noted_batch {
+        block* next;
+        noted_batch* other;  // of the same size
+        std::uint32_t count;
+    };
+    static_assert(sizeof(noted_batch) <= step);
     struct depot {
         std::mutex mutex;
-        std::array<std::vector<batch>, classes> batches;
+        std::array<noted_batch*, classes> batches{};
         std::vector<void*> slabs;  // so that a leak checker finds them
+
+        void add(std::size_t c, batch b) noexcept {
+            block* const next = b.top->next;
+            batches[c] = ::new (static_cast<void*>(b.top)) noted_batch{next, batches[c], b.count};
+        }
+        // Precondition: there is one.
+        batch take(std::size_t c) noexcept {
+            const noted_batch n = *batches[c];
+            auto* const top = ::new (static_cast<void*>(batches[c])) block{n.next};
+            batches[c] = n.other;
+            return {top, n.count};
+        }
     };
 
     static constexpr std::size_t class_of(std::size_t bytes) { return (bytes - 1) / step; }
@@ -101,7 +120,8 @@ private:
 
     // Never destroyed: frames may go after every destructor of this file could have run.
     static depot& shared() {
-        static depot& d = *new depot;
+        alignas(depot) static std::byte place[sizeof(depot)];
+        static depot& d = *::new (place) depot;
         return d;
     }
 
@@ -112,9 +132,8 @@ private:
         depot& d = shared();
         {
             const std::lock_guard held(d.mutex);
-            if (!d.batches[c].empty()) {
-                mine = list_of(c, d.batches[c].back());
-                d.batches[c].pop_back();
+            if (d.batches[c] != nullptr) {
+                mine = list_of(c, d.take(c));
             } else {
                 const std::size_t bytes = (c + 1) * step;
                 const std::uint32_t n = batch_of(c);
@@ -132,7 +151,6 @@ private:
         if (exited_) hand_back();
         return b;
     }
-    // Without memory for the note of a batch the program ends, as any failing deallocation would end it.
     [[gnu::noinline]] static void release_slowly(std::size_t c) noexcept {
         list& mine = mine_[c];
         hand_back_at_thread_exit();
@@ -143,7 +161,7 @@ private:
         const batch older = exited_ ? batch{std::exchange(mine, unused).top, 1} : cut(c, mine);
         depot& d = shared();
         const std::lock_guard held(d.mutex);
-        d.batches[c].push_back(older);
+        d.add(c, older);
     }
     // Of a full list. Leaves the newest batch where it is: its lines are warm. The older one goes.
     static batch cut(std::size_t c, list& full) noexcept {
@@ -165,7 +183,7 @@ private:
         depot& d = shared();
         const std::lock_guard held(d.mutex);
         for (std::size_t c = 0; c != classes; ++c) {
-            if (mine_[c].top != nullptr) d.batches[c].push_back({mine_[c].top, 2 * batch_of(c) - mine_[c].room});
+            if (mine_[c].top != nullptr) d.add(c, {mine_[c].top, 2 * batch_of(c) - mine_[c].room});
             mine_[c] = unused;
         }
     }

@@ -1,10 +1,13 @@
 // What the block pool asks of the heap, and what it keeps: nothing in the steady state, no block lost, whichever thread frees
-// it and however late. A program of its own: it replaces operator new.
+// it and however late, also while there is no memory. So it is with the blocks of frames. A program of its own: it
+// replaces operator new.
+#include <apiary/tasks/frame_storage.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <new>
@@ -17,12 +20,15 @@
 namespace {
 
 // Of slabs, which are aligned, and of what is as large as a magazine.
-std::atomic<int> large_allocations{0};
+std::atomic<int> large_allocations{0}, slabs{0};
+thread_local bool heap_is_empty = false;  // for this thread
 
 }  // namespace
 
 void apiary::before_allocation(std::size_t bytes, std::size_t alignment) {
     if (alignment > alignof(std::max_align_t) || (bytes > 1000 && bytes < 1300)) ++large_allocations;
+    if (alignment > alignof(std::max_align_t)) ++slabs;
+    if (heap_is_empty) throw std::bad_alloc();
 }
 
 namespace {
@@ -146,6 +152,38 @@ TEST(task_blocks, are_kept_down_to_the_last_one) {
         end_all(again);
     });
     end_all(kept);
+}
+
+// A thread that has no magazine and gets none: its blocks are linked, and the next that makes tasks has them.
+TEST(task_blocks, are_released_without_memory_and_none_is_lost) {
+    constexpr int n = 50'000;  // more than there are magazines for
+    const blocks made = make(n);
+    on_a_thread([&] {
+        heap_is_empty = true;
+        end_all(made);
+        heap_is_empty = false;
+    });
+    const int before = slabs;
+    const blocks again = make(n);
+    EXPECT_EQ(slabs, before);
+    EXPECT_EQ(std::set<task*>(again.begin(), again.end()).size(), again.size()) << "no block is handed out twice";
+    end_all(again);
+}
+
+TEST(frame_blocks, are_released_without_memory_and_none_is_lost) {
+    if (!apiary::frame_storage<apiary::real_sync>::recycles) GTEST_SKIP() << "frames come from the heap under a sanitizer";
+    constexpr std::size_t bytes = 1'000, n = 2'000;
+    std::vector<void*> made(n);
+    for (void*& p : made) p = apiary::frame_blocks::allocate(bytes);
+    const std::set<void*> known(made.begin(), made.end());
+    on_a_thread([&] {
+        heap_is_empty = true;
+        for (void* const p : made) apiary::frame_blocks::release(p, bytes);
+        heap_is_empty = false;
+    });
+    for (void*& p : made) p = apiary::frame_blocks::allocate(bytes);
+    EXPECT_EQ(std::set<void*>(made.begin(), made.end()), known);
+    for (void* const p : made) apiary::frame_blocks::release(p, bytes);
 }
 
 }  // namespace

@@ -15,7 +15,8 @@
 // survive recycled nodes is checked where it matters, with heap_storage (inbox_recycled_nodes).
 //
 // Threads. Any, also by destructors of thread_local objects. Memory stays with the process.
-// Errors.  make: std::bad_alloc; what the callable's constructor throws. Nothing is lost in either case.
+// Errors.  make: std::bad_alloc; what the callable's constructor throws. Nothing is lost in either case. release: none; it needs
+//          no memory, since a block for which there is no magazine is linked into the depot by itself.
 #pragma once
 
 #include <array>
@@ -70,6 +71,7 @@ private:
         static constexpr std::size_t blocks = 122;
         std::size_t count, size;                          // a size of 0: nothing can be taken from it, nor put
         std::array<void*, ahead + blocks + ahead> slots;  // the first and last `ahead` stay null
+        magazine* next;                                   // in the depot
 
         void* take() {
             --count;
@@ -81,16 +83,35 @@ private:
         const void* taken_before() const { return slots[ahead + count + ahead]; }
     };
 
+    // Linked, so that a release needs no memory.
+    template <class T>
+    struct stack {
+        T* top = nullptr;
+        void push(T* t) {
+            t->next = top;
+            top = t;
+        }
+        T* pop() {  // null when empty
+            T* const t = top;
+            if (t != nullptr) top = t->next;
+            return t;
+        }
+    };
+    struct loose_block {
+        loose_block* next;
+    };
     struct depot {
         std::mutex mutex;
-        std::vector<magazine*> full, empty;
+        stack<magazine> full, empty;
+        stack<loose_block> loose;  // that were released when there was no memory for a magazine
         std::vector<void*> slabs;
     };
 
     // Never destroyed: a scheduler with static lifetime, or on a thread that outlives main, may free tasks
     // after every destructor of this file could have run.
     static depot& shared() {
-        static depot& d = *new depot;
+        alignas(depot) static std::byte place[sizeof(depot)];
+        static depot& d = *::new (place) depot;
         return d;
     }
 
@@ -106,7 +127,7 @@ private:
         depot& d = shared();
         const std::lock_guard held(d.mutex);
         for (magazine* m : {std::exchange(loaded_, &none_), std::exchange(spare_, &none_)})
-            if (m != &none_) (m->count > 0 ? d.full : d.empty).push_back(m);
+            if (m != &none_) (m->count > 0 ? d.full : d.empty).push(m);
     }
     // Out of line: a call in the fast paths would make them save registers for it.
     [[gnu::noinline]] static void* allocate_slowly() {
@@ -116,8 +137,13 @@ private:
         return block;
     }
     [[gnu::noinline]] static void release_slowly(void* block) noexcept {
-        exchange_full();
-        loaded_->put(block);
+        if (exchange_full()) {
+            loaded_->put(block);
+        } else {
+            depot& d = shared();
+            const std::lock_guard held(d.mutex);
+            d.loose.push(::new (block) loose_block);
+        }
         if (exited_) hand_back();
     }
     static void hand_back_at_thread_exit() { static thread_local thread_exit at_exit; }
@@ -129,13 +155,14 @@ private:
         if (loaded_->count > 0) return;
         depot& d = shared();
         const std::lock_guard held(d.mutex);
-        if (!d.full.empty()) {
-            if (loaded_ != &none_) d.empty.push_back(loaded_);
-            loaded_ = d.full.back();
-            d.full.pop_back();
+        if (magazine* const full = d.full.pop()) {
+            if (loaded_ != &none_) d.empty.push(loaded_);
+            loaded_ = full;
             return;
         }
         if (loaded_ == &none_) loaded_ = empty_magazine(d);
+        while (loaded_->count != magazine::blocks && d.loose.top != nullptr) loaded_->put(d.loose.pop());
+        if (loaded_->count > 0) return;
         d.slabs.push_back(nullptr);  // before the allocation, which may throw
         auto* slab = static_cast<std::byte*>(::operator new(magazine::blocks * block_bytes, std::align_val_t{64}));
         d.slabs.back() = slab;
@@ -143,26 +170,30 @@ private:
         for (std::size_t i = magazine::blocks; i-- > 0;) loaded_->put(slab + i * block_bytes);
     }
 
-    // Makes loaded_ a magazine with room. Does not fail: without memory for a new magazine the block's
-    // owner could not be served, so it ends the program like any failing deallocation would.
-    static void exchange_full() noexcept {
+    // Makes loaded_ a magazine with room. False: there is no memory for one.
+    static bool exchange_full() noexcept {
         hand_back_at_thread_exit();
         std::swap(loaded_, spare_);
-        if (loaded_->count < loaded_->size) return;
+        if (loaded_->count < loaded_->size) return true;
         depot& d = shared();
         const std::lock_guard held(d.mutex);
-        if (loaded_ != &none_) d.full.push_back(loaded_);
-        loaded_ = empty_magazine(d);
+        magazine* empty = nullptr;
+        try {
+            empty = empty_magazine(d);
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        if (loaded_ != &none_) d.full.push(loaded_);
+        loaded_ = empty;
+        return true;
     }
 
     static magazine* empty_magazine(depot& d) {
-        if (d.empty.empty()) return new magazine{0, magazine::blocks, {}};
-        magazine* m = d.empty.back();
-        d.empty.pop_back();
-        return m;
+        magazine* const m = d.empty.pop();
+        return m != nullptr ? m : new magazine{0, magazine::blocks, {}, nullptr};
     }
 
-    static inline constinit magazine none_{0, 0, {}};  // in place of null, so that one comparison does
+    static inline constinit magazine none_{0, 0, {}, nullptr};  // in place of null, so that one comparison does
     static inline constinit thread_local magazine* loaded_ = &none_;
     static inline constinit thread_local magazine* spare_ = &none_;
     static inline constinit thread_local bool exited_ = false;  // thread_exit has run

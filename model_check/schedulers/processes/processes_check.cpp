@@ -1,6 +1,9 @@
 // The scheduler as it ships, without its threads: workers from run() to their end, processes that are spawned, sent to, cancelled
 // and killed by others meanwhile. What was accepted is received or buried; every cancel is told; the end is reached, once, and
 // behind everything that lived.
+#include <cstddef>
+#include <new>
+
 #include "processes_scenario.hpp"
 
 namespace {
@@ -84,6 +87,30 @@ struct spawn_against_stop : processes_scenario<Sync, 1, 2> {
     }
 };
 APIARY_CHECK(spawn_against_stop);
+
+// The same where there is no memory for a place: the spawn was counted among the living, and is so no more.
+template <class Sync>
+struct without_places : Sync {
+    template <class T>
+    static T* create_array(std::size_t) {
+        throw std::bad_alloc();
+    }
+};
+template <class Sync>
+struct refused_spawn_against_stop : processes_scenario<without_places<Sync>, 1, 2> {
+    static constexpr const char* what = "a spawn without memory for its place races the stop: refused; the worker ends";
+    static constexpr std::array must_reach{"processes.no_memory", "processes.stopping"};
+    void before() { this->make(); }
+    void thread(unsigned i) {
+        if (i == 0) return this->work(0);
+        if (i == 1) return this->core->request_stop();
+        const spawn_answer said = this->core->spawn(this->process(0, {}));
+        Sync::law(!said && (said.error == spawn_error::stopping || said.thrown != nullptr), "it was not refused so");
+        Sync::reach(said.thrown != nullptr ? "processes.no_memory" : "processes.stopping");
+    }
+    void after() { this->end(); }
+};
+APIARY_CHECK(refused_spawn_against_stop);
 
 // The same from a step, where the door is open until the last has ended.
 template <class Sync>

@@ -30,9 +30,11 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include <apiary/queues/fifo_list.hpp>
+#include <apiary/queues/mpsc_inbox.hpp>
 #include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/tasks/task.hpp>
 #include <apiary/timers/timer_heap.hpp>
@@ -68,7 +70,9 @@ public:
     }
     // What was posted to a worker that never ran. Nothing comes any more.
     void drop_all() {
-        if (own_mail_ != nullptr) collect();
+        fifo_list<task_type> arrived;
+        if (own_mail_ != nullptr) arrived = inbox().drain();
+        while (task_type* t = arrived.pop_front()) self().drop(t);
         while (task_type* t = private_.pop_front()) self().drop(t);
         while (task_type* t = timers_.pop()) self().drop(t);
     }
@@ -143,13 +147,23 @@ public:
     task_type* take() { return private_.pop_front(); }
 
 private:
-    void sort_in(fifo_list<task_type> arrived) {
+    void sort_in(fifo_list<task_type> arrived) noexcept {
         while (task_type* t = arrived.pop_front()) {
             if (t->deadline_ns == 0)
                 private_.push_back(t);
             else
-                keep_timer(t);
+                keep_accepted_timer(t);
         }
+    }
+    // Its poster is gone, and cannot be told that there is no memory. So it comes in again and again by the inbox, for which the
+    // worker stays awake, until there is some or it is due. After the end of the inbox it goes the way of all timers.
+    void keep_accepted_timer(task_type* t) noexcept {
+        try {
+            return keep_timer(t);
+        } catch (const std::bad_alloc&) {
+        }
+        if (t->deadline_ns <= self().owner().now_ns()) return private_.push_back(t);
+        if (inbox().push(t) == push_result::closed && !self().crew().post_to(main_id, t)) self().drop(t);
     }
 
     // Timers that were cancelled stay in the heap, and are swept out when it has grown to twice what the last sweep left: a

@@ -52,31 +52,35 @@ template <class Sync>
 class offloaded_call : private held_call<Sync> {
 public:
     offloaded_call(process_core<Sync>& core, pid asks, std::uint64_t its_tag, offloaded what)
-        : held_call<Sync>(asks, its_tag), core_(core), what_(std::move(what)) {
+        : held_call<Sync>(asks, its_tag), core_(core), what_(std::move(what)), told_(core.make_completion(its_tag)) {
         core_.hold(*this);
     }
     offloaded_call(const offloaded_call&) = delete;
     offloaded_call& operator=(const offloaded_call&) = delete;
     ~offloaded_call() {
         if (ran_) return;
-        fails(yield_error::failed);
-        core_.let_go(*this);
+        told_->what.error = yield_error::failed;
+        tell();
     }
     void run() {
         if (std::exchange(ran_, true)) return;
         try {
-            (void)core_.complete_yield(this->from, this->tag, what_());
+            told_->what.data = what_();
         } catch (...) {
-            fails(yield_error::handler_threw);
+            told_->what.error = yield_error::handler_threw;
         }
-        core_.let_go(*this);
+        tell();
     }
 
 private:
-    void fails(yield_error how) { (void)core_.complete_yield(this->from, this->tag, payload(), how); }
+    void tell() noexcept {
+        (void)core_.complete(this->from, told_);
+        core_.let_go(*this);
+    }
 
     process_core<Sync>& core_;
     const offloaded what_;
+    event_node<Sync>* const told_;  // made at the call: the other scheduler could not tell that it had no memory
     bool ran_ = false;
 };
 

@@ -96,7 +96,7 @@ struct basic_command {
 enum class spawn_error : std::uint8_t {
     none,
     unknown_method,  // init says so
-    failed,          // init says so, or has thrown
+    failed,          // init says so, or has thrown; or there is no memory for the process
     stopping,        // the scheduler is
     no_place,        // as many processes live as the table has places for
     no_process,      // a null pointer was given
@@ -105,7 +105,7 @@ enum class spawn_error : std::uint8_t {
 struct spawn_answer {
     pid id;  // nobody when refused
     spawn_error error = spawn_error::none;
-    std::exception_ptr thrown = nullptr;  // what left init
+    std::exception_ptr thrown = nullptr;  // what left init; std::bad_alloc
 
     explicit operator bool() const { return error == spawn_error::none; }
 };

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <new>
 
 #include <apiary/queues/linked_list.hpp>
 #include <apiary/schedulers/processes/process_config.hpp>
@@ -39,11 +40,11 @@ public:
     void threw() { add(exceptions_); }
     void full_circle() { add(full_circles_); }
     void late_completion() { add(late_completions_); }
-    // Events that nobody is told: messages, and ends that a step has left unread. Returns how many.
-    std::uint64_t bury(pid to, dead_letter why, event_list<Sync>&& events) noexcept {
+    // Events that nobody is told: messages, and, where a step has left them, ends. Returns how many.
+    std::uint64_t bury(pid to, dead_letter why, event_list<Sync>&& events, bool of_a_step) noexcept {
         std::uint64_t letters = 0;
         while (auto* n = events.pop()) {
-            if (n->what.is_mail() || (n->what.type == event_type::ended && why == dead_letter::unread)) {
+            if (n->what.is_mail() || (n->what.type == event_type::ended && of_a_step)) {
                 ++letters;
                 dead(to, why, n->what);
             } else if (n->what.type == event_type::completed) {
@@ -58,12 +59,21 @@ public:
         if (listener_) listener_(to, why, letter);
     }
     // Behind a stop.
-    void ended(pid id, process_end how, std::uint64_t undelivered) {
+    void ended(pid id, process_end how, std::uint64_t undelivered) noexcept {
         const typename Sync::lock held(mutex_);
         report_.undelivered += undelivered;
-        if (how != process_end::finished) return report_.forced.push_back({id, undelivered});
-        ++report_.ended;
-        if (undelivered != 0) report_.with_mail.push_back({id, undelivered});
+        const bool by_itself = how == process_end::finished;
+        report_.ended += by_itself ? 1U : 0U;
+        if (by_itself && undelivered == 0) return;
+        try {
+            (by_itself ? report_.with_mail : report_.forced).push_back({id, undelivered});
+        } catch (const std::bad_alloc&) {
+            ++report_.unlisted;
+        }
+    }
+    void undelivered(std::uint64_t letters) noexcept {
+        const typename Sync::lock held(mutex_);
+        report_.undelivered += letters;
     }
     void held(held_call<Sync>& c) {
         const typename Sync::lock held(mutex_);

@@ -82,6 +82,7 @@ struct process_stop_report {
     std::uint64_t ended = 0;       // by themselves, since the stop began
     std::vector<entry> forced;     // and killed, and those that threw: all that did not say that they had finished
     std::vector<entry> with_mail;  // ended by themselves, but messages were left
+    std::uint64_t unlisted = 0;    // entries of these two for which there was no memory
     std::vector<pid> in_a_step;    // when not over: their step has not returned
     // The same: calls that were offloaded and have neither run nor been dropped there (offload.hpp), the oldest first. The process
     // that called may have ended.

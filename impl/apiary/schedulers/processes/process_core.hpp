@@ -7,6 +7,8 @@
 //           Sync::set_current. Handlers, listener, relay: called on any thread that ends, steps or sends to a process.
 // Progress. send, complete_yield, cancel, kill: lock-free, but for the allocation of an event. spawn: init's, and now and then a
 //           mutex. request_stop: a walk over all places.
+// Errors.   Without memory for it a spawn says `failed`, and the rest throws std::bad_alloc; nothing has changed then. What needs
+//           none, and what cannot be refused any more: README.md, "Bad input".
 //
 // Invariants
 //   I1  The thread that is told that a process is ready (process_word I2) queues it: on its own worker, next or behind what is
@@ -25,15 +27,17 @@
 // Checked by model_check/schedulers/processes. Stressed by stress/schedulers/processes. The protocol: README.md.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <apiary/queues/linked_list.hpp>
 #include <apiary/schedulers/processes/process_books.hpp>
 #include <apiary/schedulers/processes/process_config.hpp>
 #include <apiary/schedulers/processes/process_place.hpp>
@@ -141,6 +145,12 @@ public:
         books_.let_go(c);
         leave();
     }
+    // The memory for the completion of a call, for a thread that could not tell that it had none for it then. It goes by complete.
+    node* make_completion(std::uint64_t tag) {
+        return blocks::make(event_type::completed, tag, yield_error::none, payload());
+    }
+    // As complete_yield, but that it needs no memory, and what is refused is destroyed.
+    send_answer complete(pid to, node* completion) noexcept { return complete_by(current(), to, completion); }
     // The same without telling anybody.
     void close_the_door() {
         if (doors_.close()) end_crew();
@@ -151,21 +161,23 @@ public:
         wake_all_processes();
     }
     bool over() const { return stopping(); }
-    // Until it is over, or the deadline.
+    // Until it is over, or the deadline. Needs no memory.
     bool wait_until(std::int64_t deadline_ns) {
-        typename Sync::template scoped<parker> told;
+        typename Sync::template scoped<waiting> me;
+        bool listed = false;
         {
             const typename Sync::lock held(mutex_);
-            if (!over()) waiting_.push_back(&*told);
+            listed = !over();
+            if (listed) waiting_.append(&*me);
         }
         while (!over() && (deadline_ns == Sync::forever || now_ns() < deadline_ns)) {
             if (deadline_ns == Sync::forever)
-                told->park();
+                me->told.park();
             else
-                (void)told->park_until(deadline_ns);
+                (void)me->told.park_until(deadline_ns);
         }
         const typename Sync::lock held(mutex_);  // S3
-        std::erase(waiting_, &*told);
+        if (listed) waiting_.remove(&*me);
         return over();
     }
     process_stop_report report() {
@@ -203,9 +215,7 @@ public:
     typename Sync::mutex& mutex() { return mutex_; }
     crew_type& crew() { return crew_; }
     const crew_type& crew() const { return crew_; }
-    void timer_fired(worker_type& w, pid id, std::uint64_t tag) {
-        (void)complete_by(&w, id, tag, payload(), yield_error::none);
-    }
+    void timer_fired(worker_type& w, pid id, node* completion) { (void)complete_by(&w, id, completion); }
     // The worker whose thread this is, if it is one of this scheduler.
     worker_type* current() {
         worker_type* const w = Sync::template current<worker_type>();
@@ -222,6 +232,13 @@ public:
 private:
     friend basic_step_output<Sync>;
     enum phase : std::uint8_t { running, cancelling, forcing };
+    // Whether what a process leaves unread was in the batch of a step.
+    enum class unread_by : std::uint8_t { a_step, none };
+    // A thread that waits for the end.
+    struct waiting {
+        parker told;
+        typename Sync::template cell<waiting*> before{nullptr}, behind{nullptr};
+    };
 
     place* find(pid to) const { return to.node() == 0 ? table_.find(to.place()) : nullptr; }
 
@@ -238,6 +255,15 @@ private:
         if (a == push_answer::woke) queue(p, here);
         if (a == push_answer::no_such_process) return send_answer::no_such_process;
         return a == push_answer::completing ? send_answer::completing : send_answer::accepted;
+    }
+    // Of an event that was promised when something was accepted: it cannot be refused any more.
+    static node* make_promised(event_type what, pid about, payload&& data = {}) noexcept {
+        try {
+            return blocks::make(what, about.value, yield_error::none, std::move(data));
+        } catch (const std::bad_alloc&) {
+            Sync::fail(
+                "processes: no memory to tell a process what it was promised: an end, an answer, or that there is room");
+        }
     }
     // process_messages.hpp
     send_answer push(worker_type* here, place& p, std::uint64_t generation, node* n, bool calls);
@@ -257,26 +283,33 @@ private:
     send_answer tell(worker_type* here, pid from, pid to, event_type what, std::uint32_t which = 0);
     template <class T>
     send_answer complete_by(worker_type* here, pid to, std::uint64_t tag, T&& data, yield_error error);
+    send_answer complete_by(worker_type* here, pid to, node* completion) noexcept;
     bool suspend(place& from, pid by);
     void resume(place& p);
     void mail_taken(worker_type& here, place& p, event_list<Sync>& events);
     void drop_oldest(worker_type& here, place& p, event_list<Sync>& events);
     void bury_of_a_step(place& p, dead_letter why, event_list<Sync>&& events);
+    void note_undelivered(place& p, std::uint64_t letters) noexcept;
     void let_sender_go(worker_type* here, pid receiver, event& e);
     void waits_no_more(pid sender, pid receiver);
     void no_answer(worker_type* here, pid receiver, reply_to what);
     void no_answers(worker_type* here, place& p, const event_list<Sync>& unread);
 
     // process_runs.hpp
-    void run(place& p, worker_type& w);
+    void run(place& p, worker_type& w) noexcept;
     void step(place& p, worker_type& w, event_list<Sync>&& events, cancel_comes cancel);
     void settle(place& p, worker_type& w, bool lets_others_run = false);
-    std::uint64_t close_mailbox(place& p, worker_type* here, process_end how);
-    void tell_end(worker_type* here, pid to, pid ended, event_type what, process_end how);
+    std::uint64_t close_mailbox(place& p, worker_type* here, process_end how, event_list<Sync>&& unsorted = {}) noexcept;
+    void tell_end(worker_type* here, pid to, node* n) noexcept;
+    [[nodiscard]] bool keep(place& p, worker_type& w, event_list<Sync>&& events);
     bool dispatch(place& p, worker_type& w);
     void carry_out(worker_type& w, basic_command<Sync>&& c);
-    void end(place& p, worker_type& w, process_end how, event_list<Sync>&& unread);
-    void show(place& p, event_list<Sync>& looks, const event_list<Sync>& events);
+    void threw(place& p, worker_type& w, std::exception_ptr thrown, event_list<Sync>&& unread, unread_by by,
+               event_list<Sync>&& unsorted = {}) noexcept;
+    void end(place& p, worker_type& w, process_end how, event_list<Sync>&& unread, unread_by by,
+             event_list<Sync>&& unsorted = {}) noexcept;
+    void show(place& p, event_list<Sync>& looks, const event_list<Sync>& events) noexcept;
+    static void show(place& p, process_view& v, const event_list<Sync>& events);
 
     spawn_answer spawn_by(worker_type* here, std::unique_ptr<process_type> body, std::string_view method,
                           payload&& input, pid parent, bool watched = false) {
@@ -285,14 +318,23 @@ private:
             doors_.enter_inside();  // what runs there lives
         else if (!doors_.enter())
             return {{}, spawn_error::stopping};
-        place* const p = at_phase(forcing) ? nullptr : table_.acquire(spare(here));
+        place* p = nullptr;
+        spawn_answer told;
+        try {
+            if (!at_phase(forcing)) p = table_.acquire(spare(here));
+        } catch (const std::bad_alloc&) {
+            told.thrown = std::current_exception();
+        }
         if (p == nullptr) {
+            told.error = spawn_error::no_place;
+            if (at_phase(forcing)) told.error = spawn_error::stopping;
+            if (told.thrown != nullptr) told.error = spawn_error::failed;
             leave();
-            return {{}, at_phase(forcing) ? spawn_error::stopping : spawn_error::no_place};
+            return told;
         }
         p->body = std::move(body);
         p->word.open(p->generation);
-        spawn_answer told{p->id()};
+        told.id = p->id();
         try {
             // Before it is queued its place is this thread's alone; behind that the child may have ended before any watch.
             if (watched) p->more().watchers.push_back(parent);
@@ -348,7 +390,7 @@ private:
         const typename Sync::lock held(mutex_);            // S3
         stopping_.store(true, std::memory_order_release);  // S2
         crew_.wake_all();
-        for (parker* const waits : waiting_) waits->unpark();
+        for (waiting* w = waiting_.front(); w != nullptr; w = w->behind.read()) w->told.unpark();
     }
 
     const config_type config_;
@@ -358,7 +400,7 @@ private:
     typename Sync::mutex mutex_;          // of the crew, and of waiting_
     typename Sync::mutex circles_mutex_;  // of rest::waits_for, of all places
     process_books<Sync> books_;
-    std::vector<parker*> waiting_;  // threads, for the end
+    linked_list<waiting> waiting_;        // by mutex_; for the end
     two_doors<Sync> doors_;
     process_table<place, Sync, place::word_type::last_generation> table_;
     crew_type crew_;

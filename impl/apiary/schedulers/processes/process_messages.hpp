@@ -42,6 +42,7 @@ send_answer process_core<Sync>::send_by(worker_type* here, place* from, pid send
         try {
             a = send_bounded(here, from, *p, to, n);
         } catch (...) {  // no memory for its place's rest; or the listener of full circles
+            if constexpr (std::is_same_v<T, payload>) data = std::move(n->what.data);
             blocks::release(n);
             throw;
         }
@@ -171,7 +172,9 @@ void process_core<Sync>::let_sender_go(worker_type* here, pid receiver, event& e
     }
     if (held != held_sender::process) return;
     waits_no_more(e.from(), receiver);
-    (void)tell(here, receiver, e.from(), event_type::room);
+    place* const p = find(e.from());
+    if (p == nullptr || !p->word.looks_alive(e.from().generation())) return;
+    (void)push(here, *p, e.from().generation(), make_promised(event_type::room, receiver), true);
 }
 // Before its worker comes to it: what the receiver sends to it meanwhile closes no circle.
 template <class Sync>
@@ -205,15 +208,24 @@ void process_core<Sync>::drop_oldest(worker_type& here, place& p, event_list<Syn
 template <class Sync>
 void process_core<Sync>::bury(pid self, event&& e) {
     event letter = std::move(e);
-    if (!letter.is_mail()) return;
+    if (!letter.is_mail() && letter.type != event_type::ended) return;
     books_.dead(self, dead_letter::ended, letter);
-    if (place* const p = find(self)) ++p->more().undelivered;
+    if (place* const p = find(self)) note_undelivered(*p, 1);
 }
 // While the process goes on. The report of a stop has what was lost since it began.
 template <class Sync>
 void process_core<Sync>::bury_of_a_step(place& p, dead_letter why, event_list<Sync>&& events) {
-    const std::uint64_t letters = books_.bury(p.id(), why, std::move(events));
-    if (letters != 0 && !at_phase(running)) p.more().undelivered += letters;
+    const std::uint64_t letters = books_.bury(p.id(), why, std::move(events), true);
+    if (letters != 0 && !at_phase(running)) note_undelivered(p, letters);
+}
+// Without memory for the entry of that process only the sum of the report has them.
+template <class Sync>
+void process_core<Sync>::note_undelivered(place& p, std::uint64_t letters) noexcept {
+    try {
+        p.more().undelivered += letters;
+    } catch (const std::bad_alloc&) {
+        if (!at_phase(running)) books_.undelivered(letters);
+    }
 }
 template <class Sync>
 void process_core<Sync>::no_answers(worker_type* here, place& p, const event_list<Sync>& unread) {
@@ -227,7 +239,7 @@ void process_core<Sync>::no_answer(worker_type* here, pid receiver, reply_to wha
     place* const p = find(what.to);
     send_answer a = send_answer::no_such_process;
     if (p != nullptr && p->word.looks_alive(what.to.generation())) {
-        node* const n = blocks::make(event_type::unanswered, receiver.value, yield_error::none, payload());
+        node* const n = make_promised(event_type::unanswered, receiver);
         n->what.call = what.tag;
         a = push(here, *p, what.to.generation(), n, true);
     }
@@ -285,6 +297,18 @@ send_answer process_core<Sync>::complete_by(worker_type* here, pid to, std::uint
     if constexpr (std::is_same_v<T, payload>) data = std::move(n->what.data);
     blocks::release(n);
     books_.late_completion();
+    return a;
+}
+
+template <class Sync>
+send_answer process_core<Sync>::complete_by(worker_type* here, pid to, node* completion) noexcept {
+    place* const p = find(to);
+    send_answer a = send_answer::no_such_process;
+    if (p != nullptr)
+        a = push(here, *p, to.generation(), completion, true);
+    else
+        blocks::release(completion);
+    if (a != send_answer::accepted) books_.late_completion();
     return a;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include <apiary/schedulers/processes/growing_set.hpp>
@@ -184,33 +185,46 @@ struct alignas(64) process_place : job<Sync> {
         return true;
     }
     // Takes out of what has come what is not for the process: kills, watches, completions that were not called for or do not
-    // come first. `late()` is told of these; `lives(pid)` says whether a watcher does.
+    // come first. `late()` is told of these; `lives(pid)` says whether a watcher does. Without memory to note a request, a watch or
+    // a link it stops there, and `unsorted` has that one and all that came after it.
     struct arrived {
         bool completed = false, killed = false, linked = false, room = false;
         event_list<Sync> looks;
     };
     template <class Late, class Lives>
-    arrived sort(event_list<Sync>& events, Late late, Lives lives) {
+    arrived sort(event_list<Sync>& events, event_list<Sync>& unsorted, Late late, Lives lives) {
         arrived what;
         event_list<Sync> for_it;
         while (node* n = events.pop()) {
             event& e = n->what;
-            if (e.type == event_type::unanswered) ends_as_unanswered(e);
-            const bool ends_a_call = e.type == event_type::completed && call_ends(e.tag);
-            if (e.type == event_type::request) more().owed.add(e.reply());
-            if (ends_a_call || e.is_mail() || e.type == event_type::ended) {
-                what.completed |= ends_a_call;
-                for_it.append(n);
-            } else if (e.type == event_type::look) {
-                what.looks.append(n);
-            } else {
-                if (e.type == event_type::completed || e.type == event_type::unanswered) late();
-                tell(e, what, lives);
-                event_blocks<Sync>::release(n);
+            try {
+                if (e.type == event_type::unanswered) ends_as_unanswered(e);
+                const bool ends_a_call = e.type == event_type::completed && call_ends(e.tag);
+                if (e.type == event_type::request) more().owed.add(e.reply());
+                if (ends_a_call || e.is_mail() || e.type == event_type::ended) {
+                    what.completed |= ends_a_call;
+                    for_it.append(n);
+                } else if (e.type == event_type::look) {
+                    what.looks.append(n);
+                } else {
+                    if (e.type == event_type::completed || e.type == event_type::unanswered) late();
+                    tell(e, what, lives);
+                    event_blocks<Sync>::release(n);
+                }
+            } catch (const std::bad_alloc&) {
+                unsorted.append(n);
+                unsorted.append(std::move(events));
+                break;
             }
         }
         events = std::move(for_it);
         return what;
+    }
+    // A watch or a link, which the other has noted or not.
+    void take_back(const event& e) {
+        if (!has_more()) return;
+        if (e.type == event_type::unwatch) std::erase(more().watchers, pid{e.tag});
+        if (e.type == event_type::unlink) more().links.taken_back(pid{e.tag}, e.call);
     }
     // A request is answered, or never will be. False: it was before.
     bool pay(reply_to r) { return has_more() && more().owed.erase(r); }
@@ -269,17 +283,15 @@ private:
             case event_type::watch:
                 watched(by, lives);
                 break;
-            case event_type::unwatch:
-                std::erase(more().watchers, by);
-                break;
             case event_type::link:
                 more().links.made(by, e.call);
                 break;
+            case event_type::unwatch:
             case event_type::unlink:
-                more().links.taken_back(by, e.call);
+                take_back(e);
                 break;
             case event_type::linked_end:
-                if (more().links.erase(by) && *e.data.template get<process_end>() != process_end::finished)
+                if (has_more() && more().links.erase(by) && *e.data.template get<process_end>() != process_end::finished)
                     what.killed = what.linked = true;
                 break;
             case event_type::room:

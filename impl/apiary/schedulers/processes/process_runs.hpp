@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,18 +16,24 @@
 namespace apiary {
 
 template <class Sync>
-void process_core<Sync>::run(place& p, worker_type& w) {
+void process_core<Sync>::run(place& p, worker_type& w) noexcept {
     const auto [newest, cancel] = p.word.start(p.generation);
     bool calls = false;
     event_list<Sync> events(newest, [&calls](event_type t) { calls |= t != event_type::message; });
     typename place::arrived what;
     if (calls) {
-        what = p.sort(events, [this] { books_.late_completion(); }, [this](pid by) { return lives(by); });
+        event_list<Sync> unsorted;
+        what = p.sort(events, unsorted, [this] { books_.late_completion(); }, [this](pid by) { return lives(by); });
         if (!what.looks.empty()) show(p, what.looks, events);
+        if (what.killed)
+            return end(p, w, what.linked ? process_end::linked : process_end::killed, std::move(events),
+                       unread_by::none, std::move(unsorted));
+        if (!unsorted.empty()) [[unlikely]]
+            return threw(p, w, std::make_exception_ptr(std::bad_alloc()), std::move(events), unread_by::none,
+                         std::move(unsorted));
     }
-    if (what.killed) return end(p, w, what.linked ? process_end::linked : process_end::killed, std::move(events));
     if (at_phase(forcing)) [[unlikely]]
-        return end(p, w, process_end::forced, std::move(events));
+        return end(p, w, process_end::forced, std::move(events), unread_by::none);
     const bool cancelled = cancel && !p.cancel_told;
     if (cancelled) p.cancel_told = true;
     if (p.has_more() && !p.more().kept.empty()) {
@@ -38,8 +45,7 @@ void process_core<Sync>::run(place& p, worker_type& w) {
     if (p.suspended) [[unlikely]] {
         p.completed_meanwhile = p.completed_meanwhile || what.completed;
         if (!what.room && !cancelled) {
-            if (!events.empty()) p.more().kept.append(std::move(events));
-            return settle(p, w);
+            return keep(p, w, std::move(events)) ? settle(p, w) : void();
         }
         resume(p);
         what.completed = p.completed_meanwhile;
@@ -49,13 +55,24 @@ void process_core<Sync>::run(place& p, worker_type& w) {
     const bool for_nothing = p.waits == process_state::blocked ? !what.completed : events.empty();
     if (for_nothing && !cancelled && p.waits != process_state::ready) {
         Sync::reach("process_core.woken_for_nothing");
-        if (!events.empty()) p.more().kept.append(std::move(events));
-        return settle(p, w);
+        return keep(p, w, std::move(events)) ? settle(p, w) : void();
     }
     auto cancel_is = cancel_comes::not_now;
     if (cancelled) [[unlikely]]
         cancel_is = events.empty() ? cancel_comes::alone : cancel_comes::last;
     step(p, w, std::move(events), cancel_is);
+}
+
+// For a later run. False: there was no memory, and the process has ended.
+template <class Sync>
+bool process_core<Sync>::keep(place& p, worker_type& w, event_list<Sync>&& events) {
+    try {
+        if (!events.empty()) p.more().kept.append(std::move(events));
+        return true;
+    } catch (const std::bad_alloc&) {
+        threw(p, w, std::current_exception(), std::move(events), unread_by::none);
+        return false;
+    }
 }
 
 template <class Sync>
@@ -73,26 +90,28 @@ void process_core<Sync>::step(place& p, worker_type& w, event_list<Sync>&& event
         thrown = std::current_exception();
     }
     w.sources().in_step({});
-    if (thrown != nullptr) [[unlikely]] {
-        books_.threw();
-        w.sources().commands().clear();
-        // What leaves the handler ends the program: the process could not end any more.
-        if (config_.on_exception) [&]() noexcept { config_.on_exception(thrown); }();
-        thrown = nullptr;  // while the process lives: what the exception's destructor spawns has a crew
-        return end(p, w, process_end::threw, std::move(batch.rest()));
-    }
+    if (thrown != nullptr) [[unlikely]]
+        return threw(p, w, std::move(thrown), std::move(batch.rest()), unread_by::a_step);
     if (!batch.rest().empty() && !out.finished_) {
         no_answers(&w, p, batch.rest());
         bury_of_a_step(p, dead_letter::unread, std::move(batch.rest()));
     }
-    if (out.misused_ || (!w.sources().commands().empty() && !dispatch(p, w))) {
-        w.sources().commands().clear();
-        return end(p, w, process_end::misused, std::move(batch.rest()));
+    const auto ends = [&](process_end how) { end(p, w, how, std::move(batch.rest()), unread_by::a_step); };
+    bool misused = out.misused_;
+    if (!misused && !w.sources().commands().empty()) {
+        try {
+            misused = !dispatch(p, w);
+        } catch (const std::bad_alloc&) {
+            return threw(p, w, std::current_exception(), std::move(batch.rest()), unread_by::a_step);
+        }
     }
-    if (out.finished_) return end(p, w, process_end::finished, std::move(batch.rest()));
+    if (misused) {
+        w.sources().commands().clear();
+        return ends(process_end::misused);
+    }
+    if (out.finished_) return ends(process_end::finished);
     p.waits = out.waits_;
-    if (p.waits == process_state::blocked && !p.calls.any())
-        return end(p, w, process_end::misused, std::move(batch.rest()));
+    if (p.waits == process_state::blocked && !p.calls.any()) return ends(process_end::misused);
     if (batch.left_the_cancel_behind_others()) [[unlikely]] {
         if (p.suspended) resume(p);
         return step(p, w, {}, cancel_comes::alone);
@@ -111,28 +130,55 @@ void process_core<Sync>::settle(place& p, worker_type& w, bool lets_others_run) 
 // What is left is buried, and those that wait for its end, its answers or its mailbox are told; behind its close and its
 // destructor, so that they find closed what it held. Returns how many messages were left.
 template <class Sync>
-std::uint64_t process_core<Sync>::close_mailbox(place& p, worker_type* here, process_end how) {
-    event_list<Sync> left(p.word.finish(p.generation).newest, [](event_type) {});
-    auto what = p.sort(left, [this] { books_.late_completion(); }, [this](pid by) { return lives(by); });
-    show(p, what.looks, left);
-    if (p.is_bounded()) left.each([&](event& e) { let_sender_go(here, p.id(), e); });
-    if (p.has_more()) {
-        for (const pid watcher : p.more().watchers) tell_end(here, watcher, p.id(), event_type::ended, how);
-        p.more().links.each([&](const auto& l) { tell_end(here, l.whom, p.id(), event_type::linked_end, how); });
-        p.more().owed.each([&](reply_to r) { no_answer(here, p.id(), r); });
+std::uint64_t process_core<Sync>::close_mailbox(place& p, worker_type* here, process_end how,
+                                                event_list<Sync>&& unsorted) noexcept {
+    const pid id = p.id();
+    const auto end_for = [&](node* n, event_type what) -> node* {
+        n->what = event{what, yield_error::none, held_sender::none, 0, id.value, payload(how)};
+        return n;
+    };
+    event_list<Sync> left, looks;
+    unsorted.append(event_list<Sync>(p.word.finish(p.generation).newest, [](event_type) {}));
+    // Nothing is noted any more. The node of a watch or a link is that of its answer.
+    while (node* n = unsorted.pop()) {
+        const event_type type = n->what.type;
+        const pid by{n->what.tag};
+        if (type == event_type::request) no_answer(here, id, n->what.reply());
+        if (type == event_type::completed || type == event_type::unanswered) books_.late_completion();
+        p.take_back(n->what);
+        if (type == event_type::watch)
+            tell_end(here, by, end_for(n, event_type::ended));
+        else if (type == event_type::link)
+            tell_end(here, by, end_for(n, event_type::linked_end));
+        else if (type == event_type::look)
+            looks.append(n);
+        else if (n->what.is_mail())
+            left.append(n);
+        else
+            blocks::release(n);
     }
-    return books_.bury(p.id(), dead_letter::ended, std::move(left));
+    show(p, looks, left);
+    if (p.is_bounded()) left.each([&](event& e) { let_sender_go(here, id, e); });
+    if (p.has_more()) {
+        const auto tell = [&](pid whom, event_type what) {
+            if (lives(whom)) tell_end(here, whom, make_promised(what, id, payload(how)));
+        };
+        for (const pid watcher : p.more().watchers) tell(watcher, event_type::ended);
+        p.more().links.each([&](const auto& l) { tell(l.whom, event_type::linked_end); });
+        p.more().owed.each([&](reply_to r) { no_answer(here, id, r); });
+    }
+    return books_.bury(id, dead_letter::ended, std::move(left), false);
 }
+// The end of one that it is linked to ends it, also when it blocks.
 template <class Sync>
-void process_core<Sync>::tell_end(worker_type* here, pid to, pid ended, event_type what, process_end how) {
+void process_core<Sync>::tell_end(worker_type* here, pid to, node* n) noexcept {
     place* const p = find(to);
-    if (p == nullptr || !p->word.looks_alive(to.generation())) return;
-    node* const n = blocks::make(what, ended.value, yield_error::none, how);
-    // The end of one that it is linked to ends it, also when it blocks.
-    (void)push(here, *p, to.generation(), n, what == event_type::linked_end);
+    if (p == nullptr) return blocks::release(n);
+    (void)push(here, *p, to.generation(), n, n->what.type == event_type::linked_end);
 }
 
-// False: a tag was in use, or called for twice. Then nothing of this step is carried out.
+// False: a tag was in use, or called for twice. Then nothing of this step is carried out. Passes on std::bad_alloc: the calls before
+// that one have been.
 template <class Sync>
 bool process_core<Sync>::dispatch(place& p, worker_type& w) {
     auto& commands = w.sources().commands();
@@ -147,7 +193,15 @@ void process_core<Sync>::carry_out(worker_type& w, basic_command<Sync>&& c) {
     const pid from = c.from;
     const std::uint64_t tag = c.tag;
     const auto* const deadline = c.id == sleep_command ? c.arguments.template get<std::int64_t>() : nullptr;
-    if (deadline != nullptr) return w.sources().sleep(*deadline, from, tag);
+    if (deadline != nullptr) {
+        node* const told = make_completion(tag);
+        try {
+            return w.sources().sleep(*deadline, from, told);
+        } catch (...) {
+            blocks::release(told);
+            throw;
+        }
+    }
     const auto handler = config_.handlers.find(c.id);
     if (handler == config_.handlers.end())
         return (void)complete_by(&w, from, tag, payload(), yield_error::unknown_command);
@@ -160,8 +214,21 @@ void process_core<Sync>::carry_out(worker_type& w, basic_command<Sync>&& c) {
     if (threw) (void)complete_by(&w, from, tag, payload(), yield_error::handler_threw);
 }
 
+// As if its step had.
 template <class Sync>
-void process_core<Sync>::end(place& p, worker_type& w, process_end how, event_list<Sync>&& unread) {
+void process_core<Sync>::threw(place& p, worker_type& w, std::exception_ptr thrown, event_list<Sync>&& unread,
+                               unread_by by, event_list<Sync>&& unsorted) noexcept {
+    books_.threw();
+    w.sources().commands().clear();
+    // What leaves the handler ends the program: the process could not end any more.
+    if (config_.on_exception) config_.on_exception(thrown);
+    thrown = nullptr;  // while the process lives: what the exception's destructor spawns has a crew
+    end(p, w, process_end::threw, std::move(unread), by, std::move(unsorted));
+}
+
+template <class Sync>
+void process_core<Sync>::end(place& p, worker_type& w, process_end how, event_list<Sync>&& unread, unread_by by,
+                             event_list<Sync>&& unsorted) noexcept {
     const pid id = p.id();
     std::uint64_t lost = 0;
     if (p.suspended) resume(p);
@@ -170,40 +237,49 @@ void process_core<Sync>::end(place& p, worker_type& w, process_end how, event_li
     p.body.reset();
     w.sources().in_step({});
     if (p.has_more()) lost += p.more().undelivered;
-    const auto bury = [&](event_list<Sync>&& events) {
+    const auto bury = [&](event_list<Sync>&& events, bool of_a_step) {
         if (p.is_bounded()) events.each([&](event& e) { let_sender_go(&w, id, e); });
-        lost += books_.bury(id, dead_letter::ended, std::move(events));
+        lost += books_.bury(id, dead_letter::ended, std::move(events), of_a_step);
     };
-    if (p.has_more()) bury(std::move(p.more().kept));
-    bury(std::move(unread));
-    lost += close_mailbox(p, &w, how);
+    if (p.has_more()) bury(std::move(p.more().kept), false);
+    bury(std::move(unread), by == unread_by::a_step);
+    lost += close_mailbox(p, &w, how, std::move(unsorted));
     p.empty();
     if (!at_phase(running)) books_.ended(id, how, lost);
     table_.release(&p, spare(&w));
     leave();
 }
 
-// To those that asked by look(). `events`: what has come and no step has seen.
+// To those that asked by look(). `events`: what has come and no step has seen. Without memory for it, as if nobody had come to it.
 template <class Sync>
-void process_core<Sync>::show(place& p, event_list<Sync>& looks, const event_list<Sync>& events) {
+void process_core<Sync>::show(place& p, event_list<Sync>& looks, const event_list<Sync>& events) noexcept {
     while (node* n = looks.pop()) {
         const auto question = *n->what.data.template get<process_question_ptr<Sync>>();
         blocks::release(n);
-        process_view& v = question->view;
-        v.told = true;
-        v.steps = p.steps;
-        const auto count = [&v](const event& e) { v.mail += e.is_mail() ? 1U : 0U; };
-        events.each(count);
-        p.calls.each([&v](std::uint64_t tag) { v.calls.push_back(tag); }, [&p]() -> auto& { return p.more().tags; });
-        if (p.has_more()) {
-            p.more().kept.each(count);
-            p.more().links.each([&v](const auto& l) { v.linked.push_back(l.whom); });
-            v.watchers = p.more().watchers;
-            p.more().asks.each([&v](const auto& a) { v.waits_for.push_back(a.whom); });
-            if (p.suspended) v.waits_for.push_back(p.more().suspended_by);
+        process_view at_once;
+        at_once.lives = question->view.lives;
+        at_once.state = question->view.state;
+        try {
+            show(p, question->view, events);
+        } catch (const std::bad_alloc&) {
+            question->view = std::move(at_once);
         }
         question->asker.unpark();  // the token has the view with it
     }
+}
+template <class Sync>
+void process_core<Sync>::show(place& p, process_view& v, const event_list<Sync>& events) {
+    v.told = true;
+    v.steps = p.steps;
+    const auto count = [&v](const event& e) { v.mail += e.is_mail() ? 1U : 0U; };
+    events.each(count);
+    p.calls.each([&v](std::uint64_t tag) { v.calls.push_back(tag); }, [&p]() -> auto& { return p.more().tags; });
+    if (!p.has_more()) return;
+    p.more().kept.each(count);
+    p.more().links.each([&v](const auto& l) { v.linked.push_back(l.whom); });
+    v.watchers = p.more().watchers;
+    p.more().asks.each([&v](const auto& a) { v.waits_for.push_back(a.whom); });
+    if (p.suspended) v.waits_for.push_back(p.more().suspended_by);
 }
 
 template <class Sync>

@@ -33,14 +33,15 @@ public:
     struct sleeping {
         std::int64_t deadline_ns;
         pid id;
-        std::uint64_t tag;
+        event_node<sync>* told;  // made with it, so that the end of a sleep needs no memory
     };
 
     process_sources() { running_.store(0, std::memory_order_relaxed); }
 
-    // For steps on this worker.
-    void sleep(std::int64_t deadline_ns, pid id, std::uint64_t tag) {
-        auto* const s = sync::template create<sleeping>(sleeping{deadline_ns, id, tag});
+    // For steps on this worker. `told` goes to the owner, as timer_fired, or is released. Passes on std::bad_alloc; then it is still
+    // the caller's.
+    void sleep(std::int64_t deadline_ns, pid id, event_node<sync>* told) {
+        auto* const s = sync::template create<sleeping>(sleeping{deadline_ns, id, told});
         try {
             timers_.add(s);
         } catch (...) {
@@ -77,7 +78,10 @@ public:
 
     // Nothing lives any more: whose timers are left have ended before them.
     void close() {
-        while (sleeping* s = timers_.pop()) sync::destroy(s);
+        while (sleeping* s = timers_.pop()) {
+            event_blocks<sync>::release(s->told);
+            sync::destroy(s);
+        }
     }
     void drop_all() {
         close();
@@ -95,9 +99,9 @@ private:
             if (s == nullptr) break;
             self().tallies().fired(now - s->deadline_ns);
             const pid id = s->id;
-            const std::uint64_t tag = s->tag;
+            event_node<sync>* const told = s->told;
             sync::destroy(s);
-            self().owner().timer_fired(self(), id, tag);
+            self().owner().timer_fired(self(), id, told);
         }
         return left != most;
     }

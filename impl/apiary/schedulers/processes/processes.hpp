@@ -13,14 +13,19 @@
 // Idle.    A worker that finds no process to run sleeps.
 // Errors.  Construction: std::invalid_argument when a number is out of range, std::system_error when a thread cannot be
 //          started. stop and join on a worker: std::logic_error, since they would wait for their caller.
+// Memory.  A spawn, send or call for which there is none is refused, and stop without any throws std::bad_alloc when all has been
+//          stopped, for the report: a later call has it. README.md, "Bad input", has the rest.
 // Ends.    The destructor is stop(stop_ns), and waits for steps that do not return as long as they take. Precondition: no other
 //          thread is in a call, also of request_stop, or comes with one. For what was offloaded the end waits.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <new>
 #include <ostream>
 #include <stdexcept>
 #include <string>
@@ -36,6 +41,7 @@ namespace apiary {
 template <class Sync = real_sync>
 class basic_processes : public process_core<Sync> {
     using core = process_core<Sync>;
+    struct nothing {};
 
 public:
     explicit basic_processes(const basic_process_config<Sync>& config = {})
@@ -44,12 +50,15 @@ public:
             for (unsigned i = 0; i != number_of(config.workers); ++i)
                 threads_.emplace_back([this, i] { run_worker(i); });
             if (config.on_stall && config.stall_ns > 0)
-                watcher_ = std::thread([this, ns = config.stall_ns, tell = config.on_stall] { watch(ns, tell); });
+                watcher_ = std::thread([this, ns = config.stall_ns, tell = config.on_stall,
+                                        told = std::vector<pid>(threads_.size())]() mutable { watch(ns, tell, told); });
         } catch (...) {
             end();
             throw;
         }
     }
+    // What `processes all({})` calls. Without it {} might as well be a `processes` to be copied, and nothing would compile.
+    explicit basic_processes(std::initializer_list<nothing>) : basic_processes() {}
     ~basic_processes() { end(); }
 
     unsigned workers() const { return static_cast<unsigned>(threads_.size()); }
@@ -58,12 +67,7 @@ public:
     // without a step, and have `force_ns`. Not over: a step has not returned. Nothing is lost then, and a later call goes on.
     process_stop_report stop(std::int64_t ns) {
         refuse_workers();
-        core::request_stop();
-        if (!core::wait_until(deadline(ns))) {
-            core::force();
-            (void)core::wait_until(deadline(force_ns_));
-        }
-        if (core::over()) join_threads();
+        stop_until(deadline(ns));
         return core::report();
     }
     process_stop_report stop() { return stop(stop_ns_); }
@@ -117,8 +121,18 @@ private:
         Sync::set_current(w);
         w->run();
     }
+    void stop_until(std::int64_t deadline_ns) {
+        core::request_stop();
+        if (!core::wait_until(deadline_ns)) {
+            core::force();
+            (void)core::wait_until(deadline(force_ns_));
+        }
+        if (core::over()) join_threads();
+    }
+    // As stop, but without a report, which takes memory.
     void end() {
-        (void)stop(stop_ns_);
+        refuse_workers();
+        stop_until(deadline(stop_ns_));
         (void)core::wait_until(Sync::forever);
         join_threads();
         if (watcher_.joinable()) watcher_.join();
@@ -129,16 +143,22 @@ private:
         for (std::thread& t : threads_)
             if (t.joinable()) t.join();
     }
-    // Each step that stalls is named once.
-    void watch(std::int64_t ns, const std::function<void(const stalled_step&)>& tell) {
-        std::vector<pid> told(threads_.size());
+    // Each step that stalls is named once. `told`: by worker, the step that was named last. A look without memory sees nothing.
+    void watch(std::int64_t ns, const std::function<void(const stalled_step&)>& tell, std::vector<pid>& told) {
         while (!core::over()) {
-            std::vector<pid> now(told.size());
-            for (const stalled_step& s : core::stalled(ns)) {
-                now[s.worker] = s.id;
-                if (told[s.worker] != s.id) tell(s);
+            std::vector<stalled_step> seen;
+            try {
+                seen = core::stalled(ns);
+            } catch (const std::bad_alloc&) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                continue;
             }
-            told = std::move(now);
+            for (unsigned w = 0; w != told.size(); ++w) {
+                const auto s = std::find_if(seen.begin(), seen.end(), [w](const stalled_step& x) { return x.worker == w; });
+                const pid now = s != seen.end() ? s->id : pid{};
+                if (now && told[w] != now) tell(*s);
+                told[w] = now;
+            }
         }
     }
 

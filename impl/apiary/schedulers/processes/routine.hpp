@@ -50,6 +50,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -295,7 +296,7 @@ private:
         if (e.type == event_type::cancel) {
             cancelled_ = true;
         } else if (e.type != event_type::completed) {
-            mail_.push_back(std::move(e));
+            keep_mail(std::move(e));
         } else if (timer_fired(e.tag)) {
             return;
         } else if (tag_ != 0 && e.tag == tag_) {  // else: its wait has ended otherwise, or the tag is the user's
@@ -337,6 +338,15 @@ private:
         limits_->over = limits_->deadline_ns <= now;
         if (!limits_->over) need_timer(now);
         return true;
+    }
+    // The step throws, and the routine ends.
+    void keep_mail(event&& e) {
+        try {
+            mail_.push_back(std::move(e));
+        } catch (const std::bad_alloc&) {
+            core_->bury(self_, std::move(e));
+            throw;
+        }
     }
     void bury_mail() {
         while (has_mail()) core_->bury(self_, std::move(mail_[next_mail_++]));

@@ -26,6 +26,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -136,9 +137,16 @@ private:
         if (now_ == running) return;  // all have started again
         kill_living();
     }
-    void kill_living() {
-        for (const supervised& c : children_)
-            if (c.id) (void)core_->kill(c.id);
+    // One that cannot be killed, since there is no memory for it, is cancelled, which needs none.
+    void kill_living() noexcept {
+        for (const supervised& c : children_) {
+            if (!c.id) continue;
+            try {
+                (void)core_->kill(c.id);
+            } catch (const std::bad_alloc&) {
+                (void)core_->cancel(c.id);
+            }
+        }
     }
     void give_up() {
         now_ = giving_up;

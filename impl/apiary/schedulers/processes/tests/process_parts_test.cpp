@@ -306,9 +306,9 @@ TEST(process_place, is_told_that_nobody_answers_by_the_one_whom_it_has_asked_and
     const pid asked = pid::of(1, 1), other = pid::of(2, 1);
     int late = 0;
     const auto is_told = [&](pid by) {
-        events come;
+        events come, unsorted;
         add_event(come, apiary::event_type::unanswered, by, 5);
-        (void)p.sort(come, [&] { ++late; }, [](pid) { return true; });
+        (void)p.sort(come, unsorted, [&] { ++late; }, [](pid) { return true; });
         return !come.empty();
     };
     EXPECT_FALSE(is_told(asked)) << "it has never asked anybody";
@@ -324,11 +324,11 @@ TEST(process_place, is_told_that_nobody_answers_by_the_one_whom_it_has_asked_and
 TEST(process_place, looks_at_a_few_watchers_for_each_that_comes) {
     process_place p;
     constexpr std::uint32_t alive = 2047, all = 5000;
-    events watches;
+    events watches, unsorted;
     for (std::uint32_t i = 0; i != all; ++i) add_event(watches, apiary::event_type::watch, pid::of(i, 1));
     std::size_t looks = 0;
     (void)p.sort(
-        watches, [] {},
+        watches, unsorted, [] {},
         [&](pid w) {
             ++looks;
             return w.place() < alive;

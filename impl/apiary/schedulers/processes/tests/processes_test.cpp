@@ -293,6 +293,41 @@ TEST(processes, the_end_of_a_watched_one_that_a_step_does_not_take_is_a_dead_let
     EXPECT_EQ(all.kill(never), send_answer::accepted);
 }
 
+// Likewise of a step that finishes, or throws, with it unread. One that is killed had it in no batch.
+TEST(processes, the_end_of_a_watched_one_that_the_last_step_leaves_is_a_dead_letter) {
+    enum last_step { finishes, throws, is_killed };
+    for (const last_step how : {finishes, throws, is_killed}) {
+        std::atomic<unsigned> ends = 0;
+        processes all({.workers = 1, .on_dead_letter = [&](pid, dead_letter why, event& e) {
+                           EXPECT_EQ(why, dead_letter::ended);
+                           EXPECT_EQ(e.type, event_type::ended);
+                           ++ends;
+                       }});
+        const pid watched = all.spawn(deaf()).id;
+        std::atomic<int> steps = 0;
+        const pid watcher = all.spawn(std::make_unique<acting>([&](event_batch& batch, step_output& out) {
+                                   if (++steps == 1) return void(out.watch(watched));
+                                   EXPECT_FALSE(batch.empty());
+                                   if (how == throws) throw std::runtime_error("with the end unread");
+                                   out.finish();
+                               }))
+                                .id;
+        wait_for([&] { return steps == 1; });
+        if (how == is_killed) (void)all.kill(watcher);
+        EXPECT_EQ(all.kill(watched), send_answer::accepted);
+        all.join();
+        const unsigned expected = how == is_killed ? 0 : 1;
+        EXPECT_EQ(ends, expected);
+        EXPECT_EQ(all.counters().dead_letters, expected);
+    }
+}
+
+TEST(processes, empty_braces_are_the_usual_configuration) {
+    processes named({}), usual, braces{}, config(processes_config{});
+    EXPECT_EQ(named.workers(), usual.workers());
+    EXPECT_TRUE(named.spawn(on_events([](event&, step_output&) {})));
+}
+
 // A18 of the museum: local work first, always, would starve what came from outside.
 TEST(processes, one_that_runs_again_and_again_starves_nobody) {
     processes all({.workers = 1});
