@@ -74,16 +74,18 @@ function(apiary_compile_together target)
   endif()
 endfunction()
 
-# apiary_add_test(name SOURCES … [LIBRARIES …]): a GoogleTest program, deterministic.
+# apiary_add_test(name SOURCES … [LIBRARIES …] [ALONE]): a GoogleTest program, deterministic. ALONE: each source is compiled alone.
 function(apiary_add_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "ALONE" "" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT APIARY_TESTS)
     return()
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE
     apiary apiary_warnings apiary_sanitizers GTest::gtest_main ${arg_LIBRARIES})
-  apiary_compile_together(${name})
+  if(NOT arg_ALONE)
+    apiary_compile_together(${name})
+  endif()
   apiary_register(logic ${name})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)

@@ -32,7 +32,6 @@
 #include <apiary/testing/allocation_sweep.hpp>
 #include <apiary/testing/replaced_new.hpp>
 
-namespace no_memory_test {
 namespace {
 thread_local bool heap_is_empty = false;  // for this thread
 }
@@ -42,7 +41,6 @@ void apiary::before_allocation(std::size_t, std::size_t) {
     allocation_of_a_sweep();
 }
 
-namespace no_memory_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -348,4 +346,3 @@ TEST(no_memory, of_a_task_graph_each_allocation_may_fail) {
 }
 
 }  // namespace
-}  // namespace no_memory_test

@@ -19,7 +19,6 @@
 
 #include <apiary/testing/allocation_sweep.hpp>
 
-namespace processes_no_memory_test {
 namespace {
 
 using apiary::attempt;
@@ -34,14 +33,12 @@ using apiary::send_answer;
 struct heap_events : apiary::real_sync {};
 
 }  // namespace
-}  // namespace processes_no_memory_test
 
 template <>
 struct apiary::process_table_limits<heap_events> {
     static constexpr std::size_t chunk = 1, chunks = 64, batch = 1;
 };
 
-namespace processes_no_memory_test {
 namespace {
 
 using process = apiary::basic_process<heap_events>;
@@ -272,4 +269,3 @@ TEST(processes_no_memory, each_allocation_of_a_run_may_fail) {
 }
 
 }  // namespace
-}  // namespace processes_no_memory_test
