@@ -8,6 +8,7 @@
 
 #include "sleep_scenario.hpp"
 
+namespace a01_sleep_without_recheck {
 namespace {
 
 using namespace apiary;
@@ -60,3 +61,4 @@ struct a01_fixed : one_worker_one_post<Sync, shipped_protocol<Sync>> {
 APIARY_CHECK(a01_fixed);
 
 }  // namespace
+}  // namespace a01_sleep_without_recheck

@@ -8,6 +8,7 @@
 
 #include "sleep_scenario.hpp"
 
+namespace a02_wait_without_predicate {
 namespace {
 
 using namespace apiary;
@@ -52,3 +53,4 @@ struct a02_fixed : one_worker_one_post<Sync, shipped_protocol<Sync>> {
 APIARY_CHECK(a02_fixed);
 
 }  // namespace
+}  // namespace a02_wait_without_predicate

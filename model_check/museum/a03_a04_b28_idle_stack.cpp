@@ -9,6 +9,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/parking/idle_set.hpp>
 
+namespace a03_a04_b28_idle_stack {
 namespace {
 
 using namespace apiary;
@@ -236,3 +237,4 @@ struct b28_fixed : woken_for_another_reason<Sync, bit_of_sleeper<Sync>> {
 APIARY_CHECK(b28_fixed);
 
 }  // namespace
+}  // namespace a03_a04_b28_idle_stack

@@ -9,6 +9,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/parking/sleeper.hpp>
 
+namespace a05_a41_b13_left_lying {
 namespace {
 
 using namespace apiary;
@@ -162,3 +163,4 @@ struct b13_fixed : surplus<Sync, place::slot, true, true> {
 APIARY_CHECK(b13_fixed);
 
 }  // namespace
+}  // namespace a05_a41_b13_left_lying

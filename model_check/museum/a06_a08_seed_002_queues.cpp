@@ -15,6 +15,7 @@
 #include <apiary/queues/global_pool.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 
+namespace a06_a08_seed_002_queues {
 namespace {
 
 using namespace apiary;
@@ -144,3 +145,4 @@ struct a08_fixed : two_in_order<Sync, true> {
 APIARY_CHECK(a08_fixed);
 
 }  // namespace
+}  // namespace a06_a08_seed_002_queues

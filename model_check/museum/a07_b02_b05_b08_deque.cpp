@@ -14,6 +14,7 @@
 
 #include "defective_deque.hpp"
 
+namespace a07_b02_b05_b08_deque {
 namespace {
 
 using namespace apiary;
@@ -161,3 +162,4 @@ struct deque_pop_strong : lone_owner<Sync, shipped_deque<Sync, 2>> {
 APIARY_CHECK(deque_pop_strong);
 
 }  // namespace
+}  // namespace a07_b02_b05_b08_deque

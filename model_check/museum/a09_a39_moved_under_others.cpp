@@ -9,6 +9,7 @@
 
 #include "shipped_process.hpp"
 
+namespace a09_a39_moved_under_others {
 namespace {
 
 using namespace apiary;
@@ -174,3 +175,4 @@ struct a39_cancel_fixed : museum::one_shipped_process<Sync, process_state::ready
 APIARY_CHECK(a39_cancel_fixed);
 
 }  // namespace
+}  // namespace a09_a39_moved_under_others

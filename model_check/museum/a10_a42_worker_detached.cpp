@@ -12,6 +12,7 @@
 #include <apiary/queues/global_pool.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 
+namespace a10_a42_worker_detached {
 namespace {
 
 using namespace apiary;
@@ -114,3 +115,4 @@ struct a42_fixed : detach_between_tasks<Sync, local_queue::given_back> {
 APIARY_CHECK(a42_fixed);
 
 }  // namespace
+}  // namespace a10_a42_worker_detached

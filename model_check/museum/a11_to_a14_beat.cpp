@@ -11,6 +11,7 @@
 #include <apiary/queues/global_pool.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 
+namespace a11_to_a14_beat {
 namespace {
 
 using namespace apiary;
@@ -167,3 +168,4 @@ struct a14_fixed : stop_races_post<Sync, beat::repaired> {
 APIARY_CHECK(a14_fixed);
 
 }  // namespace
+}  // namespace a11_to_a14_beat

@@ -10,6 +10,7 @@
 
 #include "defective_deque.hpp"
 
+namespace a15_steal_half_at_once {
 namespace {
 
 using namespace apiary;
@@ -73,3 +74,4 @@ struct a15_half_with_a_version : half_against_pops<Sync, shipped_half<Sync>> {
 APIARY_CHECK(a15_half_with_a_version);
 
 }  // namespace
+}  // namespace a15_steal_half_at_once

@@ -9,6 +9,7 @@
 #include "process_state.hpp"
 #include "shipped_process.hpp"
 
+namespace a16_a17_process_wakes {
 namespace {
 
 using namespace apiary;
@@ -180,3 +181,4 @@ struct b31_fixed : one_shipped_process<Sync, process_state::ready, process_state
 APIARY_CHECK(b31_fixed);
 
 }  // namespace
+}  // namespace a16_a17_process_wakes

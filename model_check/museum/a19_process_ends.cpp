@@ -12,6 +12,7 @@
 
 #include "shipped_process.hpp"
 
+namespace a19_process_ends {
 namespace {
 
 using namespace apiary;
@@ -187,3 +188,4 @@ struct a19_pid_shipped {
 APIARY_CHECK(a19_pid_shipped);
 
 }  // namespace
+}  // namespace a19_process_ends

@@ -5,6 +5,7 @@
 // Fixed twin: the shipped scheduler of processes, whose workers leave when no process lives.
 #include "../schedulers/processes/processes_scenario.hpp"
 
+namespace a20_worker_leaves_blocked {
 namespace {
 
 using namespace apiary;
@@ -97,3 +98,4 @@ struct a20_fixed : shipped_stop_before_completion<Sync, 1> {
 APIARY_CHECK(a20_fixed);
 
 }  // namespace
+}  // namespace a20_worker_leaves_blocked

@@ -13,6 +13,7 @@
 
 #include "../workers/handshake.hpp"
 
+namespace a21_to_b54_coro_pool {
 namespace {
 
 using namespace apiary;
@@ -392,3 +393,4 @@ struct b50_slot_fixed : slot_beside_others<Sync, true> {
 APIARY_CHECK(b50_slot_fixed);
 
 }  // namespace
+}  // namespace a21_to_b54_coro_pool

@@ -8,6 +8,7 @@
 
 #include "sleep_scenario.hpp"
 
+namespace a22_notify_misses_waiter {
 namespace {
 
 using namespace apiary;
@@ -52,3 +53,4 @@ struct a22_fixed : one_worker_one_post<Sync, counted_waiters<Sync, true>> {
 APIARY_CHECK(a22_fixed);
 
 }  // namespace
+}  // namespace a22_notify_misses_waiter

@@ -9,6 +9,7 @@
 
 #include <apiary/model_check/register.hpp>
 
+namespace a23_c06_coroutine_frames {
 namespace {
 
 using namespace apiary;
@@ -140,3 +141,4 @@ struct c06_once_fixed : two_may_end_it<Sync, true> {
 APIARY_CHECK(c06_once_fixed);
 
 }  // namespace
+}  // namespace a23_c06_coroutine_frames

@@ -7,6 +7,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 
+namespace a23_spawn_races_stop {
 namespace {
 
 using namespace apiary;
@@ -84,3 +85,4 @@ struct a23_fixed : spawn_against_stop<Sync, true> {
 APIARY_CHECK(a23_fixed);
 
 }  // namespace
+}  // namespace a23_spawn_races_stop

@@ -13,6 +13,7 @@
 
 #include "../workers/handshake.hpp"
 
+namespace a23_to_c14_coro_pool {
 namespace {
 
 using namespace apiary;
@@ -207,3 +208,4 @@ struct c14_hurry_fixed : hurry_beside_a_look<Sync, true> {
 APIARY_CHECK(c14_hurry_fixed);
 
 }  // namespace
+}  // namespace a23_to_c14_coro_pool

@@ -13,6 +13,7 @@
 #include "shipped_window.hpp"
 #include "task_ring.hpp"
 
+namespace a24_to_a38_task_ring {
 namespace {
 
 using namespace apiary;
@@ -462,3 +463,4 @@ struct b35_fixed : two_inputs_join<Sync, ring_defects{}> {
 APIARY_CHECK(b35_fixed);
 
 }  // namespace
+}  // namespace a24_to_a38_task_ring

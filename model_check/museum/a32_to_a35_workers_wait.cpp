@@ -10,6 +10,7 @@
 
 #include "shipped_desks.hpp"
 
+namespace a32_to_a35_workers_wait {
 namespace {
 
 using namespace apiary;
@@ -221,3 +222,4 @@ struct a34_fixed : parents_wait_for_children<Sync, true> {
 APIARY_CHECK(a34_fixed);
 
 }  // namespace
+}  // namespace a32_to_a35_workers_wait

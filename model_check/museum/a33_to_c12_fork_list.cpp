@@ -11,6 +11,7 @@
 #include <apiary/queues/fork_list.hpp>
 #include <apiary/workers/latch.hpp>
 
+namespace a33_to_c12_fork_list {
 namespace {
 
 using namespace apiary;
@@ -295,3 +296,4 @@ struct latch_fixed : two_children_count<Sync, at_the_latch::nothing> {
 APIARY_CHECK(latch_fixed);
 
 }  // namespace
+}  // namespace a33_to_c12_fork_list

@@ -9,6 +9,7 @@
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 
+namespace a40_hidden_work {
 namespace {
 
 using namespace apiary;
@@ -66,3 +67,4 @@ struct a40_fixed : parent_waits_for_child<Sync, child_goes_to::deque> {
 APIARY_CHECK(a40_fixed);
 
 }  // namespace
+}  // namespace a40_hidden_work

@@ -8,6 +8,7 @@
 
 #include "defective_deque.hpp"
 
+namespace b01_grown_array {
 namespace {
 
 using namespace apiary;
@@ -44,3 +45,4 @@ struct b01_fixed : growth_against_steals<Sync, shipped_deque<Sync, 2>> {
 APIARY_CHECK(b01_fixed);
 
 }  // namespace
+}  // namespace b01_grown_array

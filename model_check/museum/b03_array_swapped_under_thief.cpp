@@ -9,6 +9,7 @@
 
 #include "defective_deque.hpp"
 
+namespace b03_array_swapped_under_thief {
 namespace {
 
 using namespace apiary;
@@ -39,3 +40,4 @@ struct b03_fixed : growth_under_a_batch<Sync, shipped_deque<Sync, 2>> {
 APIARY_CHECK(b03_fixed);
 
 }  // namespace
+}  // namespace b03_array_swapped_under_thief

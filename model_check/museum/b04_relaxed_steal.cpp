@@ -8,6 +8,7 @@
 
 #include "defective_deque.hpp"
 
+namespace b04_relaxed_steal {
 namespace {
 
 using namespace apiary;
@@ -39,3 +40,4 @@ struct b04_fixed : two_pops_two_steals<Sync, shipped_deque<Sync, 4>> {
 APIARY_CHECK(b04_fixed);
 
 }  // namespace
+}  // namespace b04_relaxed_steal

@@ -8,6 +8,7 @@
 
 #include "defective_deque.hpp"
 
+namespace b06_slot_read_after_cas {
 namespace {
 
 using namespace apiary;
@@ -38,3 +39,4 @@ struct b06_fixed : wrap_around_against_steal<Sync, shipped_deque<Sync, 2>> {
 APIARY_CHECK(b06_fixed);
 
 }  // namespace
+}  // namespace b06_slot_read_after_cas

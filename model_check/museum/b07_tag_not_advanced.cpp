@@ -11,6 +11,7 @@
 #include <apiary/contract/laws.hpp>
 #include <apiary/model_check/register.hpp>
 
+namespace b07_tag_not_advanced {
 namespace {
 
 using namespace apiary;
@@ -116,3 +117,4 @@ struct b07_fixed : rounds_against_steal<Sync, true, 8> {
 APIARY_CHECK(b07_fixed);
 
 }  // namespace
+}  // namespace b07_tag_not_advanced

@@ -12,6 +12,7 @@
 #include <apiary/contract/laws.hpp>
 #include <apiary/model_check/register.hpp>
 
+namespace b09_blocks_look_alike {
 namespace {
 
 using namespace apiary;
@@ -101,3 +102,4 @@ struct b09_fixed : second_round_against_steal<Sync, true> {
 APIARY_CHECK(b09_fixed);
 
 }  // namespace
+}  // namespace b09_blocks_look_alike

@@ -18,6 +18,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/steal_half_queue.hpp>
 
+namespace b10_b11_b12_steal_half {
 namespace {
 
 using namespace apiary;
@@ -234,3 +235,4 @@ struct b12_fixed : theft_after_a_theft<Sync, shipped_half<Sync, 16, 32, 4>> {
 APIARY_CHECK(b12_fixed);
 
 }  // namespace
+}  // namespace b10_b11_b12_steal_half

@@ -19,6 +19,7 @@
 #include <apiary/queues/mpsc_inbox.hpp>
 #include <apiary/schedulers/processes/process_word.hpp>
 
+namespace b14_b16_linked_mpsc {
 namespace {
 
 using namespace apiary;
@@ -293,3 +294,4 @@ struct b16_process_fixed {
 APIARY_CHECK(b16_process_fixed);
 
 }  // namespace
+}  // namespace b14_b16_linked_mpsc

@@ -8,6 +8,7 @@
 #include <apiary/queues/mpsc_inbox.hpp>
 #include <apiary/schedulers/processes/process_word.hpp>
 
+namespace b15_push_half_linked {
 namespace {
 
 using namespace apiary;
@@ -114,3 +115,4 @@ struct b15_process_fixed : completed_push_is_visible<Sync, shipped_mailbox<Sync>
 APIARY_CHECK(b15_process_fixed);
 
 }  // namespace
+}  // namespace b15_push_half_linked

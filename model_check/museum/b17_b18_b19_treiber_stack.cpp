@@ -16,6 +16,7 @@
 #include <apiary/contract/laws.hpp>
 #include <apiary/model_check/register.hpp>
 
+namespace b17_b18_b19_treiber_stack {
 namespace {
 
 using namespace apiary;
@@ -185,3 +186,4 @@ struct b19_fixed : popped_node_pushed_by_its_next_owner<Sync, stack_defect::none
 APIARY_CHECK(b19_fixed);
 
 }  // namespace
+}  // namespace b17_b18_b19_treiber_stack

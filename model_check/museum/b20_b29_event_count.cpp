@@ -15,6 +15,7 @@
 
 #include "../parking/event_count_scenarios.hpp"
 
+namespace b20_b29_event_count {
 namespace {
 
 using namespace apiary;
@@ -200,3 +201,4 @@ struct b29_epoch_fixed : stack_comes_back<Sync, event_count<Sync, widths<2, 22>,
 APIARY_CHECK(b29_epoch_fixed);
 
 }  // namespace
+}  // namespace b20_b29_event_count

@@ -9,6 +9,7 @@
 
 #include "sleep_scenario.hpp"
 
+namespace b21_to_b24_missed_wakes {
 namespace {
 
 using namespace apiary;
@@ -176,3 +177,4 @@ struct a21_fixed : one_worker_one_post<Sync, counted_condvar<Sync, true>> {
 APIARY_CHECK(a21_fixed);
 
 }  // namespace
+}  // namespace b21_to_b24_missed_wakes

@@ -7,6 +7,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/parking/parker.hpp>
 
+namespace b25_latch_on_a_stack {
 namespace {
 
 using namespace apiary;
@@ -69,3 +70,4 @@ struct b25_stack_fixed : frame_waits_for_a_latch<Sync, after_the_set::nothing> {
 APIARY_CHECK(b25_stack_fixed);
 
 }  // namespace
+}  // namespace b25_latch_on_a_stack

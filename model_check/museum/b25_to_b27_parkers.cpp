@@ -6,6 +6,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/parking/parker.hpp>
 
+namespace b25_to_b27_parkers {
 namespace {
 
 using namespace apiary;
@@ -170,3 +171,4 @@ struct b27_fixed : deadline_then_park<Sync, basic_parker<Sync>> {
 APIARY_CHECK(b27_fixed);
 
 }  // namespace
+}  // namespace b25_to_b27_parkers

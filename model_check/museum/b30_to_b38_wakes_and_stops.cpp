@@ -8,6 +8,7 @@
 #include "shipped_process.hpp"
 #include "sleep_scenario.hpp"
 
+namespace b30_to_b38_wakes_and_stops {
 namespace {
 
 using namespace apiary;
@@ -139,3 +140,4 @@ struct b38_fixed : finish_against_run<Sync, true> {
 APIARY_CHECK(b38_fixed);
 
 }  // namespace
+}  // namespace b30_to_b38_wakes_and_stops

@@ -11,6 +11,7 @@
 #include <apiary/schedulers/task_graph/fan_out.hpp>
 #include <apiary/schedulers/task_graph/ready_desk.hpp>
 
+namespace b33_to_b36_graph {
 namespace {
 
 using namespace apiary;
@@ -215,3 +216,4 @@ struct b36_fixed : two_children_end<Sync, shipped_children<Sync>, true> {
 APIARY_CHECK(b36_fixed);
 
 }  // namespace
+}  // namespace b33_to_b36_graph

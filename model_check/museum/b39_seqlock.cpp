@@ -6,6 +6,7 @@
 // Fixed twin: its own repaired form, with the acquire fence behind the data.
 #include <apiary/model_check/register.hpp>
 
+namespace b39_seqlock {
 namespace {
 
 using namespace apiary;
@@ -63,3 +64,4 @@ struct b39_fixed : one_write_one_read<Sync, true> {
 APIARY_CHECK(b39_fixed);
 
 }  // namespace
+}  // namespace b39_seqlock

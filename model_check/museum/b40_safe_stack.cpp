@@ -15,6 +15,7 @@
 #include <apiary/contract/laws.hpp>
 #include <apiary/model_check/register.hpp>
 
+namespace b40_safe_stack {
 namespace {
 
 using namespace apiary;
@@ -100,3 +101,4 @@ struct b40_fixed : three_users<Sync, true> {
 APIARY_CHECK(b40_fixed, model::relacy_only);
 
 }  // namespace
+}  // namespace b40_safe_stack

@@ -14,6 +14,7 @@
 
 #include "../schedulers/processes/processes_scenario.hpp"
 
+namespace b50_b53_processes {
 namespace {
 
 using namespace apiary;
@@ -131,3 +132,4 @@ struct b53_process_fixed : processes_scenario<Sync, 2, 0> {
 APIARY_CHECK(b53_process_fixed);
 
 }  // namespace
+}  // namespace b50_b53_processes

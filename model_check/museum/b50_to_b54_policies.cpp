@@ -16,6 +16,7 @@
 
 #include "../schedulers/hive/hive_scenario.hpp"
 
+namespace b50_to_b54_policies {
 namespace {
 
 using namespace apiary;
@@ -324,3 +325,4 @@ struct b54_fixed : spin_then_sleep<Sync, 1, true> {
 APIARY_CHECK(b54_fixed);
 
 }  // namespace
+}  // namespace b50_to_b54_policies

@@ -17,6 +17,7 @@
 
 #include "../coroutines/coroutine_scenario.hpp"
 
+namespace c07_to_c09_awaits {
 namespace {
 
 using namespace apiary;
@@ -214,3 +215,4 @@ struct c09_fixed : callback_is_made<Sync, false> {
 APIARY_CHECK(c09_fixed);
 
 }  // namespace
+}  // namespace c07_to_c09_awaits

@@ -15,6 +15,7 @@
 
 #include "../workers/handshake.hpp"
 
+namespace c15_c16_coro_pool {
 namespace {
 
 using namespace apiary;
@@ -189,3 +190,4 @@ struct c16_guest_fixed : guest_beside_a_stop<Sync, true> {
 APIARY_CHECK(c16_guest_fixed);
 
 }  // namespace
+}  // namespace c15_c16_coro_pool

@@ -11,6 +11,7 @@
 
 #include "../coroutines/coroutine_scenario.hpp"
 
+namespace c30_channel_waits_without_a_look {
 namespace {
 
 using namespace apiary;
@@ -97,3 +98,4 @@ struct c30_fixed : send_beside_a_receive<Sync, shipped> {
 APIARY_CHECK(c30_fixed);
 
 }  // namespace
+}  // namespace c30_channel_waits_without_a_look

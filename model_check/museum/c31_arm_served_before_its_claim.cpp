@@ -13,6 +13,7 @@
 
 #include "../coroutines/coroutine_scenario.hpp"
 
+namespace c31_arm_served_before_its_claim {
 namespace {
 
 using namespace apiary;
@@ -120,3 +121,4 @@ struct c31_fixed : two_sends_to_a_select<Sync, shipped> {
 APIARY_CHECK(c31_fixed);
 
 }  // namespace
+}  // namespace c31_arm_served_before_its_claim

@@ -9,6 +9,7 @@
 
 #include "defective_deque.hpp"
 
+namespace deque_bottom_relaxed {
 namespace {
 
 using namespace apiary;
@@ -41,3 +42,4 @@ struct deque_bottom_fixed : pushes_and_pop_against_steal<Sync, shipped_deque<Syn
 APIARY_CHECK(deque_bottom_fixed);
 
 }  // namespace
+}  // namespace deque_bottom_relaxed

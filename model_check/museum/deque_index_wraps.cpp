@@ -10,6 +10,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 
+namespace deque_index_wraps {
 namespace {
 
 using namespace apiary;
@@ -74,3 +75,4 @@ struct deque_index_wide : once_around<Sync, 64> {
 APIARY_CHECK(deque_index_wide);
 
 }  // namespace
+}  // namespace deque_index_wraps

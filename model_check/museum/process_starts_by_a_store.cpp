@@ -15,6 +15,7 @@
 
 #include "shipped_process.hpp"
 
+namespace process_starts_by_a_store {
 namespace {
 
 using namespace apiary;
@@ -89,3 +90,4 @@ struct shipped_process_starts : museum::one_shipped_process<Sync, process_state:
 APIARY_CHECK(shipped_process_starts);
 
 }  // namespace
+}  // namespace process_starts_by_a_store

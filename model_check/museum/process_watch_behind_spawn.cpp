@@ -6,6 +6,7 @@
 // Fixed twin: spawn_watched, which puts the parent among the child's watchers before the child is queued.
 #include "../schedulers/processes/processes_scenario.hpp"
 
+namespace process_watch_behind_spawn {
 namespace {
 
 using namespace apiary;
@@ -52,3 +53,4 @@ struct process_spawn_watched : parent_and_child<Sync, true> {
 APIARY_CHECK(process_spawn_watched);
 
 }  // namespace
+}  // namespace process_watch_behind_spawn
