@@ -260,7 +260,7 @@ class Closing(unittest.TestCase):
         two = ["test result: ok. 2 passed; 0 failed; 0 ignored", "test result: FAILED. 3 passed; 1 failed; 0 ignored"]
         self.assertEqual(check.in_short(two), "5 passed, 1 failed in 2 test programs")
         parts = [check.Part("ci", True, 3.0, ["100% tests passed"]), check.Part("rust", False, 65.0, two)]
-        for line in ("| ci | passed | 3.0 s | 100% tests passed |", "| rust | **FAILED** | 65.0 s | 5 passed, 1 failed in 2 test programs |"):
+        for line in ("| ci | passed | 3.0 s | 0 s | 0, 0, 0 s | 100% tests passed |", "| rust | **FAILED** | 65.0 s | 0 s |  | 5 passed, 1 failed in 2 test programs |"):
             self.assertIn(line, check.job_summary(parts).splitlines())
         cargo = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ignored\n"
         self.assertEqual(
