@@ -128,7 +128,10 @@ void run(auto f) {
 // The same, with a service of times.
 void with_timers(auto f) {
     timer_thread<> timers;
+    std::thread t([&] { timers.run(); });
     run([&]() -> co_task<> { co_await f(timers); });
+    timers.stop();
+    t.join();
 }
 
 TEST(card, waits_for_each_other) {
