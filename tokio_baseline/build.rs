@@ -30,7 +30,15 @@ fn main() {
 
     let profile = env::var("PROFILE").expect("cargo sets PROFILE");
     let opt_level = env::var("OPT_LEVEL").expect("cargo sets OPT_LEVEL");
-    // LTO is the one setting cargo does not tell a build script; the release profile in Cargo.toml fixes it.
+    // LTO is the one setting cargo does not tell a build script; the release profile in Cargo.toml fixes it. `checked`, which cargo
+    // calls by the name of what it inherits from, has assertions, and no LTO.
+    let checked = env::var_os("CARGO_CFG_DEBUG_ASSERTIONS").is_some();
+    let profile = if checked && profile == "release" { "checked".to_string() } else { profile };
+    // Tests of code whose speed matters ask for it.
+    println!("cargo:rustc-check-cfg=cfg(optimised)");
+    if opt_level == "3" {
+        println!("cargo:rustc-cfg=optimised");
+    }
     let lto = if profile == "release" { " lto=fat codegen-units=1" } else { "" };
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default().replace('\x1f', " ");
     let flags = if flags.is_empty() { String::new() } else { format!(" rustflags={flags}") };

@@ -14,7 +14,8 @@
 // that ends hands its lists back, and what is freed on it behind that goes back at once.
 //
 // Threads.  Any, also by destructors of thread_local objects. Memory stays with the process.
-// Errors.   allocate: std::bad_alloc. release: none; a batch is noted in its first block, so it needs no memory.
+// Errors.   allocate: std::bad_alloc. release: none; a batch is noted in its first block, so it needs no memory,
+//           but for the C library's note of a thread's end, once a thread.
 // Under AddressSanitizer and ThreadSanitizer every frame comes from the heap: they shall see its end.
 // Tested by schedulers/coro_pool/tests/coro_memory_test.cpp. Not model-checked: reached by thread_local pointers, and its only
 // shared part is a mutex around lists.

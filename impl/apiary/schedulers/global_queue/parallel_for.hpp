@@ -40,10 +40,16 @@ template <class Sync, class First, class Last, class Body>
     const std::size_t accepted = scope.run_all(chunks, [&](std::size_t i) {
         const index from = all.at(i * chunk), to = i + 1 == chunks ? all.last : all.at((i + 1) * chunk);
         return [&body, from, to] {
-            if constexpr (std::is_invocable_v<Body&, index, index>)
-                body(from, to);
-            else
-                for (index k = from; k != to; ++k) body(k);
+            if constexpr (std::is_invocable_v<Body&, index&, index&>) {
+                static_assert(!std::is_invocable_v<Body&, index&>, "parallel_for: this body takes an index and a chunk; which is meant?");
+                index begin = from, end = to;
+                body(begin, end);
+            } else {
+                for (index k = from; k != to; ++k) {
+                    index given = k;  // the body may change what it is given
+                    body(given);
+                }
+            }
         };
     });
     return scope.wait() && accepted == chunks;

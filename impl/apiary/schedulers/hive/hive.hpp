@@ -219,24 +219,27 @@ public:
     // the hive stopped, and all that it held was run, dropped or handed over; run() returns behind that. False: the hive had been
     // stopped before.
     //   loop.poll()   is called at each turn of the worker. What it dispatches is like a task here: it may post, and this_worker() is id.
-    //   loop.wait(d)  may dispatch, too. The worker counts as asleep then: a post goes to the pool, and this_worker() is empty.
+    //   loop.wait(d)  may dispatch, too, but only what is short. The worker counts as asleep then: a post goes to the pool, and
+    //                 this_worker() is empty; and while a post relies on its wake, workers that post wake no other. A loop whose
+    //                 handlers are long returns from wait, and dispatches in poll.
     //   loop.wake()   posts nothing, stops and detaches nobody, and returns soon: the poster that wakes waits for it, and so does the
     //                 worker's end. It is not called any more when this has returned: then the loop may go.
     // What leaves told, poll or wait by an exception ends the worker as a detach does, and leaves this call; what leaves wake ends the
-    // program. Sources are not watched there (watch_result::wrong_backend). Throws std::logic_error on an IO worker of this hive;
-    // and what an attach throws.
+    // program. Sources are not watched there (watch_result::wrong_backend). Throws std::logic_error on an IO worker of this hive,
+    // also within its loop; and what an attach throws. The thread keeps its time slice.
     template <worker_driver Loop, std::invocable<unsigned> Told>
         requires requires(Driver& driver, guest_core& guest) { driver.host(guest); }
     bool attach_this_thread(Loop& loop, Told told) {
-        if (current() != nullptr)
+        if (current() != nullptr || guest_mark::is_below(this))
             throw std::logic_error(
-                "hive::attach_this_thread: called by a task of this hive; its worker would wait for it");
+                "hive::attach_this_thread: called on a worker of this hive, which would wait for it; call it on another thread");
+        const guest_mark here(this);
         worker_type* const worker = attach_guest();
         if (worker == nullptr) return false;
         guest_loop<Loop> guest(*this, *worker, loop);
         worker->driver().host(guest);
         guest.guarded([&] { told(worker->incarnation()); });
-        run_worker(*worker);
+        run_worker(*worker, 0);
         {
             const std::lock_guard held(threads_mutex_);
             if (--guests_ == 0) no_guests_.notify_all();
@@ -398,10 +401,11 @@ private:
                                ": called outside this hive's IO workers; post a task that calls it there");
     }
 
-    void run_worker(worker_type& worker) {
+    void run_worker(worker_type& worker) { run_worker(worker, io_slice_ns_); }
+    void run_worker(worker_type& worker, std::int64_t slice_ns) {
         worker_type* const outer = Sync::template current<worker_type>();
         Sync::set_current(&worker);
-        const time_slice shorter(io_slice_ns_);
+        const time_slice shorter(slice_ns);
         worker.run();
         Sync::set_current(outer);
     }
@@ -409,6 +413,26 @@ private:
         const time_slice usual(usual_slice_ns_);  // an IO worker's task may have started this thread
         worker.run();
     }
+
+    // The hives that this thread is attached to, the last first: `current` is empty while a guest waits in its loop.
+    class guest_mark {
+    public:
+        explicit guest_mark(const basic_hive* h) : of_(h), outer_(Sync::template current<guest_mark>()) {
+            Sync::set_current(this);
+        }
+        ~guest_mark() { Sync::set_current(outer_); }
+        guest_mark(const guest_mark&) = delete;
+        guest_mark& operator=(const guest_mark&) = delete;
+        static bool is_below(const basic_hive* h) {
+            const guest_mark* m = Sync::template current<guest_mark>();
+            while (m != nullptr && m->of_ != h) m = m->outer_;
+            return m != nullptr;
+        }
+
+    private:
+        const basic_hive* of_;
+        guest_mark* outer_;
+    };
 
     // What a guest's worker waits in: the user's loop, until something leaves it by an exception, which detaches the worker.
     template <class Loop>

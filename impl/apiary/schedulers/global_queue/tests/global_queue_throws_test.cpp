@@ -128,6 +128,16 @@ TEST(global_queue_parallel_for, covers_its_range_once_in_chunks_of_the_grain) {
         }
 }
 
+TEST(global_queue_parallel_for, a_body_may_change_the_index_that_it_is_given) {
+    global_queue q({.workers = 1});
+    std::atomic<int> calls{0};
+    EXPECT_TRUE(parallel_for(q, 0, 100, [&](auto& i) {
+        for (; i != 0; i /= 2) {}
+        ++calls;
+    }));
+    EXPECT_EQ(calls, 100);
+}
+
 TEST(global_queue_parallel_for, goes_up_to_the_largest_index) {
     global_queue q({.workers = 1});
     constexpr auto most = std::numeric_limits<std::uint64_t>::max();

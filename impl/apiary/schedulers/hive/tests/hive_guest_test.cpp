@@ -332,6 +332,25 @@ TEST(hive_guest, a_task_may_not_become_one_and_no_source_is_watched_there) {
     r.stop();
 }
 
+// There `current` is empty, so that a post goes to the pool; the thread is a worker of the hive all the same.
+TEST(hive_guest, what_a_loop_dispatches_while_it_waits_may_not_become_one) {
+    running_hive r({});
+    ui_loop loop;
+    loop.tells_in_wait = true;
+    std::atomic<int> refused{0};
+    std::thread ui([&] { EXPECT_TRUE(r.h.attach_this_thread(loop)); });
+    loop.wait_until_blocked();
+    loop.event([&] {
+        ui_loop other;
+        EXPECT_THROW((void)r.h.attach_this_thread(other), std::logic_error);
+        EXPECT_THROW((void)r.h.attach_this_thread(loop), std::logic_error);
+        ++refused;
+    });
+    wait_for(refused, 1);
+    r.stop();
+    ui.join();
+}
+
 // Loops that go as soon as they are left, beside posts that have found their worker asleep: under the sanitizers no wake is late.
 TEST(hive_guest, loops_that_come_and_go_beside_posts) {
     running_hive r({});
