@@ -32,7 +32,7 @@ struct by_place {
     }
 };
 
-std::string padded(std::string text, std::size_t width) {
+std::string cell(std::string text, std::size_t width) {
     text.resize(std::max(text.size(), width), ' ');
     return text + "  ";
 }
@@ -83,7 +83,7 @@ int mutate_all(const std::vector<task>& tasks, const search_options& options, do
             }
             ++mutants;
             killed += row.starts_with("killed") ? 1U : 0U;
-            out << padded(name, width) << padded(s.written + " -> " + order, 18) << row << std::endl;
+            out << cell(name, width) << cell(s.written + " -> " + order, 18) << row << std::endl;
         }
     if (mutants == 0) {
         out << "no operation that could be weakened ran in a file whose name contains '" << file

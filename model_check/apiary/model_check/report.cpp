@@ -22,10 +22,10 @@ std::string seconds_text(double seconds) {
     return text;
 }
 
-json engines_json(unsigned engines) {
+json engines_json(unsigned set) {
     json out = json::array();
-    if ((engines & relacy_only) != 0) out.push_back("relacy");
-    if ((engines & explorer_only) != 0) out.push_back("explorer");
+    if ((set & relacy_only) != 0) out.push_back("relacy");
+    if ((set & explorer_only) != 0) out.push_back("explorer");
     return out;
 }
 
