@@ -147,8 +147,8 @@ def first_figure(args: argparse.Namespace) -> list[str]:
     failed = [line for line in summary.failures(race.rows) if line]
     if one and not failed:
         (ours, theirs), audited = map(statistics.median, zip(*one.pairs)), "believed" if args.believe else "audited"
-        say(f"{FIRST[0]} {ours:.0f} ns, {FIRST[1]} {theirs:.0f} ns: {one.times}, by {one.metric.name} at {plan.points[0].label}; "
-            f"{len(one.pairs)} rounds, every answer checked, both {audited}.",
+        say(f"{FIRST[0]} {ours:.0f} ns, {FIRST[1]} {theirs:.0f} ns: ×{one.times}, {one.metric.what} at {plan.points[0].label}; "
+            f"{len(one.pairs)} pairs of runs, every answer checked, both {audited}.",
             "No verdict yet: no control ran beside it, and this source is not proved. The proof, the stress and the race follow.")
     return failed or ([] if one else ["a first figure: the two could not be compared"])
 
