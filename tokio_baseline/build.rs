@@ -36,7 +36,7 @@ fn main() {
     let profile = if checked && profile == "release" { "checked".to_string() } else { profile };
     // Tests of code whose speed matters ask for it.
     println!("cargo:rustc-check-cfg=cfg(optimised)");
-    if opt_level == "3" {
+    if opt_level != "0" {
         println!("cargo:rustc-cfg=optimised");
     }
     let lto = if profile == "release" { " lto=fat codegen-units=1" } else { "" };

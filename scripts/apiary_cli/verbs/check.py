@@ -128,8 +128,8 @@ def run_rust() -> tuple[bool, list[str], list[str]]:
         tested, files = repo.RUST / "target" / "tested", building.rust_files("tests")
         building.touch_differing([tested], files)
         closing, passed, text = [], True, ""
-        # The tests of a feature have its name, and Tokio's are of the Tokio that is raced.
-        for words in ([], *(["--features", name, name] for name in building.crate().get("features", {}))):
+        # The tests of a feature have its name, and stand in files that ask for it; Tokio's are of the Tokio that is raced.
+        for words in ([], *(["--features", name, *tests_of(name), name] for name in building.crate().get("features", {}))):
             done = building.cargo(progress, "test", "--profile", "checked", *words)
             lines, text = closing_lines(done.out, CARGO_CLOSING), done.out
             closing += lines
@@ -142,6 +142,12 @@ def run_rust() -> tuple[bool, list[str], list[str]]:
     if not passed:
         say(text.rstrip())
     return passed, closing or ["cargo test ran no tests"], [] if passed else failures.of_cargo(text)
+
+
+def tests_of(feature: str) -> list[str]:
+    """The test programs that ask for a feature, for cargo; the others need not be built anew."""
+    asks = (path for path in sorted((repo.RUST / "tests").glob("*.rs")) if f'feature = "{feature}"' in path.read_text())
+    return [word for path in asks for word in ("--test", path.stem)]
 
 
 def run_python() -> tuple[bool, list[str], list[str]]:
