@@ -373,5 +373,25 @@ class CargoBuilds(TreeCase):
         self.assertEqual(says(), "none")
 
 
+class Touched(TreeCase):
+    def test_one_program_s_record_vouches_for_one_that_is_not_there_and_for_no_other_source(self) -> None:
+        source, made, other = self.root / "lib.rs", self.root / "subject_a", self.root / "subject_b"
+        source.write_text("one\n")
+        made.write_text("a program")
+        os.utime(source, (LONG_AGO, LONG_AGO))
+        with mock.patch.object(repo, "ROOT", self.root):
+            sources.write_beside(made, [source])
+            building.touch_differing([made, other], [source])
+            self.assertEqual(source.stat().st_mtime, LONG_AGO, "Cargo builds the other one, of the same library")
+            other.write_text("a program that says nothing")
+            building.touch_differing([made, other], [source])
+            self.assertGreater(source.stat().st_mtime, LONG_AGO, "one that is there without a record")
+            other.unlink()
+            source.write_text("two\n")
+            os.utime(source, (LONG_AGO, LONG_AGO))
+            building.touch_differing([made, other], [source])
+            self.assertGreater(source.stat().st_mtime, LONG_AGO, "another source than the record's")
+
+
 if __name__ == "__main__":
     unittest.main()
