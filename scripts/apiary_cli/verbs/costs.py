@@ -34,7 +34,8 @@ int main(int n, char** words) {
 
 @dataclass
 class Cost:
-    """Seconds. Those of jobs are of two that run at a time: on a quiet machine about their processor time."""
+    """Seconds. Those of jobs are by the clock, and overlap: of compiling and linking Ninja runs three at a time on two processors,
+    of tests CTest runs two. They say which share of a part is whose, not how much it costs."""
 
     processor: float = 0.0
     compile: float = 0.0
