@@ -339,7 +339,7 @@ def run(args: argparse.Namespace) -> int:
     measure = costs.yardstick()
     parts = run_parts(names)
     measure = (measure + costs.yardstick()) / 2
-    found = {part.name: part.cost for part in parts}
+    found = {part.name: part.cost for part in parts if part.passed}
     grown = costs.grown(found, measure)
     decided.note(parts=[dataclasses.asdict(part) for part in parts], yardstick_s=measure, grown=grown)
     for line in grown:
