@@ -1,6 +1,6 @@
 """The examples of header cards, as files that a test includes: card_examples.py OUT DEPFILE TEST FOLDER…
 
-A card is the comment that a header begins with. An example in it is lines that begin with `//` and five blanks, behind a line that is
+A card is the comment that a header begins with. An example in it is lines that begin with `//` and five blanks, after a line that is
 `//` alone; what is no C++ of a user's has three blanks. Each paragraph of one is written to OUT/<folder>/<header>.<n>.inc; `…` in it is
 an empty statement. TEST must include every one, so that no example of the FOLDERs is left that nothing compiles.
 """

@@ -29,8 +29,7 @@ bool must_see(const task& t) { return (t.check->must_see & static_cast<unsigned>
 // What a search gets that was given no budget. Executions, so that its verdict does not depend on the machine; an
 // exhibit stops at its failure and may therefore look longer. The explorer's searches that should end by
 // themselves have no such number: seconds that a slow machine does not use up, and red when they are over.
-// What does not end by itself is cut early here; the night gives it seconds (`scripts/apiary nightly`).
-constexpr std::uint64_t explorer_executions = 30'000, hunting_executions = 20'000;
+constexpr std::uint64_t explorer_executions = 100'000;
 search_options with_default_budget(search_options o, const task& t) {
     if (o.max_executions != 0 || o.max_seconds > 0) return o;
     if (t.with == engine::explorer) {
@@ -42,11 +41,13 @@ search_options with_default_budget(search_options o, const task& t) {
     }
     switch (t.check->kind) {
         case check_kind::check:
+            o.max_executions = 60'000;
+            break;
         case check_kind::litmus:
-            o.max_executions = hunting_executions;
+            o.max_executions = 20'000;
             break;
         case check_kind::exhibit:
-            o.max_executions = must_see(t) ? 2'000'000 : hunting_executions;
+            o.max_executions = must_see(t) ? 2'000'000 : 60'000;
             break;
     }
     return o;

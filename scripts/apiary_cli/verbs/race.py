@@ -54,7 +54,7 @@ exit:    0 fine; 1 wrong work, a refused subject, a regression against --baselin
          over it). Being slower than another runtime is a result, not an error."""
 
 FIRST, FIRST_ROUNDS = ("hive", "tokio"), 5
-SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS = ("20000x", "4s"), 1.0
+SHORT_PROOF_BUDGETS, SHORT_STRESS_SECONDS = ("60000x", "4s"), 1.0
 TINT = {"good": "green", "note": "yellow", "bad": "red"}
 
 
