@@ -3,7 +3,8 @@
 //     parallel_for(queue, first, last, body);                     // global_queue/parallel_for.hpp
 //     parallel_for(w, first, last, body, {.grain = 100});         // fork_join/parallel.hpp
 //
-// When to use it. For a loop over [first, last) that a scheduler divides. When not: in a program that has a loop; it calls the scheduler's parallel_for.
+// When to use it. For a loop over [first, last) that a scheduler divides. When not: in a program that has a
+// loop; it calls the scheduler's parallel_for.
 //
 // Form.    The scheduler, the range, the body, then options. Grain: so many indices make a chunk; 0, as without it: automatic.
 // Body.    body(i) goes with every scheduler. A global_queue also takes body(from, to), which gets a chunk at a time; fork_join
