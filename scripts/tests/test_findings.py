@@ -17,7 +17,7 @@ from apiary_cli.race import metrics, plans, scenarios
 from apiary_cli.analysis import comparing, findings, summary, verdict
 from apiary_cli.report import page_sections, page_summary, splice
 from apiary_cli.report.junit import Part
-from apiary_cli.verbs import nightly
+from apiary_cli.verbs import nightly, race
 
 from . import points
 from .support import TreeCase
@@ -142,6 +142,19 @@ class Judged(unittest.TestCase):
         second = [r | {"batch": "2", "cpu_ns": str(4 * int(r["cpu_ns"]))}
                   for r in raced(STEADY)]
         self.assertEqual(judged(raced(STEADY) + second), [], "a slower hour is no mode")
+
+    def test_two_batches_must_show_them(self) -> None:
+        second = [[r | {"batch": "2"} for r in raced(arms)] for arms in (BURST, STEADY)]
+        self.assertEqual([one.kind for one in judged(raced(BURST) + second[0])], [findings.TWO_MODES])
+        self.assertEqual(judged(raced(BURST) + second[1]), [], "one of two: the machine's, and the second denies it")
+
+    def test_a_race_that_gates_measures_them_twice(self) -> None:
+        def asked(plan: str, arms: list[list[float]]) -> list[str]:
+            return race.doubts(mock.Mock(rows=raced(arms), plan=plans.plan(plan)), [])
+
+        self.assertIn("two modes", *asked("gate", BURST))
+        self.assertEqual(asked("gate", STEADY), [])
+        self.assertEqual(asked("quick", BURST), [], "it asks nothing of its own scheduler")
 
     def test_what_was_expected_when_it_was_raced_counts(self) -> None:
         rows = raced(BURST)

@@ -27,8 +27,8 @@ DESCRIPTION = """\
 Runs set-up, then builds and runs the unit tests (ci), the tests and stresses under the
 sanitizers (asan-ubsan, tsan), the model checks (model), the Rust twin's tests (rust) and the
 tests of these scripts (python). Where impl/ differs from the commit in results/baseline it races
-the hive against that commit's (gate, as `compare` does): a regression that a second batch confirms
-fails, an invalid batch is a warning. Prints each tool's own closing lines and a summary; where
+the hive against that commit's (gate, as `compare` does): a regression or two modes that a second batch
+confirms fail, an invalid batch is a warning. Prints each tool's own closing lines and a summary; where
 something failed, the last 30 lines name each failed part and test, with its first error, and the
 machine. A part that has no tests fails. Each part's processor time stands in the summary; a part that was
 begun from nothing and costs a tenth more than results/check_cost.csv records is named, which is no failure.

@@ -186,8 +186,15 @@ def calibrate(race: rounds.Race) -> None:
             slow.slowdown[point] = found["slowdown_ns"]
 
 
-def run_rounds(race: rounds.Race) -> None:
-    """The batches; a regression against a baseline is measured twice before it counts."""
+def doubts(race: rounds.Race, listed: list[dict[str, str]]) -> list[str]:
+    """What one batch says, and must be measured twice before it counts: a regression, and where a race gates, a red finding."""
+    comparisons = comparing.compare(race.rows)
+    red = [one for one in findings.judged(race.rows, comparisons, listed) if one.red] if race.plan.gates else []
+    return ["a regression against the baseline"] * bool(comparing.regressions(comparisons)) + [one.line for one in red]
+
+
+def run_rounds(race: rounds.Race, listed: list[dict[str, str]]) -> None:
+    """The batches, and a second one where the only one leaves doubts; `listed` are the findings that are expected."""
     batches, batch = race.plan.batches, 0
     began, last = time.monotonic(), race.deadline
     race.eta = eta.Eta(race.plan, rounds.runs_of(race, batches))
@@ -207,8 +214,8 @@ def run_rounds(race: rounds.Race) -> None:
         with Progress(label, race.plan.rounds, left=lambda: seconds_left(race)) as progress:
             rounds.run_batch(race, batch, lambda number, note: progress.update(number - 1, note=note))
             progress.update(race.rounds_done.get(batch, 0))
-        if batch == batches == 1 and comparing.regressions(comparing.compare(race.rows)):
-            say("a regression against the baseline: a second batch must agree before it counts")
+        if batch == batches == 1 and (found := doubts(race, listed)):
+            say(*(f"{one}: a second batch must agree before it counts" for one in found))
             batches = 2
 
 
@@ -265,7 +272,7 @@ def perform(plan: plans.Plan, found: list[subjects.Subject], args: argparse.Name
             race.keep = resuming.Keeper(race, out, args.words, wrong, state.get("spent_s", 0.0)).keep
         probed = probes.all_probes()
         with rounds.measuring(race):
-            run_rounds(race)
+            run_rounds(race, listed)
         for row, reason in ledger.disagreements(race.rows):  # equal work must give equal checks across subjects
             row |= {"status": "wrong", "error": reason}
         for row, reason in ledger.now_and_then(race.rows):
