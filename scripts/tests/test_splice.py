@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
+import json
+import lzma
 import os
 import re
 import subprocess
@@ -219,18 +220,32 @@ class Race(TreeCase):
                 self.assertIn(told, caption)
             self.assertLess(max(picture.LETTER * len(line) for line in words), width, "a line that goes on beyond the edge is cut")
 
-    def test_what_is_published_has_its_histograms_compressed_and_the_page_is_the_same(self) -> None:
+    def test_what_is_published_is_small_and_the_report_is_made_again(self) -> None:
         folder = self.folder()
-        page, plain = (folder / "report.html").read_text(), (folder / "hist.csv").read_bytes()
-        self.assertEqual(self.splice(folder)[0], 0)
-        self.assertFalse((folder / "hist.csv").exists())
-        packed = (folder / "hist.csv.gz").read_bytes()
-        self.assertEqual(gzip.decompress(packed), plain)
-        self.assertEqual(packed[4:8], bytes(4), "no time of day in it")
+        record = {"source_hash": "abc", "commit": "c", "complete": True, "verdicts": []}
+        env = repo.read_json(folder / "env.json")
+        env["verification"]["prove"] = record
+        repo.write_json(folder / "env.json", env)
         self.assertEqual(apiary(self.root, "report", folder.name).returncode, 0)
-        self.assertEqual((folder / "report.html").read_text(), page)
-        self.assertEqual(self.splice(folder)[0], 0, "again")
-        (folder / "hist.csv.gz").write_bytes(packed[: len(packed) // 2])
+        page, plain = (folder / "report.html").read_text(), {name: (folder / name).read_bytes() for name in ("rows.csv", "hist.csv")}
+        for again in ("", "again"):
+            self.assertEqual(self.splice(folder)[0], 0, again)
+            self.assertEqual({name: lzma.decompress((folder / f"{name}.xz").read_bytes()) for name in plain}, plain)
+            left = {path.name for path in folder.iterdir()}
+            self.assertFalse(left & {"report.html", *plain})
+            (proof,) = (folder.parent / "proofs").iterdir()
+            self.assertEqual(json.loads(lzma.decompress(proof.read_bytes())), record)
+            self.assertEqual(repo.read_json(folder / "env.json")["verification"]["prove"], {"kept_in": proof.name.removesuffix(".xz")})
+            self.assertEqual(apiary(self.root, "report", folder.name).returncode, 0)
+            self.assertEqual((folder / "report.html").read_text(), page)
+        held = proof.read_bytes()
+        for torn in (b"", held[: len(held) // 2], None):
+            proof.write_bytes(torn) if torn is not None else proof.unlink()
+            done = apiary(self.root, "report", folder.name)
+            self.assertEqual((done.returncode, "its proof record" in done.stderr), (2, True), done.stderr)
+        proof.write_bytes(held)
+        packed = (folder / "hist.csv.xz").read_bytes()
+        (folder / "hist.csv.xz").write_bytes(packed[: len(packed) // 2])
         done = apiary(self.root, "report", folder.name)
         self.assertEqual(done.returncode, 2)
         self.assertIn("no whole result folder", done.stderr)
@@ -242,11 +257,12 @@ class Race(TreeCase):
         for words in ("is WEAK", "6 rounds, 10 are the least", "--weak"):
             self.assertIn(words, err)
         self.assertTrue((folder / "hist.csv").exists(), "what is refused is left alone")
+        report = (folder / "report.html").read_text()
         code, err, text = self.splice(folder, "--weak")
         self.assertEqual(code, 0, err)
         self.assertIn("<!-- race -->\n**Batch: WEAK.** Try 1 of this plan on this source. A batch has 6 rounds", text)
         self.assertIn("**Batch: WEAK.**", (folder / "summary.md").read_text())
-        self.assertIn("<b>Batch WEAK</b>", (folder / "report.html").read_text())
+        self.assertIn("<b>Batch WEAK</b>", report)
         self.assertEqual(apiary(self.root, "report", "--index").returncode, 0)
         listed = (self.root / "results" / "index.html").read_text()
         self.assertRegex(listed, r'class="badge note">WEAK<')
@@ -261,12 +277,12 @@ class Race(TreeCase):
         other, second, third = sorted(path for path in (self.root / "results").iterdir() if path.name != first)
         before = [repo.read_json(path / "env.json")["race"]["earlier"] for path in (other, second, third)]
         self.assertEqual(before, [[], [first], [first, second.name]])
+        page = (third / "report.html").read_text()
         code, err, text = self.splice(third, "--weak")
         self.assertEqual(code, 0, err)
         line = " ".join(text.partition("<!-- race -->")[2].split())
         self.assertTrue(line.startswith(f"**Batch: WEAK.** Try 3 of this plan on this source, behind {first}, {second.name}. A batch"), line)
         self.assertIn("Try 3 of this plan", (third / "summary.md").read_text().split("\n\n")[2])
-        page = (third / "report.html").read_text()
         self.assertLess(page.index("Try 3 of this plan"), page.index("<section"))
         (self.root / "impl" / "apiary" / "new.hpp").write_text("// another source\n")
         self.assertEqual(self.race(*again, "--rounds", "6").returncode, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 from collections import defaultdict
 from pathlib import Path
 from typing import Callable
@@ -9,7 +10,7 @@ from typing import Callable
 from ..base import repo
 from ..base.errors import Fault, USAGE
 from ..base.say import duration, human, in_prose, markdown
-from ..race import ledger, tables
+from ..race import ledger, shelf, tables
 from . import comparing
 from .comparing import Comparison, Validity
 
@@ -49,7 +50,10 @@ KINDS: dict[str, Callable[[object], bool]] = {
 
 def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
     """env.json, rows, and the comparisons computed from the rows. What is not whole is refused."""
-    env = repo.read_json(folder / "env.json")
+    try:
+        env = shelf.env_of(folder)
+    except ValueError as error:
+        raise torn(folder, str(error)) from error
     if env is None:
         raise torn(folder, "env.json is absent, or no JSON object")
     lacking = [key for key, kind in (("run_id", str), ("env_id", str), ("race", dict)) if not isinstance(env.get(key), kind)]
@@ -66,7 +70,7 @@ def load(folder: Path) -> tuple[dict, list[dict[str, str]], list[Comparison]]:
         if wrong := (next(filter(None, map(strange, rows)), "") or twice(rows)):
             raise torn(folder, f"rows.csv: {wrong}")
         return env, rows, comparing.compare(rows)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, EOFError, ValueError, KeyError, lzma.LZMAError) as error:
         raise torn(folder, f"{type(error).__name__}: {error}") from error
 
 

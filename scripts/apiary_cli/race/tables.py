@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
+import lzma
 from pathlib import Path
 from typing import Iterable, TextIO
 
@@ -89,20 +89,20 @@ def append(path: Path, header: list[str], rows: Iterable[dict]) -> None:
 
 def stored(path: Path) -> Path | None:
     """The file, or the compressed one beside it, or None."""
-    return next((one for one in (path, path.with_name(path.name + ".gz")) if one.exists()), None)
+    return next((one for one in (path, path.with_name(path.name + ".xz")) if one.exists()), None)
 
 
 def opened(path: Path) -> TextIO:
     """To read, compressed or not."""
-    return gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="")
+    return lzma.open(path, "rt", newline="") if path.suffix == ".xz" else path.open(newline="")
 
 
 def compress(path: Path) -> Path:
-    """Replace the file by FILE.gz, whose bytes depend on nothing but its content. What is compressed already stays."""
-    packed = path.with_name(path.name + ".gz")
+    """Replace the file by FILE.xz. What is compressed already stays."""
+    packed = path.with_name(path.name + ".xz")
     if path.exists():
         unfinished = packed.with_name(packed.name + ".tmp")
-        unfinished.write_bytes(gzip.compress(path.read_bytes(), compresslevel=9, mtime=0))
+        unfinished.write_bytes(lzma.compress(path.read_bytes()))
         unfinished.rename(packed)
         path.unlink()
     return packed

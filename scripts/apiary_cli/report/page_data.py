@@ -7,9 +7,9 @@ import bisect
 import csv
 import functools
 import itertools
+import lzma
 import operator
 import shlex
-import zlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -139,7 +139,7 @@ def optional(path: Path, header: list[str]) -> list[dict[str, str]]:
 
 
 def read_hist(path: Path) -> dict[tuple[str, str, str], dict[int, Buckets]]:
-    """scenario, params, subject -> round -> buckets in ascending order; of hist.csv or hist.csv.gz."""
+    """scenario, params, subject -> round -> buckets in ascending order; of hist.csv or hist.csv.xz."""
     out: dict[tuple[str, str, str], dict[int, Buckets]] = defaultdict(lambda: defaultdict(list))
     if found := tables.stored(path):
         with tables.opened(found) as handle:
@@ -162,7 +162,7 @@ def load(folder: Path) -> Report:
     env, rows, comparisons = summary.load(folder)
     try:
         hist = read_hist(folder / "hist.csv")
-    except (OSError, EOFError, ValueError, IndexError, zlib.error) as error:
+    except (OSError, EOFError, ValueError, IndexError, lzma.LZMAError) as error:
         raise summary.torn(folder, f"hist.csv: {type(error).__name__}: {error}") from error
     micro, startup = optional(folder / "micro.csv", tables.MICRO), optional(folder / "startup.csv", tables.STARTUP)
     found, statuses = findings.of(env, rows, comparisons), verification.statuses(env.get("verification"))

@@ -16,7 +16,7 @@ from ..base import repo, stats
 from ..base.errors import Fault, USAGE
 from ..base.say import in_prose
 from ..verify import verification
-from ..race import scenarios, tables
+from ..race import scenarios, shelf, tables
 from ..analysis import ablation, comparing, metg, qualification, standing, summary, verdict
 from ..analysis.comparing import Comparison, Validity
 from . import picture
@@ -65,8 +65,8 @@ def preamble(env: dict) -> str:
 
 def record(folder: Path, verb: str, *others: str) -> dict:
     """env.json; refused where it, or another file that is needed, is absent."""
-    env = repo.read_json(folder / "env.json")
-    lacking = ["env.json"] * (env is None) + [name for name in others if not (folder / name).exists()]
+    env = shelf.env_of(folder)
+    lacking = ["env.json"] * (env is None) + [name for name in others if not tables.stored(folder / name)]
     if lacking:
         raise Fault(f"{folder.name} has no {' and no '.join(lacking)}", "", f"scripts/apiary {verb} leaves one", USAGE)
     return env
@@ -77,7 +77,7 @@ def record(folder: Path, verb: str, *others: str) -> dict:
 
 def race(folder: Path, page: Path, weak: bool = False) -> tuple[str, tuple[Report, list[str]]]:
     """The text; and of which report, and which of ours, its drawing is."""
-    if not (folder / "rows.csv").exists() or not (folder / "env.json").exists():
+    if not tables.stored(folder / "rows.csv") or not (folder / "env.json").exists():
         raise Fault(f"{folder.name} is no race", "rows.csv or env.json is absent", "scripts/apiary race leaves one", USAGE)
     refuse_other(folder)
     report = Report(folder, *summary.load(folder))

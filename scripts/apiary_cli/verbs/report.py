@@ -8,7 +8,7 @@ from pathlib import Path
 from ..base import given, repo
 from ..base.errors import Fault, USAGE, unknown
 from ..base.say import say
-from ..race import folder, tables
+from ..race import folder, shelf, tables
 from ..report import index_page, page, page_data, page_summary, splice
 
 SUMMARY = "make report.html again from a result folder"
@@ -22,7 +22,9 @@ A folder of tune or qualify is refused: its summary.md is its report.
 With --splice FILE the folder is published: it goes into a page of this repository, a race between <!-- race -->
 and <!-- /race --> (README.md; in the folder of a scheduler that raced it speaks of that scheduler, and names every
 loss), a qualification between <!-- qualify --> and <!-- /qualify --> (METHODOLOGY.md), an ablation between
-<!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md), and its hist.csv becomes hist.csv.gz.
+<!-- ablation --> and <!-- /ablation --> (impl/apiary/workers/README.md), and the folder becomes
+what git keeps: rows.csv, hist.csv, micro.json and startup.json compressed (.xz), its proof record in results/proofs/,
+and no report.html, which `report` makes again.
 A page without the marks is refused; so is a batch that is INVALID, and one that is WEAK (or of fewer than
 10 rounds) unless --weak. The page says which it is in its first line.
 
@@ -30,7 +32,7 @@ With --index: results/index.html, a list of the folders with their verdicts, and
 each gated figure over the folders' commits; to be put beside them on any static host
 (.github/workflows/pages.yml does).
 
-writes:  DIR/report.html and DIR/summary.md; or FILE, DIR/hist.csv.gz and of a race DIR/matrix*.svg;
+writes:  DIR/report.html and DIR/summary.md; or FILE, DIR and results/proofs/ as above, and of a race DIR/matrix*.svg;
          or results/index.html and results/history.html
 takes:   a few seconds"""
 
@@ -98,8 +100,7 @@ def run(args: argparse.Namespace) -> int:
     folder = find(args.dir)
     if args.splice:
         name = splice.into(Path(args.splice), folder, args.weak)
-        if tables.stored(folder / "hist.csv"):
-            tables.compress(folder / "hist.csv")
+        shelf.publish(folder)
         say(f"{args.splice}: what stands between <!-- {name} --> and <!-- /{name} --> is that of {folder.name}")
         return 0
     say(f"report: {repo.shown(write(folder, args.poorer).resolve())}")
