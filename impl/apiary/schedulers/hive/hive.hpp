@@ -93,6 +93,13 @@ public:
                            : in_range<std::int64_t>("hive", config.io_slice_ns, 0, INT64_MAX, "io_slice_ns")) {
         refused_.store(0, std::memory_order_relaxed);
     }
+    ~basic_hive() {
+        const std::lock_guard held(threads_mutex_);
+        if (guests_ != 0 || phase_ == phase::running || phase_ == phase::ended)
+            Sync::fail("hive: destroyed before run() and every attach_this_thread have returned: its workers still use it");
+    }
+    basic_hive(const basic_hive&) = delete;
+    basic_hive& operator=(const basic_hive&) = delete;
 
     // False: the hive has been stopped; the callable is destroyed without having run. The same holds
     // for every post below.
@@ -488,6 +495,8 @@ private:
         for (auto* threads : {&io_threads_, &compute_threads_})
             for (std::thread& t : *threads)
                 if (t.joinable()) t.join();
+        const std::lock_guard held(threads_mutex_);
+        phase_ = phase::over;
     }
 
     static std::length_error no_slot() {
@@ -499,7 +508,7 @@ private:
     // Null: the hive has been stopped.
     worker_type* attach_guest() {
         const std::lock_guard held(threads_mutex_);
-        if (phase_ == phase::ended || core_.stopping()) return nullptr;
+        if (phase_ >= phase::ended || core_.stopping()) return nullptr;
         worker_type* const worker = core_.attach_io();
         if (worker == nullptr) {
             if (core_.stopping()) return nullptr;
@@ -513,7 +522,7 @@ private:
     template <class Attach>
     std::optional<unsigned> attach(Attach attach_one) {
         std::unique_lock held(threads_mutex_);
-        if (phase_ == phase::ended || core_.stopping()) return std::nullopt;
+        if (phase_ >= phase::ended || core_.stopping()) return std::nullopt;
         // The thread first: what a worker in service accepts must be run. It waits for the mutex, and ends if it is given none.
         struct thread_work {
             decltype(attach_one()) worker = nullptr;
@@ -566,7 +575,7 @@ private:
     core_type core_;
     typename Sync::template atomic<std::uint64_t> refused_;
 
-    enum class phase { fresh, running, ended };
+    enum class phase { fresh, running, ended, over };
     std::mutex threads_mutex_;
     phase phase_ = phase::fresh;
     const std::int64_t io_slice_ns_;

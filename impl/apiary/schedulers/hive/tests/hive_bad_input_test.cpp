@@ -104,6 +104,23 @@ TEST(bad_input, a_handler_that_throws_ends_the_program) {
         "");
 }
 
+// On a compute worker, too, which this hive does not know on its thread; and while the thread in run() waits for that worker.
+TEST(bad_input, a_hive_that_is_destroyed_by_its_own_task_ends_the_program) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    for (const bool compute : {false, true})
+        EXPECT_DEATH(
+            {
+                auto h = std::make_unique<hive>(apiary::hive_config{.io_workers = 2, .compute_workers = 1});
+                const auto ends_it = [&] {
+                    if (compute) h->request_stop();
+                    h.reset();
+                };
+                (void)(compute ? h->post_compute(ends_it) : h->post_to_worker(1, ends_it));
+                h->run();
+            },
+            "destroyed before run");
+}
+
 // Posts in every way when it is destroyed, and counts what was accepted.
 struct posts_at_its_end {
     hive* h;
