@@ -13,7 +13,7 @@ from .support import REAL_ROOT
 
 INDEX = "DECISIONS.md"
 PARTS = ("impl", "model_check", "bench", "scripts")
-WORDS = 400
+WORDS = 170
 SKIPPED = {"build", "results", "target", "__pycache__"}
 READ = {".md", ".hpp", ".cpp", ".py", ".toml", ".csv", ".cmake", ".txt", ".rs", ".go", ".erl", ".sh", ".yml"}
 
