@@ -54,7 +54,7 @@ public:
     }
 
     // The root's first step, on the thread that it runs on: C zero, then the clock. Were C cleared by the main thread, a worker
-    // on another processor would fetch it from that one's cache, and a runtime whose root is on the main thread would not (D130).
+    // on another processor would fetch it from that one's cache, and a runtime whose root is on the main thread would not.
     product begin() noexcept {
         c_.assign(c_.size(), 0);
         begun_ns_ = now_ns();

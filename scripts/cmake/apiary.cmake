@@ -17,7 +17,7 @@ target_compile_options(apiary_warnings INTERFACE
   $<$<BOOL:${APIARY_WERROR}>:-Werror>)
 
 # -g1 has the lines that a report names. One test file of the hive, seconds of processor time to compile: asan-ubsan 82 by
-# -O2 -g and 12 by -Og -g1, tsan 12 by -O2 -g and 6 by -O1 -g1. Others were not timed (D108).
+# -O2 -g and 12 by -Og -g1, tsan 12 by -O2 -g and 6 by -O1 -g1. Others were not timed.
 add_library(apiary_sanitizers INTERFACE)
 if(APIARY_SANITIZE STREQUAL "thread")
   target_compile_options(apiary_sanitizers INTERFACE -fsanitize=thread -fno-omit-frame-pointer -g1)

@@ -14,7 +14,7 @@ function(apiary_add_subject name)
   target_include_directories(${target} PRIVATE ${APIARY_BENCH_DIR})
   target_compile_definitions(${target} PRIVATE APIARY_VERSION="${PROJECT_VERSION}")
   # Where code happens to lie moves a figure by a tenth, and any change elsewhere in the program moves the code. So functions, loops
-  # and jump targets begin at boundaries, in every subject alike (D152).
+  # and jump targets begin at boundaries, in every subject alike.
   target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-falign-functions=64;-falign-loops=64>"
     "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-falign-jumps=32>")
   target_link_libraries(${target} PRIVATE

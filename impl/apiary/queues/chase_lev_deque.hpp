@@ -43,7 +43,7 @@
 // Chase, Lev: Dynamic circular work-stealing deque, SPAA 2005. Le, Pop, Cohen, Zappa Nardelli:
 // Correct and efficient work-stealing for weak memory models, PPoPP 2013; this code departs from its
 // listing in S1, S3, S6, in reading the array after growing it (CDSChecker, OOPSLA 2013), and in the orders that
-// scripts/apiary mutate showed to be free (DECISIONS.md D26).
+// scripts/apiary mutate showed to be free (DECISIONS.md D51).
 #pragma once
 
 #include <cstddef>

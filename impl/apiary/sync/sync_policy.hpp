@@ -51,7 +51,7 @@
 //   checked               whether operations are watched by an engine.
 //
 // Capacities and the widths of indices and tags are a second template parameter, `Limits`, of the
-// structure that has them, so that one policy can check several widths (DECISIONS.md D2).
+// structure that has them, so that one policy can check several widths.
 #pragma once
 
 #include <atomic>

@@ -36,7 +36,7 @@
 //   pending() const           how many tasks wait for a time
 //   drop_all()                when no worker runs any more: drops what they hold
 // The sources are a base of the worker: they reach the loop's members without another pointer on the
-// way (D71 has what that costs).
+// way (DECISIONS.md D71 has what that costs).
 //
 // Threads. run, post_local, help_until and the sources' calls: the thread that runs this worker. wake,
 //          claim, counters: any. id: as its sources say. enter_service, ask_to_leave: the worker table,

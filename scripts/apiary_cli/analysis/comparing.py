@@ -240,8 +240,8 @@ def copies(found: list[Comparison]) -> dict[str, Comparison]:
 
 def judge(pairing: Pairing, there: dict[str, Comparison], lined_up: set[str]) -> tuple[str, list[str]]:
     """Whose A/A pair judges a comparison, and the flag where it is not its own program's. (The settings of a sweep are the
-    program of their baseline.) In a folder of before D141 one copy stood for all candidates: it goes on judging them, and
-    the flag says so. Without any nothing is decided."""
+    program of their baseline.) In an older folder one copy stood for all candidates: it goes on judging them, and the flag
+    says so. Without any nothing is decided."""
     own = next((name for name in (pairing.candidate, pairing.baseline) if name in there), None)
     if own:
         return own, []

@@ -27,7 +27,7 @@
 namespace apiary {
 
 // The address of an object on a stack, for use at once. g++ takes all mentions of one for the same value and keeps that in a register
-// until the last of them, which costs a push and a pop in every call (D135).
+// until the last of them, which costs a push and a pop in every call.
 template <class T>
 [[gnu::always_inline]] inline T* address_anew(T& object) noexcept {
 #if defined(__x86_64__) && !defined(__clang__)

@@ -155,7 +155,7 @@ public:
 
     // Behind the step the command goes to the handler of that id. The event that tells its end has this tag, which no other call of
     // this process may have that is not over: a process that does so ends, with process_end::misused. The tag is all that tells
-    // calls apart: where a completion or an answer may come twice, a process uses no tag again (D118).
+    // calls apart: where a completion or an answer may come twice, a process uses no tag again.
     void call(std::uint32_t id, std::uint64_t tag, payload arguments = {});
     // Told by an event of that tag, not sooner.
     void sleep(std::int64_t ns, std::uint64_t tag);

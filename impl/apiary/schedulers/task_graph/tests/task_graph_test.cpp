@@ -40,7 +40,7 @@ auto* this_worker() {
 constexpr ready_policy policies[] = {ready_policy::locality, ready_policy::fifo, ready_policy::min_clock,
                                      ready_policy::critical_path};
 
-// Its address decides nothing: what each submit writes is on no line that a task's end reads, wherever the graph lies (D166).
+// Its address decides nothing: what each submit writes is on no line that a task's end reads, wherever the graph lies.
 static_assert(alignof(apiary::task_graph) >= apiary::cache_line);
 
 TEST(task_graph, hands_outputs_on) {
