@@ -65,9 +65,9 @@ def refusals(parent: Path, environment: dict[str, str]) -> None:
 
     def build(before: str = "", options: str = "", compiler: str = "") -> subprocess.CompletedProcess:
         (folder / "CMakeLists.txt").write_text(PROJECT.replace("BEFORE", before).replace("OPTIONS", options))
-        words = f"-DCMAKE_CXX_COMPILER={compiler}" if compiler else ""
-        return run(f"rm -rf build; cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH=$PREFIX {words} && cmake --build build",
-                   folder, environment)
+        # One build folder for each compiler, so that CMake looks at that once.
+        at, words = ("other", f"-DCMAKE_CXX_COMPILER={compiler}") if compiler else ("build", "")
+        return run(f"cmake -G Ninja -S . -B {at} -DCMAKE_PREFIX_PATH=$PREFIX {words} && cmake --build {at}", folder, environment)
 
     write('lock incl (%0)" : : "r"(&hidden)')  # nothing tells g++ that it uses memory
     done = build()

@@ -10,6 +10,7 @@
 
 #include "coroutine_scenario.hpp"
 
+namespace async_semaphore_check {
 namespace {
 
 using namespace apiary;
@@ -228,3 +229,4 @@ struct permits_bring_what_came_before : permits_scenario<Sync> {
 APIARY_CHECK(permits_bring_what_came_before);
 
 }  // namespace
+}  // namespace async_semaphore_check

@@ -5,6 +5,7 @@
 #include <apiary/coroutines/brief_lock.hpp>
 #include <apiary/model_check/register.hpp>
 
+namespace brief_lock_check {
 namespace {
 
 using namespace apiary;
@@ -51,3 +52,4 @@ struct brief_lock_goes {
 APIARY_CHECK(brief_lock_goes);
 
 }  // namespace
+}  // namespace brief_lock_check

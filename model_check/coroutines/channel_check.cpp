@@ -10,6 +10,7 @@
 
 #include "coroutine_scenario.hpp"
 
+namespace channel_check {
 namespace {
 
 using namespace apiary;
@@ -247,3 +248,4 @@ struct order_of_one_sender : channel_scenario<Sync, 1, 2> {
 APIARY_CHECK(order_of_one_sender);
 
 }  // namespace
+}  // namespace channel_check

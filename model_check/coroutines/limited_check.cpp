@@ -10,6 +10,7 @@
 
 #include "coroutine_scenario.hpp"
 
+namespace limited_check {
 namespace {
 
 using namespace apiary;
@@ -148,3 +149,4 @@ struct release_meets_the_time : coroutine_scenario<Sync> {
 APIARY_CHECK(release_meets_the_time);
 
 }  // namespace
+}  // namespace limited_check

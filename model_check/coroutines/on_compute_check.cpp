@@ -8,6 +8,7 @@
 
 #include "coroutine_scenario.hpp"
 
+namespace on_compute_check {
 namespace {
 
 using namespace apiary;
@@ -135,3 +136,4 @@ struct computation_meets_the_end : computing_scenario<Sync> {
 APIARY_CHECK(computation_meets_the_end);
 
 }  // namespace
+}  // namespace on_compute_check

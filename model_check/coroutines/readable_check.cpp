@@ -9,6 +9,7 @@
 
 #include "coroutine_scenario.hpp"
 
+namespace readable_check {
 namespace {
 
 using namespace apiary;
@@ -152,3 +153,4 @@ struct ready_while_it_suspends : waiting_scenario<Sync> {
 APIARY_CHECK(ready_while_it_suspends);
 
 }  // namespace
+}  // namespace readable_check

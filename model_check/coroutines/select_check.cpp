@@ -11,6 +11,7 @@
 
 #include "coroutine_scenario.hpp"
 
+namespace select_check {
 namespace {
 
 using namespace apiary;
@@ -162,3 +163,4 @@ struct permit_meets_an_event : coroutine_scenario<Sync> {
 APIARY_CHECK(permit_meets_an_event);
 
 }  // namespace
+}  // namespace select_check

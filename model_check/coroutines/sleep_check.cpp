@@ -9,6 +9,7 @@
 
 #include "coroutine_scenario.hpp"
 
+namespace sleep_check {
 namespace {
 
 using namespace apiary;
@@ -101,3 +102,4 @@ struct sleep_meets_the_end : sleeping_scenario<Sync> {
 APIARY_CHECK(sleep_meets_the_end);
 
 }  // namespace
+}  // namespace sleep_check

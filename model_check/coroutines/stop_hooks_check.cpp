@@ -4,6 +4,7 @@
 #include <apiary/coroutines/stop_hooks.hpp>
 #include <apiary/model_check/register.hpp>
 
+namespace stop_hooks_check {
 namespace {
 
 using namespace apiary;
@@ -128,3 +129,4 @@ struct ask_inside_a_call {
 APIARY_CHECK(ask_inside_a_call);
 
 }  // namespace
+}  // namespace stop_hooks_check

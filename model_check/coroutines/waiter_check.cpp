@@ -8,6 +8,7 @@
 
 #include "coroutine_scenario.hpp"
 
+namespace waiter_check {
 namespace {
 
 using namespace apiary;
@@ -241,3 +242,4 @@ struct event_meets_a_cancel : event_scenario<Sync> {
 APIARY_CHECK(event_meets_a_cancel);
 
 }  // namespace
+}  // namespace waiter_check

@@ -9,6 +9,7 @@
 
 #include "event_count_scenarios.hpp"
 
+namespace event_count_check {
 namespace {
 
 using namespace apiary;
@@ -198,3 +199,4 @@ struct event_stack_comes_back : stack_comes_back<Sync, on_abstract<Sync>, 1> {
 APIARY_CHECK(event_stack_comes_back);
 
 }  // namespace
+}  // namespace event_count_check

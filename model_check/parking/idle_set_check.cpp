@@ -7,6 +7,7 @@
 #include <apiary/parking/idle_set.hpp>
 #include <apiary/parking/sleeper.hpp>
 
+namespace idle_set_check {
 namespace {
 
 using namespace apiary;
@@ -424,3 +425,4 @@ struct claimed_at_the_deadline {
 APIARY_CHECK(claimed_at_the_deadline);
 
 }  // namespace
+}  // namespace idle_set_check

@@ -7,6 +7,7 @@
 #include <apiary/parking/idle_sets.hpp>
 #include <apiary/parking/sleeper.hpp>
 
+namespace idle_sets_check {
 namespace {
 
 using namespace apiary;
@@ -295,3 +296,4 @@ struct sleepers_of_two_words_are_claimed_once : words<Sync, 2> {
 APIARY_CHECK(sleepers_of_two_words_are_claimed_once);
 
 }  // namespace
+}  // namespace idle_sets_check

@@ -9,6 +9,7 @@
 #include <apiary/parking/parker.hpp>
 #include <apiary/parking/poll_parker.hpp>
 
+namespace parker_check {
 namespace {
 
 using namespace apiary;
@@ -307,3 +308,4 @@ struct next_core_meets_a_late_wake : core_that_goes<Sync, 2> {
 APIARY_CHECK(next_core_meets_a_late_wake);
 
 }  // namespace
+}  // namespace parker_check

@@ -7,6 +7,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/chase_lev_deque.hpp>
 
+namespace chase_lev_deque_check {
 namespace {
 
 using namespace apiary;
@@ -297,3 +298,4 @@ struct deque_three_thieves_and_growth : scenario<Sync, small_limits, 10, 4> {
 APIARY_CHECK(deque_three_thieves_and_growth, model::relacy_only);
 
 }  // namespace
+}  // namespace chase_lev_deque_check

@@ -7,6 +7,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/global_pool.hpp>
 
+namespace global_pool_check {
 namespace {
 
 using namespace apiary;
@@ -191,3 +192,4 @@ struct pool_many : pool_scenario<Sync, 9, 5> {
 APIARY_CHECK(pool_many, model::relacy_only);
 
 }  // namespace
+}  // namespace global_pool_check

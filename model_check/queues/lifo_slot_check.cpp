@@ -7,6 +7,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/lifo_slot.hpp>
 
+namespace lifo_slot_check {
 namespace {
 
 using namespace apiary;
@@ -177,3 +178,4 @@ struct slot_put_against_the_last_look {
 APIARY_CHECK(slot_put_against_the_last_look);
 
 }  // namespace
+}  // namespace lifo_slot_check

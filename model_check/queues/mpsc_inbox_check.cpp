@@ -7,6 +7,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/mpsc_inbox.hpp>
 
+namespace mpsc_inbox_check {
 namespace {
 
 using namespace apiary;
@@ -278,3 +279,4 @@ struct inbox_three_producers : inbox_each_once<Sync, 3, 4> {
 APIARY_CHECK(inbox_three_producers, model::relacy_only);
 
 }  // namespace
+}  // namespace mpsc_inbox_check

@@ -7,6 +7,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/queues/steal_half_queue.hpp>
 
+namespace steal_half_queue_check {
 namespace {
 
 using namespace apiary;
@@ -372,3 +373,4 @@ struct half_four_workers : scenario<Sync, limits<4, 4, 6>, 20, 4> {
 APIARY_CHECK(half_four_workers, model::relacy_only);
 
 }  // namespace
+}  // namespace steal_half_queue_check

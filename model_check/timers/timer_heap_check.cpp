@@ -6,6 +6,7 @@
 #include <apiary/timers/clock.hpp>
 #include <apiary/timers/timer_heap.hpp>
 
+namespace timer_heap_check {
 namespace {
 
 using namespace apiary;
@@ -49,3 +50,4 @@ struct timer_heap_published {
 APIARY_CHECK(timer_heap_published);
 
 }  // namespace
+}  // namespace timer_heap_check

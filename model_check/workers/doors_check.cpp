@@ -6,6 +6,7 @@
 
 #include "crew_scenario.hpp"
 
+namespace doors_check {
 namespace {
 
 using namespace apiary;
@@ -134,3 +135,4 @@ struct two_last_ones_leave : doors_scenario<Sync> {
 APIARY_CHECK(two_last_ones_leave);
 
 }  // namespace
+}  // namespace doors_check

@@ -6,6 +6,7 @@
 
 #include "crew_scenario.hpp"
 
+namespace help_check {
 namespace {
 
 using namespace apiary;
@@ -247,3 +248,4 @@ struct thread_that_is_no_worker_waits {
 APIARY_CHECK(thread_that_is_no_worker_waits);
 
 }  // namespace
+}  // namespace help_check

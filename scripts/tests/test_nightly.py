@@ -9,13 +9,15 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from unittest import mock
 
 from apiary_cli.base.errors import Fault, Stopped
-from apiary_cli.verify import catalogue
+from apiary_cli.base.say import duration
+from apiary_cli.verify import catalogue, checks
 from apiary_cli.report import junit
 from apiary_cli.report.junit import FAILED, PASSED, SKIPPED, Case, Part
 from apiary_cli.verbs import check, nightly
@@ -38,6 +40,28 @@ class Budget(unittest.TestCase):
     def test_checks_fill_their_share(self) -> None:
         self.assertEqual(nightly.prove_budget(1200, 40, 2), 60)
         self.assertEqual(nightly.prove_budget(3, 40, 2), 1, "never nothing")
+
+    def test_the_hunts_that_check_cuts_to_a_third_come_first_and_whole(self) -> None:
+        """Nothing that its program takes for a budget; and their time is not divided among the other parts."""
+        asked = []
+
+        def prove(patterns: list[str], options: checks.Options) -> tuple[list[dict], list[checks.Entry]]:
+            asked.append((patterns, options.words("check"), options.words("exhibit")))
+            entries = [checks.Entry(name, "check", checks.ENGINES[:2], 2, "", Path("c"), too_large=name == "large")
+                       for name in ("small", "large")]
+            return [dict(name="large", engine=options.engine, verdict="budget", as_expected=True, executions=7)], entries
+
+        with mock.patch.object(checks, "prove", prove):
+            part = nightly.hunts_part()
+        relacy, explorer = (["--engine", engine] for engine in ("relacy", "explorer"))
+        self.assertEqual(asked, [([], relacy, relacy), (["large"], explorer, explorer)])
+        self.assertEqual([case.status for case in part.cases], [PASSED, SKIPPED], "a search that was cut is told")
+        args = argparse.Namespace(no_build=True, workers=2)
+        for budget, fit, rest in ((3600, True, 3600 - 15 * 60 - 6 * 60 - 4 * 60), (1500, True, 1500 - 4 * 60), (1499, False, 1499)):
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                night = {name: how for name, *how in nightly.night(args, budget, time.monotonic() + 0.4)}
+            self.assertEqual((list(night)[1:3], night["hunts"][1:]), (["hunts", "prove"], [fit, "prove"]))
+            self.assertIn(f"{duration(rest)} left to divide", said.getvalue())
 
     def test_long_stresses_become_more_seeds(self) -> None:
         self.assertEqual(nightly.stress_budget(12, 6), (1, 2.0))

@@ -148,6 +148,28 @@ class CppBuilds(Tiny):
         self.build()
         self.prove(0)
 
+    def test_a_program_that_is_called_by_a_link(self) -> None:
+        """As those of a room of model checks: what the link leads to is told, and built."""
+        project = PROJECT.replace("executable(tiny_check", "executable(checks_tiny").replace("libraries(tiny_check", "libraries(checks_tiny")
+        project = project.replace("apiary_register(checks tiny_check)", """set(link ${CMAKE_BINARY_DIR}/bin/tiny_check)
+add_custom_command(OUTPUT ${link} DEPENDS checks_tiny COMMAND ${CMAKE_COMMAND} -E create_symlink checks_tiny ${link})
+add_custom_target(tiny_check ALL DEPENDS ${link})
+set_property(GLOBAL APPEND PROPERTY APIARY_checks ${link})""")
+        self.write("model_check/more.cpp", "int more = 1;\n")
+        self.write("CMakeLists.txt", project)
+        self.build()
+        self.prove(0)
+        self.write("CMakeLists.txt", project + "target_sources(checks_tiny PRIVATE model_check/more.cpp)\n")
+        subprocess.run(["cmake", "--preset", "model"], cwd=self.root, check=True, capture_output=True)
+        self.assertIn("the flags of more.cpp", self.prove(3))
+        self.build()
+        self.prove(0)
+        self.write_as_of_long_ago("CMakeLists.txt", project)  # the source is taken away again: the objects are right, the program is not
+        self.prove(3)
+        self.build()
+        self.prove(0)
+        self.assertTrue(self.program().is_symlink())
+
     def test_a_header_that_is_gone(self) -> None:
         self.build()
         (self.root / HEADER).unlink()

@@ -1,11 +1,15 @@
 // The main function of every check program.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <apiary/model_check/html_report.hpp>
 #include <apiary/model_check/mutate_all.hpp>
@@ -21,6 +25,21 @@ using namespace apiary::model;
 int nonsense(const std::string& what) {
     std::cerr << what << '\n';
     return 2;
+}
+
+std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }  // npos + 1 is 0
+
+// A program of several files of checks has a link by the name of each. Called by that, it holds the checks of that file alone;
+// its user need not know what they are compiled together with.
+void keep_file_called(std::string_view called) {
+    char own[4096];
+    const ssize_t length = ::readlink("/proc/self/exe", own, sizeof own);
+    if (length <= 0 || name_of(std::string_view(own, static_cast<std::size_t>(length))) == called) return;
+    const auto is_there = [&](const check_entry& e) {
+        const std::string_view file = name_of(e.file);
+        return file.substr(0, file.rfind('.')) == called;
+    };
+    if (std::ranges::any_of(registry(), is_there)) std::erase_if(registry(), std::not_fn(is_there));
 }
 
 // The checks that were named, or an error that says which name does not exist.
@@ -72,6 +91,7 @@ bool changes(const std::map<std::string, std::string>& sites, const search_optio
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc > 0) keep_file_called(name_of(argv[0]));
     command c = parse(argc, argv);
     c.search.progress = c.search.progress || ::isatty(STDERR_FILENO) == 1;
     if (!c.help.empty()) {

@@ -29,25 +29,26 @@ bool must_see(const task& t) { return (t.check->must_see & static_cast<unsigned>
 // What a search gets that was given no budget. Executions, so that its verdict does not depend on the machine; an
 // exhibit stops at its failure and may therefore look longer. The explorer's searches that should end by
 // themselves have no such number: seconds that a slow machine does not use up, and red when they are over.
-constexpr std::uint64_t explorer_executions = 100'000;
+constexpr std::uint64_t explorer_executions = 100'000, hunting_executions = 60'000, brief_part = 3;
 search_options with_default_budget(search_options o, const task& t) {
     if (o.max_executions != 0 || o.max_seconds > 0) return o;
+    const std::uint64_t part = o.brief ? brief_part : 1;
     if (t.with == engine::explorer) {
         if (t.check->too_large_to_exhaust && is_exhaustive(o.mode))
-            o.max_executions = explorer_executions;
+            o.max_executions = explorer_executions / part;
         else
             o.max_seconds = 120;
         return o;
     }
     switch (t.check->kind) {
         case check_kind::check:
-            o.max_executions = 60'000;
+            o.max_executions = hunting_executions / part;
             break;
         case check_kind::litmus:
             o.max_executions = 20'000;
             break;
         case check_kind::exhibit:
-            o.max_executions = must_see(t) ? 2'000'000 : 60'000;
+            o.max_executions = must_see(t) ? 2'000'000 : hunting_executions / part;
             break;
     }
     return o;

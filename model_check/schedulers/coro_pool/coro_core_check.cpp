@@ -10,6 +10,7 @@
 
 #include "../../workers/handshake.hpp"
 
+namespace coro_core_check {
 namespace {
 
 using namespace apiary;
@@ -577,3 +578,4 @@ struct hurry_against_look {
 APIARY_CHECK(hurry_against_look);
 
 }  // namespace
+}  // namespace coro_core_check

@@ -13,6 +13,7 @@
 #include <apiary/schedulers/coro_pool/when_all.hpp>
 #include <apiary/schedulers/coro_pool/when_any.hpp>
 
+namespace coro_frame_check {
 namespace {
 
 using namespace apiary;
@@ -466,3 +467,4 @@ struct race_below_ends_as_it_is_asked {
 APIARY_CHECK(race_below_ends_as_it_is_asked);
 
 }  // namespace
+}  // namespace coro_frame_check

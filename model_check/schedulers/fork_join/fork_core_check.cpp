@@ -8,6 +8,7 @@
 
 #include "../../workers/handshake.hpp"
 
+namespace fork_core_check {
 namespace {
 
 using namespace apiary;
@@ -202,3 +203,4 @@ struct throw_leaves_the_seat {
 APIARY_CHECK(throw_leaves_the_seat);
 
 }  // namespace
+}  // namespace fork_core_check

@@ -8,6 +8,7 @@
 
 #include "fork_scenario.hpp"
 
+namespace fork_join_check {
 namespace {
 
 using namespace apiary;
@@ -208,3 +209,4 @@ struct both_throw : exceptions<Sync, true, true> {
 APIARY_CHECK(both_throw);
 
 }  // namespace
+}  // namespace fork_join_check

@@ -10,6 +10,7 @@
 
 #include "fork_scenario.hpp"
 
+namespace fork_scope_check {
 namespace {
 
 using namespace apiary;
@@ -305,3 +306,4 @@ struct loop_ends_with_an_exception : scopes<Sync, 3, 1, 1> {
 APIARY_CHECK(loop_ends_with_an_exception);
 
 }  // namespace
+}  // namespace fork_scope_check

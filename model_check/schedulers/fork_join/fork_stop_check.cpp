@@ -10,6 +10,7 @@
 
 #include "fork_scenario.hpp"
 
+namespace fork_stop_check {
 namespace {
 
 using namespace apiary;
@@ -163,3 +164,4 @@ struct somebody_stops_a_loop : stops<Sync, 2, 1> {
 APIARY_CHECK(somebody_stops_a_loop);
 
 }  // namespace
+}  // namespace fork_stop_check

@@ -6,6 +6,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/global_queue/global_queue.hpp>
 
+namespace global_queue_check {
 namespace {
 
 using namespace apiary;
@@ -72,3 +73,4 @@ struct global_queue_stop_races_a_post {
 APIARY_CHECK(global_queue_stop_races_a_post);
 
 }  // namespace
+}  // namespace global_queue_check

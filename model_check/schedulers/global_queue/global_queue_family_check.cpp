@@ -6,6 +6,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/global_queue/global_queue.hpp>
 
+namespace global_queue_family_check {
 namespace {
 
 using namespace apiary;
@@ -196,3 +197,4 @@ struct global_queue_discards_during_a_wait : stop_during_a_wait<Sync, stop_mode:
 APIARY_CHECK(global_queue_discards_during_a_wait);
 
 }  // namespace
+}  // namespace global_queue_family_check

@@ -7,6 +7,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/global_queue/global_queue.hpp>
 
+namespace global_queue_logic_check {
 namespace {
 
 using namespace apiary;
@@ -109,3 +110,4 @@ struct global_queue_batch_feeds_both_workers {
 APIARY_CHECK(global_queue_batch_feeds_both_workers);
 
 }  // namespace
+}  // namespace global_queue_logic_check

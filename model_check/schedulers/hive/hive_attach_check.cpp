@@ -12,6 +12,7 @@
 #include <apiary/schedulers/hive/hive_core.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
+namespace hive_attach_check {
 namespace {
 
 using namespace apiary;
@@ -402,3 +403,4 @@ struct reattached_slot_takes_no_old_post : attach_scenario<Sync, 2, 0, 1> {
 APIARY_CHECK(reattached_slot_takes_no_old_post);
 
 }  // namespace
+}  // namespace hive_attach_check

@@ -5,6 +5,7 @@
 #include <apiary/schedulers/hive/delayed.hpp>
 #include <apiary/tasks/task_storage.hpp>
 
+namespace hive_cancel_check {
 namespace {
 
 using namespace apiary;
@@ -92,3 +93,4 @@ struct cancel_races_sweep : cancel_scenario<Sync, job_end::run> {
 APIARY_CHECK(cancel_races_sweep);
 
 }  // namespace
+}  // namespace hive_cancel_check

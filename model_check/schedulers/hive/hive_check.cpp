@@ -1,6 +1,7 @@
 // The hive's claims, each in a scenario so small that every behaviour is looked at.
 #include "hive_scenario.hpp"
 
+namespace hive_check {
 namespace {
 
 using namespace apiary;
@@ -295,3 +296,4 @@ struct hive_stop_races_a_compute_post : stop_scenario<Sync, 1, 1, 1> {
 APIARY_CHECK(hive_stop_races_a_compute_post);
 
 }  // namespace
+}  // namespace hive_check

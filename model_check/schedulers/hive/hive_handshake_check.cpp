@@ -16,6 +16,7 @@
 // | a worker that is detached passes its search on | search_of_a_detached_worker, search_of_a_detached_compute_worker |
 #include "hive_handshake.hpp"
 
+namespace hive_handshake_check {
 namespace {
 
 using namespace apiary;
@@ -384,3 +385,4 @@ struct search_of_a_detached_compute_worker : handshake<Sync, 1, 2> {
 APIARY_CHECK(search_of_a_detached_compute_worker);
 
 }  // namespace
+}  // namespace hive_handshake_check

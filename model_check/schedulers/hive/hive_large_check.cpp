@@ -10,6 +10,7 @@
 //   hive_stop_races_posts         0: it is about the doors, not about the last look
 #include "hive_scenario.hpp"
 
+namespace hive_large_check {
 namespace {
 
 using namespace apiary;
@@ -72,3 +73,4 @@ struct hive_stop_races_posts : stop_scenario<Sync, 2, 0, 4> {
 APIARY_CHECK(hive_stop_races_posts);
 
 }  // namespace
+}  // namespace hive_large_check

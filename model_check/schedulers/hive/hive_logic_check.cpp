@@ -8,6 +8,7 @@
 
 #include "hive_scenario.hpp"
 
+namespace hive_logic_check {
 namespace {
 
 using namespace apiary;
@@ -311,3 +312,4 @@ struct table_gives_a_slot_again_when_its_worker_has_left {
 APIARY_CHECK(table_gives_a_slot_again_when_its_worker_has_left);
 
 }  // namespace
+}  // namespace hive_logic_check

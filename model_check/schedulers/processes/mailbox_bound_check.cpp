@@ -6,6 +6,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/processes/mailbox_bound.hpp>
 
+namespace mailbox_bound_check {
 namespace {
 
 using namespace apiary;
@@ -94,3 +95,4 @@ struct bound_shows_its_limit {
 APIARY_CHECK(bound_shows_its_limit);
 
 }  // namespace
+}  // namespace mailbox_bound_check

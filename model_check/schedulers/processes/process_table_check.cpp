@@ -6,6 +6,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/processes/process_table.hpp>
 
+namespace process_table_check {
 namespace {
 
 using namespace apiary;
@@ -77,3 +78,4 @@ struct table_places_have_one_owner {
 APIARY_CHECK(table_places_have_one_owner);
 
 }  // namespace
+}  // namespace process_table_check

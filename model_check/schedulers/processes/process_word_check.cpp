@@ -10,6 +10,7 @@
 #include <apiary/model_check/register.hpp>
 #include <apiary/schedulers/processes/process_word.hpp>
 
+namespace process_word_check {
 namespace {
 
 using namespace apiary;
@@ -278,3 +279,4 @@ struct word_stale_sender {
 APIARY_CHECK(word_stale_sender);
 
 }  // namespace
+}  // namespace process_word_check

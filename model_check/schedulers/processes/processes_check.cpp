@@ -6,6 +6,7 @@
 
 #include "processes_scenario.hpp"
 
+namespace processes_check {
 namespace {
 
 using namespace apiary;
@@ -471,3 +472,4 @@ struct last_one_out : processes_scenario<Sync, 2, 0> {
 APIARY_CHECK(last_one_out);
 
 }  // namespace
+}  // namespace processes_check

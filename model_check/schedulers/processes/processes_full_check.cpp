@@ -2,6 +2,7 @@
 // is killed while it waits ends; one that drops its oldest keeps its newest.
 #include "processes_scenario.hpp"
 
+namespace processes_full_check {
 namespace {
 
 using namespace apiary;
@@ -145,3 +146,4 @@ struct oldest_are_dropped : processes_scenario<Sync, 1, 1> {
 APIARY_CHECK(oldest_are_dropped);
 
 }  // namespace
+}  // namespace processes_full_check

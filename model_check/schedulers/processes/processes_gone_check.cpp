@@ -5,6 +5,7 @@
 
 #include "processes_scenario.hpp"
 
+namespace processes_gone_check {
 namespace {
 
 using namespace apiary;
@@ -79,3 +80,4 @@ struct offload_against_the_end : goes_behind_the_wait<Sync> {
 APIARY_CHECK(offload_against_the_end);
 
 }  // namespace
+}  // namespace processes_gone_check

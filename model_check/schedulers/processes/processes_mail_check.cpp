@@ -2,6 +2,7 @@
 // buried; a request is answered once; two that are linked end together.
 #include "processes_scenario.hpp"
 
+namespace processes_mail_check {
 namespace {
 
 using namespace apiary;
@@ -235,3 +236,4 @@ struct link_in_the_last_run : processes_scenario<Sync, 2, 0> {
 APIARY_CHECK(link_in_the_last_run);
 
 }  // namespace
+}  // namespace processes_mail_check

@@ -10,6 +10,7 @@
 #include <apiary/parking/sleeper.hpp>
 #include <apiary/schedulers/task_graph/ready_desk.hpp>
 
+namespace ready_desk_check {
 namespace {
 
 using namespace apiary;
@@ -153,3 +154,4 @@ struct idle_worker_leaves : desk_scenario<Sync, 3> {
 APIARY_CHECK(idle_worker_leaves);
 
 }  // namespace
+}  // namespace ready_desk_check

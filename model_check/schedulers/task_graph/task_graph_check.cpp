@@ -2,6 +2,7 @@
 // are its own until the last of its consumers has ended; the submitter that waits for room is woken.
 #include "window_scenario.hpp"
 
+namespace task_graph_check {
 namespace {
 
 using namespace apiary;
@@ -386,3 +387,4 @@ struct one_of_two_producers_throws : window_scenario<Sync, 4, 2> {
 APIARY_CHECK(one_of_two_producers_throws);
 
 }  // namespace
+}  // namespace task_graph_check

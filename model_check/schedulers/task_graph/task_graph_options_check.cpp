@@ -2,6 +2,7 @@
 // gets another size.
 #include "window_scenario.hpp"
 
+namespace task_graph_options_check {
 namespace {
 
 using namespace apiary;
@@ -70,3 +71,4 @@ struct submitters_take_turns : window_scenario<Sync, 2, 3, 4, 4> {
 APIARY_CHECK(submitters_take_turns);
 
 }  // namespace
+}  // namespace task_graph_options_check

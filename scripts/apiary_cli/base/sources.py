@@ -133,7 +133,7 @@ class Present:
         if all(name == "." or ":" in name for _, name in found):
             return ["(it does not say what it was made of)"]
         ours = {one for one in found if one[1] != "." and (self.folder or not one[1].startswith("flags:"))}
-        parts = (made for made in self.flags if f"/{path.name}.dir/" in made or made == self.place(path))
+        parts = (made for made in self.flags if f"/{path.resolve().name}.dir/" in made or made == self.place(path))
         lacking = {f"flags:{made}" for made in parts} - {name for _, name in ours}
         return sorted(lacking | {name for hash, name in ours if self.hash(name) != hash})
 
@@ -162,7 +162,7 @@ def drop_differing(folder: Path, programs: Iterable[Path]) -> int:
     made = {folder / name: folder / name for name in now.flags}
     made |= {path: path.with_name(path.name.removesuffix(BESIDE)) for path in (folder / "bin").glob(f"*{BESIDE}")}
     doomed = [path for path, teller in made.items() if path.exists() and now.differing(teller)]
-    doomed = doomed or [path for path in programs if path.exists() and now.differing(path)]
+    doomed = doomed or list({path.resolve() for path in programs if path.exists() and now.differing(path)})
     for path in doomed:
         path.unlink()
     return len(doomed)

@@ -24,10 +24,10 @@ from . import check, entrants, museum, prove, race, setup, stress
 
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
-Sets up, builds everything, and divides what is left of the budget: the tests, then the model checks, the long
-form of outside code and the explorer's speed, the museum's times to detect, the mutants, the stresses under the
+Sets up, builds everything, and divides what is left of the budget: the tests, then the searches of which the tests
+run a third, since they do not end by themselves (hunts), the model checks, the long form of outside code and the explorer's speed, the museum's times to detect, the mutants, the stresses under the
 sanitizers, a minute of the echo example under TSan, the exact counts, the plan smoke (each scenario and subject
-once), and the race. With 25 minutes or more all tests run, the museum is timed, the echo runs, instructions are
+once), and the race. With 25 minutes or more all tests and hunts run, the museum is timed, the echo runs, instructions are
 counted and smoke is raced; with less, the unit tests. The long form, the speed and the mutants of memory orders
 need an hour, those of logic three. The race is the plan nightly where the time allows, else quick, else smoke.
 Nothing is left out silently: the page says what did not fit.
@@ -41,6 +41,7 @@ exit:    0 fine; 1 wrong or regressed, or a part that could not be built or run:
 SHARES = {"prove": 0.35, "stress": 0.25, "race": 0.40}
 ALL_TESTS_FROM, NIGHTLY_RACE_FROM, QUICK_RACE_FROM = 25 * 60.0, 25 * 60.0, 90.0
 MUTATION_FROM, MUTATION_TAKES = 60 * 60.0, 15 * 60.0
+HUNTS_TAKE = 4 * 60.0
 OUTSIDE_FROM, OUTSIDE_TAKES = 60 * 60.0, 3 * 60.0
 LOGIC_FROM, LOGIC_TAKES = 3 * 60 * 60.0, 45 * 60.0
 LEAST_REST = 40.0
@@ -124,16 +125,31 @@ def tests_part(names: list[str]) -> Part:
     return Part("tests", cases, lines=[f"{p.name}: {'; '.join(p.closing)}" for p in done])
 
 
-def prove_part(seconds: float) -> Part:
-    jobs = os.cpu_count() or 1
-    entries = [entry for entry in checks.all_entries() if entry.kind != "litmus"]
-    each = prove_budget(seconds, len(entries), jobs)
-    verdicts, proved, record = prove.prove_and_record([], checks.Options(budgets=(f"{each}s",), named=False, jobs=jobs))
+def verdict_cases(verdicts: list[dict]) -> list[Case]:
     cases = []
     for v in verdicts:
         name = f"{v['name']} {v.get('engine', '')} {v.get('mode', '')}".strip()
         told = v.get("reason") or (f"not exhausted: {how_far(v)}" if cut(v) else v.get("verdict", ""))
         cases.append(Case(name, FAILED if wrong(v) else SKIPPED if cut(v) else PASSED, float(v.get("seconds") or 0), told))
+    return cases
+
+
+def hunts_part() -> Part:
+    """The searches that do not end by themselves, of which the tests run a third (`--brief`): all of Relacy's, and the explorer's of
+    checks that are too large for it. Each has its whole number of executions, however long that takes."""
+    jobs = os.cpu_count() or 1
+    verdicts, entries = checks.prove([], checks.Options(engine="relacy", jobs=jobs))
+    if large := [entry.name for entry in entries if entry.too_large]:
+        verdicts += checks.prove(large, checks.Options(engine="explorer", jobs=jobs))[0]
+    return Part("hunts", verdict_cases(verdicts), lines=[closing(verdicts)])
+
+
+def prove_part(seconds: float) -> Part:
+    jobs = os.cpu_count() or 1
+    entries = [entry for entry in checks.all_entries() if entry.kind != "litmus"]
+    each = prove_budget(seconds, len(entries), jobs)
+    verdicts, proved, record = prove.prove_and_record([], checks.Options(budgets=(f"{each}s",), named=False, jobs=jobs))
+    cases = verdict_cases(verdicts)
     cases += reds(engine_agreement.report(verdicts, proved)[1])
     ran = {v["name"] for v in verdicts}
     cases += [Case(entry.name, SKIPPED, 0.0, "a litmus test deviates") for entry in entries if entry.name not in ran]
@@ -330,9 +346,10 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     whole = budget >= ALL_TESTS_FROM
     if not args.no_build:
         yield "tests", lambda: tests_part(list(check.PARTS) if whole else ["python", "ci"])
-    fixed = ((MUTATION_FROM, MUTATION_TAKES), (OUTSIDE_FROM, OUTSIDE_TAKES + SPEED_TAKES), (LOGIC_FROM, LOGIC_TAKES))
+    fixed = ((ALL_TESTS_FROM, HUNTS_TAKE), (MUTATION_FROM, MUTATION_TAKES), (OUTSIDE_FROM, OUTSIDE_TAKES + SPEED_TAKES), (LOGIC_FROM, LOGIC_TAKES))
     rest, words = remainder(budget, time.monotonic() - started + sum(takes for least, takes in fixed if budget >= least))
     say(f"nightly: {words}")
+    yield "hunts", hunts_part, whole, "prove"
     yield "prove", lambda: prove_part(SHARES["prove"] * rest)
     yield "outside", outside_part, budget >= OUTSIDE_FROM
     yield "speed", speed_part, budget >= OUTSIDE_FROM

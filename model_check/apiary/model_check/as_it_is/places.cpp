@@ -49,7 +49,7 @@ bool is_wrapper(std::string_view file) {
     return false;
 }
 
-backtrace_state* state() {
+backtrace_state* lines() {
     static backtrace_state* const s =
         backtrace_create_state("/proc/self/exe", 0, [](void*, const char*, int) {}, nullptr);
     return s;
@@ -118,7 +118,7 @@ const known_place& read_place(std::uintptr_t called) {
     const int programs_errno = errno;  // the library looks for files that may not be there
     frames all;
     const std::uintptr_t pc = called == 0 ? 0 : called - 1;
-    if (called != 0) backtrace_pcinfo(state(), pc, one_frame, [](void*, const char*, int) {}, &all);
+    if (called != 0) backtrace_pcinfo(lines(), pc, one_frame, [](void*, const char*, int) {}, &all);
     p.is_wrappers = called != 0 && !all.done;
     p.decides = !p.is_wrappers && (called == 0 || is_of_the_program(called));
     p.is_by_the_library = all.first.file != nullptr && is_library(all.first.file);

@@ -21,7 +21,8 @@ namespace apiary::model::as_it_is {
 
 // The checker's side (scenarios.cpp).
 void reached(const char* name);
-bool add_twin(const char* name, void (*body)(), std::string_view (*outcome)(std::array<char, 128>& buffer));
+bool add_twin(const char* name, const char* file, void (*body)(),
+              std::string_view (*outcome)(std::array<char, 128>& buffer));
 
 // real_sync, and what scenarios ask of a checker's policy beside it: a parker of the policy's own,
 // here the one that ships; a wait of which a checker sees that it waits; the marks of the branches
@@ -78,9 +79,9 @@ struct twin {
         buffer = text;
         return {buffer.data(), length};
     }
-    static bool add(const char* name) {
-        if constexpr (records_outcome<Check>) return add_twin(name, run, outcome);
-        return add_twin(name, run, nullptr);
+    static bool add(const char* name, const char* file) {
+        if constexpr (records_outcome<Check>) return add_twin(name, file, run, outcome);
+        return add_twin(name, file, run, nullptr);
     }
 };
 
@@ -88,5 +89,5 @@ struct twin {
 
 #define APIARY_CHECK(name, ...)                             \
     [[maybe_unused]] static const bool apiary_twin_##name = \
-        ::apiary::model::as_it_is::twin<name<::apiary::model::as_it_is::twin_sync>>::add(#name)
+        ::apiary::model::as_it_is::twin<name<::apiary::model::as_it_is::twin_sync>>::add(#name, __FILE__)
 #define APIARY_LITMUS(name, ...) APIARY_CHECK(name)

@@ -105,8 +105,10 @@ void reached(const char* name) {
     explorer::reach(name);
 }
 
-bool add_twin(const char* name, void (*body)(), std::string_view (*outcome)(std::array<char, 128>& buffer)) {
+bool add_twin(const char* name, const char* file, void (*body)(),
+              std::string_view (*outcome)(std::array<char, 128>& buffer)) {
     registry().push_back(entry_of({name, body, nullptr, outcome}, true));
+    registry().back().file = file;
     return true;
 }
 

@@ -20,20 +20,20 @@ struct known_values {
     std::vector<wide> by_number{0};
     std::unordered_map<wide, std::uint64_t, hash_of_both> numbers{{0, 0}};
 };
-known_values& known() {
+known_values& values() {
     static known_values* const all = new known_values;
     return *all;
 }
 }  // namespace
 
 std::uint64_t number_of(wide value) {
-    known_values& k = known();
+    known_values& k = values();
     const auto [at, is_new] = k.numbers.try_emplace(value, k.by_number.size());
     if (is_new) k.by_number.push_back(value);
     return at->second;
 }
 
-wide value_of(std::uint64_t number) { return known().by_number[number]; }
+wide value_of(std::uint64_t number) { return values().by_number[number]; }
 
 std::string wide_text(std::uint64_t number) {
     constexpr std::uint64_t most_digits = std::uint64_t{1} << 20;

@@ -10,13 +10,14 @@ namespace apiary::model::explorer {
 // The engine allocates for itself: modelled code's arena is off while it works.
 class inside {
 public:
-    inside() : outer_(program_heap) { program_heap = {}; }
-    ~inside() { program_heap = outer_; }
+    inside() : heap_(program_heap.heap), thread_(program_heap.thread) { program_heap.heap = nullptr; }
+    ~inside() { program_heap = {heap_, thread_}; }
     inside(const inside&) = delete;
     inside& operator=(const inside&) = delete;
 
 private:
-    allocation_scope outer_;
+    memory* heap_;  // by themselves: one load of both would wait for the two stores of the operation before
+    unsigned thread_;
 };
 
 inline engine& self() { return *engine::active(); }

@@ -57,7 +57,8 @@ void engine::constructed(object& o, bool has_value, std::uint64_t value, bool ce
     if (block != 0 && memory_.blocks[block - 1].freed && current_ != main_thread && !attacks().no_lifetime)
         fail("access to freed memory: an object is constructed in it");
     if (current_ != main_thread && memory_.owns(&o) && !attacks().no_lifetime) constructed_anew(o, block);
-    location_info info;
+    o = {memory_.run, static_cast<std::uint32_t>(memory_.objects.size())};
+    location_info& info = memory_.objects.emplace_back();  // filled where it stays: a copy waits for each of its narrow stores
     info.cell = cell;
     info.loc = cell ? 0 : memory_.stable_name(current_);
     info.uninitialised = !has_value;
@@ -71,8 +72,6 @@ void engine::constructed(object& o, bool has_value, std::uint64_t value, bool ce
         if (current_ != main_thread)
             memory_.histories.back().writes[current_] = static_cast<std::uint16_t>(next_index() + 1);
     }
-    o = {memory_.run, static_cast<std::uint32_t>(memory_.objects.size())};
-    memory_.objects.push_back(info);
 }
 
 void engine::constructed_at(object& o, std::uint32_t name, std::uint64_t address, std::uint64_t value, moment since,

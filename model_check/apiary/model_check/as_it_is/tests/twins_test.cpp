@@ -1,5 +1,5 @@
 // The same checks, two ways: over explorer_sync, and over real_sync behind the compiler's
-// instrumentation. Linked with both forms of one or more sources of checks. The same must be
+// instrumentation. Linked with one form or both of sources of checks. The same must be, of those with both,
 //   always                     the verdict, the set of outcomes, the branches taken (Sync::reach);
 //   where no thread may sleep  the number of graphs. A loop that a spurious failure sends round
 //                              changes nothing, and as it is the round is left out. So where it has
@@ -39,9 +39,13 @@ struct pair {
     const check_entry *over_sync, *as_is;
 };
 
-// Empty, and said, where a check that is to be compared has no twin.
+// Of the files that have twins here: over Sync a program holds more. Empty, and said, where a check that is to be compared has
+// none.
 std::vector<pair> pairs(const std::vector<std::string>& wanted, const std::set<std::string>& left_out) {
     std::vector<pair> all;
+    std::set<std::string_view> files;
+    for (const check_entry& e : registry())
+        if (e.as_it_is) files.insert(e.file);
     bool complete = true;
     const auto is_missing = [&](const std::string& name, const char* what) {
         std::printf("%s: %s\n", name.c_str(), what);
@@ -52,6 +56,7 @@ std::vector<pair> pairs(const std::vector<std::string>& wanted, const std::set<s
             is_missing(name, "no such check");
     for (const check_entry& e : registry()) {
         if (e.as_it_is || !e.run_explorer || e.too_large_to_exhaust || left_out.contains(e.name)) continue;
+        if (!files.contains(e.file)) continue;
         if (!wanted.empty() && std::ranges::find(wanted, e.name) == wanted.end()) continue;
         const std::size_t before = all.size();
         for (const check_entry& t : registry())
