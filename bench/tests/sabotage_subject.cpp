@@ -1,4 +1,4 @@
-// Five subjects that must be found out, one program for each APIARY_SABOTAGE: an honest runtime (global_queue), spoilt.
+// Five subjects that must be found out, one program for each kind of sabotage: an honest runtime (global_queue), spoilt.
 //
 //   skip    loses every millionth task: a block that loses one never ends, and the run is a hang
 //   twice   runs every thousandth task twice: the block ends before its last task, and the sum is wrong
@@ -16,15 +16,13 @@
 
 #include "scenarios/list.hpp"
 
-namespace {
+#include "sabotage.hpp"
 
-enum class sabotage { skip, twice, sleep, shift, within };
-constexpr sabotage kind = sabotage::APIARY_SABOTAGE;
-constexpr std::string_view kind_name = APIARY_SABOTAGE_NAME;
+namespace {
 
 class spoilt {
 public:
-    static constexpr std::string_view name = kind_name;
+    inline static const std::string_view& name = kind_name;
     static std::string version() { return "0"; }
 
     explicit spoilt(unsigned workers)
@@ -69,10 +67,10 @@ apiary::bench::report shifted(const apiary::bench::run_options& options) {
 
 int main(int argc, char** argv) {
     using namespace apiary::bench;
-    static constexpr std::array scenarios{
+    const std::array scenarios{
         entry_of<post_throughput, spoilt>(),
         scenario_entry{post_latency::name, true, post_latency::parameters,
                        kind == sabotage::shift ? &shifted : &post_latency::measure<spoilt>},
     };
-    return run_subject({spoilt::name, spoilt::version(), scenarios}, argc, argv);
+    return run_subject({kind_name, spoilt::version(), scenarios}, argc, argv);
 }

@@ -17,7 +17,7 @@ target_compile_options(apiary_warnings INTERFACE
   $<$<BOOL:${APIARY_WERROR}>:-Werror>)
 
 # -g1 has the lines that a report names. One test file of the hive, seconds of processor time to compile: asan-ubsan 82 by
-# -O2 -g and 12 by -Og -g1, tsan 12 by -O2 -g and 6 by -O1 -g1. Others were not timed.
+# -O2 -g and 12 by -Og -g1, tsan 12 by -O2 -g and 6 by -O1 -g1; eight together: tsan 25 by -O1, 18 by -Og.
 add_library(apiary_sanitizers INTERFACE)
 if(APIARY_SANITIZE STREQUAL "thread")
   target_compile_options(apiary_sanitizers INTERFACE -fsanitize=thread -fno-omit-frame-pointer -g1)
@@ -28,6 +28,12 @@ if(APIARY_SANITIZE STREQUAL "thread")
 elseif(APIARY_SANITIZE STREQUAL "address-undefined")
   target_compile_options(apiary_sanitizers INTERFACE
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  # Functions of the run-time library look at accesses, in place of their code at each: they see the same, at less to compile.
+  target_compile_options(apiary_sanitizers INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=asan-instrumentation-with-call-threshold=0>)
+  # Null pointers and alignment are asked about at each access and each call of a member: a quarter of what it takes to compile.
+  if(APIARY_SANITIZE_WITHOUT)
+    target_compile_options(apiary_sanitizers INTERFACE -fno-sanitize=${APIARY_SANITIZE_WITHOUT})
+  endif()
   target_link_options(apiary_sanitizers INTERFACE -fsanitize=address,undefined)
 elseif(APIARY_SANITIZE)
   message(FATAL_ERROR "APIARY_SANITIZE is '${APIARY_SANITIZE}'; it can be thread, address-undefined or empty")
@@ -74,10 +80,29 @@ function(apiary_compile_together target)
   endif()
 endfunction()
 
-# apiary_add_test(name SOURCES … [LIBRARIES …] [ALONE]): a GoogleTest program, deterministic. ALONE: each source is compiled alone.
+# Stress programs and examples are compiled as users compile them, also where unit tests are not.
+set(APIARY_AS_SHIPPED "" CACHE STRING "Options for stress programs and examples, after those of the build type")
+
+# What `check` leaves to the night (nightly.MOVED): with it, without it, or it alone.
+set(APIARY_MOVED with CACHE STRING "Examples, and for ThreadSanitizer the tests of one thread: with them, without them, or they alone")
+function(apiary_is_left_out variable moved)
+  if((moved AND APIARY_MOVED STREQUAL "without") OR (NOT moved AND APIARY_MOVED STREQUAL "alone"))
+    set(${variable} TRUE PARENT_SCOPE)
+  else()
+    set(${variable} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
+
+# apiary_add_test(name SOURCES … [LIBRARIES …] [ALONE] [ONE_THREAD]): a GoogleTest program, deterministic. ALONE: each source is
+# compiled alone. ONE_THREAD: its tests start no thread, so that ThreadSanitizer has little to see.
 function(apiary_add_test name)
-  cmake_parse_arguments(arg "ALONE" "" "SOURCES;LIBRARIES" ${ARGN})
-  if(NOT APIARY_TESTS)
+  cmake_parse_arguments(arg "ALONE;ONE_THREAD" "" "SOURCES;LIBRARIES" ${ARGN})
+  set(moved FALSE)
+  if(arg_ONE_THREAD AND APIARY_SANITIZE STREQUAL "thread")
+    set(moved TRUE)
+  endif()
+  apiary_is_left_out(left_out ${moved})
+  if(NOT APIARY_TESTS OR left_out)
     return()
   endif()
   add_executable(${name} ${arg_SOURCES})
@@ -89,4 +114,15 @@ function(apiary_add_test name)
   apiary_register(logic ${name})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
+endfunction()
+
+# apiary_add_example(name source): a program that users read, and a test; a target where this build has it.
+function(apiary_add_example name source)
+  apiary_is_left_out(left_out TRUE)
+  if(NOT APIARY_TESTS OR left_out)
+    return()
+  endif()
+  add_executable(${name} ${source})
+  target_compile_options(${name} PRIVATE ${APIARY_AS_SHIPPED})
+  target_link_libraries(${name} PRIVATE apiary apiary_warnings apiary_sanitizers)
 endfunction()

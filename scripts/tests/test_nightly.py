@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
@@ -257,11 +258,42 @@ class Parts(TreeCase):
 
 
     def test_the_echo(self) -> None:
-        program = self.root / "build/tsan/bin/hive_echo"
+        program = self.root / "build/tsan-night/bin/hive_echo"
         for status, seen in ((0, "passed"), (1, "failed"), (66, "failed"), (77, "skipped")):
             fakes.script(program, f"#!/bin/sh\necho \"hive_echo: 7 came back $*\"\nexit {status}\n")
             fakes.of_this_source(self.root, program)
             self.assertIn(f"PART {seen} ['hive_echo: 7 came back --connections 1000", self.part("echo_part()")[0])
+
+
+class Moved(unittest.TestCase):
+    """What check leaves to the night."""
+
+    def test_the_night_runs_all_of_it(self) -> None:
+        file = json.loads((REAL_ROOT / "CMakePresets.json").read_text())
+        presets = {entry["name"]: entry.get("cacheVariables", {}) for entry in file["configurePresets"]}
+        by_night = [name for name in presets if name.endswith("-night")]
+        self.assertEqual(list(nightly.MOVED), by_night)
+        for kind in ("buildPresets", "testPresets"):
+            self.assertLessEqual(set(by_night), {entry["name"] for entry in file[kind]}, kind)
+        for name in check.PRESETS:
+            moved, fewer = presets[name].get("APIARY_MOVED", "with"), presets[name].get("APIARY_SANITIZE_WITHOUT", "")
+            if moved != "with" or fewer:
+                night = presets[f"{name}-night"]
+                self.assertIn(night["APIARY_MOVED"], ("with", "alone"), name)
+                self.assertEqual(night.get("APIARY_SANITIZE_WITHOUT", fewer), "", name)
+        self.assertIn("-O2", presets["ci-night"]["CMAKE_CXX_FLAGS_RELWITHDEBINFO"])
+
+        parser = argparse.ArgumentParser()
+        nightly.arguments(parser)
+        done = [check.Part(name, name != "tsan-night", 1.0, ["100% tests passed"]) for name in nightly.MOVED]
+        for budget, fits in ((3600.0, True), (60.0, False)):
+            with contextlib.redirect_stdout(io.StringIO()), mock.patch.object(check, "run_parts", return_value=done) as run:
+                night = {name: how for name, *how in nightly.night(parser.parse_args([]), budget, time.monotonic())}
+                part = nightly.guarded("moved", *night["moved"])
+            with self.subTest(budget):
+                self.assertEqual(part.status, FAILED if fits else SKIPPED)
+                self.assertEqual([call.args for call in run.mock_calls], [(by_night,)] * fits)
+                self.assertEqual([case.name for case in part.cases if case.status == FAILED], ["tsan-night"] * fits)
 
 
 class Closing(unittest.TestCase):

@@ -26,11 +26,12 @@ SUMMARY = "set up, build, run all tests"
 DESCRIPTION = """\
 Runs set-up, then builds and runs the unit tests (ci), the tests and stresses under the
 sanitizers (asan-ubsan, tsan), the model checks (model), the Rust twin's tests (rust) and the
-tests of these scripts (python). Where impl/ differs from the commit in results/baseline it races
-the hive against that commit's (gate, as `compare` does): a regression or two modes that a second batch
-confirms fail, an invalid batch is a warning. Prints each tool's own closing lines and a summary; where
-something failed, the last 30 lines name each failed part and test, with its first error, and the
-machine. A part that has no tests fails. Each part's processor time stands in the summary; a part that was
+tests of these scripts (python); what the presets that end in -night have is left to `nightly`. Where
+impl/ differs from the commit in results/baseline it races the hive against that commit's (gate, as
+`compare` does): a regression or two modes that a second batch confirms fail, an invalid batch is a
+warning. Prints each tool's own closing lines and a summary; where something failed, the last 30 lines
+name each failed part and test, with its first error, and the machine. A part that has no tests fails.
+Each part's processor time stands in the summary; a part that was
 begun from nothing and costs a tenth more than results/check_cost.csv records is named, which is no failure.
 
 writes:  build/ci, build/asan-ubsan, build/tsan and build/model, each with a junit.xml; build/compare,
@@ -100,7 +101,7 @@ def ctest(preset: str) -> tuple[bool, str]:
                 running.pop(match[3], None)
                 progress.update(int(match[1]), int(match[2]), match[3])
 
-        steady = stressing.without_randomisation() if preset == "tsan" else []
+        steady = stressing.without_randomisation() if preset.startswith("tsan") else []
         command = [*steady, "ctest", "--preset", preset, "--output-on-failure", "--no-tests=error", "--output-junit",
                    str(repo.BUILD / preset / "junit.xml"), "--parallel", str(os.cpu_count() or 1)]
         try:

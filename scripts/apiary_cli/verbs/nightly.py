@@ -24,11 +24,13 @@ from . import check, entrants, museum, prove, race, setup, stress
 
 SUMMARY = "everything, with long budgets; one page and one exit code"
 DESCRIPTION = """\
-Sets up, builds everything, and divides what is left of the budget: the tests, then the searches of which the tests
-run a third, since they do not end by themselves (hunts), the model checks, the long form of outside code and the explorer's speed, the museum's times to detect, the mutants, the stresses under the
-sanitizers, a minute of the echo example under TSan, the exact counts, the plan smoke (each scenario and subject
-once), and the race. With 25 minutes or more all tests and hunts run, the museum is timed, the echo runs, instructions are
-counted and smoke is raced; with less, the unit tests. The long form, the speed and the mutants of memory orders
+Sets up, builds everything, and divides what is left of the budget: the tests, then the searches of which
+the tests run a third, since they do not end by themselves (hunts), the model checks, the long form of
+outside code and the explorer's speed, the museum's times to detect, the mutants, the stresses under the
+sanitizers, the exact counts, the plan smoke (each scenario and subject once), the race, the tests that check
+leaves to it (the presets that end in -night), and a minute of the echo example under TSan. With 25 minutes or
+more all tests run, also those and the hunts, the museum is timed, the echo runs, instructions are counted and
+smoke is raced; with less, the unit tests. The long form, the speed and the mutants of memory orders
 need an hour, those of logic three. The race is the plan nightly where the time allows, else quick, else smoke.
 Nothing is left out silently: the page says what did not fit.
 
@@ -45,8 +47,11 @@ HUNTS_TAKE = 4 * 60.0
 OUTSIDE_FROM, OUTSIDE_TAKES = 60 * 60.0, 3 * 60.0
 LOGIC_FROM, LOGIC_TAKES = 3 * 60 * 60.0, 45 * 60.0
 LEAST_REST = 40.0
+# What check leaves to the night: the unit tests at -O2; all of UndefinedBehaviorSanitizer; under sanitizers the examples, and what
+# is compiled the same in each; under ThreadSanitizer the tests of one thread. Built beyond the budget, hence last.
+MOVED = ("ci-night", "asan-ubsan-night", "tsan-night")
 LONGEST_STRESS = 60.0
-ECHO_SECONDS, TOO_FEW_DESCRIPTORS = 60.0, 77
+ECHO_PRESET, ECHO_SECONDS, TOO_FEW_DESCRIPTORS = "tsan-night", 60.0, 77
 FOLDER = repo.BUILD / "nightly"
 OUTSIDE_TABLE = Path("model_check/outside/table_test.py")
 OUTSIDE_ROW = re.compile(r"^(?P<word>same|other|left out) (?P<name>\w+ \w+): (?P<said>.*)$", re.MULTILINE)
@@ -119,10 +124,15 @@ def left_out(name: str, why: str) -> Part:
 
 
 def tests_part(names: list[str]) -> Part:
+    part = tests_of("tests", names)
+    part.cases += [Case(name, SKIPPED, 0.0, "did not fit the budget") for name in check.PARTS if name not in names]
+    return part
+
+
+def tests_of(part: str, names: list[str]) -> Part:
     done = check.run_parts(names)
     cases = [judged(p.name, not p.passed, p.seconds, "\n".join(p.closing)) for p in done]
-    cases += [Case(name, SKIPPED, 0.0, "did not fit the budget") for name in check.PARTS if name not in names]
-    return Part("tests", cases, lines=[f"{p.name}: {'; '.join(p.closing)}" for p in done])
+    return Part(part, cases, lines=[f"{p.name}: {'; '.join(p.closing)}" for p in done])
 
 
 def verdict_cases(verdicts: list[dict]) -> list[Case]:
@@ -230,10 +240,10 @@ def stress_part(seconds: float) -> Part:
 
 def echo_part() -> Part:
     """The hive's echo server and its clients over real sockets under ThreadSanitizer, each byte compared."""
-    program = repo.BUILD / "tsan" / "bin" / "hive_echo"
+    program = repo.BUILD / ECHO_PRESET / "bin" / "hive_echo"
     if not program.exists():
-        raise Fault(f"{program} is not there", "the preset tsan is not built", "scripts/apiary build tsan")
-    sources.refuse_other(repo.BUILD / "tsan", [program], "scripts/apiary build tsan")
+        raise Fault(f"{program} is not there", f"the preset {ECHO_PRESET} is not built", f"scripts/apiary build {ECHO_PRESET}")
+    sources.refuse_other(repo.BUILD / ECHO_PRESET, [program], f"scripts/apiary build {ECHO_PRESET}")
     words = [str(program), "--connections", "1000", "--messages", "20", "--seconds", f"{ECHO_SECONDS:g}"]
     done = stressing.attempt(words, ECHO_SECONDS)
     last = (done.out + done.err).strip().splitlines()[-1:] or [done.how()]
@@ -357,12 +367,14 @@ def night(args: argparse.Namespace, budget: float, started: float) -> Iterator[t
     yield "mutation", mutation_part, budget >= MUTATION_FROM, "mutate"
     yield "logic", logic_part, budget >= LOGIC_FROM, "mutate --logic"
     yield "stress", lambda: stress_part(SHARES["stress"] * rest)
-    yield "echo", echo_part, whole
     yield "exact", exact_part, whole, "exact"
     yield "smoke", lambda: smoke_part(args.workers), whole, "race --plan smoke"
     left = race_seconds(budget, time.monotonic() - started)
     plan, unpaired = race_plan(left), left >= QUICK_RACE_FROM
     yield "race", lambda: raced("race", plan, time.monotonic() + left, args.workers, unpaired)
+    if not args.no_build:
+        yield "moved", lambda: tests_of("moved", list(MOVED)), whole, f"build {' '.join(MOVED)}, then ctest --preset with each"
+    yield "echo", echo_part, whole
 
 
 def run(args: argparse.Namespace) -> int:
