@@ -1,128 +1,20 @@
-"""Fake subjects, check programs and stress programs: small scripts that speak the treaty, well or badly."""
+"""Fake subjects, check programs and stress programs that speak the treaty, well or badly: subjects are a small compiled
+program with its claims behind it, because a race starts them some hundred times; the others are scripts."""
 
 from __future__ import annotations
 
+import fcntl
+import functools
+import json
+import os
+import shutil
+import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
 
 from apiary_cli.base import sources
 from apiary_cli.race import ledger, tables
-
-SUBJECT = '''#!{python} -ISE
-"""A fake subject: it measures nothing and prints plausible figures."""
-import _random, math, os, sys, time  # a race starts it some hundred times: no more than it needs
-try:
-    from _sha512 import sha512
-except ImportError:
-    from hashlib import sha512
-NAME, BEHAVIOUR, NS, EFFECT = {name!r}, {behaviour!r}, {ns!r}, {effect!r}
-COLUMNS = {columns!r}
-words = sys.argv[1:]
-if words == ["--version"]:
-    version = {{"no_version": "", "odd_version": "<b>&evil"}}.get(BEHAVIOUR, "1.0")
-    import json
-    print(json.dumps(dict(subject=NAME, subject_version=version, language="python", build_id="fake")))
-    sys.exit(0)
-if words == ["--list"]:
-    print("\\n".join({scenarios!r}))
-    sys.exit(0)
-TUNABLES, TUNED = {tunables!r}, {tuned!r}
-if words == ["--tunables"]:
-    for line in TUNABLES:
-        print(line)
-    sys.exit(0 if TUNABLES else 2)
-options, params = {{}}, {{}}
-for key, value in zip(words[1::2], words[2::2]):
-    if key == "--param":
-        params.update([value.split("=", 1)])
-    elif key == "--tune":
-        NS *= TUNED.get(value, 1)
-    else:
-        options[key] = value
-scenario = options["--scenario"]
-if BEHAVIOUR == "crash":
-    import signal
-    print("about to fail", file=sys.stderr); sys.stderr.flush()
-    os.kill(os.getpid(), signal.SIGSEGV)
-if BEHAVIOUR == "hang":
-    os.fork()
-    time.sleep(600)
-if BEHAVIOUR == "sleep":
-    time.sleep(600)
-if BEHAVIOUR == "malformed":
-    print("hello"); sys.exit(0)
-if BEHAVIOUR == "unsupported":
-    sys.exit(3)
-# Of the round (its seed) and the arm (its folder), so that a test sees the same figures always.
-def seeded(text):
-    text = text.encode()
-    return _random.Random(int.from_bytes(text + sha512(text).digest(), "big"))
-def lognormal(mu, sigma):  # as random.lognormvariate
-    while True:
-        u, v = rng.random(), 1 - rng.random()
-        z = 4 * math.exp(-0.5) / math.sqrt(2) * (u - 0.5) / v
-        if z * z / 4 <= -math.log(v):
-            return math.exp(mu + z * sigma)
-rng = seeded(repr((NAME, options["--seed"], os.path.basename(os.path.dirname(os.path.abspath(__file__))))))
-noise = lambda: lognormal(0, 0.01)
-def mark(i):
-    z = (i + 0x9E3779B97F4A7C15) & (2**64 - 1)
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & (2**64 - 1)
-    return (z ^ (z >> 31)) >> 32 << 32 | 1
-row = dict.fromkeys(COLUMNS, "")
-row["steady"] = int(int(options["--warmup-blocks"]) >= 2)
-row.update(scenario=scenario, workers=options["--workers"], seed=options["--seed"], status="ok",
-           warmup_blocks=min(2, int(options["--warmup-blocks"])), blocks=options["--blocks"], nvcsw=3, nivcsw=1, minflt=100, maxrss_kib=4000)
-if scenario in ("post_throughput", "spawn_many_remote_idle"):
-    ops = int(params.get("ops", 16384))
-    slow = int(options.get("--slowdown-ns", 0)) / 64
-    # odd_control: large slow-downs slow it, as the calibration sees; the one of the race makes it faster.
-    if BEHAVIOUR == "odd_control" and 0 < slow < 0.3 * NS:
-        slow = slow if int(options["--seed"]) < 1000 else -0.3 * NS
-    ns = NS * noise() + EFFECT * slow
-    wall = round(ns * ops)
-    row.update(ops=ops, wall_ns=wall, cpu_ns=round(2 * ns * ops), ns_per_op=f"{{wall / ops:.3f}}",
-               ops_per_s=f"{{1e9 * ops / wall:.3f}}")
-else:
-    if scenario == "post_latency":
-        due = [int(line) for line in open(options["--plan"]) if line[0] != "#"]
-        ops, offered = len(due), f"{{1e9 * len(due) / due[-1]:.3f}}"
-        row.update(warmup_blocks=0, blocks=1, steady="", offered_per_s=offered, achieved_per_s=offered, lateness_p99_ns=1000)
-    else:
-        ops = int(params["ops"])
-        row.update(warmup_blocks=0, blocks=1, steady="")
-    late = sorted(round(NS * 100 * lognormal(0, 0.5)) for _ in range(ops - ops // 10))
-    def edges(v):
-        shift = max(0, v.bit_length() - 8)
-        return v >> shift << shift, (v >> shift << shift) + (1 << shift) - 1
-    at = lambda permille: min(edges(late[-(-permille * len(late) // 1000) - 1])[1], late[-1])
-    row.update(ops=ops, lat_count=len(late), lat_min_ns=late[0], lat_p50_ns=at(500), lat_max_ns=late[-1], cpu_ns=5000)
-    for permille, column in ((900, "lat_p90_ns"), (950, "lat_p95_ns"), (990, "lat_p99_ns")):
-        if len(late) - -(-permille * len(late) // 1000) >= 100:
-            row[column] = at(permille)
-    if "--hist" in options:
-        counts = {{}}
-        for v in late:
-            found = edges(v * 2 if BEHAVIOUR == "shifted_histogram" else v)
-            counts[found] = counts.get(found, 0) + 1
-        with open(options["--hist"], "w") as out:
-            out.write("value_lo_ns,value_hi_ns,count\\n")
-            for (lo, hi), n in sorted(counts.items()):
-                out.write(f"{{lo}},{{hi}},{{n}}\\n")
-row["check"] = {known!r}.get(ops) or f"{{sum(map(mark, range(ops))) & (2**64 - 1):016x}}"
-if BEHAVIOUR == "wrong_check":
-    row["check"] = "0123456789abcdef"
-if BEHAVIOUR == "says_wrong":
-    row["status"] = "wrong"
-    print("task 17 ran twice", file=sys.stderr)
-if BEHAVIOUR == "bad_number":
-    row["ops"] = "many"
-print(",".join(COLUMNS))
-print(",".join(str(row[c]) for c in COLUMNS))
-sys.exit(4 if row["status"] == "wrong" else 0)
-'''
 
 CHECKS = '''#!{python} -ISE
 """A fake check program."""
@@ -224,15 +116,45 @@ print("WARNING: ThreadSanitizer: data race (fake)", file=sys.stderr)
 sys.exit(66)
 '''
 
+PROGRAM = Path(__file__).with_name("fake_subject.cpp")
+COMPILED = Path(__file__).resolve().parents[2] / "build" / "tests"
+FLAGS = ("-std=c++20", "-O1", "-s")
+VERSIONS = {"no_version": "", "odd_version": "<b>&evil"}
+
 EXPECTED_16384 = ledger.POWERS[0]
 ALL = ("post_throughput", "post_latency", "timer_lateness")
 
 
 def script(path: Path, text: str) -> Path:
+    return executable(path, text.encode())
+
+
+def executable(path: Path, content: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    path.unlink(missing_ok=True)  # it may still run
+    path.write_bytes(content)
     path.chmod(0o755)
     return path
+
+
+@functools.cache
+def compiled() -> bytes:
+    """The fake subject without its claims. It is compiled once for all processes that run tests, until its source or the
+    compiler changes; one of them compiles, and the others wait for it."""
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if not compiler:
+        raise RuntimeError(f"no g++ here: {PROGRAM.name} cannot be compiled (remedy: scripts/apiary setup)")
+    real = os.path.realpath(compiler)
+    made_of = (PROGRAM.read_bytes(), FLAGS, real, os.stat(real).st_size, os.stat(real).st_mtime_ns)
+    path = COMPILED / f"fake_subject-{sha256(repr(made_of).encode()).hexdigest()[:16]}"
+    COMPILED.mkdir(parents=True, exist_ok=True)
+    with (COMPILED / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+            subprocess.run([compiler, *FLAGS, "-o", str(unfinished), str(PROGRAM)], check=True)
+            unfinished.rename(path)
+    return path.read_bytes()
 
 
 def subject(
@@ -247,21 +169,15 @@ def subject(
 ) -> Path:
     """A subject program; behaviour: ok, crash, hang, malformed, wrong_check, says_wrong, bad_number,
     unsupported, no_version, odd_version, sleep, odd_control. `tunables` are its lines of --tunables, `tuned` the factor of a NAME=VALUE."""
-    return script(
-        path,
-        SUBJECT.format(
-            python=sys.executable,
-            name=name,
-            behaviour=behaviour,
-            ns=ns,
-            effect=effect,
-            columns=tables.SUBJECT,
-            scenarios=scenarios,
-            tunables=tunables,
-            tuned=tuned or {},
-            known={16384: EXPECTED_16384},
-        ),
+    version = dict(
+        subject=name, subject_version=VERSIONS.get(behaviour, "1.0"), language="python", build_id="fake"
     )
+    claims = [("version", json.dumps(version)), ("name", name), ("behaviour", behaviour), ("ns", ns), ("effect", effect),
+              ("columns", ",".join(tables.SUBJECT)), *(("scenario", one) for one in scenarios),
+              *(("tunable", line) for line in tunables),
+              *(("tuned", f"{value} {factor}") for value, factor in (tuned or {}).items())]
+    told = "".join(f"{key} {value}\n" for key, value in claims).encode()
+    return executable(path, compiled() + told + b"%08d" % len(told))
 
 
 def checks(path: Path, entries: list[tuple[str, str, str]]) -> Path:

@@ -244,6 +244,10 @@ def kill(pid: int) -> None:
 def end_strays() -> int:
     """End what finished children left in sessions of its own, and say how many processes that were. For the one who
     runs one child at a time: every other descendant of this process is a stray."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # it has no child, also none that came back to it: the usual case, without a look at all processes
+        return 0
     strays = set(descendants(os.getpid())) - {child.popen.pid for child in LIVE}
     for pid in strays:
         kill(pid)

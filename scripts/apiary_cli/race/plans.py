@@ -181,7 +181,7 @@ def alone(file: TomlFile, found: list[Point]) -> None:
     for one in found:
         whole = one.key if not one.scenario.histogram else one.key[:2]
         other = names.setdefault(whole, one)
-        if dataclasses.astuple(other)[1:] != dataclasses.astuple(one)[1:]:
+        if vars(other) != vars(one):  # with what does not compare
             which = "placement" if other.placement != one.placement else "seconds, times, every or blocks"
             raise file.refuse(f"{one.label} stands in it twice, with another {which}", "one of the two, or a plan for each")
 
