@@ -9,7 +9,7 @@
 # They lie between two objects that mark their static variables; addresses are the same in every process.
 set(APIARY_AS_IT_IS_OPTIONS
   -fsanitize=thread -O1 -g -fno-builtin -fno-omit-frame-pointer -fstack-clash-protection -U_FORTIFY_SOURCE -UNDEBUG
-  -Wno-tsan)
+  -Wno-tsan --param=tsan-distinguish-volatile=1)
 
 # Behind the user's own. Before it instruments, g++ would read what the program does not (of a variable that a loop reads under a
 # condition, of two members that lie side by side); and with -flto it would compile anew, without all of this.

@@ -368,6 +368,7 @@ void searcher::draw_shortest() {
 }
 
 void searcher::show(const std::vector<trace_row>& rows) {
+    if (options_.traceless) return;
     const trace_view view = lay_out(rows, program_.threads);
     v_.trace = as_text(view);
     v_.trace_html = as_html(view);
@@ -385,7 +386,7 @@ void searcher::draw(const failure& f) {
     engine_.allow_timeouts(gave_up);
     along_graph line(f.g, f.thread);
     std::vector<trace_row> rows;
-    const run_end end = engine_.follow(line, &rows);
+    const run_end end = engine_.follow(line, rows_for(rows));
     v_.reason = end == run_end::failed ? engine_.last_failure().reason : f.reason;
     v_.replay = "x1:" + (gave_up > options_.bounds.timeouts ? "+" + std::to_string(gave_up) + "," : "") + line.token();
     show(rows);
@@ -461,7 +462,7 @@ void searcher::replay() {
     along_token line(std::move(token));
     std::vector<trace_row> rows;
     v_.result = outcome::pass;
-    const run_end end = engine_.follow(line, &rows);
+    const run_end end = engine_.follow(line, rows_for(rows));
     (void)count(end, v_, seen_);
     if (end == run_end::failed) v_.reason = engine_.last_failure().reason;
     v_.replay = options_.replay;

@@ -98,6 +98,7 @@ private:
     void replay();
     void minimise(failure& best);
     void show(const std::vector<trace_row>& rows);
+    std::vector<trace_row>* rows_for(std::vector<trace_row>& rows) { return options_.traceless ? nullptr : &rows; }
     void draw(const failure& f);
     bool is_no_finding(const failure& f);
     void draw_shortest();
