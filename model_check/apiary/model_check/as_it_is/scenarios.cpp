@@ -31,6 +31,11 @@ verdict not_instrumented() {
     return v;
 }
 
+namespace {
+constinit bool instrumentation_shows = false;
+}
+void told_that_it_shows() { instrumentation_shows = true; }
+
 verdict run(const scenario& s, const search_options& options) {
     longest_loop = options.loop_seconds;
     heap_is_linked();
@@ -70,6 +75,10 @@ verdict run(const scenario& s, const search_options& options) {
                 "seen";
             if (v.mode == "exhaustive") v.mode = "all but plain races";
         }
+        if (instrumentation_shows)
+            v.bound +=
+                "; the program can see that it is instrumented (__has_feature), so that a library may be stronger here "
+                "than as it ships";
         if (apiary_allows_assembly) {
             v.bound += "; assembly is allowed, and what it does is not seen";
             if (v.mode == "exhaustive") v.mode = "all but assembly";
@@ -116,6 +125,11 @@ bool add_twin(const char* name, void (*body)(), std::string_view (*outcome)(std:
 namespace apiary {
 
 namespace as_it_is {
+
+bool program_sees_the_instrumentation() {
+    model::as_it_is::told_that_it_shows();
+    return true;
+}
 
 bool add_scenario(scenario_text text, void (*body)(), bool instrumented, std::source_location at) {
     namespace model = apiary::model;
