@@ -10,7 +10,8 @@
 // operations() are the calls that are made where none is named, with the values 1 and 2. A queue's or stack's pop() may be
 // `optional<V> pop()` or `bool pop(V&)`; other names that they find are push, Push, enqueue, Enqueue, and pop, Pop, dequeue,
 // Dequeue, try_pop, TryPop, try_dequeue. Where they find none the compiler says what to write. A specification of one's own is
-// any type that can be made, copied and compared; where it has `static bool allows(const char* operation, returned_value seen)`, what that allows may be returned at any time.
+// any type that can be made, copied and compared; where it has `static bool allows(const char* operation, returned_value seen)`,
+// what that allows may be returned at any time.
 #pragma once
 
 #include <algorithm>

@@ -120,6 +120,8 @@ def refusals(parent: Path, environment: dict[str, str]) -> None:
 def main() -> None:
     build, compiler = sys.argv[1:3]
     section = PAGE.read_text().split("## Five minutes")[1].split("\n## ")[0]
+    recipe = section.split("The package, in this tree:\n\n```\n")[1].split("```")[0]
+    must(recipe in (PAGE.parents[2] / "README.md").read_text(), "the root README has the same recipe", recipe)
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", section, re.M | re.S)
     with tempfile.TemporaryDirectory() as parent:
         prefix, folder = Path(parent) / "prefix", Path(parent) / "my_stack"

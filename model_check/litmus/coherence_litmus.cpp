@@ -65,15 +65,15 @@ APIARY_LITMUS(iriw_seq_cst);
 template <class Sync>
 struct iriw_release_seq_cst : iriw<Sync, release, seq_cst> {
     static constexpr const char* what =
-        "independent readers of independent release stores, seq_cst loads: RC11 lets them disagree, C++20 does not (1 0 1 0)";
+        "independent readers of independent release stores, seq_cst loads: RC11 lets them disagree, C++20 does not "
+        "(1 0 1 0)";
     static constexpr outcomes rc11 = iriw_acquire<Sync>::rc11;
 };
 APIARY_LITMUS(iriw_release_seq_cst);
 
 template <class Sync>
 struct rwc_release_seq_cst : two_words<Sync, 3, 3> {
-    static constexpr const char* what =
-        "read to write, a release store and seq_cst loads: RC11 allows 1 0 0, C++20 does not";
+    static constexpr const char* what = "read to write, a release store, seq_cst loads: RC11 allows 1 0 0, C++20 does not";
     static constexpr outcomes rc11{"0 0 0", "0 0 1", "0 1 0", "0 1 1", "1 0 0", "1 0 1", "1 1 0", "1 1 1"};
     void thread(unsigned i) {
         if (i == 0) this->x.store(1, release);

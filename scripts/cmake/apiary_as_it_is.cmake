@@ -17,7 +17,8 @@ set(APIARY_AS_IT_IS_OPTIONS
 set(APIARY_AS_IT_IS_LAST -fno-tree-loop-im -fno-hoist-adjacent-loads -fno-lto -fno-ipa-pure-const -fno-ipa-modref)
 
 # g++'s plug-in: classes that calls take or return by value are seen, ends of objects and reads whose value nobody uses, too, and
-# assembly that uses memory is refused (gxx_plugin.cpp). Without g++'s headers for plug-ins there is no such target, and each verdict says what is not seen.
+# assembly that uses memory is refused (gxx_plugin.cpp). Without g++'s headers for plug-ins there is no such target, and each
+# verdict says what is not seen.
 function(apiary_add_gxx_plugin)
   if(TARGET apiary_gxx_plugin)
     return()
@@ -26,7 +27,8 @@ function(apiary_add_gxx_plugin)
     OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT EXISTS ${headers}/gcc-plugin.h)
     string(REGEX MATCH "^[0-9]+" major ${CMAKE_CXX_COMPILER_VERSION})
-    message(STATUS "code as it is: no headers of g++'s plug-ins: classes that calls take or return by value, ends of objects, and reads whose value nobody uses, are not seen. "
+    message(STATUS "code as it is: no headers of g++'s plug-ins: classes that calls take or return by value, ends of objects, and "
+      "reads whose value nobody uses, are not seen. "
       "Remedy: apt-get install gcc-${major}-plugin-dev, and configure again")
     return()
   endif()

@@ -1,6 +1,6 @@
-// annotations: what a program tells a race detector by name: Annotate…(), and the functions of <sanitizer/tsan_interface.h>. They
-// link, and do nothing: what orders two threads is what the program does. An access that only an annotation orders, or calls
-// benign, is a race; a lock that is told of and not seen (assembly, a futex by hand) is seen by its own operations or refused.
+// annotations: what a program tells a race detector by name: Annotate…(), and the functions of <sanitizer/tsan_interface.h>.
+// They link, and do nothing: what orders two threads is what the program does. An access that only an annotation orders, or calls
+// benign, is a race.
 //
 // Callers pass what they like: nothing of it is looked at.
 extern "C" {

@@ -343,7 +343,8 @@ private:
     const bool optimised_;
 };
 
-const pass_data about_keeping = {GIMPLE_PASS, "apiary_keeps_reads", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
+const pass_data about_keeping = {
+    GIMPLE_PASS, "apiary_keeps_reads", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
 
 class before_all_optimisations : public gimple_opt_pass {
 public:

@@ -212,7 +212,8 @@ verdict run_scenarios(const linearizable_text& text, void (*body)(), const searc
         current.explained.clear();
         o.label = options.label + " " + scenario_text(false);
         const auto started = std::ranges::count_if(every[i].threads, [](const auto& t) { return !t.empty(); });
-        const scenario s{text.name.c_str(), body, [] { current.done.clear(); }, nullptr, 1U + static_cast<unsigned>(started)};
+        const auto forget = [] { current.done.clear(); };
+        const scenario s{text.name.c_str(), body, forget, nullptr, 1U + static_cast<unsigned>(started)};
         verdict v = run_one(s, o);
         explorer::add_counts(all, v);
         all.blind = v.blind;

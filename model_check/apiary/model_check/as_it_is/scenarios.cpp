@@ -65,8 +65,9 @@ verdict run(const scenario& s, const search_options& options) {
         verdict v = explorer::explore(p, options);
         if (v.result == outcome::fail && v.reason == one_more_thread) continue;
         if (const std::size_t at = v.bound.find("; "); !apiary_sees_values && at != std::string::npos)
-            v.bound.insert(at, "; classes that calls take or return by value, ends of objects, and reads whose value nobody uses, are not "
-                               "seen");
+            v.bound.insert(at,
+                           "; classes that calls take or return by value, ends of objects, and reads whose value "
+                           "nobody uses, are not seen");
         v.bound +=
             "; at most " + std::to_string(most_failed_tries) + " failures of try_lock in a row on a lock that is held";
         if (options.plain_races_relaxed) {

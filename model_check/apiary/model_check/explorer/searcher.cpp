@@ -348,7 +348,8 @@ void searcher::turn_of(unsigned k, std::uint64_t executions) {
     }
 }
 
-// A failure with fewer events is easier to read, and one that C++20 allows goes before all that it forbids. By runs and not by time: the same search tells the same story.
+// A failure with fewer events is easier to read, and one that C++20 allows goes before all that it forbids. By runs and not
+// by time: the same search tells the same story.
 void searcher::minimise(failure& best) {
     constexpr unsigned most_runs = 5'000;
     const std::string kind = kind_of(best.reason);

@@ -18,10 +18,14 @@ namespace oracle = explorer::oracle;
 // Where the two models differ: shapes of litmus tests, each operation with an order of its own, most of them seq_cst, and now and
 // then a read-modify-write in place of a store, or a fence in front.
 constexpr std::array shapes{
-    "x=1 sc || y=1 sc || r x sc; r y sc || r y sc; r x sc",     "x=1 sc || r x sc; r y sc || y=1 sc; r x sc",
-    "x=1 sc; x=2 sc || r x sc; r y sc || y=1 sc; r x sc",       "y=1 sc; x=1 sc || x=2 sc || r x sc; r y sc",
-    "x=1 sc; y=1 sc || y=2 sc; r y sc || r y sc; r x sc",       "x=1 sc; y=1 sc || y=2 sc; r y sc; r z sc || z=1 sc; r x sc",
-    "x=1 sc; r y sc || y=1 sc; y=2 sc || r y sc; r x sc",       "x=1 sc; z=1 sc || r z sc; r y sc || y=1 sc; r x sc",
+    "x=1 sc || y=1 sc || r x sc; r y sc || r y sc; r x sc",
+    "x=1 sc || r x sc; r y sc || y=1 sc; r x sc",
+    "x=1 sc; x=2 sc || r x sc; r y sc || y=1 sc; r x sc",
+    "y=1 sc; x=1 sc || x=2 sc || r x sc; r y sc",
+    "x=1 sc; y=1 sc || y=2 sc; r y sc || r y sc; r x sc",
+    "x=1 sc; y=1 sc || y=2 sc; r y sc; r z sc || z=1 sc; r x sc",
+    "x=1 sc; r y sc || y=1 sc; y=2 sc || r y sc; r x sc",
+    "x=1 sc; z=1 sc || r z sc; r y sc || y=1 sc; r x sc",
 };
 oracle::program near_the_difference(oracle::generator& random) {
     constexpr int release = 3, seq_cst = 5;
