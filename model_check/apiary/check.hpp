@@ -15,18 +15,10 @@
 
 #include <source_location>
 
-#if defined(__SANITIZE_THREAD__)
-#define APIARY_INSTRUMENTED
-#elif defined(__has_feature)  // clang's word for it
-#if __has_feature(thread_sanitizer)
-#define APIARY_INSTRUMENTED
-#endif
-#endif
-
 namespace apiary {
 
 namespace as_it_is {
-#if defined(APIARY_INSTRUMENTED)
+#if defined(APIARY_INSTRUMENTED)  // by instrumented.hpp, which apiary_check_as_is() includes first
 inline namespace instrumented {
 constexpr bool is_instrumented = true;
 }
@@ -42,6 +34,10 @@ struct scenario_text {
 };
 bool add_scenario(scenario_text text, void (*body)(), bool instrumented = is_instrumented,
                   std::source_location at = std::source_location::current());
+bool program_sees_the_instrumentation();  // each verdict then says so
+#if defined(APIARY_SHOWS_THE_INSTRUMENTATION)
+[[maybe_unused]] static const bool shows_the_instrumentation = program_sees_the_instrumentation();
+#endif
 }  // namespace as_it_is
 
 // A law: where it does not hold, the verdict is red and shows the execution.

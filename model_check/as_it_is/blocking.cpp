@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <shared_mutex>
 #include <stdexcept>
 #include <thread>
@@ -305,4 +306,52 @@ APIARY_FAILING_SCENARIO(seqlock_publishes_relaxed, "half of a write was read") {
     std::thread writer([&] { l.write(4, std::memory_order_relaxed); });
     apiary::check(l.equal(), "half of a write was read");
     writer.join();
+}
+
+// A wake that libstdc++ itself loses: the caller's line is named, and the header in which the thread sleeps.
+APIARY_FAILING_SCENARIO(wake_is_lost_in_the_library, "blocking.cpp:314 in bits/atomic_wait.h:") {
+    std::counting_semaphore<> s{1};
+    const auto in_turn = [&] { s.acquire(), s.release(); };
+    std::thread a(in_turn), b(in_turn);
+    a.join(), b.join();
+}
+
+// ---- volatile ---------------------------------------------------------------------------------------------------
+
+// The waiter stands still as soon as it goes round, so that the write comes and shows the race.
+APIARY_FAILING_SCENARIO(flag_is_volatile, "a plain read of a volatile at model_check/as_it_is/blocking.cpp") {
+    volatile bool ready = false;
+    int data = 0;
+    std::thread a([&] {
+        data = 1;
+        ready = true;
+    });
+    while (!ready) {
+    }
+    apiary::check(data == 1);
+    a.join();
+}
+APIARY_FAILING_SCENARIO(volatile_of_nobody, "in a loop around volatile read at model_check/as_it_is/blocking.cpp") {
+    static volatile bool ready = false;
+    std::thread a([&] {
+        while (!ready) {
+        }
+    });
+    a.join();
+}
+// Loops around a volatile that come to their end: a delay that counts, and a question under a lock.
+APIARY_SCENARIO(volatile_counts_and_is_guarded, "flag_is_volatile") {
+    std::mutex m;
+    volatile bool ready = false;
+    std::thread a([&] {
+        volatile int rounds = 0;
+        while (rounds < 100) rounds = rounds + 1;
+        const std::lock_guard held(m);
+        ready = true;
+    });
+    for (bool seen = false; !seen;) {
+        const std::lock_guard held(m);
+        seen = ready;
+    }
+    a.join();
 }

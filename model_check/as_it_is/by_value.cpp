@@ -1,9 +1,10 @@
-// What the plug-in of g++ shows (gxx_plugin.cpp): classes that calls take and return by value, pointers to members. Each kind once
-// beside a write or a read, which is a race, and all of them under a lock.
+// What the plug-in of g++ shows (gxx_plugin.cpp): classes that calls take and return by value, pointers to members, reads whose
+// value nobody uses. Each kind once beside a write or a read, which is a race, and all of them under a lock.
 #include <apiary/check.hpp>
 
 #include <cstdarg>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -213,4 +214,73 @@ APIARY_SCENARIO(values_under_a_lock, "taken_by_value") {
     };
     beside([&turn] { turn(1); }, [&turn] { turn(2); });
     apiary::check(sum(shared_point) == 4 || sum(shared_point) == 5);
+}
+
+// ---- reads whose value nobody uses ---------------------------------------------------------------------------------------
+
+namespace {
+// The value is taken outside of the lock, which is the mistake.
+template <class T, bool taken_under_the_lock = false>
+class slot {
+public:
+    void push(T v) {
+        const std::lock_guard held(lock_);
+        if (full_) return;
+        value_ = v;
+        full_ = true;
+    }
+    bool try_pop(T& v) {
+        std::unique_lock held(lock_);
+        if (!full_) return false;
+        full_ = false;
+        if (!taken_under_the_lock) held.unlock();
+        v = value_;
+        return true;
+    }
+    std::optional<T> pop() {
+        T v;
+        return try_pop(v) ? std::optional(v) : std::nullopt;
+    }
+    [[gnu::noinline]] T value() const { return value_; }
+
+private:
+    std::mutex lock_;
+    bool full_ = false;
+    T value_{};
+};
+
+template <class Slot, class F>
+void beside_two_pushes(F f) {
+    Slot s;
+    beside([&] { s.push({}), s.push({}); }, [&] { f(s); });
+}
+template <class T, bool taken_under_the_lock = false>
+void counts_pops() {
+    int popped = 0;
+    beside_two_pushes<slot<T, taken_under_the_lock>>([&](auto& s) {
+        T v;
+        if (s.try_pop(v)) ++popped;
+    });
+    apiary::check(popped < 2);
+}
+}  // namespace
+
+APIARY_SCENARIO(counted_and_not_read, "int_counted_and_not_read") {
+    counts_pops<int, true>();
+    counts_pops<line, true>();
+}
+APIARY_FAILING_SCENARIO(int_counted_and_not_read, "data race") { counts_pops<int>(); }
+APIARY_FAILING_SCENARIO(bool_counted_and_not_read, "data race") { counts_pops<bool>(); }
+APIARY_FAILING_SCENARIO(double_counted_and_not_read, "data race") { counts_pops<double>(); }
+APIARY_FAILING_SCENARIO(pointer_counted_and_not_read, "data race") { counts_pops<int*>(); }
+APIARY_FAILING_SCENARIO(member_pointer_counted_and_not_read, "data race") { counts_pops<int point::*>(); }
+APIARY_FAILING_SCENARIO(class_counted_and_not_read, "data race") { counts_pops<line>(); }
+APIARY_FAILING_SCENARIO(optional_asked_and_not_read, "data race") {
+    beside_two_pushes<slot<point>>([](auto& s) {
+        if (s.pop()) shared_point = {};
+    });
+}
+// g++ finds out by itself that the function only reads.
+APIARY_FAILING_SCENARIO(result_left_alone, "data race") {
+    beside_two_pushes<slot<int>>([](auto& s) { (void)s.value(); });
 }

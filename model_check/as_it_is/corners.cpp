@@ -556,3 +556,68 @@ APIARY_FAILING_SCENARIO(copied_to_what_is_not_put_back, "refused: a write to mem
     std::thread a([&] { std::copy(from.begin(), from.end(), made_before.begin()); });
     a.join();
 }
+
+// ---- what a program knows of the instrumentation ---------------------------------------------------------------------------
+
+// A library that strengthens itself where it sees a sanitizer, since that one does not follow fences: as it ships, the order is
+// left out by mistake.
+namespace {
+#if defined(__SANITIZE_THREAD__)
+constexpr bool sees_a_sanitizer = true;
+#else
+constexpr bool sees_a_sanitizer = false;
+#endif
+template <std::memory_order publishes>
+void published_to_another() {
+    int written = 0;
+    std::atomic<bool> there{false};
+    std::thread a([&] {
+        written = 1;
+        there.store(true, sees_a_sanitizer ? std::memory_order_release : publishes);
+    });
+    if (there.load(std::memory_order_acquire)) apiary::check(written == 1);
+    a.join();
+}
+}  // namespace
+APIARY_SCENARIO(ships_as_it_is_checked, "is_stronger_under_a_sanitizer") {
+    published_to_another<std::memory_order_release>();
+}
+APIARY_FAILING_SCENARIO(is_stronger_under_a_sanitizer, "data race") {
+    published_to_another<std::memory_order_relaxed>();
+}
+
+// They link, and order nothing.
+extern "C" {
+void AnnotateHappensBefore(const char* file, int line, const volatile void* at);
+void AnnotateHappensAfter(const char* file, int line, const volatile void* at);
+void AnnotateIgnoreReadsBegin(const char* file, int line);
+void AnnotateIgnoreReadsEnd(const char* file, int line);
+void AnnotateBenignRaceSized(const char* file, int line, const volatile void* at, long bytes, const char* what);
+void __tsan_acquire(void* at);
+void __tsan_release(void* at);
+int __tsan_mutex_pre_unlock(void* at, unsigned flags);
+}
+namespace {
+template <std::memory_order publishes>
+void annotated() {
+    int written = 0;
+    std::atomic<bool> there{false};
+    AnnotateBenignRaceSized(__FILE__, __LINE__, &written, sizeof written, "only a test");
+    std::thread a([&] {
+        written = 1;
+        AnnotateHappensBefore(__FILE__, __LINE__, &there);
+        __tsan_release(&there);
+        there.store(true, publishes);
+    });
+    if (there.load(std::memory_order_acquire)) {
+        AnnotateHappensAfter(__FILE__, __LINE__, &there);
+        __tsan_acquire(&there);
+        AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+        apiary::check(written == 1 + __tsan_mutex_pre_unlock(&there, 0));
+        AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+    }
+    a.join();
+}
+}  // namespace
+APIARY_SCENARIO(annotated_and_ordered, "annotated_alone") { annotated<std::memory_order_release>(); }
+APIARY_FAILING_SCENARIO(annotated_alone, "data race") { annotated<std::memory_order_relaxed>(); }

@@ -21,7 +21,8 @@
 
 namespace {
 
-struct noisy {
+// In one granule of the shadow, so that a number which is written over its first half leaves its end standing.
+struct alignas(8) noisy {
     std::atomic<int> word{1};
     int plain = 2;
     ~noisy() { word.store(0); }

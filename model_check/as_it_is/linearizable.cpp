@@ -217,6 +217,32 @@ APIARY_NOT_LINEARIZABLE(torn_stack, apiary::stack_spec<int>, "not linearizable")
 APIARY_LINEARIZABLE(locked_queue, apiary::queue_spec<int>, scenarios{.exhibit = "stack_for_a_queue"});
 APIARY_NOT_LINEARIZABLE(stack_for_a_queue, apiary::queue_spec<int>, "not linearizable: pop() = 2 | push(1), push(2)");
 
+// A comma in the type, and names of the calls as others write them. What is full drops the first, or the last.
+namespace {
+template <class V, unsigned room, bool drops_the_first>
+class ring {
+public:
+    void Push(V v) {
+        const std::lock_guard held(lock_);
+        if (drops_the_first && last_ - first_ == room) ++first_;
+        if (last_ - first_ != room) all_[last_++ % room] = v;
+    }
+    bool Pop(V& v) {
+        const std::lock_guard held(lock_);
+        if (first_ == last_) return false;
+        v = all_[first_++ % room];
+        return true;
+    }
+
+private:
+    std::mutex lock_;
+    std::array<V, room> all_{};
+    unsigned first_ = 0, last_ = 0;
+};
+}  // namespace
+APIARY_LINEARIZABLE(ring<int, 4, true>, apiary::queue_spec<int>, scenarios{.exhibit = "ring_int_1_true"});
+APIARY_NOT_LINEARIZABLE(ring<int, 1, true>, apiary::queue_spec<int>, "not linearizable", scenarios{.last = 1});
+
 APIARY_LINEARIZABLE(locked_deque, apiary::deque_spec<int>,
                     scenarios{.handovers = false, .values_alike = true, .exhibit = "deque_that_looks_first"});
 APIARY_NOT_LINEARIZABLE(deque_that_looks_first, apiary::deque_spec<int>, "not linearizable");

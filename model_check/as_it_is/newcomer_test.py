@@ -49,6 +49,10 @@ APIARY_SCENARIO(counts) {
     b.join();
 }
 """
+UNKNOWN_NAMES = """#include <apiary/specifications.hpp>
+struct pile { void put(int) {} };
+APIARY_LINEARIZABLE(pile, apiary::stack_spec<int>);
+"""
 
 
 def has_plugin_headers(compiler: str) -> bool:
@@ -86,6 +90,11 @@ def refusals(parent: Path, environment: dict[str, str]) -> None:
     done = build(options="COMPILE_OPTIONS -flto -ffat-lto-objects")
     must(done.returncode != 0 and "count(): lock incl " in done.stdout, "no -flto compiles anew behind our back", done.stdout)
 
+    (folder / "counts_check.cpp").write_text(UNKNOWN_NAMES)
+    done = build()
+    must(done.returncode != 0 and re.search(r"the type has no push\(v\), Push\(v\).* Remedy: .*apiary::call\(", done.stdout),
+         "a type whose calls have other names is refused with what to write", done.stdout)
+
     if has_plugin_headers(environment["CXX"]):
         for what, *words in (("this assembly may use memory", 'incl %0" : "+m"(hidden)'),
                              ("this assembly may use memory", 'movl $1, (%0)" : : "r"(&hidden) : "memory"'),
@@ -111,6 +120,8 @@ def refusals(parent: Path, environment: dict[str, str]) -> None:
 def main() -> None:
     build, compiler = sys.argv[1:3]
     section = PAGE.read_text().split("## Five minutes")[1].split("\n## ")[0]
+    recipe = section.split("The package, in this tree:\n\n```\n")[1].split("```")[0]
+    must(recipe in (PAGE.parents[2] / "README.md").read_text(), "the root README has the same recipe", recipe)
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", section, re.M | re.S)
     with tempfile.TemporaryDirectory() as parent:
         prefix, folder = Path(parent) / "prefix", Path(parent) / "my_stack"

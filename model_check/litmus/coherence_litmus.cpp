@@ -59,6 +59,36 @@ struct iriw_seq_cst : iriw<Sync, seq_cst, seq_cst> {
 };
 APIARY_LITMUS(iriw_seq_cst);
 
+// The stores are not seq_cst. RC11's order of seq_cst operations takes co and rb between them one at a time, and each of those
+// leads to a store. C++20's goes on over the store to the next seq_cst load ([atomics.order] 3.4 with 4.1), so that the readers
+// agree.
+template <class Sync>
+struct iriw_release_seq_cst : iriw<Sync, release, seq_cst> {
+    static constexpr const char* what =
+        "independent readers of independent release stores, seq_cst loads: RC11 lets them disagree, C++20 does not "
+        "(1 0 1 0)";
+    static constexpr outcomes rc11 = iriw_acquire<Sync>::rc11;
+};
+APIARY_LITMUS(iriw_release_seq_cst);
+
+template <class Sync>
+struct rwc_release_seq_cst : two_words<Sync, 3, 3> {
+    static constexpr const char* what = "read to write, a release store, seq_cst loads: RC11 allows 1 0 0, C++20 does not";
+    static constexpr outcomes rc11{"0 0 0", "0 0 1", "0 1 0", "0 1 1", "1 0 0", "1 0 1", "1 1 0", "1 1 1"};
+    void thread(unsigned i) {
+        if (i == 0) this->x.store(1, release);
+        if (i == 1) {
+            this->r[0] = this->x.load(seq_cst);
+            this->r[1] = this->y.load(seq_cst);
+        }
+        if (i == 2) {
+            this->y.store(1, seq_cst);
+            this->r[2] = this->x.load(seq_cst);
+        }
+    }
+};
+APIARY_LITMUS(rwc_release_seq_cst);
+
 // Each thread writes both words, in opposite order. Outcome: the final values.
 template <class Sync, std::memory_order Store>
 struct two_plus_two_writes : two_words<Sync, 2> {

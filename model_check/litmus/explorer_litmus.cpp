@@ -8,16 +8,6 @@ namespace {
 
 using namespace apiary::model;
 
-std::vector<std::string> split(std::string_view text) {
-    std::vector<std::string> all;
-    for (std::size_t end = 0; end != std::string_view::npos;
-         text.remove_prefix(end == std::string_view::npos ? 0 : end + 1)) {
-        end = text.find('|');
-        all.emplace_back(text.substr(0, end));
-    }
-    return all;
-}
-
 const bool registered = [] {
     for (const litmus_line& line : litmus_lines) {
         check_entry entry;
@@ -28,7 +18,7 @@ const bool registered = [] {
         entry.threads = explorer::oracle::interpreted::threads;
         entry.engines = explorer_only;
         entry.one_engine_because = "a table of programs for an interpreter that speaks to the explorer alone";
-        entry.expected_rc11 = split(line.rc11);
+        entry.expected_rc11 = outcomes_of(line);
         entry.run_explorer = [code = line.code](const search_options& options) {
             explorer::oracle::current = explorer::oracle::parse(code);
             return run_explorer<explorer::oracle::interpreted>(options);

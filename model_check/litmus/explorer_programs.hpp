@@ -10,7 +10,9 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace apiary::model {
 
@@ -23,5 +25,16 @@ struct litmus_line {
 inline constexpr std::array litmus_lines{
 #include "explorer_table.inc"
 };
+
+inline std::vector<std::string> outcomes_of(const litmus_line& line) {
+    std::vector<std::string> all;
+    std::string_view text = line.rc11;
+    for (std::size_t end = 0; end != std::string_view::npos;
+         text.remove_prefix(end == std::string_view::npos ? 0 : end + 1)) {
+        end = text.find('|');
+        all.emplace_back(text.substr(0, end));
+    }
+    return all;
+}
 
 }  // namespace apiary::model

@@ -9,14 +9,16 @@
 # They lie between two objects that mark their static variables; addresses are the same in every process.
 set(APIARY_AS_IT_IS_OPTIONS
   -fsanitize=thread -O1 -g -fno-builtin -fno-omit-frame-pointer -fstack-clash-protection -U_FORTIFY_SOURCE -UNDEBUG
-  -Wno-tsan)
+  -Wno-tsan --param=tsan-distinguish-volatile=1)
 
 # Behind the user's own. Before it instruments, g++ would read what the program does not (of a variable that a loop reads under a
-# condition, of two members that lie side by side); and with -flto it would compile anew, without all of this.
-set(APIARY_AS_IT_IS_LAST -fno-tree-loop-im -fno-hoist-adjacent-loads -fno-lto)
+# condition, of two members that lie side by side); with -flto it would compile anew, without all of this. Where it knows that a
+# function only reads, it takes out each call whose result nobody uses, and the reads with it.
+set(APIARY_AS_IT_IS_LAST -fno-tree-loop-im -fno-hoist-adjacent-loads -fno-lto -fno-ipa-pure-const -fno-ipa-modref)
 
-# g++'s plug-in: classes that calls take or return by value are seen, ends of objects, too, and assembly that uses memory is
-# refused (gxx_plugin.cpp). Without g++'s headers for plug-ins there is no such target, and each verdict says what is not seen.
+# g++'s plug-in: classes that calls take or return by value are seen, ends of objects and reads whose value nobody uses, too, and
+# assembly that uses memory is refused (gxx_plugin.cpp). Without g++'s headers for plug-ins there is no such target, and each
+# verdict says what is not seen.
 function(apiary_add_gxx_plugin)
   if(TARGET apiary_gxx_plugin)
     return()
@@ -25,7 +27,8 @@ function(apiary_add_gxx_plugin)
     OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT EXISTS ${headers}/gcc-plugin.h)
     string(REGEX MATCH "^[0-9]+" major ${CMAKE_CXX_COMPILER_VERSION})
-    message(STATUS "code as it is: no headers of g++'s plug-ins: classes that calls take or return by value, and ends of objects, are not seen. "
+    message(STATUS "code as it is: no headers of g++'s plug-ins: classes that calls take or return by value, ends of objects, and "
+      "reads whose value nobody uses, are not seen. "
       "Remedy: apt-get install gcc-${major}-plugin-dev, and configure again")
     return()
   endif()

@@ -30,6 +30,16 @@ std::uintptr_t number(const volatile void* p) { return reinterpret_cast<std::uin
     made_runtime->touches(number(p), n, how, pc);
 }
 
+// The value of a volatile changes by a race or not at all, so a loop around such reads that has changed nothing never ends. Once
+// the thread stands still the others go on, and the write that it waits for shows the race.
+void volatile_read(const volatile void* p, std::size_t n, void* pc) {
+    if (!in_program) return;
+    const registers where = apiary_registers;
+    const outside_program now;
+    the_runtime().touches(number(p), n, access_kind::read, pc);
+    the_runtime().may_spin(pc, where, "volatile read");
+}
+
 // The compilers add bits of their own above the order.
 std::memory_order order_of(int m) { return static_cast<std::memory_order>(m & 7); }
 
@@ -170,9 +180,10 @@ void __tsan_ignore_thread_end() {}
     void __tsan_write##n(void* p) { plain(p, n, access_kind::write, CALLER); }                    \
     void __tsan_unaligned_read##n(void* p) { plain(p, n, access_kind::read, CALLER); }            \
     void __tsan_unaligned_write##n(void* p) { plain(p, n, access_kind::write, CALLER); }          \
-    void __tsan_volatile_read##n(void* p) { plain(p, n, access_kind::read, CALLER); }             \
+    void apiary_volatile_read##n(void* p) { volatile_read(p, n, CALLER); }                        \
+    KEEPS_REGISTERS(volatile_read##n)                                                             \
+    KEEPS_REGISTERS_OF(__tsan_unaligned_volatile_read##n, volatile_read##n)                       \
     void __tsan_volatile_write##n(void* p) { plain(p, n, access_kind::write, CALLER); }           \
-    void __tsan_unaligned_volatile_read##n(void* p) { plain(p, n, access_kind::read, CALLER); }   \
     void __tsan_unaligned_volatile_write##n(void* p) { plain(p, n, access_kind::write, CALLER); } \
     void __tsan_read_write##n(void* p) {                                                          \
         plain(p, n, access_kind::read, CALLER), plain(p, n, access_kind::write, CALLER);          \
@@ -270,6 +281,15 @@ bool apiary_atomic_is_lock_free(std::size_t bytes, void* p) {
     return bytes <= sizeof(std::uint64_t) && (bytes & (bytes - 1)) == 0 && number(p) % bytes == 0;
 }
 
+#define DECLARED(n)                   \
+    void __tsan_volatile_read##n(void*); \
+    void __tsan_unaligned_volatile_read##n(void*);
+DECLARED(1)
+DECLARED(2)
+DECLARED(4)
+DECLARED(8)
+DECLARED(16)
+
 void __tsan_atomic_thread_fence(int m) { fence(m, CALLER); }
 // Of the program's own asymmetric pair it is the light half; anything else that it orders is the compiler's affair.
 void __tsan_atomic_signal_fence(int m) {
@@ -278,3 +298,23 @@ void __tsan_atomic_signal_fence(int m) {
     ex::fence_light(place_of_call(CALLER));
 }
 }
+
+namespace apiary::model::as_it_is {
+
+// By the call itself, so that an access need not carry it: E8 and the distance, in a program that is not position-independent.
+bool is_of_a_volatile(void* return_address) {
+    const auto* const next = static_cast<const unsigned char*>(return_address);
+    if (!is_of_the_program(number(next)) || next[-5] != 0xE8) return false;
+    std::int32_t distance = 0;
+    std::memcpy(&distance, next - sizeof distance, sizeof distance);
+    const std::uintptr_t called = number(next) + static_cast<std::uintptr_t>(std::intptr_t{distance});
+#define IS(n)                                                                                                        \
+    called == number(reinterpret_cast<void*>(__tsan_volatile_read##n)) ||                                            \
+        called == number(reinterpret_cast<void*>(__tsan_volatile_write##n)) ||                                       \
+        called == number(reinterpret_cast<void*>(__tsan_unaligned_volatile_read##n)) ||                              \
+        called == number(reinterpret_cast<void*>(__tsan_unaligned_volatile_write##n))
+    return IS(1) || IS(2) || IS(4) || IS(8) || IS(16);
+#undef IS
+}
+
+}  // namespace apiary::model::as_it_is

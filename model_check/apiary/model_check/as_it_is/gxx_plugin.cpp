@@ -12,6 +12,10 @@
 // Ends of objects. Where an object's bytes hold nothing any more, behind its destructor or at the end of its scope, g++ has a
 // mark, a clobber. There the runtime is told: all other uses come before. Not of more than 4 KiB.
 //
+// Reads whose value nobody uses. g++ would take them out before it instruments: `if (q.try_pop(v)) ++n;` reads no value. Before
+// anything is optimised each read gets an empty assembly statement that uses what was read, and just before the instrumentation
+// these go again. Of a pointer it uses a comparison only, so that what it points to may stay in registers.
+//
 // Pointers to members. g++ marks their two fields as having no address, and such fields are not instrumented: the mark goes.
 //
 // Refused, where the program is not built with ALLOW_ASSEMBLY: assembly and intrinsics that may use memory, and a function that is
@@ -124,6 +128,53 @@ bool writes_from_a_local(gimple_stmt_iterator* at, gcall* call) {
         gsi_insert_on_edge(returned, copy);
     else
         gsi_insert_after(at, copy, GSI_NEW_STMT);
+    return true;
+}
+
+// ---- reads whose value nobody uses
+
+// The name of the operand tells these statements from the program's own.
+constexpr const char* keeper = "apiary_keeps";
+
+bool is_keeper(const gimple* statement) {
+    const auto* const assembly = dyn_cast<const gasm*>(statement);
+    if (assembly == nullptr || gimple_asm_ninputs(assembly) != 1) return false;
+    tree name = TREE_PURPOSE(TREE_PURPOSE(gimple_asm_input_op(assembly, 0)));
+    return name != NULL_TREE && std::strcmp(TREE_STRING_POINTER(name), keeper) == 0;
+}
+
+void use_behind(gimple_stmt_iterator* at, tree value, const char* constraint) {
+    const auto text = [](const char* s) { return build_string(std::strlen(s) + 1, s); };
+    vec<tree, va_gc>* inputs = nullptr;
+    vec_safe_push(inputs, build_tree_list(build_tree_list(text(keeper), text(constraint)), value));
+    gasm* use = gimple_build_asm_vec("", inputs, nullptr, nullptr, nullptr);
+    gimple_asm_set_volatile(use, true);
+    gimple_set_location(use, gimple_location(gsi_stmt(*at)));
+    suppress_warning(use);  // what is copied may be uninitialised
+    gsi_insert_after(at, use, GSI_NEW_STMT);
+}
+
+// A read of a class is kept by what it writes, which stays in memory.
+bool keeps_a_read(gimple_stmt_iterator* at) {
+    const auto* const assigns = dyn_cast<const gassign*>(gsi_stmt(*at));
+    if (assigns == nullptr || !gimple_assign_single_p(assigns) || gimple_clobber_p(assigns) ||
+        gimple_vuse(assigns) == NULL_TREE || gimple_has_volatile_ops(assigns) || stmt_ends_bb_p(gsi_stmt(*at)))
+        return false;
+    tree to = gimple_assign_lhs(assigns), from = gimple_assign_rhs1(assigns), type = TREE_TYPE(to);
+    if (is_gimple_reg(from) || is_gimple_min_invariant(from) || TREE_CODE(from) == CONSTRUCTOR || !may_be_shared(from))
+        return false;
+    if (!is_gimple_reg(to)) {
+        if (!is_class_in_memory(from)) return false;
+        use_behind(at, unshare_expr(to), "m");
+    } else if (INTEGRAL_TYPE_P(type) || TREE_CODE(type) == OFFSET_TYPE) {
+        use_behind(at, to, "r");
+    } else if (POINTER_TYPE_P(type) || SCALAR_FLOAT_TYPE_P(type)) {
+        tree differs = make_ssa_name(boolean_type_node);
+        gsi_insert_after(at, gimple_build_assign(differs, NE_EXPR, to, build_zero_cst(type)), GSI_NEW_STMT);
+        use_behind(at, differs, "r");
+    } else {
+        return false;
+    }
     return true;
 }
 
@@ -252,7 +303,7 @@ public:
     unsigned execute(function* f) final {
         if (!sanitize_flags_p(SANITIZE_THREAD, f->decl))
             refuse(DECL_SOURCE_LOCATION(f->decl), "this function is kept from the instrumentation");
-        bool changed = false;
+        bool changed = drop_the_keepers(f);
         locals gone;
         find_those_that_go(f, &gone);
         basic_block bb;
@@ -264,6 +315,17 @@ public:
     }
 
 private:
+    static bool drop_the_keepers(function* f) {
+        bool changed = false;
+        basic_block bb;
+        FOR_EACH_BB_FN(bb, f)
+        for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at);)
+            if (is_keeper(gsi_stmt(at)))
+                gsi_remove(&at, true), changed = true;
+            else
+                gsi_next(&at);
+        return changed;
+    }
     static bool visit(gimple_stmt_iterator* at, locals* gone) {
         gimple* const statement = gsi_stmt(*at);
         if (const gassign* assigns = dyn_cast<gassign*>(statement)) fields_have_addresses(assigns);
@@ -280,6 +342,31 @@ private:
 
     const bool optimised_;
 };
+
+const pass_data about_keeping = {
+    GIMPLE_PASS, "apiary_keeps_reads", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
+
+class before_all_optimisations : public gimple_opt_pass {
+public:
+    before_all_optimisations() : gimple_opt_pass(about_keeping, g) {}
+    bool gate(function*) final { return (flag_sanitize & SANITIZE_THREAD) != 0 && optimize != 0; }
+    unsigned execute(function* f) final {
+        bool changed = false;
+        basic_block bb;
+        FOR_EACH_BB_FN(bb, f)
+        for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at); gsi_next(&at)) changed |= keeps_a_read(&at);
+        return changed ? TODO_update_ssa_only_virtuals : 0;
+    }
+};
+
+void comes_after_ssa(const char* plugin) {
+    register_pass_info info{};
+    info.pass = new before_all_optimisations;
+    info.reference_pass_name = "ssa";
+    info.ref_pass_instance_number = 1;
+    info.pos_op = PASS_POS_INSERT_AFTER;
+    register_callback(plugin, PLUGIN_PASS_MANAGER_SETUP, nullptr, &info);
+}
 
 // Every instance of that pass: -Og has one of its own.
 void comes_before(const char* pass, bool optimised, const char* plugin) {
@@ -299,6 +386,7 @@ int plugin_init(plugin_name_args* arguments, plugin_gcc_version* version) {
     for (int i = 0; i != arguments->argc; ++i)
         allows_assembly = allows_assembly || std::strcmp(arguments->argv[i].key, "allow_assembly") == 0;
     register_callback(arguments->base_name, PLUGIN_REGISTER_GGC_ROOTS, nullptr, const_cast<ggc_root_tab*>(roots));
+    comes_after_ssa(arguments->base_name);
     comes_before("tsan", true, arguments->base_name);
     comes_before("tsan0", false, arguments->base_name);  // -O0
     return 0;

@@ -1,7 +1,25 @@
 // instrumented: included first in every source that is checked as it is. g++ instruments no call of the C library's that copies,
 // fills, compares or searches bytes, its own calls among them. Here the assembler gives each the runtime's function (copies.cpp).
+//
+// And the program is not told that it is instrumented: a library that strengthens itself for a sanitizer is checked as it ships.
+// check.hpp asks for APIARY_INSTRUMENTED. libstdc++ alone goes on as under a sanitizer (README.md says what that changes).
 #pragma once
 #pragma GCC system_header  // of what its macros make in other headers g++ tells nobody
+
+#if defined(__SANITIZE_THREAD__)
+#define APIARY_INSTRUMENTED
+#undef __SANITIZE_THREAD__
+#endif
+#if defined(__has_feature)  // clang's word for it, and g++ 14's, which cannot be hidden
+#if __has_feature(thread_sanitizer)
+#undef APIARY_INSTRUMENTED
+#define APIARY_INSTRUMENTED
+#define APIARY_SHOWS_THE_INSTRUMENTATION
+#endif
+#endif
+#if defined(APIARY_INSTRUMENTED)
+#define _GLIBCXX_TSAN 1
+#endif
 
 __asm__(
     ".set memcpy,__tsan_memcpy\n.set memmove,__tsan_memmove\n.set memset,__tsan_memset\n"

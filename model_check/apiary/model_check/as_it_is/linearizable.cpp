@@ -212,7 +212,8 @@ verdict run_scenarios(const linearizable_text& text, void (*body)(), const searc
         current.explained.clear();
         o.label = options.label + " " + scenario_text(false);
         const auto started = std::ranges::count_if(every[i].threads, [](const auto& t) { return !t.empty(); });
-        const scenario s{text.name, body, [] { current.done.clear(); }, nullptr, 1U + static_cast<unsigned>(started)};
+        const auto forget = [] { current.done.clear(); };
+        const scenario s{text.name.c_str(), body, forget, nullptr, 1U + static_cast<unsigned>(started)};
         verdict v = run_one(s, o);
         explorer::add_counts(all, v);
         all.blind = v.blind;
@@ -305,21 +306,21 @@ void compare_with_specification() {
 
 bool add_linearizable(linearizable_text text, void (*body)(), bool instrumented, std::source_location at) {
     model::check_entry entry;
-    for (const char* c = text.name; *c != '\0'; ++c) {
-        const bool fits = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
+    for (const char c : text.name) {
+        const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
         if (fits)
-            entry.name += *c;
+            entry.name += c;
         else if (!entry.name.empty() && entry.name.back() != '_')
             entry.name += '_';
     }
     if (entry.name.ends_with('_')) entry.name.pop_back();
-    entry.what = std::string("as if one after the other: ") + text.specification;
+    entry.what = "as if one after the other: " + text.specification;
     entry.file = at.file_name();
     entry.as_it_is = true;
     entry.threads = 1;
     entry.engines = entry.must_see = model::explorer_only;
     entry.one_engine_because = "only the explorer stands behind the compiler's instrumentation";
-    entry.exhibit = text.plan.exhibit;
+    entry.exhibit = text.plan.exhibit.at;
     entry.expected_reason = text.fails_with;
     if (text.fails_with[0] != '\0') entry.kind = model::check_kind::exhibit;
     entry.run_explorer = [text = std::move(text), body, instrumented](const model::search_options& options) {

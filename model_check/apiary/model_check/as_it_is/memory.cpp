@@ -48,7 +48,8 @@ std::string thread_name(unsigned t) {
 bool may_be_relaxed(access_kind a) { return !is_of_a_life(a) && a != access_kind::end; }
 
 std::string access_text(access_kind what, void* at, unsigned thread) {
-    return std::string(name_of(what)) + " at " + place_text(at) + " (" + thread_name(thread) + ")";
+    return std::string(name_of(what)) + (is_of_a_volatile(at) ? " of a volatile at " : " at ") + place_text(at) +
+           " (" + thread_name(thread) + ")";
 }
 
 }  // namespace
@@ -63,7 +64,10 @@ void runtime::race(const touch& x, access_kind how, void* pc) {
     const auto ends = [](access_kind a) { return a == access_kind::release || a == access_kind::end; };
     engine().fail((ends(x.how()) || ends(how) ? "access to freed memory: " : "data race: ") +
                   access_text(how, pc, engine().current_thread()) + " and " + access_text(x.how(), x.pc, x.thread()) +
-                  " are not ordered by happens-before" + engine().missing_edge(x.thread(), x.when() - 1U));
+                  " are not ordered by happens-before" + engine().missing_edge(x.thread(), x.when() - 1U) +
+                  (is_of_a_volatile(pc) || is_of_a_volatile(x.pc)
+                       ? "; volatile orders nothing. Remedy: std::atomic"
+                       : ""));
 }
 
 // Of memory on the heap; `life`: the last that gave it or took it.

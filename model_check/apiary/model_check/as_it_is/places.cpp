@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include <apiary/model_check/as_it_is/runtime.hpp>
 #include <apiary/model_check/trace_table.hpp>
@@ -49,6 +51,13 @@ bool is_wrapper(std::string_view file) {
     return false;
 }
 
+// Of those, the ones that wait by an algorithm of their own: a place inside of one is named beside the place that called it.
+bool has_an_algorithm(std::string_view file) {
+    for (const std::string_view name : {"/bits/atomic_wait.h", "/bits/atomic_timed_wait.h", "/bits/semaphore_base.h"})
+        if (file.ends_with(name)) return true;
+    return false;
+}
+
 backtrace_state* lines() {
     static backtrace_state* const s =
         backtrace_create_state("/proc/self/exe", 0, [](void*, const char*, int) {}, nullptr);
@@ -56,7 +65,7 @@ backtrace_state* lines() {
 }
 
 struct frames {
-    location_record first{}, chosen{};
+    location_record first{}, chosen{}, inside{};
     bool done = false;
 };
 
@@ -66,6 +75,7 @@ int one_frame(void* data, std::uintptr_t, const char* file, int line, const char
     const location_record here{file, function == nullptr ? "" : function, static_cast<unsigned>(line), 0};
     if (all.first.file == nullptr) all.first = here;
     all.chosen = here;
+    if (all.inside.file == nullptr && has_an_algorithm(file)) all.inside = here;
     if (is_wrapper(file)) return 0;
     all.done = true;
     return 1;
@@ -107,10 +117,18 @@ bool is_library(const char* file) { return std::strstr(file, "/c++/") != nullptr
 constinit std::array<latest_place, 4096> latest_places{};
 
 namespace {
-const known_place& read_place(std::uintptr_t called) {
-    struct with_record : known_place {
-        location_record record;
-    };
+struct with_record : known_place {
+    location_record record;
+};
+
+// What the explorer shows behind the place: "in bits/atomic_wait.h:101".
+const char* inside_text(const location_record& inside) {
+    if (inside.file == nullptr) return "";
+    const std::string_view file = inside.file;
+    return one_name("in " + std::string(file.substr(file.rfind("bits/"))) + ":" + std::to_string(inside.line));
+}
+
+const with_record& read_place(std::uintptr_t called) {
     static std::unordered_map<std::uintptr_t, with_record> known;
     const auto [at, is_new] = known.try_emplace(called);
     with_record& p = at->second;
@@ -124,7 +142,8 @@ const known_place& read_place(std::uintptr_t called) {
     p.is_by_the_library = all.first.file != nullptr && is_library(all.first.file);
     p.record = all.chosen.file != nullptr ? all.chosen : location_record{"", "", 0, 0};
     p.record.file = one_name(p.record.file);
-    p.record.function = one_name(p.record.function);
+    p.record.function = inside_text(all.chosen.file == all.inside.file ? location_record{} : all.inside);
+    if (p.is_wrappers) p.is_inside = inside_text(all.inside);
     // The program is not position-independent: an address is the same in every process of a build.
     p.record.column = static_cast<unsigned>(pc & 0x7FFF'FFFFU);
     p.place = std::bit_cast<explorer::code_place>(&p.record);
@@ -138,6 +157,18 @@ const known_place& resolved(std::uintptr_t called) {
     if (l.called != key || l.known == nullptr) l = {key, &read_place(called)};
     return *l.known;
 }
+
+// The place of a caller, for what is done inside of a function of the library's that it called.
+const explorer::code_place& with_the_inside(const known_place& inner, const known_place& outer) {
+    static std::map<std::pair<const known_place*, const known_place*>, with_record> known;
+    const auto [at, is_new] = known.try_emplace({&inner, &outer});
+    with_record& p = at->second;
+    if (is_new) {
+        p.record = {outer.place.file_name(), inner.is_inside, outer.place.line(), inner.place.column()};
+        p.place = std::bit_cast<explorer::code_place>(&p.record);
+    }
+    return p.place;
+}
 }  // namespace
 
 const explorer::code_place& look_up_place(void* return_address) {
@@ -146,7 +177,7 @@ const explorer::code_place& look_up_place(void* return_address) {
     const modelled_thread& m = the_runtime().me();
     for (std::size_t i = m.depth < m.calls.size() ? m.depth : m.calls.size(); i-- > 0;) {
         const known_place& outer = resolved(reinterpret_cast<std::uintptr_t>(m.calls[i]));
-        if (!outer.is_wrappers) return outer.place;
+        if (!outer.is_wrappers) return inner.is_inside[0] == '\0' ? outer.place : with_the_inside(inner, outer);
     }
     return inner.place;
 }

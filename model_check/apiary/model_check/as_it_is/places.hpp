@@ -10,7 +10,8 @@
 namespace apiary::model::as_it_is {
 
 // Of a call's return address: the innermost frame, inlined ones included, outside the headers of the standard library's
-// atomics. The column tells two calls on one line apart.
+// atomics. The column tells two calls on one line apart. Its function is empty, or names a header of the library's in which it
+// stands: "in bits/atomic_wait.h:101".
 inline const explorer::code_place& place_of_call(void* return_address);
 // What is known of a return address.
 struct known_place {
@@ -18,6 +19,7 @@ struct known_place {
     bool is_wrappers = false;        // no frame outside them
     bool decides = false;            // whatever called it
     bool is_by_the_library = false;  // its innermost frame is the standard library's
+    const char* is_inside = "";      // without a frame outside: the header of the library's that it is an algorithm of
 };
 // By the lower bits of the address, the one that was asked for last.
 struct latest_place {
@@ -38,6 +40,8 @@ inline const explorer::code_place& place_of_call(void* return_address) {
 [[nodiscard]] bool is_of_the_program(std::uintptr_t pc);
 // Whether the call itself stands in a header of the standard library (std::mutex::try_lock), and not in C's manner in the program.
 [[nodiscard]] bool is_by_the_library(void* return_address);
+// Whether the call tells of an access to a volatile.
+[[nodiscard]] bool is_of_a_volatile(void* return_address);
 // Whether a file is the standard library's.
 [[nodiscard]] bool is_library(const char* file);
 // "queue.hpp:12", for a person.

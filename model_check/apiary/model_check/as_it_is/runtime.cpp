@@ -350,7 +350,11 @@ void runtime::gives_back(const ex::object& lock) {
         if (v.effects > before) v.effects = visit::none;
 }
 
-void runtime::may_stall(void* pc, const registers& where, const char* operation) {
+void runtime::may_spin(void* pc, const registers& where, const char* operation) {
+    if (!races_are_relaxed_) may_stall(pc, where, operation, true);
+}
+
+void runtime::may_stall(void* pc, const registers& where, const char* operation, bool without_events) {
     if (!concurrent()) return;
     const unsigned t = self();
     modelled_thread& m = threads_[t];
@@ -371,7 +375,7 @@ void runtime::may_stall(void* pc, const registers& where, const char* operation)
         if (v.where == where && std::memcmp(m.kept.at(v.stack), live, bytes) == 0) {
             const iteration around{t, std::exchange(v.index, index), index};
             // While a graph is replayed, what it says is done.
-            if (around.from < index && engine().at_end())
+            if ((around.from < index || without_events) && engine().at_end())
                 ex::stall({could_see_more, &around}, place_of_call(pc), operation);
             return;
         }

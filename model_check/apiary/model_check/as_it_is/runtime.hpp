@@ -199,7 +199,9 @@ public:
     // A condition variable that stands there is destroyed, or made anew.
     void condition_ends(std::uintptr_t address);
     // Gives up an iteration that changed nothing, reads what it read before, and came back to where it was.
-    void may_stall(void* pc, const registers& where, const char* operation);
+    void may_stall(void* pc, const registers& where, const char* operation, bool without_events = false);
+    // The same of a loop around a volatile read, where no event need be.
+    void may_spin(void* pc, const registers& where, const char* operation);
 
     // Whether it is put back before the next execution, or made anew in it. What is not is a library's.
     [[nodiscard]] bool may_be_touched(std::uintptr_t address) const { return shadow_.watches(address); }

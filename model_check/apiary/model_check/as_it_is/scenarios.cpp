@@ -31,6 +31,11 @@ verdict not_instrumented() {
     return v;
 }
 
+namespace {
+constinit bool instrumentation_shows = false;
+}
+void told_that_it_shows() { instrumentation_shows = true; }
+
 verdict run(const scenario& s, const search_options& options) {
     longest_loop = options.loop_seconds;
     heap_is_linked();
@@ -60,7 +65,9 @@ verdict run(const scenario& s, const search_options& options) {
         verdict v = explorer::explore(p, options);
         if (v.result == outcome::fail && v.reason == one_more_thread) continue;
         if (const std::size_t at = v.bound.find("; "); !apiary_sees_values && at != std::string::npos)
-            v.bound.insert(at, "; classes that calls take or return by value, and ends of objects, are not seen");
+            v.bound.insert(at,
+                           "; classes that calls take or return by value, ends of objects, and reads whose value "
+                           "nobody uses, are not seen");
         v.bound +=
             "; at most " + std::to_string(most_failed_tries) + " failures of try_lock in a row on a lock that is held";
         if (options.plain_races_relaxed) {
@@ -69,6 +76,10 @@ verdict run(const scenario& s, const search_options& options) {
                 "seen";
             if (v.mode == "exhaustive") v.mode = "all but plain races";
         }
+        if (instrumentation_shows)
+            v.bound +=
+                "; the program can see that it is instrumented (__has_feature), so that a library may be stronger here "
+                "than as it ships";
         if (apiary_allows_assembly) {
             v.bound += "; assembly is allowed, and what it does is not seen";
             if (v.mode == "exhaustive") v.mode = "all but assembly";
@@ -117,6 +128,11 @@ bool add_twin(const char* name, const char* file, void (*body)(),
 namespace apiary {
 
 namespace as_it_is {
+
+bool program_sees_the_instrumentation() {
+    model::as_it_is::told_that_it_shows();
+    return true;
+}
 
 bool add_scenario(scenario_text text, void (*body)(), bool instrumented, std::source_location at) {
     namespace model = apiary::model;

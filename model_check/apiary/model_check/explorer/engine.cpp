@@ -144,7 +144,7 @@ void engine::reach(const char* name) {
 
 std::string engine::describe(std::uint32_t site) const {
     const site_info& s = sites_[site];
-    return (std::string(s.operation) + " at ").append(place_of(s.at.file_name())) + ":" + std::to_string(s.at.line());
+    return std::string(s.operation) + " at " + place_text(s.at);
 }
 
 run_end engine::run() {
@@ -213,7 +213,7 @@ unsigned engine::pick_next() {
     for (unsigned t = 0; t < program_.threads; ++t) {
         const fiber& f = *fibers_[t];
         if (f.status == state::woken) return t;
-        if (f.status == state::blocked) {
+        if (f.status == state::blocked && !f.pending->stalled) {
             const event& r = g_->threads[t].back();
             if (r.mode == read_mode::wait_rmw && is_event(r.rf)) holder = thread_of(r.rf);
         }
@@ -253,8 +253,7 @@ run_end engine::conclude() {
     bool bounded = false, may_still = false;  // give up
     const auto where = [&](unsigned t) {
         const site_info& site = sites_[fibers_[t]->pending->site];
-        return "thread " + std::to_string(t) + " in " + site.operation + " at " +
-               std::string(place_of(site.at.file_name())) + ":" + std::to_string(site.at.line());
+        return "thread " + std::to_string(t) + " in " + site.operation + " at " + place_text(site.at);
     };
     for (unsigned t = 0; t < program_.threads; ++t) {
         if (fibers_[t]->status == state::finished) continue;

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include <apiary/model_check/explorer/cxx20.hpp>
+
 namespace apiary::model::explorer {
 
 namespace {
@@ -180,6 +182,7 @@ bool searcher::count(run_end end, verdict& into, seen_graphs& seen) {
             ++into.blocked;
             return true;
         case run_end::complete:
+            if (leave_out_what_cxx20_forbids && cxx20_forbids(engine_.current())) return true;
             ++into.executions, ++runs_shown_;
             counts_graph();
             if (program_.outcome != nullptr) ++into.outcomes[std::string(engine_.outcome())];
@@ -345,15 +348,21 @@ void searcher::turn_of(unsigned k, std::uint64_t executions) {
     }
 }
 
-// A failure with fewer events is easier to read. By runs and not by time: the same search tells the same story.
+// A failure with fewer events is easier to read, and one that C++20 allows goes before all that it forbids. By runs and not
+// by time: the same search tells the same story.
 void searcher::minimise(failure& best) {
     constexpr unsigned most_runs = 5'000;
     const std::string kind = kind_of(best.reason);
+    bool best_is_forbidden = cxx20_forbids(best.g);
     engine_.look_beyond(false);
     for (unsigned runs = 0; runs < most_runs && engine_.has_work(); ++runs) {
         if (engine_.explore_next() != run_end::failed) continue;
         const failure& f = engine_.last_failure();
-        if (kind_of(f.reason) == kind && f.g.count() < best.g.count()) best = f;
+        const bool is_better = kind_of(f.reason) == kind && f.g.count() < best.g.count();
+        if (!best_is_forbidden && (!is_better || cxx20_forbids(f.g))) continue;
+        if (best_is_forbidden && !is_better && cxx20_forbids(f.g)) continue;
+        best = f;
+        best_is_forbidden = cxx20_forbids(f.g);
     }
 }
 
@@ -368,6 +377,7 @@ void searcher::draw_shortest() {
 }
 
 void searcher::show(const std::vector<trace_row>& rows) {
+    if (options_.traceless) return;
     const trace_view view = lay_out(rows, program_.threads);
     v_.trace = as_text(view);
     v_.trace_html = as_html(view);
@@ -379,14 +389,23 @@ bool searcher::is_no_finding(const failure& f) {
     return true;
 }
 
+// What RC11 allows and C++20 does not is a false alarm by design.
+void searcher::name_the_model(const graph& g) {
+    if (cxx20_forbids(g))
+        v_.reason +=
+            "; a false alarm by design: RC11 allows this execution, and C++20's order of seq_cst operations forbids it "
+            "([atomics.order] 4)";
+}
+
 void searcher::draw(const failure& f) {
     if (is_no_finding(f)) return;
     const unsigned gave_up = f.g.used(timeouts);
     engine_.allow_timeouts(gave_up);
     along_graph line(f.g, f.thread);
     std::vector<trace_row> rows;
-    const run_end end = engine_.follow(line, &rows);
+    const run_end end = engine_.follow(line, rows_for(rows));
     v_.reason = end == run_end::failed ? engine_.last_failure().reason : f.reason;
+    name_the_model(f.g);
     v_.replay = "x1:" + (gave_up > options_.bounds.timeouts ? "+" + std::to_string(gave_up) + "," : "") + line.token();
     show(rows);
     if (end != run_end::failed) v_.trace += "(the failure did not show again on this line; please report it)\n";
@@ -461,9 +480,12 @@ void searcher::replay() {
     along_token line(std::move(token));
     std::vector<trace_row> rows;
     v_.result = outcome::pass;
-    const run_end end = engine_.follow(line, &rows);
+    const run_end end = engine_.follow(line, rows_for(rows));
     (void)count(end, v_, seen_);
-    if (end == run_end::failed) v_.reason = engine_.last_failure().reason;
+    if (end == run_end::failed) {
+        v_.reason = engine_.last_failure().reason;
+        name_the_model(engine_.last_failure().g);
+    }
     v_.replay = options_.replay;
     show(rows);
     if (line.off()) {

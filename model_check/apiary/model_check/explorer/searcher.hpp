@@ -97,7 +97,9 @@ private:
     void hunt_with_few_preemptions();
     void replay();
     void minimise(failure& best);
+    void name_the_model(const graph& g);
     void show(const std::vector<trace_row>& rows);
+    std::vector<trace_row>* rows_for(std::vector<trace_row>& rows) { return options_.traceless ? nullptr : &rows; }
     void draw(const failure& f);
     bool is_no_finding(const failure& f);
     void draw_shortest();

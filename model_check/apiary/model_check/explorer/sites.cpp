@@ -19,6 +19,17 @@ constexpr std::array<const char*, 8> names{"relaxed", "consume", "acquire", "rel
 
 const char* order_name(unsigned order) { return order < names.size() ? names[order] : ""; }
 
+// Over Sync it is the function's signature, which the reader of a trace does not need.
+const char* inside_of(const std::source_location& at) {
+    return std::string_view(at.function_name()).starts_with("in ") ? at.function_name() : "";
+}
+
+std::string place_text(const std::source_location& at) {
+    std::string text = std::string(place_of(at.file_name())) + ":" + std::to_string(at.line());
+    if (const char* const inside = inside_of(at); inside[0] != '\0') text.append(" ").append(inside);
+    return text;
+}
+
 std::uint32_t site_table::intern(const std::source_location& at, const char* operation, std::uint8_t order,
                                  bool failure) {
     const std::uint64_t key = std::uint64_t{at.line()} << 32 | std::uint64_t{at.column()} << 1 | (failure ? 1U : 0U);

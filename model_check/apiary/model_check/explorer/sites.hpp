@@ -12,6 +12,11 @@ namespace apiary::model::explorer {
 
 const char* order_name(unsigned order);
 
+// "queue.hpp:12"; of code as it is also " in bits/atomic_wait.h:101", where a header of the library's stands between.
+std::string place_text(const std::source_location& at);
+// "in bits/atomic_wait.h:101", or nothing.
+const char* inside_of(const std::source_location& at);
+
 struct site_info {
     std::source_location at;
     const char* operation = "";

@@ -29,6 +29,7 @@ void engine::trace_row_at(std::uint32_t site, std::uint64_t address, std::string
         row.line = sites_[site].at.line();
         row.column = sites_[site].at.column();
         row.operation = sites_[site].operation;
+        row.function = inside_of(sites_[site].at);
     }
     row.object = address;
     row.text = std::move(text);

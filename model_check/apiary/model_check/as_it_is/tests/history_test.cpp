@@ -200,7 +200,7 @@ void scenarios_generated() {
     must(to_owner && from_owner, "the owner hands over, and waits");
     plan.handovers = false;
 
-    for (const apiary::scenarios wrong :
+    for (const apiary::scenarios& wrong :
          {apiary::scenarios{.threads = 1, .operations = 20, .values_alike = true}, apiary::scenarios{.threads = 0},
           apiary::scenarios{.threads = 8}, apiary::scenarios{.operations = 0},
           apiary::scenarios{.threads = 7, .operations = 7}, apiary::scenarios{.threads = 6, .operations = 4}}) {
@@ -233,8 +233,8 @@ struct machine : sequential {
         unsigned k = 0;
         const auto one = [&]<class F, class V>(const apiary::as_it_is::operation<F, V>& o) {
             if (k++ != c.operation) return;
-            if constexpr (requires { Specification::allows(o.name, c.returned); })
-                if (Specification::allows(o.name, c.returned)) return void(good = true);
+            if constexpr (requires { Specification::allows(o.name.at, c.returned); })
+                if (Specification::allows(o.name.at, c.returned)) return void(good = true);
             good = apiary::as_it_is::operation<F, V>::template on<Specification>(&now, c.argument) == c.returned;
         };
         std::apply([&](const auto&... o) { (one(o), ...); }, operations);

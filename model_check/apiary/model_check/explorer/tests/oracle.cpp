@@ -178,7 +178,43 @@ private:
         while (std::next_permutation(order.begin(), order.end()));
     }
 
-    [[nodiscard]] bool consistent() const {
+    // [atomics.order] 4: whether there is an order S. The two halves of a read-modify-write are one operation here.
+    [[nodiscard]] bool has_an_order_of_cxx20() const {
+        const auto partner = [&](std::size_t n) {
+            for (std::size_t m = inits_; m < nodes_.size(); ++m)
+                if (rmw_(n, m) || rmw_(m, n)) return m;
+            return n;
+        };
+        const auto of_operations = [&](const relation& r) {
+            relation all;
+            for (std::size_t a = 0; a < nodes_.size(); ++a)
+                for (std::size_t b = 0; b < nodes_.size(); ++b)
+                    if (r(a, b) && a != b && partner(a) != b)
+                        for (const std::size_t x : {a, partner(a)})
+                            for (const std::size_t y : {b, partner(b)}) all.set(x, y);
+            return all;
+        };
+        const auto sc = [&](std::size_t n) { return n >= inits_ && n < nodes_.size() && nodes_[n].order == seq_cst; };
+        const auto fence = [&](std::size_t n) { return sc(n) && nodes_[n].what == kind::fence; };
+        const relation sb = of_operations(sb_), hb = of_operations(hb_), eco = of_operations(eco_);
+        const relation sw = of_operations(sw_).filter(
+            [&](auto a, auto b) { return sc(a) && sc(b) && !fence(a) && !fence(b); });
+        const relation strongly = (sb | sw | (sb * hb * sb)).closure();
+        const relation s = strongly.filter([&](auto a, auto b) { return sc(a) && sc(b); }) |
+                           eco.filter([&](auto a, auto b) { return sc(a) && sc(b); }) |
+                           (eco * hb).filter([&](auto a, auto b) { return sc(a) && fence(b); }) |
+                           (hb * eco).filter([&](auto a, auto b) { return fence(a) && sc(b); }) |
+                           (hb * eco * hb).filter([&](auto a, auto b) { return fence(a) && fence(b); });
+        relation one_operation = s;  // an edge to a half is one to the other
+        for (std::size_t a = 0; a < nodes_.size(); ++a)
+            for (std::size_t b = 0; b < nodes_.size(); ++b)
+                if (s(a, b))
+                    for (const std::size_t y : {b, partner(b)})
+                        for (const std::size_t x : {a, partner(a)}) one_operation.set(x, y);
+        return !one_operation.closure().reflexive_somewhere();
+    }
+
+    [[nodiscard]] bool consistent() {
         const auto same = [&](std::size_t a, std::size_t b) {
             return nodes_[a].location >= 0 && nodes_[a].location == nodes_[b].location;
         };
@@ -214,8 +250,10 @@ private:
                 }
             }
         }
-        const relation hb = (sb_ | sw).closure();
-        const relation eco = (rf_ | co | rb).closure();
+        hb_ = (sb_ | sw).closure();
+        eco_ = (rf_ | co | rb).closure();
+        sw_ = sw;
+        const relation &hb = hb_, &eco = eco_;
         if (hb.reflexive_somewhere() || (hb * eco).reflexive_somewhere()) return false;
         const relation between = rb * co;
         for (std::size_t a = 0; a < nodes_.size(); ++a)
@@ -256,12 +294,17 @@ private:
             text += std::to_string(per_location_[l].empty() ? 0 : value_[per_location_[l].back()]);
         }
         ++result_.outcomes[text];
+        if (has_an_order_of_cxx20()) {
+            ++result_.graphs_of_cxx20;
+            ++result_.outcomes_of_cxx20[text];
+        }
     }
 
     const program& p_;
     std::vector<node> nodes_;
     std::size_t inits_ = 0;
     relation sb_, rmw_, rf_;
+    relation hb_, eco_, sw_;  // of the graph that was asked last whether it is consistent
     std::vector<std::size_t> rf_of_;
     std::vector<std::uint64_t> value_;
     std::vector<std::vector<std::size_t>> per_location_;

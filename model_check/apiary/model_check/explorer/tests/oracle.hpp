@@ -33,6 +33,9 @@ struct answer {
     std::uint64_t graphs = 0;
     std::map<std::string, std::uint64_t>
         outcomes;  // what each reading instruction saw, thread by thread, then finals -> graphs
+    // Of those, what C++20 allows, too: [atomics.order] 4 by the letter, where light and heavy fences are none.
+    std::uint64_t graphs_of_cxx20 = 0;
+    std::map<std::string, std::uint64_t> outcomes_of_cxx20;
 };
 
 answer enumerate(const program& p);
