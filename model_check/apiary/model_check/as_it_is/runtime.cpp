@@ -373,8 +373,7 @@ bool saw_the_same(const std::vector<ex::event>& events, unsigned before, unsigne
 }
 }  // namespace
 
-void runtime::look_at_write() {
-    const std::size_t words = std::exchange(write_.words, 0);
+void runtime::end_write_of(std::size_t words) {
     if (std::memcmp(write_.before.data(), reinterpret_cast<const void*>(write_.at), words * granule::bytes) != 0)
         ++writer_->effects;
 }
@@ -518,17 +517,16 @@ const ex::event* runtime::may_stall(void* pc, const registers& where, const char
         if (const ex::event* const again = next_of_cut(m, pc, where, operation)) return again;
         m.cut = {};
     }
-    const auto now = [&](std::size_t stack) { return visit{pc, where, stack, m.effects, m.written, index, last}; };
     if (room == nullptr && states == most_states) room = oldest;
     if (room == nullptr) {
-        m.visits.push_back(now(m.kept.add(live, bytes)));
+        m.visits.push_back({pc, where, m.kept.add(live, bytes), m.effects, m.written, index, last});
         return nullptr;
     }
     if (bytes > bytes_of(m, room->where))  // more than what was kept has room for
         room->stack = m.kept.add(live, bytes);
     else
         std::memcpy(m.kept.at(room->stack), live, bytes);
-    *room = now(room->stack);
+    *room = {pc, where, room->stack, m.effects, m.written, index, last};
     return nullptr;
 }
 

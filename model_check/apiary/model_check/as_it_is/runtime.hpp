@@ -176,7 +176,11 @@ public:
     void effect() { ++me().effects; }
     // The write under way has been made: of what stood there already it is no effect.
     [[gnu::always_inline]] void end_write() {
-        if (write_.words != 0) look_at_write();
+        const std::size_t words = std::exchange(write_.words, 0);
+        if (words == 1)
+            writer_->effects += word_at(write_.at) != write_.before.front() ? 1U : 0U;
+        else if (words != 0)
+            end_write_of(words);
     }
     // A lock is an effect that its unlock takes back, where nothing else was one in between.
     void takes(const explorer::object& lock);
@@ -311,10 +315,18 @@ private:
         }
         write_.at = from;
         write_.words = words;
-        std::memcpy(write_.before.data(), reinterpret_cast<const void*>(from), words * granule::bytes);
         writer_ = &m;
+        if (words == 1)
+            write_.before.front() = word_at(from);
+        else
+            std::memcpy(write_.before.data(), reinterpret_cast<const void*>(from), words * granule::bytes);
     }
-    void look_at_write();
+    static std::uint64_t word_at(std::uintptr_t address) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
+        return word;
+    }
+    void end_write_of(std::size_t words);
     [[nodiscard]] round round_since(modelled_thread& m, const visit& before, const registers& where,
                                     unsigned index) const;
     const explorer::event* next_of_cut(modelled_thread& m, void* pc, const registers& where, const char* operation);
