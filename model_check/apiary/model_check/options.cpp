@@ -52,7 +52,8 @@ constexpr named_bound bound_names[] = {{"cas", &choice_bounds::weak_failures, 0}
                                        {"timeout", &choice_bounds::timeouts, 0},
                                        {"spurious", &choice_bounds::spurious_wakes, 0},
                                        {"reuse", &choice_bounds::reuses, 0},
-                                       {"steps", &choice_bounds::steps, 1}};
+                                       {"steps", &choice_bounds::steps, 1},
+                                       {"rounds", &choice_bounds::rounds, 2}};
 constexpr unsigned most_of_a_bound = 60'000;  // events of a thread are numbered in 16 bits
 
 // One NAME=N of the list.
@@ -137,8 +138,9 @@ command parse(int argc, const char* const* argv) {
     const CLI::Option* const bounds =
         read("--bounds", bound, o.bounds,
              "explorer: NAME=N,...: what an execution may contain at most; default "
-             "cas=1,timeout=1,spurious=1,reuse=1,steps=1000 (failures of a weak compare-exchange on a match, "
-             "timeouts, wakes for nothing, reuses of freed memory; steps of a thread, one more is a livelock)")
+             "cas=1,timeout=1,spurious=1,reuse=1,steps=1000,rounds=8 (failures of a weak compare-exchange on a match, "
+             "timeouts, wakes for nothing, reuses of freed memory; steps of a thread, one more is a livelock; of code "
+             "as it is: rounds of a loop that counts which saw the same, before they are cut)")
             ->delimiter(',');
     app.add_option_function<std::string>(
            "--plain-races", [&o](const std::string&) { o.plain_races_relaxed = true; },

@@ -75,13 +75,22 @@ ex::object& at(const volatile T* p, access_kind how, void* pc) {
     return made_runtime->atomic_at<sizeof(T)>(number(p), how, pc);
 }
 
+// As the explorer has it.
+std::uint32_t site_of(const char* operation, std::memory_order order, void* pc) {
+    return runtime::engine().sites().intern(place_of_call(pc), operation, static_cast<std::uint8_t>(order));
+}
+
 template <class T>
 T load(const volatile T* p, int order, void* pc) {
     if (!in_program) return *p;
     const registers where = apiary_registers;
     const outside_program now;
-    the_runtime().may_stall(pc, where, "load");
-    return from_word<T>(ex::load(at(p, access_kind::atomic_read, pc), order_of(order), place_of_call(pc)));
+    runtime& r = the_runtime();
+    const ex::event* const again = r.may_stall(pc, where, "load");
+    ex::object& o = at(p, access_kind::atomic_read, pc);
+    if (again != nullptr && r.reads_again(*again, o, site_of("load", order_of(order), pc)))
+        return from_word<T>(again->value);
+    return from_word<T>(ex::load(o, order_of(order), place_of_call(pc)));
 }
 
 template <class T>
@@ -101,14 +110,19 @@ T change(volatile T* p, int order, void* pc, const char* name, bool may_keep, F 
     if (!in_program) return change_outside(p, f);
     const registers where = apiary_registers;
     const outside_program now;
-    if (may_keep) the_runtime().may_stall(pc, where, name);
+    runtime& r = the_runtime();
+    const ex::event* const again = may_keep ? r.may_stall(pc, where, name) : nullptr;
+    ex::object& o = at(p, access_kind::atomic_write, pc);
+    if (again != nullptr && word(static_cast<T>(f(from_word<T>(again->value)))) == again->value &&
+        r.reads_again(*again, o, site_of(name, order_of(order), pc)))
+        return from_word<T>(again->value);
     const ex::change to{[](const void* closure, std::uint64_t old) {
                             return word(static_cast<T>((*static_cast<const F*>(closure))(from_word<T>(old))));
                         },
                         &f};
     const T old = from_word<T>(
-        ex::read_modify_write(at(p, access_kind::atomic_write, pc), to, order_of(order), place_of_call(pc), name));
-    if (static_cast<T>(f(old)) != old) the_runtime().effect();  // a loop that writes back what it read changes nothing
+        ex::read_modify_write(o, to, order_of(order), place_of_call(pc), name));
+    if (static_cast<T>(f(old)) != old) r.effect();  // a loop that writes back what it read changes nothing
     return old;
 }
 
@@ -127,23 +141,22 @@ bool compare_exchange(volatile T* p, T* expected, T desired, int success, int fa
     const registers where = apiary_registers;
     const outside_program now;
     runtime& r = the_runtime();
-    r.may_stall(pc, where, "compare_exchange");
+    const ex::event* const again = r.may_stall(pc, where, "compare_exchange");
     r.touches(number(expected), sizeof(T), access_kind::read, pc);
     const T wanted = *expected;
     std::uint64_t seen = word(wanted);
-    const bool done = ex::compare_exchange(at(p, access_kind::atomic_write, pc), seen, word(desired), order_of(success),
-                                           order_of(failure), weak, place_of_call(pc));
-    if (done) {
+    ex::object& o = at(p, access_kind::atomic_write, pc);
+    const char* const name = weak ? "compare_exchange_weak" : "compare_exchange_strong";
+    if (again != nullptr && again->value != seen && r.reads_again(*again, o, site_of(name, order_of(success), pc))) {
+        seen = again->value;
+    } else if (ex::compare_exchange(o, seen, word(desired), order_of(success), order_of(failure), weak,
+                                    place_of_call(pc))) {
         if (wanted != desired) r.effect();
         return true;
     }
-    // A write of what stood there is one for races, and changes nothing for a waiting loop.
-    const std::uint64_t effects = r.me().effects;
     r.note_moment();
     r.touches(number(expected), sizeof(T), access_kind::write, pc);
-    const T found = from_word<T>(seen);
-    if (found == wanted) r.me().effects = effects;
-    *expected = found;
+    *expected = from_word<T>(seen);
     return false;
 }
 

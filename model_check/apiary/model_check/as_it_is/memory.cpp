@@ -121,7 +121,7 @@ void runtime::touches_alone(const shadow::range& range, std::uintptr_t address, 
     const granule* const g = shadow_.found_in(range, address);
     if (g == nullptr ? range.is_heap : !g->atomics.empty() || (range.is_heap && (g->given & mask) == 0))
         return touch_bytes(address, static_cast<std::size_t>(std::popcount(mask)), how, pc);
-    note_access(address, how);
+    note_access(address, static_cast<std::size_t>(std::popcount(mask)), how);
 }
 
 // Of the thread's own stack, where nobody else has been: not worth a row of a trace.
@@ -144,7 +144,7 @@ void runtime::touch_bytes(std::uintptr_t address, std::size_t size, access_kind 
     }
     if (has_been_quiet()) fail("endless loop: 50 million plain accesses in a row and no other", pc);
     ex::engine& e = engine();
-    note_access(address, how);
+    note_access(address, size, how);
     if (e.tracing() && !is_private(address) && !is_library(place_of_call(pc).file_name()))
         e.show_plain(
             e.sites().intern(place_of_call(pc), how == access_kind::end ? "end" : (writes(how) ? "write" : "read"),
@@ -191,6 +191,7 @@ void runtime::end_atomics(granule& g, std::uintptr_t base, std::uint8_t mask, ac
             continue;
         }
         if (l.what == role::mutex) engine().lock_ends(l.at->id);
+        if (!on_stack_of(me(), base)) effect();  // another object begins, whatever its first value is
         g.atomics.erase(g.atomics.begin() + static_cast<std::ptrdiff_t>(i));
         if (l.size > granule::bytes)
             std::erase_if(shadow_.at(l.offset < 0 ? base - granule::bytes : base + granule::bytes).atomics,

@@ -4,10 +4,13 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <map>
+#include <string>
 
 #include <apiary/model_check/as_it_is/image.hpp>
 #include <apiary/model_check/as_it_is/places.hpp>
@@ -75,8 +78,9 @@ runtime::runtime() {
     shadow_.watch(blocks_at, block_bytes * ex::max_threads);
 }
 
-void runtime::prepare(const scenario& s, unsigned threads, bool plain_races_relaxed) {
-    races_are_relaxed_ = plain_races_relaxed;
+void runtime::prepare(const scenario& s, unsigned threads, const search_options& options) {
+    races_are_relaxed_ = options.plain_races_relaxed;
+    rounds_ = options.bounds.rounds;
     scenario_ = &s;
     count_ = threads;
 }
@@ -113,6 +117,7 @@ void runtime::before() {
     counted_.clear();
     started_ = joined_ = 0;
     quiet_from_ = 0;
+    write_.words = 0;
     asked_alone_ = 0;
     finished_ = false;
     for (unsigned t = 0; t < count_; ++t) {
@@ -122,13 +127,14 @@ void runtime::before() {
         m.inside = nullptr;
         m.start = nullptr;
         m.starts_at_once = false;
-        m.effects = 0;
+        m.effects = m.written = 0;
         m.clock = 0;
         m.depth = 0;
         m.held.clear();
         m.destroys_counted = 0;
         m.visits.clear();
         m.kept.clear();
+        m.cut = {};
         m.at_end.clear();
         ex::construct_atomic(m.started, true, 0);
         ex::construct_atomic(m.ended, true, 0);
@@ -199,6 +205,7 @@ void runtime::run_body(unsigned t) {
         left = "of another type";
     }
     in_program = false;
+    end_write();
     use_own_block();
     if (!left.empty()) engine().fail("an exception left the thread: " + left);
 }
@@ -329,7 +336,47 @@ bool could_see_more(const void* closure, std::uint64_t) {
 
 // States of a thread at one place that are told from each other: std::lock of n locks goes round in n.
 constexpr unsigned most_states = 4;
+// Rounds of a loop that counts which are cut: a loop that takes more is taken for one that nobody ends.
+constexpr unsigned most_cut = 100'000;
+// Names of operations stay; it is called once in an execution at most.
+const char* name_of_many(const char* operation) {
+    static std::map<std::string, std::string> names;
+    return names.try_emplace(operation, operation + std::string(", more than 100000 times")).first->second.c_str();
+}
+
+// Whether these events only read, or write back what they read: then to one location.
+bool only_reads(const std::vector<ex::event>& events, unsigned from, unsigned to) {
+    bool writes = false, one_location = true;
+    for (unsigned k = from; k < to; ++k) {
+        const ex::event& e = events[k];
+        one_location = one_location && e.slot == events[from].slot;
+        if (e.kind == ex::event_kind::write && k > from && events[k - 1].kind == ex::event_kind::read &&
+            events[k - 1].has(ex::exclusive) && events[k - 1].value == e.value)
+            continue;
+        if (e.kind != ex::event_kind::read || ex::waits(e.mode) || (e.flags & ~ex::exclusive) != 0) return false;
+        writes = writes || e.has(ex::exclusive);
+    }
+    return !writes || one_location;
+}
+
+// Whether a round saw what the one before it saw. What it has written back itself it then reads.
+bool saw_the_same(const std::vector<ex::event>& events, unsigned before, unsigned from, unsigned to) {
+    for (unsigned k = from; k < to; ++k) {
+        const ex::event &old = events[before + k - from], &e = events[k];
+        if (old.kind != e.kind || old.site != e.site || old.slot != e.slot || old.mode != e.mode ||
+            old.flags != e.flags || old.value != e.value)
+            return false;
+        if (e.kind == ex::event_kind::read && e.rf != (e.has(ex::exclusive) ? events[old.index + 1U].id() : old.rf))
+            return false;
+    }
+    return true;
+}
 }  // namespace
+
+void runtime::end_write_of(std::size_t words) {
+    if (std::memcmp(write_.before.data(), reinterpret_cast<const void*>(write_.at), words * granule::bytes) != 0)
+        ++writer_->effects;
+}
 
 void runtime::takes(const ex::object& lock) {
     modelled_thread& m = me();
@@ -351,20 +398,97 @@ void runtime::gives_back(const ex::object& lock) {
 }
 
 void runtime::may_spin(void* pc, const registers& where, const char* operation) {
-    if (!races_are_relaxed_) may_stall(pc, where, operation, true);
+    if (!races_are_relaxed_) (void)may_stall(pc, where, operation, true);
 }
 
-void runtime::may_stall(void* pc, const registers& where, const char* operation, bool without_events) {
-    if (!concurrent()) return;
+namespace {
+std::size_t bytes_of(const modelled_thread& m, const registers& r) {
+    return static_cast<std::size_t>(m.stack + runtime::stack_bytes - reinterpret_cast<const char*>(r.rsp));
+}
+}  // namespace
+
+// The round that ends here, if it began at `before` and did no more than read and count.
+round runtime::round_since(modelled_thread& m, const visit& before, const registers& where, unsigned index) const {
+    round now{before.index, index, {}, m.written - before.written, 0};
+    const auto& events = engine().current().threads[self()];
+    if (now.from >= now.to || before.where.rsp != where.rsp || !only_reads(events, now.from, now.to)) return now;
+    std::size_t moved = 0;
+    const auto differ = [&](const void* a, const void* b, std::size_t bytes, std::size_t first) {
+        for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bytes; i += sizeof(std::uint64_t)) {
+            if (std::memcmp(static_cast<const char*>(a) + i, static_cast<const char*>(b) + i, sizeof(std::uint64_t)) == 0)
+                continue;
+            if (moved == now.moved.size()) return false;
+            now.moved[moved++] = static_cast<std::uint32_t>(first + i / sizeof(std::uint64_t));
+        }
+        return true;
+    };
+    const std::size_t words = sizeof(registers) / sizeof(std::uint64_t);
+    if (!differ(&before.where, &where, sizeof where, 1) ||
+        !differ(m.kept.at(before.stack), reinterpret_cast<const char*>(where.rsp), bytes_of(m, where), 1 + words))
+        return now;
+    const round& old = before.last;
+    const bool goes_on = old.alike != 0 && old.to - old.from == now.to - now.from && old.moved == now.moved &&
+                         old.written == now.written && saw_the_same(events, old.from, now.from, now.to);
+    now.alike = goes_on ? old.alike + 1 : 1;
+    return now;
+}
+
+const ex::event* runtime::next_of_cut(modelled_thread& m, void* pc, const registers& where, const char* operation) {
+    cut_rounds& c = m.cut;
+    const auto& events = engine().current().threads[self()];
+    if (c.at == c.to) {
+        c.at = c.from;
+        const auto* const live = reinterpret_cast<const char*>(where.rsp);
+        const bool in_a_circle = c.done != 0 && c.where == where &&
+                                 std::memcmp(m.kept.at(c.stack), live, bytes_of(m, where)) == 0;
+        if ((in_a_circle || ++c.done > most_cut) && engine().at_end()) {
+            const iteration around{self(), c.from, c.to};
+            ex::stall({could_see_more, &around}, place_of_call(pc), in_a_circle ? operation : name_of_many(operation));
+        }
+        if (std::has_single_bit(c.done)) {
+            if (c.done == 1 || bytes_of(m, where) != bytes_of(m, c.where))
+                c.stack = m.kept.add(live, bytes_of(m, where));
+            else
+                std::memcpy(m.kept.at(c.stack), live, bytes_of(m, where));
+            c.where = where;
+        }
+    }
+    for (const visit& v : m.visits)
+        if (v.pc == pc && v.index == c.at && v.effects == m.effects) return &events[c.at];
+    return nullptr;
+}
+
+bool runtime::reads_again(const ex::event& read, const ex::object& o, std::uint32_t site) {
+    cut_rounds& c = me().cut;
+    if (read.loc == engine().heap().objects[o.id].loc && read.site == site) {
+        c.at += read.has(ex::exclusive) ? 2U : 1U;
+        return true;
+    }
+    c = {};
+    return false;
+}
+
+// What is cut, and why nothing is lost or made up (README.md has the whole of it):
+//
+// *An iteration that comes back to the same state.* It has read, and has written plainly only what stood there. Take it out of
+// the execution, and what is left is one, too: whoever read from those writes reads the same value from the write before them;
+// less happens before, so that a race remains one. An atomic store of the same value is an effect: it is a message of its own
+// in the modification order, which others may read, and synchronise with.
+//
+// *A round of a loop that counts.* Its state differs from the one before in the same few words as that one did, and it saw the
+// same stores. From the round after `rounds_` such ones on, the program is run as it is, and its operations read what they read
+// in the last round, without any event. That is an execution of the program: a cycle of the axioms through a round that has no
+// events goes through one of the last two that have, and so do its races, since no round teaches its thread anything. What is
+// lost are executions in which such a round is the first to see a newer store. The same with fewer rounds before it is an
+// execution that is looked at, and it differs by the count.
+const ex::event* runtime::may_stall(void* pc, const registers& where, const char* operation, bool without_events) {
+    if (!concurrent()) return nullptr;
     const unsigned t = self();
     modelled_thread& m = threads_[t];
-    const auto bytes_of = [&](const registers& r) {
-        return static_cast<std::size_t>(m.stack + stack_bytes - reinterpret_cast<const char*>(r.rsp));
-    };
     const auto* const live = reinterpret_cast<const char*>(where.rsp);
-    const std::size_t bytes = bytes_of(where);
+    const std::size_t bytes = bytes_of(m, where);
     const unsigned index = engine().next_index();
-    visit *room = nullptr, *oldest = nullptr;
+    visit *room = nullptr, *oldest = nullptr, *latest = nullptr;
     unsigned states = 0;
     for (visit& v : m.visits) {
         if (v.pc != pc) continue;
@@ -377,21 +501,37 @@ void runtime::may_stall(void* pc, const registers& where, const char* operation,
             // While a graph is replayed, what it says is done.
             if ((around.from < index || without_events) && engine().at_end())
                 ex::stall({could_see_more, &around}, place_of_call(pc), operation);
-            return;
+            m.cut = {};
+            return nullptr;
         }
         ++states;
         if (oldest == nullptr || v.index < oldest->index) oldest = &v;
+        if (latest == nullptr || v.index > latest->index) latest = &v;
+    }
+    if (m.cut.to != 0 && !without_events) {
+        if (m.cut.to == index && m.cut.effects == m.effects)
+            if (const ex::event* const again = next_of_cut(m, pc, where, operation)) return again;
+        m.cut = {};
+    }
+    round last;
+    if (latest != nullptr) last = round_since(m, *latest, where, index);
+    if (last.alike >= rounds_ && !without_events) {
+        ex::reach(rounds_were_cut);
+        m.cut = {last.from, last.to, last.from, 0, m.effects, {}, 0};
+        if (const ex::event* const again = next_of_cut(m, pc, where, operation)) return again;
+        m.cut = {};
     }
     if (room == nullptr && states == most_states) room = oldest;
     if (room == nullptr) {
-        m.visits.push_back({pc, where, m.kept.add(live, bytes), m.effects, index});
-        return;
+        m.visits.push_back({pc, where, m.kept.add(live, bytes), m.effects, m.written, index, last});
+        return nullptr;
     }
-    if (bytes > bytes_of(room->where))  // more than what was kept has room for
+    if (bytes > bytes_of(m, room->where))  // more than what was kept has room for
         room->stack = m.kept.add(live, bytes);
     else
         std::memcpy(m.kept.at(room->stack), live, bytes);
-    *room = {pc, where, room->stack, m.effects, index};
+    *room = {pc, where, room->stack, m.effects, m.written, index, last};
+    return nullptr;
 }
 
 }  // namespace apiary::model::as_it_is

@@ -48,14 +48,47 @@ extern "C" registers apiary_registers;
             "\n"                                                                               \
             ".size " #called ",.-" #called "\n");
 
+// The words in which a thread differs from what it was: those of `registers`, then of its live stack. 0 ends them.
+using moved_words = std::array<std::uint32_t, 4>;
+
+// A round of a loop: from one visit of an operation to the next.
+struct round {
+    unsigned from = 0, to = 0;  // its events
+    moved_words moved{};
+    std::uint64_t written = 0;  // the sum of the places that it wrote
+    unsigned alike = 0;           // rounds in a row that were like this one, with it; 0: it did more than read and count
+};
+
 // The thread at an operation that may be part of a waiting loop.
 struct visit {
     static constexpr std::uint64_t none = UINT64_MAX;
     void* pc = nullptr;
     registers where{};
-    std::size_t stack = 0;      // what lives on it, in modelled_thread::kept
-    std::uint64_t effects = 0;  // what the thread had changed by then
-    unsigned index = 0;         // of its next event
+    std::size_t stack = 0;        // what lives on it, in modelled_thread::kept
+    std::uint64_t effects = 0;    // what the thread had changed by then
+    std::uint64_t written = 0;  // the sum of the places that it had written
+    unsigned index = 0;           // of its next event
+    round last;                   // that ended here
+};
+
+// Rounds of a loop that counts, once they are cut: each operation reads what it read in the last round that has events.
+struct cut_rounds {
+    unsigned from = 0, to = 0;  // the events of that round; none: no rounds are cut
+    unsigned at = 0;            // the event that the next operation repeats
+    unsigned done = 0;          // rounds
+    std::uint64_t effects = 0;
+    // The state at the beginning of a round, kept anew after 1, 2, 4, 8, … of them: one that comes back is a circle.
+    registers where{};
+    std::size_t stack = 0;
+};
+
+// A plain write under way outside the writer's own stack: what stood in its words. The compiler's call comes before the
+// write, so that the runtime's next entry looks whether the same stands there still.
+struct write_under_way {
+    static constexpr std::size_t most = 8;
+    std::uintptr_t at = 0;
+    std::size_t words = 0;
+    std::array<std::uint64_t, most> before{};
 };
 
 // Bytes behind each other; none goes before all do.
@@ -87,7 +120,7 @@ struct modelled_thread {
     void *argument = nullptr, *result = nullptr;
     explorer::object started{}, ended{};
     bool starts_at_once = false;  // before thread 0 had any event: it waits for none
-    std::uint64_t effects = 0;
+    std::uint64_t effects = 0, written = 0;
     std::int64_t clock = 0;
     // Return addresses of the functions under way: the outermost ones, where there are more. Kept without any allocation,
     // since the program runs meanwhile.
@@ -97,6 +130,7 @@ struct modelled_thread {
     unsigned destroys_counted = 0;
     std::vector<visit> visits;
     byte_store kept;                                        // the stacks of visits
+    cut_rounds cut;
     std::vector<std::pair<void (*)(void*), void*>> at_end;  // destructors of thread-local objects
 };
 
@@ -122,7 +156,7 @@ public:
 
     runtime();
 
-    void prepare(const scenario& s, unsigned threads, bool plain_races_relaxed);
+    void prepare(const scenario& s, unsigned threads, const search_options& options);
     // The explorer's program, in its phases.
     void before();
     void thread(unsigned i);
@@ -140,6 +174,14 @@ public:
     [[nodiscard]] bool concurrent() const { return !engine().sequential(); }
     [[nodiscard]] static explorer::engine& engine() { return *explorer::engine::active(); }
     void effect() { ++me().effects; }
+    // The write under way has been made: of what stood there already it is no effect.
+    [[gnu::always_inline]] void end_write() {
+        const std::size_t words = std::exchange(write_.words, 0);
+        if (words == 1)
+            writer_->effects += word_at(write_.at) != write_.before.front() ? 1U : 0U;
+        else if (words != 0)
+            end_write_of(words);
+    }
     // A lock is an effect that its unlock takes back, where nothing else was one in between.
     void takes(const explorer::object& lock);
     void gives_back(const explorer::object& lock);
@@ -158,7 +200,7 @@ public:
         granule& g = shadow_.in(*range, address);
         take_in(g, range->is_heap, {pc, moment_, mask, how}, how);
         if (!g.atomics.empty()) end_atomics(g, address - offset, mask, how);
-        note_access(address, how);
+        note_access(address, size, how);
     }
     // An atomic of the program, where nothing of the thread was since it went on.
     template <std::size_t size>
@@ -198,10 +240,16 @@ public:
     explorer::object& locate(std::uintptr_t address, std::size_t size, role what, access_kind how, void* pc);
     // A condition variable that stands there is destroyed, or made anew.
     void condition_ends(std::uintptr_t address);
-    // Gives up an iteration that changed nothing, reads what it read before, and came back to where it was.
-    void may_stall(void* pc, const registers& where, const char* operation, bool without_events = false);
+    // Gives up an iteration that changed nothing, reads what it read before, and came back to where it was. Not null: a
+    // round of a loop that counts is cut, and the operation may read again what this event has read.
+    const explorer::event* may_stall(void* pc, const registers& where, const char* operation,
+                                     bool without_events = false);
     // The same of a loop around a volatile read, where no event need be.
     void may_spin(void* pc, const registers& where, const char* operation);
+    // Whether it does, by the same operation at the same location; then the next one may.
+    [[nodiscard]] bool reads_again(const explorer::event& read, const explorer::object& o, std::uint32_t site);
+    // A name of explorer::reach() that a verdict's bound takes the place of.
+    static constexpr const char* rounds_were_cut = "rounds of a loop were cut";
 
     // Whether it is put back before the next execution, or made anew in it. What is not is a library's.
     [[nodiscard]] bool may_be_touched(std::uintptr_t address) const { return shadow_.watches(address); }
@@ -250,10 +298,41 @@ private:
     }
     [[noreturn]] void asks_too_often_alone(void* pc);
     void check_touch(granule& g, bool on_heap, touch now);
-    [[gnu::always_inline]] void note_access(std::uintptr_t address, access_kind how) {
-        if (plain_write(how) && address - reinterpret_cast<std::uintptr_t>(me().stack) >= stack_bytes) effect();
+    [[gnu::always_inline]] void note_access(std::uintptr_t address, std::size_t size, access_kind how) {
+        if (plain_write(how)) begin_write(me(), address, size, how);
         engine().asked(law_kind::race);
     }
+    static bool on_stack_of(const modelled_thread& m, std::uintptr_t address) {
+        return address - reinterpret_cast<std::uintptr_t>(m.stack) < stack_bytes;
+    }
+    [[gnu::always_inline]] void begin_write(modelled_thread& m, std::uintptr_t address, std::size_t size,
+                                            access_kind how) {
+        m.written += address;
+        if (on_stack_of(m, address)) return;  // it shows in what is compared
+        end_write();
+        const std::uintptr_t from = address & ~std::uintptr_t{granule::bytes - 1};
+        const std::size_t words = (address + size - from + granule::bytes - 1) / granule::bytes;
+        if (how != access_kind::write || words > write_under_way::most) {
+            ++m.effects;
+            return;
+        }
+        write_.at = from;
+        write_.words = words;
+        writer_ = &m;
+        if (words == 1)
+            write_.before.front() = word_at(from);
+        else
+            std::memcpy(write_.before.data(), reinterpret_cast<const void*>(from), words * granule::bytes);
+    }
+    static std::uint64_t word_at(std::uintptr_t address) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
+        return word;
+    }
+    void end_write_of(std::size_t words);
+    [[nodiscard]] round round_since(modelled_thread& m, const visit& before, const registers& where,
+                                    unsigned index) const;
+    const explorer::event* next_of_cut(modelled_thread& m, void* pc, const registers& where, const char* operation);
     // Of thread 0 before it had any event, and the thread was started since.
     static bool was_before_start(const touch& x, unsigned thread) {
         return x.thread() == 0 && x.when() == 1 && thread > x.started();
@@ -298,6 +377,9 @@ private:
     std::uint64_t moment_ = 0;      // what its accesses have in common
     unsigned asked_alone_ = 0;      // atomic operations before the threads
     std::uint64_t quiet_from_ = 0;  // what `entries` was at the last event
+    write_under_way write_;
+    modelled_thread* writer_ = nullptr;
+    unsigned rounds_ = 0;  // of a loop that counts, before they are cut
     shadow shadow_;
     std::vector<std::uintptr_t> atomics_;  // granules in which a location was made
     std::deque<explorer::object> objects_;
@@ -318,7 +400,9 @@ inline runtime& the_runtime() { return made_runtime != nullptr ? *made_runtime :
 class outside_program {
 public:
     outside_program() : was_(std::exchange(in_program, false)) {
-        if (was_) ++entries;
+        if (!was_) return;
+        ++entries;
+        made_runtime->end_write();
     }
     ~outside_program() {
         if (!was_) return;

@@ -55,13 +55,13 @@ verdict run(const scenario& s, const search_options& options) {
     p.left = use_own_block;
     p.recognised =
         "a loop that waits is recognised where it comes back with the same registers and stack, and has changed "
-        "nothing "
-        "(a count of its rounds is a change). Remedy, where it ends later: --bounds steps=";
+        "nothing; one that counts, where its rounds read the same and do no more. Remedy, where it ends later: --bounds "
+        "steps=";
     if (s.outcome != nullptr)
         p.outcome = [](void*, std::array<char, 128>& buffer) { return the_runtime().outcome(buffer); };
     p.no_finding = one_more_thread;
     for (p.threads = s.threads;; ++p.threads) {
-        the_runtime().prepare(s, p.threads, options.plain_races_relaxed);
+        the_runtime().prepare(s, p.threads, options);
         verdict v = explorer::explore(p, options);
         if (v.result == outcome::fail && v.reason == one_more_thread) continue;
         if (const std::size_t at = v.bound.find("; "); !apiary_sees_values && at != std::string::npos)
@@ -70,6 +70,9 @@ verdict run(const scenario& s, const search_options& options) {
                            "nobody uses, are not seen");
         v.bound +=
             "; at most " + std::to_string(most_failed_tries) + " failures of try_lock in a row on a lock that is held";
+        if (v.reached.erase(runtime::rounds_were_cut) != 0)
+            v.bound += "; a loop that only counts is cut after " + std::to_string(options.bounds.rounds) +
+                       " rounds that saw the same, and runs on as if the others saw it, too (--bounds rounds=)";
         if (options.plain_races_relaxed) {
             v.bound +=
                 "; plain races are gone on from, and values that only another order of plain accesses shows are not "

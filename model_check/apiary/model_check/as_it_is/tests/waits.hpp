@@ -5,8 +5,22 @@
 
 namespace waits {
 
-enum class op : std::uint8_t { try_until_locked, poll, set, lock_both, spin_on_a_bit, try_once, lock, count };
-constexpr unsigned ops = 8;
+enum class op : std::uint8_t {
+    try_until_locked,
+    poll,
+    set,
+    lock_both,
+    spin_on_a_bit,
+    try_once,
+    lock,
+    count,
+    keep,           // what it has seen, in memory of others
+    look,           // and count
+    keep_and_look,  // at two words
+    rise,           // in the third round to another value, and tell others so
+    tell
+};
+constexpr unsigned ops = 13;
 
 struct action {
     op what;

@@ -17,6 +17,22 @@ struct shared {
     std::atomic<unsigned> word{0};
     unsigned visits_of_the_word = 0;  // guarded by its lowest bit
     std::atomic<unsigned> owners{1};
+    std::atomic<unsigned> told[2] = {0, 0}, data[2] = {0, 0};
+    unsigned kept[program::most_threads] = {0, 0, 0};  // each its thread's own
+};
+
+// Rounds are counted: up to a bound, or in a circle of five.
+class counter {
+public:
+    explicit counter(unsigned rounds) : rounds_(rounds) {}
+    bool next() {
+        ++n_;
+        if (rounds_ == 0) n_ %= 5;
+        return rounds_ == 0 || n_ != rounds_;
+    }
+
+private:
+    unsigned n_ = 0, rounds_;
 };
 
 // std::lock with a bound; false: it gave up.
@@ -113,6 +129,47 @@ bool does(unsigned t, const action& a, shared& s, unsigned rounds) {
             saw(t, s.visits[i]++);
             return true;
         }
+        case op::keep:
+            s.kept[t] = 0;
+            if (rounds == 0) {
+                while (s.kept[t] == 0) s.kept[t] = s.told[i].load(std::memory_order_acquire);
+            } else {
+                unsigned n = 0;
+                while (n < rounds && s.kept[t] == 0) s.kept[t] = s.told[i].load(std::memory_order_acquire), ++n;
+                if (s.kept[t] == 0) return false;
+            }
+            saw(t, 40 + s.data[i].load(std::memory_order_relaxed));
+            return true;
+        case op::look:
+            for (counter c(rounds); s.told[i].load(std::memory_order_acquire) == 0;)
+                if (!c.next()) return false;
+            saw(t, 40 + s.data[i].load(std::memory_order_relaxed));
+            return true;
+        case op::keep_and_look: {
+            const auto look = [&](unsigned at) {
+                s.kept[t] = s.told[at].load(std::memory_order_relaxed);
+                return s.kept[t] != 0;
+            };
+            for (counter c(rounds); !look(i) && !look(1 - i);)
+                if (!c.next()) return false;
+            saw(t, 50 + s.data[i].load(std::memory_order_relaxed));
+            return true;
+        }
+        case op::rise:
+            s.kept[t] = 0;
+            for (unsigned n = 0; s.told[i].load(std::memory_order_acquire) == 0; n += n < 9 ? 1 : 0) {
+                if (rounds != 0 && n == rounds) return false;
+                if (n == 2) s.told[1 - i].fetch_add(1, std::memory_order_release);
+                s.kept[t] = n / 2;
+                if (rounds != 0 && s.kept[t] == 2 && s.data[i].load(std::memory_order_relaxed) == 0)
+                    s.data[i].store(5, std::memory_order_relaxed);
+            }
+            saw(t, 60 + s.data[i].load(std::memory_order_relaxed));
+            return true;
+        case op::tell:
+            s.data[i].store(t + 1, std::memory_order_relaxed);
+            saw(t, 70 + s.told[i].fetch_add(1, std::memory_order_release));
+            return true;
     }
     return false;
 }
