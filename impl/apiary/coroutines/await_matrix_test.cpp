@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -46,6 +47,7 @@ struct steered_timers {
     };
     std::int64_t now_ns() const { return now; }
     void at(std::int64_t, timed& t, job<>& what) {
+        if (meanwhile) std::exchange(meanwhile, nullptr)(what);
         if (no_memory) throw std::bad_alloc();
         if (over) return (void)what.drop();
         t.what = &what;
@@ -65,6 +67,7 @@ struct steered_timers {
     }
     std::int64_t now = 0;
     bool no_memory = false, over = false;
+    std::function<void(job<>&)> meanwhile;  // while the next timer is begun; it may end the job
     std::vector<timed*> pending;
 };
 
@@ -397,6 +400,7 @@ const await awaits[] = {
 };
 
 // What happens, a letter each:
+//   N no memory, and what one waits for is provided while a timer is begun   W no memory, and the timer's job is dropped
 //   B begins to wait, stoppable   2 another begins, which no stop reaches   P what one waits for is provided
 //   S stop   C close   T its time comes   Z no time at all   E the service ends   M no memory for a timer
 //   R those that were let go on run   D they are dropped   X the frame of B goes while it waits
@@ -472,6 +476,10 @@ const situation situations[] = {
     {"no_memory_and_stopped_before", "MSBP", timed, no_memory, none, one},
     {"no_memory_and_there", "MPB", timed, done, none, nothing},
     {"no_memory_for_the_other", "BM2PR", timed, done, no_memory, nothing},
+    {"no_memory_and_the_job_was_dropped", "WBP", timed, no_memory, none, one},
+    {"no_memory_and_the_job_was_dropped_and_stopped_before", "WSBP", timed, no_memory, none, one},
+    {"no_memory_and_provided_meanwhile", "NB", limited, done, none, nothing},
+    {"no_memory_and_provided_meanwhile_and_stopped_before", "SNB", limited, done, none, nothing},
     {"the_service_over", "EBP", timed, cancelled, none, one},
     {"the_service_over_and_stopped_before", "ESBP", timed, cancelled, none, one},
     {"the_service_over_and_there", "EPB", timed, done, none, nothing},
@@ -528,6 +536,14 @@ struct await_matrix : testing::TestWithParam<cell> {
             case 'M':
                 s.timers.no_memory = true;
                 return;
+            case 'N':
+                s.timers.meanwhile = [&s](job<>&) { s.provide(); };
+                s.timers.no_memory = true;
+                return;
+            case 'W':
+                s.timers.meanwhile = [](job<>& j) { (void)j.drop(); };
+                s.timers.no_memory = true;
+                return;
             case 'R':
                 return (void)s.home.run_all();
             case 'D':
@@ -556,10 +572,10 @@ TEST_P(await_matrix, gives_the_one_answer_that_is_allowed_and_loses_nothing) {
     EXPECT_EQ(second.how, in->second);
     EXPECT_EQ(first.times, in->first == none ? 0 : 1);
     EXPECT_EQ(second.times, in->second == none ? 0 : 1);
-    const bool must_wait = script.substr(0, script.find('B')).find_first_of("PSCZEM") == std::string_view::npos;
+    const bool must_wait = script.substr(0, script.find('B')).find_first_of("PSCZEMNW") == std::string_view::npos;
     EXPECT_EQ(suspended, must_wait) << "what need not wait, or cannot, is over where it stands";
     std::size_t left = in->left == one || (in->left == one_if_returned && (a->traits & returns) != 0) ? 1 : 0;
-    if ((a->traits & consumes) == 0) left = script.find('P') == std::string_view::npos ? 0 : 1;
+    if ((a->traits & consumes) == 0) left = script.find_first_of("PN") == std::string_view::npos ? 0 : 1;
     (void)of->home.run_all();
     EXPECT_EQ(of->left(), left);
     (void)of->home.run_all();
@@ -571,6 +587,37 @@ TEST_P(await_matrix, gives_the_one_answer_that_is_allowed_and_loses_nothing) {
 INSTANTIATE_TEST_SUITE_P(each, await_matrix, testing::ValuesIn(cells()), [](const testing::TestParamInfo<cell>& c) {
     return std::string(c.param.of->name) + "_" + c.param.in->name;
 });
+
+// The time comes while its select looks at the arms after it, and what these wait for comes just before: it stays.
+template <class Awaitable>
+plain_coroutine<> selects_time_or(coroutine_place<>, steered_timers& t, Awaitable (*of)(void*), void* from, std::size_t& won) {
+    auto r = co_await apiary::select(apiary::after(t, 10ns), of(from));
+    won = r.index();
+}
+template <class Awaitable>
+void the_time_was_first(subject& s, Awaitable (*of)(void*), void* from, std::size_t left) {
+    std::size_t won = 9;
+    s.timers.meanwhile = [&s](job<>& time) {
+        s.provide();
+        (void)time.run();
+        s.timers.over = true;  // nothing more to be begun
+    };
+    selects_time_or({s.home}, s.timers, of, from, won);
+    s.home.run_all();
+    EXPECT_EQ(won, 0U);
+    EXPECT_EQ(s.left(), left) << "given to one that had gone on elsewhere";
+}
+
+TEST(selecting, an_arm_that_could_be_had_when_another_had_won_takes_nothing) {
+    selects_permit p;
+    the_time_was_first<permits::acquiring_permit>(p, [](void* of) { return static_cast<permits*>(of)->acquire_permit(); }, &p.of, 1);
+    selects_lock m;
+    the_time_was_first<async_mutex<>::locking>(m, [](void* of) { return static_cast<async_mutex<>*>(of)->lock(); }, &m.of, 1);
+    selects_event e;
+    the_time_was_first<async_event<>::awaiting>(e, [](void* of) { return static_cast<async_event<>*>(of)->wait(); }, &e.of, 1);
+    selects_receive c;
+    the_time_was_first<values::receive_call>(c, [](void* of) { return static_cast<values*>(of)->receive(); }, &c.of, 1);
+}
 
 // Guards as values: what is assigned over is given back, what is moved from holds nothing, and a self-move changes nothing.
 template <class Guard, class Take, class Free>
