@@ -13,6 +13,7 @@
 //   resume_later   a home that keeps the jobs until the test runs or drops them; one thread
 #pragma once
 
+#include <algorithm>
 #include <coroutine>
 #include <cstddef>
 #include <deque>
@@ -68,7 +69,9 @@ struct plain_coroutine {
             Sync::set_current(static_cast<promise_type*>(made));
             return made;
         }
+        // Overwritten: what is still in a list when its frame goes is found without a sanitizer, too.
         static void operator delete(void* p, std::size_t bytes) {
+            if constexpr (!Sync::checked) std::fill_n(static_cast<volatile unsigned char*>(p), bytes, 0xdd);
             Sync::deallocate(p, bytes, alignof(std::max_align_t));
         }
         plain_coroutine get_return_object() {
