@@ -5,7 +5,7 @@ function(apiary_add_stress name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE apiary::apiary apiary::stress_harness
-    $<TARGET_NAME_IF_EXISTS:apiary_warnings> $<TARGET_NAME_IF_EXISTS:apiary_sanitizers> ${arg_LIBRARIES})
+    $<TARGET_NAME_IF_EXISTS:apiary_warnings> $<TARGET_NAME_IF_EXISTS:apiary_stress_sanitizers> ${arg_LIBRARIES})
   apiary_register(stress ${name})
   add_test(NAME ${name} COMMAND ${name} --seconds 1 --seed 1 --threads 6)
   add_test(NAME ${name}.one_cpu COMMAND ${name} --seconds 1 --seed 2 --threads 4 --one-cpu)
