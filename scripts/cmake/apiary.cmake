@@ -18,26 +18,34 @@ target_compile_options(apiary_warnings INTERFACE
 
 # -g1 has the lines that a report names. One test file of the hive, seconds of processor time to compile: asan-ubsan 82 by
 # -O2 -g and 12 by -Og -g1, tsan 12 by -O2 -g and 6 by -O1 -g1; eight together: tsan 25 by -O1, 18 by -Og.
-add_library(apiary_sanitizers INTERFACE)
-if(APIARY_SANITIZE STREQUAL "thread")
-  target_compile_options(apiary_sanitizers INTERFACE -fsanitize=thread -fno-omit-frame-pointer -g1)
-  target_link_options(apiary_sanitizers INTERFACE -fsanitize=thread)
-  # ThreadSanitizer does not model fences, and g++ says so at each. Here payloads travel by release
-  # stores and acquire loads; fences only order store buffering, which no race detector looks at.
-  target_compile_options(apiary_sanitizers INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
-elseif(APIARY_SANITIZE STREQUAL "address-undefined")
-  target_compile_options(apiary_sanitizers INTERFACE
-    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
-  # Functions of the run-time library look at accesses, in place of their code at each: they see the same, at less to compile.
-  target_compile_options(apiary_sanitizers INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=asan-instrumentation-with-call-threshold=0>)
-  # Null pointers and alignment are asked about at each access and each call of a member: a quarter of what it takes to compile.
-  if(APIARY_SANITIZE_WITHOUT)
-    target_compile_options(apiary_sanitizers INTERFACE -fno-sanitize=${APIARY_SANITIZE_WITHOUT})
+function(apiary_add_sanitizers name what)
+  add_library(${name} INTERFACE)
+  if(what STREQUAL "thread")
+    target_compile_options(${name} INTERFACE -fsanitize=thread -fno-omit-frame-pointer -g1)
+    target_link_options(${name} INTERFACE -fsanitize=thread)
+    # ThreadSanitizer does not model fences, and g++ says so at each. Here payloads travel by release
+    # stores and acquire loads; fences only order store buffering, which no race detector looks at.
+    target_compile_options(${name} INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
+  elseif(what STREQUAL "address-undefined")
+    target_compile_options(${name} INTERFACE
+      -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+    # Functions of the run-time library look at accesses, in place of their code at each: they see the same, at less to compile.
+    target_compile_options(${name} INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=asan-instrumentation-with-call-threshold=0>)
+    # Null pointers and alignment are asked about at each access and each call of a member: a quarter of what it takes to compile.
+    if(APIARY_SANITIZE_WITHOUT)
+      target_compile_options(${name} INTERFACE -fno-sanitize=${APIARY_SANITIZE_WITHOUT})
+    endif()
+    target_link_options(${name} INTERFACE -fsanitize=address,undefined)
+  elseif(what)
+    message(FATAL_ERROR "the sanitizer is '${what}'; it can be thread, address-undefined or empty")
   endif()
-  target_link_options(apiary_sanitizers INTERFACE -fsanitize=address,undefined)
-elseif(APIARY_SANITIZE)
-  message(FATAL_ERROR "APIARY_SANITIZE is '${APIARY_SANITIZE}'; it can be thread, address-undefined or empty")
+endfunction()
+apiary_add_sanitizers(apiary_sanitizers "${APIARY_SANITIZE}")
+# Of the stress programs: the preset `logic` has these alone under ThreadSanitizer.
+if(NOT DEFINED APIARY_STRESS_SANITIZE)
+  set(APIARY_STRESS_SANITIZE "${APIARY_SANITIZE}")
 endif()
+apiary_add_sanitizers(apiary_stress_sanitizers "${APIARY_STRESS_SANITIZE}")
 
 file(READ ${PROJECT_SOURCE_DIR}/impl/apiary/version.hpp version_header)
 string(REGEX MATCH "library_version\\[\\] = \"([0-9.]+)\"" _ "${version_header}")

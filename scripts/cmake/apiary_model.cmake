@@ -59,6 +59,7 @@ endfunction()
 
 function(apiary_add_exhibit name)
   apiary_add_check_program(${name} ${ARGN} LABELS museum REQUIRES qualified_engines)
+  apiary_register(logic ${name})  # for the checks beside the exhibits, which are of the shipped headers
   if(COMMAND apiary_compile_together)  # in this tree
     apiary_compile_together(${name})
   endif()

@@ -4,7 +4,7 @@
 #
 # The package holds what the configuration builds: headers always; the checkers, the stress harness and the subjects'
 # harness where APIARY_MODEL_CHECKS, APIARY_STRESS and APIARY_BENCH are on. model_check/outside_example uses it.
-set(APIARY_PACKAGE_PARTS apiary apiary_warnings apiary_sanitizers)
+set(APIARY_PACKAGE_PARTS apiary apiary_warnings apiary_sanitizers apiary_stress_sanitizers)
 foreach(part apiary_relacy apiary_trace_table apiary_job apiary_explorer apiary_model_engine apiary_as_it_is apiary_stress_harness
     apiary_bench_harness)
   if(TARGET ${part})

@@ -7,7 +7,7 @@ function(apiary_add_stress name)
   add_executable(${name} ${arg_SOURCES})
   target_compile_options(${name} PRIVATE ${APIARY_AS_SHIPPED})
   target_link_libraries(${name} PRIVATE apiary::apiary apiary::stress_harness
-    $<TARGET_NAME_IF_EXISTS:apiary_warnings> $<TARGET_NAME_IF_EXISTS:apiary_sanitizers> ${arg_LIBRARIES})
+    $<TARGET_NAME_IF_EXISTS:apiary_warnings> $<TARGET_NAME_IF_EXISTS:apiary_stress_sanitizers> ${arg_LIBRARIES})
   apiary_register(stress ${name})
   set(seconds 1)
   if(APIARY_SANITIZE)

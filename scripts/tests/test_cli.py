@@ -96,7 +96,8 @@ class UnknownNames(TreeCase):
             self.refused("prove", "--no-build", "--mutate", given, seen=given, exists=["FILE:LINE", "--inventory"])
 
     def test_options_of_the_other_kind_of_mutants(self) -> None:
-        for words, seen in ((["--list"], "--list without --logic"), (["--share", "0.1"], "--share without --logic"),
+        for words, seen in ((["--list"], "--list without --logic"), (["--share", "1/6"], "--shard without --logic"),
+                            (["--draw", "2"], "--draw without --logic"), (["--killers", "x"], "--killers without --logic"),
                             (["--logic", "--inventory"], "--inventory with --logic")):
             self.refused("mutate", "--no-build", *words, seen=seen, exists=["mutate --logic --list"])
         self.refused("mutate", "--longer", "soon", seen="--longer soon", exists=["5s"])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import csv
+import datetime
+import io
 import json
 import subprocess
 import unittest
@@ -13,7 +17,10 @@ from unittest import mock
 
 from apiary_cli.base import proc
 from apiary_cli.base.errors import Fault
-from apiary_cli.verify import logic, logic_run
+from apiary_cli.verbs import mutate
+from apiary_cli.verify import logic, logic_run, verification
+
+from .support import TreeCase
 
 HEADER = """\
 // A header.
@@ -78,23 +85,53 @@ class Rules(unittest.TestCase):
         self.assertEqual(changes("turned round"),
                          [("total_ += n;", "total_ -= n;"), ("++calls_;", "--calls_;"), ("--n;", "++n;")])
 
-    def test_the_committed_headers_give_enough_and_at_least_three_each(self) -> None:
-        drawn = logic.catalogue()
-        self.assertGreaterEqual(len(drawn), 150)
-        each = Counter(m.file for m in drawn)
-        for path in logic.headers():
-            file = str(path.relative_to(logic.repo.ROOT))
-            most = len(logic.candidates(file, path.read_text())) - sum(key[0] == file for key in logic.left_out())
-            self.assertGreaterEqual(each[file], min(3, most), file)
-        self.assertEqual(drawn, logic.catalogue(), "the same each time")
+    def test_pushes_are_turned_round_where_the_list_has_both_ends(self) -> None:
+        for also, seen in (("", []), ("void keep(int n) { kept_.push_front(n); }", ["kept_.push_back(n);"])):
+            text = HEADER.replace("total_ += n;", "kept_.push_back(n); other.push_back(n);").replace("int total_ = 0;", also)
+            self.assertEqual([m.put for m in logic.candidates("impl/x.hpp", text) if m.put == "kept_.push_back(n);"], seen)
+            self.assertEqual([m.code for m in logic.candidates("impl/x.hpp", text) if "push_front" in m.put and m.rule == "another call"],
+                             ["kept_.push_back(n);"] if also else [])
+
+    def test_what_could_not_be_compiled_is_not_made(self) -> None:
+        def of(text: str) -> list[tuple[str, str, str]]:
+            return [(m.rule, m.code, m.put) for m in logic.candidates("impl/x.hpp", HEADER.replace("total_ += n;", text))]
+
+        clause = [code for rule, code, _ in of("if (c >= '0' && s != \"-\") total_ += n;") if rule == "clause dropped"]
+        self.assertEqual(clause[2:], ["c >= '0'", 's != "-"'], "a literal is a part of its clause")
+        self.assertNotIn("turned round", [rule for rule, code, _ in of('name += "x"; std::string to; to += c;') if "to" in code or "x" in code])
+        guard = of("const struct guard { ~guard() { f(); } } at_end{g()};")
+        self.assertFalse([code for _, code, _ in guard if code.startswith("at_end")], guard)
+
+    def test_the_committed_headers_give_enough_and_each_mutant_has_a_name_of_its_own(self) -> None:
+        mutants = logic.catalogue()
+        self.assertGreaterEqual(len(mutants), 6000)
+        self.assertEqual([key for key, times in Counter(m.key for m in mutants).items() if times > 1], [])
+        self.assertEqual(mutants, logic.catalogue(), "the same each time")
         self.assertEqual(logic.idle_exclusions(), [])
         for file in logic.no_logic():
             self.assertTrue((logic.repo.ROOT / file).exists(), file)
 
-    def test_a_draw_does_not_change_with_another_function(self) -> None:
-        more = made() + [logic.Mutant("impl/x.hpp", 9000, 9010, "statement", "dropped", "x::other", "f();", "", 99)]
-        before = {m.key for m in logic.draw(made(), [], 1, 0.5, 1)}
-        self.assertLessEqual(len(before - {m.key for m in logic.draw(more, [], 1, 0.5, 1)}), 1)
+    def test_every_mutant_is_in_one_part_of_as_many_as_you_like(self) -> None:
+        mutants = logic.catalogue()
+        for of in (1, 6, 7):
+            sizes = [sum(logic.Part(k, of).has(m) for m in mutants) for k in range(1, of + 1)]
+            self.assertEqual(sum(sizes), len(mutants))
+            self.assertTrue(all(any(logic.Part(k, of).has(m) for k in range(1, of + 1)) for m in mutants))
+            self.assertLess(max(sizes) - min(sizes), len(mutants) / of / 5, sizes)
+
+    def test_what_is_added_moves_no_other_mutant(self) -> None:
+        lots = {m.key: m.lot for m in made()}
+        more = HEADER.replace("int total_", "int more() { f(); return 3; }\n    int total_").replace("    int add", "\n\n    int add")
+        later = {m.key: m.lot for m in logic.candidates("impl/x.hpp", more)}
+        self.assertGreater(len(later), len(lots))
+        self.assertEqual({key: later[key] for key in lots}, lots)
+
+    def test_nights_a_day_or_a_week_apart_come_to_all_draws(self) -> None:
+        first = datetime.date(2026, 11, 27)
+        for step in (1, 7):
+            days = [first + datetime.timedelta(step * i) for i in range(logic.DRAWS)]
+            self.assertEqual(sorted(logic.draw_of(day).number for day in days), list(range(1, logic.DRAWS + 1)))
+        self.assertEqual(logic.draw_of(first).of, logic.DRAWS)
 
     def test_a_written_mutant_names_one_place(self) -> None:
         with TemporaryDirectory() as folder:
@@ -127,10 +164,7 @@ class Rendered(unittest.TestCase):
             root = Path(folder)
             (root / "apiary").mkdir()
             (root / "apiary" / "logic_mutant.hpp").write_text(logic.support(4096))
-            kept: list[logic.Mutant] = []
-            for m in mutants:
-                if not any(logic.crosses(m, other) for other in kept):
-                    kept.append(m)
+            kept = mutants
             text = logic.rendered(source, list(enumerate(kept)))
             self.assertEqual(text.count("\n"), source.count("\n"), "line for line")
             (root / "x.hpp").write_text(text)
@@ -149,7 +183,25 @@ class Rendered(unittest.TestCase):
             self.assertEqual(by_change["another call", "waiters_.notify_all();"], "6 3 1 1")
             self.assertEqual(by_change["one less", "2"], "3 3 1 2")
 
-    def test_what_is_drawn_compiles(self) -> None:
+    def test_swaps_with_both_neighbours_stand_side_by_side(self) -> None:
+        """Compiled, too: one statement is swapped with the one before it and with the one after it."""
+        source = "// x\n#include <string>\ninline std::string said;\ninline void put(char c) { said += c; }\n" \
+                 "inline void all() {\n    put('a');  // one\n    put('b');\n    put('c');\n    put('d');\n}\n"
+        swaps = [m for m in logic.candidates("impl/x.hpp", source) if m.rule == "swapped"]
+        self.assertEqual(len(swaps), 3)
+        with TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "apiary").mkdir()
+            (root / "apiary" / "logic_mutant.hpp").write_text(logic.support(4096))
+            text = logic.rendered(source, list(enumerate(swaps)))
+            self.assertEqual(text.count("\n"), source.count("\n"), "line for line")
+            (root / "x.hpp").write_text(text)
+            (root / "main.cpp").write_text('#include "x.hpp"\n#include <cstdio>\nint main() { all(); std::puts(said.c_str()); }\n')
+            subprocess.run(["g++", "-std=c++20", f"-I{root}", root / "main.cpp", "-o", root / "main"], check=True)
+            said = [proc.run([root / "main"], env=logic_run.environment(n), timeout=20).out.strip() for n in (None, 0, 1, 2)]
+        self.assertEqual(said, ["abcd", "bacd", "acbd", "abdc"])
+
+    def test_every_mutant_compiles(self) -> None:
         with TemporaryDirectory() as folder:
             logic.write_headers(logic.catalogue(), Path(folder))
             impl = logic.repo.ROOT / "impl"
@@ -172,6 +224,7 @@ def done(rc: int = 0, out: str = "", seconds: float = 0.1, timed_out: bool = Fal
 
 CHECK = logic_run.Killer(Path("/p_check"), "one", "explorer")
 TEST = logic_run.Killer(Path("/p_test"), "s.t")
+STRESS = logic_run.Killer(Path("/stress_p"), "stress_p", logic_run.THREADS)
 
 
 def verdict(word: str, expected: bool = True) -> str:
@@ -199,10 +252,11 @@ class Outcomes(unittest.TestCase):
 
 
 class Tries(unittest.TestCase):
-    def run_against(self, *answers: proc.Done, known: dict | None = None) -> tuple[logic_run.Result, list[proc.Spec]]:
+    def run_against(self, *answers: proc.Done, known: dict | None = None, longer: str = "20000x",
+                    explained: bool = False) -> tuple[logic_run.Result, list[proc.Spec]]:
         """One mutant, with what its runs answer, in order."""
         known = known or {TEST: logic_run.Tried(0.1, frozenset({0}))}
-        chain = logic_run.try_mutant(0, made()[0], known, "2000x", "0x", Counter(), [])
+        chain = logic_run.try_mutant(0, made()[0], known, "2000x", longer, Counter(), [], explained)
         specs, waiting = [], list(answers)
         try:
             specs.append(next(chain))
@@ -215,14 +269,36 @@ class Tries(unittest.TestCase):
         killed, specs = self.run_against(done(1), done(0))
         self.assertEqual((killed.verdict, killed.killed_by, killed.how), ("killed", "s.t", "failed"))
         self.assertEqual([("APIARY_LOGIC_MUTANT" in s.env) for s in specs], [True, False])
-        self.assertEqual(self.run_against(done(1), done(1))[0].verdict, "survived")
+        self.assertEqual(self.run_against(done(1), done(1), done(0))[0].verdict, "survived")
+
+    def test_a_survival_is_repeated_and_unfinished_searches_go_on(self) -> None:
+        killed, specs = self.run_against(done(0), done(1), done(0))
+        self.assertEqual((killed.verdict, killed.round, killed.tries, len(specs)), ("killed", "again", 2, 3), "a flaky survival")
+        known = {CHECK: logic_run.Tried(0.1, frozenset({0}))}
+        late = [done(0, verdict("budget")), done(1, verdict("fail", False)), done(0, verdict("pass"))]
+        killed, specs = self.run_against(*late, known=known)
+        self.assertEqual((killed.verdict, killed.round), ("killed", "longer"))
+        self.assertEqual([spec.argv[spec.argv.index("--budget") + 1] for spec in specs], ["2000x", "20000x", "20000x"])
+        for answer, options in ((verdict("pass"), {}), (verdict("budget"), {"longer": "0x"}), (verdict("budget"), {"explained": True})):
+            survived, specs = self.run_against(done(0, answer), known=known, **options)
+            self.assertEqual((survived.verdict, len(specs)), ("survived", 1), "all was seen, or nothing more was asked for")
+
+    def test_stress_programs_are_asked_last_and_of_what_has_no_reason(self) -> None:
+        known = {STRESS: logic_run.Tried(2.1, frozenset({0})), TEST: logic_run.Tried(0.1, frozenset({0}))}
+        race = done(66, "WARNING: ThreadSanitizer: data race")
+        killed, specs = self.run_against(done(0), done(0), race, done(0), known=known)
+        self.assertEqual((killed.verdict, killed.engine, killed.round), ("killed", "tsan", "stress"))
+        self.assertIn("data race", killed.reason)
+        self.assertIn("--seed", specs[2].argv)
+        self.assertIn("halt_on_error=1", specs[2].env["TSAN_OPTIONS"])
+        self.assertEqual(len(self.run_against(done(0), known=known, explained=True)[1]), 1)
 
     def test_a_hang_counts_only_when_the_unmutated_program_is_ten_times_as_fast(self) -> None:
         hung = done(-9, seconds=5, timed_out=True)
         killed, specs = self.run_against(hung, done(0, seconds=0.5))
         self.assertEqual((killed.verdict, killed.how), ("killed", "hung"))
         self.assertGreaterEqual(specs[0].timeout, logic_run.LEAST_LIMIT)
-        self.assertEqual(self.run_against(hung, done(0, seconds=0.6))[0].verdict, "survived")
+        self.assertEqual(self.run_against(hung, done(0, seconds=0.6), done(0))[0].verdict, "survived")
         self.assertEqual(logic_run.limit(logic_run.Tried(3.0, frozenset())), 30.0)
 
     def test_only_who_passes_the_place_is_asked(self) -> None:
@@ -233,17 +309,25 @@ class Tries(unittest.TestCase):
 class Judged(unittest.TestCase):
     def found(self, *words: str) -> logic_run.Run:
         mutants = made()
-        return logic_run.Run([logic_run.Result(i, mutants[i % len(mutants)], verdict=word) for i, word in enumerate(words)])
+        results = [logic_run.Result(i, mutants[i % len(mutants)], verdict=word) for i, word in enumerate(words)]
+        return logic_run.Run(logic.Part(2, 6), 700, results=results)
 
     def test_survivors_without_a_reason_and_reasons_without_a_survivor_are_red(self) -> None:
         key = made()[0].key
         for words, listed, red in ((("survived",), {}, "without a reason"), (("survived",), {key: "why"}, ""),
                                    (("killed",), {key: "why"}, "killed after all"),
                                    (("killed",), {("impl/x.hpp", "f", "gone", "dropped"): "why"}, "no longer there"),
+                                   (("killed",), {made()[1].key: "not asked"}, ""),
                                    (("survived",) * 6 + ("killed",) * 94, {m.key: "why" for m in made()}, "at least 95 %")):
             with self.subTest(red), mock.patch.object(logic, "idle_exclusions", return_value=[]):
                 told = " ".join(logic_run.judged(self.found(*words), listed, made()))
                 self.assertTrue(red in told if red else not told, told)
+
+    def test_the_score_says_of_how_many(self) -> None:
+        self.assertEqual(logic_run.score(self.found("killed", "survived")),
+                         "1 of 2 logic mutants killed (50.0 %), part 2 of 6, of 700 in all")
+        record = {"mutants": 2, "killed": 1, "explained": 1, "by_checks": 1, "source_hash": "h", "part": 2, "parts": 6, "known": 700}
+        self.assertIn("part 2 of 6, of 700 in all", verification.logic_status(record, "h").text)
 
     def test_a_row_needs_a_reason_and_stands_there_once(self) -> None:
         for rows in (["f,g,c,dropped,"], ["f,g,c,dropped,a", "f,g,c,dropped,b"]):
@@ -263,6 +347,78 @@ class Judged(unittest.TestCase):
             rows = list(csv.DictReader((Path(folder) / "t.csv").read_text().splitlines()))
         self.assertEqual([row["verdict"] for row in rows], ["killed", "survived"])
         self.assertEqual(list(rows[0]), logic_run.TABLE_COLUMNS)
+
+
+class Shards(TreeCase):
+    """One shard after another, with a test that always passes or always fails in place of the build."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.mutants = logic.catalogue()[:60]
+        self.tried = 0
+
+    def shard(self, part: logic.Part, stop_after: int = 1000, source: str = "h") -> logic_run.Run:
+        def tried(number, mutant, *_):
+            self.tried += 1
+            if self.tried > stop_after:
+                raise KeyboardInterrupt
+            return logic_run.Result(number, mutant, verdict="killed" if number % 3 else "survived", killed_by="s.t")
+            yield
+
+        folder = self.root / "build" / "logic"
+        with (
+            mock.patch.multiple(logic_run, all_killers=lambda parts: [TEST], unmutated=lambda *_: {}, try_mutant=tried,
+                                SHARDS=folder / "shards", TABLE=folder / "t.csv", LEARNT=folder / "l.json", reviewed=lambda: {}),
+            mock.patch.object(logic_run.repo, "identity", return_value={"source_hash": source}),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            self.folder = logic_run.SHARDS
+            return logic_run.run([], 1, self.mutants, part=part, keep=True, no_build=True)
+
+    def joined(self, source: str = "h") -> logic_run.Run:
+        with mock.patch.object(logic_run.repo, "identity", return_value={"source_hash": source}):
+            return logic_run.joined(self.folder, self.mutants)
+
+    def test_shards_that_end_early_go_on_and_together_have_every_mutant_once(self) -> None:
+        with self.assertRaises(KeyboardInterrupt):
+            self.shard(logic.Part(1, 2), stop_after=7)
+        path = self.folder / "1-of-2.jsonl"
+        path.write_text(path.read_text() + '{"key": ["cut')
+        self.tried = 0
+        first = self.shard(logic.Part(1, 2))
+        self.assertEqual(self.tried, len(first.results) - 7, "those that were asked before stand")
+        self.tried = 0
+        self.assertEqual(len(self.shard(logic.Part(1, 2)).results), len(first.results))
+        self.assertEqual(self.tried, 0)
+        self.shard(logic.Part(2, 2))
+        found = self.joined()
+        self.assertEqual([r.mutant.key for r in found.results], [m.key for m in self.mutants])
+        self.assertEqual([r.verdict for r in found.results], ["killed" if i % 3 else "survived" for i in range(60)])
+        self.assertEqual(logic_run.score(found), "40 of 60 logic mutants killed (66.7 %), of 60 in all")
+
+    def test_a_shard_of_another_source_begins_anew_and_is_not_joined(self) -> None:
+        self.shard(logic.Part(1, 2))
+        self.tried = 0
+        again = self.shard(logic.Part(1, 2), source="other")
+        self.assertEqual(self.tried, len(again.results))
+        with self.assertRaisesRegex(Fault, "does not go with"):
+            self.joined()
+        self.assertEqual(len(self.joined("other").results), len(again.results))
+
+
+class CommandLine(unittest.TestCase):
+    def test_a_draw_is_a_number_or_a_day(self) -> None:
+        self.assertEqual(mutate.draw("3"), logic.Part(3, logic.DRAWS))
+        self.assertEqual(mutate.draw("2026-11-27"), logic.draw_of(datetime.date(2026, 11, 27)))
+        for text in ("0", "7", "2026-13-01", "monday", ""):
+            with self.subTest(text), self.assertRaises(argparse.ArgumentTypeError):
+                mutate.draw(text)
+
+    def test_a_shard_is_one_of_so_many(self) -> None:
+        self.assertEqual([mutate.shard(text) for text in ("3/6", "1", "1/1")], [logic.Part(3, 6), logic.Part(1, 1), logic.Part(1, 1)])
+        for text in ("0/6", "7/6", "2", "1/0", "a/b", "1/2/3", ""):
+            with self.subTest(text), self.assertRaises(argparse.ArgumentTypeError):
+                mutate.shard(text)
 
 
 if __name__ == "__main__":

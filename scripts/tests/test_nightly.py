@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import datetime
 import io
 import json
 import os
@@ -18,10 +19,10 @@ from unittest import mock
 
 from apiary_cli.base.errors import Fault, Stopped
 from apiary_cli.base.say import duration
-from apiary_cli.verify import catalogue, checks
+from apiary_cli.verify import catalogue, checks, logic, logic_run
 from apiary_cli.report import junit
 from apiary_cli.report.junit import FAILED, PASSED, SKIPPED, Case, Part
-from apiary_cli.verbs import check, nightly
+from apiary_cli.verbs import check, mutate, nightly
 
 from . import fakes
 from .support import REAL_ROOT, TreeCase, apiary, environment
@@ -104,6 +105,25 @@ class Outcome(unittest.TestCase):
             self.assertIn(words, text)
         for part, word in ((Part("race", [Case("x", PASSED)], invalid=True), "the race is invalid"), (Part("a", [Case("x", PASSED)]), ": fine")):
             self.assertIn(word, nightly.page([part], "2m", 100).splitlines()[0])
+
+    def test_the_logic_part_takes_the_draw_of_its_day_and_says_how_to_take_it_again(self) -> None:
+        days = []
+
+        def run(*_: object, part: logic.Part) -> logic_run.Run:
+            days.append(part)
+            return logic_run.Run(part, 700)
+
+        with (
+            mock.patch.multiple(logic_run, run=run, write_record=mock.DEFAULT, judged=mock.Mock(return_value=["a row"])),
+            mock.patch.object(nightly.datetime, "datetime") as clock,
+        ):
+            for day in range(1, logic.DRAWS + 1):
+                clock.now.return_value.date.return_value = datetime.date(2026, 11, day)
+                part = nightly.logic_part()
+                self.assertEqual(part.status, FAILED)
+                self.assertIn(f"part {days[-1]}, of 700 in all", part.lines[0])
+                self.assertEqual(mutate.draw(part.lines[0].split("--draw ")[1]), days[-1])
+        self.assertEqual(len(set(days)), logic.DRAWS)
 
     def test_what_does_not_fit_is_not_run_and_says_what_runs_it(self) -> None:
         part = nightly.guarded("mutation", self.fail, False, "mutate")

@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import csv
 import dataclasses
+import datetime
 import io
 import os
+import re
+from collections import Counter
+from pathlib import Path
 from types import ModuleType
 from typing import Callable
 
@@ -29,19 +33,32 @@ site that the inventory does not know; two operations at one place.
 
 With --logic: the mistakes that are no memory order. A statement is missing or stands behind its
 neighbour, a condition is turned round, a number is one off, one waiter is woken for all. Rules over
-the headers' text make candidates, of which a fixed seed draws a share; model_check/logic_mutants.toml
-adds those that no rule reaches. One build (build/logic) holds them all; model checks of both engines
-and unit tests are run against each, until one fails. Red are: fewer than 95 % killed; a survivor
-without a row in model_check/logic_survivors.csv; a row whose mutant is killed, or gone.
+the headers' text make them, and model_check/logic_mutants.toml adds those that no rule reaches. One
+build (build/logic) holds them all; model checks of both engines, those of the museum too, and unit
+tests are run against each, until one fails. What survives without a known reason is asked again:
+tests once more, unfinished searches of the explorer by --longer, and the stress programs under
+ThreadSanitizer. Red are: fewer than 95 % killed; a survivor without a row in
+model_check/logic_survivors.csv; a row whose mutant is killed, or gone. Of a row whose mutant was not
+asked nothing is said.
 
-writes:  build/model/mutation.csv, build/model/mutation.json; with --logic build/logic/logic.csv, logic.json
-takes:   about two minutes for one structure, up to twenty for all; with --logic up to 45
+A run asks one sixth of the mutants, which its score names: draw 1, or another by --draw (1 to 6, or a
+day: what its night drew; the night's draw goes by the day). Six draws have every mutant, each once, and
+what is added to the headers moves no other mutant. --shard 3/6 is one of as many parts as you like,
+--share 1 all at once; a shard writes each verdict as it comes, and called again goes on where it ended,
+while the source is the same. --join makes one table of all shards: killed of how many, by header.
+--killers mpsc_inbox builds and asks only programs of that name: quick, for one header; nothing of it is kept.
+
+writes:  build/model/mutation.csv, build/model/mutation.json; with --logic build/logic/logic.csv, logic.json,
+         and with --shard build/logic/shards/3-of-6.jsonl
+takes:   about two minutes for one structure, up to twenty for all; with --logic up to an hour for a sixth
 exit:    0 when nothing of that is found, else 1"""
 
+ALL_ORDERS = "of the weaker orders every one is tried"
 # With --logic, and without: the options that do not apply, and why.
 MISFITS = {
     True: {"inventory": "the inventory is of atomic sites"},
-    False: {"list": "only the logic mutants have a catalogue", "share": "of the weaker orders every one is tried"},
+    False: {"list": "only the logic mutants have a catalogue", "draw": ALL_ORDERS, "shard": ALL_ORDERS, "join": ALL_ORDERS,
+            "killers": "every check is asked"},
 }
 
 
@@ -49,16 +66,40 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("structures", nargs="*", metavar="STRUCTURE", help="parts of header names (default: all)")
     parser.add_argument("--inventory", action="store_true", help="only the inventory: the sites, and which checks run them")
     parser.add_argument("--logic", action="store_true", help="mutate statements, conditions and numbers in place of orders")
-    parser.add_argument("--share", type=given.part, metavar="PART",
-                        help=f"with --logic: of what the rules make, 0 to 1 (default {logic.SHARE})")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--draw", type=draw, metavar="DRAW",
+                       help=f"with --logic: which sixth, 1 to {logic.DRAWS} or a day as 2026-11-27 (default 1)")
+    which.add_argument("--shard", "--share", type=shard, metavar="K/N",
+                       help="with --logic: part K of N, kept as it goes and gone on with; 1: all in one")
+    which.add_argument("--join", nargs="?", const=str(logic_run.SHARDS), metavar="FOLDER",
+                       help=f"with --logic: one table of the shards in a folder (default {repo.shown(logic_run.SHARDS)}); runs nothing")
+    given.repeatable(parser, "--killers", "PROGRAM", "with --logic: ask only programs with this in their name (repeatable)")
     parser.add_argument("--list", action="store_true", help="with --logic: only the catalogue")
     parser.add_argument("--budget", help=f"for each check and engine: 5s or 20000x (default {mutation.SHORT}; "
                         f"with --logic {logic_run.SHORT})")
     parser.add_argument("--longer", metavar="BUDGET",
                         help=f"for the explorer's unfinished searches of a survivor (default {mutation.LONG}; none: 0s); "
-                        f"with --logic for all checks of one (default {logic_run.LONG})")
+                        f"with --logic of one without a reason (default {logic_run.LONG}; none: 0x)")
     parser.add_argument("--jobs", type=given.count, default=os.cpu_count() or 1, help="mutants at a time")
     parser.add_argument("--no-build", action="store_true", help="take build/model as it is, if it is of this source")
+
+
+def draw(text: str) -> logic.Part:
+    """A number, or the day whose night drew it."""
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+        try:
+            return logic.draw_of(datetime.date.fromisoformat(text))
+        except ValueError as error:
+            raise given.refuse(text, "a day") from error
+    return logic.Part(given.whole(1, logic.DRAWS)(text))
+
+
+def shard(text: str) -> logic.Part:
+    match = re.fullmatch(r"(\d{1,3})(?:/(\d{1,3}))?", text)
+    number, of = (int(match[1]), int(match[2] or 1)) if match else (0, 0)
+    if not 1 <= number <= of:
+        raise given.refuse(text, "a part K of N, as 3/6, or 1")
+    return logic.Part(number, of)
 
 
 def score_table(found: mutation.Run | logic_run.Run, more: dict[str, Callable[[str, list], object]]) -> str:
@@ -84,9 +125,8 @@ def inventory_table(found: mutation.Run) -> str:
     return table(["site", "operation", "order", "function", "", "code"], rows)
 
 
-def catalogue_table(mutants: list[logic.Mutant]) -> str:
-    rows = [[str(i), f"{m.file}:{m.line}", "written" if m.reason else "drawn", m.rule, m.code, m.put]
-            for i, m in enumerate(mutants)]
+def catalogue_table(mutants: list[tuple[int, logic.Mutant]]) -> str:
+    rows = [[str(i), f"{m.file}:{m.line}", "written" if m.reason else "made", m.rule, m.code, m.put] for i, m in mutants]
     return table(["number", "place", "", "rule", "code", "becomes"], rows, right={0})
 
 
@@ -109,19 +149,33 @@ def close(kind: ModuleType, found: mutation.Run | logic_run.Run, listed: dict, r
 
 def run_logic(args: argparse.Namespace) -> int:
     """The logic mutants in place of the weaker orders."""
-    mutants = logic.catalogue(share=args.share)
-    both.chosen(args.structures, {m.file for m in mutants}, logic_run.WHAT)
+    mutants, part = logic.catalogue(), args.draw or args.shard or logic.Part()
+    files = both.chosen(args.structures, {m.file for m in mutants}, logic_run.WHAT)
     if args.list:
-        say(catalogue_table(mutants))
-        say(f"{len(mutants)} logic mutants, {sum(bool(m.reason) for m in mutants)} of them written by hand")
+        drawn = [(i, m) for i, m in enumerate(mutants) if m.file in files and part.has(m)]
+        say(catalogue_table(drawn))
+        say(f"{len(drawn)} logic mutants, {sum(bool(m.reason) for _, m in drawn)} of them written by hand; "
+            f"part {part}, {len(mutants)} in all")
         return 0
-    if not args.no_build:
-        setup.ensure(quiet=True)
     listed = logic_run.reviewed()
-    found = logic_run.run(args.structures, args.jobs, mutants, args.budget, args.longer, no_build=args.no_build)
+    if args.join:
+        found = logic_run.joined(Path(args.join), mutants)
+        found.files = files
+        found.results = [r for r in found.results if r.file in files]
+        logic_run.write_table(found.results)
+    else:
+        if not args.no_build:
+            setup.ensure(quiet=True)
+        found = logic_run.run(args.structures, args.jobs, mutants, args.budget, args.longer, part,
+                              bool(args.shard) and not args.killers, args.killers,
+                              args.no_build)
+    of_file = Counter(m.file for m in mutants)
     say(score_table(found, {
-        "by checks": lambda _, of: sum(bool(r.engine) for r in both.having("killed", of)),
+        "of all": lambda file, _: of_file[file],
+        "by checks": lambda _, of: sum(r.engine in mutation.ENGINES for r in both.having("killed", of)),
         "by tests": lambda _, of: sum(not r.engine for r in both.having("killed", of)),
+        "by stress": lambda _, of: sum(r.engine == logic_run.THREADS for r in both.having("killed", of)),
+        "late": lambda _, of: sum(r.round not in ("", logic_run.FIRST) for r in of),
         "hung": lambda _, of: sum(r.how == "hung" for r in both.having("killed", of)),
         "unexplained": lambda _, of: len(both.unexplained(of, listed)),
         "seconds": lambda _, of: f"{sum(r.seconds for r in of):.0f}",
@@ -130,14 +184,12 @@ def run_logic(args: argparse.Namespace) -> int:
              known_word(r, listed), listed.get(r.key(), r.reason)] for r in both.having("survived", found.results)]
     if rows:
         say("\n" + table(["survivor", "function", "code", "change", "tries", "", "reason"], rows, right={4}))
-    red = both.unexplained(found.results, listed)
-    if args.share == logic.SHARE:
-        red = logic_run.judged(found, listed, mutants)
-        say(*(colour(line, "red") for line in red))
-        if not args.structures:
-            logic_run.write_record(found, listed)
+    red = logic_run.judged(found, listed, mutants)
+    say(*(colour(line, "red") for line in red))
+    if found.results and not args.structures and not args.killers:
+        logic_run.write_record(found, listed)
     code = close(logic_run, found, listed, red, "find a check or a test that fails")
-    say(logic_run.score(found.results))
+    say(logic_run.score(found))
     say(f"table: {repo.shown(logic_run.TABLE)}")
     return code
 
@@ -185,7 +237,7 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, option):
             lists = "scripts/apiary mutate --inventory lists the sites, mutate --logic --list the logic mutants"
             raise Fault(f"--{option} {'with' if args.logic else 'without'} --logic", why, lists, USAGE)
-    args.budget, args.longer, args.share = args.budget or kind.SHORT, args.longer or kind.LONG, args.share or logic.SHARE
+    args.budget, args.longer = args.budget or kind.SHORT, args.longer or kind.LONG
     for option in ("budget", "longer"):
         if not prove.valid_budget(getattr(args, option), none=option == "longer"):
             raise Fault(f"--{option} {getattr(args, option)} cannot be read", "", "5s, or 20000x executions", USAGE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import datetime
 import os
 import re
 import sys
@@ -31,7 +32,8 @@ sanitizers, the exact counts, the plan smoke (each scenario and subject once), t
 leaves to it (the presets that end in -night), and a minute of the echo example under TSan. With 25 minutes or
 more all tests run, also those and the hunts, the museum is timed, the echo runs, instructions are counted and
 smoke is raced; with less, the unit tests. The long form, the speed and the mutants of memory orders
-need an hour, those of logic three. The race is the plan nightly where the time allows, else quick, else smoke.
+need an hour, those of logic three, of which a night asks the sixth that its day draws (mutate --logic --draw).
+The race is the plan nightly where the time allows, else quick, else smoke.
 Nothing is left out silently: the page says what did not fit.
 
 writes:  build/nightly/summary.md, build/nightly/junit.xml (both also where it is stopped: of the parts so far),
@@ -218,11 +220,12 @@ def mutation_part() -> Part:
 
 
 def logic_part() -> Part:
-    """The slips that are no memory order; the score stands beside the orders'."""
-    whole, listed = logic.catalogue(), logic_run.reviewed()
-    found = logic_run.run([], os.cpu_count() or 1, whole)
+    """The slips that are no memory order: the sixth of them that this day draws. The score stands beside the orders'."""
+    whole, listed, today = logic.catalogue(), logic_run.reviewed(), datetime.datetime.now(datetime.timezone.utc).date()
+    found = logic_run.run([], os.cpu_count() or 1, whole, part=logic.draw_of(today))
     logic_run.write_record(found, listed)
-    line = f"{logic_run.score(found.results)}, {len(mutants.unexplained(found.results, listed))} survive without a reason"
+    line = (f"{logic_run.score(found)}, {len(mutants.unexplained(found.results, listed))} survive without a reason; "
+            f"again: scripts/apiary mutate --logic --draw {today}")
     return scored("logic", found.results, logic_run.judged(found, listed, whole), line)
 
 

@@ -1,9 +1,9 @@
 """Logic mutants: what is wrong with a header when a statement is missing, a condition is turned round, a number is one off.
 
-The catalogue has two parts. Rules over the headers' text give candidates, of which a fixed seed draws a share of each header;
-model_check/logic_mutants.toml adds by hand what no rule reaches. All of them are written into one copy of the headers, each
-behind a question (`apiary_logic(17) ? mutated : written`), so that everything is compiled once and the environment variable
-APIARY_LOGIC_MUTANT says which of them is alive.
+Rules over the headers' text make most of the catalogue; model_check/logic_mutants.toml adds by hand what no rule reaches. All of
+them are written into one copy of the headers, each behind a question (`apiary_logic(17) ? mutated : written`), so that everything
+is compiled once and the environment variable APIARY_LOGIC_MUTANT says which of them is alive. A run asks a part of them: the hash
+of a mutant's key says in which part it lies, so that the parts have them all, each in one.
 
 Left out, by rule, as changing nothing: Sync::reach (counts) and what only guards one, Sync::relax, yields, prefetches, fences (their orders are mutated
 by `mutate`), and what a compiler evaluates (constants, static_assert, if constexpr).
@@ -11,13 +11,14 @@ by `mutate`), and what a compiler evaluates (constants, static_assert, if conste
 
 from __future__ import annotations
 
+import datetime
 import functools
 import hashlib
 import itertools
 import re
 import tomllib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..base import repo
@@ -26,10 +27,10 @@ from . import inventory
 
 WRITTEN = repo.ROOT / "model_check" / "logic_mutants.toml"
 IMPL = "impl/apiary/"
-SEED = 12
-LEAST, SHARE = 4, 0.15     # of a header's candidates, and so many at least
-MOVED = {"impl/apiary/events/": "impl/parking/", "impl/apiary/workers/": "impl/schedulers/hive/",
-         "impl/apiary/": "impl/"}   # since SEED was chosen: a move changes no draw
+DRAWS = 6                  # parts, of which a night takes one; nights a day or a week apart come to all
+LOT_DIGITS = 12
+LEAST_PLACES = 8192        # so that a mutant more compiles nothing else anew
+LOTS = 16**LOT_DIGITS
 PROLOGUE = "#include <apiary/logic_mutant.hpp>"
 SUPPORT = repo.ROOT / "model_check" / "logic_mutant.hpp.in"     # how the mutated text asks
 
@@ -69,6 +70,37 @@ class Mutant:
         return self.file, self.function, self.code, f"{self.rule}: {self.put}" if self.put else self.rule
 
 
+    @functools.cached_property
+    def lot(self) -> int:
+        """A number below LOTS that is the mutant's for good: its name alone says it."""
+        return int(hashlib.sha256(repr(self.key).encode()).hexdigest()[:LOT_DIGITS], 16)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of `of` parts of about the same size. A mutant that comes or goes moves no other to another part."""
+
+    number: int = 1
+    of: int = DRAWS
+
+    def has(self, m: Mutant) -> bool:
+        return m.lot * self.of // LOTS == self.number - 1
+
+    def __str__(self) -> str:
+        return f"{self.number} of {self.of}"
+
+
+def draw_of(day: datetime.date) -> Part:
+    """The part that the night of this day asks."""
+    return Part(day.toordinal() % DRAWS + 1)
+
+
+@functools.lru_cache(maxsize=1)
+def no_effect() -> re.Pattern[str]:
+    """What begins a statement that changes nothing of what is promised."""
+    return re.compile("|".join([EFFECTLESS, *(r"\b" + re.escape(start) for start in data(WRITTEN).get("no_effect", {}))]))
+
+
 def headers() -> list[Path]:
     """Those that hold logic, and ship: no helper of a test, no example."""
     left, beside = no_logic(), {"tests", "testing", "examples"}
@@ -81,7 +113,7 @@ def headers() -> list[Path]:
 HEAD = re.compile(r"(?:else\b|do\b|(?:if|while|for|switch)\s*\(|if\s+constexpr\s*\(|\[\[.*?\]\]|(?:public|private|protected|default)\s*:)")
 NO_STATEMENT = re.compile(r"(?:return|break|continue|throw|using|static_assert|struct|class|enum|const|constexpr|auto|goto|static|"
                           r"alignas|typename|template|case|friend|typedef|public|private|protected|namespace|delete|try)\b")
-EFFECTLESS = re.compile(r"[Ss]ync::(reach|relax|fail)|__builtin_prefetch|std::this_thread::yield|\bfence(_light|_heavy)?\s*\(|trace_\.")
+EFFECTLESS = r"[Ss]ync::(reach|relax|fail)|__builtin_prefetch|std::this_thread::yield|\bfence(_light|_heavy)?\s*\("
 
 
 @dataclass(frozen=True)
@@ -110,6 +142,9 @@ def unheaded(text: str, start: int, end: int) -> tuple[int, str]:
             start = match.end()
 
 
+TYPE_HEAD = re.compile(r"\b(?:struct|class|union|enum)\b[^;{}()]*\Z")
+
+
 def statements(text: str) -> list[Statement]:
     """Every statement that ends with a semicolon and stands in a block."""
     found, stack, begins = [], [(-1, "{")], {-1: 0}
@@ -119,15 +154,17 @@ def statements(text: str) -> list[Statement]:
                 c = "?"
             elif c == "{" and re.match(r"[\w>]", text[i - 1 : i]):
                 c = "="     # a value in braces: word{0}.spent() is one statement
+            elif c == "{" and TYPE_HEAD.search(text, max(begins.get(stack[-1][0], 0), i - 200), i):
+                c = "type"  # const struct guard { … } at_end{…} is one statement
             stack.append((i, c))
             begins[i] = i + 1
         elif c in ")]}":
             opened = stack.pop()[1] if len(stack) > 1 else ""
-            if c == "}" and opened != "=" and text[i + 1 : i + 2] != "(":     # but of a lambda that is called
+            if c == "}" and opened not in ("=", "type") and text[i + 1 : i + 2] != "(":     # but of a lambda that is called
                 begins[stack[-1][0]] = i + 1
         elif c == ";":
             block, bracket = stack[-1]
-            if bracket == "{":
+            if bracket in ("{", "type"):
                 start, word = unheaded(text, begins[block], i)
                 if start < i:
                     found.append(Statement(start, i + 1, block, bool(word), word))
@@ -153,7 +190,7 @@ def is_expression(text: str) -> bool:
     return not re.search(r"[\w>][\s*&]+\w", head.strip().rstrip(";")) or head.lstrip().startswith(("++", "--"))
 
 
-def operands(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
+def operands(text: str, said: str, start: int, end: int) -> list[tuple[int, int, str]]:
     """The clauses of a condition: (from, to, the operator that joins them all), one when nothing joins them."""
     parts, at, seen = [], start, set()
     for i in inventory.outside(text, start, end):
@@ -167,7 +204,7 @@ def operands(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
         return []       # mixed without parentheses
     found = []
     for a, b in [*parts, (at, end)]:
-        part = text[a:b]
+        part = said[a:b]    # in `text` a literal is blank
         found.append((b - len(part.lstrip()), a + len(part.rstrip()), "".join(seen)))
     return found
 
@@ -186,10 +223,13 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-@functools.lru_cache(maxsize=128)
+blocks_of = functools.lru_cache(maxsize=512)(inventory.blocks_of)
+
+
+@functools.lru_cache(maxsize=512)
 def candidates(file: str, source: str) -> list[Mutant]:
     """What the rules make of one header."""
-    (text, blocks), said = inventory.blocks_of(source), without_comments(source)
+    (text, blocks), said = blocks_of(source), without_comments(source)
     found: list[Mutant] = []
     times: Counter = Counter()
 
@@ -201,7 +241,7 @@ def candidates(file: str, source: str) -> list[Mutant]:
         if not function or (file, function.split("::")[0]) in no_logic_in():
             return
         code = one_line(said[start:end])
-        of = (function, code, form, rule, put)
+        of = (function, code, rule, put)
         times[of] += 1
         code += f" #{times[of]}" if times[of] > 1 else ""
         found.append(Mutant(file, start, end, form, rule, function, code, put, text.count("\n", 0, start) + 1))
@@ -212,7 +252,7 @@ def candidates(file: str, source: str) -> list[Mutant]:
         if re.match(r"(constexpr|static_assert|static constexpr|using)\b", flat):
             previous = None
             continue
-        plain = is_expression(flat[:-1]) and not EFFECTLESS.search(flat)
+        plain = is_expression(flat[:-1]) and not no_effect().search(flat)
         if plain or (s.guarded and s.guard != "else" and re.match(r"(return|break|continue)\b", flat) and "constexpr" not in s.guard):
             add(s.start, s.end, "statement", "dropped")
         if plain and previous and previous.block == s.block and not s.guarded and \
@@ -222,12 +262,14 @@ def candidates(file: str, source: str) -> list[Mutant]:
                 add(previous.start, s.end, "statement", "swapped", f"{flat} {first}")
         previous = s if plain else None
         for old, new in (("++", "--"), ("--", "++"), (" += ", " -= "), (" -= ", " += ")):
-            if plain and (flat.startswith(old) if old in ("++", "--") else without_brackets(flat).count(old) == 1):
+            if plain and not (old == " += " and appends(text, flat)) and (flat.startswith(old) if old in ("++", "--") else without_brackets(flat).count(old) == 1):
                 add(s.start, s.end, "statement", "turned round", flat.replace(old, new, 1))
-        for old, new in (("notify_all", "notify_one"), ("wake_all(", "wake_one("), ("push_back(", "push_front("),
-                         ("push_front(", "push_back(")):
+        for old, new in (("notify_all", "notify_one"), ("wake_all(", "wake_one("), ("push_front(", "push_back("),
+                         ("push_back(", "push_front(")):
+            # A list whose front nobody pushes to may have none, as a vector has.
+            pushed = re.search(r"(\w+(?:\.|->))push_back\(", flat) if old == "push_back(" else None
             if plain and re.search(rf"\b{re.escape(old)}", flat) and \
-                    (old[:5] != "push_" or re.search(r"\b(lone_|private_|batch|queue_|list|reversed)\." + re.escape(old), flat)):
+                    (old != "push_back(" or pushed and re.search(rf"\b{re.escape(pushed[1])}push_front\(", text)):
                 add(s.start, s.end, "statement", "another call", flat.replace(old, new, 1))
         body = text[s.start : s.end]
         match = re.match(r"(?:return|(?:const )?bool \w+ =)\s+", body)
@@ -247,6 +289,12 @@ def candidates(file: str, source: str) -> list[Mutant]:
     return found
 
 
+def appends(text: str, flat: str) -> bool:
+    """It adds to a string, from which nothing can be subtracted."""
+    to, added = flat.split(" += ", 1) if " += " in flat else ("", "")
+    return bool(re.search(r"[\"']", added) or re.search(rf"\bstd::string&? {re.escape(to.strip())}\b", text))
+
+
 PLACE = r"\w+(?:(?:\.|->)\w+)*"
 ASSIGNMENT = re.compile(rf"(?:(?P<to>{PLACE}) [-+|]?= (?:(?!\+\+|--)[^()\[\]=*])+|(?:\+\+|--)(?P<by_one>{PLACE}));")
 
@@ -263,7 +311,7 @@ def independent(one: str, other: str) -> bool:
 
 def clauses(text: str, said: str, start: int, end: int, add) -> None:
     """Clauses that are left out of a condition, and comparisons with the wrong edge."""
-    for a, b, joined in operands(text, start, end):
+    for a, b, joined in operands(text, said, start, end):
         if joined:
             add(a, b, "either" if joined == "&&" else "neither", "clause dropped")
         match = comparison(text, a, b)
@@ -320,7 +368,7 @@ def written(root: Path | None = None, path: Path | None = None) -> list[Mutant]:
             raise Fault(f"{path.name}: {row}", f"{', '.join(sorted(missing))} is missing", "every written mutant has all of them")
         file, at, nth = IMPL + row["file"], row["at"], int(row.get("nth", 1))
         source = (root / file).read_text()
-        text, blocks = inventory.blocks_of(source)
+        text, blocks = blocks_of(source)
         places = list(re.finditer(r"\s+".join(map(re.escape, at.split())), source))
         if not places or (len(places) > 1 and "nth" not in row) or nth > len(places):
             raise Fault(f"{path.name}: {file} has {len(places)} places {at!r}", "an anchor names one place", "a longer anchor, or nth = …")
@@ -341,21 +389,6 @@ def crosses(one: Mutant, other: Mutant) -> bool:
     return one.start < other.start < one.end < other.end or other.start < one.start < other.end < one.end
 
 
-def draw(found: list[Mutant], taken: list[Mutant], seed: int, share: float, least: int) -> list[Mutant]:
-    """A share of a header's candidates. What is drawn does not change when another function does."""
-    def lot(m: Mutant) -> str:
-        file = next((m.file.replace(now, then, 1) for now, then in MOVED.items() if m.file.startswith(now)), m.file)
-        return hashlib.sha256(repr((seed, (file, *m.key[1:]))).encode()).hexdigest()
-
-    kept = list(taken)
-    for m in sorted(found, key=lot):
-        if len(kept) - len(taken) >= max(least, round(share * len(found))):
-            break
-        if not any(m.key == other.key or crosses(m, other) for other in kept):
-            kept.append(m)
-    return kept[len(taken) :]
-
-
 def left_out(path: Path | None = None) -> dict[tuple[str, str, str, str], str]:
     """Candidates that change nothing, with the proof of it: rows `equivalent` of the data file."""
     rows = data(path or WRITTEN).get("equivalent", [])
@@ -371,7 +404,7 @@ def idle_exclusions() -> list[tuple[str, str, str, str]]:
     return [key for key in left_out() if key not in made]
 
 
-def catalogue(share: float = SHARE) -> list[Mutant]:
+def catalogue() -> list[Mutant]:
     """All mutants, in the order of the files and their lines; a mutant's number is its place in this list."""
     by_hand, skipped, all_of = written(), left_out(), []
     for path in headers():
@@ -380,9 +413,37 @@ def catalogue(share: float = SHARE) -> list[Mutant]:
         for one, other in itertools.combinations(own, 2):
             if crosses(one, other):
                 raise Fault(f"{WRITTEN.name}: {one.code!r} and {other.code!r} overlap", "one must lie inside the other", "")
-        found = [m for m in candidates(file, path.read_text()) if m.key not in skipped]
-        all_of += sorted(own + draw(found, own, SEED, share, LEAST), key=lambda m: (m.start, -m.end, m.key))
+        known = skipped.keys() | {m.key for m in own}
+        found = [m for m in candidates(file, path.read_text()) if m.key not in known]
+        all_of += sorted(own + found, key=lambda m: (m.start, -m.end, m.key))
     return all_of
+
+
+def widened(source: str, numbered: list[tuple[int, Mutant]]) -> list[tuple[int, Mutant]]:
+    """Those that cross (a statement swapped with the one before it, and with the one after it) made to hold all that they
+    touch together: of the same place one can lie inside the other."""
+    said, done = without_comments(source), sorted(numbered, key=lambda pair: pair[1].start)
+    i = 0
+    while i < len(done):
+        m, met = done[i][1], []
+        for j in range(i + 1, len(done)):
+            if done[j][1].start >= m.end:
+                break
+            if crosses(m, done[j][1]):
+                met.append(j)
+        if not met:
+            i += 1
+            continue
+        start, end = m.start, max(done[j][1].end for j in met)
+        for j in (i, *met):
+            number, one = done[j]
+            if one.form != "statement":
+                raise Fault(f"{one.file}:{one.line}: {one.code!r} overlaps another", "one must lie inside the other", "")
+            put = one_line(f"{said[start : one.start]} {one.put} {said[one.end : end]}")
+            done[j] = number, replace(one, start=start, end=end, put=put)
+        done.sort(key=lambda pair: pair[1].start)
+        i = 0
+    return done
 
 
 def rendered(source: str, numbered: list[tuple[int, Mutant]]) -> str:
@@ -401,7 +462,7 @@ def rendered(source: str, numbered: list[tuple[int, Mutant]]) -> str:
         out.append(source[at:end])
         return "".join(out)
 
-    body = render(0, len(source), numbered)
+    body = render(0, len(source), widened(source, numbered))
     first, rest = body.split("\n", 1)
     if not first.startswith("//"):
         raise Fault("a header does not begin with a comment", first, "its first line makes room for an include")
@@ -426,7 +487,9 @@ def support(count: int) -> str:
 
 def write_headers(mutants: list[Mutant], folder: Path) -> None:
     """The mutated copies of all headers of impl/, and what they ask. Only what changed is written."""
-    impl, keep = repo.ROOT / "impl", set()
+    impl, keep, by_file = repo.ROOT / "impl", set(), {}
+    for number, m in enumerate(mutants):
+        by_file.setdefault(m.file, []).append((number, m))
 
     def put(path: Path, text: str) -> None:
         keep.add(path)
@@ -435,10 +498,10 @@ def write_headers(mutants: list[Mutant], folder: Path) -> None:
             path.write_text(text)
 
     for path in sorted(impl.rglob("*.hpp")):
-        own = [(number, m) for number, m in enumerate(mutants) if m.file == str(path.relative_to(repo.ROOT))]
+        own = by_file.get(str(path.relative_to(repo.ROOT)))
         source = path.read_text()
         put(folder / path.relative_to(impl), rendered(source, own) if own else source)
-    put(folder / "apiary" / "logic_mutant.hpp", support(max(len(mutants), 4096)))
+    put(folder / "apiary" / "logic_mutant.hpp", support(max(len(mutants), LEAST_PLACES)))
     for path in list(folder.rglob("*.hpp")):
         if path not in keep:
             path.unlink()
