@@ -29,12 +29,10 @@ function(apiary_add_sanitizers name what)
   elseif(what STREQUAL "address-undefined")
     target_compile_options(${name} INTERFACE
       -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
-    # Functions of the run-time library look at accesses, in place of their code at each: they see the same, at less to compile.
+    # Functions of the run-time library look at accesses, in place of their code at each: they see the same, and a unit of the
+    # processes' tests takes 21 s of processor time to compile in place of 27. Without null and alignment it would take 19, but
+    # then the compiler folds away a use after the scope before AddressSanitizer can see it.
     target_compile_options(${name} INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=asan-instrumentation-with-call-threshold=0>)
-    # Null pointers and alignment are asked about at each access and each call of a member: a quarter of what it takes to compile.
-    if(APIARY_SANITIZE_WITHOUT)
-      target_compile_options(${name} INTERFACE -fno-sanitize=${APIARY_SANITIZE_WITHOUT})
-    endif()
     target_link_options(${name} INTERFACE -fsanitize=address,undefined)
   elseif(what)
     message(FATAL_ERROR "APIARY_SANITIZE or APIARY_STRESS_SANITIZE is '${what}'; it can be thread, address-undefined or empty")

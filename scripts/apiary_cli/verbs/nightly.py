@@ -49,8 +49,8 @@ HUNTS_TAKE = 4 * 60.0
 OUTSIDE_FROM, OUTSIDE_TAKES = 60 * 60.0, 3 * 60.0
 LOGIC_FROM, LOGIC_TAKES = 3 * 60 * 60.0, 60 * 60.0
 LEAST_REST = 40.0
-# What check leaves to the night: the unit tests at -O2; all of UndefinedBehaviorSanitizer; under sanitizers the examples, and what
-# is compiled the same in each; under ThreadSanitizer the tests of one thread. Built beyond the budget, hence last.
+# What check leaves to the night: the unit tests at -O2; under sanitizers the examples, and packages, which are the same without;
+# under ThreadSanitizer the tests of one thread. What they take to build may be beyond the budget, hence last.
 MOVED = ("ci-night", "asan-ubsan-night", "tsan-night")
 LONGEST_STRESS = 60.0
 ECHO_PRESET, ECHO_SECONDS, TOO_FEW_DESCRIPTORS = "tsan-night", 60.0, 77
