@@ -465,7 +465,7 @@ APIARY_FAILING_SCENARIO(nineteenth_look_is_kept, "two looks have seen it") {
         [&] { word.store(1); });
 }
 
-// It asks of its count what no round does that is looked at: eight of them are, as `--bounds rounds=8` says. `rounds=20` finds it.
+// It asks of its count what no round does that is looked at: eight of them are (`--bounds rounds=8`). `rounds=20` finds it.
 APIARY_SCENARIO(twentieth_look_is_the_first_that_sees_it, "third_look_is_the_first_that_sees_it") {
     std::atomic<unsigned> word{0};
     two(
