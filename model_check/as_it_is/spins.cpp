@@ -384,6 +384,73 @@ APIARY_FAILING_SCENARIO(third_look_is_the_first_that_sees_it, "the third look") 
         [&] { word.store(1); });
 }
 
+// From its fifteenth round on it looks elsewhere.
+APIARY_FAILING_SCENARIO(looks_elsewhere_later, "the other one is set") {
+    std::atomic<unsigned> words[2] = {0, 1};
+    two(
+        [&] {
+            for (unsigned n = 0; n < 30; ++n)
+                if (words[n / 15].load() != 0) return apiary::check(n != 15, "the other one is set");
+        },
+        [&] { words[0].store(0); });
+}
+
+// In round 20 it expects what is there.
+APIARY_FAILING_SCENARIO(swaps_in_round_twenty, "it swapped") {
+    std::atomic<unsigned> word{20};
+    two(
+        [&] {
+            for (unsigned n = 0; n < 30; ++n) {
+                unsigned expected = n;
+                apiary::check(!word.compare_exchange_strong(expected, 40), "it swapped");
+            }
+        },
+        [&] { (void)word.load(); });
+}
+
+// Its own count stands still after ten rounds, and another one in memory of others goes on.
+APIARY_FAILING_SCENARIO(counts_on_in_the_heap, "fifty late rounds") {
+    const auto late = std::make_unique<unsigned>(0);
+    std::atomic<unsigned> word{0};
+    two(
+        [&] {
+            for (unsigned n = 0; word.load() == 0; n += n < 10 ? 1 : 0)
+                if (n == 10) apiary::check(++*late != 50, "fifty late rounds");
+        },
+        [&] { word.store(0); });
+}
+
+// What it learns by a fence after its first loop, the second one, in the same place, must not forget.
+namespace {
+enum class sight { nothing, ready, data };
+[[gnu::noinline]] sight look_twenty_times(const std::atomic<unsigned>& data, const std::atomic<unsigned>& ready) {
+    unsigned last = 0;
+    for (unsigned n = 0; n < 20; ++n) {
+        if (data.load(std::memory_order_relaxed) != 0) return sight::data;
+        last = ready.load(std::memory_order_relaxed);
+    }
+    return last != 0 ? sight::ready : sight::nothing;
+}
+template <class Between>
+void looks_and_looks_again(Between between) {
+    std::atomic<unsigned> data{0}, ready{0};
+    two(
+        [&] {
+            if (look_twenty_times(data, ready) != sight::ready) return;
+            between();
+            apiary::check(look_twenty_times(data, ready) == sight::data, "data is stale");
+        },
+        [&] {
+            data.store(1, std::memory_order_relaxed);
+            ready.store(1, std::memory_order_release);
+        });
+}
+}  // namespace
+APIARY_SCENARIO(fence_between_two_spins, "no_fence_between_two_spins") {
+    looks_and_looks_again([] { std::atomic_thread_fence(std::memory_order_acquire); });
+}
+APIARY_FAILING_SCENARIO(no_fence_between_two_spins, "data is stale") { looks_and_looks_again([] {}); }
+
 // Each look is kept in a place of its own: it is no spin, however many there are.
 APIARY_FAILING_SCENARIO(nineteenth_look_is_kept, "two looks have seen it") {
     std::atomic<unsigned> word{0};
@@ -398,7 +465,7 @@ APIARY_FAILING_SCENARIO(nineteenth_look_is_kept, "two looks have seen it") {
         [&] { word.store(1); });
 }
 
-// It asks of its count what no round does that is looked at: eight of them are, as `--bounds rounds=8` says. `rounds=20` finds it.
+// It asks of its count what no round does that is looked at: eight of them are (`--bounds rounds=8`). `rounds=20` finds it.
 APIARY_SCENARIO(twentieth_look_is_the_first_that_sees_it, "third_look_is_the_first_that_sees_it") {
     std::atomic<unsigned> word{0};
     two(

@@ -471,7 +471,7 @@ bool runtime::reads_again(const ex::event& read, const ex::object& o, std::uint3
 // What is cut, and why nothing is lost or made up (README.md has the whole of it):
 //
 // *An iteration that comes back to the same state.* It has read, and has written plainly only what stood there. Take it out of
-// the execution, and what is left is one, too: whoever read from those writes reads the same value from the write before them;
+// the execution, and what is left is one, too: a read from those writes gets the same value from the write before them;
 // less happens before, so that a race remains one. An atomic store of the same value is an effect: it is a message of its own
 // in the modification order, which others may read, and synchronise with.
 //
