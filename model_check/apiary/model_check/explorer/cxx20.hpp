@@ -2,7 +2,7 @@
 //
 // RC11 takes co and rb between two seq_cst accesses to one location. C++20 takes "coherence-ordered before"
 // ([atomics.order] 3): with 3.4 it goes over stores that are not seq_cst, too, so that by 4.1 a seq_cst load of an old value
-// comes before a seq_cst load of a newer one, whoever stored it. And its "strongly happens before" ([intro.races]) is
+// comes before a seq_cst load of a newer one, by whatever store. And its "strongly happens before" ([intro.races]) is
 // sb ; hb ; sb over any locations. Light and heavy fences are none of C++20's, and order nothing here.
 #pragma once
 
