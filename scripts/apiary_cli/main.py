@@ -20,7 +20,6 @@ from typing import NoReturn
 from .base import decided, environment, proc, repo
 from .base.errors import Fault, HARNESS, Stopped, USAGE, columns, unknown
 from .base.say import Progress
-from .race import folder
 from .verbs import completion, setup
 
 VERBS = ("setup", "build", "check", "prove", "mutate", "museum", "stress", "race", "compare", "qualify", "tune", "exact",
@@ -164,6 +163,8 @@ def of_system(error: OSError) -> Fault:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         full = full_disks()
         where = ", ".join(full) or error.filename or "this user's share of it"
+        from .race import folder  # here, so that a command starts without what it takes to read a race's
+
         remedy = "make room there: scripts/apiary clean removes the builds"
         if folder.unfinished():
             needed = "build/release, build/python and tokio_baseline/target"
