@@ -351,7 +351,7 @@ TEST_P(mailbox_matrix, counts_what_lies_in_it_and_nothing_else) {
 }
 INSTANTIATE_TEST_SUITE_P(each, mailbox_matrix, testing::ValuesIn(mailbox_cases()));
 
-// By one worker, whose newest free place is given out first: the next process there is in no circle by what the last one waited for.
+// By one worker, whose newest free place is given out first: what the last process there waited for is not the next one's wait.
 TEST(mailbox_phases, one_that_was_killed_while_it_waited_closes_no_circle_of_the_next_in_its_place) {
     struct bounded : acting {
         using acting::acting;
