@@ -1,5 +1,5 @@
-// Each await in each situation: stopped before, cancelled meanwhile, closed, out of time, without memory, its frame gone, and two of
-// these at once. A table of awaits times a table of situations; of each the one answer that is allowed, and what is left behind.
+// Each await in each situation: stopped before, cancelled meanwhile, closed, out of time, without memory, its frame gone, and two
+// of these at once. A table of awaits times a table of situations: for each cell the one answer that is allowed, and what is left.
 #include <apiary/coroutines/async_event.hpp>
 #include <apiary/coroutines/async_mutex.hpp>
 #include <apiary/coroutines/channel.hpp>
@@ -610,7 +610,8 @@ void the_time_was_first(subject& s, Awaitable (*of)(void*), void* from, std::siz
 
 TEST(selecting, an_arm_that_could_be_had_when_another_had_won_takes_nothing) {
     selects_permit p;
-    the_time_was_first<permits::acquiring_permit>(p, [](void* of) { return static_cast<permits*>(of)->acquire_permit(); }, &p.of, 1);
+    the_time_was_first<permits::acquiring_permit>(
+        p, [](void* of) { return static_cast<permits*>(of)->acquire_permit(); }, &p.of, 1);
     selects_lock m;
     the_time_was_first<async_mutex<>::locking>(m, [](void* of) { return static_cast<async_mutex<>*>(of)->lock(); }, &m.of, 1);
     selects_event e;
@@ -660,7 +661,8 @@ void a_guard_is_a_value(Take take, Free is_free) {
 TEST(guards, a_holder_of_a_mutex_is_a_value) {
     async_mutex<> of[2];
     using holder = async_mutex<>::holder;
-    a_guard_is_a_value<holder>([&](int i) { return of[i].try_lock(); }, [&](int i) { return static_cast<bool>(of[i].try_lock()); });
+    a_guard_is_a_value<holder>([&](int i) { return of[i].try_lock(); },
+                               [&](int i) { return static_cast<bool>(of[i].try_lock()); });
     holder empty, held = of[0].try_lock();
     held = std::move(empty);
     { const holder goes = std::move(empty); }

@@ -142,7 +142,7 @@ public:
         frame_storage<Sync>::release(this, sizeof(co_race));
     }
     contender& of(std::size_t i) { return *contenders_[i]; }
-    std::size_t winner() const { return winner_; }
+    std::size_t winner() const { return winner_.read(); }
 
 private:
     co_race(co_host<Sync>& host, const suspended<Sync>& parent, const co_root<Sync>& of)
@@ -155,7 +155,7 @@ private:
 
     void over(contender& c) noexcept {
         if (!won_.exchange(true, std::memory_order_relaxed)) {  // S1
-            winner_ = c.index;
+            winner_.write(c.index);
             (void)stop_.request_stop();
             parent_.resume();
         } else {
@@ -176,7 +176,7 @@ private:
     const suspended<Sync> parent_;
     const co_priority priority_;
     typename Sync::template atomic<bool> won_{false};
-    std::size_t winner_ = 0;
+    typename Sync::template cell<std::size_t> winner_{0};  // by the contender that has won; read behind parent_.resume
     token_hooks<Sync> stops_{stop_.get_token()};
     std::array<std::optional<contender>, N> contenders_;
     std::optional<std::stop_callback<asks>> at_stop_;  // the first to go

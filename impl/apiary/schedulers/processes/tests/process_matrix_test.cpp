@@ -229,6 +229,26 @@ TEST_P(supervisor_matrix, does_in_each_phase_what_is_allowed_and_leaves_no_child
 INSTANTIATE_TEST_SUITE_P(each, supervisor_matrix, testing::ValuesIn(supervised_cases),
                          [](const testing::TestParamInfo<supervised_case>& c) { return std::string(c.param.name); });
 
+// One that heeds the cancel of a restart has finished, and is no less to be started again.
+TEST(supervisor_phases, what_a_restart_has_cancelled_is_started_again_also_if_it_is_not_the_last_to_end) {
+    ward first, second, third;
+    second.heeds = false;
+    processes all({.workers = 1, .stop_ns = 0});
+    const auto made = all.spawn(
+        std::make_unique<supervisor>(std::vector<supervisor::child>{first.child(), second.child(), third.child()},
+                                     supervisor::options{.strategy = all_of_them, .patience_ns = 3'600'000'000'000}));
+    EXPECT_TRUE(made);
+    wait_for([&] { return first.living + second.living + third.living == 3; });
+    EXPECT_EQ(all.send(pid{first.id}, 1), send_answer::accepted);
+    wait_for([&] { return second.cancels == 1 && third.living == 0; });
+    for (int i = 0; i != 4; ++i) (void)all.look(made.id, real_sync::forever);
+    EXPECT_EQ(all.send(pid{second.id}, 0), send_answer::accepted);
+    wait_for([&] { return second.starts == 2 && second.living == 1; });
+    for (int i = 0; i != 4; ++i) (void)all.look(made.id, real_sync::forever);
+    EXPECT_EQ(first.starts, 2);
+    EXPECT_EQ(third.starts, 2);
+}
+
 // A bound of two. The process sends so many to itself in its init, before the bound holds; its first step takes these. Then it is
 // filled by a step that sends in nobody's name, which no policy suspends, and something happens.
 enum class then_it_is { taken_from, cancelled, killed, stopped };
@@ -330,6 +350,60 @@ TEST_P(mailbox_matrix, counts_what_lies_in_it_and_nothing_else) {
     EXPECT_EQ(all.counters().dead_letters, static_cast<std::uint64_t>(read_all ? dropped : in.init_sends - kept_of_init + room));
 }
 INSTANTIATE_TEST_SUITE_P(each, mailbox_matrix, testing::ValuesIn(mailbox_cases()));
+
+// By one worker, whose newest free place is given out first: what the last process there waited for is not the next one's wait.
+TEST(mailbox_phases, one_that_was_killed_while_it_waited_closes_no_circle_of_the_next_in_its_place) {
+    struct bounded : acting {
+        using acting::acting;
+        init_answer init(context& c, std::string_view, payload) override {
+            c.mailbox = {.most = 1, .then = when_full::suspend_sender};
+            return init_answer::ready;
+        }
+    };
+    std::atomic<int> circles = 0, phase = 0;
+    send_answer said = send_answer::full;
+    pid receiver, waited;
+    processes all(
+        {.workers = 1, .stop_ns = 0, .on_full_circle = [&](const std::vector<pid>&) { ++circles; }});
+    const auto ignores = [](event_batch& batch, step_output&) {
+        while (batch.next() != nullptr) {
+        }
+    };
+    // In each step all but it stand still; it goes on when they have done what the last step began.
+    receiver = all.spawn(std::make_unique<bounded>([&](event_batch& batch, step_output& out) {
+                      while (batch.next() != nullptr) {
+                      }
+                      if (phase == 1) {
+                          const pid next = out.spawn(std::make_unique<bounded>(ignores)).id;
+                          EXPECT_EQ(next.place(), waited.place());
+                          EXPECT_EQ(out.send(next, 0), send_answer::accepted);
+                          said = out.send(next, 0);  // full: it waits
+                          phase = 2;
+                      }
+                  }))
+                   .id;
+    std::atomic<bool> sent = false;
+    // A step that fills the receiver and lets the other wait for it, kills that, and lets it end before the receiver is stepped.
+    const pid waits = all.spawn(std::make_unique<bounded>([&](event_batch& batch, step_output& out) {
+                   while (batch.next() != nullptr) {
+                   }
+                   if (sent.exchange(true)) return;
+                   waited = out.self();
+                   EXPECT_EQ(out.send(receiver, 0), send_answer::accepted);
+                   EXPECT_EQ(out.send(receiver, 0), send_answer::accepted);
+                   EXPECT_EQ(out.scheduler().kill(out.self()), send_answer::accepted);
+                   phase = 1;
+               }))
+                .id;
+    wait_for([&] { return phase == 2 || !all.lives(waits); });
+    for (int i = 0; i != 4; ++i) (void)all.look(receiver, 1'000'000);
+    if (phase != 2) {
+        EXPECT_EQ(all.send(receiver, 0), send_answer::accepted);
+        wait_for([&] { return phase == 2; });
+    }
+    EXPECT_EQ(said, send_answer::accepted);
+    EXPECT_EQ(circles, 0);
+}
 
 }  // namespace
 }  // namespace process_matrix_test
