@@ -1,4 +1,4 @@
-// What a runtime must offer to be raced, and what it may offer besides.
+// The calls that a runtime must offer to be raced, and those that it may offer.
 //
 // An adapter is a small class in bench/subjects/, one per runtime:
 //
@@ -57,14 +57,14 @@ struct runtime_counters {
     std::optional<std::uint64_t> wakes, parks, steals;
 };
 
-// Stands for the tasks of the scenarios: a pointer and a number, trivially copyable.
+// A stand-in for the tasks of the scenarios: a pointer and a number, trivially copyable.
 struct example_task {
     ledger* account;
     std::uint64_t number;
     void operator()() const { account->complete(number); }
 };
 
-// The same for two branches of which a runtime with a call for that runs both.
+// A stand-in for the two branches that a runtime's call for two branches runs.
 struct example_branch {
     void operator()(auto&...) const {}
 };
@@ -78,7 +78,7 @@ concept runtime_adapter = std::constructible_from<R, unsigned> && requires {
 template <class R>
 concept poster = runtime_adapter<R> && requires(R& r, example_task t) { r.post(t); };
 
-// A post from outside begins however many tasks go on posting themselves.
+// A post from outside begins even if many tasks go on posting themselves.
 template <class R>
 concept fair_poster = poster<R> && !requires { requires R::starves; };
 
@@ -96,7 +96,7 @@ template <class R>
 concept compute_runtime = poster<R> && std::constructible_from<R, unsigned, unsigned> &&
                           requires(R& r, example_task t) { r.post_compute(t); };
 
-// Can wait for children inside a worker.
+// The runtime can wait for children inside a worker.
 template <class R>
 concept joiner = runtime_adapter<R> && requires(R& r, example_task t, typename R::scope& s) {
     r.call(t);
@@ -104,7 +104,7 @@ concept joiner = runtime_adapter<R> && requires(R& r, example_task t, typename R
     s.wait();
 };
 
-// Has a call for two branches that may run at once. Whether it hands a worker in is its own affair.
+// The runtime has a call for two branches that may run at once. It may or may not hand in a worker.
 template <class R>
 concept forker = runtime_adapter<R> && (requires(R& r, example_branch b) {
     r.call(b);
@@ -114,15 +114,15 @@ concept forker = runtime_adapter<R> && (requires(R& r, example_branch b) {
     R::fork_join(w, b, b);
 });
 
-// Its users get results out of that call, and not through references.
+// The runtime's users get results out of that call, and not through references.
 template <class R>
 concept forker_by_value = forker<R> && requires { requires R::by_value; };
 
-// Its users divide more than two children by that call, until one is left.
+// The runtime's users divide more than two children by that call, until one is left.
 template <class R>
 concept forker_by_halves = forker<R> && requires { requires R::by_halves; };
 
-// Its tasks are coroutines: kernels of that form.
+// The runtime's tasks are coroutines, so it gets the kernels in coroutine form.
 template <class R>
 concept coroutine_runtime = runtime_adapter<R> && requires(R& r, typename R::template task<std::uint64_t> t,
                                                            typename R::template task<void> v, typename R::branches& b) {
@@ -141,7 +141,7 @@ concept counting_runtime = requires(const R& r) {
 template <class R>
 concept tunable_runtime = requires { R::tune(R::tunables[0].name, std::uint64_t{1}); };
 
-// From a task of the runtime, by its best call for that.
+// Spawns from a task of the runtime, by its best call for that.
 template <poster R, class F>
 void spawn(R& runtime, F&& task) {
     if constexpr (requires { runtime.spawn(std::forward<F>(task)); })
@@ -150,7 +150,7 @@ void spawn(R& runtime, F&& task) {
         runtime.post(std::forward<F>(task));
 }
 
-// From a task that ends now: its successor.
+// Spawns the successor of a task that ends now.
 template <poster R, class F>
 void hand_on(R& runtime, F&& task) {
     if constexpr (requires { runtime.hand_on(std::forward<F>(task)); })
@@ -159,8 +159,8 @@ void hand_on(R& runtime, F&& task) {
         bench::spawn(runtime, std::forward<F>(task));
 }
 
-// The same, to run after what is ready now, where the runtime has a call for that. `number` is the task's own,
-// for a runtime where it needs a home.
+// The same, but the successor runs after the tasks that are ready now, where the runtime has a call for that. `number`
+// is the task's own, for a runtime that must choose a worker for it.
 template <poster R, class F>
 void yield(R& runtime, std::uint64_t number, F&& task) {
     if constexpr (requires { runtime.yield(number, std::forward<F>(task)); })
@@ -180,7 +180,7 @@ struct targeted_of<R> {
     using type = typename R::targeted;
 };
 
-// For an adapter whose runtime refused a task: the block could never end, so the run ends here, as a crash.
+// For an adapter whose runtime refused a task. The block could never end, so the run ends here, as a crash.
 inline void must_accept(bool accepted) {
     if (accepted) [[likely]]
         return;

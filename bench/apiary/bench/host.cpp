@@ -70,7 +70,7 @@ void multiply(std::int64_t times) noexcept {
     }
 }
 
-// What stands behind it begins when what stands in front of it is done, in the processor, too, which runs code out of order.
+// Code after this call begins when the code before it is done, even in a processor that runs code out of order.
 void finish_all_before() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     __asm__ __volatile__("lfence" ::: "memory");
@@ -132,7 +132,7 @@ std::uint64_t peak_resident_bytes() {
 }
 
 std::uint64_t switches_of_others() {
-    // The own ones first: a switch in between must not make the difference negative.
+    // The calling thread's switches are read first, so that a switch in between cannot make the difference negative.
     const rusage own = usage_of(RUSAGE_THREAD), all = usage_of(RUSAGE_SELF);
     return static_cast<std::uint64_t>(all.ru_nvcsw + all.ru_nivcsw - own.ru_nvcsw - own.ru_nivcsw);
 }
