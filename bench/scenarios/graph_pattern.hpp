@@ -46,7 +46,7 @@ public:
     [[nodiscard]] std::uint64_t edges() const { return all_.size(); }
     [[nodiscard]] std::span<const id> producers(id of) const { return {&all_[first_[of]], &all_[first_[of + 1]]}; }
 
-    // How many there would be, without making them.
+    // The number of tasks, without making them.
     [[nodiscard]] static std::uint64_t tasks_of(pattern kind, std::uint64_t width, std::uint64_t steps) {
         if (kind == pattern::cholesky) return width * (width + 1) * (width + 2) / 6;
         std::uint64_t all = 0;

@@ -7,10 +7,10 @@
 //     template <messenger R> struct on { struct root; };   // the first process, made from {operation*, program*}
 //     template <messenger R> static constexpr bool suits;   // optional: not every R can do it
 //
-// Threads.  open: the main thread. All else: processes; `end` is the last thing that a process does, for after the last one
+// Threads.  open: the main thread. All else: processes. `end` is the last act of a process, since after the last `end`
 // the main thread may open the next operation.
 //
-// Synchronisation: each process adds its value, then takes itself off `left_` (acq_rel); the one that takes the last off
+// Synchronisation: each process adds its value, then takes itself off `left_` (acq_rel). The last process to do so
 // continues the release sequence of the others, so it sees the whole sum.
 #pragma once
 
@@ -40,7 +40,7 @@ public:
         mark_ = mark;
     }
 
-    // By one that goes on, or fails.
+    // Adds a value for a process that goes on, or fails.
     void add(std::uint64_t value) { sum_.fetch_add(value, std::memory_order_relaxed); }
     void end(typename R::self& me, std::uint64_t value) {
         me.stop();

@@ -1,7 +1,8 @@
 // tree_sum: the sum over a balanced binary tree in memory, a fork at every inner node. The benchmark of spice and chili.
 //
-// A poor result means: the overhead of a fork, as in fib, against a load and an addition; and for 1,023 nodes, how soon work
-// of a microsecond is handed out (to nobody, at best). Twin: tokio_baseline/src/scenarios/tree_sum.rs.
+// A poor result means: the overhead of a fork is large, as in fib, against a load and an addition; for 1,023 nodes it
+// also means that work of a microsecond is handed out too soon (at best, no worker gets any). Twin:
+// tokio_baseline/src/scenarios/tree_sum.rs.
 #pragma once
 
 #include <array>
