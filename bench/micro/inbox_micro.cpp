@@ -51,7 +51,7 @@ void push_list_drain(benchmark::State& state) {
     state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-// Two producers push `range` nodes each against each other; nobody drains meanwhile.
+// Two producers push `range` nodes each at the same time; no consumer drains meanwhile.
 void two_producers(benchmark::State& state) {
     inbox box;
     const auto n = static_cast<std::size_t>(state.range(0));

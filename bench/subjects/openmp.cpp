@@ -14,7 +14,7 @@
 
 #include "scenarios/list.hpp"
 
-// clang's own __VERSION__ says that it is clang's.
+// clang's own __VERSION__ names clang.
 #ifdef __clang__
 #define APIARY_OPENMP_OF ""
 #else
@@ -46,7 +46,7 @@ public:
 #pragma omp taskwait
     }
 
-    // A byte for each task, which it is said to write and its consumers to read.
+    // A byte for each task: `depend` says that the task writes it and its consumers read it.
     class submitter {
     public:
         explicit submitter(std::uint64_t tasks) : bytes_(tasks) {}

@@ -1,4 +1,5 @@
-// Five subjects that must be found out, one program for each APIARY_SABOTAGE: an honest runtime (global_queue), spoilt.
+// Five subjects that must be found out, one program for each APIARY_SABOTAGE: an honest runtime (global_queue) with one
+// defect.
 //
 //   skip    loses every millionth task: a block that loses one never ends, and the run is a hang
 //   twice   runs every thousandth task twice: the block ends before its last task, and the sum is wrong
@@ -42,7 +43,8 @@ public:
         if (kind == sabotage::skip && number % 1'000'000 == 0) return;
         if (kind == sabotage::twice && number % 1000 == 0) must_accept(scheduler_.post(task));
         if (kind != sabotage::sleep) return must_accept(scheduler_.post(std::forward<F>(task)));
-        // Of the plan's posts, not of the clock: behind what is discarded, wherever the machine stood still.
+        // Counts the plan's posts, not the clock: the sleep comes after the discarded posts, even if the machine stood
+        // still.
         must_accept(scheduler_.post([pauses = number % 12'000 == 4'000, task = std::forward<F>(task)]() mutable {
             if (pauses) sleep_until_ns(now_ns() + 60'000'000);
             task();
@@ -55,7 +57,7 @@ private:
     std::jthread worker_zero_;
 };
 
-// One bucket lower, on paper only: the row keeps what was measured.
+// One bucket lower in the file only: the row keeps the measured values.
 apiary::bench::report shifted(const apiary::bench::run_options& options) {
     using apiary::bench::histogram;
     auto result = apiary::bench::post_latency::measure<spoilt>(options);
