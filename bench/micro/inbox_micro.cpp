@@ -27,7 +27,7 @@ std::size_t walk(apiary::fifo_list<node> list) {
     return n;
 }
 
-// `range` pushes, then one drain and a walk over what it took.
+// `range` pushes, then one drain and a walk over the taken nodes.
 void push_drain(benchmark::State& state) {
     inbox box;
     std::vector<node> nodes(static_cast<std::size_t>(state.range(0)));

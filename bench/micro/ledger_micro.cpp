@@ -1,5 +1,6 @@
-// The ledger's account, three ways, where two threads run the tasks: one word, which ships, and sixteen by the task's number, one
-// after the other or in runs of 64. Which thread runs which task is drawn, as two workers draw them from a queue.
+// The ledger's account, three ways, where two threads run the tasks: one word, which ships, and sixteen by the task's
+// number, one after the other or in runs of 64. Which thread runs which task is drawn, as two workers draw them from a
+// queue.
 //
 // Nothing keeps the threads in step, so in runs of 64 they are seldom at the same word: that shows the greatest
 // possible gain.

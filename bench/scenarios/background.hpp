@@ -1,5 +1,5 @@
-// Tasks that keep a runtime busy beside the measured ones, until they are told to end: short ones that stall (background), and
-// ones that compute (compute_load).
+// Tasks that keep a runtime busy beside the measured ones, until they are told to end: short ones that stall
+// (background), and ones that compute (compute_load).
 //
 // Threads. stall, leave, run: the tasks. stop, call_end, wait: the main thread, which sleeps until the last has left.
 // Synchronisation: leave, and the end of run, (release) pair with the load in stop and wait (acquire).

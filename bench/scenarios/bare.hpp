@@ -89,7 +89,8 @@ private:
     };
 };
 
-// One thread that sleeps until the next timer is due. As all delays are equal, timers are due in the order of their arming.
+// One thread that sleeps until the next timer is due. As all delays are equal, timers are due in the order of their
+// arming.
 class bare_timer_lateness {
 public:
     static report measure(const run_options& options) {

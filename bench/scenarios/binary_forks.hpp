@@ -45,7 +45,8 @@ template <class Node>
     return node.leaf() ? node.value() : node.value() + serial_fork_sum(node.left()) + serial_fork_sum(node.right());
 }
 
-// The results of two branches: by value where the runtime's call gives them so, else by reference, as its users write it.
+// The results of two branches: by value where the runtime's call gives them so, else by reference, as its users write
+// it.
 template <class Runtime, class F, class G, class... Worker>
 [[gnu::always_inline]] inline std::pair<std::uint64_t, std::uint64_t> results_of_both(const F& f, const G& g,
                                                                                       Worker&... worker) {

@@ -22,7 +22,7 @@
 
 namespace apiary::bench {
 
-// A channel carries one number at a time from one thread to another. send publishes what the sender wrote before.
+// A channel carries one number at a time from one thread to another. send publishes the sender's earlier writes.
 
 class futex_channel {
 public:

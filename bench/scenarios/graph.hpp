@@ -20,7 +20,8 @@
 
 namespace apiary::bench {
 
-// The two scenarios; `Operation<Runtime, Build>` is made once, with the tasks' builder, and one call of it is an operation.
+// The two scenarios; `Operation<Runtime, Build>` is made once, with the tasks' builder, and one call of it is an
+// operation.
 template <template <class, class> class Operation>
 class graphs {
 public:

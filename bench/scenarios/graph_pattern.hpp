@@ -1,4 +1,5 @@
-// The graphs of the scenario `graph`: which tasks there are, and which producers each has (bench/contract/CLI.md, "Graphs").
+// The graphs of the scenario `graph`: which tasks there are, and which producers each has (bench/contract/CLI.md,
+// "Graphs").
 #pragma once
 
 #include <algorithm>

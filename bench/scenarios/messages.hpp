@@ -3,7 +3,8 @@
 // A Program has name, parameters, a constructor from run_options, and
 //     std::uint64_t ends() const;      // how many processes end in an operation
 //     std::uint64_t answer() const;    // the sum of their values
-//     static constexpr std::string_view unit;  std::uint64_t units() const;   // the flag: what an operation has how many of
+//     // The flag of the row: an operation has units() of unit.
+//     static constexpr std::string_view unit;  std::uint64_t units() const;
 //     template <messenger R> struct on { struct root; };   // the first process, made from {operation*, program*}
 //     template <messenger R> static constexpr bool suits;   // optional: not every R can do it
 //
@@ -49,7 +50,7 @@ public:
             account_.complete(mark_ + sum_.load(std::memory_order_relaxed));
     }
 
-    std::vector<typename R::address> peers;  // filled by the root before it tells anybody to begin
+    std::vector<typename R::address> peers;  // filled by the root before it tells any process to begin
     std::atomic<std::uint64_t> waiting{0};   // processes that have counted themselves in
     std::optional<std::uint64_t> peak;       // resident bytes with all of them waiting, in the first operation
 

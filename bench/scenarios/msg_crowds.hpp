@@ -1,4 +1,5 @@
-// msg_create, msg_throughput, idle_processes: one process starts many and sends to them. After Savina, but for the last.
+// msg_create, msg_throughput, idle_processes: one process starts many and sends to them. After Savina, but for the
+// last.
 //
 // contract/scenarios.toml says what a poor result means. Twins: as in msg_pairs.hpp.
 #pragma once

@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    static constexpr std::int64_t patience_ns = 100'000'000;  // after the last post; what has not run then is starved
+    static constexpr std::int64_t patience_ns = 100'000'000;  // after the last post; posts that run later are starved
 };
 
 }  // namespace apiary::bench

@@ -38,7 +38,7 @@ struct storm_program {
             std::uint64_t number;
 
             void start(self& me) {
-                all->peers[number] = me.me();  // its own place: the root reads it behind this letter
+                all->peers[number] = me.me();  // its own place: the root reads it after this letter
                 me.send(root, {started, number});
             }
             void receive(self& me, letter m) {

@@ -1,7 +1,8 @@
 // wake_chain and idle_cpu: the cost of waking sleeping workers together, and the cost of sleeping itself.
 //
-// A poor wake_chain means: workers wake each other one by one, or all at once for one task. A poor idle_cpu means: workers
-// poll (idle_switches says how often they ran), or a single post wakes more than one of them. Twins: tokio_baseline/src/scenarios/, under the same names.
+// A poor wake_chain means: workers wake each other one by one, or all at once for one task. A poor idle_cpu means:
+// workers poll (idle_switches says how often they ran), or a single post wakes more than one of them. Twins:
+// tokio_baseline/src/scenarios/, under the same names.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Subject `asio_awaitable`: Boost.Asio's coroutines, `awaitable<T>` on one thread_pool of N threads. co_spawn for each child; the
-// parent awaits an operation of its own (async_initiate), which the last child completes.
+// Subject `asio_awaitable`: Boost.Asio's coroutines, `awaitable<T>` on one thread_pool of N threads. co_spawn for each
+// child; the parent awaits an operation of its own (async_initiate), which the last child completes.
 //
 // Asio 1.74 has no other join: its operators && and || came later, for one thread. This subject does fork-join in
 // coroutine form only; the subject asio does posts. Frames come from Asio's own operator new and go back by its own

@@ -1,8 +1,8 @@
-// Subjects `openmp` and `libomp`: OpenMP tasks of the compiler's own library (GCC: libgomp; clang: libomp). One parallel
-// region per computation, its root in a `single`, `task` for each child, `taskwait` for the join.
+// Subjects `openmp` and `libomp`: OpenMP tasks of the compiler's own library (GCC: libgomp; clang: libomp). One
+// parallel region per computation, its root in a `single`, `task` for each child, `taskwait` for the join.
 //
-// Only the threads of a region can create its tasks, so nothing can be posted from outside: fork-join, and graphs by `depend`.
-// The main thread is one of the N.
+// Only the threads of a region can create its tasks, so nothing can be posted from outside: fork-join, and graphs by
+// `depend`. The main thread is one of the N.
 #include <omp.h>
 
 #include <cstddef>

@@ -3,11 +3,13 @@
 //
 //   skip    loses every millionth task: a block that loses one never ends, and the run is a hang
 //   twice   runs every thousandth task twice: the block ends before its last task, and the sum is wrong
-//   sleep   sleeps 60 ms in every 12,000 posts: latency counts from the intended time, so two posts in a hundred are late, and p99 says so
-//   within  runs each task in the call that posts it: the last of a block runs on the poster's thread, and the harness says so
-//   shift   writes a histogram one bucket lower than what it measured: its last bucket does not hold the row's maximum
+//   sleep   sleeps 60 ms in every 12,000 posts: latency counts from the intended time, so two posts in a hundred are
+//           late, and p99 shows it
+//   within  runs each task in the call that posts it: the last of a block runs on the poster's thread, and the
+//           harness says so
+//   shift   writes a histogram one bucket too low: its last bucket does not hold the row's maximum
 //
-// tests/subject_smoke_test.py holds each to what is said here.
+// tests/subject_smoke_test.py holds each to these statements.
 #include <cstdint>
 #include <string>
 #include <thread>

@@ -226,7 +226,7 @@ coroutine receives(place, round& all, parcels& c, books& b) {
     while (auto r = co_await c.receive()) {
         const std::size_t id = **r.value;
         if (b.came[id].exchange(true)) b.doubled = true;
-        if (last[id / each] > id) b.disordered = true;  // what one receiver gets of one sender
+        if (last[id / each] > id) b.disordered = true;  // the parcels that one receiver gets from one sender
         last[id / each] = id;
         all.run.progress();
     }

@@ -11,7 +11,7 @@
 //         template <class F> void post(F&& task);          // any thread; must not drop the task
 //         template <class F> void spawn(F&& task);         // from a task; else post is taken
 //         template <class F> void hand_on(F&& task);       // from a task that is about to end; else spawn
-//         template <class F> void yield(std::uint64_t number, F&& task);  // the same, behind what is ready; else hand_on
+//         template <class F> void yield(std::uint64_t number, F&& task);  // hand_on, after the ready tasks
 //         template <class F> void post_batch(std::span<F> tasks);         // moves from the elements
 //         template <class F> void post_delayed(std::chrono::nanoseconds delay, F&& task);
 //         template <class F> void post_to_worker(unsigned worker, F&& task);
@@ -20,22 +20,23 @@
 //         template <class F> void post_compute(F&& task);                 // for long tasks
 //         template <class F> void call(F&& root);          // runs root on a worker and waits for it; with
 //         class scope { template <class F> void run(F&& task); void wait(); };  // of the tasks that root makes
-//         template <class F, class G> static void fork_join(F&& f, G&& g);  // with call: both, perhaps at once. Where a
-//                                                          // worker is handed in, root(w), fork_join(w, f, g), f(w), g(w)
+//         // with call: runs both, perhaps at once. With a worker handed in: root(w), fork_join(w, f, g), f(w), g(w)
+//         template <class F, class G> static void fork_join(F&& f, G&& g);
 //         static constexpr bool by_value = true;           // fork_join gives the branches' results as a pair
-//         static constexpr bool by_halves = true;          // more than two children, too, by fork_join: half of them, and half
-//         template <class T> using task = …;               // where tasks are coroutines: awaitable, of a T or void; with
+//         static constexpr bool by_halves = true;          // more than two children are halved by fork_join, too
+//         template <class T> using task = …;               // where tasks are coroutines: an awaitable of T or void; with
 //         void run(task<void> root);                       // on a worker; waits for it
-//         static auto both(task<T>, task<T>);              // co_await gives the two results, and perhaps runs both at once
-//         using branches = …;                              // branches b(co_await this_task()); b.fork(task<void>); co_await b.join()
+//         static auto both(task<T>, task<T>);              // co_await gives both results; may run both at once
+//         // branches b(co_await this_task()); b.fork(task<void>); co_await b.join();
+//         using branches = …;
 //         static auto this_task();
-//         static constexpr bool starves = true;            // outside posts may wait for ever behind tasks that respawn
+//         static constexpr bool starves = true;            // outside posts may wait for ever while tasks respawn
 //         runtime_counters counters() const;               // since the runtime was made
-//         static constexpr std::array tunables{parameter{…}};             // its own numbers, each with a default; with
+//         static constexpr std::array tunables{parameter{…}};            // its own numbers, with defaults; with
 //         static void tune(std::string_view name, std::uint64_t value);   // before the first one is made
 //     };
 //
-// A scenario that needs what the adapter lacks is `unsupported`; nothing is approximated.
+// A scenario that needs a call which the adapter lacks is `unsupported`; nothing is approximated.
 #pragma once
 
 #include <chrono>

@@ -97,9 +97,9 @@ void busy_wait_ns(std::int64_t ns) noexcept {
     if (ns < 2'000) {
         static const double per_ns = multiplications_per_ns();
         const std::int64_t times = std::max<std::int64_t>(std::llround(static_cast<double>(ns) * per_ns), 1);
-        finish_all_before();  // what comes before the wait would else run beside it,
+        finish_all_before();  // otherwise earlier code would run beside the wait,
         multiply(times);
-        finish_all_before();  // and so would what comes after
+        finish_all_before();  // and so would later code
         return;
     }
     const std::int64_t start = now_ns();

@@ -8,7 +8,7 @@
 // high half adds up which tasks they were.
 //
 // Synchronisation: complete adds with release; wait loads with acquire. Each addition continues the release
-// sequences of those before it, so wait sees what every task wrote.
+// sequences of those before it, so wait sees the writes of every task.
 #pragma once
 
 #include <atomic>
@@ -122,9 +122,9 @@ private:
         finished_.notify_one();
     }
 
-    // What tasks write.
+    // Tasks write these.
     alignas(cache_line) std::atomic<std::uint64_t> sum_{0};
-    // What they only read.
+    // Tasks only read these.
     alignas(cache_line) std::uint32_t expected_ = 0;
     const std::int64_t slowdown_ns_;
     std::int64_t end_ns_ = 0;

@@ -2,7 +2,7 @@
 // has
 //
 //     using address = …;                         // of a process; copyable, cheap
-//     class self {                               // what a process may do, valid while it runs
+//     class self {                               // the calls of a process, valid while it runs
 //         template <class P> address spawn(P process);   // starts another; its address may be sent to at once
 //         void send(const address& to, letter message);  // in order for each sender; nothing is lost while `to` lives
 //         address me();
@@ -12,11 +12,13 @@
 //     static constexpr bool sends_wait = true;   // optional: a send waits while the receiver's mailbox is full
 //     static constexpr std::uint64_t most_processes = …;  // optional: of more at a time memory may not be enough
 //     // optional, of self:
-//     bool offer(const address& to, letter message);  // false: it is not sent, since mailboxes are full or others should run;
-//                                                     // this process returns, and its go_on is called when it may try again
-//     template <class Make>                      // starts make(0) … make(count - 1) under a supervisor of the library's own. It
-//     void supervise(std::uint64_t count, std::uint64_t restarts, Make make);  // starts make(i) again where that one has failed,
-//                                                // up to `restarts` times within a second, and goes when all have stopped
+//     // False: it is not sent, since mailboxes are full or others should run. This process returns, and its go_on is
+//     // called when it may try again.
+//     bool offer(const address& to, letter message);
+//     // Starts make(0) … make(count - 1) under a supervisor of the library's own. It starts make(i) again when that
+//     // process has failed, up to `restarts` times within a second, and goes when all have stopped.
+//     template <class Make>
+//     void supervise(std::uint64_t count, std::uint64_t restarts, Make make);
 //     [[noreturn]] void fail();                  // this process fails at once, as its users' do
 //
 // Programs (scenarios/messages.hpp) are written once for all runtimes. A process P is a small movable value with

@@ -93,7 +93,7 @@ struct world {
     ferryman& f;
     std::atomic<std::uint64_t> spawned = 0, counted = 0;
     std::atomic<std::uint64_t> raced = 0;    // of when_any, that run
-    apiary::async_event<chaos_sync> dawn{};  // behind the last tree; a stop that cancels comes before it
+    apiary::async_event<chaos_sync> dawn{};  // after the last tree; a stop that cancels comes before it
     std::atomic<std::uint64_t> asleep = 0;
 };
 
