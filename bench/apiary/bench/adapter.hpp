@@ -24,7 +24,7 @@
 //         template <class F, class G> static void fork_join(F&& f, G&& g);
 //         static constexpr bool by_value = true;           // fork_join gives the branches' results as a pair
 //         static constexpr bool by_halves = true;          // more than two children are halved by fork_join, too
-//         template <class T> using task = …;               // where tasks are coroutines: an awaitable of T or void; with
+//         template <class T> using task = …;               // if tasks are coroutines: an awaitable of T or void; with
 //         void run(task<void> root);                       // on a worker; waits for it
 //         static auto both(task<T>, task<T>);              // co_await gives both results; may run both at once
 //         // branches b(co_await this_task()); b.fork(task<void>); co_await b.join();
