@@ -97,7 +97,7 @@ void shared_successor(std::uint64_t n) {
     must(ran == n, "a task was lost");
 }
 
-// As hive::post_micro from outside.
+// Does the same as hive::post_micro from outside.
 template <class F>
 bool post(core_type& core, F callable) {
     auto* t = storage::make(callable);

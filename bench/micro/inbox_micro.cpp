@@ -38,7 +38,7 @@ void push_drain(benchmark::State& state) {
     state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-// As push_drain, but all nodes by one push_list.
+// The same as push_drain, but one push_list pushes all nodes.
 void push_list_drain(benchmark::State& state) {
     inbox box;
     std::vector<node> nodes(static_cast<std::size_t>(state.range(0)));

@@ -140,7 +140,7 @@ private:
     const Build build_;
 };
 
-// And one of `graph_again`.
+// An operation of `graph_again`.
 template <class Runtime, class Build>
 class built_once {
 public:

@@ -50,7 +50,7 @@ public:
         void wait() {}
     };
 
-    // Each task as it is submitted: its producers have run.
+    // Runs each task when it is submitted: its producers have run.
     template <class Build>
     void graph(std::uint64_t, Build build) {
         build(*this);

@@ -43,7 +43,7 @@ public:
         scheduler_.wait_idle();
     }
 
-    // Of the one adapter there is at a time.
+    // Belongs to the only adapter that exists at a time.
     class scope {
     public:
         template <class F>

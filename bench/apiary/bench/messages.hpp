@@ -32,7 +32,7 @@
 // Mailboxes are unbounded, or hold back the sender where the runtime's can. No program waits in a circle except `big`,
 // which is unsupported there; BIAS.md tells which mailboxes are bounded.
 //
-// Threads.  begin: the main thread. All else: the process that `self` is of.
+// Threads.  begin: the main thread. All else: the process of `self`.
 #pragma once
 
 #include <concepts>

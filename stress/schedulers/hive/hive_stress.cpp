@@ -22,7 +22,7 @@ using apiary::stop_mode;
 template <class Storage, class Parts>
 using hive_with = apiary::basic_hive<chaos_sync, apiary::epoll_driver, Storage, Parts>;
 
-// So small that a batch, a theft and an overflow meet on it.
+// Small enough that a batch, a theft and an overflow meet on it.
 struct ring_of_eight {
     static constexpr unsigned index_bits = 16, version_bits = 32;
     static constexpr std::size_t capacity = 8;
